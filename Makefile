@@ -1,0 +1,46 @@
+# On a bare clone every target sets up what it needs; it takes make and Python 3.11 or newer.
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+STAMP := .venv/.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint bench wheel-check clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup: $(STAMP) ## make .venv with everything that tests and benchmarks need
+
+demo: $(STAMP) ## reach some goals with the built-in human and say what happened
+	@$(BIN)/exactik demo $(ARGS)
+
+test: $(STAMP) ## run the tests, except the slow ones (ARGS="-k hessian" to choose)
+	$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(STAMP) ## run the slow tests
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+lint: $(STAMP) ## check style, formatting and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+bench: $(STAMP) ## run the benchmarks
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+wheel-check: $(STAMP) ## build the wheel and run the README's example from it elsewhere
+	@$(BIN)/python tools/wheel_check.py
+
+clean: ## remove build outputs and caches, but not .venv
+	rm -rf build dist .pytest_cache .ruff_cache .hypothesis
+	find src tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "exactik needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; \
+		exit 1; }
+	@echo "Setting up .venv, which takes a minute or two the first time ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@touch $@

@@ -1,0 +1,50 @@
+"""exactik: exact second-order inverse kinematics of articulated figures."""
+
+from exactik.errors import (
+    ExactikError,
+    GoalError,
+    ModelError,
+    NonFiniteError,
+    ShapeError,
+    UnknownNameError,
+)
+from exactik.goals import (
+    AimGoal,
+    DirectionGoal,
+    FrameGoal,
+    Goal,
+    MarkerGoal,
+    OrientationGoal,
+    PoseGoal,
+    PositionGoal,
+    PostureGoal,
+    SoftLimitGoal,
+)
+from exactik.model import Bone, Joint, Pose, Skeleton
+from exactik.problem import Problem
+
+__all__ = [
+    "AimGoal",
+    "Bone",
+    "DirectionGoal",
+    "ExactikError",
+    "FrameGoal",
+    "Goal",
+    "GoalError",
+    "Joint",
+    "MarkerGoal",
+    "ModelError",
+    "NonFiniteError",
+    "OrientationGoal",
+    "Pose",
+    "PoseGoal",
+    "PositionGoal",
+    "PostureGoal",
+    "Problem",
+    "ShapeError",
+    "Skeleton",
+    "SoftLimitGoal",
+    "UnknownNameError",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,38 @@
+"""How arguments become arrays: one place for the checks and for the words of their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik.errors import NonFiniteError, ShapeError
+
+__all__ = ["finite", "frozen", "shaped"]
+
+
+def finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return `value` as float64; raise `NonFiniteError` naming the argument and the first bad place."""
+    array = np.asarray(value, dtype=float)
+    good = np.isfinite(array)
+    if not good.all():
+        place = tuple(int(i) for i in np.argwhere(~good)[0])
+        at = f"[{', '.join(map(str, place))}]" if len(place) > 0 else ""
+        raise NonFiniteError(f"{name}{at} is {array[place]}; every entry of {name} must be finite")
+    return array
+
+
+def shaped(name: str, value: ArrayLike, *shape: int) -> NDArray[np.float64]:
+    """Return `value` as finite float64 of exactly this shape (−1 matches any length)."""
+    array = np.asarray(value, dtype=float)
+    if array.ndim != len(shape) or any(
+        s not in (-1, n) for s, n in zip(shape, array.shape, strict=True)
+    ):
+        wanted = "(" + ", ".join("…" if s < 0 else str(s) for s in shape) + ")"
+        raise ShapeError(f"{name} has shape {array.shape}; expected {wanted}")
+    return finite(name, array)
+
+
+def frozen(array: NDArray) -> NDArray:
+    """Return the array with its write flag cleared."""
+    array.flags.writeable = False
+    return array

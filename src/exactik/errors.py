@@ -1,0 +1,64 @@
+"""Everything that exactik raises.
+
+    ExactikError
+    ├── ModelError        (ValueError)   a skeleton that cannot be: cycle, swapped limits, bad axis
+    ├── GoalError         (ValueError)   a goal that cannot be: weight not symmetric, target not a rotation
+    ├── ShapeError        (ValueError)   an array of the wrong shape
+    ├── NonFiniteError    (ValueError)   NaN or infinity where a number is needed
+    └── UnknownNameError  (KeyError)     a bone, marker, dof or solver that does not exist
+
+Not converging is a result, never one of these; misuse is one of these, never a result.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "ExactikError",
+    "GoalError",
+    "ModelError",
+    "NonFiniteError",
+    "ShapeError",
+    "UnknownNameError",
+]
+
+
+class ExactikError(Exception):
+    """Root of every error that exactik raises on purpose."""
+
+
+class ModelError(ExactikError, ValueError):
+    """The description of a skeleton contradicts itself."""
+
+
+class GoalError(ExactikError, ValueError):
+    """A goal or its weight is not well defined."""
+
+
+class ShapeError(ExactikError, ValueError):
+    """An array has another shape than the one asked for."""
+
+
+class NonFiniteError(ExactikError, ValueError):
+    """An argument holds NaN or infinity."""
+
+
+class UnknownNameError(ExactikError, KeyError):
+    """A name that the model does not know; the message lists near misses and what exists."""
+
+    def __init__(self, what: str, name: object, known: Iterable[str]):
+        """Describe the missing `name` of kind `what` among the `known` names."""
+        self.what, self.name, self.known = what, name, tuple(known)
+        near = difflib.get_close_matches(str(name), self.known, n=3)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if len(near) > 0 else ""
+        shown = ", ".join(self.known[:40]) + (", …" if len(self.known) > 40 else "")
+        self.message = f"no {what} named {name!r}{hint} (there are: {shown or 'none'})"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:  # KeyError would print the repr of its argument
+        return self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.what, self.name, self.known)

@@ -1,0 +1,78 @@
+"""What all goals share: a name, a weight and a tolerance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import finite
+from exactik.errors import GoalError, ShapeError
+
+if TYPE_CHECKING:
+    from exactik.model import Skeleton
+
+__all__ = ["Goal"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Goal:
+    """Base of every goal: ½ rᵀ W r is added to the cost, r = target − model.
+
+    Attributes:
+        name: key of the goal in results; made from the bone or marker if empty.
+        weight: a scalar, one number per row of the residual, or a symmetric positive semi-definite matrix W over the
+            rows of this goal.
+        tolerance: largest error that counts as reached [m or rad]; None means 1e-3 m and 1e-2 rad.
+    """
+
+    name: str = ""
+    weight: ArrayLike = field(default=1.0, repr=False)
+    tolerance: float | None = field(default=None, repr=False)
+
+    def rows(self, skeleton: Skeleton) -> int:
+        """Return the number of rows of this goal's residual."""
+        raise NotImplementedError
+
+    def default_name(self) -> str:
+        """Return the name used when none is given."""
+        return type(self).__name__
+
+    def weight_matrix(self, skeleton: Skeleton) -> Array:
+        """Return W, shape (rows, rows)."""
+        m = self.rows(skeleton)
+        weight = finite(f"weight of goal {self.label!r}", self.weight)
+        if weight.ndim < 2:
+            weight = self._spread(weight, m)
+            if weight.shape not in ((), (m,)):
+                raise ShapeError(f"weight of goal {self.label!r} has shape {weight.shape}; expected (), ({m},) or ({m}, {m})")
+            if (weight < 0.0).any():
+                raise GoalError(f"weight of goal {self.label!r} is negative")
+            return np.diag(np.broadcast_to(weight, (m,)).astype(float))
+        if weight.shape != (m, m):
+            raise ShapeError(f"weight of goal {self.label!r} has shape {weight.shape}; expected (), ({m},) or ({m}, {m})")
+        return checked_weight_matrix(f"weight of goal {self.label!r}", weight)
+
+    def _spread(self, weight: Array, rows: int) -> Array:
+        """Turn a short per-axis weight into one number per row, where a goal offers that."""
+        return weight
+
+    @property
+    def label(self) -> str:
+        """The name, or the default one."""
+        return self.name or self.default_name()
+
+
+def checked_weight_matrix(what: str, matrix: Array) -> Array:
+    """Return the matrix if it is symmetric and positive semi-definite to rounding, else raise."""
+    scale = float(np.abs(matrix).max(initial=0.0))
+    if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-12 * scale:
+        raise GoalError(f"{what} is not symmetric")
+    matrix = 0.5 * (matrix + matrix.T)
+    if matrix.size > 0 and np.linalg.eigvalsh(matrix)[0] < -1e-10 * scale:
+        raise GoalError(f"{what} has a negative eigenvalue, so that the cost would have no minimum")
+    return matrix

@@ -1,0 +1,113 @@
+"""What every goal adds to its bone, and every bone to its parent: a wrench and a symmetric 6×6 (MATH 3.7).
+
+If a bone and all that hangs on it undergo the rigid displacement exp(ξ), ξ = (ω, v), the cost changes to
+
+    f − w·ξ + ½ ξᵀ𝓗ξ + …            w = (τ, F)
+
+One row of `sums` holds, for one frame, w in places 0–5 and the upper triangle of 𝓗 in places 6–26:
+
+            ωx  ωy  ωz  vx  vy  vz
+        ωx   6   7   8   9  10  11
+        ωy      12  13  14  15  16
+        ωz          17  18  19  20
+        vx              21  22  23
+        vy                  24  25
+        vz                      26
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.spatial import inlined
+
+__all__ = [
+    "EXACT",
+    "GAUSS_NEWTON",
+    "GRADIENT",
+    "ROW",
+    "VALUE",
+    "WRENCH",
+    "add_coupling",
+    "add_inertia",
+    "add_mass",
+    "add_matrix",
+    "add_wrench",
+    "clear",
+    "collect",
+]
+
+VALUE, GRADIENT, GAUSS_NEWTON, EXACT = 0, 1, 2, 3
+"""How much to evaluate; GAUSS_NEWTON and EXACT differ in the curvature that goals add."""
+
+WRENCH, ROW = 6, 27
+"""Length of the wrench, and of a whole row of sums."""
+
+
+@inlined
+def clear(sums, width):
+    """Zero the first `width` places of every row."""
+    for k in range(sums.shape[0]):
+        for j in range(width):
+            sums[k, j] = 0.0
+
+
+@inlined
+def collect(tree, sums, width):
+    """Add the first `width` places of every frame to its parent's, leaves first."""
+    for back in range(1, sums.shape[0]):
+        k = sums.shape[0] - back
+        parent = np.int64(tree.parent[k])
+        for j in range(width):
+            sums[parent, j] += sums[k, j]
+
+
+@inlined
+def add_wrench(sums, k, tx, ty, tz, fx, fy, fz):
+    """w += (τ, F)."""
+    sums[k, 0] += tx
+    sums[k, 1] += ty
+    sums[k, 2] += tz
+    sums[k, 3] += fx
+    sums[k, 4] += fy
+    sums[k, 5] += fz
+
+
+@inlined
+def add_inertia(sums, k, xx, yy, zz, xy, xz, yz):
+    """𝓗_ωω += tr(M) I − M for a symmetric M."""
+    sums[k, 6] += yy + zz
+    sums[k, 7] -= xy
+    sums[k, 8] -= xz
+    sums[k, 12] += xx + zz
+    sums[k, 13] -= yz
+    sums[k, 17] += xx + yy
+
+
+@inlined
+def add_coupling(sums, k, x, y, z):
+    """𝓗_ωv += [p]."""
+    sums[k, 10] -= z
+    sums[k, 11] += y
+    sums[k, 14] += z
+    sums[k, 16] -= x
+    sums[k, 18] -= y
+    sums[k, 19] += x
+
+
+@inlined
+def add_mass(sums, k, mass):
+    """𝓗_vv += mass I."""
+    sums[k, 21] += mass
+    sums[k, 24] += mass
+    sums[k, 26] += mass
+
+
+@inlined
+def add_matrix(sums, k, X):
+    """𝓗 += X, a full symmetric (6, 6)."""
+    place = WRENCH
+    for i in range(6):
+        for j in range(i, 6):
+            sums[k, place] += X[i, j]
+            place += 1

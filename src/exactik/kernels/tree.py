@@ -1,0 +1,46 @@
+"""The plain arrays that describe a kinematic tree to the kernels.
+
+Frames are numbered 1 … n in the order of the bones, so parents come first; frame 0 is the world. A joint is, in
+this order: an optional shift along one axis or three, then an optional rotation of one of the kinds below. Any axis of
+a hinge and any twist axis are turned onto z by folding a constant rotation into `pre` and `post` when the model is
+packed, so that rotations here are about coordinate axes only.
+
+Index arrays are uint32 and are widened by np.int64() on use: the compiler then knows them to be non-negative and
+drops Numba's wrap-around test for negative indices, which doubled the time of the sweeps. (Unsigned arithmetic itself is
+to be avoided: Numba makes uint64 − int64 a float.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AXES", "EXP_MAP", "NO_ROTATION", "QUATERNION", "SWING_TWIST", "Tree"]
+
+NO_ROTATION, AXES, EXP_MAP, SWING_TWIST, QUATERNION = 0, 1, 2, 3, 4
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.uint32]
+
+
+class Tree(NamedTuple):
+    """A packed skeleton with n bones; every per-frame array has n + 1 rows."""
+
+    parent: Indices  #     frame of the parent
+    first_q: Indices  #    first coordinate of the frame's joint; one more entry at the end
+    first_v: Indices  #    first dof of the frame's joint; one more entry at the end
+    shifts: Indices  #     number of translational dofs: 0, 1 or 3
+    rotation: Indices  #   rotation kind
+    turns: Indices  #      (n + 1, 3): coordinate axes of an AXES rotation, outermost first
+    depth: Indices  #      number of dofs on the path from the root to this frame's joint, itself excluded
+    visit: Indices  #      the frames 1 … n in depth-first order
+    upward: Indices  #     (nv,) per dof: the dof above it on its path; itself for the first
+    level: Indices  #      (nv,) per dof: number of dofs above it on its path
+    offset: Floats  #      (n + 1, 3) joint centre in the parent's frame [m]
+    pre: Floats  #         (n + 1, 3, 3) constant rotation before the joint
+    post: Floats  #        (n + 1, 3, 3) constant rotation after the joint
+    has_pre: Indices  #    0 where `pre` is the identity
+    has_post: Indices  #   0 where `post` is the identity
+    slide: Floats  #       (n + 1, 3) axis of a single shift, base frame

@@ -1,0 +1,28 @@
+"""The figure: bones, joints, markers, limits; forward kinematics and Jacobians."""
+
+from exactik.model._bone import Bone
+from exactik.model._human import human
+from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
+from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
+from exactik.model._joint import EULER_ORDERS, Joint
+from exactik.model._pose import Pose
+from exactik.model._reroot import reroot, reroot_coordinates
+from exactik.model._skeleton import Skeleton
+
+__all__ = [
+    "EULER_ORDERS",
+    "Bone",
+    "Frame",
+    "Joint",
+    "Pose",
+    "Route",
+    "Rows",
+    "Skeleton",
+    "bone_jacobian",
+    "bone_jacobian_dot",
+    "finite_difference_jacobian",
+    "human",
+    "reroot",
+    "reroot_coordinates",
+    "unit_velocity_jacobian",
+]

@@ -1,0 +1,85 @@
+"""A bone: a rigid body, the joint that moves it, and where that joint sits in its parent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik._arrays import shaped
+from exactik.errors import ModelError
+from exactik.model._joint import Joint
+from exactik.spatial import is_rotation
+
+__all__ = ["Bone"]
+
+Matrix = tuple[tuple[float, float, float], ...]
+
+
+def _constant_rotation(bone: str, which: str, value: ArrayLike | None) -> Matrix | None:
+    if value is None:
+        return None
+    matrix = shaped(f"{which} of bone {bone!r}", value, 3, 3)
+    if not is_rotation(matrix):
+        raise ModelError(
+            f"{which} of bone {bone!r} is not a rotation matrix (orthonormal, determinant +1)"
+        )
+    if np.array_equal(matrix, np.eye(3)):
+        return None
+    return tuple((x, y, z) for x, y, z in matrix.tolist())
+
+
+@dataclass(frozen=True, init=False)
+class Bone:
+    """One rigid body of a skeleton.
+
+    The bone's frame follows from its parent's (MATH 3.1):
+
+        p_bone = p_parent + R_parent (offset + pre · shift(q))
+        R_bone = R_parent · pre · rotation(q) · post
+
+    Attributes:
+        name: unique in its skeleton.
+        parent: name of the parent bone; None for a root.
+        offset: joint centre in the parent's frame [m], shape (3,).
+        pre: constant rotation before the joint, (3, 3), None for the identity.
+        joint: what moves.
+        post: constant rotation after the joint, (3, 3), None for the identity.
+    """
+
+    name: str
+    parent: str | None
+    offset: tuple[float, float, float]
+    pre: Matrix | None = field(repr=False)
+    joint: Joint
+    post: Matrix | None = field(repr=False)
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        parent: str | None = None,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        pre: ArrayLike | None = None,
+        joint: Joint | None = None,
+        post: ArrayLike | None = None,
+    ):
+        """Describe a bone; see the class for units and frames. No joint means a rigid connection."""
+        if not isinstance(name, str) or name == "":
+            raise ModelError(f"a bone's name must be a non-empty string, not {name!r}")
+        if joint is None:
+            joint = Joint.fixed()
+        if not isinstance(joint, Joint):
+            raise ModelError(f"joint of bone {name!r} must be a Joint, not {type(joint).__name__}")
+        x, y, z = shaped(f"offset of bone {name!r}", offset, 3).tolist()
+        values = {
+            "name": name,
+            "parent": parent,
+            "offset": (x, y, z),
+            "pre": _constant_rotation(name, "pre", pre),
+            "joint": joint,
+            "post": _constant_rotation(name, "post", post),
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)

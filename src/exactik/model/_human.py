@@ -1,0 +1,130 @@
+"""The built-in human: an adult of 1.75 m, 58 dofs, 41 markers.
+
+World axes: x forward, y to the left, z up. At q = 0 the figure stands on the floor z = 0 facing +x,
+its arms 45° below the horizontal, thumbs forward. All bone frames are then parallel to the world's,
+except along the arms, where y follows the left arm outwards and the right arm inwards.
+
+Heights and lengths are fractions of stature as usual in anthropometry; joint centres sit at hip
+0.530, knee 0.285, ankle 0.039, shoulder 0.810 and base of the skull 0.915 of it. Limits are common
+ranges of motion of healthy adults. Left and right are mirror images: a mirrored pose has the same
+angles about y and the negated ones about x and z.
+
+Euler orders have the long axis of a limb innermost (twist), and gimbal lock away from where people
+usually are: a thigh straight to the side, an arm raised sideways to 45° above the horizontal, the
+body on its side. (An arm that hangs or is stretched forwards, sideways or up is well clear of it.)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from exactik.model._bone import Bone
+from exactik.model._joint import Joint
+from exactik.model._skeleton import Skeleton
+from exactik.spatial import axis_rotation
+
+__all__ = ["human"]
+
+_STATURE = 1.75
+_HIP_HEIGHT = 0.530
+_ARM_SLOPE = np.radians(45.0)
+
+Point = tuple[float, float, float]
+Row = tuple[str, str, Point, str, tuple[tuple[float, float], ...]]
+
+# Bone, parent, joint centre in the parent / stature, axes outermost first, limits [degrees].
+_MIDDLE: tuple[Row, ...] = (
+    ("lower_back", "pelvis", (-0.020, 0, 0.060), "YXZ", ((-25, 50), (-25, 25), (-15, 15))),
+    ("upper_back", "lower_back", (0, 0, 0.135), "YXZ", ((-15, 25), (-20, 20), (-20, 20))),
+    ("thorax", "upper_back", (-0.005, 0, 0.060), "YXZ", ((-10, 20), (-15, 15), (-20, 20))),
+    ("lower_neck", "thorax", (0, 0, 0.065), "YXZ", ((-20, 25), (-20, 20), (-25, 25))),
+    ("upper_neck", "lower_neck", (0.012, 0, 0.030), "YXZ", ((-20, 20), (-15, 15), (-25, 25))),
+    ("head", "upper_neck", (0.013, 0, 0.035), "YXZ", ((-25, 20), (-10, 10), (-35, 35))),
+)
+# The left side; parents that exist on both sides are meant on the left too.
+_LEFT: tuple[Row, ...] = (
+    ("thigh", "pelvis", (0, 0.050, 0), "YXZ", ((-125, 25), (-25, 45), (-40, 45))),
+    ("shin", "thigh", (0, 0, -0.245), "Y", ((-5, 145),)),
+    ("foot", "shin", (0, 0, -0.246), "YX", ((-25, 50), (-30, 18))),
+    ("toes", "foot", (0.075, 0, -0.029), "Y", ((-60, 35),)),
+    ("clavicle", "thorax", (0.045, 0.015, 0.040), "XZ", ((-10, 30), (-25, 20))),
+    ("upper_arm", "clavicle", (-0.020, 0.100, -0.015), "ZXY", ((-180, 70), (-80, 135), (-90, 90))),
+    ("forearm", "upper_arm", (0, 0.186, 0), "Z", ((-150, 5),)),
+    ("wrist", "forearm", (0, 0.110, 0), "Y", ((-85, 85),)),
+    ("hand", "wrist", (0, 0.036, 0), "XZ", ((-80, 70), (-20, 35))),
+    ("fingers", "hand", (0, 0.054, 0), "X", ((-90, 20),)),
+)
+
+_MARKER_NAMES = """
+    LFHD RFHD LBHD RBHD C7 T10 CLAV STRN RBAC LSHO LUPA LELB LFRM LWRA LWRB LFIN RSHO RUPA RELB RFRM
+    RWRA RWRB RFIN LFWT RFWT LBWT RBWT LTHI LKNE LSHN LANK LHEE LMT5 LTOE RTHI RKNE RSHN RANK RHEE
+    RMT5 RTOE
+""".split()
+# Marker, bone, place on the skin in the bone's frame [m]; those on the right mirror the left ones.
+_MARKERS: dict[str, tuple[str, Point]] = {
+    "LFHD": ("head", (0.095, 0.060, 0.080)),
+    "LBHD": ("head", (-0.075, 0.060, 0.075)),
+    "C7": ("lower_neck", (-0.060, 0, 0.020)),
+    "CLAV": ("thorax", (0.115, 0, 0.050)),
+    "STRN": ("upper_back", (0.145, 0, 0.035)),
+    "RBAC": ("upper_back", (-0.105, -0.100, 0.060)),
+    "T10": ("lower_back", (-0.085, 0, 0.220)),
+    "LFWT": ("pelvis", (0.090, 0.125, 0.075)),
+    "LBWT": ("pelvis", (-0.110, 0.050, 0.095)),
+    "LSHO": ("l_clavicle", (-0.035, 0.165, 0.025)),
+    "LUPA": ("l_upper_arm", (0, 0.140, 0.050)),
+    "LELB": ("l_upper_arm", (0, 0.320, 0.045)),
+    "LFRM": ("l_forearm", (0, 0.110, 0.040)),
+    "LWRA": ("l_wrist", (0.030, 0.060, 0.010)),
+    "LWRB": ("l_wrist", (-0.030, 0.060, 0.010)),
+    "LFIN": ("l_fingers", (0, 0.030, 0.012)),
+    "LTHI": ("l_thigh", (0, 0.090, -0.220)),
+    "LKNE": ("l_thigh", (0, 0.055, -0.425)),
+    "LSHN": ("l_shin", (0.030, 0.045, -0.200)),
+    "LANK": ("l_foot", (0, 0.040, 0.005)),
+    "LHEE": ("l_foot", (-0.060, 0, -0.035)),
+    "LMT5": ("l_toes", (-0.010, 0.045, 0)),
+    "LTOE": ("l_toes", (0.030, 0, 0.020)),
+}
+
+
+@cache
+def human() -> Skeleton:
+    """Return the built-in figure: 1.75 m tall, 58 dofs (nq = nv), limits, 41 markers, moving root.
+
+    x forward, y left, z up; at q = 0 it stands on z = 0 with its arms 45° below the horizontal. The
+    root moves by translation and Euler ZXY (heading, roll, pitch) and has no limits.
+    """
+    root = Bone("pelvis", offset=(0, 0, _HIP_HEIGHT * _STATURE), joint=Joint.free("ZXY"))
+    bones = [root]
+    bones += [_bone(row, 1.0, prefix="") for row in _MIDDLE]
+    bones += [
+        _bone(row, side, prefix) for side, prefix in ((1.0, "l_"), (-1.0, "r_")) for row in _LEFT
+    ]
+    return Skeleton.build("human", bones, {name: _marker(name) for name in _MARKER_NAMES})
+
+
+def _bone(row: Row, side: float, prefix: str) -> Bone:
+    """Return the bone of a row, mirrored for side −1."""
+    name, parent, (x, y, z), order, degrees = row
+    limits = np.radians(degrees)
+    for a, letter in enumerate(order):
+        if side < 0.0 and letter != "Y":
+            limits[a] = -limits[a, ::-1]
+    paired = parent in {left[0] for left in _LEFT}
+    return Bone(
+        prefix + name,
+        parent=prefix + parent if paired else parent,
+        offset=_STATURE * np.array([x, side * y, z]),
+        pre=axis_rotation("x", -side * _ARM_SLOPE) if name == "upper_arm" else None,
+        joint=Joint.revolute(order, limits) if len(order) == 1 else Joint.euler(order, limits),
+    )
+
+
+def _marker(name: str) -> tuple[str, Point]:
+    if name in _MARKERS:
+        return _MARKERS[name]
+    bone, (x, y, z) = _MARKERS["L" + name[1:]]
+    return "r_" + bone[2:] if bone.startswith("l_") else bone, (x, -y, z)

@@ -1,0 +1,167 @@
+"""Jacobians of a point on a bone: checks and arrays around `kernels.jacobian`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import shaped
+from exactik.errors import UnknownNameError
+from exactik.kernels import fk
+from exactik.kernels import jacobian as routes
+from exactik.kernels import jacobian_dot as rates
+from exactik.spatial import sincos
+
+if TYPE_CHECKING:
+    from exactik.model._skeleton import Skeleton
+
+__all__ = ["Frame", "Route", "Rows", "bone_jacobian", "bone_jacobian_dot"]
+
+Array = NDArray[np.float64]
+Frame = Literal["world", "body", "spatial"]
+Rows = Literal["linear", "angular", "both"]
+Route = Literal["cross", "poe", "adjusted"]
+
+FRAMES = {"world": routes.WORLD, "body": routes.BODY, "spatial": routes.SPATIAL}
+ROWS = {"linear": routes.LINEAR, "angular": routes.ANGULAR, "both": routes.BOTH}
+ROUTES = {"cross": 0, "poe": 1, "adjusted": 2}
+
+
+class Request(NamedTuple):
+    """The checked arguments of a Jacobian, and an array for it."""
+
+    q: Array
+    bone: int  # frame number: one more than the bone's index
+    point: Array
+    frame: int
+    rows: int
+    J: Array
+
+
+class Placed(NamedTuple):
+    """Forward kinematics about `origin`; see `kernels.fk`."""
+
+    origin: Array
+    R: Array
+    p: Array
+    S: Array
+
+
+def code(what: str, name: str, codes: Mapping[str, int]) -> int:
+    """Return the number of a named option; raise `UnknownNameError` listing those that exist."""
+    if name not in codes:
+        raise UnknownNameError(what, name, codes)
+    return codes[name]
+
+
+def request(
+    skeleton: Skeleton, q: ArrayLike, bone: str, point: ArrayLike, frame: str, rows: str
+) -> Request:
+    """Check the arguments that all Jacobians share."""
+    which = code("rows", rows, ROWS)
+    return Request(
+        # A copy: compiled code tells read-only arrays from others and would be compiled twice.
+        q=np.array(skeleton.normalised(shaped("q", q, skeleton.nq))),
+        bone=skeleton.bone_index(bone) + 1,
+        point=np.array(shaped("point", point, 3)),
+        frame=code("frame", frame, FRAMES),
+        rows=which,
+        J=np.empty((6 if which == routes.BOTH else 3, skeleton.nv)),
+    )
+
+
+def placed(skeleton: Skeleton, asked: Request) -> Placed:
+    """Run forward kinematics about the bone's root: a distant figure keeps its digits."""
+    tree, q = skeleton.tree, asked.q
+    n = len(skeleton.bones) + 1
+    R, p, S = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((skeleton.nv, 6))
+    sine, cosine = np.empty((2, skeleton.nq))
+    root = asked.bone
+    while tree.parent[root] != 0:
+        root = int(tree.parent[root])
+    at, shifts = int(tree.first_q[root]), int(tree.shifts[root])
+    shift = q[at : at + 3] if shifts == 3 else q[at] * tree.slide[root] if shifts == 1 else 0.0
+    origin = tree.offset[root] + tree.pre[root] @ np.broadcast_to(shift, 3)
+    fk.forward_kinematics(tree, q, origin, sine, cosine, R, p, S)
+    return Placed(origin, R, p, S)
+
+
+def bone_jacobian(
+    skeleton: Skeleton,
+    q: ArrayLike,
+    bone: str,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    frame: Frame = "world",
+    rows: Rows = "linear",
+    route: Route = "cross",
+) -> Array:
+    """Return the Jacobian of a point on a bone: its velocity is J v.
+
+    Args:
+        skeleton: the figure.
+        q: coordinates, shape (nq,).
+        bone: name of the bone.
+        point: in the bone's frame [m], shape (3,).
+        frame: "world": velocity of the point in world axes; "body": the same in the bone's axes;
+            "spatial": velocity, in world axes, of that point of the bone which passes the world's
+            origin, the linear part of its twist (the given point does not matter).
+        rows: "linear" [m/s], "angular" [rad/s], or "both", linear rows first.
+        route: how: "cross" from world axes and lever arms, "poe" by the adjoints of a product of
+            exponentials, "adjusted" by adjoints with Euler joints as blocks. All give the same.
+
+    Returns:
+        J, shape (3, nv), or (6, nv) for both. Columns refer to the dofs of `integrate`; those of
+        joints that do not carry the bone are zero.
+    """
+    asked = request(skeleton, q, bone, point, frame, rows)
+    way = code("route", route, ROUTES)
+    _, b, x, axes, trim, J = asked
+    if way == 0:
+        routes.cross_jacobian(skeleton.tree, b, x, axes, trim, *placed(skeleton, asked), J)
+        return J
+    sine, cosine = np.empty((2, skeleton.nq))
+    sincos(asked.q, sine, cosine)
+    climb = routes.Climb(np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3)))
+    routes.adjoint_jacobian(
+        skeleton.tree, asked.q, sine, cosine, b, x, axes, trim, way == 2, climb, J
+    )
+    return J
+
+
+def bone_jacobian_dot(
+    skeleton: Skeleton,
+    q: ArrayLike,
+    v: ArrayLike,
+    bone: str,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    frame: Frame = "world",
+    rows: Rows = "linear",
+) -> Array:
+    """Return the time derivative of `bone_jacobian` while the joints move with v.
+
+    It is the derivative of `bone_jacobian(skeleton, integrate(q, t v), …)` at t = 0, exact. The
+    acceleration of the point, for joint accelerations a, is J a + J̇ v.
+
+    Args:
+        skeleton: the figure.
+        q: coordinates, shape (nq,).
+        v: velocity of the dofs [rad/s or m/s], shape (nv,).
+        bone: name of the bone.
+        point: in the bone's frame [m], shape (3,).
+        frame: as for `bone_jacobian`.
+        rows: as for `bone_jacobian`.
+
+    Returns:
+        J̇, shape (3, nv), or (6, nv) for both.
+    """
+    asked = request(skeleton, q, bone, point, frame, rows)
+    v = np.array(shaped("v", v, skeleton.nv))
+    _, b, x, axes, trim, J = asked
+    work = np.empty((len(skeleton.bones) + 1, 6)), np.empty((6, 3))
+    rates.jacobian_dot(
+        skeleton.tree, asked.q, v, b, x, axes, trim, *placed(skeleton, asked), *work, J
+    )
+    return J

@@ -1,0 +1,87 @@
+"""Two slow ways to a Jacobian, to test and to measure the fast ones against.
+
+Neither uses the structure of the tree: differences run forward kinematics once or twice per dof,
+unit velocities propagate one velocity per dof from the root to the bone. Both take the arguments
+of `bone_jacobian` and return the same array.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik.kernels import jacobian as routes
+from exactik.kernels import jacobian_dot as rates
+from exactik.model._jacobian import Frame, Rows, placed, request
+from exactik.spatial import log_rotation
+
+if TYPE_CHECKING:
+    from exactik.model._skeleton import Skeleton
+
+__all__ = ["finite_difference_jacobian", "unit_velocity_jacobian"]
+
+Array = NDArray[np.float64]
+
+# Where rounding and truncation meet: ε^(1/2) for one-sided and ε^(1/3) for central differences.
+_STEPS = {"forward": 1.5e-8, "central": 6.0e-6}
+
+
+def finite_difference_jacobian(
+    skeleton: Skeleton,
+    q: ArrayLike,
+    bone: str,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    frame: Frame = "world",
+    rows: Rows = "linear",
+    scheme: Literal["forward", "central"] = "central",
+    step: float | None = None,
+) -> Array:
+    """Return `bone_jacobian` by differences of `forward`, shape (3 or 6, nv).
+
+    Args:
+        skeleton: the figure.
+        q: coordinates, shape (nq,).
+        bone: name of the bone.
+        point: in the bone's frame [m], shape (3,).
+        frame: as for `bone_jacobian`.
+        rows: as for `bone_jacobian`.
+        scheme: "forward" (error of the order of the step) or "central" (of its square).
+        step: [rad or m]; None for the one that balances rounding and truncation.
+    """
+    asked = request(skeleton, q, bone, point, frame, rows)
+    h = _STEPS[scheme] if step is None else step
+    ahead = skeleton.forward(skeleton.integrate(asked.q, h * np.eye(skeleton.nv)))
+    back = skeleton.integrate(asked.q, -h * np.eye(skeleton.nv)) if scheme == "central" else asked.q
+    behind = skeleton.forward(back)
+    here = skeleton.forward(asked.q)
+    k, width = asked.bone - 1, 2.0 * h if scheme == "central" else h
+    linear = (ahead.point(bone, point) - behind.point(bone, point)).T / width
+    turned = ahead.rotations[:, k] @ np.swapaxes(behind.rotations[..., k, :, :], -1, -2)
+    angular = log_rotation(turned).T / width
+    if asked.frame == routes.BODY:
+        linear, angular = (here.rotations[k].T @ part for part in (linear, angular))
+    elif asked.frame == routes.SPATIAL:
+        linear = linear - np.cross(angular, here.point(bone, point), axisa=0, axisc=0)
+    if asked.rows == routes.BOTH:
+        return np.concatenate([linear, angular])
+    return linear if asked.rows == routes.LINEAR else angular
+
+
+def unit_velocity_jacobian(
+    skeleton: Skeleton,
+    q: ArrayLike,
+    bone: str,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    frame: Frame = "world",
+    rows: Rows = "linear",
+) -> Array:
+    """Return `bone_jacobian` by one propagation of velocities per dof, shape (3 or 6, nv)."""
+    asked = request(skeleton, q, bone, point, frame, rows)
+    _, b, x, axes, trim, J = asked
+    work = np.empty(skeleton.nv), np.empty((len(skeleton.bones) + 1, 6))
+    rates.unit_velocity_jacobian(
+        skeleton.tree, b, x, axes, trim, *placed(skeleton, asked), *work, J
+    )
+    return J

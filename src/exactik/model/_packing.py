@@ -1,0 +1,116 @@
+"""From bones to the plain arrays of `kernels.tree`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik._arrays import frozen
+from exactik.kernels import tree as codes
+from exactik.kernels.tree import Tree
+from exactik.model._bone import Bone
+from exactik.model._joint import Joint, swing_twist_axes
+from exactik.spatial import rotation_taking_z_to
+
+__all__ = ["pack_tree"]
+
+Array = NDArray[np.float64]
+_KINDS = {
+    "revolute": codes.AXES,
+    "euler": codes.AXES,
+    "exp_map": codes.EXP_MAP,
+    "swing_twist": codes.SWING_TWIST,
+    "quaternion": codes.QUATERNION,
+}
+_SHIFTS = {"prismatic": 1, "translation": 3, "free": 3}
+
+
+def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
+    """Return the packed tree of `bones`, whose `parents` (−1 for a root) come before them."""
+    n = len(bones)
+    index = {
+        name: np.zeros(n + 1, np.uint32)
+        for name in ("parent", "shifts", "rotation", "depth", "has_pre", "has_post")
+    }
+    turns = np.zeros((n + 1, 3), np.uint32)
+    offset, slide = np.zeros((n + 1, 3)), np.zeros((n + 1, 3))
+    pre, post = np.tile(np.eye(3), (n + 1, 1, 1)), np.tile(np.eye(3), (n + 1, 1, 1))
+    first_q, first_v = np.zeros(n + 2, np.uint32), np.zeros(n + 2, np.uint32)
+    for k, (bone, parent) in enumerate(zip(bones, parents, strict=True), start=1):
+        joint = bone.joint
+        before, letters, after = _turned_to_coordinate_axes(joint.rotation_part)
+        index["parent"][k] = parent + 1
+        index["shifts"][k] = _SHIFTS.get(joint.kind, 0)
+        index["rotation"][k] = _KINDS.get(joint.rotation_part.kind, codes.NO_ROTATION)
+        turns[k, : len(letters)] = ["XYZ".index(c) for c in letters]
+        offset[k] = bone.offset
+        slide[k] = joint.axis if joint.kind == "prismatic" else 0.0
+        pre[k] = (np.eye(3) if bone.pre is None else np.array(bone.pre)) @ before
+        post[k] = after @ (np.eye(3) if bone.post is None else np.array(bone.post))
+        index["has_pre"][k] = not np.array_equal(pre[k], np.eye(3))
+        index["has_post"][k] = not np.array_equal(post[k], np.eye(3))
+        first_q[k + 1] = first_q[k] + joint.nq
+        first_v[k + 1] = first_v[k] + joint.nv
+        index["depth"][k] = index["depth"][parent + 1] + (
+            bones[parent].joint.nv if parent >= 0 else 0
+        )
+    upward, level = _dof_paths(bones, parents, first_v)
+    arrays = {
+        **index,
+        **{
+            "first_q": first_q,
+            "first_v": first_v,
+            "turns": turns,
+            "upward": upward,
+            "level": level,
+        },
+        **{"offset": offset, "slide": slide, "pre": pre, "post": post},
+        "visit": _depth_first(parents),
+    }
+    return Tree(**{name: frozen(np.ascontiguousarray(array)) for name, array in arrays.items()})
+
+
+def _turned_to_coordinate_axes(rotation: Joint) -> tuple[Array, str, Array]:
+    """Return A, letters, Aᵀ such that the joint is A · (rotation about coordinate axes) · Aᵀ."""
+    turned = np.eye(3)
+    letters = rotation.order if rotation.kind == "euler" else ""
+    if rotation.kind == "revolute":
+        assert rotation.axis is not None
+        unit = [a for a in range(3) if rotation.axis[a] == 1.0]
+        letters = "XYZ"[unit[0]] if len(unit) == 1 else "Z"
+        if len(unit) == 0:
+            turned = rotation_taking_z_to(rotation.axis)
+    elif rotation.kind == "swing_twist":  # (x, y, z) of the kernel are (ŝ, t̂, n̂)
+        turned = np.eye(3)[:, ["xyz".index(c) for c in swing_twist_axes(rotation.order)]]
+    return turned, letters, turned.T
+
+
+def _depth_first(parents: Sequence[int]) -> NDArray[np.uint32]:
+    children: list[list[int]] = [[] for _ in range(len(parents) + 1)]
+    for k, parent in enumerate(parents, start=1):
+        children[parent + 1].append(k)
+    order, stack = [], children[0][::-1]
+    while len(stack) > 0:
+        k = stack.pop()
+        order.append(k)
+        stack.extend(children[k][::-1])
+    return np.array(order, np.uint32)
+
+
+def _dof_paths(
+    bones: Sequence[Bone], parents: Sequence[int], first_v: NDArray[np.uint32]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return, per dof, the dof above it and the number of dofs above it."""
+    nv = int(first_v[-1])
+    upward, level = np.arange(nv, dtype=np.uint32), np.zeros(nv, np.uint32)
+    last = np.full(len(bones) + 1, -1)  # last dof at or above each frame
+    for k, parent in enumerate(parents, start=1):
+        above = last[parent + 1]
+        for i in range(int(first_v[k]), int(first_v[k + 1])):
+            if above >= 0:
+                upward[i], level[i] = above, level[above] + 1
+            above = i
+        last[k] = above
+    return upward, level

@@ -1,0 +1,46 @@
+"""Where all bones are: the result of forward kinematics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import shaped
+
+if TYPE_CHECKING:
+    from exactik.model._skeleton import Skeleton
+
+__all__ = ["Pose"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Frames of all bones in the world, for one configuration or a batch of them.
+
+    Attributes:
+        skeleton: the figure.
+        positions: origins of the bones [m], shape (…, n_bones, 3), world frame.
+        rotations: R_world_bone, shape (…, n_bones, 3, 3).
+    """
+
+    skeleton: Skeleton
+    positions: Array
+    rotations: Array
+
+    def point(self, bone: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
+        """Return a point given in the bone's frame [m] in the world, shape (…, 3)."""
+        k = self.skeleton.bone_index(bone)
+        return self.positions[..., k, :] + self.rotations[..., k, :, :] @ shaped("point", point, 3)
+
+    @property
+    def markers(self) -> Array:
+        """All markers in the world [m], shape (…, n_markers, 3), in the order of `skeleton.markers`."""
+        bones = [self.skeleton.bone_index(bone) for bone, _ in self.skeleton.markers.values()]
+        points = np.array([point for _, point in self.skeleton.markers.values()]).reshape(-1, 3)
+        turned = np.einsum("...mij,mj->...mi", self.rotations[..., bones, :, :], points)
+        return self.positions[..., bones, :] + turned

@@ -1,0 +1,250 @@
+"""The same figure, hanging from another of its bones.
+
+On the path from the old root to the new one every joint is turned round: the bone that carried
+becomes the one that is carried. A joint between a bone and its child,
+
+    R_child = R pre Q post          p_child = p + R (offset + pre d)
+
+read backwards is
+
+    R = R_child postᵀ Qᵀ preᵀ       p + R offset = p_child + R_child postᵀ (−d)
+
+so that `pre` and `post` are exchanged and transposed, rotations are inverted, shifts are negated,
+and the origin of the bone, which belongs to the joint that carries it, moves to `offset`. Bones
+keep their orientation; markers and other children of a moved bone keep their place, in new numbers.
+
+    revolute, prismatic    same coordinate, negated axis
+    Euler ABC (α, β, γ)    Euler CBA (−γ, −β, −α)
+    translation, exp_map   negated coordinates
+    quaternion             conjugate
+    swing-twist (s, τ)     (−Z s, −τ) with Z = Rot(n, −τ), as Z exp[−s] = exp[−Z s] Z
+
+The new root takes over the joint to the world, placed such that neutral poses correspond: a free
+one stays free, a fixed one fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik.errors import ModelError
+from exactik.model._bone import Bone
+from exactik.model._joint import Joint, Limits
+from exactik.spatial import euler_angles, exp_rotation, log_rotation, wxyz_from_matrix
+
+if TYPE_CHECKING:
+    from exactik.model._skeleton import Skeleton
+
+__all__ = ["reroot", "reroot_coordinates"]
+
+Array = NDArray[np.float64]
+
+
+def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
+    """Return the same figure with `bone` as its root.
+
+    Bones keep their names and orientations. A joint on the path between the two roots belongs to
+    its other bone now, and so do its dofs; `reroot_coordinates` takes configurations along.
+
+    Args:
+        skeleton: the figure; if it has several roots, only the tree of `bone` changes.
+        bone: name of the new root.
+
+    Raises:
+        UnknownNameError: no such bone.
+        ModelError: the root's joint is neither fixed nor free, or has limits, or a joint on the
+            path has no inverse of its own kind: a free joint, or a swing with limits.
+    """
+    path = _path(skeleton, bone)
+    if len(path) == 1:
+        return skeleton
+    moved = {above.name: np.array(below.offset) for above, below in pairwise(path)}
+    still = np.zeros(3)
+    changed = {path[-1].name: _new_root(skeleton, path)}
+    for above, below in pairwise(path):
+        changed[above.name] = Bone(
+            above.name,
+            parent=below.name,
+            offset=-moved.get(below.name, still),
+            pre=_transposed(below.post),
+            joint=_reversed(below),
+            post=_transposed(below.pre),
+        )
+    bones = [
+        changed[b.name]
+        if b.name in changed
+        else Bone(
+            b.name,
+            parent=b.parent,
+            offset=b.offset - moved.get(b.parent, still) if b.parent is not None else b.offset,
+            pre=b.pre,
+            joint=b.joint,
+            post=b.post,
+        )
+        for b in skeleton.bones
+    ]
+    markers = {m: (b, x - moved.get(b, still)) for m, (b, x) in skeleton.markers.items()}
+    return type(skeleton)(skeleton.name, bones, markers)
+
+
+def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:
+    """Return the coordinates with which `reroot(skeleton, bone)` takes the pose of `skeleton` at q.
+
+    A free root takes along where the figure stands; with a fixed one, which cannot move, the two
+    poses are the same up to a rigid motion of the whole.
+
+    Args:
+        skeleton: the figure before re-rooting.
+        bone: name of the new root.
+        q: coordinates, shape (…, nq).
+
+    Returns:
+        Coordinates of the re-rooted figure, shape (…, nq).
+    """
+    q = skeleton.normalised(q)
+    path = _path(skeleton, bone)
+    if len(path) == 1:
+        return q.copy()
+    parts: dict[str, Array] = {}
+    at = 0
+    for b in skeleton.bones:
+        parts[b.name] = q[..., at : at + b.joint.nq]
+        at += b.joint.nq
+    other = reroot(skeleton, bone)
+    turned = {
+        above.name: _reversed_coordinates(below.joint, parts[below.name])
+        for above, below in pairwise(path)
+    }
+    turned[bone] = _root_coordinates(skeleton, other, bone, q)
+    return np.concatenate([turned.get(b.name, parts[b.name]) for b in other.bones], axis=-1)
+
+
+def _path(skeleton: Skeleton, bone: str) -> list[Bone]:
+    """Return the bones from the root to `bone`."""
+    k = skeleton.bone_index(bone)
+    path = []
+    while k >= 0:
+        path.append(skeleton.bones[k])
+        k = int(skeleton.parents[k])
+    return path[::-1]
+
+
+def _transposed(matrix: ArrayLike | None) -> Array | None:
+    return None if matrix is None else np.array(matrix).T
+
+
+# --- the joints on the path
+
+
+def _negated(limits: Limits) -> Limits:
+    return tuple((0.0 - high, 0.0 - low) for low, high in limits)
+
+
+def _reversed(bone: Bone) -> Joint:
+    """Return the joint of `bone` read from its other side."""
+    joint = bone.joint
+    if joint.axis is not None:
+        x, y, z = joint.axis
+        return replace(joint, axis=(0.0 - x, 0.0 - y, 0.0 - z))  # no −0
+    if joint.kind == "euler":
+        return replace(joint, order=joint.order[::-1], limits=_negated(joint.limits)[::-1])
+    if joint.kind == "swing_twist" and np.isfinite(joint.limits[:2]).any():
+        raise ModelError(
+            f"cannot re-root over {bone.name!r}: limits of a swing are no limits of its inverse"
+        )
+    if joint.kind == "free":
+        raise ModelError(
+            f"cannot re-root over {bone.name!r}: the inverse of its free joint turns before it "
+            "shifts, and no joint does that"
+        )
+    return replace(joint, limits=_negated(joint.limits))
+
+
+def _reversed_coordinates(joint: Joint, q: Array) -> Array:
+    if joint.axis is not None:
+        return q
+    if joint.kind == "euler":
+        return -q[..., ::-1]
+    if joint.kind == "quaternion":
+        return q * (1.0, -1.0, -1.0, -1.0)
+    if joint.kind == "swing_twist":
+        s, t, twist = q[..., 0], q[..., 1], q[..., 2]
+        c, d = np.cos(twist), np.sin(twist)
+        return -np.stack([c * s + d * t, c * t - d * s, twist], axis=-1)
+    return -q
+
+
+# --- the joint to the world
+
+
+def _new_root(skeleton: Skeleton, path: list[Bone]) -> Bone:
+    """Return the last bone with the joint of the first, at its place in the neutral pose."""
+    old, bone = path[0], path[-1]
+    joint = old.joint
+    if joint.kind not in ("fixed", "free"):
+        raise ModelError(
+            f"cannot re-root {skeleton.name!r}: its root {old.name!r} is on a {joint.kind} joint, "
+            "and no such joint moves another bone in the same way; make the root free or fixed"
+        )
+    if joint.kind == "free" and joint.rotation_part.nv < 3:
+        raise ModelError(
+            f"cannot re-root {skeleton.name!r}: its root {old.name!r} turns about "
+            f"{joint.rotation_part.nv} axes only, and another bone about more"
+        )
+    if np.isfinite(joint.limits).any():
+        raise ModelError(
+            f"cannot re-root {skeleton.name!r}: limits of the root {old.name!r} are no limits of "
+            f"{bone.name!r}; remove them first"
+        )
+    neutral = skeleton.forward(skeleton.neutral())
+    k = skeleton.bone_index(bone.name)
+    pre = np.eye(3) if old.pre is None else np.array(old.pre)
+    return Bone(
+        bone.name,
+        offset=neutral.positions[k],
+        pre=old.pre,
+        joint=joint,
+        post=pre.T @ neutral.rotations[k],
+    )
+
+
+def _root_coordinates(skeleton: Skeleton, other: Skeleton, bone: str, q: Array) -> Array:
+    """Return the coordinates (…, 0 or 6 or 7) that put the new root where it is at q."""
+    root = other.bones[other.bone_index(bone)]
+    if root.joint.kind == "fixed":
+        return q[..., :0]
+    pose, k = skeleton.forward(q), skeleton.bone_index(bone)
+    pre, post = (np.eye(3) if m is None else np.array(m) for m in (root.pre, root.post))
+    shift = (pose.positions[..., k, :] - root.offset) @ pre  # rows times pre: preᵀ on columns
+    turn = _rotation_coordinates(
+        root.joint.rotation_part, pre.T @ pose.rotations[..., k, :, :] @ post.T
+    )
+    return np.concatenate([shift, turn], axis=-1)
+
+
+def _rotation_coordinates(joint: Joint, rotation: Array) -> Array:
+    """Return coordinates of a three-dof rotation joint that give the rotation (…, 3, 3)."""
+    if joint.kind == "quaternion":
+        return wxyz_from_matrix(rotation)
+    if joint.kind == "exp_map":
+        return log_rotation(rotation)
+    if joint.kind == "euler":
+        return euler_angles(joint.order, rotation)
+    # Swing-twist: the swing is the shortest turn from the twist axis n to Rn; the rest is twist.
+    n = "XYZ".index(joint.order)
+    s, t = (n + 1) % 3, (n + 2) % 3
+    axis = rotation[..., :, n]
+    sine = np.hypot(axis[..., s], axis[..., t])
+    straight = sine == 0.0
+    angle = np.arctan2(sine, axis[..., n]) / np.where(straight, 1.0, sine)
+    swing = np.zeros((*angle.shape, 3))
+    swing[..., s] = np.where(straight, angle, -angle * axis[..., t])
+    swing[..., t] = np.where(straight, 0.0, angle * axis[..., s])
+    rest = np.swapaxes(exp_rotation(swing), -1, -2) @ rotation
+    twist = np.arctan2(rest[..., t, s], rest[..., s, s])
+    return np.stack([swing[..., s], swing[..., t], twist], axis=-1)

@@ -1,0 +1,392 @@
+"""The kinematic tree: bones, markers, limits; and what happens to it when its joints move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import finite, frozen, shaped
+from exactik.errors import ModelError, NonFiniteError, ShapeError, UnknownNameError
+from exactik.kernels import batch
+from exactik.kernels import integrate as moves
+from exactik.kernels.tree import Tree
+from exactik.model._bone import Bone
+from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
+from exactik.model._packing import pack_tree
+from exactik.model._pose import Pose
+
+if TYPE_CHECKING:
+    from exactik.kernels.tree import Indices
+
+__all__ = ["Skeleton"]
+
+Array = NDArray[np.float64]
+Point = tuple[float, float, float]
+
+
+class Skeleton:
+    """An immutable articulated figure.
+
+    Make one with `Skeleton.build`, `human` or `load_skeleton`. Coordinates q have length `nq`, degrees of freedom v
+    length `nv`; both run over the bones in order, each bone's own together.
+
+    Attributes:
+        name: what the figure is called.
+        bones: the bones, parents before children.
+        markers: name → (bone, point in the bone's frame [m]).
+    """
+
+    name: str
+    bones: tuple[Bone, ...]
+    markers: Mapping[str, tuple[str, Point]]
+
+    def __init__(
+        self,
+        name: str,
+        bones: Sequence[Bone],
+        markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
+    ):
+        """See `Skeleton.build`."""
+        ordered = _parents_first(bones)
+        names = [bone.name for bone in ordered]
+        self._set("name", str(name))
+        self._set("bones", ordered)
+        self._set("_index", {bone: k for k, bone in enumerate(names)})
+        marked: dict[str, tuple[str, Point]] = {}
+        for marker, (bone, point) in (markers or {}).items():
+            if bone not in self._index:
+                raise UnknownNameError("bone", bone, names)
+            x, y, z = shaped(f"point of marker {marker!r}", point, 3).tolist()
+            marked[str(marker)] = (bone, (x, y, z))
+        self._set("markers", MappingProxyType(marked))
+
+    _index: dict[str, int]
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        bones: Sequence[Bone],
+        markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
+    ) -> Skeleton:
+        """Return the skeleton of `bones`; children may be listed before their parents.
+
+        Args:
+            name: what the figure is called.
+            bones: at least one; the order is kept where it has parents first, else parents are moved forward.
+            markers: name → (bone, point in the bone's frame [m]).
+
+        Raises:
+            ModelError: duplicate names or a cycle.
+            UnknownNameError: a parent or a marker's bone that does not exist.
+        """
+        return cls(name, bones, markers)
+
+    def _set(self, key: str, value: object) -> None:
+        object.__setattr__(self, key, value)
+
+    def __setattr__(self, key: str, value: object) -> None:
+        raise AttributeError(f"a Skeleton is immutable; cannot set {key!r} (build another one)")
+
+    def __delattr__(self, key: str) -> None:
+        raise AttributeError(f"a Skeleton is immutable; cannot delete {key!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.bones, dict(self.markers))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Skeleton):
+            return NotImplemented
+        mine = (self.name, self.bones, dict(self.markers))
+        return mine == (other.name, other.bones, dict(other.markers))
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.bones))
+
+    # --- names and sizes
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The packed arrays that the kernels read."""
+        return pack_tree(self.bones, self.parents.tolist())
+
+    @cached_property
+    def parents(self) -> NDArray[np.int64]:
+        """Index of each bone's parent, −1 for a root, shape (n_bones,)."""
+        indices = [-1 if b.parent is None else self._index[b.parent] for b in self.bones]
+        return frozen(np.array(indices, dtype=np.int64))
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(bone.joint.nq for bone in self.bones)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of degrees of freedom; differs from `nq` only by one per quaternion joint."""
+        return sum(bone.joint.nv for bone in self.bones)
+
+    @cached_property
+    def bone_names(self) -> tuple[str, ...]:
+        """Names of the bones, in order."""
+        return tuple(bone.name for bone in self.bones)
+
+    @cached_property
+    def dof_names(self) -> tuple[str, ...]:
+        """Names of the dofs, such as "lower.ry", in order."""
+        return tuple(f"{bone.name}.{dof}" for bone in self.bones for dof in bone.joint.dof_names)
+
+    @cached_property
+    def lower(self) -> Array:
+        """Lower limits [rad or m], shape (nv,), −inf where free."""
+        return frozen(
+            np.array([low for bone in self.bones for low, _ in bone.joint.limits], dtype=float)
+        )
+
+    @cached_property
+    def upper(self) -> Array:
+        """Upper limits [rad or m], shape (nv,), inf where free."""
+        return frozen(
+            np.array([high for bone in self.bones for _, high in bone.joint.limits], dtype=float)
+        )
+
+    @cached_property
+    def plain_q(self) -> Indices:
+        """For each dof the index of the coordinate it adds to; −1 for the dofs of quaternions."""
+        index = np.full(self.nv, -1, dtype=np.int64)
+        tree = self.tree
+        for k, bone in enumerate(self.bones, start=1):
+            count = bone.joint.nv - (3 if bone.joint.nq > bone.joint.nv else 0)
+            index[tree.first_v[k] : tree.first_v[k] + count] = tree.first_q[k] + np.arange(count)
+        return frozen(index)
+
+    def bone_index(self, bone: str) -> int:
+        """Return the index of a bone; raise `UnknownNameError` with near misses."""
+        if bone not in self._index:
+            raise UnknownNameError("bone", bone, self.bone_names)
+        return self._index[bone]
+
+    def marker(self, name: str) -> tuple[str, Point]:
+        """Return (bone, point in its frame [m]) of a marker; raise `UnknownNameError` with near misses."""
+        if name not in self.markers:
+            raise UnknownNameError("marker", name, self.markers)
+        return self.markers[name]
+
+    # --- structure
+
+    def chains(self) -> list[tuple[str, ...]]:
+        """Return one chain of bone names per leaf, from the root to the leaf (the papers' MAKECHAINS)."""
+        inner = {bone.parent for bone in self.bones}
+        chains = []
+        for leaf in self.bones:
+            if leaf.name not in inner:
+                chain, bone = [leaf.name], leaf
+                while bone.parent is not None:
+                    bone = self.bones[self._index[bone.parent]]
+                    chain.append(bone.name)
+                chains.append(tuple(chain[::-1]))
+        return chains
+
+    def reroot(self, bone: str) -> Skeleton:
+        """Return the same figure hanging from `bone`; see `exactik.model.reroot`."""
+        from exactik.model._reroot import reroot
+
+        return reroot(self, bone)
+
+    def reroot_coordinates(self, bone: str, q: ArrayLike) -> Array:
+        """Return q of `reroot(bone)` for the pose at q, (…, nq); see `exactik.model.reroot_coordinates`."""
+        from exactik.model._reroot import reroot_coordinates
+
+        return reroot_coordinates(self, bone, q)
+
+    def with_markers(self, markers: Mapping[str, tuple[str, ArrayLike]]) -> Skeleton:
+        """Return the same skeleton with these markers instead of its own."""
+        return Skeleton(self.name, self.bones, markers)
+
+    # --- motion
+
+    def neutral(self) -> Array:
+        """Return the coordinates of the rest pose, shape (nq,): zeros, unit quaternions, inside the limits."""
+        q = np.zeros(self.nq)
+        for k, bone in enumerate(self.bones, start=1):
+            if bone.joint.rotation_part.kind == "quaternion":
+                q[self.tree.first_q[k] + self.tree.shifts[k]] = 1.0
+        return self.clip(q)
+
+    def clip(self, q: ArrayLike) -> Array:
+        """Return q with every limited coordinate moved to its nearest limit where outside; shape (…, nq)."""
+        q = self._checked("q", q, self.nq).copy()
+        limited = self.plain_q >= 0
+        index = self.plain_q[limited]
+        q[..., index] = np.clip(q[..., index], self.lower[limited], self.upper[limited])
+        return q
+
+    def forward(self, q: ArrayLike) -> Pose:
+        """Return the pose of all bones.
+
+        Args:
+            q: coordinates, shape (…, nq); quaternions need not have unit length.
+        """
+        q = self.normalised(q)
+        flat = np.ascontiguousarray(q.reshape(-1, self.nq))
+        n = len(self.bones) + 1
+        R, p = np.empty((len(flat), n, 3, 3)), np.empty((len(flat), n, 3))
+        scratch = np.empty((2, self.nq))
+        S = np.empty((self.nv, 6))
+        batch.forward_all(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
+        lead = q.shape[:-1]
+        return Pose(self, p[:, 1:].reshape(*lead, n - 1, 3), R[:, 1:].reshape(*lead, n - 1, 3, 3))
+
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return q moved by the tangent step v; quaternions are multiplied on the right.
+
+        Args:
+            q: coordinates, shape (…, nq).
+            v: step [rad or m], shape (…, nv); leading axes broadcast against those of q.
+        """
+        q, v = self.normalised(q), self._checked("v", v, self.nv)
+        lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        q = np.ascontiguousarray(np.broadcast_to(q, (*lead, self.nq)).reshape(-1, self.nq))
+        v = np.ascontiguousarray(np.broadcast_to(v, (*lead, self.nv)).reshape(-1, self.nv))
+        out = np.empty_like(q)
+        batch.integrate_all(self.tree, q, v, out)
+        return out.reshape(*lead, self.nq)
+
+    def difference(self, q1: ArrayLike, q0: ArrayLike) -> Array:
+        """Return the v with integrate(q0, v) = q1, shape (…, nv); the shorter way round for quaternions."""
+        q1, q0 = self.normalised(q1, "q1"), self.normalised(q0, "q0")
+        lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
+        q1, q0 = (
+            np.ascontiguousarray(np.broadcast_to(q, (*lead, self.nq)).reshape(-1, self.nq))
+            for q in (q1, q0)
+        )
+        out = np.empty((len(q1), self.nv))
+        batch.difference_all(self.tree, q1, q0, out)
+        return out.reshape(*lead, self.nv)
+
+    def reparameterise(self, q: ArrayLike) -> Array:
+        """Return the same pose with exponential maps and swings brought within half a turn, shape (nq,).
+
+        Between steps only, never inside one. A joint whose limits exclude the new coordinates stays as it is.
+        """
+        q = shaped("q", q, self.nq).copy()
+        moves.reparameterise(self.tree, q, self.lower, self.upper)
+        return q
+
+    def jacobian(
+        self,
+        q: ArrayLike,
+        bone: str,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        *,
+        frame: Frame = "world",
+        rows: Rows = "linear",
+        route: Route = "cross",
+    ) -> Array:
+        """Return the Jacobian of a point on a bone, shape (3 or 6, nv); see `exactik.model.bone_jacobian`."""
+        return bone_jacobian(self, q, bone, point, frame, rows, route)
+
+    def jacobian_dot(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        bone: str,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        *,
+        frame: Frame = "world",
+        rows: Rows = "linear",
+    ) -> Array:
+        """Return the time derivative of `jacobian` at velocity v, (3 or 6, nv); see `bone_jacobian_dot`."""
+        return bone_jacobian_dot(self, q, v, bone, point, frame, rows)
+
+    # --- checks
+
+    def _checked(self, name: str, value: ArrayLike, length: int) -> Array:
+        array = np.asarray(value, dtype=float)
+        if array.ndim == 0 or array.shape[-1] != length:
+            raise ShapeError(
+                f"{name} has shape {array.shape}; expected (…, {length}) for {self.name!r}"
+            )
+        return finite(name, array)
+
+    def normalised(self, q: ArrayLike, name: str = "q") -> Array:
+        """Return a checked copy of q, shape (…, nq), with unit quaternions."""
+        array = self._checked(name, q, self.nq)
+        if self.nq == self.nv:
+            return array
+        array = array.copy()
+        for k, bone in enumerate(self.bones, start=1):
+            if bone.joint.nq > bone.joint.nv:
+                at = int(self.tree.first_q[k] + self.tree.shifts[k])
+                length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
+                if (length < 1e-12).any():
+                    raise NonFiniteError(
+                        f"{name} holds a zero quaternion for bone {bone.name!r}; no rotation is meant by it"
+                    )
+                array[..., at : at + 4] /= length
+        return array
+
+    # --- printing
+
+    def __repr__(self) -> str:
+        return f"<Skeleton {self.name!r}: {len(self.bones)} bones, {self.nv} dofs, {len(self.markers)} markers>"
+
+    def __str__(self) -> str:
+        """Return a readable tree, one bone a line."""
+        count = dict.fromkeys(self.bone_names, 0)
+        for bone, _ in self.markers.values():
+            count[bone] += 1
+        children: dict[str | None, list[Bone]] = {}
+        for bone in self.bones:
+            children.setdefault(bone.parent, []).append(bone)
+        lines = [
+            f"{self.name}: {len(self.bones)} bones, {self.nv} dofs, {len(self.markers)} markers"
+        ]
+
+        def draw(bone: Bone, stem: str, last: bool, depth: int) -> None:
+            branch = "" if depth == 0 else ("└─ " if last else "├─ ")
+            notes = [str(bone.joint)] + (
+                [f"{count[bone.name]} markers"] if count[bone.name] > 0 else []
+            )
+            limited = sum(np.isfinite(pair).any() for pair in bone.joint.limits)
+            notes += [f"{limited} of {bone.joint.nv} dofs limited"] if limited > 0 else []
+            lines.append(f"{stem}{branch}{bone.name}  [{', '.join(notes)}]")
+            below = children.get(bone.name, [])
+            for child in below:
+                deeper = "" if depth == 0 else ("   " if last else "│  ")
+                draw(child, stem + deeper, child is below[-1], depth + 1)
+
+        for root in children[None]:
+            draw(root, "", True, 0)
+        return "\n".join(lines)
+
+
+def _parents_first(bones: Sequence[Bone]) -> tuple[Bone, ...]:
+    """Return the bones with parents before children, else in the given order."""
+    if len(bones) == 0:
+        raise ModelError("a skeleton needs at least one bone")
+    by_name: dict[str, Bone] = {}
+    for bone in bones:
+        if bone.name in by_name:
+            raise ModelError(f"two bones are named {bone.name!r}; names must be unique")
+        by_name[bone.name] = bone
+    ordered: dict[str, Bone] = {}
+    for bone in bones:
+        path: list[Bone] = []
+        while bone.name not in ordered:
+            if bone in path:
+                cycle = " → ".join(b.name for b in [*path[path.index(bone) :], bone])
+                raise ModelError(f"the bones form a cycle: {cycle}")
+            path.append(bone)
+            if bone.parent is None:
+                break
+            if bone.parent not in by_name:
+                raise UnknownNameError("bone", bone.parent, by_name)
+            bone = by_name[bone.parent]
+        ordered.update((b.name, b) for b in reversed(path))
+    return tuple(ordered.values())

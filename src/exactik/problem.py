@@ -1,0 +1,265 @@
+"""A problem: a skeleton, goals, limits, locks and strengths; and its cost with derivatives at any pose.
+
+Two paths lead to the same numbers. Goals whose weights do not couple them are summed over subtrees, in O(n·depth)
+and without ever forming J (`kernels.evaluate`). A dense `weight_matrix`, or a goal weighted across its own terms, needs J:
+
+    cost = ½ rᵀWr ,   g = −JᵀWr ,   H = JᵀWJ + Σ (Wr)·∂²r
+
+where the last term comes from the same sweep, driven by the forces Wr.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import frozen, shaped
+from exactik.errors import GoalError, ModelError, UnknownNameError
+from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
+from exactik.goals._packing import PackedGoals, pack_goals
+from exactik.kernels import evaluate as kernel
+from exactik.kernels.evaluate import Work
+from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
+from exactik.kernels.terms import carry
+from exactik.model import Skeleton
+
+__all__ = ["Problem"]
+
+Array = NDArray[np.float64]
+
+
+class Problem:
+    """What a figure is asked to do.
+
+    Attributes:
+        skeleton: the figure.
+        goals: the goals in the order of the rows of the residual; `limits="soft"` adds one at the end.
+        limits: "hard" (solvers never leave them), "soft" (a penalty) or "off".
+        lower: lower limits that solvers must keep [rad or m], (nv,); −inf for limits "soft" and "off".
+        upper: upper limits, likewise.
+        locked: (nv,) True for the dofs that may not move.
+        strength: (nv,) how readily each dof moves, 1 by default; changes the metric of the step, never the cost.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        goals: Sequence[Goal],
+        *,
+        limits: str = "hard",
+        lock: str | Iterable[str] = (),
+        strength: Mapping[str, float] | None = None,
+        weight_matrix: ArrayLike | None = None,
+    ):
+        """State a problem.
+
+        Args:
+            skeleton: the figure.
+            goals: at least one.
+            limits: "hard", "soft" or "off".
+            lock: names or patterns ("spine*") of bones or dofs that stay where they are.
+            strength: name or pattern of bones or dofs → factor > 0; 0.2 makes a dof move a fifth as readily.
+            weight_matrix: symmetric W (m, m) over all rows of the residual, in place of the goals' own weights.
+        """
+        self.skeleton = skeleton
+        self.goals = tuple([goals] if isinstance(goals, Goal) else goals)
+        if len(self.goals) == 0:
+            raise GoalError("a problem needs at least one goal")
+        if limits not in ("hard", "soft", "off"):
+            raise ModelError(f"limits is {limits!r}; it must be 'hard', 'soft' or 'off'")
+        if limits == "soft":
+            self.goals = (*self.goals, SoftLimitGoal())
+        self.limits = limits
+        hard = limits == "hard"
+        self.lower = skeleton.lower if hard else frozen(np.full(skeleton.nv, -np.inf))
+        self.upper = skeleton.upper if hard else frozen(np.full(skeleton.nv, np.inf))
+        self.locked = frozen(np.zeros(skeleton.nv, bool) | _matching(skeleton, lock))
+        self.strength = frozen(_strengths(skeleton, strength or {}))
+        self._arguments: dict[str, Any] = {
+            **{"goals": tuple(goals) if not isinstance(goals, Goal) else (goals,), "limits": limits},
+            **{"lock": (lock,) if isinstance(lock, str) else tuple(lock)},
+            **{"strength": dict(strength or {}), "weight_matrix": weight_matrix},
+        }
+        weight = None
+        if weight_matrix is not None:
+            m = sum(goal.rows(skeleton) for goal in self.goals)
+            weight = checked_weight_matrix("weight_matrix", shaped("weight_matrix", weight_matrix, m, m))
+        free = frozen(np.where(self.locked, 0.0, 1.0))
+        self._packed = pack_goals(skeleton, self.goals, free, weight)
+        self._local = threading.local()
+        level = skeleton.tree.level.astype(np.int64)
+        self._place = np.nonzero(np.arange(level.max(initial=0) + 1) <= level[:, None])
+        self._above = _paths(skeleton)[self._place]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.skeleton, self._arguments)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._packed.rows)
+        return f"<Problem: {self.skeleton.name!r}, {self.residual_size} residuals ({names}), limits {self.limits}>"
+
+    @property
+    def packed(self) -> PackedGoals:
+        """The goals as the kernels read them."""
+        return self._packed
+
+    @property
+    def rows(self) -> dict[str, slice]:
+        """Name of each goal → its rows of the residual."""
+        return dict(self._packed.rows)
+
+    @property
+    def residual_size(self) -> int:
+        """Number of rows of the residual."""
+        return len(self._packed.weight)
+
+    # --- the public methods: all derivatives at v = 0 of cost(integrate(q, v))
+
+    def cost(self, q: ArrayLike) -> float:
+        """Return ½ rᵀWr at the coordinates q, (nq,)."""
+        return self._evaluate(q, VALUE)[0]
+
+    def gradient(self, q: ArrayLike) -> Array:
+        """Return −JᵀWr, (nv,); zero for locked dofs."""
+        return self._evaluate(q, GRADIENT)[1]
+
+    def gauss_newton(self, q: ArrayLike) -> Array:
+        """Return JᵀWJ, (nv, nv)."""
+        return self._evaluate(q, GAUSS_NEWTON)[2]
+
+    def hessian(self, q: ArrayLike) -> Array:
+        """Return the exact second derivative of the cost, (nv, nv), symmetric."""
+        return self._evaluate(q, EXACT)[2]
+
+    def residual(self, q: ArrayLike) -> Array:
+        """Return r = target − model, unweighted, (m,)."""
+        return self._rows(self._checked(q))[0]
+
+    def jacobian(self, q: ArrayLike) -> Array:
+        """Return J = −∂r/∂v, (m, nv)."""
+        return self._rows(self._checked(q))[1]
+
+    def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
+        """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
+        q, x = self._checked(q), shaped("x", x, self.skeleton.nv)
+        if self._packed.coupled:
+            return self.hessian(q) @ x
+        work, tree = self._work, self.skeleton.tree
+        self._begin(q, EXACT)
+        frames, nv, y = len(tree.parent), self.skeleton.nv, np.zeros(self.skeleton.nv)
+        V, A, P = np.empty((frames, 6)), np.empty((frames, 6)), np.empty((nv, 6))
+        kernel.multiply(tree, self._packed.arrays, q, EXACT, x, V, A, P, y, work)
+        return y
+
+    # --- evaluation
+
+    @property
+    def _work(self) -> Work:
+        """Scratch space of this thread."""
+        if not hasattr(self._local, "work"):
+            self._local.work = kernel.new_work(self.skeleton.tree)
+        return self._local.work
+
+    def _checked(self, q: ArrayLike) -> Array:
+        return np.ascontiguousarray(self.skeleton.normalised(shaped("q", q, self.skeleton.nq)))
+
+    def _evaluate(self, q: ArrayLike, order: int) -> tuple[float, Array, Array]:
+        q, work, tree = self._checked(q), self._work, self.skeleton.tree
+        if self._packed.coupled:
+            return self._evaluate_coupled(q, order)
+        cost = self._begin(q, order) + kernel.finish(tree, self._packed.arrays, q, order, work)
+        return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
+
+    def _begin(self, q: Array, order: int) -> float:
+        """Place the figure, sum all goals on bones, those written in Python too; return their cost."""
+        work, packed = self._work, self._packed
+        cost = kernel.begin(self.skeleton.tree, packed.arrays, q, order, work)
+        for goal, frame, rows, weight in packed.custom:
+            position = work.p[frame] + packed.arrays.origin
+            count = rows.stop - rows.start
+            r, D, D2 = goal.evaluate(work.R[frame], position, count, order)
+            force = weight @ r
+            cost += 0.5 * float(r @ force)
+            if order > VALUE:
+                bending = np.tensordot(force, D2, 1) if order == EXACT else 0.0
+                X = D.T @ weight @ D + bending
+                carry(frame, work.p[frame], -D.T @ force, X, order, work.sums)
+        return cost
+
+    def _rows(self, q: Array) -> tuple[Array, Array]:
+        r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
+        work, packed, tree = self._work, self._packed, self.skeleton.tree
+        kernel.rows(tree, packed.arrays, q, work, r, J)
+        for goal, frame, rows, _ in packed.custom:
+            position = work.p[frame] + packed.arrays.origin
+            count = rows.stop - rows.start
+            r[rows], D, _ = goal.evaluate(work.R[frame], position, count, GRADIENT)
+            kernel.add_rows(tree, packed.arrays.free, work.S, frame, work.p[frame], D, rows.start, J)
+        return r, J
+
+    def _evaluate_coupled(self, q: Array, order: int) -> tuple[float, Array, Array]:
+        work, packed, tree = self._work, self._packed, self.skeleton.tree
+        r, J = self._rows(q)
+        force = packed.weight @ r
+        cost, g = 0.5 * float(r @ force), -J.T @ force
+        H = J.T @ packed.weight @ J if order > GRADIENT else np.empty((0, 0))
+        if order == EXACT:
+            kernel.begin_bend(packed.arrays, force, work)
+            for goal, frame, rows, _ in packed.custom:
+                position = work.p[frame] + packed.arrays.origin
+                count = rows.stop - rows.start
+                _, D, D2 = goal.evaluate(work.R[frame], position, count, order)
+                X = np.tensordot(force[rows], D2, 1)
+                carry(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
+            kernel.finish_bend(tree, packed.arrays, q, force, work)
+            H = H + self._spread(work.H)
+        return cost, g, H
+
+    def _spread(self, rows: Array) -> Array:
+        """Return the full symmetric matrix of ancestor rows."""
+        nv = self.skeleton.nv
+        H = np.zeros((nv, nv))
+        H[self._place[0], self._above] = H[self._above, self._place[0]] = rows[self._place]
+        return H
+
+
+def _rebuild(skeleton: Skeleton, arguments: dict[str, Any]) -> Problem:
+    return Problem(skeleton, **arguments)
+
+
+def _paths(skeleton: Skeleton) -> NDArray[np.int64]:
+    """Return, per dof and level, the dof at that level of its path, (nv, deepest level + 1)."""
+    upward, level = skeleton.tree.upward, skeleton.tree.level
+    paths = np.zeros((skeleton.nv, int(level.max(initial=0)) + 1), np.int64)
+    for i in np.argsort(level, kind="stable"):
+        paths[i, : level[i]] = paths[upward[i], : level[i]]
+        paths[i, level[i]] = i
+    return paths
+
+
+def _matching(skeleton: Skeleton, patterns: str | Iterable[str]) -> NDArray[np.bool_]:
+    """Return the dofs whose name, or whose bone's name, fits one of the patterns."""
+    matched = np.zeros(skeleton.nv, bool)
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        fits = [
+            fnmatch.fnmatchcase(dof, pattern) or fnmatch.fnmatchcase(dof.rpartition(".")[0], pattern)
+            for dof in skeleton.dof_names
+        ]
+        if not any(fits) and not fnmatch.filter(skeleton.bone_names, pattern):
+            raise UnknownNameError("bone or dof", pattern, (*skeleton.bone_names, *skeleton.dof_names))
+        matched |= np.array(fits, bool)
+    return matched
+
+
+def _strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
+    values = np.ones(skeleton.nv)
+    for pattern, value in strength.items():
+        if not 0.0 < value < np.inf:
+            raise ModelError(f"strength of {pattern!r} is {value}; it must be positive and finite (use lock= to hold a dof)")
+        values[_matching(skeleton, pattern)] = value
+    return values

@@ -1,0 +1,32 @@
+"""Settings and fixtures that every test shares."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Compilation makes the first example slow, so there is no deadline. Under CI the examples are
+# the same in every run; elsewhere each run looks at new ones.
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip tests marked `gpu` where there is no CUDA device."""
+    if item.get_closest_marker("gpu") is not None:
+        cuda = pytest.importorskip("numba.cuda")
+        if not cuda.is_available():
+            pytest.skip("no CUDA device")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real files beside the checkout, too large to be part of it."""
+    folder = Path(__file__).resolve().parent.parent.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("real files are absent: no folder ../shared beside the checkout")
+    return folder
