@@ -282,7 +282,8 @@ def test_a_joint_takes_its_columns_of_the_adjoint(kind: str, route: Route):
         in_parent, _ = relative_frame(skeleton, q, "a", "b")
         Ad[:, :3] = Ad[:, :3] @ in_parent.T
     at = block(skeleton, "b")
-    for rows, part in (("both", slice(0, 6)), ("linear", slice(0, 3)), ("angular", slice(3, 6))):
+    parts: dict[Rows, slice] = {"both": slice(6), "linear": slice(3), "angular": slice(3, 6)}
+    for rows, part in parts.items():
         J = skeleton.jacobian(q, "c", frame="body", rows=rows, route=route)[:, at]
         np.testing.assert_allclose(J, (Ad @ columns)[part], atol=1e-15)
         if kind == "prismatic" and rows != "linear":

@@ -1,5 +1,6 @@
 """exactik: exact second-order inverse kinematics of articulated figures."""
 
+from exactik.check import check_derivatives
 from exactik.errors import (
     ExactikError,
     GoalError,
@@ -20,7 +21,7 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
-from exactik.model import Bone, Joint, Pose, Skeleton
+from exactik.model import Bone, Joint, Pose, Skeleton, human
 from exactik.problem import Problem
 
 __all__ = [
@@ -45,6 +46,8 @@ __all__ = [
     "Skeleton",
     "SoftLimitGoal",
     "UnknownNameError",
+    "check_derivatives",
+    "human",
 ]
 
 __version__ = "0.1.0"

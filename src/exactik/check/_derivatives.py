@@ -13,7 +13,7 @@ symmetric part of what the differences show.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,15 +134,17 @@ def check_derivatives(
     hessian = 0.5 * (hessian + hessian.T)
     x = np.random.default_rng(seed).normal(size=nv)
     given = np.asarray(problem.hessian(q))
-    # |gradient_i|² ≤ 2 cost · (JᵀWJ)_ii: at a solution the gradient vanishes and this does not.
-    bound = np.sqrt(2.0 * abs(cost) * np.abs(newton).max(initial=0.0))
-    curved = max(np.abs(newton).max(initial=0.0), np.abs(hessian).max(initial=0.0))
+    # At a solution the gradient vanishes. Its natural size is then the larger of its bound,
+    # |gradient_i|² ≤ 2 cost · (JᵀWJ)_ii, and of what it becomes one step away.
+    bent = float(np.abs(newton).max(initial=0.0))
+    curved = max(bent, float(np.abs(hessian).max(initial=0.0)))
+    sloped = max(1e-3 * float(np.sqrt(2.0 * abs(cost) * bent)), step * curved)
 
     dofs = skeleton.dof_names
     rows = [f"row {m}" for m in range(len(residual))]
 
     def compare(
-        quantity: str, ours: ArrayLike, truth: ArrayLike, floor: float, *names: object
+        quantity: str, ours: ArrayLike, truth: ArrayLike, floor: float, *names: Sequence[str]
     ) -> DerivativeRow:
         a, b = np.asarray(ours, dtype=float), np.asarray(truth, dtype=float)
         if a.shape != b.shape:
@@ -153,13 +155,13 @@ def check_derivatives(
         where = ""
         if gap.size > 0 and gap.ndim > 0:
             place = np.unravel_index(int(np.argmax(np.nan_to_num(gap, nan=np.inf))), gap.shape)
-            where = ", ".join(str(n[i]) for n, i in zip(names, place, strict=True))  # type: ignore[index]
+            where = ", ".join(n[i] for n, i in zip(names, place, strict=True))
         return DerivativeRow(quantity, error, tolerance, where)
 
     return DerivativeReport(
         (
             compare("cost", cost, 0.5 * residual @ weight @ residual, 0.0),
-            compare("gradient", problem.gradient(q), gradient, 1e-3 * bound, dofs),
+            compare("gradient", problem.gradient(q), gradient, sloped, dofs),
             compare("jacobian", problem.jacobian(q), jacobian, 1e-3, rows, dofs),
             compare("gauss_newton", problem.gauss_newton(q), newton, 1e-3 * curved, dofs, dofs),
             compare("hessian", given, hessian, 1e-3 * curved, dofs, dofs),

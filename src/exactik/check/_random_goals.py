@@ -250,7 +250,7 @@ def random_problem(seed: int, tree: int = 0) -> RandomProblem:
     rng = np.random.default_rng([seed, tree])
     skeleton = random_skeleton(rng, f"random {seed}/{tree}")
     q = random_coordinates(rng, skeleton)
-    goals, largest = random_goals(rng, skeleton, q, far=rng.random() < 0.2)
+    goals, largest = random_goals(rng, skeleton, q, far=rng.random() < 0.3)
     limits = str(rng.choice(["hard", "soft", "off"]))
     lock = rng.random(skeleton.nv) < (0.15 if rng.random() < 0.4 else 0.0)
     names = tuple(name for name, held in zip(skeleton.dof_names, lock, strict=True) if held)

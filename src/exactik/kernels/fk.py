@@ -151,9 +151,7 @@ def shift(tree, k, shifts, q, at_q, at_v, m, S):
     """Write the twists of the translational dofs and return the displacement P d(q)."""
     x, y, z = 0.0, 0.0, 0.0
     for a in range(shifts):
-        dx, dy, dz = column(m, a)
-        if shifts == 1:
-            dx, dy, dz = times(m, tree.slide[k, 0], tree.slide[k, 1], tree.slide[k, 2])
+        dx, dy, dz = times(m, tree.slide[k, a, 0], tree.slide[k, a, 1], tree.slide[k, a, 2])
         S[at_v + a, 0], S[at_v + a, 1], S[at_v + a, 2] = 0.0, 0.0, 0.0
         S[at_v + a, 3], S[at_v + a, 4], S[at_v + a, 5] = dx, dy, dz
         x, y, z = x + q[at_q + a] * dx, y + q[at_q + a] * dy, z + q[at_q + a] * dz

@@ -313,9 +313,7 @@ def compose(A, x, y, z, f, g):
 def undo_shift(tree, k, shifts, q, at_q, at_v, rows, A, t, J):
     """Write the columns Ad(E)(a, 0) of the translational dofs and take their shift back."""
     for i in range(shifts):
-        x, y, z = 1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2)
-        if shifts == 1:
-            x, y, z = tree.slide[k, 0], tree.slide[k, 1], tree.slide[k, 2]
+        x, y, z = tree.slide[k, i, 0], tree.slide[k, i, 1], tree.slide[k, i, 2]
         v = (
             A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
             A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,

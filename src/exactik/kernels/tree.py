@@ -43,4 +43,4 @@ class Tree(NamedTuple):
     post: Floats  #        (n + 1, 3, 3) constant rotation after the joint
     has_pre: Indices  #    0 where `pre` is the identity
     has_post: Indices  #   0 where `post` is the identity
-    slide: Floats  #       (n + 1, 3) axis of a single shift, base frame
+    slide: Floats  #       (n + 1, 3, 3) axis of each shift, a row each, in the frame after `pre`

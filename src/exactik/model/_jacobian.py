@@ -83,8 +83,8 @@ def placed(skeleton: Skeleton, asked: Request) -> Placed:
     while tree.parent[root] != 0:
         root = int(tree.parent[root])
     at, shifts = int(tree.first_q[root]), int(tree.shifts[root])
-    shift = q[at : at + 3] if shifts == 3 else q[at] * tree.slide[root] if shifts == 1 else 0.0
-    origin = tree.offset[root] + tree.pre[root] @ np.broadcast_to(shift, 3)
+    shift = q[at : at + shifts] @ tree.slide[root, :shifts]
+    origin = tree.offset[root] + tree.pre[root] @ shift
     fk.forward_kinematics(tree, q, origin, sine, cosine, R, p, S)
     return Placed(origin, R, p, S)
 

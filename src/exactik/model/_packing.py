@@ -35,7 +35,7 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         for name in ("parent", "shifts", "rotation", "depth", "has_pre", "has_post")
     }
     turns = np.zeros((n + 1, 3), np.uint32)
-    offset, slide = np.zeros((n + 1, 3)), np.zeros((n + 1, 3))
+    offset, slide = np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
     pre, post = np.tile(np.eye(3), (n + 1, 1, 1)), np.tile(np.eye(3), (n + 1, 1, 1))
     first_q, first_v = np.zeros(n + 2, np.uint32), np.zeros(n + 2, np.uint32)
     for k, (bone, parent) in enumerate(zip(bones, parents, strict=True), start=1):
@@ -46,7 +46,8 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         index["rotation"][k] = _KINDS.get(joint.rotation_part.kind, codes.NO_ROTATION)
         turns[k, : len(letters)] = ["XYZ".index(c) for c in letters]
         offset[k] = bone.offset
-        slide[k] = joint.axis if joint.kind == "prismatic" else 0.0
+        shifts = np.array([joint.axis]) if joint.kind == "prismatic" else np.eye(3)
+        slide[k, : len(shifts)] = shifts @ before  # base axes, seen from the turned frame
         pre[k] = (np.eye(3) if bone.pre is None else np.array(bone.pre)) @ before
         post[k] = after @ (np.eye(3) if bone.post is None else np.array(bone.post))
         index["has_pre"][k] = not np.array_equal(pre[k], np.eye(3))

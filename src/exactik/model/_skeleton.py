@@ -199,7 +199,7 @@ class Skeleton:
         return reroot(self, bone)
 
     def reroot_coordinates(self, bone: str, q: ArrayLike) -> Array:
-        """Return q of `reroot(bone)` for the pose at q, (…, nq); see `exactik.model.reroot_coordinates`."""
+        """Return the coordinates of `reroot(bone)` in the pose at q, shape (…, nq)."""
         from exactik.model._reroot import reroot_coordinates
 
         return reroot_coordinates(self, bone, q)

@@ -1,0 +1,79 @@
+"""What `exactik demo` shows: the built-in human reaching for goals by plain Newton iteration."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.goals import AimGoal, Goal, PoseGoal, PositionGoal, PostureGoal
+from exactik.kernels.evaluate import new_work
+from exactik.kernels.newton import newton
+from exactik.model import Skeleton, human
+from exactik.problem import Problem
+
+__all__ = ["Reach", "reach", "reach_goals"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What happened.
+
+    Attributes:
+        problem: what was asked.
+        q: coordinates at the end, (nq,).
+        history: cost, max |gradient| and damping before each iteration and at the end, (iterations + 1, 3).
+        seconds: time of the whole iteration, compiled code only.
+    """
+
+    problem: Problem
+    q: Array
+    history: Array
+    seconds: float
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Length of each goal's residual at the end [m, rad or none], in the goals' order."""
+        r = self.problem.residual(self.q)
+        return {name: float(np.linalg.norm(r[rows])) for name, rows in self.problem.rows.items()}
+
+
+def reach_goals(figure: Skeleton) -> list[Goal]:
+    """Return the demo's goals: feet planted, one hand at a cup, one at a high shelf, eyes on the cup."""
+    rest = figure.neutral()
+    pose = figure.forward(rest)
+    goals: list[Goal] = []
+    for foot in ("l_foot", "r_foot"):
+        k = figure.bone_index(foot)
+        planted = np.eye(4)
+        planted[:3, :3], planted[:3, 3] = pose.rotations[k], pose.positions[k]
+        goals.append(PoseGoal(foot, planted, name=f"{foot} planted"))
+    cup, shelf = np.array([0.45, -0.20, 1.05]), np.array([0.20, 0.35, 1.85])
+    goals.append(PositionGoal("r_hand", cup, name="right hand at the cup"))
+    goals.append(PositionGoal("l_hand", shelf, name="left hand at the shelf"))
+    goals.append(AimGoal("head", (1.0, 0.0, 0.0), cup, weight=0.1, name="eyes on the cup"))
+    goals.append(PostureGoal(rest, weight=1e-4, name="stay relaxed"))
+    return goals
+
+
+def reach(iterations: int = 100, tolerance: float = 1e-10) -> Reach:
+    """Solve the demo's problem from the rest pose until max |gradient| ≤ tolerance."""
+    figure = human()
+    problem = Problem(figure, reach_goals(figure), limits="off")
+    q, work = figure.neutral(), new_work(figure.tree)
+    trial, step = np.empty_like(q), np.empty(figure.nv)
+    history = np.zeros((iterations + 1, 3))
+    arguments = (figure.tree, problem.packed.arrays, problem.strength)
+
+    def run(q: Array, count: int) -> int:
+        tree, goals, strength = arguments
+        return newton(tree, goals, q, strength, count, tolerance, history, trial, step, work)
+
+    run(q.copy(), 0)  # compile, or load what was compiled before
+    start = time.perf_counter()
+    made = run(q, iterations)
+    return Reach(problem, q, history[: made + 1], time.perf_counter() - start)
