@@ -77,6 +77,28 @@ def test_a_random_problem_is_the_same_every_time():
     assert one.skeleton != random_problem(3, 6).skeleton
 
 
+def test_random_problems_cover_every_joint_goal_and_form_of_weight():
+    joints, goals, weights, limits = set(), set(), set(), set()
+    for tree in range(60):
+        case = random_problem(1, tree)
+        for bone in case.skeleton.bones:
+            joints |= {bone.joint.kind, bone.joint.rotation_part.kind}
+        goals |= {type(goal).__name__ for goal in case.goals}
+        weights |= {min(np.ndim(goal.weight), 2) for goal in case.goals}
+        weights |= {"dense"} if case.weight_matrix is not None else {"own"}
+        limits.add(case.limits)
+    assert joints == {
+        *("fixed", "revolute", "prismatic", "translation", "euler"),
+        *("exp_map", "swing_twist", "quaternion", "free"),
+    }
+    assert goals == {
+        *("PositionGoal", "MarkerGoal", "DirectionGoal", "AimGoal", "OrientationGoal"),
+        *("PoseGoal", "PostureGoal", "SoftLimitGoal", "Distance", "Lever"),
+    }
+    assert weights == {0, 1, 2, "dense", "own"}
+    assert limits == {"hard", "soft", "off"}
+
+
 def test_not_a_number_is_never_within_a_bar():
     assert not CampaignRow("cost", float("nan"), 1e-11, 1, 1, 0).ok
 

@@ -33,6 +33,7 @@ LAYERS = """
     batch mocap
     viewer reproduce
     exactik
+    demo
     cli
     __main__
 """

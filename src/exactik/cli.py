@@ -50,7 +50,9 @@ def compiling() -> Iterator[None]:
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     if version:
         import exactik
 
@@ -88,7 +90,9 @@ def demo(as_json: AsJson = False) -> None:
     for column in table.columns:
         column.justify = "right"
     for n, (cost, slope, damping) in enumerate(history):
-        table.add_row(str(n), f"{cost:.3e}", f"{slope:.1e}", f"{damping:.0e}" if damping > 0 else "–")
+        table.add_row(
+            str(n), f"{cost:.3e}", f"{slope:.1e}", f"{damping:.0e}" if damping > 0 else "–"
+        )
     out.print(table)
     out.print()
     for name in asked:
@@ -109,14 +113,21 @@ def check(
     """Check every derivative on random figures against automatic differentiation that shares no code."""
     from exactik.check import run
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with compiling(), Progress(*columns, console=err, transient=True) as bar:
+    with compiling():
+        run(trees=8, seed=0)  # few trees have all kinds of joints and goals
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task("checking random figures", total=trees)
         report = run(trees, seed, lambda done, _: bar.update(task, completed=done))
     if as_json:
         out.print_json(json.dumps(report.as_dict()))
     else:
-        out.print(str(report), highlight=False)
+        out.print(str(report), highlight=False, soft_wrap=True)
     raise typer.Exit(0 if report.ok else 1)
 
 

@@ -81,14 +81,19 @@ class Problem:
         self.locked = frozen(np.zeros(skeleton.nv, bool) | _matching(skeleton, lock))
         self.strength = frozen(_strengths(skeleton, strength or {}))
         self._arguments: dict[str, Any] = {
-            **{"goals": tuple(goals) if not isinstance(goals, Goal) else (goals,), "limits": limits},
+            **{
+                "goals": tuple(goals) if not isinstance(goals, Goal) else (goals,),
+                "limits": limits,
+            },
             **{"lock": (lock,) if isinstance(lock, str) else tuple(lock)},
             **{"strength": dict(strength or {}), "weight_matrix": weight_matrix},
         }
         weight = None
         if weight_matrix is not None:
             m = sum(goal.rows(skeleton) for goal in self.goals)
-            weight = checked_weight_matrix("weight_matrix", shaped("weight_matrix", weight_matrix, m, m))
+            weight = checked_weight_matrix(
+                "weight_matrix", shaped("weight_matrix", weight_matrix, m, m)
+            )
         free = frozen(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
         self._local = threading.local()
@@ -166,7 +171,7 @@ class Problem:
         return self._local.work
 
     def _checked(self, q: ArrayLike) -> Array:
-        return np.ascontiguousarray(self.skeleton.normalised(shaped("q", q, self.skeleton.nq)))
+        return self.skeleton.normalised(shaped("q", q, self.skeleton.nq))
 
     def _evaluate(self, q: ArrayLike, order: int) -> tuple[float, Array, Array]:
         q, work, tree = self._checked(q), self._work, self.skeleton.tree
@@ -199,7 +204,9 @@ class Problem:
             position = work.p[frame] + packed.arrays.origin
             count = rows.stop - rows.start
             r[rows], D, _ = goal.evaluate(work.R[frame], position, count, GRADIENT)
-            kernel.add_rows(tree, packed.arrays.free, work.S, frame, work.p[frame], D, rows.start, J)
+            kernel.add_rows(
+                tree, packed.arrays.free, work.S, frame, work.p[frame], D, rows.start, J
+            )
         return r, J
 
     def _evaluate_coupled(self, q: Array, order: int) -> tuple[float, Array, Array]:
@@ -247,11 +254,14 @@ def _matching(skeleton: Skeleton, patterns: str | Iterable[str]) -> NDArray[np.b
     matched = np.zeros(skeleton.nv, bool)
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         fits = [
-            fnmatch.fnmatchcase(dof, pattern) or fnmatch.fnmatchcase(dof.rpartition(".")[0], pattern)
+            fnmatch.fnmatchcase(dof, pattern)
+            or fnmatch.fnmatchcase(dof.rpartition(".")[0], pattern)
             for dof in skeleton.dof_names
         ]
         if not any(fits) and not fnmatch.filter(skeleton.bone_names, pattern):
-            raise UnknownNameError("bone or dof", pattern, (*skeleton.bone_names, *skeleton.dof_names))
+            raise UnknownNameError(
+                "bone or dof", pattern, (*skeleton.bone_names, *skeleton.dof_names)
+            )
         matched |= np.array(fits, bool)
     return matched
 
@@ -260,6 +270,8 @@ def _strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
     values = np.ones(skeleton.nv)
     for pattern, value in strength.items():
         if not 0.0 < value < np.inf:
-            raise ModelError(f"strength of {pattern!r} is {value}; it must be positive and finite (use lock= to hold a dof)")
+            raise ModelError(
+                f"strength of {pattern!r} is {value}; it must be positive and finite (use lock= to hold a dof)"
+            )
         values[_matching(skeleton, pattern)] = value
     return values

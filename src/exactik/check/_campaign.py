@@ -43,8 +43,8 @@ class CampaignRow:
         worst: largest relative error, max |a − b| / max |b|.
         bar: what counts as right.
         count: number of comparisons.
-        seed: seed and
-        tree: number of the tree of the worst error, for `random_problem(seed, tree)`.
+        seed: with `tree`, where the worst error is: `random_problem(seed, tree)` makes it again.
+        tree: number of that tree.
     """
 
     quantity: str

@@ -155,7 +155,7 @@ def check_derivatives(
         where = ""
         if gap.size > 0 and gap.ndim > 0:
             place = np.unravel_index(int(np.argmax(np.nan_to_num(gap, nan=np.inf))), gap.shape)
-            where = ", ".join(n[i] for n, i in zip(names, place, strict=True))
+            where = ", ".join(n[int(i)] for n, i in zip(names, place, strict=True))
         return DerivativeRow(quantity, error, tolerance, where)
 
     return DerivativeReport(

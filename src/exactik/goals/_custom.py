@@ -62,22 +62,30 @@ class FrameGoal(Goal):
         """Return the length of the residual, found by evaluating it once at the identity."""
         residual = np.asarray(self.residual(np.eye(3), np.array([0.3, 0.2, 0.1])), dtype=float)
         if residual.ndim != 1:
-            raise ShapeError(f"residual of goal {self.label!r} has shape {residual.shape}; expected (m,)")
+            raise ShapeError(
+                f"residual of goal {self.label!r} has shape {residual.shape}; expected (m,)"
+            )
         return len(residual)
 
-    def evaluate(self, rotation: Array, position: Array, rows: int, order: int) -> tuple[Array, Array, Array]:
+    def evaluate(
+        self, rotation: Array, position: Array, rows: int, order: int
+    ) -> tuple[Array, Array, Array]:
         """Return residual, first and second derivatives, checked; derivatives are zero for order 0."""
         residual = np.asarray(self.residual(rotation, position), dtype=float)
         first, second = np.zeros((rows, 6)), np.zeros((rows, 6, 6))
         if order > 0:
-            first, second = (np.asarray(d, dtype=float) for d in self.derivatives(rotation, position))
+            first, second = (
+                np.asarray(d, dtype=float) for d in self.derivatives(rotation, position)
+            )
         for name, array, shape in (
             ("residual", residual, (rows,)),
             ("first derivative", first, (rows, 6)),
             ("second derivative", second, (rows, 6, 6)),
         ):
             if array.shape != shape:
-                raise ShapeError(f"{name} of goal {self.label!r} has shape {array.shape}; expected {shape}")
+                raise ShapeError(
+                    f"{name} of goal {self.label!r} has shape {array.shape}; expected {shape}"
+                )
             if not np.isfinite(array).all():
                 raise GoalError(f"{name} of goal {self.label!r} is not finite at this pose")
         return residual, first, second

@@ -15,7 +15,7 @@ from exactik._arrays import shaped
 from exactik.errors import GoalError
 from exactik.goals._goal import Goal
 from exactik.kernels import terms as kinds
-from exactik.spatial import is_rotation, matrix_from_wxyz
+from exactik.spatial import is_rotation, matrix_from_wxyz, nearest_rotation
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton
@@ -58,7 +58,7 @@ def _rotation(what: str, value: ArrayLike) -> Array:
     matrix = shaped(what, value, 3, 3)
     if not is_rotation(matrix):
         raise GoalError(f"{what} is not a rotation matrix (orthonormal, determinant +1)")
-    return matrix
+    return nearest_rotation(matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,9 @@ class OrientationGoal(TermGoal):
     def rotation(self) -> Array:
         """The target as a rotation matrix, (3, 3)."""
         if (self.target is None) == (self.wxyz is None):
-            raise GoalError(f"goal {self.label!r} needs a target (3, 3) or wxyz (4,), one of the two")
+            raise GoalError(
+                f"goal {self.label!r} needs a target (3, 3) or wxyz (4,), one of the two"
+            )
         if self.wxyz is not None:
             wxyz = shaped(f"wxyz of goal {self.label!r}", self.wxyz, 4)
             if np.linalg.norm(wxyz) < 1e-12:

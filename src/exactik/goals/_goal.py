@@ -49,12 +49,16 @@ class Goal:
         if weight.ndim < 2:
             weight = self._spread(weight, m)
             if weight.shape not in ((), (m,)):
-                raise ShapeError(f"weight of goal {self.label!r} has shape {weight.shape}; expected (), ({m},) or ({m}, {m})")
+                raise ShapeError(
+                    f"weight of goal {self.label!r} has shape {weight.shape}; expected (), ({m},) or ({m}, {m})"
+                )
             if (weight < 0.0).any():
                 raise GoalError(f"weight of goal {self.label!r} is negative")
             return np.diag(np.broadcast_to(weight, (m,)).astype(float))
         if weight.shape != (m, m):
-            raise ShapeError(f"weight of goal {self.label!r} has shape {weight.shape}; expected (), ({m},) or ({m}, {m})")
+            raise ShapeError(
+                f"weight of goal {self.label!r} has shape {weight.shape}; expected (), ({m},) or ({m}, {m})"
+            )
         return checked_weight_matrix(f"weight of goal {self.label!r}", weight)
 
     def _spread(self, weight: Array, rows: int) -> Array:

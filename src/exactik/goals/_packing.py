@@ -86,7 +86,9 @@ def pack_goals(
         elif isinstance(goal, SoftLimitGoal):
             limits.append(own)
         else:
-            raise GoalError(f"{type(goal).__name__} is no goal that can be evaluated; subclass FrameGoal to write your own")
+            raise GoalError(
+                f"{type(goal).__name__} is no goal that can be evaluated; subclass FrameGoal to write your own"
+            )
     full = np.zeros((end, end))
     for goal, own in zip(goals, rows.values(), strict=True):
         full[own, own] = goal.weight_matrix(skeleton) if weight is None else weight[own, own]
@@ -99,7 +101,9 @@ def pack_goals(
     frames = np.unique(packed.frame[packed.pooled == 1])
     slot = np.zeros(len(skeleton.bones) + 1, np.uint32)
     slot[frames] = np.arange(len(frames))
-    clouds = Clouds(frames, np.zeros((len(frames), 4, 7)), np.zeros(len(frames), np.uint32), np.zeros(1))
+    clouds = Clouds(
+        frames, np.zeros((len(frames), 4, 7)), np.zeros(len(frames), np.uint32), np.zeros(1)
+    )
     cloud.gather(packed, slot, clouds)
     arrays = Goals(
         origin=origin,
@@ -152,7 +156,10 @@ def _pack_terms(
         point=np.array([t.point for t, _ in terms]).reshape(count, 3),
         axis=np.array([t.axis for t, _ in terms]).reshape(count, 3),
         target=np.array(
-            [t.target - origin if t.kind in (kinds.POSITION, kinds.AIM) else t.target for t, _ in terms]
+            [
+                t.target - origin if t.kind in (kinds.POSITION, kinds.AIM) else t.target
+                for t, _ in terms
+            ]
         ).reshape(count, 3),
         rotation=np.array([t.rotation for t, _ in terms]).reshape(count, 3, 3),
         weight=np.array([weight[i : i + 3, i : i + 3] for _, i in terms]).reshape(count, 3, 3),
@@ -178,10 +185,12 @@ def _pack_coordinates(
         for goal, _ in postures
     ]
     return Coordinates(
-        rest=np.array(rest).reshape(-1, skeleton.nq),
-        rest_weight=np.array([diagonal[own] for _, own in postures]).reshape(-1, skeleton.nv),
+        rest=np.array(rest).reshape(len(postures), skeleton.nq),
+        rest_weight=np.array([diagonal[own] for _, own in postures]).reshape(
+            len(postures), skeleton.nv
+        ),
         rest_row=np.array([own.start for _, own in postures], np.uint32),
-        limit_weight=np.array([diagonal[own] for own in limits]).reshape(-1, skeleton.nv),
+        limit_weight=np.array([diagonal[own] for own in limits]).reshape(len(limits), skeleton.nv),
         limit_row=np.array([own.start for own in limits], np.uint32),
         lower=skeleton.lower,
         upper=skeleton.upper,

@@ -49,7 +49,9 @@ class Clouds(NamedTuple):
 
     frames: NDArray[np.uint32]  #   (n,) frames with a cloud
     rows: NDArray[np.float64]  #    (n, 4, 7): (α, u, z) for the point and the three arrows
-    count: NDArray[np.uint32]  #    (n,) rows in use: one marker leaves the point alone, four or more all of it
+    count: NDArray[
+        np.uint32
+    ]  #    (n,) rows in use: one marker leaves the point alone, four or more all of it
     floor: NDArray[np.float64]  #   (1,) cost that no pose can remove
 
 
@@ -111,7 +113,7 @@ def lever(clouds, n, c, k, R, p):
     )
 
 
-@jit
+@inlined
 def add_clouds(clouds, R, p, order, sums):
     """Return the cost of all clouds; add their wrench (order ≥ 1) and curvature (order ≥ 2) to `sums`."""
     total = 0.0

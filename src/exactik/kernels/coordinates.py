@@ -18,7 +18,7 @@ from exactik.kernels.integrate import relative_rotation_vector
 from exactik.kernels.sums import EXACT, GRADIENT, VALUE
 from exactik.kernels.terms import log_derivatives
 from exactik.kernels.tree import QUATERNION
-from exactik.spatial import jit
+from exactik.spatial import inlined, jit
 
 __all__ = ["Coordinates", "add_coordinates", "coordinate_bend", "coordinate_rows"]
 
@@ -41,7 +41,7 @@ def outside(lower, upper, i, value):
     return min(max(value, lower[i]), upper[i]) - value
 
 
-@jit
+@inlined
 def add_coordinates(tree, goals, q, order, free, g, H, D, X):
     """Return the cost of all coordinate goals; add to g (order ≥ 1) and to the own blocks of H (order ≥ 2).
 
@@ -75,7 +75,11 @@ def add_coordinates(tree, goals, q, order, free, g, H, D, X):
 def add_ball(tree, goals, n, q, at, first, order, free, g, H, D, X):
     """The share of one quaternion joint in rest posture n."""
     x, y, z = relative_rotation_vector(goals.rest[n], q, at)
-    w0, w1, w2 = goals.rest_weight[n, first], goals.rest_weight[n, first + 1], goals.rest_weight[n, first + 2]
+    w0, w1, w2 = (
+        goals.rest_weight[n, first],
+        goals.rest_weight[n, first + 1],
+        goals.rest_weight[n, first + 2],
+    )
     fx, fy, fz = w0 * x, w1 * y, w2 * z
     if order > VALUE:
         rest_derivatives(x, y, z, fx, fy, fz, D, X)

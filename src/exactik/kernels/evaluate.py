@@ -23,11 +23,10 @@ from exactik.kernels.coordinates import (
     coordinate_rows,
 )
 from exactik.kernels.fk import forward_kinematics
-from exactik.kernels.ltdl import padded
 from exactik.kernels.sums import EXACT, GRADIENT, ROW, VALUE, WRENCH
 from exactik.kernels.terms import Terms
 from exactik.kernels.tree import Tree
-from exactik.spatial import jit
+from exactik.spatial import inlined, jit
 
 __all__ = [
     "Goals",
@@ -44,6 +43,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+CACHE_LINE = 8  # numbers
 
 
 class Goals(NamedTuple):
@@ -81,22 +81,30 @@ class Work(NamedTuple):
 def new_work(tree: Tree) -> Work:
     """Return the scratch space for problems on a tree."""
     n, nv, nq = len(tree.parent), int(tree.first_v[-1]), int(tree.first_q[-1])
-    width = padded.py_func(int(tree.level.max(initial=0)) + 1)  # type: ignore[attr-defined]
+    width = -(-(int(tree.level.max(initial=0)) + 1) // CACHE_LINE) * CACHE_LINE
     shapes: dict[str, tuple[int, ...]] = {
         **{"sine": (nq,), "cosine": (nq,), "R": (n, 3, 3), "p": (n, 3), "S": (nv, 6)},
         **{"sums": (n, ROW), "g": (nv,), "H": (nv, width), "path": (6, width)},
         **{"e": (3,), "r": (3,), "f": (3,), "h": (6,), "D": (3, 6), "X": (6, 6)},
     }
-    return Work(**{name: np.zeros(shape) for name, shape in shapes.items()})
+    return Work(**{name: _aligned(shape) for name, shape in shapes.items()})
 
 
-@jit
+def _aligned(shape: tuple[int, ...]) -> Floats:
+    """Return zeros that start on a cache line: vector code then never straddles two."""
+    count = int(np.prod(shape))
+    block = np.zeros(count + CACHE_LINE)
+    start = -(block.ctypes.data // 8) % CACHE_LINE
+    return block[start : start + count].reshape(shape)
+
+
+@inlined
 def evaluate(tree, goals, q, order, work):
     """Return the cost at q; fill work.g for order ≥ GRADIENT and work.H for GAUSS_NEWTON or EXACT."""
     return begin(tree, goals, q, order, work) + finish(tree, goals, q, order, work)
 
 
-@jit
+@inlined
 def begin(tree, goals, q, order, work):
     """Place the figure and return the cost of the goals on bones; leave their sums per frame in work.sums."""
     forward_kinematics(tree, q, goals.origin, work.sine, work.cosine, work.R, work.p, work.S)
@@ -132,7 +140,7 @@ def add_term(terms, m, order, work):
     return 0.5 * (r[0] * f[0] + r[1] * f[1] + r[2] * f[2])
 
 
-@jit
+@inlined
 def finish(tree, goals, q, order, work):
     """Run the sweeps over the sums that `begin` left; return the cost of the goals on coordinates."""
     if order > VALUE:
@@ -184,9 +192,7 @@ def rows(tree, goals, q, work, r, J):
         row = np.int64(goals.terms.row[m])
         term.local_residual(goals.terms, m, work.R, work.p, work.e, work.r)
         term.local_derivatives(goals.terms, m, work.R, work.e, work.r, work.f, work.D, work.X)
-        add_rows(
-            tree, goals.free, work.S, np.int64(goals.terms.frame[m]), work.e, work.D, row, J
-        )
+        add_rows(tree, goals.free, work.S, np.int64(goals.terms.frame[m]), work.e, work.D, row, J)
         for i in range(3):
             r[row + i] = work.r[i]
     coordinate_rows(tree, goals.coordinates, q, goals.free, r, J, work.D, work.X)

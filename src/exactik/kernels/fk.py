@@ -31,7 +31,7 @@ from exactik.spatial import exp_coefficients, inlined, jit, sincos
 __all__ = ["forward_kinematics"]
 
 
-@jit
+@inlined
 def forward_kinematics(tree, q, origin, sine, cosine, R, p, S):
     """Fill R (n+1, 3, 3), p (n+1, 3) [m, relative to origin] and S (nv, 6); row 0 is the world."""
     sincos(q, sine, cosine)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.spatial import inlined, jit
+from exactik.spatial import inlined
 
 __all__ = ["LANES", "factor", "padded", "solve"]
 
@@ -29,56 +29,111 @@ def padded(length):
     return (length + LANES - 1) // LANES * LANES
 
 
-@jit
+@inlined
 def factor(tree, H):
     """Factor H (nv, width) in place, width a multiple of `LANES`; return the smallest pivot."""
     smallest = np.inf
-    for back in range(1, tree.visit.shape[0] + 1):
-        k = np.int64(tree.visit[tree.visit.shape[0] - back])
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
-        for i in range(end - 1, first - 1, -1):
-            level = np.int64(tree.level[i])
-            pivot = H[i, level]
-            smallest = min(smallest, pivot)
-            inverse = 1.0 / pivot
-            above = i
-            for l in range(level - 1, -1, -1):
-                above = np.int64(tree.upward[above])
-                ratio = H[i, l] * inverse
-                for j in range(padded(l + 1)):
-                    H[above, j] -= ratio * H[i, j]
-            for j in range(padded(level)):
-                H[i, j] *= inverse
-            H[i, level] = pivot
+    left = tree.order.shape[0]
+    while left > 0:
+        i = np.int64(tree.order[left - 1])
+        # Four dofs in a row without a branch between can go together: the next one down the list is the one above.
+        count = 1
+        while count < 4 and left > count and tree.order[left - 1 - count] == tree.upward[i]:
+            i = np.int64(tree.upward[i])
+            count += 1
+        i = np.int64(tree.order[left - 1])
+        if count == 4:
+            smallest = min(smallest, eliminate_four(tree, H, i))
+        else:
+            smallest = min(smallest, eliminate(tree, H, i))
+            count = 1
+        left -= count
     return smallest
 
 
-@jit
+@inlined
+def subtract(H, a, i, ratio, length):
+    """Row a −= ratio · row i over the first entries."""
+    for j in range(padded(length)):
+        H[a, j] -= ratio * H[i, j]
+
+
+@inlined
+def divide(H, i, level):
+    """Divide row i by its pivot, which stays."""
+    pivot = H[i, level]
+    inverse = 1.0 / pivot
+    for j in range(padded(level)):
+        H[i, j] *= inverse
+    H[i, level] = pivot
+
+
+@inlined
+def eliminate(tree, H, i):
+    """Eliminate dof i from the rows above it; return its pivot."""
+    level = np.int64(tree.level[i])
+    inverse = 1.0 / H[i, level]
+    above = i
+    for l in range(level - 1, -1, -1):
+        above = np.int64(tree.upward[above])
+        subtract(H, above, i, H[i, l] * inverse, l + 1)
+    divide(H, i, level)
+    return H[i, level]
+
+
+@inlined
+def eliminate_four(tree, H, i):
+    """Eliminate dof i and the three above it, first from each other, then all at once from the rows above."""
+    n = np.int64(tree.level[i])
+    j = np.int64(tree.upward[i])
+    k = np.int64(tree.upward[j])
+    l = np.int64(tree.upward[k])
+    a = 1.0 / H[i, n]
+    subtract(H, j, i, H[i, n - 1] * a, n)
+    subtract(H, k, i, H[i, n - 2] * a, n - 1)
+    subtract(H, l, i, H[i, n - 3] * a, n - 2)
+    b = 1.0 / H[j, n - 1]
+    subtract(H, k, j, H[j, n - 2] * b, n - 1)
+    subtract(H, l, j, H[j, n - 3] * b, n - 2)
+    c = 1.0 / H[k, n - 2]
+    subtract(H, l, k, H[k, n - 3] * c, n - 2)
+    d = 1.0 / H[l, n - 3]
+    above = l
+    for m in range(n - 4, -1, -1):
+        above = np.int64(tree.upward[above])
+        x, y, z, w = H[i, m] * a, H[j, m] * b, H[k, m] * c, H[l, m] * d
+        for t in range(padded(m + 1)):
+            H[above, t] -= (x * H[i, t] + y * H[j, t]) + (z * H[k, t] + w * H[l, t])
+    divide(H, i, n)
+    divide(H, j, n - 1)
+    divide(H, k, n - 2)
+    divide(H, l, n - 3)
+    return min(min(H[i, n], H[j, n - 1]), min(H[k, n - 2], H[l, n - 3]))
+
+
+@inlined
 def solve(tree, H, x, path):
     """Overwrite x (nv,) by H⁻¹ x, H factored; `path` (≥ width,) is scratch, one number per level."""
     for j in range(H.shape[1]):
         path[j] = 0.0
     # Lᵀ y = x, leaves first: path[l] gathers what the dofs below owe to the dof at level l.
-    for back in range(1, tree.visit.shape[0] + 1):
-        k = np.int64(tree.visit[tree.visit.shape[0] - back])
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
-        for i in range(end - 1, first - 1, -1):
-            level = np.int64(tree.level[i])
-            x[i] -= path[level]
-            path[level] = 0.0
-            for j in range(level):
-                path[j] += H[i, j] * x[i]
-            x[i] /= H[i, level]
+    for back in range(1, tree.order.shape[0] + 1):
+        i = np.int64(tree.order[tree.order.shape[0] - back])
+        level = np.int64(tree.level[i])
+        x[i] -= path[level]
+        path[level] = 0.0
+        for j in range(level):
+            path[j] += H[i, j] * x[i]
+        x[i] /= H[i, level]
     # L z = D⁻¹y, root first: path[l] is the solution at level l of the current path.
-    for turn in range(tree.visit.shape[0]):
-        k = np.int64(tree.visit[turn])
-        for i in range(np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])):
-            level = np.int64(tree.level[i])
-            even, odd = x[i], 0.0  # two running sums: one would wait for itself
-            for j in range(0, level - 1, 2):
-                even -= H[i, j] * path[j]
-                odd -= H[i, j + 1] * path[j + 1]
-            if level % 2 == 1:
-                even -= H[i, level - 1] * path[level - 1]
-            x[i] = even + odd
-            path[level] = x[i]
+    for n in range(tree.order.shape[0]):
+        i = np.int64(tree.order[n])
+        level = np.int64(tree.level[i])
+        even, odd = x[i], 0.0  # two running sums: one would wait for itself
+        for j in range(0, level - 1, 2):
+            even -= H[i, j] * path[j]
+            odd -= H[i, j + 1] * path[j + 1]
+        if level % 2 == 1:
+            even -= H[i, level - 1] * path[level - 1]
+        x[i] = even + odd
+        path[level] = x[i]

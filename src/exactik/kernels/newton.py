@@ -14,15 +14,17 @@ from exactik.kernels.evaluate import evaluate
 from exactik.kernels.integrate import integrate
 from exactik.kernels.ltdl import factor, solve
 from exactik.kernels.sums import EXACT
-from exactik.spatial import jit
+from exactik.spatial import inlined, jit
 
 __all__ = ["newton", "newton_step"]
 
 ROUNDING = 1e-15  # a rise of the cost that may be nothing but rounding
-SMALLEST_DAMPING = 1e-9  # below this, relative to the largest diagonal entry of H, damping is switched off
+SMALLEST_DAMPING = (
+    1e-9  # below this, relative to the largest diagonal entry of H, damping is switched off
+)
 
 
-@jit
+@inlined
 def newton_step(tree, goals, strength, damping, step, work):
     """Write the damped Newton step (nv,) from work.g and work.H, which is overwritten; return the smallest pivot."""
     for i in range(step.shape[0]):
@@ -37,33 +39,38 @@ def newton_step(tree, goals, strength, damping, step, work):
 
 
 @jit
-def newton(tree, goals, q, strength, iterations, tolerance, history, trial, step, work):
-    """Improve q (nq,) in place until max |g| ≤ tolerance; return the number of iterations made.
+def newton(tree, goals, q, strength, passes, tolerance, history, trial, step, work):
+    """Improve q (nq,) in place until max |g| ≤ tolerance; return the number of passes made.
 
-    `history` (iterations + 1, 3) receives cost, max |g| and damping; `trial` (nq,) and `step` (nv,) are scratch.
+    A pass evaluates the figure once: at a new place, or again where it was if the step from there failed, because
+    factoring overwrote H. `history` (passes + 1, 3) receives cost, max |g| and damping after each;
+    `trial` (nq,) and `step` (nv,) are scratch.
     """
-    cost = evaluate(tree, goals, q, EXACT, work)
-    damping = 0.0
-    for n in range(iterations + 1):
-        slope, scale = 0.0, 0.0
+    cost, slope, damping, again = np.inf, np.inf, 0.0, False
+    for i in range(q.shape[0]):
+        trial[i] = q[i]
+    for n in range(passes + 1):
+        value = evaluate(tree, goals, trial, EXACT, work)
+        largest, scale = 0.0, 0.0
         for i in range(step.shape[0]):
-            slope = max(slope, abs(work.g[i]))
+            largest = max(largest, abs(work.g[i]))
             scale = max(scale, abs(work.H[i, np.int64(tree.level[i])]))
-        history[n, 0], history[n, 1], history[n, 2] = cost, slope, damping
-        if slope <= tolerance or n == iterations:
-            return n
-        smallest = newton_step(tree, goals, strength, damping, step, work)
-        better = False
-        if smallest > 0.0:
-            integrate(tree, q, step, trial)
-            value = evaluate(tree, goals, trial, EXACT, work)
-            better = value <= cost + ROUNDING * abs(cost)
-        if better:
-            cost = value
+        failed = value > cost + ROUNDING * abs(cost)
+        if not failed:
+            if not again and n > 0:
+                damping = 0.1 * damping if damping > SMALLEST_DAMPING * scale else 0.0
+            cost, slope = value, largest
             for i in range(q.shape[0]):
                 q[i] = trial[i]
-            damping = damping * 0.1 if damping > SMALLEST_DAMPING * scale else 0.0
-        else:
+            if slope > tolerance:
+                failed = not newton_step(tree, goals, strength, damping, step, work) > 0.0
+                integrate(tree, q, step, trial)
+        history[n, 0], history[n, 1], history[n, 2] = cost, slope, damping
+        if slope <= tolerance:
+            return n
+        if failed:
             damping = max(4.0 * damping, 1e-3 * scale)
-            evaluate(tree, goals, q, EXACT, work)
-    return iterations
+            for i in range(q.shape[0]):
+                trial[i] = q[i]
+        again = failed
+    return passes

@@ -30,7 +30,7 @@ from exactik.spatial import cross, exp_coefficients, inlined, jit, left_jacobian
 __all__ = ["add_own_blocks", "gradient", "hessian", "hessian_product"]
 
 
-@jit
+@inlined
 def gradient(tree, S, sums, free, g):
     """Write g (nv,) from the collected wrenches; `free` is 1 for a dof that may move and 0 for a locked one."""
     for k in range(1, tree.parent.shape[0]):
@@ -79,7 +79,7 @@ def applied(m, S, i):
     )
 
 
-@jit
+@inlined
 def hessian(tree, q, R, p, S, sums, free, order, path, H):
     """Write H (nv, width) by ancestor rows from collected sums, order GAUSS_NEWTON or EXACT.
 

@@ -48,6 +48,10 @@ __all__ = [
 
 POSITION, DIRECTION, LOG, AIM = 0, 1, 2, 3
 
+NOWHERE = (
+    1e-12  # [m] a place to aim at that is no farther than this has no direction: d = 0, constant
+)
+
 
 class Terms(NamedTuple):
     """n terms of three rows each; a field that a kind does not use is zero."""
@@ -56,7 +60,9 @@ class Terms(NamedTuple):
     frame: NDArray[np.uint32]  #    (n,) frame number in the tree
     point: NDArray[np.float64]  #   (n, 3) in the bone's frame [m]
     axis: NDArray[np.float64]  #    (n, 3) unit vector in the bone's frame
-    target: NDArray[np.float64]  #  (n, 3) place relative to the origin of the sums [m], or unit direction
+    target: NDArray[
+        np.float64
+    ]  #  (n, 3) place relative to the origin of the sums [m], or unit direction
     rotation: NDArray[np.float64]  # (n, 3, 3) target rotation of LOG
     weight: NDArray[np.float64]  #  (n, 3, 3)
     pooled: NDArray[np.uint32]  #   (n,) 1 where the term is part of its bone's cloud, see `clouds`
@@ -84,9 +90,9 @@ def local_residual(terms, m, R, p, e, r):
     if kind == POSITION:
         return
     if kind == AIM:
-        scale = 1.0 / math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+        rho = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
         for i in range(3):
-            r[i] *= scale
+            r[i] = r[i] / rho if rho > NOWHERE else 0.0
     for i in range(3):
         r[i] -= R[k, i, 0] * ax + R[k, i, 1] * ay + R[k, i, 2] * az
 
@@ -126,13 +132,11 @@ def local_derivatives(terms, m, R, e, r, force, D, X):
     set_skew(D, x, y, z, 1.0)
     add_moment(X, x, y, z, force[0], force[1], force[2])
     if kind == AIM:
-        # r = d − y, so d is r + y; its derivatives are those of u/|u|.
-        dx, dy, dz = r[0] + x, r[1] + y, r[2] + z
-        rho = math.sqrt(
-            (terms.target[m, 0] - e[0]) ** 2
-            + (terms.target[m, 1] - e[1]) ** 2
-            + (terms.target[m, 2] - e[2]) ** 2
-        )
+        ux, uy, uz = terms.target[m, 0] - e[0], terms.target[m, 1] - e[1], terms.target[m, 2] - e[2]
+        rho = math.sqrt(ux * ux + uy * uy + uz * uz)
+        if not rho > NOWHERE:
+            return
+        dx, dy, dz = ux / rho, uy / rho, uz / rho
         along = force[0] * dx + force[1] * dy + force[2] * dz
         for i in range(3):
             di = pick(i, dx, dy, dz)

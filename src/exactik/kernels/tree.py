@@ -36,6 +36,7 @@ class Tree(NamedTuple):
     turns: Indices  #      (n + 1, 3): coordinate axes of an AXES rotation, outermost first
     depth: Indices  #      number of dofs on the path from the root to this frame's joint, itself excluded
     visit: Indices  #      the frames 1 … n in depth-first order
+    order: Indices  #      (nv,) the dofs in depth-first order
     upward: Indices  #     (nv,) per dof: the dof above it on its path; itself for the first
     level: Indices  #      (nv,) per dof: number of dofs above it on its path
     offset: Floats  #      (n + 1, 3) joint centre in the parent's frame [m]

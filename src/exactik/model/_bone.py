@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from exactik._arrays import shaped
 from exactik.errors import ModelError
 from exactik.model._joint import Joint
-from exactik.spatial import is_rotation
+from exactik.spatial import is_rotation, nearest_rotation
 
 __all__ = ["Bone"]
 
@@ -27,7 +27,8 @@ def _constant_rotation(bone: str, which: str, value: ArrayLike | None) -> Matrix
         )
     if np.array_equal(matrix, np.eye(3)):
         return None
-    return tuple((x, y, z) for x, y, z in matrix.tolist())
+    # Files round their rotations; derivatives would be inexact by as much.
+    return tuple((x, y, z) for x, y, z in nearest_rotation(matrix).tolist())
 
 
 @dataclass(frozen=True, init=False)

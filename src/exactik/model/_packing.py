@@ -58,6 +58,8 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
             bones[parent].joint.nv if parent >= 0 else 0
         )
     upward, level = _dof_paths(bones, parents, first_v)
+    visit = _depth_first(parents)
+    order = [i for k in visit for i in range(int(first_v[k]), int(first_v[k + 1]))]
     arrays = {
         **index,
         **{
@@ -68,7 +70,7 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
             "level": level,
         },
         **{"offset": offset, "slide": slide, "pre": pre, "post": post},
-        "visit": _depth_first(parents),
+        **{"visit": visit, "order": np.array(order, np.uint32)},
     }
     return Tree(**{name: frozen(np.ascontiguousarray(array)) for name, array in arrays.items()})
 

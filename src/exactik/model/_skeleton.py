@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -233,7 +234,7 @@ class Skeleton:
             q: coordinates, shape (…, nq); quaternions need not have unit length.
         """
         q = self.normalised(q)
-        flat = np.ascontiguousarray(q.reshape(-1, self.nq))
+        flat = np.ascontiguousarray(q.reshape(math.prod(q.shape[:-1]), self.nq))
         n = len(self.bones) + 1
         R, p = np.empty((len(flat), n, 3, 3)), np.empty((len(flat), n, 3))
         scratch = np.empty((2, self.nq))
@@ -251,8 +252,12 @@ class Skeleton:
         """
         q, v = self.normalised(q), self._checked("v", v, self.nv)
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        q = np.ascontiguousarray(np.broadcast_to(q, (*lead, self.nq)).reshape(-1, self.nq))
-        v = np.ascontiguousarray(np.broadcast_to(v, (*lead, self.nv)).reshape(-1, self.nv))
+        q = np.ascontiguousarray(
+            np.broadcast_to(q, (*lead, self.nq)).reshape(math.prod(lead), self.nq)
+        )
+        v = np.ascontiguousarray(
+            np.broadcast_to(v, (*lead, self.nv)).reshape(math.prod(lead), self.nv)
+        )
         out = np.empty_like(q)
         batch.integrate_all(self.tree, q, v, out)
         return out.reshape(*lead, self.nq)
@@ -262,7 +267,9 @@ class Skeleton:
         q1, q0 = self.normalised(q1, "q1"), self.normalised(q0, "q0")
         lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
         q1, q0 = (
-            np.ascontiguousarray(np.broadcast_to(q, (*lead, self.nq)).reshape(-1, self.nq))
+            np.ascontiguousarray(
+                np.broadcast_to(q, (*lead, self.nq)).reshape(math.prod(lead), self.nq)
+            )
             for q in (q1, q0)
         )
         out = np.empty((len(q1), self.nv))
@@ -315,11 +322,11 @@ class Skeleton:
         return finite(name, array)
 
     def normalised(self, q: ArrayLike, name: str = "q") -> Array:
-        """Return a checked copy of q, shape (…, nq), with unit quaternions."""
-        array = self._checked(name, q, self.nq)
-        if self.nq == self.nv:
-            return array
-        array = array.copy()
+        """Return a checked copy of q, shape (…, nq), with unit quaternions.
+
+        Always a writable, contiguous one: the kernels would be compiled again for any other kind of array.
+        """
+        array = np.array(self._checked(name, q, self.nq), order="C")
         for k, bone in enumerate(self.bones, start=1):
             if bone.joint.nq > bone.joint.nv:
                 at = int(self.tree.first_q[k] + self.tree.shifts[k])

@@ -28,14 +28,21 @@ def _stamp() -> tuple[float, int]:
 
 
 _STAMP = _stamp()
-_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz", "arcp"}}
+_OPTIONS = {
+    "_nrt": False,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "nsz", "arcp"},
+}
 
 
 def jit(function: Function, *, forceinline: bool = False) -> Function:
     """Compile a function at its first call, or take it from the cache."""
     compiled = numba.njit(**_OPTIONS, forceinline=forceinline)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(index, "_source_stamp"):  # private to Numba; without it only the coarser stamp is lost
+    if hasattr(
+        index, "_source_stamp"
+    ):  # private to Numba; without it only the coarser stamp is lost
         index._source_stamp = _STAMP
     return compiled
 

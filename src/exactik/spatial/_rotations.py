@@ -16,6 +16,7 @@ __all__ = [
     "is_rotation",
     "log_rotation",
     "matrix_from_wxyz",
+    "nearest_rotation",
     "rotation_taking_z_to",
     "skew",
     "wxyz_from_matrix",
@@ -123,10 +124,19 @@ def euler_angles(order: str, rotation: ArrayLike) -> Array:
 def rotation_taking_z_to(axis: ArrayLike) -> Array:
     """Return one fixed rotation A with A e_z = axis, for a unit vector `axis` (3,)."""
     x, y, z = np.asarray(axis, dtype=float)
-    if z < -0.99999:  # the shortest turn is undefined towards −z: go over the x axis first
+    if z < 0.0:  # the shortest turn is undefined towards −z: go over the x axis first
         return np.diag([1.0, -1.0, -1.0]) @ rotation_taking_z_to((x, -y, -z))
     k = skew((-y, x, 0.0))  # e_z × axis
     return np.eye(3) + k + k @ k / (1.0 + z)
+
+
+def nearest_rotation(matrix: ArrayLike) -> Array:
+    """Return the rotation nearest to a matrix that is one but for the rounding of files; (…, 3, 3)."""
+    matrix = np.asarray(matrix, dtype=float)
+    if is_rotation(matrix, 1e-14):  # leave what is good as it is, to the last bit
+        return matrix
+    u, _, vt = np.linalg.svd(matrix)
+    return u @ vt
 
 
 def is_rotation(matrix: ArrayLike, tolerance: float = 1e-6) -> bool:

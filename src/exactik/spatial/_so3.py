@@ -11,7 +11,7 @@ With s = θ² = |w|² and ' = d/ds:
 The closed forms lose every digit of B' and C' near zero, so θ < 2 uses the power series
 
     Σ (−s)ⁿ/(2n+k)!   (k = 1, 2, 3 for A, B, C),   −Σ (n+1)(−s)ⁿ/(2n+k+2)!   for their derivatives,
-    G = Σ |B_2n| s^(n−1)/(2n)!  over n ≥ 1        (Bernoulli numbers; θ < 1)
+    G = Σ |B_2n| s^(n−1)/(2n)!  over n ≥ 1        (Bernoulli numbers)
 
 Vectors travel as three scalars: kernels allocate nothing.
 """
@@ -32,7 +32,8 @@ __all__ = [
     "unit",
 ]
 
-_TERMS = 13
+_TERMS = 13  # of the exponential's series, θ < 2
+_LOG_TERMS = 20  # of G, whose series converges like (θ/2π)²ⁿ
 
 
 def _series(k: int) -> tuple[float, ...]:
@@ -53,8 +54,8 @@ def _bernoulli_ratios(count: int) -> tuple[float, ...]:
 
 _A, _B, _C = _series(1), _series(2), _series(3)
 _DB, _DC = _series_derivative(2), _series_derivative(3)
-_G = _bernoulli_ratios(_TERMS)
-_DG = tuple(n * _G[n] for n in range(1, _TERMS))
+_G = _bernoulli_ratios(_LOG_TERMS)
+_DG = tuple(n * _G[n] for n in range(1, _LOG_TERMS))
 
 
 @inlined
@@ -116,10 +117,10 @@ def left_jacobian_derivative(w, i, j, b, c, db, dc):
 @jit
 def log_coefficients(s):
     """Return G and G' at s = |φ|²; finite up to and including |φ| = π."""
-    if s < 1.0:
+    if s < 4.0:
         g, dg = 0.0, 0.0
-        for i in range(_TERMS - 1):
-            n = _TERMS - 2 - i
+        for i in range(_LOG_TERMS - 1):
+            n = _LOG_TERMS - 2 - i
             g = g * s + _G[n + 1]
             dg = dg * s + _DG[n]
         return g * s + _G[0], dg

@@ -1,0 +1,32 @@
+"""`python -m benchmarks [section …] [--json FILE]`: all sections, or those named."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks import core, start_up
+from benchmarks.report import Report, machine
+
+SECTIONS = {"core": core.run, "start-up": start_up.run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
+    parser.add_argument("--json", type=Path, help="also write every metric to this file")
+    arguments = parser.parse_args()
+    unknown = set(arguments.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+    report = Report()
+    about = ", ".join(f"{name} {value}" for name, value in machine().items())
+    report.console.print(about, soft_wrap=True)
+    for name in arguments.sections or SECTIONS:
+        SECTIONS[name](report)
+    if arguments.json is not None:
+        report.save(arguments.json)
+
+
+if __name__ == "__main__":
+    main()

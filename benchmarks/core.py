@@ -1,0 +1,216 @@
+"""Section core: what one evaluation costs, as a ratio to numpy and to forward kinematics with the gradient."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.models import bushy_tree, serial_chain
+from benchmarks.numpy_rival import NumpyRival
+from benchmarks.report import Metric, Report
+from exactik import MarkerGoal, Problem, Skeleton, human
+from exactik.kernels.evaluate import evaluate, new_work
+from exactik.kernels.fk import forward_kinematics
+from exactik.kernels.ltdl import factor, solve
+from exactik.kernels.newton import newton_step
+from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT
+
+Array = NDArray[np.float64]
+SHIFT = 1.0  # makes the factored matrix positive definite whatever the pose
+SIZES = (10, 20, 50, 100, 200, 500, 1000)
+
+
+@numba.njit(_nrt=False)
+def restore(matrix, g, step, work):
+    for i in range(matrix.shape[0]):
+        step[i] = g[i]
+        for j in range(matrix.shape[1]):
+            work.H[i, j] = matrix[i, j]
+
+
+@numba.njit(_nrt=False)
+def repeat_forward(tree, goals, q, work, count):
+    for _ in range(count):
+        q[0] += 1e-12  # a pose that changes, so that nothing is computed once for all
+        forward_kinematics(tree, q, goals.origin, work.sine, work.cosine, work.R, work.p, work.S)
+
+
+@numba.njit(_nrt=False)
+def repeat_evaluate(tree, goals, q, order, work, count):
+    for _ in range(count):
+        q[0] += 1e-12
+        evaluate(tree, goals, q, order, work)
+
+
+@numba.njit(_nrt=False)
+def repeat_solve(tree, matrix, g, step, work, count):
+    for _ in range(count):
+        restore(matrix, g, step, work)
+        factor(tree, work.H)
+        solve(tree, work.H, step, work.path[0])
+
+
+@numba.njit(_nrt=False)
+def repeat_copy(matrix, g, step, work, count):
+    for _ in range(count):
+        restore(matrix, g, step, work)
+
+
+@numba.njit(_nrt=False)
+def repeat_newton(tree, goals, q, strength, shift, step, work, count):
+    for _ in range(count):
+        q[0] += 1e-12
+        evaluate(tree, goals, q, EXACT, work)
+        newton_step(tree, goals, strength, shift, step, work)
+
+
+def best(run: Callable[[int], None], budget: float = 0.25, rounds: int = 7) -> float:
+    """Microseconds of one repetition: the fastest of some rounds, each long enough to time."""
+    run(1)
+    start = time.perf_counter()
+    run(10)
+    count = max(10, int(budget / rounds / max((time.perf_counter() - start) / 10, 1e-9)))
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        run(count)
+        times.append((time.perf_counter() - start) / count)
+    return 1e6 * min(times)
+
+
+def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, float]:
+    """Microseconds of each quantity for position goals on all markers of a skeleton."""
+    problem = Problem(
+        skeleton, [MarkerGoal(m, t) for m, t in zip(skeleton.markers, targets, strict=True)]
+    )
+    tree, goals, work = skeleton.tree, problem.packed.arrays, new_work(skeleton.tree)
+    q = np.random.default_rng(seed).normal(size=skeleton.nq, scale=0.3)
+    step = np.zeros(skeleton.nv)
+    evaluate(tree, goals, q, EXACT, work)
+    matrix, g = work.H.copy(), work.g.copy()
+    matrix[np.arange(skeleton.nv), tree.level] += SHIFT + np.abs(matrix).sum(axis=1).max()
+    copying = best(lambda n: repeat_copy(matrix, g, step, work, n))
+    measured = {
+        "FK": best(lambda n: repeat_forward(tree, goals, q, work, n)),
+        "FK + gradient": best(lambda n: repeat_evaluate(tree, goals, q, GRADIENT, work, n)),
+        "… + Gauss–Newton": best(lambda n: repeat_evaluate(tree, goals, q, GAUSS_NEWTON, work, n)),
+        "… + exact Hessian": best(lambda n: repeat_evaluate(tree, goals, q, EXACT, work, n)),
+        "factor + solve": best(lambda n: repeat_solve(tree, matrix, g, step, work, n)) - copying,
+        "Newton iteration": best(
+            lambda n: repeat_newton(tree, goals, q, problem.strength, SHIFT, step, work, n)
+        ),
+    }
+    return measured
+
+
+def numpy_times(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, float]:
+    """The same from numpy, after checking that it computes the same numbers."""
+    rival = NumpyRival(skeleton, targets)
+    problem = Problem(
+        skeleton, [MarkerGoal(m, t) for m, t in zip(skeleton.markers, targets, strict=True)]
+    )
+    q = np.random.default_rng(seed).normal(size=skeleton.nq, scale=0.3)
+    g, H = rival.hessian(q)
+    np.testing.assert_allclose(g, problem.gradient(q), atol=1e-11)
+    np.testing.assert_allclose(H, problem.hessian(q), atol=1e-11)
+    np.testing.assert_allclose(rival.gauss_newton(q)[1], problem.gauss_newton(q), atol=1e-11)
+    matrix = H + (SHIFT + np.abs(H).sum(axis=1).max()) * np.eye(len(q))
+    shift = float(matrix[0, 0])
+
+    def each(function: Callable[[], object]) -> float:
+        return best(lambda n: [function() for _ in range(n)] and None)
+
+    return {
+        "FK": each(lambda: rival.forward(q)),
+        "FK + gradient": each(lambda: rival.gradient(q)),
+        "… + Gauss–Newton": each(lambda: rival.gauss_newton(q)),
+        "… + exact Hessian": each(lambda: rival.hessian(q)),
+        "factor + solve": each(lambda: np.linalg.solve(matrix, g)),
+        "Newton iteration": each(lambda: rival.newton_step(q, shift)),
+    }
+
+
+def noisy_targets(skeleton: Skeleton, seed: int = 1) -> Array:
+    """Markers of a random pose, with 10 mm of noise."""
+    rng = np.random.default_rng(seed)
+    pose = skeleton.forward(rng.normal(size=skeleton.nq, scale=0.3))
+    return pose.markers + rng.normal(size=(len(skeleton.markers), 3), scale=0.01)
+
+
+def tenfold(skeleton: Skeleton) -> Skeleton:
+    """The same bones with ten markers where there was one."""
+    rng = np.random.default_rng(2)
+    return skeleton.with_markers(
+        {
+            f"{name}_{i}": (bone, np.array(point) + rng.normal(size=3, scale=0.02))
+            for name, (bone, point) in skeleton.markers.items()
+            for i in range(10)
+        }
+    )
+
+
+def run(report: Report) -> None:
+    """Measure and print the section."""
+    figure = human()
+    targets = noisy_targets(figure)
+    report.title(f"core: {figure.nv} dofs, {len(figure.markers)} markers, one thread, µs")
+    ours, numpy = times_of(figure, targets), numpy_times(figure, targets)
+    report.table(
+        ["quantity", "exactik", "numpy", "ratio"],
+        [
+            [name, f"{ours[name]:.2f}", f"{numpy[name]:.0f}", f"{numpy[name] / ours[name]:.0f} ×"]
+            for name in ours
+        ],
+    )
+    base, exact = ours["FK + gradient"], ours["… + exact Hessian"]
+    many = tenfold(figure)
+    crowd = times_of(many, noisy_targets(many))
+    report.add(
+        Metric("exact Hessian / Gauss–Newton", exact / ours["… + Gauss–Newton"], "×", 1.15),
+        Metric("exact Hessian / (FK + gradient)", exact / base, "×", 2.5),
+        Metric("Newton iteration / (FK + gradient)", ours["Newton iteration"] / base, "×", 8.0),
+        Metric(
+            "numpy / exactik, exact Hessian",
+            numpy["… + exact Hessian"] / exact,
+            *("×", 100.0),
+            at_least=True,
+        ),
+        Metric(
+            f"iteration with {len(many.markers)} markers / with {len(figure.markers)}",
+            *(crowd["Newton iteration"] / ours["Newton iteration"], "×", 1.1),
+        ),
+    )
+    report.metrics += [Metric(name, value, "µs") for name, value in ours.items()]
+    growth(report)
+
+
+def growth(report: Report) -> None:
+    """Time against the number of joints, for a chain (deep) and a bush (shallow)."""
+    report.title("core: growth with the number of hinges n, µs")
+    columns = ("… + exact Hessian", "factor + solve", "Newton iteration")
+    measured: dict[tuple[str, str], list[float]] = {}
+    rows = []
+    for n in SIZES:
+        row = [str(n)]
+        for shape, build in (("chain", serial_chain), ("bush", bushy_tree)):
+            tree = build(n)
+            times = times_of(tree, noisy_targets(tree))
+            for column in columns:
+                measured.setdefault((shape, column), []).append(times[column])
+                row.append(f"{times[column]:.2f}")
+        rows.append(row)
+    exponents = [
+        np.polyfit(np.log(SIZES[-4:]), np.log(measured[shape, column][-4:]), 1)[0]
+        for shape in ("chain", "bush")
+        for column in columns
+    ]
+    rows.append(["exponent", *(f"{e:.2f}" for e in exponents)])
+    short = ("exact H", "factor+solve", "iteration")
+    report.table(["n", *(f"{shape}: {s}" for shape in ("chain", "bush") for s in short)], rows)
+    report.console.print(
+        f"exponent: slope of log time against log n over n = {SIZES[-4]} … {SIZES[-1]}"
+    )

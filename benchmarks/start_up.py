@@ -1,0 +1,50 @@
+"""Section start-up: importing, compiling, and the first result in a fresh process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from benchmarks.report import Metric, Report
+
+IMPORT = """
+import time; start = time.perf_counter(); import numba
+middle = time.perf_counter(); import exactik
+print(time.perf_counter() - middle)
+"""
+FIRST = """
+import time; start = time.perf_counter()
+import exactik as ik
+figure = ik.human()
+q = figure.neutral()
+goals = [ik.MarkerGoal(m, t + 0.01) for m, t in zip(figure.markers, figure.forward(q).markers)]
+ik.Problem(figure, goals).hessian(q)
+from exactik.demo import reach
+reach()
+print(time.perf_counter() - start)
+"""
+
+
+def seconds(code: str, cache: str) -> float:
+    """Run code in a fresh process with its own kernel cache; return the number that it prints."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    answer = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    return float(answer.stdout)
+
+
+def run(report: Report) -> None:
+    """Measure and print the section."""
+    report.title("start-up: fresh processes, s")
+    with tempfile.TemporaryDirectory() as cache:
+        cold = seconds(FIRST, cache)
+        warm = min(seconds(FIRST, cache) for _ in range(3))
+        light = min(seconds(IMPORT, cache) for _ in range(3))
+    report.add(
+        Metric("import exactik, beyond import numba", light, "s", 0.3),
+        Metric("first Hessian and first solve, warm cache", warm, "s", 1.5),
+        Metric("the same, nothing compiled yet", cold, "s", 30.0),
+    )
