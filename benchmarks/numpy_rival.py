@@ -1,7 +1,8 @@
 """The same quantities in vectorised numpy: all markers and all pairs of dofs at once.
 
-Position goals with unit weights on a tree of Euler, hinge and translation joints, which is what the human is made of. One
-Python loop over the bones remains, in forward kinematics, as in any numpy implementation.
+Position goals with unit weights on a tree of Euler, hinge and translation joints, which is what the
+human is made of. One Python loop over the bones remains, in forward kinematics, as in any numpy
+implementation.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ __all__ = ["finite", "frozen", "shaped"]
 
 
 def finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return `value` as float64; raise `NonFiniteError` naming the argument and the first bad place."""
+    """Return `value` as float64; raise `NonFiniteError` with its name and the first bad place."""
     array = np.asarray(value, dtype=float)
     good = np.isfinite(array)
     if not good.all():

@@ -1,11 +1,11 @@
 """Everything that exactik raises.
 
     ExactikError
-    ├── ModelError        (ValueError)   a skeleton that cannot be: cycle, swapped limits, bad axis
-    ├── GoalError         (ValueError)   a goal that cannot be: weight not symmetric, target not a rotation
-    ├── ShapeError        (ValueError)   an array of the wrong shape
-    ├── NonFiniteError    (ValueError)   NaN or infinity where a number is needed
-    └── UnknownNameError  (KeyError)     a bone, marker, dof or solver that does not exist
+    ├── ModelError        (ValueError)  a skeleton that cannot be: cycle, swapped limits, bad axis
+    ├── GoalError         (ValueError)  a goal that cannot be: weight not symmetric, no rotation
+    ├── ShapeError        (ValueError)  an array of the wrong shape
+    ├── NonFiniteError    (ValueError)  NaN or infinity where a number is needed
+    └── UnknownNameError  (KeyError)    a bone, marker, dof or solver that does not exist
 
 Not converging is a result, never one of these; misuse is one of these, never a result.
 """

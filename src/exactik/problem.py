@@ -1,7 +1,8 @@
-"""A problem: a skeleton, goals, limits, locks and strengths; and its cost with derivatives at any pose.
+"""A problem: skeleton, goals, limits, locks, strengths; its cost with derivatives at any pose.
 
-Two paths lead to the same numbers. Goals whose weights do not couple them are summed over subtrees, in O(n·depth)
-and without ever forming J (`kernels.evaluate`). A dense `weight_matrix`, or a goal weighted across its own terms, needs J:
+Two paths lead to the same numbers. Goals whose weights do not couple them are summed over subtrees,
+in O(n·depth) and without ever forming J (`kernels.evaluate`). A dense `weight_matrix`, or a goal
+weighted across its own terms, needs J:
 
     cost = ½ rᵀWr ,   g = −JᵀWr ,   H = JᵀWJ + Σ (Wr)·∂²r
 
@@ -38,12 +39,14 @@ class Problem:
 
     Attributes:
         skeleton: the figure.
-        goals: the goals in the order of the rows of the residual; `limits="soft"` adds one at the end.
+        goals: in the order of the rows of the residual; `limits="soft"` adds one at the end.
         limits: "hard" (solvers never leave them), "soft" (a penalty) or "off".
-        lower: lower limits that solvers must keep [rad or m], (nv,); −inf for limits "soft" and "off".
+        lower: lower limits that solvers must keep [rad or m], (nv,); −inf for limits "soft" and
+            "off".
         upper: upper limits, likewise.
         locked: (nv,) True for the dofs that may not move.
-        strength: (nv,) how readily each dof moves, 1 by default; changes the metric of the step, never the cost.
+        strength: (nv,) how readily each dof moves, 1 by default; changes the metric of the step,
+            never the cost.
     """
 
     def __init__(
@@ -63,8 +66,10 @@ class Problem:
             goals: at least one.
             limits: "hard", "soft" or "off".
             lock: names or patterns ("spine*") of bones or dofs that stay where they are.
-            strength: name or pattern of bones or dofs → factor > 0; 0.2 makes a dof move a fifth as readily.
-            weight_matrix: symmetric W (m, m) over all rows of the residual, in place of the goals' own weights.
+            strength: name or pattern of bones or dofs → factor > 0; 0.2 makes a dof move a fifth
+                as readily.
+            weight_matrix: symmetric W (m, m) over all rows of the residual, in place of the goals'
+                own weights.
         """
         self.skeleton = skeleton
         self.goals = tuple([goals] if isinstance(goals, Goal) else goals)
@@ -106,7 +111,8 @@ class Problem:
 
     def __repr__(self) -> str:
         names = ", ".join(self._packed.rows)
-        return f"<Problem: {self.skeleton.name!r}, {self.residual_size} residuals ({names}), limits {self.limits}>"
+        rows = f"{self.residual_size} residuals ({names})"
+        return f"<Problem: {self.skeleton.name!r}, {rows}, limits {self.limits}>"
 
     @property
     def packed(self) -> PackedGoals:
@@ -181,7 +187,7 @@ class Problem:
         return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
 
     def _begin(self, q: Array, order: int) -> float:
-        """Place the figure, sum all goals on bones, those written in Python too; return their cost."""
+        """Place the figure, sum all goals on bones, also those in Python; return their cost."""
         work, packed = self._work, self._packed
         cost = kernel.begin(self.skeleton.tree, packed.arrays, q, order, work)
         for goal, frame, rows, weight in packed.custom:
@@ -271,7 +277,8 @@ def _strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
     for pattern, value in strength.items():
         if not 0.0 < value < np.inf:
             raise ModelError(
-                f"strength of {pattern!r} is {value}; it must be positive and finite (use lock= to hold a dof)"
+                f"strength of {pattern!r} is {value}; it must be positive and finite "
+                "(use lock= to hold a dof)"
             )
         values[_matching(skeleton, pattern)] = value
     return values

@@ -27,9 +27,10 @@ class FrameGoal(Goal):
 
         goal = OnSphere("hand", weight=2.0)
 
-    Override `derivatives` too where you know them: exact, and faster. Without them `numerical_derivatives` takes
-    fourth-order central differences of the residual, good to about 1e-10 in the first and 1e-7 in the second
-    derivatives for a residual that varies on the scale of 1 m and 1 rad.
+    Override `derivatives` too where you know them: exact, and faster. Without them
+    `numerical_derivatives` takes fourth-order central differences of the residual, good to about
+    1e-10 in the first and 1e-7 in the second derivatives for a residual that varies on the scale of
+    1 m and 1 rad.
 
     Attributes:
         bone: name of the bone whose frame the goal watches.
@@ -49,8 +50,8 @@ class FrameGoal(Goal):
     def derivatives(self, rotation: Array, position: Array) -> tuple[Array, Array]:
         """Return first and second derivatives of the residual, (m, 6) and (m, 6, 6).
 
-        With respect to (ω, δ): the bone turned to exp([ω]) R about its own origin, the origin shifted to p + δ,
-        both in world axes, at ω = δ = 0.
+        With respect to (ω, δ): the bone turned to exp([ω]) R about its own origin, the origin
+        shifted to p + δ, both in world axes, at ω = δ = 0 (docs/maths.md §5).
         """
         return numerical_derivatives(self.residual, rotation, position)
 
@@ -70,7 +71,7 @@ class FrameGoal(Goal):
     def evaluate(
         self, rotation: Array, position: Array, rows: int, order: int
     ) -> tuple[Array, Array, Array]:
-        """Return residual, first and second derivatives, checked; derivatives are zero for order 0."""
+        """Return residual, first and second derivatives, checked; the last two zero for order 0."""
         residual = np.asarray(self.residual(rotation, position), dtype=float)
         first, second = np.zeros((rows, 6)), np.zeros((rows, 6, 6))
         if order > 0:
@@ -100,8 +101,8 @@ def numerical_derivatives(
 ) -> tuple[Array, Array]:
     """Return derivatives of `residual` with respect to (ω, δ) by fourth-order central differences.
 
-    A fourth-order stencil errs by about step⁴/30 and rounding/step (first), step⁴/90 and rounding/step² (second
-    derivative); the steps balance the two.
+    A fourth-order stencil errs by about step⁴/30 and rounding/step (first), step⁴/90 and
+    rounding/step² (second derivative); the steps balance the two.
     """
 
     def at(x: Array) -> Array:

@@ -36,7 +36,7 @@ _ZERO, _EYE = np.zeros(3), np.eye(3)
 
 
 class Term(NamedTuple):
-    """Three rows of residual on one bone; which fields matter depends on the kind (`kernels.terms`)."""
+    """Three rows of residual on one bone; the kind says which fields matter (`kernels.terms`)."""
 
     kind: int
     bone: str
@@ -185,9 +185,10 @@ class AimGoal(TermGoal):
 class OrientationGoal(TermGoal):
     """A bone should be turned in a given way.
 
-    kind="log": residual log(R_target R_boneᵀ) [rad], a world vector, 3 rows; the cost is half the squared angle.
-    kind="axes": residual is the difference of the three axes, 9 rows (x, y, z axis after each other); smooth
-    everywhere, also half a turn away, where the log has a kink.
+    kind="log": residual log(R_target R_boneᵀ) [rad], a world vector, 3 rows; the cost is half the
+    squared angle.
+    kind="axes": residual is the difference of the three axes, 9 rows (x, y, z axis after each
+    other); smooth everywhere, also half a turn away, where the log has a kink.
 
     Attributes:
         bone: name of the bone.
@@ -246,8 +247,8 @@ class PoseGoal(TermGoal):
 
     Attributes:
         bone: name of the bone.
-        target: rigid transform of the tool in the world, (4, 4): its rotation is the bone's, its origin the place of
-            `point` [m].
+        target: rigid transform of the tool in the world, (4, 4): its rotation is the bone's, its
+            origin the place of `point` [m].
         point: tool point in the bone's frame [m], shape (3,).
 
     The weight may also be two numbers, one for the position and one for the rotation.

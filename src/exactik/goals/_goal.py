@@ -25,8 +25,8 @@ class Goal:
 
     Attributes:
         name: key of the goal in results; made from the bone or marker if empty.
-        weight: a scalar, one number per row of the residual, or a symmetric positive semi-definite matrix W over the
-            rows of this goal.
+        weight: a scalar, one number per row of the residual, or a symmetric positive semi-definite
+            matrix W over the rows of this goal.
         tolerance: largest error that counts as reached [m or rad]; None means 1e-3 m and 1e-2 rad.
     """
 
@@ -48,17 +48,15 @@ class Goal:
         weight = finite(f"weight of goal {self.label!r}", self.weight)
         if weight.ndim < 2:
             weight = self._spread(weight, m)
-            if weight.shape not in ((), (m,)):
-                raise ShapeError(
-                    f"weight of goal {self.label!r} has shape {weight.shape}; expected (), ({m},) or ({m}, {m})"
-                )
+        if weight.shape not in ((), (m,), (m, m)):
+            raise ShapeError(
+                f"weight of goal {self.label!r} has shape {weight.shape}; "
+                f"expected (), ({m},) or ({m}, {m})"
+            )
+        if weight.ndim < 2:
             if (weight < 0.0).any():
                 raise GoalError(f"weight of goal {self.label!r} is negative")
             return np.diag(np.broadcast_to(weight, (m,)).astype(float))
-        if weight.shape != (m, m):
-            raise ShapeError(
-                f"weight of goal {self.label!r} has shape {weight.shape}; expected (), ({m},) or ({m}, {m})"
-            )
         return checked_weight_matrix(f"weight of goal {self.label!r}", weight)
 
     def _spread(self, weight: Array, rows: int) -> Array:

@@ -19,8 +19,8 @@ __all__ = ["PostureGoal", "SoftLimitGoal"]
 class PostureGoal(Goal):
     """The figure should stay near a rest posture.
 
-    Residual: difference(q_rest, q), one row per dof [rad or m]; for a quaternion joint the rotation vector, in the
-    bone's own axes, from the present rotation to that at rest.
+    Residual: difference(q_rest, q), one row per dof [rad or m]; for a quaternion joint the rotation
+    vector, in the bone's own axes, from the present rotation to that at rest.
 
     Attributes:
         q_rest: coordinates of the rest posture, shape (nq,).
@@ -41,8 +41,8 @@ class PostureGoal(Goal):
 class SoftLimitGoal(Goal):
     """The coordinates should stay inside their limits, by a quadratic penalty outside them.
 
-    Residual: clip(q, lower, upper) − q, one row per dof [rad or m]; zero inside. Its second derivative jumps
-    at the limit (the cost is C¹).
+    Residual: clip(q, lower, upper) − q, one row per dof [rad or m]; zero inside. The second
+    derivative of the cost jumps at the limit (it is C¹).
     """
 
     def default_name(self) -> str:

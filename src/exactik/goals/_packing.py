@@ -1,4 +1,4 @@
-"""From goals to the plain arrays of `kernels.evaluate`, and the rows of the residual that each goal owns."""
+"""From goals to the plain arrays of `kernels.evaluate`, and each goal's rows of the residual."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def pack_goals(
             limits.append(own)
         else:
             raise GoalError(
-                f"{type(goal).__name__} is no goal that can be evaluated; subclass FrameGoal to write your own"
+                f"{type(goal).__name__} is no goal that can be evaluated; "
+                "subclass FrameGoal to write your own"
             )
     full = np.zeros((end, end))
     for goal, own in zip(goals, rows.values(), strict=True):
@@ -139,7 +140,7 @@ def _is_block_diagonal(matrix: Array, blocks: list[slice]) -> bool:
 
 
 def _reference(skeleton: Skeleton, terms: list[Term]) -> Array:
-    """Return a point near the goals: moments about a far origin would lose the digits of the lever arms."""
+    """Return a point near the goals: about a far origin the lever arms would lose their digits."""
     places = [term.target for term in terms if term.kind in (kinds.POSITION, kinds.AIM)]
     if len(places) > 0:
         return np.mean(places, axis=0)

@@ -1,24 +1,26 @@
 """Any number of markers on a bone, reduced once to a point and three arrows.
 
-A marker with local place l, target t and weight w costs ½ w |t − (p + R l)|². Write it as the row √w (1, l, t); a
-direction ŷ with target d as √w (0, ŷ, d). Rotating rows against each other (Givens) changes no sum of squares,
-so all rows of a bone can be brought to the triangular form
+A marker with local place l, target t and weight w costs ½ w |t − (p + R l)|². Write it as the row
+√w (1, l, t); a direction ŷ with target d as √w (0, ŷ, d). Rotating rows against each other (Givens)
+changes no sum of squares, so all rows of a bone can be brought to the triangular form
 
-    (α, u₀, z₀)          one point            α² = Σw, u₀/α the weighted centre, z₀/α that of the targets
-    (0, u₁, z₁)          three arrows         (u₁ has 3, u₂ two, u₃ one non-zero entry)
+    (α, u₀, z₀)     one point       α² = Σw, u₀/α the weighted centre, z₀/α that of the targets
+    (0, u₁, z₁)     three arrows    (u₁ has 3, u₂ two, u₃ one non-zero entry)
     (0, u₂, z₂)
     (0, u₃, z₃)
-    (0, 0, rest)         costs ½ |rest|² whatever the pose: the floor
+    (0, 0, rest)    costs ½ |rest|² whatever the pose: the floor
 
-and with α_c = (α, 0, 0, 0), y_c = α_c p + R u_c the bone's share of everything is exactly (MATH 3.6b, symmetric form)
+and with α_c = (α, 0, 0, 0), y_c = α_c p + R u_c the bone's share of everything is exactly
+(docs/maths.md §7)
 
     cost = floor + ½ Σ |z_c − y_c|²
     wrench = (Σ y_c × z_c ,  α (z₀ − y₀))
     𝓗 exact        = [[ tr M I − sym M , ½α [y₀ + z₀] ], [·ᵀ, α² I]] ,    M = Σ z_c y_cᵀ
     𝓗 Gauss–Newton = [[ tr E I − E     ,  α [y₀]      ], [·ᵀ, α² I]] ,    E = Σ y_c y_cᵀ
 
-The exact curvature is Gauss–Newton's with one lever arm ended at the target: it costs the same. Unlike sums of
-moments (Σ w t lᵀ and so on) the rows keep the full accuracy of the cost however small it gets.
+The exact curvature is Gauss–Newton's with one lever arm ended at the target: it costs the same.
+Unlike sums of moments (Σ w t lᵀ and so on) the rows keep the full accuracy of the cost however
+small it gets.
 """
 
 from __future__ import annotations
@@ -49,9 +51,7 @@ class Clouds(NamedTuple):
 
     frames: NDArray[np.uint32]  #   (n,) frames with a cloud
     rows: NDArray[np.float64]  #    (n, 4, 7): (α, u, z) for the point and the three arrows
-    count: NDArray[
-        np.uint32
-    ]  #    (n,) rows in use: one marker leaves the point alone, four or more all of it
+    used: NDArray[np.uint32]  #     (n,) rows in use: 1 for one marker, all 4 for four or more
     floor: NDArray[np.float64]  #   (1,) cost that no pose can remove
 
 
@@ -95,10 +95,10 @@ def gather(terms, slot, clouds):
         rest += u * u + v * v + w * w
     clouds.floor[0] = 0.5 * rest
     for n in range(clouds.frames.shape[0]):
-        clouds.count[n] = 1
+        clouds.used[n] = 1
         for c in range(1, 4):
             if clouds.rows[n, c, c] != 0.0:
-                clouds.count[n] = c + 1
+                clouds.used[n] = c + 1
 
 
 @inlined
@@ -115,13 +115,13 @@ def lever(clouds, n, c, k, R, p):
 
 @inlined
 def add_clouds(clouds, R, p, order, sums):
-    """Return the cost of all clouds; add their wrench (order ≥ 1) and curvature (order ≥ 2) to `sums`."""
+    """Return the cost of all clouds; add wrenches (order ≥ 1) and curvatures (≥ 2) to `sums`."""
     total = 0.0
     for n in range(clouds.frames.shape[0]):
         k = np.int64(clouds.frames[n])
         tx, ty, tz = 0.0, 0.0, 0.0
         xx, yy, zz, xy, xz, yz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for c in range(np.int64(clouds.count[n])):
+        for c in range(np.int64(clouds.used[n])):
             x, y, z = lever(clouds, n, c, k, R, p)
             u, v, w = clouds.rows[n, c, 4], clouds.rows[n, c, 5], clouds.rows[n, c, 6]
             total += (u - x) ** 2 + (v - y) ** 2 + (w - z) ** 2

@@ -1,8 +1,9 @@
-"""Goals on the coordinates themselves: rest postures and soft limits (MATH 3.5, last two).
+"""Goals on the coordinates themselves: rest postures and soft limits (docs/maths.md §8).
 
     plain dof:   r = rest − q ,  or  r = clip(q, lower, upper) − q         D = −1 ,  ∂²r = 0
-    quaternion:  r = log(Qᵀ Q_rest), body axes; under Q → Q exp[δ] this is log(exp[−δ] exp[r]), the mirror image of the LOG
-                 term: with φ̃ = −r and force −f its D and f·∂²r are those of `log_derivatives`
+    quaternion:  r = log(Qᵀ Q_rest), body axes; under Q → Q exp[δ] this is log(exp[−δ] exp[r]), the
+                 mirror image of the LOG term: with φ̃ = −r and force −f its D and f·∂²r are those
+                 of `log_derivatives`
 
 Both touch a joint's own dofs only, so they add to the gradient and to the joint's own block of H.
 """
@@ -43,7 +44,7 @@ def outside(lower, upper, i, value):
 
 @inlined
 def add_coordinates(tree, goals, q, order, free, g, H, D, X):
-    """Return the cost of all coordinate goals; add to g (order ≥ 1) and to the own blocks of H (order ≥ 2).
+    """Return the cost of all coordinate goals; add to g (order ≥ 1) and own blocks of H (≥ 2).
 
     D (3, 6) and X (6, 6) are scratch.
     """
@@ -107,7 +108,7 @@ def rest_derivatives(x, y, z, fx, fy, fz, D, X):
 
 @jit
 def coordinate_rows(tree, goals, q, free, r, J, D, X):
-    """Write the rows of all coordinate goals of the residual r (m,) and of J = −∂r/∂v (m, nv), zeroed before."""
+    """Write all coordinate goals' rows of the residual r (m,) and J = −∂r/∂v (m, nv), J zeroed."""
     for k in range(1, tree.parent.shape[0]):
         at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
         end = np.int64(tree.first_v[k + 1])
@@ -133,7 +134,7 @@ def coordinate_rows(tree, goals, q, free, r, J, D, X):
 
 @jit
 def coordinate_bend(tree, goals, q, force, free, H, D, X):
-    """Add force·∂²r of the rest postures' quaternion rows to H; all other coordinate rows are straight."""
+    """Add force·∂²r of the rest postures' quaternion rows to H; other coordinate rows have none."""
     for k in range(1, tree.parent.shape[0]):
         if tree.rotation[k] != QUATERNION:
             continue

@@ -1,7 +1,7 @@
-"""One problem at one configuration: cost, gradient, Gauss–Newton matrix, exact Hessian, residual rows.
+"""One problem at one configuration: cost, gradient, Gauss–Newton, exact Hessian, residual rows.
 
-`evaluate` is the hot path of every solver. It is `begin` and `finish`; between the two a caller may `carry` goals of
-its own into the sums.
+`evaluate` is the hot path of every solver. It is `begin` and `finish`; between the two a caller may
+`carry` goals of its own into the sums.
 """
 
 from __future__ import annotations
@@ -100,13 +100,13 @@ def _aligned(shape: tuple[int, ...]) -> Floats:
 
 @inlined
 def evaluate(tree, goals, q, order, work):
-    """Return the cost at q; fill work.g for order ≥ GRADIENT and work.H for GAUSS_NEWTON or EXACT."""
+    """Return the cost at q; fill work.g (order ≥ GRADIENT) and work.H (GAUSS_NEWTON or EXACT)."""
     return begin(tree, goals, q, order, work) + finish(tree, goals, q, order, work)
 
 
 @inlined
 def begin(tree, goals, q, order, work):
-    """Place the figure and return the cost of the goals on bones; leave their sums per frame in work.sums."""
+    """Place the figure; return the cost of the goals on bones, their sums left in work.sums."""
     forward_kinematics(tree, q, goals.origin, work.sine, work.cosine, work.R, work.p, work.S)
     if order > VALUE:
         total.clear(work.sums, WRENCH if order == GRADIENT else ROW)
@@ -142,7 +142,7 @@ def add_term(terms, m, order, work):
 
 @inlined
 def finish(tree, goals, q, order, work):
-    """Run the sweeps over the sums that `begin` left; return the cost of the goals on coordinates."""
+    """Run the sweeps over the sums that `begin` left; return the cost of coordinate goals."""
     if order > VALUE:
         total.collect(tree, work.sums, WRENCH if order == GRADIENT else ROW)
         sweeps.gradient(tree, work.S, work.sums, goals.free, work.g)
@@ -157,7 +157,7 @@ def finish(tree, goals, q, order, work):
 
 @jit
 def multiply(tree, goals, q, order, x, V, A, P, y, work):
-    """Write y = H x from the sums that `begin` left, without H; V, A, P are scratch of `hessian_product`."""
+    """Write y = H x from the sums that `begin` left; V, A, P: scratch of `hessian_product`."""
     total.collect(tree, work.sums, ROW)
     sweeps.hessian_product(
         tree, q, work.R, work.p, work.S, work.sums, goals.free, order, x, V, A, P, work.H, y
@@ -168,7 +168,10 @@ def multiply(tree, goals, q, order, x, V, A, P, y, work):
 
 @jit
 def add_rows(tree, free, S, k, e, D, row, J):
-    """Write J = −D ∂(ω, δ)/∂v for the rows of one goal at the point e of frame k: J_i = −(D_ω ω_i + D_δ (v_i + ω_i × e))."""
+    """Write J = −D ∂(ω, δ)/∂v for the rows of one goal at the point e of frame k.
+
+    J_i = −(D_ω ω_i + D_δ (v_i + ω_i × e)) for the dofs i on the path of k.
+    """
     frame = k
     while frame > 0:
         for i in range(np.int64(tree.first_v[frame]), np.int64(tree.first_v[frame + 1])):
@@ -184,7 +187,7 @@ def add_rows(tree, free, S, k, e, D, row, J):
 
 @jit
 def rows(tree, goals, q, work, r, J):
-    """Write the unweighted residual r (m,) and J = −∂r/∂v (m, nv), zeroed before, of every term and coordinate goal."""
+    """Write the unweighted residual r (m,) and J = −∂r/∂v (m, nv), zeroed before, of all goals."""
     forward_kinematics(tree, q, goals.origin, work.sine, work.cosine, work.R, work.p, work.S)
     for i in range(3):
         work.f[i] = 0.0
@@ -200,9 +203,10 @@ def rows(tree, goals, q, work, r, J):
 
 @jit
 def begin_bend(goals, force, work):
-    """Fill work.sums with the wrench and the curvature of the residuals under forces (m,) on their rows, after `rows`.
+    """After `rows`, fill work.sums with what the residuals do under forces (m,) on their rows.
 
-    This is what JᵀWJ lacks of the exact Hessian, Σ force·∂²r, for any W, however it couples the goals.
+    Wrench and curvature of Σ force·∂²r: what JᵀWJ lacks of the exact Hessian, for any W, however it
+    couples the goals.
     """
     total.clear(work.sums, ROW)
     f, D = work.f, work.D

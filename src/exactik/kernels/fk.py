@@ -1,4 +1,4 @@
-"""Forward kinematics of one configuration, with the world twist of every dof (MATH 3.1–3.3).
+"""Forward kinematics of one configuration, with every dof's world twist (docs/maths.md §2, §3).
 
     P_k = R_λ pre_k                       base of joint k in the world, λ its parent
     p_k = p_λ + R_λ offset_k + P_k d(q)   joint centre, origin of the bone
@@ -16,9 +16,10 @@ Twists S = (ω, v): a point x of the bone moves with ω × x + v per unit of the
 | SWING_TWIST | exp[w] R_Z(τ), w = (α,β,0) | J_l(w) e_x, J_l(w) e_y, exp[w] e_z  |
 | QUATERNION  | R(wxyz)                    | Q e_a (right update)                |
 
-A frame under construction travels as a tuple `m` of nine numbers, its x, y and z axis in the world: in registers,
-four times faster than turning it in memory. The world is shifted by −`origin`: moments are then taken about
-a point near the figure, and a figure ten kilometres away keeps its digits.
+A frame under construction travels as a tuple `m` of nine numbers, its x, y and z axis in the world:
+in registers, four times faster than turning it in memory. The world is shifted by −`origin`:
+moments are then taken about a point near the figure, and a figure ten kilometres away keeps its
+digits.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def shift(tree, k, shifts, q, at_q, at_v, m, S):
 
 @jit
 def turned_ball(kind, q, sine, cosine, at_q, at_v, m, x, y, z, S):
-    """Return M turned by an exponential map, swing-twist or quaternion joint at p = (x, y, z); write its twists."""
+    """Return M turned by a ball joint of any kind at p = (x, y, z); write its twists."""
     u, v = q[at_q], q[at_q + 1]
     if kind == QUATERNION:
         result = mapped(m, v, q[at_q + 2], q[at_q + 3], 2.0 * u, 2.0)

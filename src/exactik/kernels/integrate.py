@@ -1,4 +1,4 @@
-"""Moving in the space of configurations: q ⊕ v, q₁ ⊖ q₀, re-parameterisation (MATH 3.2).
+"""Moving in the space of configurations: q ⊕ v, q₁ ⊖ q₀, re-parameterisation (docs/maths.md §2).
 
 All coordinates add, except quaternions, which are updated on the right and kept at unit length:
 q ⊗ (cos|v|/2, sin(|v|/2) v/|v|).
@@ -29,7 +29,7 @@ def integrate(tree, q, v, out):
         if tree.rotation[k] == QUATERNION:
             at_q += plain
             at_v += plain
-            # exp_coefficients at |v/2|² gives sin(|v|/2)/(|v|/2) and, with B = (1 − cos)/s, the cosine.
+            # exp_coefficients at s = |v/2|²: A = sin(|v|/2)/(|v|/2), and B = (1 − cos(|v|/2))/s.
             x, y, z = 0.5 * v[at_v], 0.5 * v[at_v + 1], 0.5 * v[at_v + 2]
             s = x * x + y * y + z * z
             a_, b_, _, _, _ = exp_coefficients(s)
@@ -97,11 +97,12 @@ def normalise(tree, q):
 
 @jit
 def reparameterise(tree, q, lower, upper):
-    """Move exponential maps and swings beyond half a turn to the same rotation on the other side, in place.
+    """Bring exponential maps and swings beyond half a turn to the same rotation within, in place.
 
-    w ← (1 − 2π/θ) w for θ = |w| > π, which keeps clear of the singularity at 2π. A joint whose limits exclude the new
-    coordinates stays as it is. Call it between steps only: it changes the coordinates that a step,
-    a quasi-Newton memory or a trust region are expressed in. Returns the number of joints moved.
+    w ← (1 − 2π/θ) w for θ = |w| > π, which keeps clear of the singularity at 2π. A joint whose
+    limits exclude the new coordinates stays as it is. Call it between steps only: it changes the
+    coordinates that a step, a quasi-Newton memory or a trust region are expressed in. Returns the
+    number of joints moved.
     """
     moved = 0
     for k in range(1, tree.parent.shape[0]):

@@ -1,15 +1,17 @@
 """LᵀDL of a matrix with the sparsity of a tree, in place and without fill-in (Featherstone 2005).
 
-Eliminating the dofs from the leaves to the root touches only ancestors of the eliminated dof. In ancestor rows
-(H[i, l]: dof i against level l of its path) the elimination of dof i is, for every dof a above it at level l,
+Eliminating the dofs from the leaves to the root touches only ancestors of the eliminated dof. In
+ancestor rows (H[i, l]: dof i against level l of its path) the elimination of dof i is, for every
+dof a above it at level l (docs/maths.md §10),
 
     H[a, 0 … l] −= H[i, l]/d_i · H[i, 0 … l]
 
-because the path of a is a prefix of the path of i. On return H[i, level_i] holds d_i and H[i, l < level_i] the factor L
-with unit diagonal; a pivot d_i ≤ 0 tells that H is not positive definite.
+because the path of a is a prefix of the path of i. On return H[i, level_i] holds d_i and
+H[i, l < level_i] the factor L with unit diagonal; a pivot d_i ≤ 0 tells that H is not positive
+definite.
 
-Row operations run on to the next multiple of `LANES`, past the end of the row into its padding: whole vectors need no
-slow last steps, and what stands in the padding is never read as a result.
+Row operations run on to the next multiple of `LANES`, past the end of the row into its padding:
+whole vectors need no slow last steps, and what stands in the padding is never read as a result.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def factor(tree, H):
     left = tree.order.shape[0]
     while left > 0:
         i = np.int64(tree.order[left - 1])
-        # Four dofs in a row without a branch between can go together: the next one down the list is the one above.
+        # Four dofs in a row without a branch between can go together: the next one down the list
+        # is then the one above.
         count = 1
         while count < 4 and left > count and tree.order[left - 1 - count] == tree.upward[i]:
             i = np.int64(tree.upward[i])
@@ -74,46 +77,46 @@ def eliminate(tree, H, i):
     level = np.int64(tree.level[i])
     inverse = 1.0 / H[i, level]
     above = i
-    for l in range(level - 1, -1, -1):
+    for at in range(level - 1, -1, -1):
         above = np.int64(tree.upward[above])
-        subtract(H, above, i, H[i, l] * inverse, l + 1)
+        subtract(H, above, i, H[i, at] * inverse, at + 1)
     divide(H, i, level)
     return H[i, level]
 
 
 @inlined
 def eliminate_four(tree, H, i):
-    """Eliminate dof i and the three above it, first from each other, then all at once from the rows above."""
+    """Eliminate dof i and the three above it: from each other, then at once from the rows above."""
     n = np.int64(tree.level[i])
     j = np.int64(tree.upward[i])
     k = np.int64(tree.upward[j])
-    l = np.int64(tree.upward[k])
+    top = np.int64(tree.upward[k])
     a = 1.0 / H[i, n]
     subtract(H, j, i, H[i, n - 1] * a, n)
     subtract(H, k, i, H[i, n - 2] * a, n - 1)
-    subtract(H, l, i, H[i, n - 3] * a, n - 2)
+    subtract(H, top, i, H[i, n - 3] * a, n - 2)
     b = 1.0 / H[j, n - 1]
     subtract(H, k, j, H[j, n - 2] * b, n - 1)
-    subtract(H, l, j, H[j, n - 3] * b, n - 2)
+    subtract(H, top, j, H[j, n - 3] * b, n - 2)
     c = 1.0 / H[k, n - 2]
-    subtract(H, l, k, H[k, n - 3] * c, n - 2)
-    d = 1.0 / H[l, n - 3]
-    above = l
+    subtract(H, top, k, H[k, n - 3] * c, n - 2)
+    d = 1.0 / H[top, n - 3]
+    above = top
     for m in range(n - 4, -1, -1):
         above = np.int64(tree.upward[above])
-        x, y, z, w = H[i, m] * a, H[j, m] * b, H[k, m] * c, H[l, m] * d
+        x, y, z, w = H[i, m] * a, H[j, m] * b, H[k, m] * c, H[top, m] * d
         for t in range(padded(m + 1)):
-            H[above, t] -= (x * H[i, t] + y * H[j, t]) + (z * H[k, t] + w * H[l, t])
+            H[above, t] -= (x * H[i, t] + y * H[j, t]) + (z * H[k, t] + w * H[top, t])
     divide(H, i, n)
     divide(H, j, n - 1)
     divide(H, k, n - 2)
-    divide(H, l, n - 3)
-    return min(min(H[i, n], H[j, n - 1]), min(H[k, n - 2], H[l, n - 3]))
+    divide(H, top, n - 3)
+    return min(min(H[i, n], H[j, n - 1]), min(H[k, n - 2], H[top, n - 3]))
 
 
 @inlined
 def solve(tree, H, x, path):
-    """Overwrite x (nv,) by H⁻¹ x, H factored; `path` (≥ width,) is scratch, one number per level."""
+    """Overwrite x (nv,) by H⁻¹ x, H factored; `path` (≥ width,) is scratch, a number per level."""
     for j in range(H.shape[1]):
         path[j] = 0.0
     # Lᵀ y = x, leaves first: path[l] gathers what the dofs below owe to the dof at level l.

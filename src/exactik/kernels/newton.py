@@ -2,8 +2,9 @@
 
     (H + μ diag(1/strength²)) s = −g ,      q ← q ⊕ s  if the cost falls
 
-μ is raised while a pivot of LᵀDL is not positive or the cost does not fall, and lowered after each success, down to
-zero: then the iteration is Newton's own. Locked dofs get a unit diagonal and stay. Limits are not regarded.
+μ is raised while a pivot of LᵀDL is not positive or the cost does not fall, and lowered after each
+success, down to zero: then the iteration is Newton's own. Locked dofs get a unit diagonal and stay.
+Limits are not regarded.
 """
 
 from __future__ import annotations
@@ -19,14 +20,12 @@ from exactik.spatial import inlined, jit
 __all__ = ["newton", "newton_step"]
 
 ROUNDING = 1e-15  # a rise of the cost that may be nothing but rounding
-SMALLEST_DAMPING = (
-    1e-9  # below this, relative to the largest diagonal entry of H, damping is switched off
-)
+SMALLEST_DAMPING = 1e-9  # of the largest diagonal entry of H; below it damping is switched off
 
 
 @inlined
 def newton_step(tree, goals, strength, damping, step, work):
-    """Write the damped Newton step (nv,) from work.g and work.H, which is overwritten; return the smallest pivot."""
+    """Write the damped Newton step (nv,) and return the smallest pivot; work.H is overwritten."""
     for i in range(step.shape[0]):
         level = np.int64(tree.level[i])
         work.H[i, level] += damping / (strength[i] * strength[i])
@@ -42,9 +41,9 @@ def newton_step(tree, goals, strength, damping, step, work):
 def newton(tree, goals, q, strength, passes, tolerance, history, trial, step, work):
     """Improve q (nq,) in place until max |g| ≤ tolerance; return the number of passes made.
 
-    A pass evaluates the figure once: at a new place, or again where it was if the step from there failed, because
-    factoring overwrote H. `history` (passes + 1, 3) receives cost, max |g| and damping after each;
-    `trial` (nq,) and `step` (nv,) are scratch.
+    A pass evaluates the figure once: at a new place, or again where it was if the step from there
+    failed, because factoring overwrote H. `history` (passes + 1, 3) receives cost, max |g| and
+    damping after each; `trial` (nq,) and `step` (nv,) are scratch.
     """
     cost, slope, damping, again = np.inf, np.inf, 0.0, False
     for i in range(q.shape[0]):

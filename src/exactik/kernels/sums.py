@@ -1,6 +1,7 @@
-"""What every goal adds to its bone, and every bone to its parent: a wrench and a symmetric 6×6 (MATH 3.7).
+"""What every goal adds to its bone, and every bone to its parent: a wrench and a symmetric 6×6.
 
-If a bone and all that hangs on it undergo the rigid displacement exp(ξ), ξ = (ω, v), the cost changes to
+If a bone and all that hangs on it undergo the rigid displacement exp(ξ), ξ = (ω, v), the cost
+changes to (docs/maths.md §6)
 
     f − w·ξ + ½ ξᵀ𝓗ξ + …            w = (τ, F)
 
@@ -64,7 +65,7 @@ def collect(tree, sums, width):
 
 @inlined
 def add_wrench(sums, k, tx, ty, tz, fx, fy, fz):
-    """w += (τ, F)."""
+    """Add to the wrench: w += (τ, F)."""
     sums[k, 0] += tx
     sums[k, 1] += ty
     sums[k, 2] += tz

@@ -1,21 +1,24 @@
-"""The chain rule of the tree, once per order of derivative, for every joint and every goal (MATH 3.7, 3.8).
+"""The chain rule of the tree, once per order of derivative, for every joint and every goal.
 
-Each frame k holds the wrench w = (τ, F) and the symmetric 6×6 𝓗 of its whole subtree, collected (`sums`). With the world twists S_i = (ω_i, v_i):
+Derived in docs/maths.md §4, §6 and §9. Each frame k holds the wrench w = (τ, F) and the symmetric
+6×6 𝓗 of its whole subtree, collected (`sums`). With the world twists S_i = (ω_i, v_i):
 
     gradient     g_i = −S_i · w_k
     Hessian      H_ij = S_j · p_i ,    p_i = 𝓗_k S_i − ½ (ω_i × τ + v_i × F ;  ω_i × F)
 
-for dof i of joint k and every dof j above it on the path or itself; 0 on different branches. The second part of p_i
-is half the Lie bracket [S_j, S_i] against w: ancestors carry the later joint along. Inside one joint that formula
-supposes that outer dofs carry inner ones and not the reverse, which Euler angles and hinges fulfil. A ball joint in
-other coordinates adds what the inner dof i does to the axis of the outer dof j,
+for dof i of joint k and every dof j above it on the path or itself; 0 on different branches. The
+second part of p_i is half the Lie bracket [S_j, S_i] against w: ancestors carry the later joint
+along. Inside one joint that formula supposes that outer dofs carry inner ones and not the reverse,
+which Euler angles and hinges fulfil. A ball joint in other coordinates adds what the inner dof i
+does to the axis of the outer dof j,
 
-    H_ij −= D_ji · (τ − p_k × F) ,     D_ji = ∂ω_j/∂θ_i ,  j ≤ i                    (`bend_within_joint`)
+    H_ij −= D_ji · (τ − p_k × F) ,     D_ji = ∂ω_j/∂θ_i ,  j ≤ i             (`bend_within_joint`)
 
 Gauss–Newton is the same sweep with its own 𝓗 and w = 0.
 
-H is stored by rows of ancestors: H[i, l] couples dof i with the dof at level l of its path. Frames are visited depth
-first, so the twists of the current path lie side by side in `path` and a row is one vector loop.
+H is stored by rows of ancestors: H[i, l] couples dof i with the dof at level l of its path. Frames
+are visited depth first, so the twists of the current path lie side by side in `path` and a row is
+one vector loop.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ __all__ = ["add_own_blocks", "gradient", "hessian", "hessian_product"]
 
 @inlined
 def gradient(tree, S, sums, free, g):
-    """Write g (nv,) from the collected wrenches; `free` is 1 for a dof that may move and 0 for a locked one."""
+    """Write g (nv,) from the collected wrenches; `free` is 0 for a locked dof and 1 for others."""
     for k in range(1, tree.parent.shape[0]):
         for i in range(np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])):
             turn = S[i, 0] * sums[k, 0] + S[i, 1] * sums[k, 1] + S[i, 2] * sums[k, 2]
@@ -92,9 +95,9 @@ def hessian(tree, q, R, p, S, sums, free, order, path, H):
         matrix = carried(sums, k, order)
         for i in range(first, end):
             p0, p1, p2, p3, p4, p5 = scaled(free[i], applied(matrix, S, i))
-            for l in range(padded(depth)):
-                turning = p0 * path[0, l] + p1 * path[1, l] + p2 * path[2, l]
-                H[i, l] = turning + (p3 * path[3, l] + p4 * path[4, l] + p5 * path[5, l])
+            for at in range(padded(depth)):
+                turning = p0 * path[0, at] + p1 * path[1, at] + p2 * path[2, at]
+                H[i, at] = turning + (p3 * path[3, at] + p4 * path[4, at] + p5 * path[5, at])
             for j in range(first, i + 1):
                 H[i, depth + j - first] = free[j] * dot(S, j, (p0, p1, p2, p3, p4, p5))
         for i in range(first, end):
@@ -108,8 +111,9 @@ def hessian(tree, q, R, p, S, sums, free, order, path, H):
 def hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
     """Write y = H x (nv,) in O(n) from collected sums, without the rows of H.
 
-    Down the tree V_k is the twist that x gives to frame k, up the tree A_k is the momentum of all that hangs below it;
-    V, A (n+1, 6) and P (nv, 6) are scratch. Of H only the block of each joint with itself is written.
+    Down the tree V_k is the twist that x gives to frame k, up the tree A_k is the momentum of all
+    that hangs below it; V, A (n+1, 6) and P (nv, 6) are scratch. Of H only the block of each joint
+    with itself is written.
     """
     n = tree.parent.shape[0]
     for c in range(6):
@@ -149,7 +153,7 @@ def hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
 
 @jit
 def add_own_blocks(tree, H, x, y):
-    """Add the product of x with each joint's block with itself, the last part of `hessian_product`."""
+    """Add the product of x with each joint's own block, the last part of `hessian_product`."""
     for k in range(1, tree.parent.shape[0]):
         first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
         depth = np.int64(tree.depth[k])
@@ -175,7 +179,7 @@ def dot(S, i, m):
 
 @inlined
 def bend_within_joint(tree, k, q, R, p, S, sums, free, H):
-    """Subtract D_ji · (τ − p_k × F) for the pairs j ≤ i of a ball joint; nothing for other joints."""
+    """Subtract D_ji · (τ − p_k × F) for the pairs j ≤ i of a ball joint; other joints need none."""
     kind = tree.rotation[k]
     if kind != AXES and kind != NO_ROTATION:
         bend_ball(tree, k, q, R, p, S, sums, free, H)
@@ -198,7 +202,8 @@ def bend_ball(tree, k, q, R, p, S, sums, free, H):
                 dx, dy, dz = cross(S[a, 0], S[a, 1], S[a, 2], S[b, 0], S[b, 1], S[b, 2])
                 H[a, level + j] -= 0.5 * free[a] * free[b] * (dx * mx + dy * my + dz * mz)
         return
-    # Exponential map and swing: D_ji = P dJ_l(w; e_j, e_i), P = R_λ pre. Bring the moment to the base frame instead.
+    # Exponential map and swing: D_ji = P dJ_l(w; e_j, e_i), P = R_λ pre. Bring the moment to the
+    # base frame instead.
     mx, my, mz = transposed_times(R, np.int64(tree.parent[k]), mx, my, mz)
     mx, my, mz = transposed_times(tree.pre, k, mx, my, mz)
     curved = 3 if kind == EXP_MAP else 2  # the twist, innermost, bends no other axis

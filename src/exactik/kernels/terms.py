@@ -1,24 +1,25 @@
-"""The local calculus of each kind of goal term: residual, first and second derivative on one bone (MATH 3.5, 3.7).
+"""The local calculus of each kind of goal term: residual, first and second derivative on one bone.
 
 A term sits at a point e of a bone. Turn the bone to exp([ω]) R about e and shift e to e + δ: then
+(docs/maths.md §5)
 
     r(ω, δ) = r + D (ω, δ) + ½ (ω, δ)ᵀ (∂²r) (ω, δ) + …
 
-| kind      | r              | D_ω        | D_δ   | q·∂²r                                                     |
-|-----------|----------------|------------|-------|-----------------------------------------------------------|
-| POSITION  | t − e          | 0          | −I    | 0                                                         |
-| DIRECTION | t − y          | [y]        | 0     | ωω: (y·q) I − sym(y qᵀ)                                   |
-| LOG       | φ = log(R_t Rᵀ)| −J_r⁻¹(φ)  | 0     | ωω: sym N, column a of N is dJ[J_r⁻¹ e_a]ᵀ q              |
-| AIM       | d − y          | [y]        | −Π/ρ  | ωω as DIRECTION; δδ: −(d bᵀ + b dᵀ + (q·d) Π)/ρ², b = Πq  |
+| kind      | r               | D_ω       | D_δ  | q·∂²r                                           |
+|-----------|-----------------|-----------|------|-------------------------------------------------|
+| POSITION  | t − e           | 0         | −I   | 0                                               |
+| DIRECTION | t − y           | [y]       | 0    | ωω: (y·q) I − sym(y qᵀ)                         |
+| LOG       | φ = log(R_t Rᵀ) | −J_r⁻¹(φ) | 0    | ωω: sym N, column a of N is dJ[J_r⁻¹ e_a]ᵀ q    |
+| AIM       | d − y           | [y]       | −Π/ρ | ωω as DIRECTION; δδ: −(d bᵀ + b dᵀ + (q·d)Π)/ρ² |
 
-with y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, and
+with y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, b = Πq, and
 dJ[η] = ½[η] + 2G'(φ·η)[φ]² + G([η][φ] + [φ][η]). A user's own goal supplies the same three things.
 
-`carry` brings them to twists about the origin, where sums over bones make sense: with F = −D_δᵀq the
-force at e, the substitution δ = v + ω × e + ½ ω × (ω × e + v) gives
+`carry` brings them to twists about the origin, where sums over bones make sense: with F = −D_δᵀq
+the force at e, the substitution δ = v + ω × e + ½ ω × (ω × e + v) gives
 
-    wrench  (−D_ωᵀq + e × F, F)          𝓗 = Aᵀ(DᵀWD + q·∂²r)A + [[(e·F) I − sym(e Fᵀ), ½[F]], [·ᵀ, 0]],
-                                          A = [[I, 0], [−[e], I]]
+    wrench = (−D_ωᵀq + e × F, F)
+    𝓗      = Aᵀ(DᵀWD + q·∂²r)A + [[(e·F) I − sym(e Fᵀ), ½[F]], [·ᵀ, 0]] ,   A = [[I, 0], [−[e], I]]
 
 where the cost is f − wrench·ξ + ½ ξᵀ𝓗ξ for a rigid displacement exp(ξ), ξ = (ω, v).
 """
@@ -48,9 +49,7 @@ __all__ = [
 
 POSITION, DIRECTION, LOG, AIM = 0, 1, 2, 3
 
-NOWHERE = (
-    1e-12  # [m] a place to aim at that is no farther than this has no direction: d = 0, constant
-)
+NOWHERE = 1e-12  # [m] a place to aim at no farther than this has no direction: d = 0, constant
 
 
 class Terms(NamedTuple):
@@ -60,9 +59,7 @@ class Terms(NamedTuple):
     frame: NDArray[np.uint32]  #    (n,) frame number in the tree
     point: NDArray[np.float64]  #   (n, 3) in the bone's frame [m]
     axis: NDArray[np.float64]  #    (n, 3) unit vector in the bone's frame
-    target: NDArray[
-        np.float64
-    ]  #  (n, 3) place relative to the origin of the sums [m], or unit direction
+    target: NDArray[np.float64]  #  (n, 3) place from the sums' origin [m], or unit direction
     rotation: NDArray[np.float64]  # (n, 3, 3) target rotation of LOG
     weight: NDArray[np.float64]  #  (n, 3, 3)
     pooled: NDArray[np.uint32]  #   (n,) 1 where the term is part of its bone's cloud, see `clouds`
@@ -110,7 +107,7 @@ def row_times_transpose(A, m, i, R, k):
 
 @jit
 def local_derivatives(terms, m, R, e, r, force, D, X):
-    """Write D (3, 6) and X = force·∂²r (6, 6) of the term; e and r as `local_residual` left them."""
+    """Write D (3, 6) and X = force·∂²r (6, 6) of the term; e and r are from `local_residual`."""
     k = np.int64(terms.frame[m])
     kind = terms.kind[m]
     for i in range(6):
@@ -193,7 +190,7 @@ def log_derivatives(x, y, z, fx, fy, fz, D, X):
 
 @inlined
 def add_moment(X, x, y, z, fx, fy, fz):
-    """Add (p·f) I − sym(p fᵀ) to the ωω block of X (6, 6): the bending of a lever p under a force f."""
+    """Add (p·f) I − sym(p fᵀ), the bending of a lever p under a force f, to the ωω block of X."""
     dot = x * fx + y * fy + z * fz
     X[0, 0] += dot - x * fx
     X[1, 1] += dot - y * fy
@@ -209,7 +206,7 @@ def add_moment(X, x, y, z, fx, fy, fz):
 
 @jit
 def carry(k, e, h, X, order, sums):
-    """Add a local wrench h = −Dᵀq (6,) and curvature X (6, 6) at the point e to the sums of frame k.
+    """Add a local wrench h = −Dᵀq (6,) and curvature X (6, 6) at e to the sums of frame k.
 
     X is overwritten. Gauss–Newton leaves out the bending of the lever e.
     """

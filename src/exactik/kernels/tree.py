@@ -1,13 +1,14 @@
 """The plain arrays that describe a kinematic tree to the kernels.
 
-Frames are numbered 1 … n in the order of the bones, so parents come first; frame 0 is the world. A joint is, in
-this order: an optional shift along one axis or three, then an optional rotation of one of the kinds below. Any axis of
-a hinge and any twist axis are turned onto z by folding a constant rotation into `pre` and `post` when the model is
-packed, so that rotations here are about coordinate axes only.
+Frames are numbered 1 … n in the order of the bones, so parents come first; frame 0 is the world. A
+joint is, in this order: an optional shift along one axis or three, then an optional rotation of one
+of the kinds below. Any axis of a hinge and any twist axis are turned onto z by folding a constant
+rotation into `pre` and `post` when the model is packed, so that rotations here are about coordinate
+axes only.
 
-Index arrays are uint32 and are widened by np.int64() on use: the compiler then knows them to be non-negative and
-drops Numba's wrap-around test for negative indices, which doubled the time of the sweeps. (Unsigned arithmetic itself is
-to be avoided: Numba makes uint64 − int64 a float.)
+Index arrays are uint32 and are widened by np.int64() on use: the compiler then knows them to be
+non-negative and drops Numba's wrap-around test for negative indices, which doubled the time of the
+sweeps. (Unsigned arithmetic itself is to be avoided: Numba makes uint64 − int64 a float.)
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Tree(NamedTuple):
     shifts: Indices  #     number of translational dofs: 0, 1 or 3
     rotation: Indices  #   rotation kind
     turns: Indices  #      (n + 1, 3): coordinate axes of an AXES rotation, outermost first
-    depth: Indices  #      number of dofs on the path from the root to this frame's joint, itself excluded
+    depth: Indices  #      number of dofs on the path from the root to this joint, itself excluded
     visit: Indices  #      the frames 1 … n in depth-first order
     order: Indices  #      (nv,) the dofs in depth-first order
     upward: Indices  #     (nv,) per dof: the dof above it on its path; itself for the first

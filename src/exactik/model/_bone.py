@@ -35,7 +35,7 @@ def _constant_rotation(bone: str, which: str, value: ArrayLike | None) -> Matrix
 class Bone:
     """One rigid body of a skeleton.
 
-    The bone's frame follows from its parent's (MATH 3.1):
+    The bone's frame follows from its parent's (docs/maths.md §2):
 
         p_bone = p_parent + R_parent (offset + pre · shift(q))
         R_bone = R_parent · pre · rotation(q) · post
@@ -66,7 +66,7 @@ class Bone:
         joint: Joint | None = None,
         post: ArrayLike | None = None,
     ):
-        """Describe a bone; see the class for units and frames. No joint means a rigid connection."""
+        """Describe a bone; see the class for units and frames. Without a joint it is rigid."""
         if not isinstance(name, str) or name == "":
             raise ModelError(f"a bone's name must be a non-empty string, not {name!r}")
         if joint is None:

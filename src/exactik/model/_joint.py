@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,8 @@ def _limits(value: ArrayLike | None, names: tuple[str, ...], bounded: tuple[bool
         array = array[None]
     if array.shape != (len(names), 2):
         raise ShapeError(
-            f"limits have shape {array.shape}; expected ({len(names)}, 2), one (lower, upper) per dof"
+            f"limits have shape {array.shape}; expected ({len(names)}, 2), "
+            "one (lower, upper) per dof"
         )
     if np.isnan(array).any():
         raise NonFiniteError("limits hold NaN; use −inf and inf for a dof without limits")
@@ -74,7 +76,8 @@ def _limits(value: ArrayLike | None, names: tuple[str, ...], bounded: tuple[bool
             raise ModelError(f"limits ({low:g}, {high:g}) of dof {name!r} leave no room")
         if not may and (low, high) != _FREE:
             raise ModelError(
-                f"dof {name!r} of a quaternion joint cannot be limited; use euler, exp_map or swing_twist"
+                f"dof {name!r} of a quaternion joint cannot be limited; "
+                "use euler, exp_map or swing_twist"
             )
     return tuple((low, high) for low, high in array.tolist())
 
@@ -84,10 +87,11 @@ class Joint:
     """One joint, made by the constructors below (`Joint.revolute("y", limits=(0, 2.6))`).
 
     Attributes:
-        kind: "fixed", "revolute", "prismatic", "translation", "euler", "exp_map", "swing_twist", "quaternion" or
-            "free".
+        kind: "fixed", "revolute", "prismatic", "translation", "euler", "exp_map", "swing_twist",
+            "quaternion" or "free".
         axis: unit axis in the base frame (revolute, prismatic).
-        order: Euler order, outermost first, such as "ZYX" or "XZ"; for swing_twist the twist axis, "X", "Y" or "Z".
+        order: Euler order, outermost first, such as "ZYX" or "XZ"; for swing_twist the twist axis,
+            "X", "Y" or "Z".
         rotation: the rotation joint inside a free joint.
         limits: one (lower, upper) per dof [rad or m], infinite where free.
     """
@@ -120,12 +124,13 @@ class Joint:
 
     @staticmethod
     def euler(order: str = "ZYX", limits: ArrayLike | None = None) -> Joint:
-        """Return rotations about one to three coordinate axes, outermost first ("ZYX", "XZ", "Y")."""
+        """Return turns about one to three coordinate axes, outermost first ("ZYX", "XZ", "Y")."""
         letters = str(order).upper()
-        repeats = any(a == b for a, b in zip(letters, letters[1:], strict=False))
+        repeats = any(a == b for a, b in pairwise(letters))
         if not 1 <= len(letters) <= 3 or set(letters) - set("XYZ") or repeats:
             raise ModelError(
-                f"Euler order {order!r} is not one of {' '.join(EULER_ORDERS)} or one or two different axes"
+                f"Euler order {order!r} is not one of {' '.join(EULER_ORDERS)} "
+                "or one or two different axes"
             )
         return _with_limits(Joint("euler", order=letters), limits)
 
@@ -138,8 +143,9 @@ class Joint:
     def swing_twist(twist: str = "x", limits: ArrayLike | None = None) -> Joint:
         """Return a ball joint as a swing about the two other axes after a twist about `twist`.
 
-        The coordinates are (swing, swing, twist); the swing axes follow the twist axis cyclically (x: y, z).
-        Choose the twist axis along the limb: the map is singular only where the limb points backwards.
+        The coordinates are (swing, swing, twist); the swing axes follow the twist axis cyclically
+        (x: y, z). Choose the twist axis along the limb: the map is singular only where the limb
+        points backwards.
         """
         if str(twist).lower() not in _UNIT:
             raise ModelError(f"twist axis {twist!r} is not 'x', 'y' or 'z'")
@@ -155,9 +161,11 @@ class Joint:
         """Return a moving root: translation, then `rotation`.
 
         Args:
-            rotation: "quaternion", "exp_map", "swing_twist", an Euler order such as "ZYX", or a rotation Joint.
-            limits: (n, 2) over the three translations and the dofs of the rotation; a rotation given as a Joint
-                brings its own and `limits` may then be (3, 2), the translations alone.
+            rotation: "quaternion", "exp_map", "swing_twist", an Euler order such as "ZYX", or a
+                rotation Joint.
+            limits: (n, 2) over the three translations and the dofs of the rotation; a rotation
+                given as a Joint brings its own and `limits` may then be (3, 2), the translations
+                alone.
         """
         if isinstance(rotation, Joint):
             joint = rotation
@@ -191,7 +199,7 @@ class Joint:
 
     @property
     def dof_names(self) -> tuple[str, ...]:
-        """Names of the dofs, without the bone: "rz", "tx", "ex" (exponential map), "wx" (quaternion)."""
+        """Names without the bone: "rz", "tx", "ex" (exponential map), "wx" (quaternion)."""
         if self.kind in ("revolute", "prismatic"):
             letter = next((k for k, unit in _UNIT.items() if unit == self.axis), "")
             return (("r" if self.kind == "revolute" else "t") + letter,)

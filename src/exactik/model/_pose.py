@@ -39,7 +39,7 @@ class Pose:
 
     @property
     def markers(self) -> Array:
-        """All markers in the world [m], shape (…, n_markers, 3), in the order of `skeleton.markers`."""
+        """All markers in the world [m], (…, n_markers, 3), in the order of `skeleton.markers`."""
         bones = [self.skeleton.bone_index(bone) for bone, _ in self.skeleton.markers.values()]
         points = np.array([point for _, point in self.skeleton.markers.values()]).reshape(-1, 3)
         turned = np.einsum("...mij,mj->...mi", self.rotations[..., bones, :, :], points)

@@ -33,7 +33,7 @@ Point = tuple[float, float, float]
 class Skeleton:
     """An immutable articulated figure.
 
-    Make one with `Skeleton.build`, `human` or `load_skeleton`. Coordinates q have length `nq`, degrees of freedom v
+    Make one with `Skeleton.build` or `human`. Coordinates q have length `nq`, degrees of freedom v
     length `nv`; both run over the bones in order, each bone's own together.
 
     Attributes:
@@ -79,7 +79,8 @@ class Skeleton:
 
         Args:
             name: what the figure is called.
-            bones: at least one; the order is kept where it has parents first, else parents are moved forward.
+            bones: at least one; the order is kept where it has parents first, else parents are
+                moved forward.
             markers: name → (bone, point in the bone's frame [m]).
 
         Raises:
@@ -173,7 +174,7 @@ class Skeleton:
         return self._index[bone]
 
     def marker(self, name: str) -> tuple[str, Point]:
-        """Return (bone, point in its frame [m]) of a marker; raise `UnknownNameError` with near misses."""
+        """Return (bone, point in its frame [m]) of a marker, or raise `UnknownNameError`."""
         if name not in self.markers:
             raise UnknownNameError("marker", name, self.markers)
         return self.markers[name]
@@ -181,7 +182,7 @@ class Skeleton:
     # --- structure
 
     def chains(self) -> list[tuple[str, ...]]:
-        """Return one chain of bone names per leaf, from the root to the leaf (the papers' MAKECHAINS)."""
+        """Return one chain of bone names per leaf, root first (the papers' MAKECHAINS)."""
         inner = {bone.parent for bone in self.bones}
         chains = []
         for leaf in self.bones:
@@ -212,7 +213,7 @@ class Skeleton:
     # --- motion
 
     def neutral(self) -> Array:
-        """Return the coordinates of the rest pose, shape (nq,): zeros, unit quaternions, inside the limits."""
+        """Return the rest pose, (nq,): zeros, unit quaternions, moved inside the limits."""
         q = np.zeros(self.nq)
         for k, bone in enumerate(self.bones, start=1):
             if bone.joint.rotation_part.kind == "quaternion":
@@ -220,7 +221,7 @@ class Skeleton:
         return self.clip(q)
 
     def clip(self, q: ArrayLike) -> Array:
-        """Return q with every limited coordinate moved to its nearest limit where outside; shape (…, nq)."""
+        """Return q, (…, nq), with coordinates that are outside their limits moved to the limit."""
         q = self._checked("q", q, self.nq).copy()
         limited = self.plain_q >= 0
         index = self.plain_q[limited]
@@ -263,7 +264,7 @@ class Skeleton:
         return out.reshape(*lead, self.nq)
 
     def difference(self, q1: ArrayLike, q0: ArrayLike) -> Array:
-        """Return the v with integrate(q0, v) = q1, shape (…, nv); the shorter way round for quaternions."""
+        """Return the v with integrate(q0, v) = q1, (…, nv); quaternions go the shorter way."""
         q1, q0 = self.normalised(q1, "q1"), self.normalised(q0, "q0")
         lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
         q1, q0 = (
@@ -277,9 +278,10 @@ class Skeleton:
         return out.reshape(*lead, self.nv)
 
     def reparameterise(self, q: ArrayLike) -> Array:
-        """Return the same pose with exponential maps and swings brought within half a turn, shape (nq,).
+        """Return the same pose, (nq,), exponential maps and swings brought within half a turn.
 
-        Between steps only, never inside one. A joint whose limits exclude the new coordinates stays as it is.
+        Between steps only, never inside one. A joint whose limits exclude the new coordinates stays
+        as it is.
         """
         q = shaped("q", q, self.nq).copy()
         moves.reparameterise(self.tree, q, self.lower, self.upper)
@@ -295,7 +297,7 @@ class Skeleton:
         rows: Rows = "linear",
         route: Route = "cross",
     ) -> Array:
-        """Return the Jacobian of a point on a bone, shape (3 or 6, nv); see `exactik.model.bone_jacobian`."""
+        """Return the Jacobian of a point on a bone, (3 or 6, nv); see `bone_jacobian`."""
         return bone_jacobian(self, q, bone, point, frame, rows, route)
 
     def jacobian_dot(
@@ -308,7 +310,7 @@ class Skeleton:
         frame: Frame = "world",
         rows: Rows = "linear",
     ) -> Array:
-        """Return the time derivative of `jacobian` at velocity v, (3 or 6, nv); see `bone_jacobian_dot`."""
+        """Return d/dt of `jacobian` at the velocity v, (3 or 6, nv); see `bone_jacobian_dot`."""
         return bone_jacobian_dot(self, q, v, bone, point, frame, rows)
 
     # --- checks
@@ -324,7 +326,8 @@ class Skeleton:
     def normalised(self, q: ArrayLike, name: str = "q") -> Array:
         """Return a checked copy of q, shape (…, nq), with unit quaternions.
 
-        Always a writable, contiguous one: the kernels would be compiled again for any other kind of array.
+        Always a writable, contiguous one: the kernels would be compiled again for any other kind of
+        array.
         """
         array = np.array(self._checked(name, q, self.nq), order="C")
         for k, bone in enumerate(self.bones, start=1):
@@ -333,7 +336,8 @@ class Skeleton:
                 length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
                 if (length < 1e-12).any():
                     raise NonFiniteError(
-                        f"{name} holds a zero quaternion for bone {bone.name!r}; no rotation is meant by it"
+                        f"{name} holds a zero quaternion for bone {bone.name!r}; "
+                        "no rotation is meant by it"
                     )
                 array[..., at : at + 4] /= length
         return array
@@ -341,7 +345,8 @@ class Skeleton:
     # --- printing
 
     def __repr__(self) -> str:
-        return f"<Skeleton {self.name!r}: {len(self.bones)} bones, {self.nv} dofs, {len(self.markers)} markers>"
+        counts = f"{len(self.bones)} bones, {self.nv} dofs, {len(self.markers)} markers"
+        return f"<Skeleton {self.name!r}: {counts}>"
 
     def __str__(self) -> str:
         """Return a readable tree, one bone a line."""

@@ -1,18 +1,24 @@
-"""The two decorators of every compiled function: `jit`, and `inlined` for the small ones in inner loops.
+"""The decorators of every compiled function: `jit`, and `inlined` for small ones in inner loops.
 
-Floating point: `contract` lets the compiler fuse a multiply and an add; `nsz` and `arcp` drop signed zeros and divide
-by a common divisor once. Nothing that reorders sums: reassociation breaks the range reduction in `sincos` and the
-compensated parts of the exponential map, silently.
+Floating point: `contract` lets the compiler fuse a multiply and an add; `nsz` and `arcp` drop
+signed zeros and divide by a common divisor once. Nothing that reorders sums: reassociation breaks
+the range reduction in `sincos` and the compensated parts of the exponential map, silently.
 
-Cache: Numba keeps machine code on disk beside the source file, and throws it away when that file changes, but not when
-a function that it calls does. All compiled files therefore share one stamp, so that an edit to any of them counts.
+Memory: `_nrt=False` leaves out Numba's runtime for reference-counted memory. A kernel that
+allocates then fails to compile, which keeps the rule that none does; and no array has its reference
+count raised and lowered around every call and view, which made the kernels two to three times
+slower.
+
+Cache: Numba keeps machine code on disk beside the source file, and throws it away when that file
+changes, but not when a function that it calls does. All compiled files therefore share one stamp,
+so that an edit to any of them counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numba
 
@@ -40,13 +46,12 @@ def jit(function: Function, *, forceinline: bool = False) -> Function:
     """Compile a function at its first call, or take it from the cache."""
     compiled = numba.njit(**_OPTIONS, forceinline=forceinline)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(
-        index, "_source_stamp"
-    ):  # private to Numba; without it only the coarser stamp is lost
+    # Private to Numba; where it is missing, only the finer stamp is lost.
+    if index is not None and hasattr(index, "_source_stamp"):
         index._source_stamp = _STAMP
-    return compiled
+    return cast(Function, compiled)
 
 
 def inlined(function: Function) -> Function:
-    """As `jit`, and paste the function into its callers: a call costs as much as fifty operations."""
+    """As `jit`, and paste the function into its callers: a call costs some fifty operations."""
     return jit(function, forceinline=True)

@@ -1,7 +1,8 @@
-"""Rotations as numpy arrays over any leading batch shape: the face that models, files and users see.
+"""Rotations as numpy arrays over any leading batch shape: what models, files and users see.
 
-Conventions: active rotations of column vectors, right-handed; quaternions `wxyz`; a rotation vector is
-axis × angle [rad]; Euler order "ABC" means R = R_A(α) R_B(β) R_C(γ), so the first letter is outermost.
+Conventions: active rotations of column vectors, right-handed; quaternions `wxyz`; a rotation vector
+is axis × angle [rad]; Euler order "ABC" means R = R_A(α) R_B(β) R_C(γ), so the first letter is
+outermost.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def skew(p: ArrayLike) -> Array:
 
 
 def axis_rotation(letter: str, angle: ArrayLike) -> Array:
-    """Return the rotation by `angle` [rad] about a coordinate axis "x", "y" or "z"; (…) → (…, 3, 3)."""
+    """Return the rotation by `angle` [rad] about the axis "x", "y" or "z"; (…) → (…, 3, 3)."""
     angle = np.asarray(angle, dtype=float)
     a = _LETTERS[letter.upper()]
     b, c = (a + 1) % 3, (a + 2) % 3
@@ -58,7 +59,7 @@ def exp_rotation(w: ArrayLike) -> Array:
 
 
 def matrix_from_wxyz(wxyz: ArrayLike) -> Array:
-    """Return the rotation matrix of a quaternion, which need not be normalised; (…, 4) → (…, 3, 3)."""
+    """Return the rotation matrix of a quaternion of any length; (…, 4) → (…, 3, 3)."""
     q = np.asarray(wxyz, dtype=float)
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     w, v = q[..., :1, None], q[..., 1:]
@@ -95,8 +96,8 @@ def log_rotation(rotation: ArrayLike) -> Array:
 def euler_angles(order: str, rotation: ArrayLike) -> Array:
     """Return angles [rad] with R = R_A(α) R_B(β) R_C(γ); (…, 3, 3) → (…, 3), any of the 12 orders.
 
-    The middle angle lies in [0, π] for orders such as "ZYZ" and in [−π/2, π/2] for "ZYX". In gimbal lock the
-    first angle is set to zero and the third takes the whole turn.
+    The middle angle lies in [0, π] for orders such as "ZYZ" and in [−π/2, π/2] for "ZYX". In gimbal
+    lock the first angle is set to zero and the third takes the whole turn.
     """
     m = np.asarray(rotation, dtype=float)
     a, b, c = (_LETTERS[letter] for letter in order.upper())
@@ -131,7 +132,7 @@ def rotation_taking_z_to(axis: ArrayLike) -> Array:
 
 
 def nearest_rotation(matrix: ArrayLike) -> Array:
-    """Return the rotation nearest to a matrix that is one but for the rounding of files; (…, 3, 3)."""
+    """Return the rotation nearest to a matrix that is one but for rounding in files; (…, 3, 3)."""
     matrix = np.asarray(matrix, dtype=float)
     if is_rotation(matrix, 1e-14):  # leave what is good as it is, to the last bit
         return matrix

@@ -1,13 +1,14 @@
 """Sine and cosine of a whole coordinate vector, branch-free so that the compiler vectorises it.
 
-With n = round(2x/π) and r = x − nπ/2 ∈ [−π/4, π/4] (π/2 in three parts of 33 bits, so that the products are exact),
+With n = round(2x/π) and r = x − nπ/2 ∈ [−π/4, π/4] (π/2 in three parts of 33 bits, so that the
+products are exact),
 
     sin r = r + r³ S(r²) ,    cos r = 1 − r²/2 + r⁴ C(r²)
 
-where S and C are degree-5 Chebyshev interpolants over [0, (π/4)²], in error by 2e-17 and 1e-18;
-the quadrant n mod 4 swaps and negates. Within 1.2e-16 of the true value for |x| ≤ `FAST_RANGE`; beyond it the C
-library takes over. 58 angles cost 0.07 µs this way and 0.65 µs through the C library, more than the rest of
-forward kinematics.
+where S and C are degree-5 Chebyshev interpolants over [0, (π/4)²], in error by 2e-17 and 1e-18; the
+quadrant n mod 4 swaps and negates. Within 1.2e-16 of the true value for |x| ≤ `FAST_RANGE`; beyond
+it the C library takes over. 58 angles cost 0.07 µs this way and 0.65 µs through the C library, more
+than the rest of forward kinematics.
 """
 
 from __future__ import annotations

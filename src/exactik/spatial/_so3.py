@@ -1,4 +1,4 @@
-"""Exponential and logarithm of rotations and their first two derivatives, compiled (MATH: 3.2, 3.5).
+"""Exponential and logarithm of rotations, and their first two derivatives (docs/maths.md §11).
 
 With s = θ² = |w|² and ' = d/ds:
 

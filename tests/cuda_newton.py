@@ -1,0 +1,121 @@
+"""Solve a few problems in a CUDA kernel that calls the very functions of the CPU, a thread each.
+
+As a program it prints the solutions as JSON: on a GPU as it is, without one under numba's simulator
+(NUMBA_ENABLE_CUDASIM=1, and NUMBA_DISABLE_JIT=1 because the simulator's arrays cannot be passed to
+compiled functions).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numba import cuda  # noqa: TID253
+from numpy.typing import NDArray
+
+from exactik import Bone, Joint, MarkerGoal, OrientationGoal, PostureGoal, Problem, Skeleton
+from exactik.kernels.evaluate import Work, new_work
+from exactik.kernels.newton import newton
+
+Array = NDArray[np.float64]
+PASSES, TOLERANCE = 30, 1e-9
+
+
+def mixed_arm() -> Skeleton:
+    """A small tree with a joint of every kind."""
+    bones = [
+        Bone("base", joint=Joint.free("quaternion")),
+        Bone("a", parent="base", offset=(0.1, 0.0, 0.3), joint=Joint.euler("ZYX")),
+        Bone("b", parent="a", offset=(0.0, 0.1, 0.3), joint=Joint.exp_map()),
+        Bone("c", parent="a", offset=(0.0, -0.1, 0.3), joint=Joint.swing_twist("z")),
+        Bone("d", parent="c", offset=(0.0, 0.0, 0.2), joint=Joint.prismatic((0.6, 0.0, 0.8))),
+        Bone("e", parent="b", offset=(0.0, 0.0, 0.2), joint=Joint.revolute((0.0, 0.6, 0.8))),
+    ]
+    corners = {"P": (0.1, 0.0, 0.0), "Q": (0.0, 0.1, 0.0), "R": (0.0, 0.0, 0.1)}
+    markers = {f"{b}{m}": (b, x) for b in ("base", "b", "d", "e") for m, x in corners.items()}
+    return Skeleton.build("mixed arm", bones, markers)
+
+
+def problem_of(skeleton: Skeleton) -> Problem:
+    """Markers and an orientation of a random pose, and a weak pull to rest."""
+    rng = np.random.default_rng(3)
+    pose = skeleton.forward(
+        skeleton.integrate(skeleton.neutral(), rng.normal(scale=0.3, size=skeleton.nv))
+    )
+    targets = pose.markers + rng.normal(scale=0.005, size=pose.markers.shape)
+    return Problem(
+        skeleton,
+        [
+            *(MarkerGoal(m, t) for m, t in zip(skeleton.markers, targets, strict=True)),
+            OrientationGoal("e", pose.rotations[skeleton.bone_index("e")], weight=0.1),
+            PostureGoal(skeleton.neutral(), weight=1e-3),
+        ],
+    )
+
+
+def kernel_body(tree, goals, q, strength, history, trial, step, work):
+    """One thread, one problem: row b of every array."""
+    b = cuda.grid(1)
+    if b < q.shape[0]:
+        own = Work(
+            *(work.sine[b], work.cosine[b], work.R[b], work.p[b], work.S[b], work.sums[b]),
+            *(work.g[b], work.H[b], work.path[b], work.e[b], work.r[b], work.f[b]),
+            *(work.h[b], work.D[b], work.X[b]),
+        )
+        newton(
+            *(tree, goals, q[b], strength, PASSES, TOLERANCE),
+            *(history[b], trial[b], step[b], own),
+        )
+
+
+def starts_of(skeleton: Skeleton, count: int = 3) -> Array:
+    """Configurations near rest, (count, nq)."""
+    steps = np.random.default_rng(4).normal(scale=0.1, size=(count, skeleton.nv))
+    return skeleton.integrate(skeleton.neutral(), steps)
+
+
+def solve_on_cpu() -> Array:
+    """Solutions of the compiled loop, (count, nq)."""
+    skeleton = mixed_arm()
+    problem, work = problem_of(skeleton), new_work(skeleton.tree)
+    history = np.zeros((PASSES + 1, 3))
+    trial, step = np.zeros(skeleton.nq), np.zeros(skeleton.nv)
+    solutions = starts_of(skeleton)
+    for q in solutions:
+        newton(
+            *(skeleton.tree, problem.packed.arrays, q, problem.strength, PASSES, TOLERANCE),
+            *(history, trial, step, work),
+        )
+    return solutions
+
+
+def solve_on_cuda() -> Array:
+    """Solutions of the same loop in a CUDA kernel, (count, nq)."""
+    skeleton = mixed_arm()
+    problem, one = problem_of(skeleton), new_work(skeleton.tree)
+    q = starts_of(skeleton)
+    count = len(q)
+    work = Work(*(np.zeros((count, *array.shape)) for array in one))
+    history = np.zeros((count, PASSES + 1, 3))
+    trial, step = np.zeros((count, skeleton.nq)), np.zeros((count, skeleton.nv))
+    arguments = (problem.packed.arrays, q, problem.strength, history, trial, step, work)
+    on_device = to_device((skeleton.tree, *arguments))
+    kernel: Any = cuda.jit(kernel_body)
+    kernel[1, 32](*on_device)
+    return on_device[2].copy_to_host()
+
+
+def to_device(value: Any) -> Any:
+    """Copy every array of a tuple of tuples to the device."""
+    if isinstance(value, np.ndarray):
+        return cuda.to_device(np.array(value))
+    if hasattr(value, "_fields"):
+        return type(value)(*(to_device(x) for x in value))
+    if isinstance(value, tuple):
+        return tuple(to_device(x) for x in value)
+    return value
+
+
+if __name__ == "__main__":
+    print(json.dumps(solve_on_cuda().tolist()))
