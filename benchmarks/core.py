@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,13 +20,14 @@ from exactik.kernels.fk import forward_kinematics
 from exactik.kernels.ltdl import factor, solve
 from exactik.kernels.newton import newton_step
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT
+from exactik.spatial import jit
 
 Array = NDArray[np.float64]
 SHIFT = 1.0  # makes the factored matrix positive definite whatever the pose
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 
 
-@numba.njit(_nrt=False)
+@jit
 def restore(matrix, g, step, work):
     for i in range(matrix.shape[0]):
         step[i] = g[i]
@@ -35,21 +35,21 @@ def restore(matrix, g, step, work):
             work.H[i, j] = matrix[i, j]
 
 
-@numba.njit(_nrt=False)
+@jit
 def repeat_forward(tree, goals, q, work, count):
     for _ in range(count):
         q[0] += 1e-12  # a pose that changes, so that nothing is computed once for all
         forward_kinematics(tree, q, goals.origin, work.sine, work.cosine, work.R, work.p, work.S)
 
 
-@numba.njit(_nrt=False)
+@jit
 def repeat_evaluate(tree, goals, q, order, work, count):
     for _ in range(count):
         q[0] += 1e-12
         evaluate(tree, goals, q, order, work)
 
 
-@numba.njit(_nrt=False)
+@jit
 def repeat_solve(tree, matrix, g, step, work, count):
     for _ in range(count):
         restore(matrix, g, step, work)
@@ -57,13 +57,13 @@ def repeat_solve(tree, matrix, g, step, work, count):
         solve(tree, work.H, step, work.path[0])
 
 
-@numba.njit(_nrt=False)
+@jit
 def repeat_copy(matrix, g, step, work, count):
     for _ in range(count):
         restore(matrix, g, step, work)
 
 
-@numba.njit(_nrt=False)
+@jit
 def repeat_newton(tree, goals, q, strength, shift, step, work, count):
     for _ in range(count):
         q[0] += 1e-12
@@ -125,7 +125,11 @@ def numpy_times(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, 
     shift = float(matrix[0, 0])
 
     def each(function: Callable[[], object]) -> float:
-        return best(lambda n: [function() for _ in range(n)] and None)
+        def repeat(count: int) -> None:
+            for _ in range(count):
+                function()
+
+        return best(repeat)
 
     return {
         "FK": each(lambda: rival.forward(q)),

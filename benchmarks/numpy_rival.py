@@ -47,7 +47,7 @@ class NumpyRival:
     @staticmethod
     def _steps(bone: Bone) -> list[tuple[bool, int]]:
         joint = bone.joint
-        if joint.kind == "revolute":
+        if joint.axis is not None:
             return [(True, joint.axis.index(1.0))]
         shifts = [(False, a) for a in range(3)] if joint.kind == "free" else []
         return shifts + [(True, "XYZ".index(c)) for c in joint.rotation_part.order]

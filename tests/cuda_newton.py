@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numba.cuda  # noqa: TID253
 import numpy as np
-from numba import cuda  # noqa: TID253
 from numpy.typing import NDArray
 
 from exactik import Bone, Joint, MarkerGoal, OrientationGoal, PostureGoal, Problem, Skeleton
@@ -19,6 +19,7 @@ from exactik.kernels.evaluate import Work, new_work
 from exactik.kernels.newton import newton
 
 Array = NDArray[np.float64]
+cuda: Any = numba.cuda  # its annotations do not know how kernels are launched
 PASSES, TOLERANCE = 30, 1e-9
 
 
@@ -101,7 +102,7 @@ def solve_on_cuda() -> Array:
     trial, step = np.zeros((count, skeleton.nq)), np.zeros((count, skeleton.nv))
     arguments = (problem.packed.arrays, q, problem.strength, history, trial, step, work)
     on_device = to_device((skeleton.tree, *arguments))
-    kernel: Any = cuda.jit(kernel_body)
+    kernel = cuda.jit(kernel_body)
     kernel[1, 32](*on_device)
     return on_device[2].copy_to_host()
 

@@ -51,7 +51,7 @@ class Range(FrameGoal):
 
     def residual(self, rotation: Array, position: Array) -> Array:
         arm = position - np.asarray(self.place) + rotation @ np.asarray(self.point)
-        return np.array([1.0 - np.linalg.norm(arm)])
+        return np.array([1.0 - float(np.linalg.norm(arm))])
 
     def derivatives(self, rotation: Array, position: Array) -> tuple[Array, Array]:
         y = rotation @ np.asarray(self.point)
@@ -153,7 +153,8 @@ def goals_of_every_kind(
     goals.append(PostureGoal(rest, weight=0.3 if isotropic else weight(skeleton.nv)))
     goals.append(SoftLimitGoal(weight=weight(skeleton.nv)))
     (name, k), point = bone(), rng.normal(scale=0.2, size=3)
-    goals.append(Range(name, pose.point(name, point) + (0.5, 0.9, -0.6), point, weight=weight(1)))
+    away = pose.point(name, point) + np.array([0.5, 0.9, -0.6])
+    goals.append(Range(name, away, point, weight=weight(1)))
     return goals
 
 
@@ -175,9 +176,7 @@ def quantities(problem: Problem, q: Array) -> dict[str, Array]:
     }
 
 
-def worst_difference(
-    ours: Mapping[str, Array], theirs: Mapping[str, Array]
-) -> tuple[float, str]:
+def worst_difference(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> tuple[float, str]:
     """The largest difference relative to the largest entry of a quantity, and whose it is."""
     assert ours.keys() == theirs.keys()
     found = [(0.0, "")]

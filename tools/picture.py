@@ -1,4 +1,4 @@
-"""Draw docs/reach.svg, the picture of the README: the demo's figure before and after, from two sides."""
+"""Draw docs/reach.svg, the README's picture: the demo's figure before and after, from two sides."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def main() -> None:
         for target in targets:
             x, y = project(target, view, middle)
             parts.append(
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="none" stroke="#d9480f" stroke-width="3"/>'
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="none" stroke="#d9480f"'
+                ' stroke-width="3"/>'
             )
         parts.append(
             f'<text x="{middle:.0f}" y="{FLOOR + MARGIN}" text-anchor="middle" fill="#777"'
@@ -58,7 +59,9 @@ def main() -> None:
         )
     svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 335" width="560" height="335">'
     path = Path(__file__).parent.parent / "docs" / "reach.svg"
-    path.write_text("\n".join([svg, '<rect width="560" height="335" fill="white"/>', *parts, "</svg>", ""]))
+    path.write_text(
+        "\n".join([svg, '<rect width="560" height="335" fill="white"/>', *parts, "</svg>", ""])
+    )
     print(f"wrote {path.name}")
 
 

@@ -183,7 +183,11 @@ class Problem:
         q, work, tree = self._checked(q), self._work, self.skeleton.tree
         if self._packed.coupled:
             return self._evaluate_coupled(q, order)
-        cost = self._begin(q, order) + kernel.finish(tree, self._packed.arrays, q, order, work)
+        arrays = self._packed.arrays
+        if len(self._packed.custom) == 0:
+            cost = kernel.evaluate(tree, arrays, q, order, work)
+        else:
+            cost = self._begin(q, order) + kernel.finish(tree, arrays, q, order, work)
         return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
 
     def _begin(self, q: Array, order: int) -> float:

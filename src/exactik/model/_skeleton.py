@@ -158,6 +158,16 @@ class Skeleton:
         )
 
     @cached_property
+    def quaternions(self) -> tuple[tuple[str, int], ...]:
+        """Bone and first coordinate of every quaternion."""
+        first = self.tree.first_q + np.append(self.tree.shifts, 0)
+        return tuple(
+            (bone.name, int(first[k]))
+            for k, bone in enumerate(self.bones, start=1)
+            if bone.joint.rotation_part.kind == "quaternion"
+        )
+
+    @cached_property
     def plain_q(self) -> Indices:
         """For each dof the index of the coordinate it adds to; −1 for the dofs of quaternions."""
         index = np.full(self.nv, -1, dtype=np.int64)
@@ -215,9 +225,8 @@ class Skeleton:
     def neutral(self) -> Array:
         """Return the rest pose, (nq,): zeros, unit quaternions, moved inside the limits."""
         q = np.zeros(self.nq)
-        for k, bone in enumerate(self.bones, start=1):
-            if bone.joint.rotation_part.kind == "quaternion":
-                q[self.tree.first_q[k] + self.tree.shifts[k]] = 1.0
+        for _, at in self.quaternions:
+            q[at] = 1.0
         return self.clip(q)
 
     def clip(self, q: ArrayLike) -> Array:
@@ -330,16 +339,13 @@ class Skeleton:
         array.
         """
         array = np.array(self._checked(name, q, self.nq), order="C")
-        for k, bone in enumerate(self.bones, start=1):
-            if bone.joint.nq > bone.joint.nv:
-                at = int(self.tree.first_q[k] + self.tree.shifts[k])
-                length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
-                if (length < 1e-12).any():
-                    raise NonFiniteError(
-                        f"{name} holds a zero quaternion for bone {bone.name!r}; "
-                        "no rotation is meant by it"
-                    )
-                array[..., at : at + 4] /= length
+        for bone, at in self.quaternions:
+            length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
+            if (length < 1e-12).any():
+                raise NonFiniteError(
+                    f"{name} holds a zero quaternion for bone {bone!r}, which is no rotation"
+                )
+            array[..., at : at + 4] /= length
         return array
 
     # --- printing

@@ -48,7 +48,7 @@ def jit(function: Function, *, forceinline: bool = False) -> Function:
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     # Private to Numba; where it is missing, only the finer stamp is lost.
     if index is not None and hasattr(index, "_source_stamp"):
-        index._source_stamp = _STAMP
+        index._source_stamp = (index._source_stamp, _STAMP)
     return cast(Function, compiled)
 
 
