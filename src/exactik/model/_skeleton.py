@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import finite, frozen, shaped
-from exactik.errors import ModelError, NonFiniteError, ShapeError, UnknownNameError
+from exactik.errors import NonFiniteError, ShapeError, UnknownNameError
 from exactik.kernels import batch
 from exactik.kernels import integrate as moves
 from exactik.kernels.tree import Tree
 from exactik.model._bone import Bone
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
+from exactik.model._order import parents_first
 from exactik.model._packing import pack_tree
 from exactik.model._pose import Pose
+from exactik.model._printing import tree_text
 
 if TYPE_CHECKING:
     from exactik.kernels.tree import Indices
@@ -53,7 +55,7 @@ class Skeleton:
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
     ):
         """See `Skeleton.build`."""
-        ordered = _parents_first(bones)
+        ordered = parents_first(bones)
         names = [bone.name for bone in ordered]
         self._set("name", str(name))
         self._set("bones", ordered)
@@ -356,55 +358,4 @@ class Skeleton:
 
     def __str__(self) -> str:
         """Return a readable tree, one bone a line."""
-        count = dict.fromkeys(self.bone_names, 0)
-        for bone, _ in self.markers.values():
-            count[bone] += 1
-        children: dict[str | None, list[Bone]] = {}
-        for bone in self.bones:
-            children.setdefault(bone.parent, []).append(bone)
-        lines = [
-            f"{self.name}: {len(self.bones)} bones, {self.nv} dofs, {len(self.markers)} markers"
-        ]
-
-        def draw(bone: Bone, stem: str, last: bool, depth: int) -> None:
-            branch = "" if depth == 0 else ("└─ " if last else "├─ ")
-            notes = [str(bone.joint)] + (
-                [f"{count[bone.name]} markers"] if count[bone.name] > 0 else []
-            )
-            limited = sum(np.isfinite(pair).any() for pair in bone.joint.limits)
-            notes += [f"{limited} of {bone.joint.nv} dofs limited"] if limited > 0 else []
-            lines.append(f"{stem}{branch}{bone.name}  [{', '.join(notes)}]")
-            below = children.get(bone.name, [])
-            for child in below:
-                deeper = "" if depth == 0 else ("   " if last else "│  ")
-                draw(child, stem + deeper, child is below[-1], depth + 1)
-
-        for root in children[None]:
-            draw(root, "", True, 0)
-        return "\n".join(lines)
-
-
-def _parents_first(bones: Sequence[Bone]) -> tuple[Bone, ...]:
-    """Return the bones with parents before children, else in the given order."""
-    if len(bones) == 0:
-        raise ModelError("a skeleton needs at least one bone")
-    by_name: dict[str, Bone] = {}
-    for bone in bones:
-        if bone.name in by_name:
-            raise ModelError(f"two bones are named {bone.name!r}; names must be unique")
-        by_name[bone.name] = bone
-    ordered: dict[str, Bone] = {}
-    for bone in bones:
-        path: list[Bone] = []
-        while bone.name not in ordered:
-            if bone in path:
-                cycle = " → ".join(b.name for b in [*path[path.index(bone) :], bone])
-                raise ModelError(f"the bones form a cycle: {cycle}")
-            path.append(bone)
-            if bone.parent is None:
-                break
-            if bone.parent not in by_name:
-                raise UnknownNameError("bone", bone.parent, by_name)
-            bone = by_name[bone.parent]
-        ordered.update((b.name, b) for b in reversed(path))
-    return tuple(ordered.values())
+        return tree_text(self)
