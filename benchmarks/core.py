@@ -15,11 +15,12 @@ from benchmarks.models import bushy_tree, serial_chain
 from benchmarks.numpy_rival import NumpyRival
 from benchmarks.report import Metric, Report
 from exactik import MarkerGoal, Problem, Skeleton, human
-from exactik.kernels.evaluate import evaluate, new_work
+from exactik.kernels.evaluate import evaluate
 from exactik.kernels.fk import forward_kinematics
 from exactik.kernels.ltdl import factor, solve
 from exactik.kernels.newton import newton_step
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT
+from exactik.kernels.work import new_work
 from exactik.spatial import jit
 
 Array = NDArray[np.float64]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik import Bone, Joint, MarkerGoal, OrientationGoal, PostureGoal, Problem, Skeleton
-from exactik.kernels.evaluate import Work, new_work
 from exactik.kernels.newton import newton
+from exactik.kernels.work import Work, new_work
 
 Array = NDArray[np.float64]
 cuda: Any = numba.cuda  # its annotations do not know how kernels are launched

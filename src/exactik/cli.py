@@ -92,10 +92,8 @@ def demo(as_json: AsJson = False) -> None:
     for name, error in result.errors.items():
         out.print(f"  {name:24} off by {1000 * error:5.2f} [dim]mm or mrad[/dim]", highlight=False)
     verdict = "Reached" if result.reached else "Not reached"
-    out.print(
-        f"\n[bold]{verdict}[/bold] after {passes} evaluations with exact Hessian, {each:.0f} µs each.",
-        highlight=False,
-    )
+    effort = f"{passes} evaluations with exact Hessian, {each:.0f} µs each"
+    out.print(f"\n[bold]{verdict}[/bold] after {effort}.", highlight=False)
 
 
 @app.command()

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.goals import AimGoal, Goal, PoseGoal, PositionGoal, PostureGoal, TermGoal
-from exactik.kernels.evaluate import new_work
 from exactik.kernels.newton import newton
+from exactik.kernels.work import new_work
 from exactik.model import Skeleton, human
 from exactik.problem import Problem
 

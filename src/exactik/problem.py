@@ -23,10 +23,11 @@ from exactik._arrays import frozen, shaped
 from exactik.errors import GoalError, ModelError, UnknownNameError
 from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
 from exactik.goals._packing import PackedGoals, pack_goals
+from exactik.kernels import dense
 from exactik.kernels import evaluate as kernel
-from exactik.kernels.evaluate import Work
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.terms import carry
+from exactik.kernels.work import Work, new_work
 from exactik.model import Skeleton
 
 __all__ = ["Problem"]
@@ -173,7 +174,7 @@ class Problem:
     def _work(self) -> Work:
         """Scratch space of this thread."""
         if not hasattr(self._local, "work"):
-            self._local.work = kernel.new_work(self.skeleton.tree)
+            self._local.work = new_work(self.skeleton.tree)
         return self._local.work
 
     def _checked(self, q: ArrayLike) -> Array:
@@ -209,14 +210,12 @@ class Problem:
     def _rows(self, q: Array) -> tuple[Array, Array]:
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, packed, tree = self._work, self._packed, self.skeleton.tree
-        kernel.rows(tree, packed.arrays, q, work, r, J)
+        dense.rows(tree, packed.arrays, q, work, r, J)
         for goal, frame, rows, _ in packed.custom:
             position = work.p[frame] + packed.arrays.origin
             count = rows.stop - rows.start
             r[rows], D, _ = goal.evaluate(work.R[frame], position, count, GRADIENT)
-            kernel.add_rows(
-                tree, packed.arrays.free, work.S, frame, work.p[frame], D, rows.start, J
-            )
+            dense.add_rows(tree, packed.arrays.free, work.S, frame, work.p[frame], D, rows.start, J)
         return r, J
 
     def _evaluate_coupled(self, q: Array, order: int) -> tuple[float, Array, Array]:
@@ -226,14 +225,14 @@ class Problem:
         cost, g = 0.5 * float(r @ force), -J.T @ force
         H = J.T @ packed.weight @ J if order > GRADIENT else np.empty((0, 0))
         if order == EXACT:
-            kernel.begin_bend(packed.arrays, force, work)
+            dense.begin_bend(packed.arrays, force, work)
             for goal, frame, rows, _ in packed.custom:
                 position = work.p[frame] + packed.arrays.origin
                 count = rows.stop - rows.start
                 _, D, D2 = goal.evaluate(work.R[frame], position, count, order)
                 X = np.tensordot(force[rows], D2, 1)
                 carry(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
-            kernel.finish_bend(tree, packed.arrays, q, force, work)
+            dense.finish_bend(tree, packed.arrays, q, force, work)
             H = H + self._spread(work.H)
         return cost, g, H
 

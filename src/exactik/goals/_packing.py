@@ -1,4 +1,4 @@
-"""From goals to the plain arrays of `kernels.evaluate`, and each goal's rows of the residual."""
+"""From goals to the plain arrays of `kernels.work`, and each goal's rows of the residual."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from exactik.kernels import clouds as cloud
 from exactik.kernels import terms as kinds
 from exactik.kernels.clouds import Clouds
 from exactik.kernels.coordinates import Coordinates
-from exactik.kernels.evaluate import Goals
 from exactik.kernels.terms import Terms
+from exactik.kernels.work import Goals
 from exactik.model import Skeleton
 
 __all__ = ["CustomTerm", "PackedGoals", "pack_goals"]

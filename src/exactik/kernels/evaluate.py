@@ -1,4 +1,4 @@
-"""One problem at one configuration: cost, gradient, Gauss–Newton, exact Hessian, residual rows.
+"""One problem at one configuration: cost, gradient, Gauss–Newton, exact Hessian, H x.
 
 `evaluate` is the hot path of every solver. It is `begin` and `finish`; between the two a caller may
 `carry` goals of its own into the sums.
@@ -6,96 +6,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.kernels import clouds as cloud
 from exactik.kernels import sums as total
 from exactik.kernels import sweeps
 from exactik.kernels import terms as term
-from exactik.kernels.clouds import Clouds
-from exactik.kernels.coordinates import (
-    Coordinates,
-    add_coordinates,
-    coordinate_bend,
-    coordinate_rows,
-)
+from exactik.kernels.coordinates import add_coordinates
 from exactik.kernels.fk import forward_kinematics
 from exactik.kernels.sums import EXACT, GRADIENT, ROW, VALUE, WRENCH
-from exactik.kernels.terms import Terms
-from exactik.kernels.tree import Tree
 from exactik.spatial import inlined, jit
 
-__all__ = [
-    "Goals",
-    "Work",
-    "add_rows",
-    "begin",
-    "begin_bend",
-    "evaluate",
-    "finish",
-    "finish_bend",
-    "multiply",
-    "new_work",
-    "rows",
-]
-
-Floats = NDArray[np.float64]
-CACHE_LINE = 8  # numbers
-
-
-class Goals(NamedTuple):
-    """All that a problem asks of a tree, as plain arrays."""
-
-    origin: Floats  #       (3,) reference point of all places in here [m, world]
-    free: Floats  #         (nv,) 0 for a locked dof, else 1
-    terms: Terms  #         goals on bones
-    apart: NDArray[np.uint32]  # the terms that are in no cloud
-    slot: NDArray[np.uint32]  #  (n_frames,) cloud of a frame
-    clouds: Clouds
-    coordinates: Coordinates
-
-
-class Work(NamedTuple):
-    """Scratch and results of one evaluation; one per thread."""
-
-    sine: Floats
-    cosine: Floats
-    R: Floats  #       (n+1, 3, 3) frames in the world
-    p: Floats  #       (n+1, 3) their origins relative to `Goals.origin` [m]
-    S: Floats  #       (nv, 6) twists of the dofs
-    sums: Floats  #    (n+1, 27) see `sums`
-    g: Floats  #       (nv,) gradient
-    H: Floats  #       (nv, width) curvature by ancestor rows
-    path: Floats  #    (6, width)
-    e: Floats  #       (3,) point, residual, force of a term
-    r: Floats
-    f: Floats
-    h: Floats  #       (6,) its wrench
-    D: Floats  #       (3, 6) and derivatives
-    X: Floats  #       (6, 6)
-
-
-def new_work(tree: Tree) -> Work:
-    """Return the scratch space for problems on a tree."""
-    n, nv, nq = len(tree.parent), int(tree.first_v[-1]), int(tree.first_q[-1])
-    width = -(-(int(tree.level.max(initial=0)) + 1) // CACHE_LINE) * CACHE_LINE
-    shapes: dict[str, tuple[int, ...]] = {
-        **{"sine": (nq,), "cosine": (nq,), "R": (n, 3, 3), "p": (n, 3), "S": (nv, 6)},
-        **{"sums": (n, ROW), "g": (nv,), "H": (nv, width), "path": (6, width)},
-        **{"e": (3,), "r": (3,), "f": (3,), "h": (6,), "D": (3, 6), "X": (6, 6)},
-    }
-    return Work(**{name: _aligned(shape) for name, shape in shapes.items()})
-
-
-def _aligned(shape: tuple[int, ...]) -> Floats:
-    """Return zeros that start on a cache line: vector code then never straddles two."""
-    count = int(np.prod(shape))
-    block = np.zeros(count + CACHE_LINE)
-    start = -(block.ctypes.data // 8) % CACHE_LINE
-    return block[start : start + count].reshape(shape)
+__all__ = ["begin", "evaluate", "finish", "multiply"]
 
 
 @inlined
@@ -164,66 +86,3 @@ def multiply(tree, goals, q, order, x, V, A, P, y, work):
     )
     add_coordinates(tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X)
     sweeps.add_own_blocks(tree, work.H, x, y)
-
-
-@jit
-def add_rows(tree, free, S, k, e, D, row, J):
-    """Write J = −D ∂(ω, δ)/∂v for the rows of one goal at the point e of frame k.
-
-    J_i = −(D_ω ω_i + D_δ (v_i + ω_i × e)) for the dofs i on the path of k.
-    """
-    frame = k
-    while frame > 0:
-        for i in range(np.int64(tree.first_v[frame]), np.int64(tree.first_v[frame + 1])):
-            a, b, c = S[i, 0], S[i, 1], S[i, 2]
-            x = S[i, 3] + b * e[2] - c * e[1]
-            y = S[i, 4] + c * e[0] - a * e[2]
-            z = S[i, 5] + a * e[1] - b * e[0]
-            for m in range(D.shape[0]):
-                turning = D[m, 0] * a + D[m, 1] * b + D[m, 2] * c
-                J[row + m, i] = -free[i] * (turning + (D[m, 3] * x + D[m, 4] * y + D[m, 5] * z))
-        frame = np.int64(tree.parent[frame])
-
-
-@jit
-def rows(tree, goals, q, work, r, J):
-    """Write the unweighted residual r (m,) and J = −∂r/∂v (m, nv), zeroed before, of all goals."""
-    forward_kinematics(tree, q, goals.origin, work.sine, work.cosine, work.R, work.p, work.S)
-    for i in range(3):
-        work.f[i] = 0.0
-    for m in range(goals.terms.kind.shape[0]):
-        row = np.int64(goals.terms.row[m])
-        term.local_residual(goals.terms, m, work.R, work.p, work.e, work.r)
-        term.local_derivatives(goals.terms, m, work.R, work.e, work.r, work.f, work.D, work.X)
-        add_rows(tree, goals.free, work.S, np.int64(goals.terms.frame[m]), work.e, work.D, row, J)
-        for i in range(3):
-            r[row + i] = work.r[i]
-    coordinate_rows(tree, goals.coordinates, q, goals.free, r, J, work.D, work.X)
-
-
-@jit
-def begin_bend(goals, force, work):
-    """After `rows`, fill work.sums with what the residuals do under forces (m,) on their rows.
-
-    Wrench and curvature of Σ force·∂²r: what JᵀWJ lacks of the exact Hessian, for any W, however it
-    couples the goals.
-    """
-    total.clear(work.sums, ROW)
-    f, D = work.f, work.D
-    for m in range(goals.terms.kind.shape[0]):
-        row = np.int64(goals.terms.row[m])
-        term.local_residual(goals.terms, m, work.R, work.p, work.e, work.r)
-        for i in range(3):
-            f[i] = force[row + i]
-        term.local_derivatives(goals.terms, m, work.R, work.e, work.r, f, D, work.X)
-        for i in range(6):
-            work.h[i] = -(D[0, i] * f[0] + D[1, i] * f[1] + D[2, i] * f[2])
-        term.carry(np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums)
-
-
-@jit
-def finish_bend(tree, goals, q, force, work):
-    """Run the sweep over the sums that `begin_bend` left: work.H = Σ force·∂²r/∂v²."""
-    total.collect(tree, work.sums, ROW)
-    sweeps.hessian(tree, q, work.R, work.p, work.S, work.sums, goals.free, EXACT, work.path, work.H)
-    coordinate_bend(tree, goals.coordinates, q, force, goals.free, work.H, work.D, work.X)

@@ -46,10 +46,23 @@ def jit(function: Function, *, forceinline: bool = False) -> Function:
     """Compile a function at its first call, or take it from the cache."""
     compiled = numba.njit(**_OPTIONS, forceinline=forceinline)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    # Private to Numba; where it is missing, only the finer stamp is lost.
-    if index is not None and hasattr(index, "_source_stamp"):
+    # Private to Numba; where they are missing, only the finer stamp and the mercy are lost.
+    if index is not None and hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
         index._source_stamp = (index._source_stamp, _STAMP)
+        index._load_index = _forgiving(index._load_index)
     return cast(Function, compiled)
+
+
+def _forgiving(load: Callable[[], dict]) -> Callable[[], dict]:
+    """Take an index that another version left, and that names classes long gone, for an empty one."""
+
+    def load_or_start_anew() -> dict:
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
+
+    return load_or_start_anew
 
 
 def inlined(function: Function) -> Function:

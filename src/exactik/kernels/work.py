@@ -1,0 +1,71 @@
+"""What a problem asks, and the space to work it out in, as plain arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.clouds import Clouds
+from exactik.kernels.coordinates import Coordinates
+from exactik.kernels.sums import ROW
+from exactik.kernels.terms import Terms
+from exactik.kernels.tree import Tree
+
+__all__ = ["Goals", "Work", "new_work"]
+
+Floats = NDArray[np.float64]
+CACHE_LINE = 8  # numbers
+
+
+class Goals(NamedTuple):
+    """All that a problem asks of a tree, as plain arrays."""
+
+    origin: Floats  #       (3,) reference point of all places in here [m, world]
+    free: Floats  #         (nv,) 0 for a locked dof, else 1
+    terms: Terms  #         goals on bones
+    apart: NDArray[np.uint32]  # the terms that are in no cloud
+    slot: NDArray[np.uint32]  #  (n_frames,) cloud of a frame
+    clouds: Clouds
+    coordinates: Coordinates
+
+
+class Work(NamedTuple):
+    """Scratch and results of one evaluation; one per thread."""
+
+    sine: Floats
+    cosine: Floats
+    R: Floats  #       (n+1, 3, 3) frames in the world
+    p: Floats  #       (n+1, 3) their origins relative to `Goals.origin` [m]
+    S: Floats  #       (nv, 6) twists of the dofs
+    sums: Floats  #    (n+1, 27) see `sums`
+    g: Floats  #       (nv,) gradient
+    H: Floats  #       (nv, width) curvature by ancestor rows
+    path: Floats  #    (6, width)
+    e: Floats  #       (3,) point, residual, force of a term
+    r: Floats
+    f: Floats
+    h: Floats  #       (6,) its wrench
+    D: Floats  #       (3, 6) and derivatives
+    X: Floats  #       (6, 6)
+
+
+def new_work(tree: Tree) -> Work:
+    """Return the scratch space for problems on a tree."""
+    n, nv, nq = len(tree.parent), int(tree.first_v[-1]), int(tree.first_q[-1])
+    width = -(-(int(tree.level.max(initial=0)) + 1) // CACHE_LINE) * CACHE_LINE
+    shapes: dict[str, tuple[int, ...]] = {
+        **{"sine": (nq,), "cosine": (nq,), "R": (n, 3, 3), "p": (n, 3), "S": (nv, 6)},
+        **{"sums": (n, ROW), "g": (nv,), "H": (nv, width), "path": (6, width)},
+        **{"e": (3,), "r": (3,), "f": (3,), "h": (6,), "D": (3, 6), "X": (6, 6)},
+    }
+    return Work(**{name: _aligned(shape) for name, shape in shapes.items()})
+
+
+def _aligned(shape: tuple[int, ...]) -> Floats:
+    """Return zeros that start on a cache line: vector code then never straddles two."""
+    count = int(np.prod(shape))
+    block = np.zeros(count + CACHE_LINE)
+    start = -(block.ctypes.data // 8) % CACHE_LINE
+    return block[start : start + count].reshape(shape)
