@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from exactik.kernels.tree import EXP_MAP, QUATERNION, SWING_TWIST
-from exactik.spatial import exp_coefficients, inlined, jit
+from exactik.spatial import exp_coefficients, jit
 
 __all__ = ["difference", "integrate", "normalise", "reparameterise"]
 
 
-@inlined
+@jit
 def integrate(tree, q, v, out):
     """Write q ⊕ v to `out`, which may be `q`."""
     for k in range(1, tree.parent.shape[0]):

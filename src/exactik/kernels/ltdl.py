@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.spatial import inlined
+from exactik.spatial import inlined, jit
 
 __all__ = ["LANES", "factor", "padded", "solve"]
 
@@ -31,7 +31,7 @@ def padded(length):
     return (length + LANES - 1) // LANES * LANES
 
 
-@inlined
+@jit
 def factor(tree, H):
     """Factor H (nv, width) in place, width a multiple of `LANES`; return the smallest pivot."""
     smallest = np.inf
@@ -114,7 +114,7 @@ def eliminate_four(tree, H, i):
     return min(min(H[i, n], H[j, n - 1]), min(H[k, n - 2], H[top, n - 3]))
 
 
-@inlined
+@jit
 def solve(tree, H, x, path):
     """Overwrite x (nv,) by H⁻¹ x, H factored; `path` (≥ width,) is scratch, a number per level."""
     for j in range(H.shape[1]):

@@ -36,6 +36,7 @@ def _stamp() -> tuple[float, int]:
 _STAMP = _stamp()
 _OPTIONS = {
     "_nrt": False,
+    "no_cfunc_wrapper": True,
     "cache": True,
     "error_model": "numpy",
     "fastmath": {"contract", "nsz", "arcp"},
@@ -54,7 +55,7 @@ def jit(function: Function, *, forceinline: bool = False) -> Function:
 
 
 def _forgiving(load: Callable[[], dict]) -> Callable[[], dict]:
-    """Take an index that another version left, and that names classes long gone, for an empty one."""
+    """Take an index of another version, which names classes long gone, for an empty one."""
 
     def load_or_start_anew() -> dict:
         try:
