@@ -122,7 +122,7 @@ SHIFTS = [FAR * np.eye(3)[a] for a in range(3)] + [np.array([-FAR, FAR, 0.5 * FA
 
 @pytest.mark.parametrize("shift", SHIFTS, ids=["x", "y", "z", "all"])
 def test_ten_kilometres_away_costs_at_most_four_digits(shift: Array):
-    """A human with markers and goals of all kinds, where coordinates themselves have 1e-12 m left."""
+    """A human with markers and goals of all kinds; coordinates themselves have 1e-12 m left."""
     scene = crowd()
     assert_same(scene.moved(shift).quantities(), scene.quantities(), FOUR_DIGITS)
 
