@@ -2,6 +2,7 @@
 
 from exactik.check import check_derivatives
 from exactik.errors import (
+    CoordinateError,
     ExactikError,
     GoalError,
     ModelError,
@@ -27,6 +28,7 @@ from exactik.problem import Problem
 __all__ = [
     "AimGoal",
     "Bone",
+    "CoordinateError",
     "DirectionGoal",
     "ExactikError",
     "FrameGoal",

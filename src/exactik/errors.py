@@ -4,6 +4,7 @@
     ├── ModelError        (ValueError)  a skeleton that cannot be: cycle, swapped limits, bad axis
     ├── GoalError         (ValueError)  a goal that cannot be: weight not symmetric, no rotation
     ├── ShapeError        (ValueError)  an array of the wrong shape
+    ├── CoordinateError   (ValueError)   coordinates that are no pose: a zero quaternion
     ├── NonFiniteError    (ValueError)  NaN or infinity where a number is needed
     └── UnknownNameError  (KeyError)    a bone, marker, dof or solver that does not exist
 
@@ -16,6 +17,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "CoordinateError",
     "ExactikError",
     "GoalError",
     "ModelError",
@@ -39,6 +41,10 @@ class GoalError(ExactikError, ValueError):
 
 class ShapeError(ExactikError, ValueError):
     """An array has another shape than the one asked for."""
+
+
+class CoordinateError(ExactikError, ValueError):
+    """Coordinates that mean no pose."""
 
 
 class NonFiniteError(ExactikError, ValueError):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import fnmatch
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ from exactik.kernels import dense
 from exactik.kernels import evaluate as kernel
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.terms import carry
-from exactik.kernels.work import Work, new_work
-from exactik.model import Skeleton
+from exactik.kernels.work import Goals, Work, new_work
+from exactik.model import Skeleton, root_position
 
 __all__ = ["Problem"]
 
@@ -150,11 +150,13 @@ class Problem:
 
     def residual(self, q: ArrayLike) -> Array:
         """Return r = target − model, unweighted, (m,)."""
-        return self._rows(self._checked(q))[0]
+        q = self._checked(q)
+        return self._rows(self._arrays(q), q)[0]
 
     def jacobian(self, q: ArrayLike) -> Array:
         """Return J = −∂r/∂v, (m, nv)."""
-        return self._rows(self._checked(q))[1]
+        q = self._checked(q)
+        return self._rows(self._arrays(q), q)[1]
 
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
         """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
@@ -162,10 +164,11 @@ class Problem:
         if self._packed.coupled:
             return self.hessian(q) @ x
         work, tree = self._work, self.skeleton.tree
-        self._begin(q, EXACT)
+        arrays = self._arrays(q)
+        self._begin(arrays, q, EXACT)
         frames, nv, y = len(tree.parent), self.skeleton.nv, np.zeros(self.skeleton.nv)
         V, A, P = np.empty((frames, 6)), np.empty((frames, 6)), np.empty((nv, 6))
-        kernel.multiply(tree, self._packed.arrays, q, EXACT, x, V, A, P, y, work)
+        kernel.multiply(tree, arrays, q, EXACT, x, V, A, P, y, work)
         return y
 
     # --- evaluation
@@ -177,62 +180,70 @@ class Problem:
             self._local.work = new_work(self.skeleton.tree)
         return self._local.work
 
+    def _arrays(self, q: Array) -> Goals:
+        """Return the packed goals, with an origin near the figure if they leave it open."""
+        arrays = self._packed.arrays
+        if self._packed.placeless:
+            arrays = arrays._replace(origin=root_position(self.skeleton.tree, q))
+        return arrays
+
     def _checked(self, q: ArrayLike) -> Array:
         return self.skeleton.normalised(shaped("q", q, self.skeleton.nq))
 
     def _evaluate(self, q: ArrayLike, order: int) -> tuple[float, Array, Array]:
         q, work, tree = self._checked(q), self._work, self.skeleton.tree
+        arrays = self._arrays(q)
         if self._packed.coupled:
-            return self._evaluate_coupled(q, order)
-        arrays = self._packed.arrays
+            return self._evaluate_coupled(arrays, q, order)
         if len(self._packed.custom) == 0:
             cost = kernel.evaluate(tree, arrays, q, order, work)
         else:
-            cost = self._begin(q, order) + kernel.finish(tree, arrays, q, order, work)
+            cost = self._begin(arrays, q, order) + kernel.finish(tree, arrays, q, order, work)
         return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
 
-    def _begin(self, q: Array, order: int) -> float:
+    def _begin(self, arrays: Goals, q: Array, order: int) -> float:
         """Place the figure, sum all goals on bones, also those in Python; return their cost."""
-        work, packed = self._work, self._packed
-        cost = kernel.begin(self.skeleton.tree, packed.arrays, q, order, work)
-        for goal, frame, rows, weight in packed.custom:
-            position = work.p[frame] + packed.arrays.origin
-            count = rows.stop - rows.start
-            r, D, D2 = goal.evaluate(work.R[frame], position, count, order)
+        work = self._work
+        cost = kernel.begin(self.skeleton.tree, arrays, q, order, work)
+        for frame, _, weight, r, D, D2 in self._custom(arrays, order):
             force = weight @ r
             cost += 0.5 * float(r @ force)
             if order > VALUE:
-                bending = np.tensordot(force, D2, 1) if order == EXACT else 0.0
-                X = D.T @ weight @ D + bending
+                X = D.T @ weight @ D + np.tensordot(force, D2, 1)
                 carry(frame, work.p[frame], -D.T @ force, X, order, work.sums)
         return cost
 
-    def _rows(self, q: Array) -> tuple[Array, Array]:
+    def _custom(
+        self, arrays: Goals, order: int
+    ) -> Iterator[tuple[int, slice, Array, Array, Array, Array]]:
+        """Yield frame, rows, weight, residual and derivatives of the goals written in Python."""
+        work = self._work
+        for goal, frame, rows, weight in self._packed.custom:
+            position, count = work.p[frame] + arrays.origin, rows.stop - rows.start
+            yield frame, rows, weight, *goal.evaluate(work.R[frame], position, count, order)
+
+    def _rows(self, arrays: Goals, q: Array) -> tuple[Array, Array]:
+        """Return the residual, (m,), and J, (m, nv)."""
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
-        work, packed, tree = self._work, self._packed, self.skeleton.tree
-        dense.rows(tree, packed.arrays, q, work, r, J)
-        for goal, frame, rows, _ in packed.custom:
-            position = work.p[frame] + packed.arrays.origin
-            count = rows.stop - rows.start
-            r[rows], D, _ = goal.evaluate(work.R[frame], position, count, GRADIENT)
-            dense.add_rows(tree, packed.arrays.free, work.S, frame, work.p[frame], D, rows.start, J)
+        work, tree = self._work, self.skeleton.tree
+        dense.rows(tree, arrays, q, work, r, J)
+        for frame, rows, _, own, D, _ in self._custom(arrays, GRADIENT):
+            r[rows] = own
+            dense.add_rows(tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J)
         return r, J
 
-    def _evaluate_coupled(self, q: Array, order: int) -> tuple[float, Array, Array]:
-        work, packed, tree = self._work, self._packed, self.skeleton.tree
-        r, J = self._rows(q)
-        force = packed.weight @ r
+    def _evaluate_coupled(self, arrays: Goals, q: Array, order: int) -> tuple[float, Array, Array]:
+        work, W = self._work, self._packed.weight
+        r, J = self._rows(arrays, q)
+        force = W @ r
         cost, g = 0.5 * float(r @ force), -J.T @ force
-        H = J.T @ packed.weight @ J if order > GRADIENT else np.empty((0, 0))
+        H = J.T @ W @ J if order > GRADIENT else np.empty((0, 0))
         if order == EXACT:
-            dense.begin_bend(packed.arrays, force, work)
-            for goal, frame, rows, _ in packed.custom:
-                position = work.p[frame] + packed.arrays.origin
-                count = rows.stop - rows.start
-                _, D, D2 = goal.evaluate(work.R[frame], position, count, order)
+            dense.begin_bend(arrays, force, work)
+            for frame, rows, _, _, D, D2 in self._custom(arrays, order):
                 X = np.tensordot(force[rows], D2, 1)
                 carry(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
-            dense.finish_bend(tree, packed.arrays, q, force, work)
+            dense.finish_bend(self.skeleton.tree, arrays, q, force, work)
             H = H + self._spread(work.H)
         return cost, g, H
 

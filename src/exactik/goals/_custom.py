@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import GoalError, ShapeError
 from exactik.goals._goal import Goal
+from exactik.kernels.sums import EXACT, VALUE
 from exactik.spatial import exp_rotation
+
+if TYPE_CHECKING:
+    from exactik.model import Skeleton
 
 __all__ = ["FrameGoal"]
 
@@ -28,7 +33,7 @@ class FrameGoal(Goal):
         goal = OnSphere("hand", weight=2.0)
 
     Override `derivatives` too where you know them: exact, and faster. Without them
-    `numerical_derivatives` takes fourth-order central differences of the residual, good to about
+    the goal takes fourth-order central differences of the residual, good to about
     1e-10 in the first and 1e-7 in the second derivatives for a residual that varies on the scale of
     1 m and 1 rad.
 
@@ -53,15 +58,19 @@ class FrameGoal(Goal):
         With respect to (ω, δ): the bone turned to exp([ω]) R about its own origin, the origin
         shifted to p + δ, both in world axes, at ω = δ = 0 (docs/maths.md §5).
         """
-        return numerical_derivatives(self.residual, rotation, position)
+        return (
+            numerical_slopes(self.residual, rotation, position),
+            numerical_bends(self.residual, rotation, position),
+        )
 
     def default_name(self) -> str:
         """Return bone and class."""
         return f"{self.bone}.{type(self).__name__}"
 
-    def rows(self, skeleton: object) -> int:
-        """Return the length of the residual, found by evaluating it once at the identity."""
-        residual = np.asarray(self.residual(np.eye(3), np.array([0.3, 0.2, 0.1])), dtype=float)
+    def rows(self, skeleton: Skeleton) -> int:
+        """Return the length of the residual, found by evaluating it once at the rest pose."""
+        pose, bone = skeleton.forward(skeleton.neutral()), skeleton.bone_index(self.bone)
+        residual = np.asarray(self.residual(pose.rotations[bone], pose.positions[bone]))
         if residual.ndim != 1:
             raise ShapeError(
                 f"residual of goal {self.label!r} has shape {residual.shape}; expected (m,)"
@@ -71,13 +80,16 @@ class FrameGoal(Goal):
     def evaluate(
         self, rotation: Array, position: Array, rows: int, order: int
     ) -> tuple[Array, Array, Array]:
-        """Return residual, first and second derivatives, checked; the last two zero for order 0."""
+        """Return residual, first and second derivatives, checked; zero where `order` needs none."""
         residual = np.asarray(self.residual(rotation, position), dtype=float)
         first, second = np.zeros((rows, 6)), np.zeros((rows, 6, 6))
-        if order > 0:
-            first, second = (
-                np.asarray(d, dtype=float) for d in self.derivatives(rotation, position)
-            )
+        if order > VALUE:
+            if order < EXACT and type(self).derivatives is FrameGoal.derivatives:
+                first = numerical_slopes(self.residual, rotation, position)
+            else:
+                first, second = (
+                    np.asarray(d, dtype=float) for d in self.derivatives(rotation, position)
+                )
         for name, array, shape in (
             ("residual", residual, (rows,)),
             ("first derivative", first, (rows, 6)),
@@ -92,41 +104,57 @@ class FrameGoal(Goal):
         return residual, first, second
 
 
-def numerical_derivatives(
-    residual: Callable[[Array, Array], Array],
-    rotation: Array,
-    position: Array,
-    first_step: float = 2e-3,
-    second_step: float = 6e-3,
-) -> tuple[Array, Array]:
-    """Return derivatives of `residual` with respect to (ω, δ) by fourth-order central differences.
-
-    A fourth-order stencil errs by about step⁴/30 and rounding/step (first), step⁴/90 and
-    rounding/step² (second derivative); the steps balance the two.
-    """
+def _stencil(
+    residual: Callable[[Array, Array], Array], rotation: Array, position: Array
+) -> Callable[[Array], Array]:
+    """Return the residual as a function of (ω, δ), (6,)."""
 
     def at(x: Array) -> Array:
         return np.asarray(residual(exp_rotation(x[:3]) @ rotation, position + x[3:]), dtype=float)
 
-    def slope(direction: Array, h: float) -> Array:
-        near = at(h * direction) - at(-h * direction)
-        far = at(2 * h * direction) - at(-2 * h * direction)
-        return (8.0 * near - far) / (12.0 * h)
+    return at
 
+
+def numerical_slopes(
+    residual: Callable[[Array, Array], Array],
+    rotation: Array,
+    position: Array,
+    step: float = 2e-3,
+) -> Array:
+    """Return ∂r/∂(ω, δ), (m, 6), by fourth-order central differences.
+
+    They err by about step⁴/30 and rounding/step; the step balances the two.
+    """
+    at, h = _stencil(residual, rotation, position), step
+    slopes = [
+        (8.0 * (at(h * e) - at(-h * e)) - (at(2 * h * e) - at(-2 * h * e))) / (12.0 * h)
+        for e in np.eye(6)
+    ]
+    return np.stack(slopes, axis=-1)
+
+
+def numerical_bends(
+    residual: Callable[[Array, Array], Array],
+    rotation: Array,
+    position: Array,
+    step: float = 6e-3,
+) -> Array:
+    """Return ∂²r/∂(ω, δ)², (m, 6, 6), by fourth-order central differences.
+
+    They err by about step⁴/90 and rounding/step²; mixed ones by polarisation.
+    """
+    at, h = _stencil(residual, rotation, position), step
     here = at(np.zeros(6))
 
-    def bend(direction: Array, h: float) -> Array:
+    def bend(direction: Array) -> Array:
         near = at(h * direction) + at(-h * direction) - 2.0 * here
         far = at(2 * h * direction) + at(-2 * h * direction) - 2.0 * here
         return (16.0 * near - far) / (12.0 * h * h)
 
     e = np.eye(6)
-    first = np.stack([slope(e[i], first_step) for i in range(6)], axis=-1)
-    second = np.empty((len(here), 6, 6))
+    bends = np.empty((len(here), 6, 6))
     for i in range(6):
-        second[:, i, i] = bend(e[i], second_step)
-    for i in range(6):
+        bends[:, i, i] = bend(e[i])
         for j in range(i):
-            mixed = bend(e[i] + e[j], second_step) - bend(e[i] - e[j], second_step)
-            second[:, i, j] = second[:, j, i] = 0.25 * mixed
-    return first, second
+            bends[:, i, j] = bends[:, j, i] = 0.25 * (bend(e[i] + e[j]) - bend(e[i] - e[j]))
+    return bends

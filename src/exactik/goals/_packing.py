@@ -47,6 +47,7 @@ class PackedGoals:
         rows: name of each goal → its rows of the residual, in order.
         weight: W over all rows of the residual, (m, m).
         coupled: whether J must be formed: W was given whole, or couples rows of different terms.
+        placeless: whether no goal names a place, so that `arrays.origin` may be chosen at will.
     """
 
     arrays: Goals
@@ -54,6 +55,7 @@ class PackedGoals:
     rows: dict[str, slice]
     weight: Array
     coupled: bool
+    placeless: bool
 
 
 def pack_goals(
@@ -97,7 +99,8 @@ def pack_goals(
         full = weight
     blocks = [slice(row, row + 3) for _, row in terms] + [own for _, own in custom]
     coupled = weight is not None or not _is_block_diagonal(full, blocks)
-    origin = _reference(skeleton, [term for term, _ in terms])
+    reference = _reference([term for term, _ in terms])
+    origin = np.zeros(3) if reference is None else reference
     packed = _pack_terms(skeleton, terms, full, origin, pool=not coupled)
     frames = np.unique(packed.frame[packed.pooled == 1])
     slot = np.zeros(len(skeleton.bones) + 1, np.uint32)
@@ -119,7 +122,7 @@ def pack_goals(
         CustomTerm(goal, skeleton.bone_index(goal.bone) + 1, own, full[own, own])
         for goal, own in custom
     )
-    return PackedGoals(arrays, own_terms, rows, frozen(full), coupled)
+    return PackedGoals(arrays, own_terms, rows, frozen(full), coupled, reference is None)
 
 
 def _unused(name: str, taken: dict[str, slice]) -> str:
@@ -139,12 +142,17 @@ def _is_block_diagonal(matrix: Array, blocks: list[slice]) -> bool:
     return not rest.any()
 
 
-def _reference(skeleton: Skeleton, terms: list[Term]) -> Array:
-    """Return a point near the goals: about a far origin the lever arms would lose their digits."""
-    places = [term.target for term in terms if term.kind in (kinds.POSITION, kinds.AIM)]
-    if len(places) > 0:
-        return np.mean(places, axis=0)
-    return skeleton.forward(skeleton.neutral()).positions[0].copy()
+def _reference(terms: list[Term]) -> Array | None:
+    """Return a point near the figure: about a far origin the lever arms would lose their digits.
+
+    Where markers should be is near; where eyes should look may be far, and is taken only if there
+    is nothing else. None if no goal names a place.
+    """
+    for kind in (kinds.POSITION, kinds.AIM):
+        places = [term.target for term in terms if term.kind == kind]
+        if len(places) > 0:
+            return np.mean(places, axis=0)
+    return None
 
 
 def _pack_terms(

@@ -54,7 +54,7 @@ def newton(tree, goals, q, strength, passes, tolerance, history, trial, step, wo
         for i in range(step.shape[0]):
             largest = max(largest, abs(work.g[i]))
             scale = max(scale, abs(work.H[i, np.int64(tree.level[i])]))
-        failed = value > cost + ROUNDING * abs(cost)
+        failed = not value <= cost + ROUNDING * abs(cost)  # not a number fails too
         if not failed:
             if not again and n > 0:
                 damping = 0.1 * damping if damping > SMALLEST_DAMPING * scale else 0.0

@@ -2,7 +2,14 @@
 
 from exactik.model._bone import Bone
 from exactik.model._human import human
-from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
+from exactik.model._jacobian import (
+    Frame,
+    Route,
+    Rows,
+    bone_jacobian,
+    bone_jacobian_dot,
+    root_position,
+)
 from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
 from exactik.model._joint import EULER_ORDERS, Joint
 from exactik.model._pose import Pose
@@ -24,5 +31,6 @@ __all__ = [
     "human",
     "reroot",
     "reroot_coordinates",
+    "root_position",
     "unit_velocity_jacobian",
 ]

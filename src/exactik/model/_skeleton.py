@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import finite, frozen, shaped
-from exactik.errors import NonFiniteError, ShapeError, UnknownNameError
+from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels import batch
 from exactik.kernels import integrate as moves
 from exactik.kernels.tree import Tree
@@ -344,7 +344,7 @@ class Skeleton:
         for bone, at in self.quaternions:
             length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
             if (length < 1e-12).any():
-                raise NonFiniteError(
+                raise CoordinateError(
                     f"{name} holds a zero quaternion for bone {bone!r}, which is no rotation"
                 )
             array[..., at : at + 4] /= length

@@ -47,7 +47,7 @@ def jit(function: Function, *, forceinline: bool = False) -> Function:
     """Compile a function at its first call, or take it from the cache."""
     compiled = numba.njit(**_OPTIONS, forceinline=forceinline)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    # Private to Numba; where they are missing, only the finer stamp and the mercy are lost.
+    # Both are private to Numba; without them the cache is merely less careful.
     if index is not None and hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
         index._source_stamp = (index._source_stamp, _STAMP)
         index._load_index = _forgiving(index._load_index)
