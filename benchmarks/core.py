@@ -217,7 +217,7 @@ def growth(report: Report) -> None:
         for column in columns
     ]
     rows.append(["exponent", *(f"{e:.2f}" for e in exponents)])
-    short = ("exact H", "factor+solve", "iteration")
+    short = ("exact H", "solve", "step")
     report.table(["n", *(f"{shape}: {s}" for shape in ("chain", "bush") for s in short)], rows)
     report.console.print(
         f"exponent: slope of log time against log n over n = {SIZES[-4]} … {SIZES[-1]}"

@@ -478,7 +478,7 @@ NAN = np.array([np.nan, 0.0])
         ({"rows": "top"}, UnknownNameError, "no rows named 'top'.*linear, angular, both"),
         ({"route": "poo"}, UnknownNameError, "no route named 'poo'; did you mean 'poe'"),
         ({"bone": "lowr"}, UnknownNameError, "no bone named 'lowr'; did you mean 'lower'"),
-        ({"point": (1, 2)}, ShapeError, r"point has shape \(2,\); expected \(3\)"),
+        ({"point": (1, 2)}, ShapeError, r"point has shape \(2,\); expected \(3,\)"),
         ({"q": np.zeros((4, 2))}, ShapeError, r"q has shape \(4, 2\)"),
         ({"q": NAN}, NonFiniteError, r"q\[0\] is nan"),
         ({"point": (0, np.inf, 0)}, NonFiniteError, r"point\[1\] is inf"),
@@ -496,5 +496,5 @@ def test_misuse_names_the_argument(arguments: dict, error: type[Exception], mess
 def test_misuse_of_the_velocity_names_it():
     with pytest.raises(NonFiniteError, match=r"v\[0\] is nan"):
         planar_arm().jacobian_dot(np.zeros(2), NAN, "lower")
-    with pytest.raises(ShapeError, match=r"v has shape \(3,\); expected \(2\)"):
+    with pytest.raises(ShapeError, match=r"v has shape \(3,\); expected \(2,\)"):
         planar_arm().jacobian_dot(np.zeros(2), np.zeros(3), "lower")

@@ -25,7 +25,14 @@ from models import (
 from numpy.typing import NDArray
 
 from exactik import oracle
-from exactik.errors import ExactikError, ModelError, NonFiniteError, ShapeError, UnknownNameError
+from exactik.errors import (
+    CoordinateError,
+    ExactikError,
+    ModelError,
+    NonFiniteError,
+    ShapeError,
+    UnknownNameError,
+)
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton, human
 from exactik.spatial import axis_rotation, exp_rotation, matrix_from_wxyz
 
@@ -474,5 +481,5 @@ def test_wrong_lengths_name_the_argument():
 
 def test_a_zero_quaternion_is_refused():
     skeleton = Skeleton.build("ball", [Bone("b", joint=Joint.quaternion())])
-    with pytest.raises(NonFiniteError, match="zero quaternion for bone 'b'"):
+    with pytest.raises(CoordinateError, match="zero quaternion for bone 'b'"):
         skeleton.forward(np.zeros(4))

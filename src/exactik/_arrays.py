@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik.errors import NonFiniteError, ShapeError
 
-__all__ = ["finite", "frozen", "shaped"]
+__all__ = ["finite", "frozen", "owned", "shaped"]
 
 
 def finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -27,9 +27,14 @@ def shaped(name: str, value: ArrayLike, *shape: int) -> NDArray[np.float64]:
     if array.ndim != len(shape) or any(
         s not in (-1, n) for s, n in zip(shape, array.shape, strict=True)
     ):
-        wanted = "(" + ", ".join("…" if s < 0 else str(s) for s in shape) + ")"
+        wanted = str(shape).replace("-1", "…")
         raise ShapeError(f"{name} has shape {array.shape}; expected {wanted}")
     return finite(name, array)
+
+
+def owned(array: NDArray) -> NDArray[np.float64]:
+    """Return a copy of the one kind that the kernels are compiled for: contiguous and writable."""
+    return np.array(array, dtype=float, order="C")
 
 
 def frozen(array: NDArray) -> NDArray:

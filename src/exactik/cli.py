@@ -7,13 +7,14 @@ traceback).
 from __future__ import annotations
 
 import json
+import math
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -51,6 +52,19 @@ def compiling() -> Iterator[None]:
         err.print(f"[dim]… ready after {time.perf_counter() - start:.0f} s.[/dim]")
 
 
+def print_json(answer: Any) -> None:
+    """Print strict JSON: what is not finite becomes null."""
+
+    def strict(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: strict(x) for key, x in value.items()}
+        if isinstance(value, list | tuple):
+            return [strict(x) for x in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    print(json.dumps(strict(answer), indent=2, allow_nan=False))
+
+
 @app.callback(invoke_without_command=True)
 def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
@@ -76,7 +90,7 @@ def demo(as_json: AsJson = False) -> None:
             **{"reached": result.reached, "errors": result.errors, "seconds": result.seconds},
             **{"passes": passes, "cost": history[-1, 0], "gradient": history[-1, 1]},
         }
-        out.print_json(json.dumps(answer))
+        print_json(answer)
         return
     sizes = f"{len(figure.bones)} bones, {figure.nv} dofs, {len(figure.markers)} markers"
     out.print(f"[bold]{figure.name}[/bold]: {sizes}\n", highlight=False)
@@ -99,7 +113,7 @@ def demo(as_json: AsJson = False) -> None:
 @app.command()
 def check(
     trees: Annotated[int, typer.Option(help="Number of random figures.", min=1)] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the random figures.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random figures.", min=0)] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Check all derivatives on random figures against an oracle that shares no code with them."""
@@ -117,7 +131,7 @@ def check(
         task = bar.add_task("checking random figures", total=trees)
         report = run(trees, seed, lambda done, _: bar.update(task, completed=done))
     if as_json:
-        out.print_json(json.dumps({"ok": report.ok, **asdict(report)}))
+        print_json({"ok": report.ok, **asdict(report)})
     else:
         out.print(str(report), highlight=False, soft_wrap=True)
     raise typer.Exit(0 if report.ok else 1)
@@ -128,5 +142,5 @@ def main() -> None:
     try:
         app()
     except ExactikError as error:
-        err.print(f"exactik: {error}", style="red", highlight=False)
+        err.print(f"exactik: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)

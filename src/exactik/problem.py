@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik._arrays import frozen, shaped
+from exactik._arrays import frozen, owned, shaped
 from exactik.errors import GoalError, ModelError, UnknownNameError
 from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
-from exactik.goals._packing import PackedGoals, pack_goals
+from exactik.goals._packing import PackedGoals, checked_goal, pack_goals
 from exactik.kernels import dense
 from exactik.kernels import evaluate as kernel
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
@@ -72,33 +72,30 @@ class Problem:
             weight_matrix: symmetric W (m, m) over all rows of the residual, in place of the goals'
                 own weights.
         """
-        self.skeleton = skeleton
-        self.goals = tuple([goals] if isinstance(goals, Goal) else goals)
-        if len(self.goals) == 0:
+        goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
+        lock = (lock,) if isinstance(lock, str) else tuple(lock)
+        strength = dict(strength or {})
+        self._arguments: dict[str, Any] = {
+            **{"goals": goals, "limits": limits, "lock": lock, "strength": strength},
+            "weight_matrix": weight_matrix,
+        }
+        if len(goals) == 0:
             raise GoalError("a problem needs at least one goal")
         if limits not in ("hard", "soft", "off"):
             raise ModelError(f"limits is {limits!r}; it must be 'hard', 'soft' or 'off'")
-        if limits == "soft":
-            self.goals = (*self.goals, SoftLimitGoal())
+        self.skeleton = skeleton
+        self.goals = (*goals, SoftLimitGoal()) if limits == "soft" else goals
         self.limits = limits
         hard = limits == "hard"
         self.lower = skeleton.lower if hard else frozen(np.full(skeleton.nv, -np.inf))
         self.upper = skeleton.upper if hard else frozen(np.full(skeleton.nv, np.inf))
-        self.locked = frozen(np.zeros(skeleton.nv, bool) | _matching(skeleton, lock))
-        self.strength = frozen(_strengths(skeleton, strength or {}))
-        self._arguments: dict[str, Any] = {
-            **{
-                "goals": tuple(goals) if not isinstance(goals, Goal) else (goals,),
-                "limits": limits,
-            },
-            **{"lock": (lock,) if isinstance(lock, str) else tuple(lock)},
-            **{"strength": dict(strength or {}), "weight_matrix": weight_matrix},
-        }
+        self.locked = frozen(_matching(skeleton, lock))
+        self.strength = frozen(_strengths(skeleton, strength))
         weight = None
         if weight_matrix is not None:
-            m = sum(goal.rows(skeleton) for goal in self.goals)
+            m = sum(checked_goal(goal).rows(skeleton) for goal in self.goals)
             weight = checked_weight_matrix(
-                "weight_matrix", shaped("weight_matrix", weight_matrix, m, m)
+                "weight_matrix", owned(shaped("weight_matrix", weight_matrix, m, m))
             )
         free = frozen(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
@@ -160,7 +157,7 @@ class Problem:
 
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
         """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
-        q, x = self._checked(q), shaped("x", x, self.skeleton.nv)
+        q, x = self._checked(q), owned(shaped("x", x, self.skeleton.nv))
         if self._packed.coupled:
             return self.hessian(q) @ x
         work, tree = self._work, self.skeleton.tree
@@ -209,7 +206,7 @@ class Problem:
             force = weight @ r
             cost += 0.5 * float(r @ force)
             if order > VALUE:
-                X = D.T @ weight @ D + np.tensordot(force, D2, 1)
+                X = D.T @ weight @ D + (np.tensordot(force, D2, 1) if order == EXACT else 0.0)
                 carry(frame, work.p[frame], -D.T @ force, X, order, work.sums)
         return cost
 
@@ -220,7 +217,8 @@ class Problem:
         work = self._work
         for goal, frame, rows, weight in self._packed.custom:
             position, count = work.p[frame] + arrays.origin, rows.stop - rows.start
-            yield frame, rows, weight, *goal.evaluate(work.R[frame], position, count, order)
+            rotation = work.R[frame].copy()  # a user may write on what a user is given
+            yield frame, rows, weight, *goal.evaluate(rotation, position, count, order)
 
     def _rows(self, arrays: Goals, q: Array) -> tuple[Array, Array]:
         """Return the residual, (m,), and J, (m, nv)."""
@@ -269,10 +267,10 @@ def _paths(skeleton: Skeleton) -> NDArray[np.int64]:
     return paths
 
 
-def _matching(skeleton: Skeleton, patterns: str | Iterable[str]) -> NDArray[np.bool_]:
+def _matching(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
     """Return the dofs whose name, or whose bone's name, fits one of the patterns."""
     matched = np.zeros(skeleton.nv, bool)
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+    for pattern in patterns:
         fits = [
             fnmatch.fnmatchcase(dof, pattern)
             or fnmatch.fnmatchcase(dof.rpartition(".")[0], pattern)
@@ -294,5 +292,5 @@ def _strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
                 f"strength of {pattern!r} is {value}; it must be positive and finite "
                 "(use lock= to hold a dof)"
             )
-        values[_matching(skeleton, pattern)] = value
+        values[_matching(skeleton, [pattern])] = value
     return values

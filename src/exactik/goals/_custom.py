@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._arrays import owned
 from exactik.errors import GoalError, ShapeError
 from exactik.goals._goal import Goal
 from exactik.kernels.sums import EXACT, VALUE
@@ -87,9 +88,7 @@ class FrameGoal(Goal):
             if order < EXACT and type(self).derivatives is FrameGoal.derivatives:
                 first = numerical_slopes(self.residual, rotation, position)
             else:
-                first, second = (
-                    np.asarray(d, dtype=float) for d in self.derivatives(rotation, position)
-                )
+                first, second = (owned(d) for d in self.derivatives(rotation, position))
         for name, array, shape in (
             ("residual", residual, (rows,)),
             ("first derivative", first, (rows, 6)),

@@ -23,7 +23,7 @@ from exactik.kernels.terms import Terms
 from exactik.kernels.work import Goals
 from exactik.model import Skeleton
 
-__all__ = ["CustomTerm", "PackedGoals", "pack_goals"]
+__all__ = ["CustomTerm", "PackedGoals", "checked_goal", "pack_goals"]
 
 Array = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def pack_goals(
     limits: list[slice] = []
     end = 0
     for goal in goals:
-        own = slice(end, end + goal.rows(skeleton))
+        own = slice(end, end + checked_goal(goal).rows(skeleton))
         end = own.stop
         rows[_unused(goal.label, rows)] = own
         if isinstance(goal, TermGoal):
@@ -87,11 +87,6 @@ def pack_goals(
             postures.append((goal, own))
         elif isinstance(goal, SoftLimitGoal):
             limits.append(own)
-        else:
-            raise GoalError(
-                f"{type(goal).__name__} is no goal that can be evaluated; "
-                "subclass FrameGoal to write your own"
-            )
     full = np.zeros((end, end))
     for goal, own in zip(goals, rows.values(), strict=True):
         full[own, own] = goal.weight_matrix(skeleton) if weight is None else weight[own, own]
@@ -123,6 +118,16 @@ def pack_goals(
         for goal, own in custom
     )
     return PackedGoals(arrays, own_terms, rows, frozen(full), coupled, reference is None)
+
+
+def checked_goal(goal: Goal) -> Goal:
+    """Return the goal if it is of a kind that can be evaluated, else raise."""
+    kinds_of_goal = (TermGoal, FrameGoal, PostureGoal, SoftLimitGoal)
+    if not isinstance(goal, kinds_of_goal) or type(goal) in (TermGoal, FrameGoal):
+        raise GoalError(
+            f"{goal!r} is no goal that can be evaluated; subclass FrameGoal to write your own"
+        )
+    return goal
 
 
 def _unused(name: str, taken: dict[str, slice]) -> str:

@@ -68,7 +68,7 @@ def newton(tree, goals, q, strength, passes, tolerance, history, trial, step, wo
         if slope <= tolerance:
             return n
         if failed:
-            damping = max(4.0 * damping, 1e-3 * scale)
+            damping = max(4.0 * damping, 1e-3 * max(scale, slope))  # H may be nothing at all
             for i in range(q.shape[0]):
                 trial[i] = q[i]
         again = failed

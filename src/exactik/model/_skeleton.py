@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik._arrays import finite, frozen, shaped
+from exactik._arrays import finite, frozen, owned, shaped
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels import batch
 from exactik.kernels import integrate as moves
@@ -264,12 +264,7 @@ class Skeleton:
         """
         q, v = self.normalised(q), self._checked("v", v, self.nv)
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        q = np.ascontiguousarray(
-            np.broadcast_to(q, (*lead, self.nq)).reshape(math.prod(lead), self.nq)
-        )
-        v = np.ascontiguousarray(
-            np.broadcast_to(v, (*lead, self.nv)).reshape(math.prod(lead), self.nv)
-        )
+        q, v = _listed(q, lead), _listed(v, lead)
         out = np.empty_like(q)
         batch.integrate_all(self.tree, q, v, out)
         return out.reshape(*lead, self.nq)
@@ -278,12 +273,7 @@ class Skeleton:
         """Return the v with integrate(q0, v) = q1, (…, nv); quaternions go the shorter way."""
         q1, q0 = self.normalised(q1, "q1"), self.normalised(q0, "q0")
         lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
-        q1, q0 = (
-            np.ascontiguousarray(
-                np.broadcast_to(q, (*lead, self.nq)).reshape(math.prod(lead), self.nq)
-            )
-            for q in (q1, q0)
-        )
+        q1, q0 = _listed(q1, lead), _listed(q0, lead)
         out = np.empty((len(q1), self.nv))
         batch.difference_all(self.tree, q1, q0, out)
         return out.reshape(*lead, self.nv)
@@ -340,7 +330,7 @@ class Skeleton:
         Always a writable, contiguous one: the kernels would be compiled again for any other kind of
         array.
         """
-        array = np.array(self._checked(name, q, self.nq), order="C")
+        array = owned(self._checked(name, q, self.nq))
         for bone, at in self.quaternions:
             length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
             if (length < 1e-12).any():
@@ -359,3 +349,9 @@ class Skeleton:
     def __str__(self) -> str:
         """Return a readable tree, one bone a line."""
         return tree_text(self)
+
+
+def _listed(array: Array, lead: tuple[int, ...]) -> Array:
+    """Return an array broadcast to the leading axes, (…, n), as a list of rows, (product, n)."""
+    n = array.shape[-1]
+    return owned(np.broadcast_to(array, (*lead, n)).reshape(math.prod(lead), n))
