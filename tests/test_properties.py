@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from models import EVERY_JOINT, configuration, skeletons
 from numpy.typing import NDArray
@@ -133,7 +133,6 @@ def test_the_order_in_which_bones_are_listed_is_no_matter(skeleton: Skeleton, se
     check_order(skeleton, q, goals, seed, lock=skeleton.bone_names[-1])
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 10_000), SEEDS)
 def test_the_order_is_no_matter_for_the_problems_of_the_check(tree: int, seed: int):
     case = random_problem(77, tree)

@@ -125,7 +125,7 @@ class Problem:
     @property
     def residual_size(self) -> int:
         """Number of rows of the residual."""
-        return len(self._packed.weight)
+        return self._packed.size
 
     # --- the public methods: all derivatives at v = 0 of cost(integrate(q, v))
 

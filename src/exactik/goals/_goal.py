@@ -42,9 +42,8 @@ class Goal:
         """Return the name used when none is given."""
         return type(self).__name__
 
-    def weight_matrix(self, skeleton: Skeleton) -> Array:
-        """Return W, shape (rows, rows)."""
-        m = self.rows(skeleton)
+    def weight_matrix(self, m: int) -> Array:
+        """Return W, shape (m, m), for a residual of m rows."""
         weight = finite(f"weight of goal {self.label!r}", self.weight)
         if weight.ndim < 2:
             weight = self._spread(weight, m)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,26 @@ class CustomTerm(NamedTuple):
     weight: Array
 
 
+class Owner(NamedTuple):
+    """A goal, its rows of the residual, their weight (m, m), and the terms that it is made of."""
+
+    goal: Goal
+    rows: slice
+    weight: Array
+    terms: list[Term]
+
+    @property
+    def couples(self) -> bool:
+        """Whether the weight couples what the kernels treat apart: terms, or dofs."""
+        size = 3 if isinstance(self.goal, TermGoal) else 1
+        if isinstance(self.goal, FrameGoal) or len(self.weight) == size:
+            return False
+        rest = self.weight.copy()
+        for i in range(0, len(rest), size):
+            rest[i : i + size, i : i + size] = 0.0
+        return bool(rest.any())
+
+
 @dataclass(frozen=True, eq=False)
 class PackedGoals:
     """Goals ready for the kernels.
@@ -45,7 +66,7 @@ class PackedGoals:
         arrays: the built-in goals.
         custom: the goals written in Python.
         rows: name of each goal → its rows of the residual, in order.
-        weight: W over all rows of the residual, (m, m).
+        weights: the weight of each goal, or the one of all rows.
         coupled: whether J must be formed: W was given whole, or couples rows of different terms.
         placeless: whether no goal names a place, so that `arrays.origin` may be chosen at will.
     """
@@ -53,9 +74,25 @@ class PackedGoals:
     arrays: Goals
     custom: tuple[CustomTerm, ...]
     rows: dict[str, slice]
-    weight: Array
+    weights: tuple[Array, ...]
     coupled: bool
     placeless: bool
+
+    @property
+    def size(self) -> int:
+        """Number of rows of the residual."""
+        return sum(len(weight) for weight in self.weights)
+
+    @cached_property
+    def weight(self) -> Array:
+        """W over all rows of the residual, (m, m)."""
+        if len(self.weights) == 1:
+            return self.weights[0]
+        full, end = np.zeros((self.size, self.size)), 0
+        for weight in self.weights:
+            own = slice(end, end + len(weight))
+            full[own, own], end = weight, own.stop
+        return frozen(full)
 
 
 def pack_goals(
@@ -69,41 +106,22 @@ def pack_goals(
         free: (nv,) 0 for a locked dof, else 1.
         weight: W over all rows, in place of the goals' own weights.
     """
+    owners: list[Owner] = []
     rows: dict[str, slice] = {}
-    terms: list[tuple[Term, int]] = []
-    custom: list[tuple[FrameGoal, slice]] = []
-    postures: list[tuple[PostureGoal, slice]] = []
-    limits: list[slice] = []
-    end = 0
     for goal in goals:
-        own = slice(end, end + checked_goal(goal).rows(skeleton))
-        end = own.stop
+        checked_goal(goal)
+        terms = goal.terms(skeleton) if isinstance(goal, TermGoal) else []
+        count = 3 * len(terms) if isinstance(goal, TermGoal) else goal.rows(skeleton)
+        start = owners[-1].rows.stop if len(owners) > 0 else 0
+        own = slice(start, start + count)
         rows[_unused(goal.label, rows)] = own
-        if isinstance(goal, TermGoal):
-            terms += [(term, own.start + 3 * i) for i, term in enumerate(goal.terms(skeleton))]
-        elif isinstance(goal, FrameGoal):
-            custom.append((goal, own))
-        elif isinstance(goal, PostureGoal):
-            postures.append((goal, own))
-        elif isinstance(goal, SoftLimitGoal):
-            limits.append(own)
-    full = np.zeros((end, end))
-    for goal, own in zip(goals, rows.values(), strict=True):
-        full[own, own] = goal.weight_matrix(skeleton) if weight is None else weight[own, own]
-    if weight is not None:
-        full = weight
-    blocks = [slice(row, row + 3) for _, row in terms] + [own for _, own in custom]
-    coupled = weight is not None or not _is_block_diagonal(full, blocks)
-    reference = _reference([term for term, _ in terms])
+        W = goal.weight_matrix(count) if weight is None else weight[own, own]
+        owners.append(Owner(goal, own, W, terms))
+    coupled = weight is not None or any(owner.couples for owner in owners)
+    reference = _reference([term for owner in owners for term in owner.terms])
     origin = np.zeros(3) if reference is None else reference
-    packed = _pack_terms(skeleton, terms, full, origin, pool=not coupled)
-    frames = np.unique(packed.frame[packed.pooled == 1])
-    slot = np.zeros(len(skeleton.bones) + 1, np.uint32)
-    slot[frames] = np.arange(len(frames))
-    clouds = Clouds(
-        frames, np.zeros((len(frames), 4, 7)), np.zeros(len(frames), np.uint32), np.zeros(1)
-    )
-    cloud.gather(packed, slot, clouds)
+    packed = _pack_terms(skeleton, owners, origin, pool=not coupled)
+    slot, clouds = _pool(skeleton, packed)
     arrays = Goals(
         origin=origin,
         free=free,
@@ -111,13 +129,15 @@ def pack_goals(
         apart=np.flatnonzero(packed.pooled == 0).astype(np.uint32),
         slot=slot,
         clouds=clouds,
-        coordinates=_pack_coordinates(skeleton, postures, limits, full),
+        coordinates=_pack_coordinates(skeleton, owners),
     )
-    own_terms = tuple(
-        CustomTerm(goal, skeleton.bone_index(goal.bone) + 1, own, full[own, own])
-        for goal, own in custom
+    custom = tuple(
+        CustomTerm(owner.goal, skeleton.bone_index(owner.goal.bone) + 1, owner.rows, owner.weight)
+        for owner in owners
+        if isinstance(owner.goal, FrameGoal)
     )
-    return PackedGoals(arrays, own_terms, rows, frozen(full), coupled, reference is None)
+    weights = tuple(owner.weight for owner in owners) if weight is None else (weight,)
+    return PackedGoals(arrays, custom, rows, weights, coupled, reference is None)
 
 
 def checked_goal(goal: Goal) -> Goal:
@@ -139,14 +159,6 @@ def _unused(name: str, taken: dict[str, slice]) -> str:
     return unused
 
 
-def _is_block_diagonal(matrix: Array, blocks: list[slice]) -> bool:
-    """Tell whether all weight lies inside the blocks or on the diagonal."""
-    rest = matrix - np.diag(np.diag(matrix))
-    for block in blocks:
-        rest[block, block] = 0.0
-    return not rest.any()
-
-
 def _reference(terms: list[Term]) -> Array | None:
     """Return a point near the figure: about a far origin the lever arms would lose their digits.
 
@@ -160,52 +172,64 @@ def _reference(terms: list[Term]) -> Array | None:
     return None
 
 
-def _pack_terms(
-    skeleton: Skeleton, terms: list[tuple[Term, int]], weight: Array, origin: Array, pool: bool
-) -> Terms:
+def _pack_terms(skeleton: Skeleton, owners: list[Owner], origin: Array, pool: bool) -> Terms:
+    terms = [term for owner in owners for term in owner.terms]
+    rows = [owner.rows.start + 3 * i for owner in owners for i in range(len(owner.terms))]
+    weights = [
+        owner.weight[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]
+        for owner in owners
+        for i in range(len(owner.terms))
+    ]
     count = len(terms)
+    kind = np.array([t.kind for t in terms], np.uint32)
+    place = (kind == kinds.POSITION) | (kind == kinds.AIM)
     packed = Terms(
-        kind=np.array([t.kind for t, _ in terms], np.uint32),
-        frame=np.array([skeleton.bone_index(t.bone) + 1 for t, _ in terms], np.uint32),
-        point=np.array([t.point for t, _ in terms]).reshape(count, 3),
-        axis=np.array([t.axis for t, _ in terms]).reshape(count, 3),
-        target=np.array(
-            [
-                t.target - origin if t.kind in (kinds.POSITION, kinds.AIM) else t.target
-                for t, _ in terms
-            ]
-        ).reshape(count, 3),
-        rotation=np.array([t.rotation for t, _ in terms]).reshape(count, 3, 3),
-        weight=np.array([weight[i : i + 3, i : i + 3] for _, i in terms]).reshape(count, 3, 3),
+        kind=kind,
+        frame=np.array([skeleton.bone_index(t.bone) + 1 for t in terms], np.uint32),
+        point=np.array([t.point for t in terms]).reshape(count, 3),
+        axis=np.array([t.axis for t in terms]).reshape(count, 3),
+        target=np.array([t.target for t in terms]).reshape(count, 3) - place[:, None] * origin,
+        rotation=np.array([t.rotation for t in terms]).reshape(count, 3, 3),
+        weight=np.array(weights).reshape(count, 3, 3),
         pooled=np.zeros(count, np.uint32),
-        row=np.array([row for _, row in terms], np.uint32),
+        row=np.array(rows, np.uint32),
     )
     if pool:
         isotropic = (packed.weight == packed.weight[:, :1, :1] * np.eye(3)).all(axis=(1, 2))
-        point_like = (packed.kind == kinds.POSITION) | (packed.kind == kinds.DIRECTION)
+        point_like = (kind == kinds.POSITION) | (kind == kinds.DIRECTION)
         packed.pooled[isotropic & point_like] = 1
     return packed
 
 
-def _pack_coordinates(
-    skeleton: Skeleton,
-    postures: list[tuple[PostureGoal, slice]],
-    limits: list[slice],
-    weight: Array,
-) -> Coordinates:
-    diagonal = np.diag(weight)
+def _pool(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], Clouds]:
+    """Return the cloud of each frame, (n_frames,), and the clouds of the pooled terms."""
+    frames = np.unique(terms.frame[terms.pooled == 1])
+    slot = np.zeros(len(skeleton.bones) + 1, np.uint32)
+    slot[frames] = np.arange(len(frames))
+    count = len(frames)
+    clouds = Clouds(frames, np.zeros((count, 4, 7)), np.zeros(count, np.uint32), np.zeros(1))
+    cloud.gather(terms, slot, clouds)
+    return slot, clouds
+
+
+def _pack_coordinates(skeleton: Skeleton, owners: list[Owner]) -> Coordinates:
+    postures = [owner for owner in owners if isinstance(owner.goal, PostureGoal)]
+    limits = [owner for owner in owners if isinstance(owner.goal, SoftLimitGoal)]
     rest = [
         skeleton.normalised(shaped(f"q_rest of goal {goal.label!r}", goal.q_rest, skeleton.nq))
-        for goal, _ in postures
+        for goal in (owner.goal for owner in postures)
+        if isinstance(goal, PostureGoal)
     ]
+
+    def diagonals(owners: list[Owner]) -> Array:
+        return np.array([np.diag(o.weight) for o in owners]).reshape(len(owners), skeleton.nv)
+
     return Coordinates(
         rest=np.array(rest).reshape(len(postures), skeleton.nq),
-        rest_weight=np.array([diagonal[own] for _, own in postures]).reshape(
-            len(postures), skeleton.nv
-        ),
-        rest_row=np.array([own.start for _, own in postures], np.uint32),
-        limit_weight=np.array([diagonal[own] for own in limits]).reshape(len(limits), skeleton.nv),
-        limit_row=np.array([own.start for own in limits], np.uint32),
+        rest_weight=diagonals(postures),
+        rest_row=np.array([owner.rows.start for owner in postures], np.uint32),
+        limit_weight=diagonals(limits),
+        limit_row=np.array([owner.rows.start for owner in limits], np.uint32),
         lower=skeleton.lower,
         upper=skeleton.upper,
     )
