@@ -4,6 +4,8 @@ from exactik.check import check_derivatives
 from exactik.errors import (
     CoordinateError,
     ExactikError,
+    FileError,
+    FileWarning,
     GoalError,
     ModelError,
     NonFiniteError,
@@ -22,6 +24,14 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
+from exactik.io import (
+    Coupling,
+    JointPlace,
+    apply_couplings,
+    load_couplings,
+    load_joint_names,
+    load_skeleton,
+)
 from exactik.model import Bone, Joint, Pose, Skeleton, human
 from exactik.problem import Problem
 
@@ -29,12 +39,16 @@ __all__ = [
     "AimGoal",
     "Bone",
     "CoordinateError",
+    "Coupling",
     "DirectionGoal",
     "ExactikError",
+    "FileError",
+    "FileWarning",
     "FrameGoal",
     "Goal",
     "GoalError",
     "Joint",
+    "JointPlace",
     "MarkerGoal",
     "ModelError",
     "NonFiniteError",
@@ -48,8 +62,12 @@ __all__ = [
     "Skeleton",
     "SoftLimitGoal",
     "UnknownNameError",
+    "apply_couplings",
     "check_derivatives",
     "human",
+    "load_couplings",
+    "load_joint_names",
+    "load_skeleton",
 ]
 
 __version__ = "0.1.0"

@@ -2,9 +2,10 @@
 
     ExactikError
     ├── ModelError        (ValueError)  a skeleton that cannot be: cycle, swapped limits, bad axis
+    ├── FileError         (ValueError)  a file that cannot be read: names it, the place, the fault
     ├── GoalError         (ValueError)  a goal that cannot be: weight not symmetric, no rotation
     ├── ShapeError        (ValueError)  an array of the wrong shape
-    ├── CoordinateError   (ValueError)   coordinates that are no pose: a zero quaternion
+    ├── CoordinateError   (ValueError)  coordinates that are no pose: a zero quaternion
     ├── NonFiniteError    (ValueError)  NaN or infinity where a number is needed
     └── UnknownNameError  (KeyError)    a bone, marker, dof or solver that does not exist
 
@@ -14,11 +15,14 @@ Not converging is a result, never one of these; misuse is one of these, never a 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 
 __all__ = [
     "CoordinateError",
     "ExactikError",
+    "FileError",
+    "FileWarning",
     "GoalError",
     "ModelError",
     "NonFiniteError",
@@ -49,6 +53,28 @@ class CoordinateError(ExactikError, ValueError):
 
 class NonFiniteError(ExactikError, ValueError):
     """An argument holds NaN or infinity."""
+
+
+class FileError(ExactikError, ValueError):
+    """A file that cannot be read, or says something impossible.
+
+    Attributes:
+        path: the file.
+        place: where in it, such as 'line 12, <joint name="elbow">'; empty for the whole file.
+        message: what is wrong and what was expected.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], message: str, place: str = ""):
+        """Describe the fault; the text is one line: file, place, message."""
+        self.path, self.message, self.place = os.fspath(path), message, place
+        super().__init__(": ".join(part for part in (self.path, place, message) if part != ""))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.path, self.message, self.place)
+
+
+class FileWarning(UserWarning):
+    """A file was read, but something in it could not be honoured."""
 
 
 class UnknownNameError(ExactikError, KeyError):

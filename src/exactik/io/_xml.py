@@ -1,0 +1,211 @@
+"""XML as a plain tree of elements that know their line, read without trusting the file.
+
+Entities are refused, declared or external (by defusedxml), and so are files that are larger, deeper
+or richer in elements than any robot. Nothing here recurses, so depth costs no stack. Text between
+the tags is dropped, because the formats that are read here keep all they say in attributes.
+Prefixes are part of the tag, as in the parsers that robots are written for, and need no
+declaration.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator
+from xml.sax import SAXException, SAXParseException
+from xml.sax.handler import ContentHandler
+from xml.sax.xmlreader import AttributesImpl, Locator
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.expatreader import create_parser
+
+from exactik.errors import FileError
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "read_xml"]
+
+MAX_BYTES = 32 * 2**20
+MAX_DEPTH = 2000
+MAX_ELEMENTS = 500_000
+
+# What float() takes besides, such as 1_000 or Arabic digits, no other reader of these files takes.
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
+
+
+class Element:
+    """One element: its tag, its attributes, the elements inside it, and where it stands.
+
+    Attributes:
+        tag: with its prefix, if it has one.
+        attributes: name → text.
+        children: in the order of the file.
+        path: the file that it comes from.
+        line: the line of its opening tag.
+    """
+
+    __slots__ = ("attributes", "children", "line", "path", "tag")
+
+    def __init__(self, tag: str, attributes: dict[str, str], path: str, line: int):
+        """Make an element without children."""
+        self.tag, self.attributes, self.path, self.line = tag, attributes, path, line
+        self.children: list[Element] = []
+
+    @property
+    def place(self) -> str:
+        """Where it stands: 'line 12, <joint name="elbow">'."""
+        name = self.attributes.get("name", "")
+        label = f' name="{_short(name)}"' if name != "" else ""
+        return f"line {self.line}, <{_short(self.tag)}{label}>"
+
+    def error(self, message: str) -> FileError:
+        """Return the error that names this element."""
+        return FileError(self.path, message, self.place)
+
+    def all(self, *tags: str) -> Iterator[Element]:
+        """Run over the children with one of these tags."""
+        return (child for child in self.children if child.tag in tags)
+
+    def one(self, tag: str) -> Element | None:
+        """Return the only child with this tag, None if there is none."""
+        found = list(self.all(tag))
+        if len(found) > 1:
+            raise found[1].error(f"a second <{tag}> in {self.place}; expected at most one")
+        return found[0] if len(found) == 1 else None
+
+    def within(self, *tags: str) -> Iterator[Element]:
+        """Run over the descendants, those with one of these tags if any is given, in file order."""
+        stack = self.children[::-1]
+        while len(stack) > 0:
+            element = stack.pop()
+            if len(tags) == 0 or element.tag in tags:
+                yield element
+            stack.extend(reversed(element.children))
+
+    def text(self, key: str, what: str) -> str:
+        """Return an attribute that has to be there; `what` it is goes into the error."""
+        value = self.attributes.get(key, "").strip()
+        if value == "":
+            raise self.error(f"attribute {key!r} is missing; expected {what}")
+        return value
+
+    def word(self, key: str, default: str, *choices: str) -> str:
+        """Return an attribute that is one of a few words."""
+        value = self.attributes.get(key, default).strip()
+        if value not in choices:
+            raise self.error(f"{key} is {_short(value)!r}; expected one of {', '.join(choices)}")
+        return value
+
+    def numbers(
+        self,
+        key: str,
+        default: tuple[float, ...],
+        *,
+        infinite: bool = False,
+        fewer: bool = False,
+    ) -> tuple[float, ...]:
+        """Return an attribute of as many numbers as its default has.
+
+        Args:
+            key: name of the attribute.
+            default: what holds if it is absent.
+            infinite: whether infinity is a value, as it is for limits.
+            fewer: whether there may be fewer numbers, the rest being those of the default.
+        """
+        text = self.attributes.get(key)
+        if text is None:
+            return default
+        words = text.split()
+        n = len(default)
+        wanted = "a number" if n == 1 else f"{'up to ' if fewer else ''}{n} numbers"
+        if len(words) != n and not (fewer and 0 < len(words) < n):
+            raise self.error(f"{key} is {_short(text)!r}; expected {wanted}, found {len(words)}")
+        for word in words:
+            if not _NUMBER.fullmatch(word):
+                raise self.error(f"{key} has {_short(word)!r}; expected {wanted}")
+        values = tuple(map(float, words))
+        if not infinite and not all(map(math.isfinite, values)):
+            raise self.error(f"{key} is {_short(text)!r}; expected {wanted}, all finite")
+        return values + default[len(values) :]
+
+    def number(self, key: str, default: float) -> float:
+        """Return an attribute that is one finite number."""
+        return self.numbers(key, (default,))[0]
+
+
+def read_xml(path: str | os.PathLike[str]) -> Element:
+    """Return the root element of an XML file, or raise a `FileError` that says what is wrong."""
+    path = os.fspath(path)
+    data = _bytes(path)
+    parser = create_parser(forbid_dtd=False, forbid_entities=True, forbid_external=True)
+    handler = _Builder(path, parser)
+    parser.setContentHandler(handler)
+    try:
+        parser.feed(data)
+        parser.close()
+    except SAXParseException as error:
+        text = f"not well-formed XML: {error.getMessage()}"
+        raise FileError(path, text, f"line {error.getLineNumber()}") from None
+    except DefusedXmlException:
+        text = "declares an XML entity or refers to another document; expected plain elements"
+        raise FileError(path, text, f"line {parser.getLineNumber()}") from None
+    except (SAXException, LookupError, ValueError) as error:  # an encoding that nobody knows
+        if isinstance(error, FileError):
+            raise
+        raise FileError(path, f"not readable as XML: {error}") from None
+    assert handler.root is not None
+    return handler.root
+
+
+class _Builder(ContentHandler):
+    """Makes the tree while the parser runs, and keeps it bounded."""
+
+    def __init__(self, path: str, locator: Locator):
+        super().__init__()
+        self.path, self.locator = path, locator
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.count = 0
+
+    def startElement(self, name: str, attrs: AttributesImpl) -> None:
+        line = self.locator.getLineNumber() or 0
+        element = Element(name, dict(attrs.items()), self.path, line)
+        self.count += 1
+        if len(self.open) >= MAX_DEPTH:
+            raise element.error(f"elements are nested more than {MAX_DEPTH} deep")
+        if self.count > MAX_ELEMENTS:
+            raise element.error(f"the file has more than {MAX_ELEMENTS} elements")
+        if len(self.open) > 0:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+
+    def endElement(self, name: str) -> None:
+        self.open.pop()
+
+
+def _bytes(path: str) -> bytes:
+    """Return what is in a file, if it is a file and not too large."""
+    try:
+        # Looked at before it is opened: to open a pipe may wait for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise FileError(path, "not a file; expected the path of one")
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FileError(path, f"cannot be read: {reason}") from error
+    if len(data) > MAX_BYTES:
+        raise FileError(path, f"larger than {MAX_BYTES // 2**20} MiB; expected a robot description")
+    if data.strip() == b"":
+        raise FileError(path, "empty; expected XML")
+    return data
+
+
+def _short(text: str, length: int = 60) -> str:
+    """Return the text on one line, cut where it gets long."""
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1] + "…"
