@@ -60,9 +60,9 @@ def kernel_body(tree, goals, q, strength, history, trial, step, work):
     b = cuda.grid(1)
     if b < q.shape[0]:
         own = Work(
-            *(work.sine[b], work.cosine[b], work.R[b], work.p[b], work.S[b], work.sums[b]),
-            *(work.g[b], work.H[b], work.path[b], work.e[b], work.r[b], work.f[b]),
-            *(work.h[b], work.D[b], work.X[b]),
+            *(work.sine[b], work.cosine[b], work.R[b], work.origin[b], work.shift[b]),
+            *(work.p[b], work.S[b], work.sums[b], work.g[b], work.H[b], work.path[b]),
+            *(work.e[b], work.r[b], work.f[b], work.h[b], work.D[b], work.X[b]),
         )
         newton(
             *(tree, goals, q[b], strength, PASSES, TOLERANCE),

@@ -174,3 +174,15 @@ def test_markers_that_no_pose_can_meet_have_a_floor_under_their_cost():
     problem = Problem(FIGURE, goals)
     assert problem.cost(Q) == pytest.approx(0.01, rel=1e-14)
     assert np.abs(problem.gradient(Q)).max() <= 1e-15
+
+
+@pytest.mark.parametrize("tiny", [1e-100, 1e-170, 5e-324])
+def test_offsets_too_small_to_square_do_no_harm(tiny: float):
+    """Their squares vanish, and nothing is divided by them."""
+    figure = human()
+    q = figure.neutral()
+    twins = [PositionGoal("head", (0, 0, 1)), PositionGoal("head", (0, 0, 1), point=(tiny, 0, 0))]
+    one = Problem(figure, [PositionGoal("head", (0, 0, 1), weight=2.0)])
+    two = Problem(figure, twins)
+    assert two.cost(q) == pytest.approx(one.cost(q), rel=1e-14)
+    np.testing.assert_allclose(two.hessian(q), one.hessian(q), atol=1e-13)

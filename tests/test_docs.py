@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCKS = [
     pytest.param(block, id=f"{page.stem}-{n}")
     for page in PAGES
@@ -40,3 +40,18 @@ def test_files_that_a_page_names_exist(page: Path):
         assert inside == "" or f"def {inside}" in found[0].read_text("utf-8"), f"{name}: {inside}"
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (page.parent / link).is_file(), link
+
+
+def test_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]):
+    """Newton's end game: the gradients that the text quotes, to within an order of magnitude."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    block = re.findall(r"```python\n(.*?)```", text, re.S)[0]
+    exec(compile(block, "README", "exec"), {"__name__": "example"})
+    printed = [float(x) for x in re.findall(r"gradient\| (\S+)", capsys.readouterr().out)]
+    said = re.search(r"gradients it prints are (.*?): that is", " ".join(text.split()))
+    assert said is not None
+    quoted = [float(x) for x in re.findall(r"\de-\d\d", said[1])]
+    assert len(quoted) == 5
+    for now, then in zip(printed[-5:-1], quoted[:-1], strict=True):
+        assert then / 10 <= now <= then * 10
+    assert printed[-1] < 1e-14  # rounding, which differs between machines

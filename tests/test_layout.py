@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import pkgutil
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -211,3 +212,20 @@ def test_import_loads_no_optional_package_and_compiles_nothing():
     assert loaded == []
     assert report["compiled"] == 0
     assert report["ready"] == []
+
+
+def test_import_survives_where_no_cache_can_be_written(tmp_path: Path):
+    """In a read-only installation of a user without a home, kernels are compiled each time."""
+    package = tmp_path / "site" / "exactik"
+    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        "import numba.core.caching as c; c.CacheImpl._locator_classes = []; import exactik as ik;"
+        "print(ik.__file__, ik.human().forward(ik.human().neutral()).positions.shape)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(package.parent), "NUMBA_DISABLE_JIT": "0"}
+    probe = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert probe.returncode == 0, probe.stderr
+    assert str(package) in probe.stdout
+    assert "(27, 3)" in probe.stdout

@@ -32,6 +32,7 @@ from exactik import (
     SoftLimitGoal,
     UnknownNameError,
     check_derivatives,
+    human,
 )
 
 Array = NDArray[np.float64]
@@ -473,9 +474,41 @@ def test_many_threads_get_the_numbers_of_one(coupled: bool):
 
 
 def test_goals_of_every_kind_are_what_they_say():
-    """The helper of these tests has every public goal in it."""
+    """What these tests share has every public goal in it."""
     import exactik
 
     kinds = {n for n in exactik.__all__ if n.endswith("Goal")} - {"Goal", "FrameGoal"}
     goals = goals_of_every_kind(FIGURE, FIGURE.neutral())
     assert {type(g).__name__ for g in goals} == kinds | {"Range"}
+
+
+def test_a_problem_does_not_follow_what_its_maker_writes_later():
+    """Neither itself nor a copy through a pickle: goals and weights are its own."""
+    target, W = np.array([0.4, -0.2, 1.0]), np.eye(3)
+    figure = human()
+    goal = PositionGoal("r_hand", target)
+    for problem in (Problem(figure, [goal]), Problem(figure, [goal], weight_matrix=W)):
+        before = problem.cost(figure.neutral())
+        target += 9.0
+        W *= 4.0
+        assert problem.cost(figure.neutral()) == before
+        assert pickle.loads(pickle.dumps(problem)).cost(figure.neutral()) == before
+        target -= 9.0
+        W /= 4.0
+
+
+def test_a_name_with_a_bracket_can_be_locked():
+    """A name is itself before it is a pattern."""
+    bones = [Bone("a[1]", joint=Joint.revolute("x")), Bone("b", parent="a[1]", joint=Joint.euler())]
+    figure = Skeleton.build("brackets", bones)
+    problem = Problem(figure, [PositionGoal("b", (1, 0, 0))], lock=["a[1]"])
+    assert problem.locked.tolist() == [True, False, False, False]
+
+
+def test_cost_gradient_and_hessian_come_at_once():
+    q, goals = posed(FIGURE, 2)
+    problem = Problem(FIGURE, goals)
+    cost, gradient, hessian = problem.evaluate(q)
+    assert cost == problem.cost(q)
+    assert np.array_equal(gradient, problem.gradient(q))
+    assert np.array_equal(hessian, problem.hessian(q))

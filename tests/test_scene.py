@@ -22,6 +22,7 @@ from exactik import (
     Problem,
     Skeleton,
     human,
+    oracle,
 )
 
 Array = NDArray[np.float64]
@@ -139,3 +140,22 @@ def test_ten_kilometres_away_costs_at_most_four_digits_for_each_kind_of_goal(kin
     assert len(goals) > 0
     alone = Scene(scene.figure, scene.q, goals)
     assert_same(alone.moved(SHIFTS[-1]).quantities(), alone.quantities(), FOUR_DIGITS)
+
+
+@pytest.mark.parametrize("far", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_one_far_target_costs_the_rest_no_digits(far: float, weight: float):
+    """Sums are taken about the root, wherever the targets are; measured against the oracle."""
+    figure = human()
+    q = configuration(figure, 5)
+    pose = figure.forward(q)
+    near = [MarkerGoal(m, p + 0.01) for m, p in zip(figure.markers, pose.markers, strict=True)]
+    lost = MarkerGoal("LFHD", (far, 0.0, 1.0), weight=weight)
+    for goals in ([lost, PostureGoal(q + 0.1, weight=1e-3)], [*near[1:], lost]):
+        problem, truth = Problem(figure, goals), oracle.evaluate(figure, goals, q)
+        for ours, theirs in (
+            (problem.gauss_newton(q), truth.gauss_newton),
+            (problem.hessian(q), truth.hessian),
+            (problem.gradient(q), truth.gradient),
+        ):
+            assert np.abs(ours - theirs).max() <= 1e-13 * np.abs(theirs).max()

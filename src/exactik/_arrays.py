@@ -7,12 +7,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik.errors import NonFiniteError, ShapeError
 
-__all__ = ["finite", "frozen", "owned", "shaped"]
+__all__ = ["finite", "frozen", "numbers", "owned", "shaped"]
+
+
+def numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return `value` as float64; raise `ShapeError` naming it if it is no array of numbers."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError
+        return np.asarray(array, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{name} is {value!r}, which is no array of real numbers") from None
 
 
 def finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return `value` as float64; raise `NonFiniteError` with its name and the first bad place."""
-    array = np.asarray(value, dtype=float)
+    array = numbers(name, value)
     good = np.isfinite(array)
     if not good.all():
         place = tuple(int(i) for i in np.argwhere(~good)[0])
@@ -23,7 +34,7 @@ def finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 def shaped(name: str, value: ArrayLike, *shape: int) -> NDArray[np.float64]:
     """Return `value` as finite float64 of exactly this shape (−1 matches any length)."""
-    array = np.asarray(value, dtype=float)
+    array = numbers(name, value)
     if array.ndim != len(shape) or any(
         s not in (-1, n) for s, n in zip(shape, array.shape, strict=True)
     ):

@@ -27,8 +27,8 @@ from exactik.kernels import dense
 from exactik.kernels import evaluate as kernel
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.terms import carry
-from exactik.kernels.work import Goals, Work, new_work
-from exactik.model import Skeleton, root_position
+from exactik.kernels.work import Work, new_work
+from exactik.model import Skeleton
 
 __all__ = ["Problem"]
 
@@ -77,7 +77,7 @@ class Problem:
         strength = dict(strength or {})
         self._arguments: dict[str, Any] = {
             **{"goals": goals, "limits": limits, "lock": lock, "strength": strength},
-            "weight_matrix": weight_matrix,
+            "weight_matrix": None,
         }
         if len(goals) == 0:
             raise GoalError("a problem needs at least one goal")
@@ -94,9 +94,9 @@ class Problem:
         weight = None
         if weight_matrix is not None:
             m = sum(checked_goal(goal).rows(skeleton) for goal in self.goals)
-            weight = checked_weight_matrix(
-                "weight_matrix", owned(shaped("weight_matrix", weight_matrix, m, m))
-            )
+            weight = owned(shaped("weight_matrix", weight_matrix, m, m))
+            weight = frozen(checked_weight_matrix("weight_matrix", weight))
+            self._arguments["weight_matrix"] = weight
         free = frozen(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
         self._local = threading.local()
@@ -145,27 +145,28 @@ class Problem:
         """Return the exact second derivative of the cost, (nv, nv), symmetric."""
         return self._evaluate(q, EXACT)[2]
 
+    def evaluate(self, q: ArrayLike) -> tuple[float, Array, Array]:
+        """Return cost, gradient and exact Hessian at once, for the price of the last."""
+        return self._evaluate(q, EXACT)
+
     def residual(self, q: ArrayLike) -> Array:
         """Return r = target − model, unweighted, (m,)."""
-        q = self._checked(q)
-        return self._rows(self._arrays(q), q)[0]
+        return self._rows(self._checked(q), VALUE)[0]
 
     def jacobian(self, q: ArrayLike) -> Array:
         """Return J = −∂r/∂v, (m, nv)."""
-        q = self._checked(q)
-        return self._rows(self._arrays(q), q)[1]
+        return self._rows(self._checked(q), GRADIENT)[1]
 
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
         """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
         q, x = self._checked(q), owned(shaped("x", x, self.skeleton.nv))
         if self._packed.coupled:
             return self.hessian(q) @ x
-        work, tree = self._work, self.skeleton.tree
-        arrays = self._arrays(q)
-        self._begin(arrays, q, EXACT)
+        tree, arrays = self.skeleton.tree, self._packed.arrays
+        self._begin(q, EXACT)
         frames, nv, y = len(tree.parent), self.skeleton.nv, np.zeros(self.skeleton.nv)
         V, A, P = np.empty((frames, 6)), np.empty((frames, 6)), np.empty((nv, 6))
-        kernel.multiply(tree, arrays, q, EXACT, x, V, A, P, y, work)
+        kernel.multiply(tree, arrays, q, EXACT, x, V, A, P, y, self._work)
         return y
 
     # --- evaluation
@@ -177,32 +178,25 @@ class Problem:
             self._local.work = new_work(self.skeleton.tree)
         return self._local.work
 
-    def _arrays(self, q: Array) -> Goals:
-        """Return the packed goals, with an origin near the figure if they leave it open."""
-        arrays = self._packed.arrays
-        if self._packed.placeless:
-            arrays = arrays._replace(origin=root_position(self.skeleton.tree, q))
-        return arrays
-
     def _checked(self, q: ArrayLike) -> Array:
         return self.skeleton.normalised(shaped("q", q, self.skeleton.nq))
 
     def _evaluate(self, q: ArrayLike, order: int) -> tuple[float, Array, Array]:
         q, work, tree = self._checked(q), self._work, self.skeleton.tree
-        arrays = self._arrays(q)
+        arrays = self._packed.arrays
         if self._packed.coupled:
-            return self._evaluate_coupled(arrays, q, order)
+            return self._evaluate_coupled(q, order)
         if len(self._packed.custom) == 0:
             cost = kernel.evaluate(tree, arrays, q, order, work)
         else:
-            cost = self._begin(arrays, q, order) + kernel.finish(tree, arrays, q, order, work)
+            cost = self._begin(q, order) + kernel.finish(tree, arrays, q, order, work)
         return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
 
-    def _begin(self, arrays: Goals, q: Array, order: int) -> float:
+    def _begin(self, q: Array, order: int) -> float:
         """Place the figure, sum all goals on bones, also those in Python; return their cost."""
         work = self._work
-        cost = kernel.begin(self.skeleton.tree, arrays, q, order, work)
-        for frame, _, weight, r, D, D2 in self._custom(arrays, order):
+        cost = kernel.begin(self.skeleton.tree, self._packed.arrays, q, order, work)
+        for frame, _, weight, r, D, D2 in self._custom(order):
             force = weight @ r
             cost += 0.5 * float(r @ force)
             if order > VALUE:
@@ -210,35 +204,33 @@ class Problem:
                 carry(frame, work.p[frame], -D.T @ force, X, order, work.sums)
         return cost
 
-    def _custom(
-        self, arrays: Goals, order: int
-    ) -> Iterator[tuple[int, slice, Array, Array, Array, Array]]:
+    def _custom(self, order: int) -> Iterator[tuple[int, slice, Array, Array, Array, Array]]:
         """Yield frame, rows, weight, residual and derivatives of the goals written in Python."""
         work = self._work
         for goal, frame, rows, weight in self._packed.custom:
-            position, count = work.p[frame] + arrays.origin, rows.stop - rows.start
+            position, count = work.p[frame] + work.origin, rows.stop - rows.start
             rotation = work.R[frame].copy()  # a user may write on what a user is given
             yield frame, rows, weight, *goal.evaluate(rotation, position, count, order)
 
-    def _rows(self, arrays: Goals, q: Array) -> tuple[Array, Array]:
-        """Return the residual, (m,), and J, (m, nv)."""
+    def _rows(self, q: Array, order: int) -> tuple[Array, Array]:
+        """Return the residual, (m,), and J, (m, nv); for VALUE without the J of goals in Python."""
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
-        work, tree = self._work, self.skeleton.tree
+        work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         dense.rows(tree, arrays, q, work, r, J)
-        for frame, rows, _, own, D, _ in self._custom(arrays, GRADIENT):
+        for frame, rows, _, own, D, _ in self._custom(order):
             r[rows] = own
             dense.add_rows(tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J)
         return r, J
 
-    def _evaluate_coupled(self, arrays: Goals, q: Array, order: int) -> tuple[float, Array, Array]:
-        work, W = self._work, self._packed.weight
-        r, J = self._rows(arrays, q)
+    def _evaluate_coupled(self, q: Array, order: int) -> tuple[float, Array, Array]:
+        work, W, arrays = self._work, self._packed.weight, self._packed.arrays
+        r, J = self._rows(q, min(order, GRADIENT))
         force = W @ r
         cost, g = 0.5 * float(r @ force), -J.T @ force
         H = J.T @ W @ J if order > GRADIENT else np.empty((0, 0))
         if order == EXACT:
             dense.begin_bend(arrays, force, work)
-            for frame, rows, _, _, D, D2 in self._custom(arrays, order):
+            for frame, rows, _, _, D, D2 in self._custom(order):
                 X = np.tensordot(force[rows], D2, 1)
                 carry(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
             dense.finish_bend(self.skeleton.tree, arrays, q, force, work)
@@ -268,19 +260,19 @@ def _paths(skeleton: Skeleton) -> NDArray[np.int64]:
 
 
 def _matching(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
-    """Return the dofs whose name, or whose bone's name, fits one of the patterns."""
+    """Return the dofs whose name, or whose bone's name, is or fits one of the patterns."""
     matched = np.zeros(skeleton.nv, bool)
+    bones = [dof.rpartition(".")[0] for dof in skeleton.dof_names]
     for pattern in patterns:
-        fits = [
-            fnmatch.fnmatchcase(dof, pattern)
-            or fnmatch.fnmatchcase(dof.rpartition(".")[0], pattern)
-            for dof in skeleton.dof_names
-        ]
-        if not any(fits) and not fnmatch.filter(skeleton.bone_names, pattern):
-            raise UnknownNameError(
-                "bone or dof", pattern, (*skeleton.bone_names, *skeleton.dof_names)
-            )
-        matched |= np.array(fits, bool)
+
+        def fits(name: str, pattern: str = pattern) -> bool:
+            return name == pattern or fnmatch.fnmatchcase(name, pattern)
+
+        if not any(map(fits, (*skeleton.bone_names, *skeleton.dof_names))):
+            known = (*skeleton.bone_names, *skeleton.dof_names)
+            raise UnknownNameError("bone or dof", pattern, known)
+        pairs = zip(skeleton.dof_names, bones, strict=True)
+        matched |= np.array([fits(dof) or fits(bone) for dof, bone in pairs], bool)
     return matched
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik._arrays import finite
+from exactik._arrays import finite, frozen
 from exactik.errors import GoalError, ShapeError
 
 if TYPE_CHECKING:
@@ -33,6 +34,22 @@ class Goal:
     name: str = ""
     weight: ArrayLike = field(default=1.0, repr=False)
     tolerance: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep arrays of our own: the caller may go on writing on theirs."""
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, entry.name, frozen(value.copy()))
+            elif isinstance(value, list):
+                object.__setattr__(self, entry.name, copy.deepcopy(value))
+        if self.tolerance is not None and not (
+            isinstance(self.tolerance, int | float) and 0.0 < self.tolerance < np.inf
+        ):
+            raise GoalError(
+                f"tolerance of goal {self.label!r} is {self.tolerance!r}; "
+                "it must be a positive number or None"
+            )
 
     def rows(self, skeleton: Skeleton) -> int:
         """Return the number of rows of this goal's residual."""

@@ -68,7 +68,6 @@ class PackedGoals:
         rows: name of each goal → its rows of the residual, in order.
         weights: the weight of each goal, or the one of all rows.
         coupled: whether J must be formed: W was given whole, or couples rows of different terms.
-        placeless: whether no goal names a place, so that `arrays.origin` may be chosen at will.
     """
 
     arrays: Goals
@@ -76,7 +75,6 @@ class PackedGoals:
     rows: dict[str, slice]
     weights: tuple[Array, ...]
     coupled: bool
-    placeless: bool
 
     @property
     def size(self) -> int:
@@ -118,8 +116,7 @@ def pack_goals(
         W = goal.weight_matrix(count) if weight is None else weight[own, own]
         owners.append(Owner(goal, own, W, terms))
     coupled = weight is not None or any(owner.couples for owner in owners)
-    reference = _reference([term for owner in owners for term in owner.terms])
-    origin = np.zeros(3) if reference is None else reference
+    origin = _reference([term for owner in owners for term in owner.terms])
     packed = _pack_terms(skeleton, owners, origin, pool=not coupled)
     slot, clouds = _pool(skeleton, packed)
     arrays = Goals(
@@ -137,7 +134,7 @@ def pack_goals(
         if isinstance(owner.goal, FrameGoal)
     )
     weights = tuple(owner.weight for owner in owners) if weight is None else (weight,)
-    return PackedGoals(arrays, custom, rows, weights, coupled, reference is None)
+    return PackedGoals(arrays, custom, rows, weights, coupled)
 
 
 def checked_goal(goal: Goal) -> Goal:
@@ -159,17 +156,16 @@ def _unused(name: str, taken: dict[str, slice]) -> str:
     return unused
 
 
-def _reference(terms: list[Term]) -> Array | None:
-    """Return a point near the figure: about a far origin the lever arms would lose their digits.
+def _reference(terms: list[Term]) -> Array:
+    """Return what targets are stored relative to: a place among them, so that they keep digits.
 
-    Where markers should be is near; where eyes should look may be far, and is taken only if there
-    is nothing else. None if no goal names a place.
+    The median, because one marker that is far off should not cost the others theirs.
     """
     for kind in (kinds.POSITION, kinds.AIM):
         places = [term.target for term in terms if term.kind == kind]
         if len(places) > 0:
-            return np.mean(places, axis=0)
-    return None
+            return np.median(places, axis=0)
+    return np.zeros(3)
 
 
 def _pack_terms(skeleton: Skeleton, owners: list[Owner], origin: Array, pool: bool) -> Terms:

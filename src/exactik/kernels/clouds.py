@@ -45,6 +45,8 @@ from exactik.spatial import inlined, jit
 
 __all__ = ["Clouds", "add_clouds", "gather"]
 
+NOTHING = 1e-150  # a length [√weight · m] whose square would vanish
+
 
 class Clouds(NamedTuple):
     """The reduced rows of every bone that has any; constant while the targets are."""
@@ -81,7 +83,7 @@ def gather(terms, slot, clouds):
         # Eliminate the leading entries one by one; what is left of the target part is floor.
         for c in range(4):
             lead = one if c == 0 else (x if c == 1 else (y if c == 2 else z))
-            if lead == 0.0:
+            if abs(lead) < NOTHING:
                 continue
             length = math.sqrt(rows[c, c] * rows[c, c] + lead * lead)
             cosine, sine = rows[c, c] / length, lead / length
@@ -114,7 +116,18 @@ def lever(clouds, n, c, k, R, p):
 
 
 @inlined
-def add_clouds(clouds, R, p, order, sums):
+def aim(clouds, n, c, shift):
+    """Return z_c of cloud n about an origin that lies `shift` from that of the targets."""
+    a = clouds.rows[n, c, 0]
+    return (
+        clouds.rows[n, c, 4] - a * shift[0],
+        clouds.rows[n, c, 5] - a * shift[1],
+        clouds.rows[n, c, 6] - a * shift[2],
+    )
+
+
+@inlined
+def add_clouds(clouds, R, p, shift, order, sums):
     """Return the cost of all clouds; add wrenches (order ≥ 1) and curvatures (≥ 2) to `sums`."""
     total = 0.0
     for n in range(clouds.frames.shape[0]):
@@ -123,7 +136,7 @@ def add_clouds(clouds, R, p, order, sums):
         xx, yy, zz, xy, xz, yz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for c in range(np.int64(clouds.used[n])):
             x, y, z = lever(clouds, n, c, k, R, p)
-            u, v, w = clouds.rows[n, c, 4], clouds.rows[n, c, 5], clouds.rows[n, c, 6]
+            u, v, w = aim(clouds, n, c, shift)
             total += (u - x) ** 2 + (v - y) ** 2 + (w - z) ** 2
             tx += y * w - z * v
             ty += z * u - x * w
@@ -140,7 +153,7 @@ def add_clouds(clouds, R, p, order, sums):
             continue
         a = clouds.rows[n, 0, 0]
         x, y, z = lever(clouds, n, 0, k, R, p)
-        u, v, w = clouds.rows[n, 0, 4], clouds.rows[n, 0, 5], clouds.rows[n, 0, 6]
+        u, v, w = aim(clouds, n, 0, shift)
         add_wrench(sums, k, tx, ty, tz, a * (u - x), a * (v - y), a * (w - z))
         if order == GRADIENT:
             continue

@@ -14,8 +14,8 @@ from exactik.kernels import sums as total
 from exactik.kernels import sweeps
 from exactik.kernels import terms as term
 from exactik.kernels.coordinates import coordinate_bend, coordinate_rows
-from exactik.kernels.fk import forward_kinematics
 from exactik.kernels.sums import EXACT, ROW
+from exactik.kernels.work import place
 from exactik.spatial import jit
 
 __all__ = ["add_rows", "begin_bend", "finish_bend", "rows"]
@@ -43,13 +43,15 @@ def add_rows(tree, free, S, k, e, D, row, J):
 @jit
 def rows(tree, goals, q, work, r, J):
     """Write the unweighted residual r (m,) and J = −∂r/∂v (m, nv), zeroed before, of all goals."""
-    forward_kinematics(tree, q, goals.origin, work.sine, work.cosine, work.R, work.p, work.S)
+    place(tree, goals, q, work)
     for i in range(3):
         work.f[i] = 0.0
     for m in range(goals.terms.kind.shape[0]):
         row = np.int64(goals.terms.row[m])
-        term.local_residual(goals.terms, m, work.R, work.p, work.e, work.r)
-        term.local_derivatives(goals.terms, m, work.R, work.e, work.r, work.f, work.D, work.X)
+        term.local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+        term.local_derivatives(
+            goals.terms, m, work.R, work.shift, work.e, work.r, work.f, work.D, work.X
+        )
         add_rows(tree, goals.free, work.S, np.int64(goals.terms.frame[m]), work.e, work.D, row, J)
         for i in range(3):
             r[row + i] = work.r[i]
@@ -67,10 +69,10 @@ def begin_bend(goals, force, work):
     f, D = work.f, work.D
     for m in range(goals.terms.kind.shape[0]):
         row = np.int64(goals.terms.row[m])
-        term.local_residual(goals.terms, m, work.R, work.p, work.e, work.r)
+        term.local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
         for i in range(3):
             f[i] = force[row + i]
-        term.local_derivatives(goals.terms, m, work.R, work.e, work.r, f, D, work.X)
+        term.local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, f, D, work.X)
         for i in range(6):
             work.h[i] = -(D[0, i] * f[0] + D[1, i] * f[1] + D[2, i] * f[2])
         term.carry(np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums)

@@ -13,8 +13,8 @@ from exactik.kernels import sums as total
 from exactik.kernels import sweeps
 from exactik.kernels import terms as term
 from exactik.kernels.coordinates import add_coordinates
-from exactik.kernels.fk import forward_kinematics
 from exactik.kernels.sums import EXACT, GRADIENT, ROW, VALUE, WRENCH
+from exactik.kernels.work import place
 from exactik.spatial import inlined, jit
 
 __all__ = ["begin", "evaluate", "finish", "multiply"]
@@ -29,10 +29,10 @@ def evaluate(tree, goals, q, order, work):
 @inlined
 def begin(tree, goals, q, order, work):
     """Place the figure; return the cost of the goals on bones, their sums left in work.sums."""
-    forward_kinematics(tree, q, goals.origin, work.sine, work.cosine, work.R, work.p, work.S)
+    place(tree, goals, q, work)
     if order > VALUE:
         total.clear(work.sums, WRENCH if order == GRADIENT else ROW)
-    cost = cloud.add_clouds(goals.clouds, work.R, work.p, order, work.sums)
+    cost = cloud.add_clouds(goals.clouds, work.R, work.p, work.shift, order, work.sums)
     for n in range(goals.apart.shape[0]):
         cost += add_term(goals.terms, np.int64(goals.apart[n]), order, work)
     return cost
@@ -42,12 +42,12 @@ def begin(tree, goals, q, order, work):
 def add_term(terms, m, order, work):
     """Return the cost of term m and add its wrench and curvature to the sums of its frame."""
     r, f, D, X = work.r, work.f, work.D, work.X
-    term.local_residual(terms, m, work.R, work.p, work.e, r)
+    term.local_residual(terms, m, work.R, work.p, work.shift, work.e, r)
     W = terms.weight
     for i in range(3):
         f[i] = W[m, i, 0] * r[0] + W[m, i, 1] * r[1] + W[m, i, 2] * r[2]
     if order > VALUE:
-        term.local_derivatives(terms, m, work.R, work.e, r, f, D, X)
+        term.local_derivatives(terms, m, work.R, work.shift, work.e, r, f, D, X)
         for i in range(6):
             work.h[i] = -(D[0, i] * f[0] + D[1, i] * f[1] + D[2, i] * f[2])
         if order > GRADIENT:

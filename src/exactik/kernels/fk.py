@@ -29,7 +29,7 @@ import numpy as np
 from exactik.kernels.tree import AXES, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import exp_coefficients, inlined, jit, sincos
 
-__all__ = ["forward_kinematics"]
+__all__ = ["forward_kinematics", "root_position"]
 
 
 @inlined
@@ -67,6 +67,21 @@ def forward_kinematics(tree, q, origin, sine, cosine, R, p, S):
             m = product(m, tree.post, k)
         put_frame(R, k, m)
         p[k, 0], p[k, 1], p[k, 2] = x, y, z
+
+
+@inlined
+def root_position(tree, q, k, out):
+    """Write the joint centre of the root above frame k, (3,) [m, world]."""
+    root = np.int64(k)
+    while tree.parent[root] != 0:
+        root = np.int64(tree.parent[root])
+    at = np.int64(tree.first_q[root])
+    for i in range(3):
+        out[i] = tree.offset[root, i]
+    for a in range(np.int64(tree.shifts[root])):
+        for i in range(3):
+            for c in range(3):
+                out[i] += q[at + a] * tree.pre[root, i, c] * tree.slide[root, a, c]
 
 
 @inlined

@@ -13,7 +13,7 @@ import numpy as np
 from exactik.kernels.tree import EXP_MAP, QUATERNION, SWING_TWIST
 from exactik.spatial import exp_coefficients, jit
 
-__all__ = ["difference", "integrate", "normalise", "reparameterise"]
+__all__ = ["difference", "integrate", "reparameterise"]
 
 
 @jit
@@ -76,23 +76,6 @@ def difference(tree, q1, q0, out):
             out[at_v + plain + 2] = z
         for a in range(plain):
             out[at_v + a] = q1[at_q + a] - q0[at_q + a]
-
-
-@jit
-def normalise(tree, q):
-    """Bring every quaternion to unit length in place; return False if one is (nearly) zero."""
-    for k in range(1, tree.parent.shape[0]):
-        if tree.rotation[k] == QUATERNION:
-            at = np.int64(tree.first_q[k]) + tree.shifts[k]
-            n = 0.0
-            for a in range(4):
-                n += q[at + a] * q[at + a]
-            n = math.sqrt(n)
-            if not n > 1e-12:
-                return False
-            for a in range(4):
-                q[at + a] /= n
-    return True
 
 
 @jit

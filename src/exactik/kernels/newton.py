@@ -4,7 +4,7 @@
 
 μ is raised while a pivot of LᵀDL is not positive or the cost does not fall, and lowered after each
 success, down to zero: then the iteration is Newton's own. Locked dofs get a unit diagonal and stay.
-Limits are not regarded.
+Hard limits are not regarded; soft ones are a goal like others.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ def newton(tree, goals, q, strength, passes, tolerance, history, trial, step, wo
     failed, because factoring overwrote H. `history` (passes + 1, 3) receives cost, max |g| and
     damping after each; `trial` (nq,) and `step` (nv,) are scratch.
     """
+    order = np.int64(EXACT)  # the bare constant would compile all of `evaluate` a second time
     cost, slope, damping, again = np.inf, np.inf, 0.0, False
     for i in range(q.shape[0]):
         trial[i] = q[i]
     for n in range(passes + 1):
-        value = evaluate(tree, goals, trial, EXACT, work)
+        value = evaluate(tree, goals, trial, order, work)
         largest, scale = 0.0, 0.0
         for i in range(step.shape[0]):
             largest = max(largest, abs(work.g[i]))

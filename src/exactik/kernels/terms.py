@@ -59,7 +59,7 @@ class Terms(NamedTuple):
     frame: NDArray[np.uint32]  #    (n,) frame number in the tree
     point: NDArray[np.float64]  #   (n, 3) in the bone's frame [m]
     axis: NDArray[np.float64]  #    (n, 3) unit vector in the bone's frame
-    target: NDArray[np.float64]  #  (n, 3) place from the sums' origin [m], or unit direction
+    target: NDArray[np.float64]  #  (n, 3) place from `Goals.origin` [m], or unit direction
     rotation: NDArray[np.float64]  # (n, 3, 3) target rotation of LOG
     weight: NDArray[np.float64]  #  (n, 3, 3)
     pooled: NDArray[np.uint32]  #   (n,) 1 where the term is part of its bone's cloud, see `clouds`
@@ -67,8 +67,11 @@ class Terms(NamedTuple):
 
 
 @jit
-def local_residual(terms, m, R, p, e, r):
-    """Write the term's point e (relative to the origin of the sums) and residual r, both (3,)."""
+def local_residual(terms, m, R, p, shift, e, r):
+    """Write the term's point e (from the origin of the sums) and residual r, both (3,).
+
+    The origin of the sums lies `shift` (3,) from that of the targets.
+    """
     k = np.int64(terms.frame[m])
     kind = terms.kind[m]
     px, py, pz = terms.point[m, 0], terms.point[m, 1], terms.point[m, 2]
@@ -83,7 +86,9 @@ def local_residual(terms, m, R, p, e, r):
         r[0], r[1], r[2] = log_vector(m00, m01, m02, m10, m11, m12, m20, m21, m22)
         return
     for i in range(3):
-        r[i] = terms.target[m, i] - (e[i] if kind != DIRECTION else 0.0)
+        r[i] = terms.target[m, i]
+        if kind != DIRECTION:
+            r[i] = (r[i] - shift[i]) - e[i]
     if kind == POSITION:
         return
     if kind == AIM:
@@ -106,7 +111,7 @@ def row_times_transpose(A, m, i, R, k):
 
 
 @jit
-def local_derivatives(terms, m, R, e, r, force, D, X):
+def local_derivatives(terms, m, R, shift, e, r, force, D, X):
     """Write D (3, 6) and X = force·∂²r (6, 6) of the term; e and r are from `local_residual`."""
     k = np.int64(terms.frame[m])
     kind = terms.kind[m]
@@ -129,7 +134,9 @@ def local_derivatives(terms, m, R, e, r, force, D, X):
     set_skew(D, x, y, z, 1.0)
     add_moment(X, x, y, z, force[0], force[1], force[2])
     if kind == AIM:
-        ux, uy, uz = terms.target[m, 0] - e[0], terms.target[m, 1] - e[1], terms.target[m, 2] - e[2]
+        ux = (terms.target[m, 0] - shift[0]) - e[0]
+        uy = (terms.target[m, 1] - shift[1]) - e[1]
+        uz = (terms.target[m, 2] - shift[2]) - e[2]
         rho = math.sqrt(ux * ux + uy * uy + uz * uz)
         if not rho > NOWHERE:
             return

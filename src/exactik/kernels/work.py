@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from exactik.kernels.clouds import Clouds
 from exactik.kernels.coordinates import Coordinates
+from exactik.kernels.fk import forward_kinematics, root_position
+from exactik.kernels.ltdl import LANES
 from exactik.kernels.sums import ROW
 from exactik.kernels.terms import Terms
 from exactik.kernels.tree import Tree
+from exactik.spatial import inlined
 
-__all__ = ["Goals", "Work", "new_work"]
+__all__ = ["Goals", "Work", "new_work", "place"]
 
 Floats = NDArray[np.float64]
 CACHE_LINE = 8  # numbers
@@ -22,7 +25,7 @@ CACHE_LINE = 8  # numbers
 class Goals(NamedTuple):
     """All that a problem asks of a tree, as plain arrays."""
 
-    origin: Floats  #       (3,) reference point of all places in here [m, world]
+    origin: Floats  #       (3,) what the targets in here are relative to [m, world]
     free: Floats  #         (nv,) 0 for a locked dof, else 1
     terms: Terms  #         goals on bones
     apart: NDArray[np.uint32]  # the terms that are in no cloud
@@ -37,7 +40,9 @@ class Work(NamedTuple):
     sine: Floats
     cosine: Floats
     R: Floats  #       (n+1, 3, 3) frames in the world
-    p: Floats  #       (n+1, 3) their origins relative to `Goals.origin` [m]
+    origin: Floats  #  (3,) the first root, about which all sums are taken [m, world]
+    shift: Floats  #   (3,) it, from `Goals.origin`
+    p: Floats  #       (n+1, 3) origins of the frames, relative to it [m]
     S: Floats  #       (nv, 6) twists of the dofs
     sums: Floats  #    (n+1, 27) see `sums`
     g: Floats  #       (nv,) gradient
@@ -55,8 +60,10 @@ def new_work(tree: Tree) -> Work:
     """Return the scratch space for problems on a tree."""
     n, nv, nq = len(tree.parent), int(tree.first_v[-1]), int(tree.first_q[-1])
     width = -(-(int(tree.level.max(initial=0)) + 1) // CACHE_LINE) * CACHE_LINE
+    assert width % LANES == 0
     shapes: dict[str, tuple[int, ...]] = {
-        **{"sine": (nq,), "cosine": (nq,), "R": (n, 3, 3), "p": (n, 3), "S": (nv, 6)},
+        **{"sine": (nq,), "cosine": (nq,), "R": (n, 3, 3), "S": (nv, 6)},
+        **{"origin": (3,), "shift": (3,), "p": (n, 3)},
         **{"sums": (n, ROW), "g": (nv,), "H": (nv, width), "path": (6, width)},
         **{"e": (3,), "r": (3,), "f": (3,), "h": (6,), "D": (3, 6), "X": (6, 6)},
     }
@@ -69,3 +76,12 @@ def _aligned(shape: tuple[int, ...]) -> Floats:
     block = np.zeros(count + CACHE_LINE)
     start = -(block.ctypes.data // 8) % CACHE_LINE
     return block[start : start + count].reshape(shape)
+
+
+@inlined
+def place(tree, goals, q, work):
+    """Place the figure about its first root: far from it, lever arms would lose their digits."""
+    root_position(tree, q, 1, work.origin)
+    for i in range(3):
+        work.shift[i] = work.origin[i] - goals.origin[i]
+    forward_kinematics(tree, q, work.origin, work.sine, work.cosine, work.R, work.p, work.S)

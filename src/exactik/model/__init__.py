@@ -8,7 +8,6 @@ from exactik.model._jacobian import (
     Rows,
     bone_jacobian,
     bone_jacobian_dot,
-    root_position,
 )
 from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
 from exactik.model._joint import EULER_ORDERS, Joint
@@ -31,6 +30,5 @@ __all__ = [
     "human",
     "reroot",
     "reroot_coordinates",
-    "root_position",
     "unit_velocity_jacobian",
 ]

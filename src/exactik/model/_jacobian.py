@@ -13,13 +13,12 @@ from exactik.errors import UnknownNameError
 from exactik.kernels import fk
 from exactik.kernels import jacobian as routes
 from exactik.kernels import jacobian_dot as rates
-from exactik.kernels.tree import Tree
 from exactik.spatial import sincos
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
 
-__all__ = ["Frame", "Route", "Rows", "bone_jacobian", "bone_jacobian_dot", "root_position"]
+__all__ = ["Frame", "Route", "Rows", "bone_jacobian", "bone_jacobian_dot"]
 
 Array = NDArray[np.float64]
 Frame = Literal["world", "body", "spatial"]
@@ -74,23 +73,14 @@ def request(
     )
 
 
-def root_position(tree: Tree, q: Array, frame: int = 1) -> Array:
-    """Return the origin of the root above a frame at the coordinates q (nq,) [m, world], (3,)."""
-    root = frame
-    while tree.parent[root] != 0:
-        root = int(tree.parent[root])
-    at, shifts = int(tree.first_q[root]), int(tree.shifts[root])
-    shift = q[at : at + shifts] @ tree.slide[root, :shifts]
-    return tree.offset[root] + tree.pre[root] @ shift
-
-
 def placed(skeleton: Skeleton, asked: Request) -> Placed:
     """Run forward kinematics about the bone's root: a distant figure keeps its digits."""
     tree, q = skeleton.tree, asked.q
     n = len(skeleton.bones) + 1
     R, p, S = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((skeleton.nv, 6))
     sine, cosine = np.empty((2, skeleton.nq))
-    origin = root_position(tree, q, asked.bone)
+    origin = np.empty(3)
+    fk.root_position(tree, q, asked.bone, origin)
     fk.forward_kinematics(tree, q, origin, sine, cosine, R, p, S)
     return Placed(origin, R, p, S)
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import numbers, shaped
 from exactik.errors import ModelError, NonFiniteError, ShapeError
 
 __all__ = ["EULER_ORDERS", "Joint"]
@@ -59,7 +59,7 @@ def _axis(value: str | ArrayLike) -> tuple[float, float, float]:
 def _limits(value: ArrayLike | None, names: tuple[str, ...], bounded: tuple[bool, ...]) -> Limits:
     if value is None:
         return (_FREE,) * len(names)
-    array = np.asarray(value, dtype=float)
+    array = numbers("limits", value)
     if array.shape == (2,) and len(names) == 1:
         array = array[None]
     if array.shape != (len(names), 2):

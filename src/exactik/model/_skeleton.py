@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik._arrays import finite, frozen, owned, shaped
+from exactik._arrays import finite, frozen, numbers, owned, shaped
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels import batch
 from exactik.kernels import integrate as moves
@@ -24,7 +24,7 @@ from exactik.model._pose import Pose
 from exactik.model._printing import tree_text
 
 if TYPE_CHECKING:
-    from exactik.kernels.tree import Indices
+    pass
 
 __all__ = ["Skeleton"]
 
@@ -170,7 +170,7 @@ class Skeleton:
         )
 
     @cached_property
-    def plain_q(self) -> Indices:
+    def plain_q(self) -> NDArray[np.int64]:
         """For each dof the index of the coordinate it adds to; −1 for the dofs of quaternions."""
         index = np.full(self.nv, -1, dtype=np.int64)
         tree = self.tree
@@ -317,7 +317,7 @@ class Skeleton:
     # --- checks
 
     def _checked(self, name: str, value: ArrayLike, length: int) -> Array:
-        array = np.asarray(value, dtype=float)
+        array = numbers(name, value)
         if array.ndim == 0 or array.shape[-1] != length:
             raise ShapeError(
                 f"{name} has shape {array.shape}; expected (…, {length}) for {self.name!r}"

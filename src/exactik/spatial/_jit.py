@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -45,7 +45,12 @@ _OPTIONS = {
 
 def jit(function: Function, *, forceinline: bool = False) -> Function:
     """Compile a function at its first call, or take it from the cache."""
-    compiled = numba.njit(**_OPTIONS, forceinline=forceinline)(function)
+    options: dict[str, Any] = {**_OPTIONS, "forceinline": forceinline}
+    try:
+        compiled = numba.njit(**options)(function)
+    except RuntimeError:  # nowhere to keep a cache: a read-only installation without a home
+        options["cache"] = False
+        compiled = numba.njit(**options)(function)
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     # Both are private to Numba; without them the cache is merely less careful.
     if index is not None and hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
