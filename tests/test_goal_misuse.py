@@ -15,6 +15,7 @@ from exactik import (
     AimGoal,
     DirectionGoal,
     ExactikError,
+    FrameGoal,
     Goal,
     GoalError,
     MarkerGoal,
@@ -27,6 +28,7 @@ from exactik import (
     ShapeError,
     SoftLimitGoal,
     UnknownNameError,
+    human,
 )
 from exactik.spatial import exp_rotation
 
@@ -190,3 +192,22 @@ def test_a_tolerance_that_is_none_is_refused(tolerance: Any):
 def test_what_is_no_array_of_numbers_names_the_goal(target: Any):
     with pytest.raises(ShapeError, match=r"target of goal 'ball' is .* no array of real numbers"):
         Problem(FIGURE, [PositionGoal("ball", target)])
+
+
+def test_a_marker_where_a_bone_is_meant_is_told_apart():
+    with pytest.raises(UnknownNameError, match="that is a marker, see MarkerGoal"):
+        Problem(human(), [PositionGoal("LFHD", (0, 0, 1))])
+
+
+def test_a_second_derivative_must_be_symmetric():
+    class Crooked(FrameGoal):
+        def residual(self, rotation: Any, position: Any) -> Any:
+            return position[:1]
+
+        def derivatives(self, rotation: Any, position: Any) -> Any:
+            second = np.zeros((1, 6, 6))
+            second[0, 1, 2] = 1.0
+            return np.zeros((1, 6)), second
+
+    with pytest.raises(GoalError, match="Crooked' is not symmetric"):
+        Problem(FIGURE, [Crooked("ball")]).hessian(FIGURE.neutral())

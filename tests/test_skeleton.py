@@ -483,3 +483,16 @@ def test_a_zero_quaternion_is_refused():
     skeleton = Skeleton.build("ball", [Bone("b", joint=Joint.quaternion())])
     with pytest.raises(CoordinateError, match="zero quaternion for bone 'b'"):
         skeleton.forward(np.zeros(4))
+
+
+@pytest.mark.parametrize("kind", ["banana", "revolute", "prismatic"])
+def test_a_joint_that_no_constructor_makes_is_refused(kind: str):
+    with pytest.raises(ModelError, match=kind):
+        Joint(kind)
+
+
+def test_what_is_no_bone_is_refused_and_any_iterable_of_bones_taken():
+    with pytest.raises(ModelError, match="'x' is no Bone"):
+        Skeleton.build("a", ["x"])  # type: ignore[list-item]
+    bones: Any = (Bone(name) for name in ("a", "b"))
+    assert Skeleton.build("two", bones).bone_names == ("a", "b")

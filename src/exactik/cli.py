@@ -104,7 +104,8 @@ def demo(as_json: AsJson = False) -> None:
     out.print(table)
     out.print()
     for name, error in result.errors.items():
-        out.print(f"  {name:24} off by {1000 * error:5.2f} [dim]mm or mrad[/dim]", highlight=False)
+        unit = "mrad" if name.endswith("turned") or name.startswith("eyes") else "mm"
+        out.print(f"  {name:28} off by {1000 * error:5.2f} {unit}", highlight=False)
     verdict = "Reached" if result.reached else "Not reached"
     effort = f"{passes} evaluations with exact Hessian, {each:.0f} µs each"
     out.print(f"\n[bold]{verdict}[/bold] after {effort}.", highlight=False)

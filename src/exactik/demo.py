@@ -37,10 +37,15 @@ class Reach:
 
     @property
     def errors(self) -> dict[str, float]:
-        """Length of the residual of each goal on a bone at the end [m, rad or none]."""
+        """How far each goal on a bone is missed: places [m], and turns and directions [rad]."""
         r, rows = self.problem.residual(self.q), self.problem.rows
-        asked = [goal.label for goal in self.problem.goals if isinstance(goal, TermGoal)]
-        return {name: float(np.linalg.norm(r[rows[name]])) for name in asked}
+        errors = {}
+        for goal in (goal for goal in self.problem.goals if isinstance(goal, TermGoal)):
+            place, turn = r[rows[goal.label]][:3], r[rows[goal.label]][3:]
+            errors[goal.label] = float(np.linalg.norm(place))
+            if isinstance(goal, PoseGoal):
+                errors[f"{goal.label}, turned"] = float(np.linalg.norm(turn))
+        return errors
 
     @property
     def reached(self) -> bool:

@@ -80,17 +80,19 @@ class FileWarning(UserWarning):
 class UnknownNameError(ExactikError, KeyError):
     """A name that the model does not know; the message lists near misses and what exists."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str]):
+    def __init__(self, what: str, name: object, known: Iterable[str], hint: str = ""):
         """Describe the missing `name` of kind `what` among the `known` names."""
-        self.what, self.name, self.known = what, name, tuple(known)
+        self.what, self.name, self.known, self.hint = what, name, tuple(known), hint
         near = difflib.get_close_matches(str(name), self.known, n=3)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if len(near) > 0 else ""
+        if hint == "" and len(near) > 0:
+            hint = f"did you mean {' or '.join(map(repr, near))}?"
         shown = ", ".join(self.known[:40]) + (", …" if len(self.known) > 40 else "")
-        self.message = f"no {what} named {name!r}{hint} (there are: {shown or 'none'})"
+        advice = f"; {hint}" if hint != "" else ""
+        self.message = f"no {what} named {name!r}{advice} (there are: {shown or 'none'})"
         super().__init__(self.message)
 
     def __str__(self) -> str:  # KeyError would print the repr of its argument
         return self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.what, self.name, self.known)
+        return type(self), (self.what, self.name, self.known, self.hint)

@@ -72,6 +72,8 @@ class Problem:
             weight_matrix: symmetric W (m, m) over all rows of the residual, in place of the goals'
                 own weights.
         """
+        if not isinstance(skeleton, Skeleton):
+            raise ModelError(f"a problem needs a Skeleton first, not {type(skeleton).__name__}")
         goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
         lock = (lock,) if isinstance(lock, str) else tuple(lock)
         strength = dict(strength or {})

@@ -165,7 +165,6 @@ def check_derivatives(
             compare("jacobian", problem.jacobian(q), jacobian, 1e-3, rows, dofs),
             compare("gauss_newton", problem.gauss_newton(q), newton, 1e-3 * curved, dofs, dofs),
             compare("hessian", given, hessian, 1e-3 * curved, dofs, dofs),
-            compare("hessian symmetry", given, given.T, 1e-3 * curved, dofs, dofs),
             compare("hessian_product", problem.hessian_product(q, x), hessian @ x, curved, dofs),
         )
     )

@@ -33,6 +33,8 @@ class FrameGoal(Goal):
 
         goal = OnSphere("hand", weight=2.0)
 
+    Fields of its own make it `@dataclass(frozen=True, eq=False)`, as the built-in goals are.
+
     Override `derivatives` too where you know them: exact, and faster. Without them
     the goal takes fourth-order central differences of the residual, good to about
     1e-10 in the first and 1e-7 in the second derivatives for a residual that varies on the scale of
@@ -100,6 +102,9 @@ class FrameGoal(Goal):
                 )
             if not np.isfinite(array).all():
                 raise GoalError(f"{name} of goal {self.label!r} is not finite at this pose")
+        crooked = np.abs(second - np.swapaxes(second, 1, 2)).max(initial=0.0)
+        if crooked > 1e-9 * np.abs(second).max(initial=0.0):
+            raise GoalError(f"second derivative of goal {self.label!r} is not symmetric")
         return residual, first, second
 
 

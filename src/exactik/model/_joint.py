@@ -35,6 +35,10 @@ EULER_ORDERS = (
     *("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"),
 )
 _UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+_KINDS = (
+    *("fixed", "revolute", "prismatic", "translation", "euler"),
+    *("exp_map", "swing_twist", "quaternion", "free"),
+)
 _ROTATIONS = ("revolute", "euler", "exp_map", "swing_twist", "quaternion")
 _FREE = (-math.inf, math.inf)
 
@@ -101,6 +105,13 @@ class Joint:
     order: str = ""
     rotation: Joint | None = None
     limits: Limits = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what no constructor makes."""
+        if self.kind not in _KINDS:
+            raise ModelError(f"joint kind {self.kind!r} is not one of {', '.join(_KINDS)}")
+        if (self.kind in ("revolute", "prismatic")) != (self.axis is not None):
+            raise ModelError(f"a {self.kind} joint is made by Joint.{self.kind}(…)")
 
     @staticmethod
     def fixed() -> Joint:

@@ -12,6 +12,9 @@ __all__ = ["parents_first"]
 
 def parents_first(bones: Sequence[Bone]) -> tuple[Bone, ...]:
     """Return the bones with parents before children, else in the given order."""
+    for bone in bones:
+        if not isinstance(bone, Bone):
+            raise ModelError(f"{bone!r} is no Bone; a skeleton is built of a list of them")
     if len(bones) == 0:
         raise ModelError("a skeleton needs at least one bone")
     by_name: dict[str, Bone] = {}

@@ -55,7 +55,7 @@ class Skeleton:
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
     ):
         """See `Skeleton.build`."""
-        ordered = parents_first(bones)
+        ordered = parents_first(tuple(bones))
         names = [bone.name for bone in ordered]
         self._set("name", str(name))
         self._set("bones", ordered)
@@ -182,7 +182,8 @@ class Skeleton:
     def bone_index(self, bone: str) -> int:
         """Return the index of a bone; raise `UnknownNameError` with near misses."""
         if bone not in self._index:
-            raise UnknownNameError("bone", bone, self.bone_names)
+            hint = "that is a marker, see MarkerGoal" if bone in self.markers else ""
+            raise UnknownNameError("bone", bone, self.bone_names, hint)
         return self._index[bone]
 
     def marker(self, name: str) -> tuple[str, Point]:
@@ -298,7 +299,17 @@ class Skeleton:
         rows: Rows = "linear",
         route: Route = "cross",
     ) -> Array:
-        """Return the Jacobian of a point on a bone, (3 or 6, nv); see `bone_jacobian`."""
+        """Return the Jacobian of a point on a bone, (3, nv), or (6, nv) for both kinds of rows.
+
+        Args:
+            q: coordinates, shape (nq,).
+            bone: name of the bone.
+            point: in the bone's frame [m], shape (3,).
+            frame: "world": velocity of the point in world axes; "body": the same in the bone's
+                axes; "spatial": of that point of the bone which passes the world's origin.
+            rows: "linear" [m/s], "angular" [rad/s] or "both", linear rows first.
+            route: "cross", "poe" or "adjusted", three ways to the same numbers.
+        """
         return bone_jacobian(self, q, bone, point, frame, rows, route)
 
     def jacobian_dot(
@@ -311,7 +322,16 @@ class Skeleton:
         frame: Frame = "world",
         rows: Rows = "linear",
     ) -> Array:
-        """Return d/dt of `jacobian` at the velocity v, (3 or 6, nv); see `bone_jacobian_dot`."""
+        """Return the time derivative of `jacobian` along integrate(q, t v) at t = 0.
+
+        Args:
+            q: coordinates, shape (nq,).
+            v: velocity of the dofs [rad/s or m/s], shape (nv,).
+            bone: name of the bone.
+            point: in the bone's frame [m], shape (3,).
+            frame: as for `jacobian`.
+            rows: as for `jacobian`.
+        """
         return bone_jacobian_dot(self, q, v, bone, point, frame, rows)
 
     # --- checks
