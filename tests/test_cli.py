@@ -205,4 +205,4 @@ def test_only_what_takes_long_is_announced(capsys: pytest.CaptureFixture[str]):
         time.sleep(1.6)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "Compiling the kernels" in err and "ready after 2 s" in err
+    assert "Compiling kernels" in err and "ready after 2 s" in err

@@ -167,3 +167,12 @@ def test_unknown_bone_is_named():
         human().reroot("l_fot")
     with pytest.raises(UnknownNameError, match="no bone named 'tail'"):
         human().reroot_coordinates("tail", human().neutral())
+
+
+def test_a_hinge_keeps_its_letter():
+    """The knee bends about y from either side; only the sign of its angle and limits changes."""
+    figure = human()
+    turned = figure.reroot("r_foot")
+    knee, other = figure.dof_names.index("r_shin.ry"), turned.dof_names.index("r_thigh.ry")
+    assert turned.lower[other] == -figure.upper[knee]
+    assert turned.upper[other] == -figure.lower[knee]

@@ -9,13 +9,14 @@ read backwards is
 
     R = R_child postᵀ Qᵀ preᵀ       p + R offset = p_child + R_child postᵀ (−d)
 
-so that `pre` and `post` are exchanged and transposed, rotations are inverted, shifts are negated,
-and the origin of the bone, which belongs to the joint that carries it, moves to `offset`. Bones
-keep their orientation; markers and other children of a moved bone keep their place, in new numbers.
+(for the position: a joint that can be turned round does not both shift and turn, so d ≠ 0 only if
+Q = I), so that `pre` and `post` are exchanged and transposed, rotations are inverted, shifts are
+negated, and the origin of the bone, which belongs to the joint that carries it, moves to `offset`.
+Bones keep their orientation; markers and other children of a moved bone keep their place, in new
+numbers.
 
-    revolute, prismatic    same coordinate, negated axis
+    revolute, prismatic    negated coordinate; likewise translation, exp_map
     Euler ABC (α, β, γ)    Euler CBA (−γ, −β, −α)
-    translation, exp_map   negated coordinates
     quaternion             conjugate
     swing-twist (s, τ)     (−Z s, −τ) with Z = Rot(n, −τ), as Z exp[−s] = exp[−Z s] Z
 
@@ -148,9 +149,6 @@ def _negated(limits: Limits) -> Limits:
 def _reversed(bone: Bone) -> Joint:
     """Return the joint of `bone` read from its other side."""
     joint = bone.joint
-    if joint.axis is not None:
-        x, y, z = joint.axis
-        return replace(joint, axis=(0.0 - x, 0.0 - y, 0.0 - z))  # no −0
     if joint.kind == "euler":
         return replace(joint, order=joint.order[::-1], limits=_negated(joint.limits)[::-1])
     if joint.kind == "swing_twist" and np.isfinite(joint.limits[:2]).any():
@@ -166,8 +164,6 @@ def _reversed(bone: Bone) -> Joint:
 
 
 def _reversed_coordinates(joint: Joint, q: Array) -> Array:
-    if joint.axis is not None:
-        return q
     if joint.kind == "euler":
         return -q[..., ::-1]
     if joint.kind == "quaternion":
