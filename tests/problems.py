@@ -164,6 +164,16 @@ def posed(skeleton: Skeleton, seed: int = 0) -> tuple[Array, list[Goal]]:
     return q, goals_of_every_kind(skeleton, q, seed)
 
 
+def positive(seed: int, m: int) -> Array:
+    """A random symmetric positive definite matrix."""
+    a = np.random.default_rng(seed).normal(size=(m, m)) / np.sqrt(m)
+    return a @ a.T + 0.1 * np.eye(m)
+
+
+def unit(vector: ArrayLike) -> Array:
+    return np.asarray(vector) / np.linalg.norm(vector)
+
+
 def quantities(problem: Problem, q: Array) -> dict[str, Array]:
     """Everything that a problem computes at q."""
     x = np.random.default_rng(5).normal(size=problem.skeleton.nv)

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from models import configuration, random_rotation
 from numpy.typing import ArrayLike, NDArray
-from problems import assert_same, goals_of_every_kind, menagerie, quantities, worst_difference
+from problems import (
+    assert_same,
+    goals_of_every_kind,
+    menagerie,
+    positive,
+    quantities,
+    unit,
+    worst_difference,
+)
 
 from exactik import (
     DirectionGoal,
@@ -31,15 +39,6 @@ Q = configuration(FIGURE, 4)
 BONE, POINT, TARGET = "ball", np.array([0.2, -0.1, 0.3]), np.array([0.5, 1.2, -0.4])
 WANTED = exp_rotation(np.array([0.4, -1.1, 0.8]))
 NAN, INF = float("nan"), float("inf")
-
-
-def unit(vector: ArrayLike) -> Array:
-    return np.asarray(vector) / np.linalg.norm(vector)
-
-
-def positive(seed: int, m: int) -> Array:
-    a = np.random.default_rng(seed).normal(size=(m, m))
-    return a @ a.T + 0.1 * np.eye(m)
 
 
 def of(*goals: Goal, **options: Any) -> dict[str, Array]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from models import configuration, random_rotation
 from numpy.typing import ArrayLike, NDArray
-from problems import Range, assert_same, menagerie, quantities, worst_difference
+from problems import Range, assert_same, menagerie, positive, quantities, unit, worst_difference
 from scipy.spatial.transform import Rotation
 
 from exactik import (
@@ -53,15 +53,6 @@ def rigid(turn: Array, shift: Array) -> Array:
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = turn, shift
     return matrix
-
-
-def unit(vector: ArrayLike) -> Array:
-    return np.asarray(vector) / np.linalg.norm(vector)
-
-
-def positive(seed: int, m: int) -> Array:
-    a = np.random.default_rng(seed).normal(size=(m, m))
-    return a @ a.T + 0.1 * np.eye(m)
 
 
 def of(*goals: Goal, **options: Any) -> dict[str, Array]:

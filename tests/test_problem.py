@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from models import EVERY_JOINT, chain_of, configuration, planar_arm
 from numpy.typing import NDArray
-from problems import assert_same, goals_of_every_kind, menagerie, posed, quantities
+from problems import assert_same, goals_of_every_kind, menagerie, posed, positive, quantities
 
 from exactik import (
     Bone,
@@ -38,11 +38,6 @@ from exactik import (
 Array = NDArray[np.float64]
 
 FIGURE = menagerie()
-
-
-def positive(seed: int, m: int) -> Array:
-    a = np.random.default_rng(seed).normal(size=(m, m)) / np.sqrt(m)
-    return a @ a.T + 0.1 * np.eye(m)
 
 
 def dof(name: str) -> int:

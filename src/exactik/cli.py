@@ -39,7 +39,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print machine-readable res
 @contextmanager
 def compiling() -> Iterator[None]:
     """Say so if what follows takes so long that it must be compiling, and how long it took."""
-    notice = "Compiling kernels that are new on this machine, up to half a minute; they are kept …"
+    notice = "Compiling kernels, up to half a minute; kept for the next time …"
     timer = threading.Timer(1.5, lambda: err.print(f"[dim]{notice}[/dim]"))
     timer.daemon = True
     timer.start()
@@ -103,9 +103,8 @@ def demo(as_json: AsJson = False) -> None:
             table.add_row(str(n), f"{cost:.3e}", f"{slope:.1e}", shown)
     out.print(table)
     out.print()
-    for name, error in result.errors.items():
-        unit = "mrad" if name.endswith("turned") or name.startswith("eyes") else "mm"
-        out.print(f"  {name:28} off by {1000 * error:5.2f} {unit}", highlight=False)
+    for name, error, unit in result.missed:
+        out.print(f"  {name:28} off by {1000 * error:5.2f} m{unit}", highlight=False)
     verdict = "Reached" if result.reached else "Not reached"
     effort = f"{passes} evaluations with exact Hessian, {each:.0f} µs each"
     out.print(f"\n[bold]{verdict}[/bold] after {effort}.", highlight=False)

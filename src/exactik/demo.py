@@ -36,16 +36,21 @@ class Reach:
     seconds: float
 
     @property
-    def errors(self) -> dict[str, float]:
-        """How far each goal on a bone is missed: places [m], and turns and directions [rad]."""
-        r, rows = self.problem.residual(self.q), self.problem.rows
-        errors = {}
+    def missed(self) -> list[tuple[str, float, str]]:
+        """Each goal on a bone, by how much it is missed, and whether that is "m" or "rad"."""
+        r, rows, missed = self.problem.residual(self.q), self.problem.rows, []
         for goal in (goal for goal in self.problem.goals if isinstance(goal, TermGoal)):
-            place, turn = r[rows[goal.label]][:3], r[rows[goal.label]][3:]
-            errors[goal.label] = float(np.linalg.norm(place))
+            first, rest = r[rows[goal.label]][:3], r[rows[goal.label]][3:]
+            unit = "m" if isinstance(goal, PositionGoal | PoseGoal) else "rad"
+            missed.append((goal.label, float(np.linalg.norm(first)), unit))
             if isinstance(goal, PoseGoal):
-                errors[f"{goal.label}, turned"] = float(np.linalg.norm(turn))
-        return errors
+                missed.append((f"{goal.label}, turned", float(np.linalg.norm(rest)), "rad"))
+        return missed
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The same without units."""
+        return {name: error for name, error, _ in self.missed}
 
     @property
     def reached(self) -> bool:
@@ -80,11 +85,10 @@ def reach(passes: int = 100, tolerance: float = 1e-10) -> Reach:
     q, work = figure.neutral(), new_work(figure.tree)
     trial, step = np.empty_like(q), np.empty(figure.nv)
     history = np.zeros((passes + 1, 3))
-    arguments = (figure.tree, problem.packed.arrays, problem.strength)
+    goals, strength = problem.packed.arrays, problem.strength
 
     def run(q: Array, count: int) -> int:
-        tree, goals, strength = arguments
-        return newton(tree, goals, q, strength, count, tolerance, history, trial, step, work)
+        return newton(figure.tree, goals, q, strength, count, tolerance, history, trial, step, work)
 
     run(q.copy(), 0)  # compile, or load what was compiled before
     start = time.perf_counter()

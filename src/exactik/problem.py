@@ -102,9 +102,6 @@ class Problem:
         free = frozen(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
         self._local = threading.local()
-        level = skeleton.tree.level.astype(np.int64)
-        self._place = np.nonzero(np.arange(level.max(initial=0) + 1) <= level[:, None])
-        self._above = _paths(skeleton)[self._place]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.skeleton, self._arguments)
@@ -241,24 +238,14 @@ class Problem:
 
     def _spread(self, rows: Array) -> Array:
         """Return the full symmetric matrix of ancestor rows."""
-        nv = self.skeleton.nv
-        H = np.zeros((nv, nv))
-        H[self._place[0], self._above] = H[self._above, self._place[0]] = rows[self._place]
+        dof, level, above = self.skeleton.ancestor_pairs
+        H = np.zeros((self.skeleton.nv, self.skeleton.nv))
+        H[dof, above] = H[above, dof] = rows[dof, level]
         return H
 
 
 def _rebuild(skeleton: Skeleton, arguments: dict[str, Any]) -> Problem:
     return Problem(skeleton, **arguments)
-
-
-def _paths(skeleton: Skeleton) -> NDArray[np.int64]:
-    """Return, per dof and level, the dof at that level of its path, (nv, deepest level + 1)."""
-    upward, level = skeleton.tree.upward, skeleton.tree.level
-    paths = np.zeros((skeleton.nv, int(level.max(initial=0)) + 1), np.int64)
-    for i in np.argsort(level, kind="stable"):
-        paths[i, : level[i]] = paths[upward[i], : level[i]]
-        paths[i, level[i]] = i
-    return paths
 
 
 def _matching(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:

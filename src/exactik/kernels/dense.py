@@ -73,8 +73,7 @@ def begin_bend(goals, force, work):
         for i in range(3):
             f[i] = force[row + i]
         term.local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, f, D, work.X)
-        for i in range(6):
-            work.h[i] = -(D[0, i] * f[0] + D[1, i] * f[1] + D[2, i] * f[2])
+        term.local_wrench(D, f, work.h)
         term.carry(np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums)
 
 

@@ -48,8 +48,7 @@ def add_term(terms, m, order, work):
         f[i] = W[m, i, 0] * r[0] + W[m, i, 1] * r[1] + W[m, i, 2] * r[2]
     if order > VALUE:
         term.local_derivatives(terms, m, work.R, work.shift, work.e, r, f, D, X)
-        for i in range(6):
-            work.h[i] = -(D[0, i] * f[0] + D[1, i] * f[1] + D[2, i] * f[2])
+        term.local_wrench(D, f, work.h)
         if order > GRADIENT:
             for i in range(6):
                 x = W[m, 0, 0] * D[0, i] + W[m, 0, 1] * D[1, i] + W[m, 0, 2] * D[2, i]

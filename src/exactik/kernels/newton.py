@@ -28,9 +28,10 @@ def newton_step(tree, goals, strength, damping, step, work):
     """Write the damped Newton step (nv,) and return the smallest pivot; work.H is overwritten."""
     for i in range(step.shape[0]):
         level = np.int64(tree.level[i])
-        work.H[i, level] += damping / (strength[i] * strength[i])
         if goals.free[i] == 0.0:
             work.H[i, level] = 1.0
+        else:
+            work.H[i, level] += damping / (strength[i] * strength[i])
         step[i] = -work.g[i]
     smallest = factor(tree, work.H)
     solve(tree, work.H, step, work.path[0])

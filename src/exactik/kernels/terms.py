@@ -44,6 +44,7 @@ __all__ = [
     "carry",
     "local_derivatives",
     "local_residual",
+    "local_wrench",
     "log_derivatives",
 ]
 
@@ -209,6 +210,13 @@ def add_moment(X, x, y, z, fx, fy, fz):
     X[2, 0] -= xz
     X[1, 2] -= yz
     X[2, 1] -= yz
+
+
+@inlined
+def local_wrench(D, force, h):
+    """Write h = −Dᵀ force (6,) for D (3, 6): what `carry` takes."""
+    for i in range(6):
+        h[i] = -(D[0, i] * force[0] + D[1, i] * force[1] + D[2, i] * force[2])
 
 
 @jit

@@ -14,7 +14,7 @@ from exactik.model._bone import Bone
 from exactik.model._joint import Joint, swing_twist_axes
 from exactik.spatial import rotation_taking_z_to
 
-__all__ = ["pack_tree"]
+__all__ = ["ancestor_pairs", "pack_tree"]
 
 Array = NDArray[np.float64]
 _KINDS = {
@@ -117,3 +117,14 @@ def _dof_paths(
             above = i
         last[k] = above
     return upward, level
+
+
+def ancestor_pairs(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return dof, level and the dof at that level of its path, for every entry of ancestor rows."""
+    level = tree.level.astype(np.int64)
+    paths = np.zeros((len(level), int(level.max(initial=0)) + 1), np.int64)
+    for i in np.argsort(level, kind="stable"):
+        paths[i, : level[i]] = paths[tree.upward[i], : level[i]]
+        paths[i, level[i]] = i
+    dof, at = np.nonzero(np.arange(paths.shape[1]) <= level[:, None])
+    return dof, at, paths[dof, at]

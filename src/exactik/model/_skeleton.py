@@ -19,7 +19,7 @@ from exactik.kernels.tree import Tree
 from exactik.model._bone import Bone
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
 from exactik.model._order import parents_first
-from exactik.model._packing import pack_tree
+from exactik.model._packing import ancestor_pairs, pack_tree
 from exactik.model._pose import Pose
 from exactik.model._printing import tree_text
 
@@ -118,6 +118,11 @@ class Skeleton:
     def tree(self) -> Tree:
         """The packed arrays that the kernels read."""
         return pack_tree(self.bones, self.parents.tolist())
+
+    @cached_property
+    def ancestor_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Where the ancestor rows of the kernels lie in a full matrix: dof, level, dof above."""
+        return ancestor_pairs(self.tree)
 
     @cached_property
     def parents(self) -> NDArray[np.int64]:
