@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import core, start_up
+from benchmarks import core, robots, start_up
 from benchmarks.report import Report, machine
 
-SECTIONS = {"core": core.run, "start-up": start_up.run}
+SECTIONS = {"core": core.run, "robots": robots.run, "start-up": start_up.run}
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ RANK = {name: rank for rank, line in enumerate(LAYERS.splitlines()) for name in 
 # Layers that see less than their rank allows, inside functions too: their own layers and the
 # third-party packages. The oracle judges the kernels, so it shares no code with them.
 ONLY = {
-    "kernels": {"errors", "spatial", "numpy", "numba"},
+    "kernels": {"errors", "spatial", "numpy", "numba", "llvmlite"},
     "oracle": {"errors", "model", "goals", "numpy"},
 }
 

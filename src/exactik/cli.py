@@ -78,36 +78,39 @@ def _root(
 
 @app.command()
 def demo(as_json: AsJson = False) -> None:
-    """Pose the built-in human by plain Newton iteration, exact Hessians, and say what happened."""
+    """Pose the built-in human inside its limits and say what happened."""
     from exactik.demo import reach
 
     with compiling():
         result = reach()
     figure, history = result.problem.skeleton, result.history
-    passes, each = len(history) - 1, 1e6 * result.seconds / max(len(history) - 1, 1)
+    assert history is not None
     if as_json:
         answer = {
-            **{"reached": result.reached, "errors": result.errors, "seconds": result.seconds},
-            **{"passes": passes, "cost": history[-1, 0], "gradient": history[-1, 1]},
+            **{"reached": result.reached, "why": result.why, "errors": result.goal_errors},
+            **{"iterations": result.iterations, "evaluations": result.evaluations},
+            **{"cost": result.cost, "projected_gradient": result.projected_gradient},
+            **{"seconds": result.seconds, "active_limits": dict(result.active_limits)},
         }
         print_json(answer)
         return
     sizes = f"{len(figure.bones)} bones, {figure.nv} dofs, {len(figure.markers)} markers"
     out.print(f"[bold]{figure.name}[/bold]: {sizes}\n", highlight=False)
-    table = Table("pass", "cost", "max |gradient|", "damping", box=None, pad_edge=False)
+    table = Table("step", "cost", "relative gradient", "damping", box=None, pad_edge=False)
     for column in table.columns:
         column.justify = "right"
-    for n, (cost, slope, damping) in enumerate(history):
-        if n == 0 or cost < history[n - 1, 0]:  # passes that only raised the damping are left out
-            shown = f"{damping:.0e}" if damping > 0 else "–"
-            table.add_row(str(n), f"{cost:.3e}", f"{slope:.1e}", shown)
+    rows = zip(history.cost, history.projected_gradient, history.control, strict=True)
+    for n, (cost, slope, damping) in enumerate(rows):
+        shown = f"{damping:.0e}" if damping > 0 else "–"
+        table.add_row(str(n), f"{cost:.3e}", f"{slope:.1e}", shown)
     out.print(table)
     out.print()
-    for name, error, unit in result.missed:
-        out.print(f"  {name:28} off by {1000 * error:5.2f} m{unit}", highlight=False)
-    verdict = "Reached" if result.reached else "Not reached"
-    effort = f"{passes} evaluations with exact Hessian, {each:.0f} µs each"
-    out.print(f"\n[bold]{verdict}[/bold] after {effort}.", highlight=False)
+    for name, error in result.errors_in_words.items():
+        out.print(f"  {name:28} off by {error}", highlight=False)
+    limits = ", ".join(f"{dof} ({side})" for dof, side in result.active_limits.items())
+    out.print(f"  at a limit: {limits if limits != '' else 'no dof'}", highlight=False)
+    effort = f"{result.evaluations} evaluations, {1e3 * result.seconds:.1f} ms"
+    out.print(f"\n[bold]{result.why}[/bold] ({effort})", highlight=False, soft_wrap=True)
 
 
 @app.command()

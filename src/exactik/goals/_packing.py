@@ -24,7 +24,7 @@ from exactik.kernels.terms import Terms
 from exactik.kernels.work import Goals
 from exactik.model import Skeleton
 
-__all__ = ["CustomTerm", "PackedGoals", "checked_goal", "pack_goals"]
+__all__ = ["CustomTerm", "PackedGoals", "checked_goal", "pack_goals", "reference"]
 
 Array = NDArray[np.float64]
 
@@ -81,6 +81,15 @@ class PackedGoals:
         """Number of rows of the residual."""
         return sum(len(weight) for weight in self.weights)
 
+    def own_arrays(self) -> Goals:
+        """Return the arrays with copies of all that depends on the targets, to be written on."""
+        old = self.arrays
+        terms = old.terms._replace(
+            target=old.terms.target.copy(), rotation=old.terms.rotation.copy()
+        )
+        clouds = Clouds(old.clouds.frames, *(array.copy() for array in old.clouds[1:]))
+        return old._replace(origin=old.origin.copy(), terms=terms, clouds=clouds)
+
     @cached_property
     def weight(self) -> Array:
         """W over all rows of the residual, (m, m)."""
@@ -116,7 +125,9 @@ def pack_goals(
         W = goal.weight_matrix(count) if weight is None else weight[own, own]
         owners.append(Owner(goal, own, W, terms))
     coupled = weight is not None or any(owner.couples for owner in owners)
-    origin = _reference([term for owner in owners for term in owner.terms])
+    terms = [term for owner in owners for term in owner.terms]
+    kind = np.array([term.kind for term in terms], np.uint32)
+    origin = reference(kind, np.array([term.target for term in terms]).reshape(-1, 3))
     packed = _pack_terms(skeleton, owners, origin, pool=not coupled)
     slot, clouds = _pool(skeleton, packed)
     arrays = Goals(
@@ -156,16 +167,18 @@ def _unused(name: str, taken: dict[str, slice]) -> str:
     return unused
 
 
-def _reference(terms: list[Term]) -> Array:
-    """Return what targets are stored relative to: a place among them, so that they keep digits.
+def reference(kind: NDArray[np.uint32], target: Array) -> Array:
+    """Return what targets (…, n, 3) are stored relative to: a place among them, to keep digits.
 
     The median, because one marker that is far off should not cost the others theirs.
     """
-    for kind in (kinds.POSITION, kinds.AIM):
-        places = [term.target for term in terms if term.kind == kind]
-        if len(places) > 0:
-            return np.median(places, axis=0)
-    return np.zeros(3)
+    for code in (kinds.POSITION, kinds.AIM):
+        places = target[..., kind == code, :]
+        if places.shape[-2] == 1:
+            return places[..., 0, :].copy()
+        if places.shape[-2] > 1:
+            return np.median(places, axis=-2)
+    return np.zeros((*target.shape[:-2], 3))
 
 
 def _pack_terms(skeleton: Skeleton, owners: list[Owner], origin: Array, pool: bool) -> Terms:

@@ -17,7 +17,7 @@ from exactik.kernels.sums import EXACT, GRADIENT, ROW, VALUE, WRENCH
 from exactik.kernels.work import place
 from exactik.spatial import inlined, jit
 
-__all__ = ["begin", "evaluate", "finish", "multiply"]
+__all__ = ["add_goals", "begin", "evaluate", "finish", "multiply"]
 
 
 @inlined
@@ -30,6 +30,12 @@ def evaluate(tree, goals, q, order, work):
 def begin(tree, goals, q, order, work):
     """Place the figure; return the cost of the goals on bones, their sums left in work.sums."""
     place(tree, goals, q, work)
+    return add_goals(goals, order, work)
+
+
+@inlined
+def add_goals(goals, order, work):
+    """Return the cost of the goals on the bones of a placed figure; their sums in work.sums."""
     if order > VALUE:
         total.clear(work.sums, WRENCH if order == GRADIENT else ROW)
     cost = cloud.add_clouds(goals.clouds, work.R, work.p, work.shift, order, work.sums)

@@ -16,13 +16,24 @@ whole vectors need no slow last steps, and what stands in the padding is never r
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik.spatial import inlined, jit
 
-__all__ = ["LANES", "factor", "padded", "solve"]
+__all__ = ["LANES", "Pattern", "factor", "padded", "solve"]
 
 LANES = 4
+
+
+class Pattern(NamedTuple):
+    """Whose ancestors the rows are of; the fields of the same names of a `Tree` are its own."""
+
+    order: NDArray[np.uint32]  #   (nv,) the dofs, every one after those above it
+    upward: NDArray[np.uint32]  #  (nv,) the dof above; itself for the first
+    level: NDArray[np.uint32]  #   (nv,) number of dofs above
 
 
 @inlined

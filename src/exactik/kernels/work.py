@@ -16,7 +16,7 @@ from exactik.kernels.terms import Terms
 from exactik.kernels.tree import Tree
 from exactik.spatial import inlined
 
-__all__ = ["Goals", "Work", "new_work", "place"]
+__all__ = ["Goals", "Work", "new_work", "place", "row_width"]
 
 Floats = NDArray[np.float64]
 CACHE_LINE = 8  # numbers
@@ -59,8 +59,7 @@ class Work(NamedTuple):
 def new_work(tree: Tree) -> Work:
     """Return the scratch space for problems on a tree."""
     n, nv, nq = len(tree.parent), int(tree.first_v[-1]), int(tree.first_q[-1])
-    width = -(-(int(tree.level.max(initial=0)) + 1) // CACHE_LINE) * CACHE_LINE
-    assert width % LANES == 0
+    width = row_width(int(tree.level.max(initial=0)) + 1)
     shapes: dict[str, tuple[int, ...]] = {
         **{"sine": (nq,), "cosine": (nq,), "R": (n, 3, 3), "S": (nv, 6)},
         **{"origin": (3,), "shift": (3,), "p": (n, 3)},
@@ -68,6 +67,12 @@ def new_work(tree: Tree) -> Work:
         **{"e": (3,), "r": (3,), "f": (3,), "h": (6,), "D": (3, 6), "X": (6, 6)},
     }
     return Work(**{name: _aligned(shape) for name, shape in shapes.items()})
+
+
+def row_width(longest: int) -> int:
+    """Return the width of an array of rows up to this long: whole cache lines."""
+    assert CACHE_LINE % LANES == 0
+    return -(-longest // CACHE_LINE) * CACHE_LINE
 
 
 def _aligned(shape: tuple[int, ...]) -> Floats:

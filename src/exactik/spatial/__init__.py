@@ -1,6 +1,6 @@
 """Rotations: a numpy face for everybody, compiled twins for the kernels."""
 
-from exactik.spatial._jit import inlined, jit
+from exactik.spatial._jit import inlined, jit, pasted, unlocked
 from exactik.spatial._rotations import (
     axis_rotation,
     euler_angles,
@@ -37,8 +37,10 @@ __all__ = [
     "log_vector",
     "matrix_from_wxyz",
     "nearest_rotation",
+    "pasted",
     "rotation_taking_z_to",
     "sincos",
     "skew",
+    "unlocked",
     "wxyz_from_matrix",
 ]

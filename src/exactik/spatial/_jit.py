@@ -22,7 +22,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["inlined", "jit"]
+__all__ = ["inlined", "jit", "pasted", "unlocked"]
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -43,9 +43,9 @@ _OPTIONS = {
 }
 
 
-def jit(function: Function, *, forceinline: bool = False) -> Function:
+def jit(function: Function, **more: Any) -> Function:
     """Compile a function at its first call, or take it from the cache."""
-    options: dict[str, Any] = {**_OPTIONS, "forceinline": forceinline}
+    options: dict[str, Any] = {**_OPTIONS, **more}
     try:
         compiled = numba.njit(**options)(function)
     except RuntimeError:  # nowhere to keep a cache: a read-only installation without a home
@@ -69,6 +69,20 @@ def _forgiving(load: Callable[[], dict]) -> Callable[[], dict]:
             return {}
 
     return load_or_start_anew
+
+
+def unlocked(function: Function) -> Function:
+    """As `jit`, and let other Python threads run meanwhile: for long calls."""
+    return jit(function, nogil=True)
+
+
+def pasted(function: Function) -> Function:
+    """As `inlined`, but pasted before types are known: never compiled by itself, so for one caller.
+
+    Every level of calls is optimised again in each caller's module; this saves a level.
+    """
+    options: dict[str, Any] = {**_OPTIONS, "cache": False, "inline": "always"}
+    return cast(Function, numba.njit(**options)(function))
 
 
 def inlined(function: Function) -> Function:

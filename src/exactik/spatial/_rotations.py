@@ -134,10 +134,12 @@ def rotation_taking_z_to(axis: ArrayLike) -> Array:
 def nearest_rotation(matrix: ArrayLike) -> Array:
     """Return the rotation nearest to a matrix that is one but for rounding in files; (…, 3, 3)."""
     matrix = np.asarray(matrix, dtype=float)
-    if is_rotation(matrix, 1e-14):  # leave what is good as it is, to the last bit
-        return matrix
-    u, _, vt = np.linalg.svd(matrix)
-    return u @ vt
+    crooked = _crookedness(matrix) > 1e-14  # leave what is good as it is, to the last bit
+    if crooked.any():
+        u, _, vt = np.linalg.svd(matrix[crooked])
+        matrix = matrix.copy()
+        matrix[crooked] = u @ vt
+    return matrix
 
 
 def is_rotation(matrix: ArrayLike, tolerance: float = 1e-6) -> bool:
@@ -145,5 +147,9 @@ def is_rotation(matrix: ArrayLike, tolerance: float = 1e-6) -> bool:
     m = np.asarray(matrix, dtype=float)
     if m.shape[-2:] != (3, 3) or not np.isfinite(m).all():
         return False
-    error = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(initial=0.0)
-    return bool(error <= tolerance and (np.linalg.det(m) > 0).all())
+    return bool((_crookedness(m) <= tolerance).all() and (np.linalg.det(m) > 0).all())
+
+
+def _crookedness(matrix: Array) -> Array:
+    """Return the largest entry of |M Mᵀ − I| of every (3, 3) block."""
+    return np.abs(matrix @ np.swapaxes(matrix, -1, -2) - np.eye(3)).max(axis=(-2, -1))

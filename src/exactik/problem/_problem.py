@@ -11,28 +11,34 @@ where the last term comes from the same sweep, driven by the forces Wr.
 
 from __future__ import annotations
 
-import fnmatch
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import frozen, owned, shaped
-from exactik.errors import GoalError, ModelError, UnknownNameError
+from exactik.errors import GoalError, ModelError
 from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
 from exactik.goals._packing import PackedGoals, checked_goal, pack_goals
+from exactik.goals._retarget import retargeted
 from exactik.kernels import dense
 from exactik.kernels import evaluate as kernel
+from exactik.kernels.ltdl import Pattern
+from exactik.kernels.search import Box, Search, new_search
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.terms import carry
-from exactik.kernels.work import Work, new_work
+from exactik.kernels.work import Work, new_work, row_width
 from exactik.model import Skeleton
+from exactik.problem._choice import box_of, matching, strengths
+from exactik.problem._scipy import ScipyProblem, to_scipy
 
 __all__ = ["Problem"]
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Problem:
@@ -91,8 +97,8 @@ class Problem:
         hard = limits == "hard"
         self.lower = skeleton.lower if hard else frozen(np.full(skeleton.nv, -np.inf))
         self.upper = skeleton.upper if hard else frozen(np.full(skeleton.nv, np.inf))
-        self.locked = frozen(_matching(skeleton, lock))
-        self.strength = frozen(_strengths(skeleton, strength))
+        self.locked = frozen(matching(skeleton, lock))
+        self.strength = frozen(strengths(skeleton, strength))
         weight = None
         if weight_matrix is not None:
             m = sum(checked_goal(goal).rows(skeleton) for goal in self.goals)
@@ -102,6 +108,8 @@ class Problem:
         free = frozen(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
         self._local = threading.local()
+        self._memory: dict[str, Any] = {}
+        _ = self.box, self.pattern  # now, so that problems with other targets share them
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.skeleton, self._arguments)
@@ -168,6 +176,92 @@ class Problem:
         kernel.multiply(tree, arrays, q, EXACT, x, V, A, P, y, self._work)
         return y
 
+    def to_scipy(self) -> ScipyProblem:
+        """Return fun, jac, hess, hessp and bounds as `scipy.optimize.minimize` takes them.
+
+        As functions of the coordinates q, (nq,); quaternions may have any length.
+        """
+        return to_scipy(self)
+
+    def with_targets(self, targets: Mapping[str, ArrayLike]) -> Problem:
+        """Return the same problem with other targets: much quicker than stating it anew.
+
+        Args:
+            targets: name of a goal on a bone → its new target, as the goal takes it: (3,) for a
+                position, marker, direction or aim, (3, 3) for an orientation, (4, 4) for a pose.
+        """
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.goals, other._packed = retargeted(self.skeleton, self.goals, self._packed, targets)
+        goals = other.goals[:-1] if self.limits == "soft" else other.goals
+        other._arguments = {**self._arguments, "goals": goals}
+        return other
+
+    # --- for solvers
+
+    @cached_property
+    def box(self) -> Box:
+        """Limits, locks and strengths as plain arrays."""
+        free = self._packed.arrays.free
+        return box_of(self.skeleton, self.lower, self.upper, free, self.strength)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """Whose ancestor rows `fill` gives: the tree's, or one chain's, full ones, if coupled."""
+        tree, nv = self.skeleton.tree, self.skeleton.nv
+        if not self._packed.coupled:
+            return Pattern(tree.order, tree.upward, tree.level)
+        chain = np.arange(nv, dtype=np.uint32)
+        return Pattern(order=chain, upward=np.maximum(chain, 1) - np.uint32(1), level=chain)
+
+    def remember(self, key: str, make: Callable[[], T]) -> T:
+        """Return what `make` returned the first time; kept for problems with other targets too."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled code alone can evaluate it: no goals in Python, none coupled."""
+        return not self._packed.coupled and len(self._packed.custom) == 0
+
+    @property
+    def row_width(self) -> int:
+        """Width of the rows that `fill` gives."""
+        return row_width(self.skeleton.nv) if self._packed.coupled else self._work.H.shape[1]
+
+    @property
+    def work(self) -> Work:
+        """Scratch of evaluations in this thread."""
+        return self._work
+
+    @property
+    def search(self) -> Search:
+        """Scratch of descents in this thread."""
+        if not hasattr(self._local, "search"):
+            self._local.search = new_search(self.skeleton.tree, self.row_width)
+        return self._local.search
+
+    def fill(self, q: Array, order: int) -> tuple[float, Array, Array]:
+        """Return cost, gradient and curvature, (nv, width) by ancestor rows of `pattern`.
+
+        For solvers: q, (nq,), is not checked, and the arrays are scratch of this thread, good until
+        the next evaluation.
+        """
+        if self._packed.coupled:
+            cost, g, H = self._evaluate_coupled(q, order)
+            rows = np.zeros((self.skeleton.nv, self.row_width))
+            if order > GRADIENT:
+                rows[:, : self.skeleton.nv] = np.tril(H)
+            return cost, g, rows
+        return self._fill(q, order), self._work.g, self._work.H
+
+    def _fill(self, q: Array, order: int) -> float:
+        work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
+        if len(self._packed.custom) == 0:
+            return kernel.evaluate(tree, arrays, q, order, work)
+        return self._begin(q, order) + kernel.finish(tree, arrays, q, order, work)
+
     # --- evaluation
 
     @property
@@ -181,14 +275,10 @@ class Problem:
         return self.skeleton.normalised(shaped("q", q, self.skeleton.nq))
 
     def _evaluate(self, q: ArrayLike, order: int) -> tuple[float, Array, Array]:
-        q, work, tree = self._checked(q), self._work, self.skeleton.tree
-        arrays = self._packed.arrays
+        q, work = self._checked(q), self._work
         if self._packed.coupled:
             return self._evaluate_coupled(q, order)
-        if len(self._packed.custom) == 0:
-            cost = kernel.evaluate(tree, arrays, q, order, work)
-        else:
-            cost = self._begin(q, order) + kernel.finish(tree, arrays, q, order, work)
+        cost = self._fill(q, order)
         return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
 
     def _begin(self, q: Array, order: int) -> float:
@@ -246,32 +336,3 @@ class Problem:
 
 def _rebuild(skeleton: Skeleton, arguments: dict[str, Any]) -> Problem:
     return Problem(skeleton, **arguments)
-
-
-def _matching(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
-    """Return the dofs whose name, or whose bone's name, is or fits one of the patterns."""
-    matched = np.zeros(skeleton.nv, bool)
-    bones = [dof.rpartition(".")[0] for dof in skeleton.dof_names]
-    for pattern in patterns:
-
-        def fits(name: str, pattern: str = pattern) -> bool:
-            return name == pattern or fnmatch.fnmatchcase(name, pattern)
-
-        if not any(map(fits, (*skeleton.bone_names, *skeleton.dof_names))):
-            known = (*skeleton.bone_names, *skeleton.dof_names)
-            raise UnknownNameError("bone or dof", pattern, known)
-        pairs = zip(skeleton.dof_names, bones, strict=True)
-        matched |= np.array([fits(dof) or fits(bone) for dof, bone in pairs], bool)
-    return matched
-
-
-def _strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
-    values = np.ones(skeleton.nv)
-    for pattern, value in strength.items():
-        if not 0.0 < value < np.inf:
-            raise ModelError(
-                f"strength of {pattern!r} is {value}; it must be positive and finite "
-                "(use lock= to hold a dof)"
-            )
-        values[_matching(skeleton, [pattern])] = value
-    return values

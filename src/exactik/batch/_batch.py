@@ -1,0 +1,269 @@
+"""Solve one problem for many targets.
+
+Problems are dealt out to threads in chunks; a chunk is one compiled call that does not hold
+Python's lock. An answer depends on nothing but its problem: not on the batch, not on the threads.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import numbers
+from exactik.errors import ModelError, ShapeError
+from exactik.goals._retarget import batch_targets
+from exactik.kernels import starts as kernel
+from exactik.kernels.search import new_search
+from exactik.kernels.targets import Targets
+from exactik.kernels.work import new_work
+from exactik.problem import Problem
+from exactik.solvers import Certificate, Covariance, Method, Result, solve
+from exactik.solvers._loop import ENDED, CompiledMethod
+from exactik.solvers._methods import method_named
+from exactik.solvers._misses import judged_goals, term_tolerances
+from exactik.solvers._solve import checked_count, solves_compiled
+from exactik.solvers._starts import start_table
+
+__all__ = ["BatchResult", "solve_batch"]
+
+Array = NDArray[np.float64]
+
+CHUNK = 64  # problems a compiled call; fewer where threads would have nothing to do
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchResult:
+    """Results of a batch, one entry per problem; `batch[i]` is the `Result` of problem i.
+
+    Attributes:
+        problem: what was asked, with the targets it had itself.
+        targets: by name of the goal, (B, …).
+        solver: name of the method.
+        q: poses, (B, nq).
+        cost: (B,).
+        projected_gradient: relative, (B,).
+        tolerance: relative projected gradient that the method aimed at.
+        ended: (B,) of "at-rest", "stalled", "iteration-limit", "time-limit".
+        iterations: (B,).
+        evaluations: (B,).
+        attempts: (B,).
+        seconds: (B,) time spent on each problem, whichever thread it was on.
+    """
+
+    problem: Problem
+    targets: Mapping[str, Array]
+    solver: str
+    q: Array
+    cost: Array
+    projected_gradient: Array
+    tolerance: float
+    ended: NDArray[np.str_]
+    iterations: NDArray[np.int64]
+    evaluations: NDArray[np.int64]
+    attempts: NDArray[np.int64]
+    seconds: Array
+    _missed: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self, i: int) -> Result:
+        """Return the result of problem i."""
+        i = range(len(self))[i]
+        problem = self.problem.with_targets({name: own[i] for name, own in self.targets.items()})
+        return Result(
+            *(problem, self.solver, self.q[i].copy(), float(self.cost[i])),
+            *(float(self.projected_gradient[i]), self.tolerance, str(self.ended[i])),
+            *(int(self.iterations[i]), int(self.evaluations[i]), int(self.attempts[i])),
+            float(self.seconds[i]),
+        )
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self[i] for i in range(len(self)))
+
+    @cached_property
+    def misses(self) -> Array:
+        """Misses in the order of `goal_errors` [m or rad], (B, n)."""
+        goals = judged_goals(self.problem)
+        if self._missed is None:
+            return np.array([result.misses for result in self]).reshape(len(self), len(goals))
+        columns = [self._missed[:, goal.terms].max(axis=1) for goal in goals]
+        return np.stack(columns, axis=1) if len(columns) > 0 else np.empty((len(self), 0))
+
+    @property
+    def goal_errors(self) -> dict[str, Array]:
+        """By how much each goal is missed [m or rad], (B,) each; names as in `Result`."""
+        goals = judged_goals(self.problem)
+        return {goal.name: self.misses[:, k] for k, goal in enumerate(goals)}
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """Whether every goal is within its tolerance, (B,)."""
+        return (self.misses <= [g.tolerance for g in judged_goals(self.problem)]).all(axis=1)
+
+    @cached_property
+    def converged(self) -> NDArray[np.bool_]:
+        """Whether q is a stationary point within the limits, (B,)."""
+        return np.array([result.converged for result in self], bool)
+
+    @cached_property
+    def _verdicts(self) -> list[tuple[str, str]]:
+        return [(result.status, result.why) for result in self]
+
+    @property
+    def status(self) -> NDArray[np.str_]:
+        """One word each, (B,)."""
+        return np.array([status for status, _ in self._verdicts])
+
+    @property
+    def why(self) -> list[str]:
+        """One sentence each."""
+        return [why for _, why in self._verdicts]
+
+    @property
+    def active_limits(self) -> list[Mapping[str, str]]:
+        """Dofs that sit on a limit → "lower" or "upper", for each problem."""
+        return [result.active_limits for result in self]
+
+    @property
+    def certificate(self) -> list[Certificate]:
+        """Proof of what kind of place each q is."""
+        return [result.certificate for result in self]
+
+    def covariance(self, sigma: float) -> list[Covariance]:
+        """Return the error bars of each pose; see `Result.covariance`."""
+        return [result.covariance(sigma) for result in self]
+
+    def __repr__(self) -> str:
+        reached = int(self.reached.sum())
+        return f"<BatchResult: {len(self)} problems, {reached} reached, solver {self.solver!r}>"
+
+
+def solve_batch(
+    problem: Problem,
+    targets: Mapping[str, ArrayLike],
+    *,
+    q0: ArrayLike | None = None,
+    solver: str | Method = "auto",
+    starts: int = 1,
+    seed: int = 0,
+    threads: int | None = None,
+) -> BatchResult:
+    """Solve a problem for many targets.
+
+    Each answer is, bit for bit, that of `solve(problem.with_targets(…), …)`.
+
+    Args:
+        problem: what is asked.
+        targets: name of a goal → its targets, (B, 3), (B, 3, 3) or (B, 4, 4) as the goal takes
+            them; other goals keep theirs.
+        q0: where to start, (nq,) or (B, nq); the neutral pose if None.
+        solver: as for `solve`.
+        starts: as for `solve`.
+        seed: as for `solve`.
+        threads: number of threads; one per processor if None.
+    """
+    if not isinstance(problem, Problem):
+        raise ModelError(f"solve_batch needs a Problem, not {type(problem).__name__}")
+    method, skeleton = method_named(solver), problem.skeleton
+    packed = batch_targets(skeleton, problem.goals, problem.packed, targets)
+    count = len(packed.origin)
+    first = skeleton.neutral() if q0 is None else skeleton.normalised(numbers("q0", q0), "q0")
+    if first.shape not in ((skeleton.nq,), (count, skeleton.nq)):
+        expected = f"({skeleton.nq},) or ({count}, {skeleton.nq})"
+        raise ShapeError(f"q0 has shape {first.shape}; expected {expected}")
+    q = np.broadcast_to(first, (count, skeleton.nq)).copy()
+    workers = min(checked_count("threads", threads or os.cpu_count() or 1), max(count, 1))
+    named = {name: numbers(name, value) for name, value in targets.items()}
+    if isinstance(method, CompiledMethod) and solves_compiled(problem, method):
+        further = checked_count("starts", starts) - 1
+        return _compiled(problem, method, packed, named, q, further, seed, workers)
+    return _in_python(problem, method, named, q, starts, seed, workers)
+
+
+def _compiled(
+    problem: Problem,
+    method: CompiledMethod,
+    targets: Targets,
+    named: Mapping[str, Array],
+    q: Array,
+    further: int,
+    seed: int,
+    workers: int,
+) -> BatchResult:
+    count, tree, options = len(q), problem.skeleton.tree, method.options(problem)
+    found = np.zeros((count, kernel.FOUND_COUNT))
+    missed = np.zeros((count, len(problem.packed.arrays.terms.kind)))
+    tolerances = term_tolerances(problem)
+    size = max(1, min(CHUNK, -(-count // (4 * workers))))
+    chunks = [slice(at, min(at + size, count)) for at in range(0, count, size)]
+
+    def work_off(mine: list[slice]) -> None:
+        # Goals and tables are written to, so that every thread needs its own.
+        arrays = problem.packed.own_arrays()
+        work = new_work(tree)
+        search = new_search(tree, work.H.shape[1])
+        table = start_table(problem, further, seed)
+        for own in mine:
+            start = time.perf_counter()
+            kernel.seek_all(
+                *(tree, arrays, problem.box, options, tolerances, table),
+                *(Targets(*(array[own] for array in targets)), q[own], found[own], missed[own]),
+                *(search, work),
+            )
+            spent = time.perf_counter() - start
+            total = found[own, kernel.TICKS].sum()
+            found[own, kernel.TICKS] *= spent / total if total > 0 else 0.0
+
+    if workers == 1:
+        work_off(chunks)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(work_off, [chunks[k::workers] for k in range(workers)]))
+    ended = np.array([ENDED[int(code)] for code in found[:, kernel.STANDING]], dtype="U15")
+    return BatchResult(
+        *(problem, named, method.name, q, found[:, kernel.COST], found[:, kernel.SLOPE]),
+        *(method.tolerance, ended, np.ceil(found[:, kernel.ITERATIONS] - 1e-9).astype(np.int64)),
+        *(
+            found[:, kernel.EVALUATIONS].astype(np.int64),
+            found[:, kernel.ATTEMPTS].astype(np.int64),
+        ),
+        *(found[:, kernel.TICKS], missed),
+    )
+
+
+def _in_python(
+    problem: Problem,
+    method: Method,
+    named: Mapping[str, Array],
+    q: Array,
+    starts: int,
+    seed: int,
+    workers: int,
+) -> BatchResult:
+    """Solve problem by problem, where compiled code alone cannot."""
+
+    def one(i: int) -> Result:
+        own = problem.with_targets({name: value[i] for name, value in named.items()})
+        return solve(own, q0=q[i], solver=method, starts=starts, seed=seed)
+
+    with ThreadPoolExecutor(workers) as pool:
+        results = list(pool.map(one, range(len(q))))
+
+    def column(name: str, kind: type) -> NDArray:
+        return np.array([getattr(result, name) for result in results], dtype=kind)
+
+    poses = np.array([result.q for result in results]).reshape(q.shape)
+    return BatchResult(
+        *(problem, named, method.name, poses, column("cost", float)),
+        *(column("projected_gradient", float), method.tolerance, column("ended", np.str_)),
+        *(column("iterations", np.int64), column("evaluations", np.int64)),
+        *(column("attempts", np.int64), column("seconds", float)),
+    )

@@ -1,0 +1,35 @@
+"""A clock that compiled code can read: the processor's cycle counter.
+
+Its unit is not known beforehand; whoever needs seconds compares with a clock of Python's over the
+same span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any, cast
+
+from numba.core import config, types
+from numba.extending import intrinsic
+
+__all__ = ["ticks"]
+
+
+def _counter(context: Any) -> Any:
+    """Return signature and code of `llvm.readcyclecounter`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        word = ir.IntType(64)
+        function = ir.FunctionType(word, [])
+        counter = builder.module.declare_intrinsic("llvm.readcyclecounter", (), function)
+        return builder.call(counter, [])
+
+    return types.int64(), generate
+
+
+plain = bool(getattr(config, "DISABLE_JIT", False))
+ticks = cast(Callable[[], int], perf_counter_ns if plain else intrinsic(_counter))
+"""Return the counter; differences between two readings in one thread are durations."""

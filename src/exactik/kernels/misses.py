@@ -1,0 +1,44 @@
+"""By how much each goal on a bone is missed, in metres or radians.
+
+POSITION    |r|
+LOG         |r|, the angle
+DIRECTION   the angle between the two unit vectors, 2 asin(|r|/2); so for AIM
+"""
+
+from __future__ import annotations
+
+import math
+
+from exactik.kernels.terms import LOG, POSITION, local_residual
+from exactik.kernels.work import place
+from exactik.spatial import inlined, jit
+
+__all__ = ["miss_of", "misses", "within"]
+
+
+@inlined
+def miss_of(kind, r):
+    """Return the miss [m or rad] of a term of this kind with residual r (3,)."""
+    size = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+    if kind == POSITION or kind == LOG:
+        return size
+    return 2.0 * math.asin(min(0.5 * size, 1.0))
+
+
+@jit
+def misses(tree, goals, q, out, work):
+    """Write the miss of every term at q (nq,) to `out` (n,)."""
+    place(tree, goals, q, work)
+    for m in range(goals.terms.kind.shape[0]):
+        local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+        out[m] = miss_of(goals.terms.kind[m], work.r)
+
+
+@jit
+def within(tree, goals, tolerance, q, out, work):
+    """Write the misses to `out` (n,), and return whether none is above its tolerance (n,)."""
+    misses(tree, goals, q, out, work)
+    for m in range(out.shape[0]):
+        if not out[m] <= tolerance[m]:
+            return False
+    return True

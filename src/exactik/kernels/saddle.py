@@ -1,0 +1,51 @@
+"""Where to go from a stationary point that is no minimum.
+
+With H + δD = LᵀΔL on the dofs that are not held, a negative pivot Δ_k tells that H is not positive
+semi-definite, and x = L⁻¹e_k is a direction of negative curvature: xᵀ(H + δD)x = Δ_k. The shift δ
+keeps directions that cost nothing, which redundant figures have, from looking like negative ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.kernels.box import copy_free
+from exactik.kernels.ltdl import factor
+from exactik.spatial import jit
+
+__all__ = ["downhill_bend"]
+
+FLAT = 1e-7  # of D: a curvature above −FLAT counts as none
+
+
+@jit
+def downhill_bend(pattern, g, H, search):
+    """Write a direction of negative curvature, largest entry 1, to search.step; whether one exists.
+
+    Where the gradient is not quite zero the direction is the one that goes down.
+    """
+    L, step, level = search.L, search.step, search.level
+    copy_free(pattern, H, FLAT, search.scale, search.held, L)
+    if factor(pattern, L) > 0.0:
+        return False
+    count = pattern.order.shape[0]
+    k = -1
+    for back in range(1, count + 1):  # the first to be eliminated: later ones may be spoiled
+        i = np.int64(pattern.order[count - back])
+        if not L[i, np.int64(pattern.level[i])] > 0.0:
+            k = i
+            break
+    largest, slope = 0.0, 0.0
+    for n in range(count):
+        i = np.int64(pattern.order[n])
+        own = np.int64(pattern.level[i])
+        x = 1.0 if i == k else 0.0
+        for above in range(own):
+            x -= L[i, above] * level[above]
+        level[own] = x
+        step[i] = x if search.held[i] == 0.0 else 0.0
+        largest = max(largest, abs(step[i]))
+        slope += g[i] * step[i]
+    for i in range(step.shape[0]):
+        step[i] *= (-1.0 if slope > 0.0 else 1.0) / largest
+    return True

@@ -1,0 +1,63 @@
+"""Which dofs a name or a pattern means; limits, locks and strengths as plain arrays."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.errors import ModelError, UnknownNameError
+from exactik.kernels import tree as codes
+from exactik.kernels.search import Box
+from exactik.model import Skeleton
+
+__all__ = ["box_of", "matching", "strengths"]
+
+Array = NDArray[np.float64]
+
+
+def matching(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
+    """Return the dofs whose name, or whose bone's name, is or fits one of the patterns."""
+    matched = np.zeros(skeleton.nv, bool)
+    bones = [dof.rpartition(".")[0] for dof in skeleton.dof_names]
+    for pattern in patterns:
+
+        def fits(name: str, pattern: str = pattern) -> bool:
+            return name == pattern or fnmatch.fnmatchcase(name, pattern)
+
+        if not any(map(fits, (*skeleton.bone_names, *skeleton.dof_names))):
+            known = (*skeleton.bone_names, *skeleton.dof_names)
+            raise UnknownNameError("bone or dof", pattern, known)
+        pairs = zip(skeleton.dof_names, bones, strict=True)
+        matched |= np.array([fits(dof) or fits(bone) for dof, bone in pairs], bool)
+    return matched
+
+
+def strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
+    """Return the strength of each dof, (nv,), 1 where no pattern says otherwise."""
+    values = np.ones(skeleton.nv)
+    for pattern, value in strength.items():
+        if not 0.0 < value < np.inf:
+            raise ModelError(
+                f"strength of {pattern!r} is {value}; it must be positive and finite "
+                "(use lock= to hold a dof)"
+            )
+        values[matching(skeleton, [pattern])] = value
+    return values
+
+
+def box_of(skeleton: Skeleton, lower: Array, upper: Array, free: Array, strength: Array) -> Box:
+    """Return what the kernels must know of the dofs to move them; arrays (nv,)."""
+    tree = skeleton.tree
+    turns, period = np.ones(skeleton.nv), np.zeros(skeleton.nv)
+    for k in range(1, len(tree.parent)):
+        first = tree.first_v[k] + tree.shifts[k]
+        turns[tree.first_v[k] : first] = 0.0
+        if tree.rotation[k] == codes.AXES:
+            period[first : tree.first_v[k + 1]] = 2.0 * math.pi
+        elif tree.rotation[k] == codes.SWING_TWIST:
+            period[first + 2] = 2.0 * math.pi  # the twist
+    return Box(skeleton.plain_q, lower, upper, free, strength, turns, period)

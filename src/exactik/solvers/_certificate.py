@@ -1,0 +1,83 @@
+"""What is true of a place, whoever led there: gradient and curvature on the dofs that can move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.problem import Problem
+from exactik.solvers._view import Place, View
+
+__all__ = ["Certificate", "certify", "held_dofs"]
+
+Array = NDArray[np.float64]
+
+FLAT = 1e-8  # of the largest curvature: one within this of zero is none
+SLACK = 1e-9  # relative gradient below which a limit is touched but not pushed against
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Proof of what kind of place a result is.
+
+    Reduced means: on the dofs that are neither locked nor held by a limit that the goals push
+    against.
+
+    Attributes:
+        projected_gradient: largest |gradient| of a reduced dof, relative: over √(2 cost · curvature
+            of the dof), which makes it the cosine of the angle between the residual and the effect
+            of the dof; 0 at a stationary point.
+        min_eigenvalue: smallest eigenvalue of the reduced exact Hessian; negative at a saddle.
+        max_eigenvalue: the largest.
+        rank: number of its eigenvalues that are not zero (relative to 1e-8 of the largest).
+        size: number of reduced dofs; those beyond the rank are undetermined.
+        descent: direction of negative curvature that the limits leave open, (nv,), or None.
+    """
+
+    projected_gradient: float
+    min_eigenvalue: float
+    max_eigenvalue: float
+    rank: int
+    size: int
+    descent: Array | None
+
+    @property
+    def saddle(self) -> bool:
+        """Whether the cost falls along a direction of negative curvature."""
+        return self.descent is not None
+
+
+def held_dofs(problem: Problem, place: Place) -> NDArray[np.bool_]:
+    """Return the dofs that are locked, or pushed against a limit by more than rounding, (nv,)."""
+    curve = np.abs(np.diag(problem.gauss_newton(place.q)))
+    noise = SLACK * np.sqrt(2.0 * place.cost * curve)
+    return problem.locked | (place.held & (np.abs(place.gradient) > noise))
+
+
+def certify(problem: Problem, q: Array) -> Certificate:
+    """Return the certificate of a configuration inside the limits, (nq,)."""
+    view = View(problem)
+    place = view.at(q)
+    free = ~held_dofs(problem, place)
+    size = int(free.sum())
+    if size == 0:
+        return Certificate(place.slope, 0.0, 0.0, 0, 0, None)
+    H = problem.hessian(q)[np.ix_(free, free)]
+    values, vectors = np.linalg.eigh(H)
+    largest = float(np.abs(values).max())
+    rank = int((np.abs(values) > FLAT * largest).sum()) if largest > 0.0 else 0
+    low, high = view.room(q)
+    descent = None
+    for value, vector in zip(values, vectors.T, strict=True):
+        if value >= -FLAT * largest or descent is not None:
+            break
+        direction = np.zeros(problem.skeleton.nv)
+        direction[free] = vector
+        for way in (direction, -direction):
+            # A limit that is touched without push may still close this way.
+            if not ((way < -1e-9) & (low >= 0.0) | (way > 1e-9) & (high <= 0.0)).any():
+                descent = way
+    smallest, greatest = float(values[0]), float(values[-1])
+    return Certificate(place.slope, smallest, greatest, rank, size, descent)

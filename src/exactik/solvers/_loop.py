@@ -1,0 +1,242 @@
+"""The loop and the stopping test that all methods share.
+
+A method is compiled (`CompiledMethod`): it names a rule of `kernels.descend` and sets its options;
+or it is written in Python (`PythonMethod`): it makes a stepper, which takes one place to the next.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels import search as at
+from exactik.kernels.descend import advance, run
+from exactik.kernels.search import restart
+from exactik.kernels.starts import first_order
+from exactik.problem import Problem
+from exactik.solvers._method import Method
+from exactik.solvers._view import Place, View
+
+__all__ = ["ENDED", "CompiledMethod", "Descent", "History", "PythonMethod", "Stepper", "descend"]
+
+Array = NDArray[np.float64]
+
+AT_ONCE = 64  # passes between two looks at the clock
+SMALLEST_STEP = 1e-14  # [rad or m] below it a step changes nothing
+
+
+class History(NamedTuple):
+    """What happened: one entry for the start and one for each accepted step, each (n + 1,).
+
+    Attributes:
+        cost: ½ rᵀWr.
+        projected_gradient: relative, as in `Certificate`.
+        step: largest entry of the step that led here [rad or m].
+        control: what the method steers by: damping, radius or length of the step.
+        seconds: since the start.
+    """
+
+    cost: Array
+    projected_gradient: Array
+    step: Array
+    control: Array
+    seconds: Array
+
+
+class Descent(NamedTuple):
+    """How a descent ended.
+
+    Attributes:
+        q: the best place, (nq,), inside the limits.
+        cost: there.
+        slope: relative projected gradient there.
+        ended: "at-rest", "stalled", "iteration-limit" or "time-limit".
+        iterations: accepted steps.
+        evaluations: of the cost, with or without derivatives.
+        history: if asked for.
+    """
+
+    q: Array
+    cost: float
+    slope: float
+    ended: str
+    iterations: int
+    evaluations: int
+    history: History | None
+
+
+class Stepper(Protocol):
+    """The memory of one run of a method written in Python.
+
+    Attributes:
+        control: damping, radius or length of the last step, for the history.
+    """
+
+    control: float
+
+    def step(self, place: Place) -> Place | None:
+        """Return the next place, or None if no step lowers the cost. Limits must be kept."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonMethod(Method):
+    """A method whose loop is in Python, over compiled evaluations."""
+
+    def stepper(self, view: View) -> Stepper:
+        """Return a fresh stepper for one run."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledMethod(Method):
+    """A method that is a rule of `kernels.descend`."""
+
+    def settings(self) -> dict[int, float]:
+        """Return the entries of the kernel's options that this method sets."""
+        raise NotImplementedError
+
+    @property
+    def takes_detours(self) -> bool:
+        """Whether to try once more without limits first where limits stop a descent short."""
+        return self.settings().get(at.DETOUR, 0.0) != 0.0
+
+    def options(self, problem: Problem) -> Array:
+        """Return the kernel's options, (OPTION_COUNT,)."""
+        options = np.zeros(at.OPTION_COUNT)
+        options[at.TOLERANCE], options[at.ITERATIONS_ALLOWED] = self.tolerance, self.max_iterations
+        options[at.SMALL] = self.small_cost * largest_weight(problem)
+        options[at.FIRST_RADIUS] = options[at.FIRST_LENGTH] = 1.0
+        options[at.LONGEST_STEP] = np.inf
+        for index, value in self.settings().items():
+            options[index] = value
+        return options
+
+    def control(self, state: Array) -> float:
+        """Return what the method steers by, for the history."""
+        return float(state[at.DAMPING])
+
+
+def largest_weight(problem: Problem) -> float:
+    """Return the largest entry of all weights."""
+    return max(float(np.abs(weight).max(initial=0.0)) for weight in problem.packed.weights)
+
+
+class Recorder:
+    """Keeps the time, and collects a history where one is wanted."""
+
+    def __init__(self, wanted: bool, start: float):
+        """Start at a time of `time.perf_counter`."""
+        self.rows: list[tuple[float, float, float, float, float]] | None = [] if wanted else None
+        self.start = start
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self.start
+
+    def add(self, cost: float, slope: float, step: float, control: float) -> None:
+        """Record a place."""
+        if self.rows is not None:
+            self.rows.append((cost, slope, step, control, self.seconds))
+
+    def history(self) -> History | None:
+        """Return all that was recorded."""
+        return None if self.rows is None else History(*np.array(self.rows).reshape(-1, 5).T.copy())
+
+
+def descend(
+    problem: Problem,
+    method: Method,
+    q: Array,
+    *,
+    record: bool = False,
+    start: float | None = None,
+    limited: bool = True,
+) -> Descent:
+    """Run a method.
+
+    Args:
+        problem: what is asked.
+        method: how.
+        q: start, (nq,), moved into the limits first.
+        record: whether to keep a history.
+        start: time of `time.perf_counter` that the time limit counts from; now if None.
+        limited: whether to regard the limits; a compiled method can do without.
+    """
+    recorder = Recorder(record, time.perf_counter() if start is None else start)
+    if isinstance(method, CompiledMethod):
+        return descend_compiled(problem, method, q, recorder, limited)
+    assert isinstance(method, PythonMethod)
+    return descend_in_python(problem, method, q, recorder)
+
+
+def descend_in_python(
+    problem: Problem, method: PythonMethod, q: Array, recorder: Recorder
+) -> Descent:
+    """Run a stepper until the stopping test holds."""
+    view, ended, n = View(problem), "iteration-limit", 0
+    stepper, small = method.stepper(view), method.small_cost * largest_weight(problem)
+    place = view.at(view.project(q))
+    recorder.add(place.cost, place.slope, 0.0, stepper.control)
+    while True:
+        if place.slope <= method.tolerance or place.cost <= small:
+            ended = "at-rest"
+            break
+        if n >= method.max_iterations:
+            break
+        if method.max_seconds is not None and recorder.seconds > method.max_seconds:
+            ended = "time-limit"
+            break
+        following = stepper.step(place)
+        moved = 0.0
+        if following is not None:
+            moved = float(np.abs(view.moved(following.q, place.q)).max(initial=0.0))
+        if following is None or (moved < SMALLEST_STEP and following.slope >= place.slope):
+            ended = "stalled"
+            break
+        place, n = following, n + 1
+        recorder.add(place.cost, place.slope, moved, stepper.control)
+    evaluations, history = view.evaluations, recorder.history()
+    return Descent(place.q, place.cost, place.slope, ended, n, evaluations, history)
+
+
+ENDED = {
+    at.RUNNING: "time-limit",
+    at.AT_REST: "at-rest",
+    at.STALLED: "stalled",
+    at.USED_UP: "iteration-limit",
+}
+
+
+def descend_compiled(
+    problem: Problem, method: CompiledMethod, q: Array, recorder: Recorder, limited: bool
+) -> Descent:
+    """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
+    view, q = View(problem), q.copy()
+    options, tree = method.options(problem), problem.skeleton.tree
+    search = problem.search
+    state = search.state
+    restart(view.box, options, first_order(options), limited, q, search)
+    while state[at.STANDING] == at.RUNNING:
+        before = state[at.COST]
+        if problem.compiled:
+            arrays, passes = problem.packed.arrays, 1 if recorder.rows is not None else AT_ONCE
+            run(tree, arrays, view.box, options, q, passes, search, problem.work)
+        else:
+            value, g, H = problem.fill(search.trial, int(state[at.ORDER]))
+            advance(tree, problem.pattern, view.box, options, q, value, g, H, search)
+        if state[at.COST] < before:
+            control = method.control(state)
+            recorder.add(state[at.COST], state[at.SLOPE], state[at.LONGEST], control)
+        if method.max_seconds is not None and recorder.seconds > method.max_seconds:
+            break
+    ended = ENDED[int(state[at.STANDING])]
+    iterations = int(np.ceil(state[at.ITERATIONS] - 1e-9))
+    counts = iterations, int(state[at.EVALUATIONS])
+    cost, slope = float(state[at.COST]), float(state[at.SLOPE])
+    return Descent(q, cost, slope, ended, *counts, recorder.history())

@@ -1,0 +1,106 @@
+"""By how much each goal is missed, and by how much it may be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.goals import FrameGoal, PoseGoal, TermGoal
+from exactik.kernels.misses import misses
+from exactik.kernels.terms import POSITION
+from exactik.problem import Problem
+
+__all__ = ["Judged", "goal_misses", "judged_goals", "term_tolerances"]
+
+Array = NDArray[np.float64]
+
+NEAR, TURNED = 1e-3, 1e-2  # default tolerances [m], [rad]
+
+
+class Judged(NamedTuple):
+    """Something that can be missed: a goal, or the rotation of a pose goal.
+
+    Attributes:
+        name: of the goal; "name.rotation" for the rotation of a pose goal.
+        unit: "m" or "rad"; "" for a goal of the user's.
+        tolerance: largest miss that counts as reached.
+        terms: the kernel's terms that it is made of; empty for goals on coordinates or in Python.
+        rows: its rows of the residual.
+    """
+
+    name: str
+    unit: str
+    tolerance: float
+    terms: slice
+    rows: slice
+
+    def describe(self, miss: float) -> str:
+        """Return "12.3 mm", "0.41 m", "3.1°"."""
+        if self.unit == "m":
+            return f"{1e3 * miss:.3g} mm" if miss < 0.1 else f"{miss:.3g} m"
+        return f"{np.degrees(miss):.3g}°" if self.unit == "rad" else f"{miss:.3g}"
+
+
+def judged_goals(problem: Problem) -> tuple[Judged, ...]:
+    """Return what decides whether a problem's goals are reached.
+
+    Postures and soft limits are wishes, not judged unless they have a tolerance or are all there
+    is.
+    """
+    return problem.remember("judged", lambda: tuple(_judge(problem)))
+
+
+def _judge(problem: Problem) -> list[Judged]:
+    pairs = list(zip(problem.rows.items(), problem.goals, strict=True))
+    wishes_only = not any(isinstance(goal, TermGoal | FrameGoal) for _, goal in pairs)
+    found, first = [], 0
+    for (name, rows), goal in pairs:
+        if isinstance(goal, TermGoal):
+            count = (rows.stop - rows.start) // 3
+            own = slice(first, first + count)
+            first += count
+            if isinstance(goal, PoseGoal):
+                place, turn = slice(own.start, own.start + 1), slice(own.start + 1, own.stop)
+                found.append(Judged(name, "m", goal.tolerance or NEAR, place, rows))
+                turned = goal.tolerance or TURNED
+                found.append(Judged(f"{name}.rotation", "rad", turned, turn, rows))
+            else:
+                metres = problem.packed.arrays.terms.kind[own.start] == POSITION
+                unit, default = ("m", NEAR) if metres else ("rad", TURNED)
+                found.append(Judged(name, unit, goal.tolerance or default, own, rows))
+        elif isinstance(goal, FrameGoal) or goal.tolerance is not None or wishes_only:
+            unit = "" if isinstance(goal, FrameGoal) else "rad"
+            default = NEAR if isinstance(goal, FrameGoal) else TURNED
+            found.append(Judged(name, unit, goal.tolerance or default, slice(0, 0), rows))
+    return found
+
+
+def term_tolerances(problem: Problem) -> Array:
+    """Return the tolerance of every term of the kernels, (n,) [m or rad]."""
+
+    def gather() -> Array:
+        tolerances = np.empty(len(problem.packed.arrays.terms.kind))
+        for judged in judged_goals(problem):
+            tolerances[judged.terms] = judged.tolerance
+        return tolerances
+
+    return problem.remember("tolerances", gather)
+
+
+def goal_misses(problem: Problem, q: Array, by_term: Array | None = None) -> Array:
+    """Return the miss of each of `judged_goals` at q, (nq,); `by_term` (n,) if known already."""
+    judged = judged_goals(problem)
+    if by_term is None:
+        by_term = np.empty(len(problem.packed.arrays.terms.kind))
+        misses(problem.skeleton.tree, problem.packed.arrays, q, by_term, problem.work)
+    out, residual = np.empty(len(judged)), None
+    for k, goal in enumerate(judged):
+        if goal.terms.stop > goal.terms.start:
+            out[k] = by_term[goal.terms].max()
+        else:
+            residual = problem.residual(q) if residual is None else residual
+            own = residual[goal.rows]
+            out[k] = np.linalg.norm(own) if goal.unit == "" else np.abs(own).max(initial=0.0)
+    return out

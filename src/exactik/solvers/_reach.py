@@ -1,0 +1,139 @@
+"""Proof that a place is out of reach: how far a point can get from where its chain starts.
+
+From the last joint centre c on the way to the bone that nothing can move, the point is no farther
+than the sum of the distances between the joint centres after it; sliders add their longest throw.
+Two links in a row are no longer than what the joint between them allows: with a hinge,
+
+    |a + R(θ) b|² = |a|² + |b|² + 2 (a·n)(b·n) + 2 |a⊥||b⊥| cos(θ − θ₀)
+
+so that taking links by ones or twos, whichever way gives the smallest sum, tightens the bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.goals import MarkerGoal, PoseGoal, PositionGoal, TermGoal
+from exactik.model import Bone, Skeleton
+from exactik.problem import Problem
+
+__all__ = ["shortfall"]
+
+Array = NDArray[np.float64]
+
+
+def shortfall(problem: Problem, goal: TermGoal, q: Array) -> float:
+    """Return how far [m] the goal's target lies beyond all that can be reached; 0 if not proven.
+
+    Args:
+        problem: its locks and limits count.
+        goal: on a position; others are never proven out of reach.
+        q: any configuration, (nq,): locked dofs are taken where they are.
+    """
+    skeleton = problem.skeleton
+    if isinstance(goal, MarkerGoal):
+        bone, point = skeleton.marker(goal.marker)
+        target = np.asarray(goal.target, float)
+    elif isinstance(goal, PositionGoal):
+        bone, point, target = goal.bone, goal.point, np.asarray(goal.target, float)
+    elif isinstance(goal, PoseGoal):
+        bone, point, target = goal.bone, goal.point, np.asarray(goal.target, float)[:3, 3]
+    else:
+        return 0.0
+    path = _path(skeleton, bone)
+    moving = [k for k in path if not problem.locked[_dofs(skeleton, k)].all()]
+    if len(moving) == 0:
+        return 0.0
+    first = moving[0]
+    links = [np.asarray(skeleton.bones[k].offset) for k in path[path.index(first) + 1 :]]
+    links.append(np.asarray(point, float))
+    joints = path[path.index(first) :]
+    slack = sum(_throw(problem, k, q) for k in joints)
+    if not math.isfinite(slack):
+        return 0.0
+    longest = _longest(problem, joints, links, q) + slack
+    centre = _centre(skeleton, first, q)
+    return max(0.0, float(np.linalg.norm(target - centre)) - longest)
+
+
+def _path(skeleton: Skeleton, bone: str) -> list[int]:
+    """Return the bones from the root to this one, by index."""
+    path, k = [], skeleton.bone_index(bone)
+    while k >= 0:
+        path.append(k)
+        k = int(skeleton.parents[k])
+    return path[::-1]
+
+
+def _dofs(skeleton: Skeleton, k: int) -> slice:
+    tree = skeleton.tree
+    return slice(int(tree.first_v[k + 1]), int(tree.first_v[k + 2]))
+
+
+def _throw(problem: Problem, k: int, q: Array) -> float:
+    """Return how far [m] the joint's slides can take the bone from its joint centre."""
+    skeleton = problem.skeleton
+    count = int(skeleton.tree.shifts[k + 1])
+    own = np.arange(count) + _dofs(skeleton, k).start
+    at = q[skeleton.plain_q[own]]
+    low = np.where(problem.locked[own], at, problem.lower[own])
+    high = np.where(problem.locked[own], at, problem.upper[own])
+    return float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))) if count > 0 else 0.0
+
+
+def _centre(skeleton: Skeleton, k: int, q: Array) -> Array:
+    """Return the joint centre of a bone in the world [m]; its parent does not move."""
+    offset, parent = np.asarray(skeleton.bones[k].offset, float), int(skeleton.parents[k])
+    if parent < 0:
+        return offset
+    pose = skeleton.forward(q)
+    return pose.positions[parent] + pose.rotations[parent] @ offset
+
+
+def _longest(problem: Problem, joints: list[int], links: list[Array], q: Array) -> float:
+    """Return a bound on the length [m] of the links; link i follows joint i."""
+    best = [0.0]
+    for i, link in enumerate(links):
+        total = best[i] + float(np.linalg.norm(link))
+        if i > 0:
+            bone, limits = problem.skeleton.bones[joints[i]], _range(problem, joints[i], q)
+            total = min(total, best[i - 1] + _pair(bone, links[i - 1], link, *limits))
+        best.append(total)
+    return best[-1]
+
+
+def _range(problem: Problem, k: int, q: Array) -> tuple[float, float]:
+    """Return how far the first dof of a joint can go; a locked one stays where it is."""
+    dof = _dofs(problem.skeleton, k).start
+    if dof >= problem.skeleton.nv or problem.skeleton.plain_q[dof] < 0:
+        return -np.inf, np.inf
+    if problem.locked[dof]:
+        at = float(q[problem.skeleton.plain_q[dof]])
+        return at, at
+    return float(problem.lower[dof]), float(problem.upper[dof])
+
+
+def _pair(bone: Bone, before: Array, after: Array, low: float, high: float) -> float:
+    """Return the greatest length of a link, a joint and a link after it, slides left out."""
+    plain = float(np.linalg.norm(before) + np.linalg.norm(after))
+    pre = np.eye(3) if bone.pre is None else np.asarray(bone.pre)
+    post = np.eye(3) if bone.post is None else np.asarray(bone.post)
+    a, b = pre.T @ before, post @ after  # both in the axes between `pre` and the joint
+    if bone.joint.kind in ("fixed", "prismatic"):  # the throw of a slide is counted apart
+        return float(np.linalg.norm(a + b))
+    if bone.joint.kind != "revolute":
+        return plain
+    n = np.asarray(bone.joint.axis, float)
+    a1, b1 = float(a @ n), float(b @ n)
+    a2, b2 = a - a1 * n, b - b1 * n
+    across = float(np.linalg.norm(a2) * np.linalg.norm(b2))
+    # Angle from b⊥ to a⊥ about n: there the two are in line.
+    best = math.atan2(float(n @ np.cross(b2, a2)), float(b2 @ a2))
+    turns = math.ceil((low - best) / (2.0 * math.pi)) if math.isfinite(low) else 0
+    inside = not math.isfinite(low) or best + 2.0 * math.pi * turns <= high
+    cosine = 1.0 if inside else max(math.cos(low - best), math.cos(high - best))
+    square = float(a @ a + b @ b) + 2.0 * a1 * b1 + 2.0 * across * cosine
+    return math.sqrt(max(square, 0.0))

@@ -1,0 +1,141 @@
+"""The answer of a solve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.problem import Problem
+from exactik.solvers._certificate import Certificate, certify
+from exactik.solvers._loop import History
+from exactik.solvers._misses import goal_misses, judged_goals
+from exactik.solvers._uncertainty import Covariance, covariance, sensitivity
+from exactik.solvers._verdict import verdict
+
+__all__ = ["CONVERGED", "Result"]
+
+Array = NDArray[np.float64]
+
+CONVERGED = 1e-8  # relative projected gradient that counts as none, whatever a method aimed at
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What a solver found; everything that is not stored is worked out when asked for.
+
+    Attributes:
+        problem: what was asked.
+        solver: name of the method.
+        q: the pose, (nq,), never outside the limits.
+        cost: ½ rᵀWr there.
+        projected_gradient: as the method measured it last, relative as in `Certificate`.
+        tolerance: relative projected gradient that the method aimed at.
+        ended: why the method stopped: "at-rest", "stalled", "iteration-limit" or "time-limit".
+        iterations: accepted steps, over all starts.
+        evaluations: of the cost, with or without derivatives, over all starts.
+        attempts: descents from different starts or by another way.
+        seconds: time spent.
+        history: of the descent that led to q, if asked for.
+    """
+
+    problem: Problem
+    solver: str
+    q: Array
+    cost: float
+    projected_gradient: float
+    tolerance: float
+    ended: str
+    iterations: int
+    evaluations: int
+    attempts: int
+    seconds: float
+    history: History | None = None
+
+    @cached_property
+    def misses(self) -> Array:
+        """Misses in the order of `goal_errors` [m or rad]."""
+        return goal_misses(self.problem, self.q)
+
+    @property
+    def goal_errors(self) -> dict[str, float]:
+        """By how much each goal is missed [m or rad].
+
+        A pose goal has two entries, "name" [m] and "name.rotation" [rad]. Directions, aims and axes
+        are missed by an angle. Postures and soft limits are listed only if they have a tolerance.
+        """
+        pairs = zip(judged_goals(self.problem), self.misses.tolist(), strict=True)
+        return {goal.name: miss for goal, miss in pairs}
+
+    @property
+    def errors_in_words(self) -> dict[str, str]:
+        """The same in units to read: "0.63 mm", "1.2°"."""
+        pairs = zip(judged_goals(self.problem), self.misses.tolist(), strict=True)
+        return {goal.name: goal.describe(miss) for goal, miss in pairs}
+
+    @cached_property
+    def reached(self) -> bool:
+        """Whether every goal is within its tolerance."""
+        goals = judged_goals(self.problem)
+        return bool((self.misses <= [goal.tolerance for goal in goals]).all())
+
+    @property
+    def converged(self) -> bool:
+        """Whether q is a stationary point within the limits."""
+        aim = max(self.tolerance, CONVERGED)
+        return self.ended == "at-rest" or self.projected_gradient <= aim
+
+    @property
+    def active_limits(self) -> Mapping[str, str]:
+        """Dofs that sit on a limit → "lower" or "upper"."""
+        problem = self.problem
+        own = np.where(problem.box.plain >= 0, self.q[problem.box.plain], 0.0)
+        names = problem.skeleton.dof_names
+        below, above = own <= problem.lower, own >= problem.upper
+        return {
+            name: "lower" if low else "upper"
+            for name, low, high in zip(names, below, above, strict=True)
+            if low or high
+        }
+
+    @cached_property
+    def _verdict(self) -> tuple[str, str]:
+        return verdict(self)
+
+    @property
+    def status(self) -> str:
+        """One word, see `STATUSES`."""
+        return self._verdict[0]
+
+    @property
+    def why(self) -> str:
+        """One sentence."""
+        return self._verdict[1]
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """Proof of what kind of place q is."""
+        return certify(self.problem, self.q)
+
+    def covariance(self, sigma: float) -> Covariance:
+        """Return how far noise in the target positions moves the dofs.
+
+        Args:
+            sigma: standard deviation of each coordinate of every target position [m].
+        """
+        return covariance(self, sigma)
+
+    def sensitivity(self) -> dict[str, Array]:
+        """Return dq*/dtarget by name of the goal, (nv, 3), or (nv, 6) for a pose.
+
+        How the answer follows a small shift [m] of the target, or turn of it [rad, a rotation
+        vector in world axes]; directions follow a change of the vector given. Dofs held by limits
+        stay.
+        """
+        return sensitivity(self)
+
+    def __repr__(self) -> str:
+        return f"<Result: {self.why}>"

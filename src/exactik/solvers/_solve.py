@@ -1,0 +1,180 @@
+"""Solve one problem, from one start or several."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import shaped
+from exactik.errors import ModelError
+from exactik.goals import Goal
+from exactik.kernels import starts as kernel
+from exactik.kernels.starts import Table
+from exactik.kernels.sums import VALUE
+from exactik.kernels.targets import Targets
+from exactik.model import Skeleton
+from exactik.problem import Problem
+from exactik.solvers._loop import ENDED, CompiledMethod, Descent, descend
+from exactik.solvers._method import Method
+from exactik.solvers._methods import method_named
+from exactik.solvers._misses import goal_misses, judged_goals, term_tolerances
+from exactik.solvers._result import Result
+from exactik.solvers._starts import start_table
+
+__all__ = ["checked_count", "solve", "solves_compiled"]
+
+Array = NDArray[np.float64]
+
+NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3)))
+
+
+def solve(
+    problem: Problem | Skeleton,
+    goals: Sequence[Goal] | Goal | None = None,
+    *,
+    q0: ArrayLike | None = None,
+    solver: str | Method = "auto",
+    starts: int = 1,
+    seed: int = 0,
+    history: bool = False,
+    limits: str = "hard",
+    lock: str | Iterable[str] = (),
+    strength: Mapping[str, float] | None = None,
+    weight_matrix: ArrayLike | None = None,
+) -> Result:
+    """Find a pose that does what is asked, as well as can be.
+
+    Not converging is a result, with its reason in `Result.why`; only misuse raises.
+
+    Args:
+        problem: what is asked; or a skeleton, and then `goals` and the arguments of `Problem`.
+        goals: if a skeleton is given.
+        q0: where to start, (nq,); the neutral pose if None. Moved into the limits first.
+        solver: a name of `solvers()`, or a method with options: `Newton(initial_radius=0.5)`.
+        starts: number of starts: q0, and others spread over the limits; tried in the order of their
+            cost until all goals are reached.
+        seed: of the further starts.
+        history: whether to record each step.
+        limits: see `Problem`.
+        lock: see `Problem`.
+        strength: see `Problem`.
+        weight_matrix: see `Problem`.
+    """
+    if isinstance(problem, Skeleton):
+        if goals is None:
+            raise ModelError("a skeleton was given without goals; call solve(skeleton, goals)")
+        options = {"limits": limits, "lock": lock, "strength": strength}
+        asked = (goals,) if isinstance(goals, Goal) else goals
+        problem = Problem(problem, asked, weight_matrix=weight_matrix, **options)
+    elif not isinstance(problem, Problem):
+        raise ModelError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
+    elif goals is not None:
+        raise ModelError("goals were given beside a Problem, which has its own")
+    method = method_named(solver)
+    skeleton = problem.skeleton
+    q = (
+        skeleton.neutral()
+        if q0 is None
+        else skeleton.normalised(shaped("q0", q0, skeleton.nq), "q0")
+    )
+    table = start_table(problem, checked_count("starts", starts) - 1, seed)
+    begin = time.perf_counter()
+    if isinstance(method, CompiledMethod) and solves_compiled(problem, method) and not history:
+        return _solve_compiled(problem, method, q, table, begin)
+    found = _seek(problem, method, q, table.q, history, begin)
+    seconds = time.perf_counter() - begin
+    best = found.best
+    return Result(
+        *(problem, method.name, best.q, best.cost, best.slope, method.tolerance, best.ended),
+        *(found.iterations, found.evaluations, found.attempts, seconds, best.history),
+    )
+
+
+def checked_count(name: str, value: int) -> int:
+    """Return a count of at least one."""
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ModelError(f"{name} is {value!r}; it must be a whole number of at least 1")
+    return int(value)
+
+
+def solves_compiled(problem: Problem, method: Method) -> bool:
+    """Whether one compiled call can do it all: no goals in Python, no clock to watch."""
+    on_terms = all(goal.terms.stop > goal.terms.start for goal in judged_goals(problem))
+    ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
+    return ready and method.max_seconds is None
+
+
+def _solve_compiled(
+    problem: Problem, method: CompiledMethod, q: Array, table: Table, begin: float
+) -> Result:
+    arrays, options = problem.packed.arrays, method.options(problem)
+    found = np.empty((1, kernel.FOUND_COUNT))
+    missed = np.empty((1, len(arrays.terms.kind)))
+    answer = q[None]
+    kernel.seek_all(
+        *(problem.skeleton.tree, arrays, problem.box, options, term_tolerances(problem), table),
+        *(NO_TARGETS, answer, found, missed, problem.search, problem.work),
+    )
+    seconds = time.perf_counter() - begin
+    standing, cost, slope, _, iterations, evaluations, attempts = found[0].tolist()[:7]
+    return Result(
+        *(problem, method.name, answer[0], cost, slope, method.tolerance, ENDED[int(standing)]),
+        *(int(np.ceil(iterations - 1e-9)), int(evaluations), int(attempts), seconds),
+    )
+
+
+class _Found(NamedTuple):
+    best: Descent
+    iterations: int
+    evaluations: int
+    attempts: int
+
+
+def _seek(
+    problem: Problem, method: Method, q: Array, table: Array, record: bool, begin: float
+) -> _Found:
+    """Do in Python what `kernels.starts` does compiled: for goals in Python, histories, clocks."""
+    tolerances = np.array([goal.tolerance for goal in judged_goals(problem)])
+    best: Descent | None = None
+    iterations, evaluations, attempts = 0, 0, 0
+    for start, around in _ways(problem, method, q, table):
+        if best is not None and best.ended == "time-limit":
+            break
+        if around and (best is None or not kernel.on_a_limit(problem.box, best.q)):
+            break
+        descent = None
+        for limited in (False, True) if around else (True,):
+            descent = descend(problem, method, start, record=record, start=begin, limited=limited)
+            iterations += descent.iterations
+            evaluations += descent.evaluations
+            start = descent.q
+            if not limited:
+                kernel.turn_home(problem.box, start)
+        assert descent is not None
+        attempts += 1
+        reached = bool((goal_misses(problem, descent.q) <= tolerances).all())
+        if best is None or reached or descent.cost < best.cost:
+            best = descent
+        if reached:
+            break
+    assert best is not None
+    return _Found(best, iterations, evaluations, attempts)
+
+
+def _ways(problem: Problem, method: Method, q: Array, table: Array) -> Iterator[tuple[Array, bool]]:
+    """Yield starts in the order of their cost; then the own one for the detour, if there is one."""
+    starts = [q.copy() for _ in range(len(table) + 1)]
+    for row, start in zip(table, starts, strict=False):
+        kernel.set_out(q, row, start)
+    if len(table) > 0:
+        costs = [problem.fill(start, VALUE)[0] for start in starts]
+        own = len(table)
+        ranked = sorted(range(len(starts)), key=lambda k: (costs[k], k != own, k))
+        starts = [starts[k] for k in ranked]
+    yield from ((start, False) for start in starts)
+    if method.takes_detours:
+        yield q.copy(), True

@@ -1,0 +1,80 @@
+"""Where else to start: a seeded table of poses that fill the limits evenly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.starts import Table
+from exactik.problem import Problem
+
+__all__ = ["start_table"]
+
+Array = NDArray[np.float64]
+
+
+def start_table(problem: Problem, count: int, seed: int) -> Table:
+    """Return a table of `count` starts; not a number where the problem's own start is to be kept.
+
+    Limited dofs are spread over their range, unlimited angles over a whole turn, rotations of ball
+    joints over all rotations. Unlimited shifts and locked dofs stay where they are. The first
+    starts of a long table are those of a short one.
+
+    The spread is a randomly shifted Kronecker sequence, k·√prime mod 1: starts keep clear of each
+    other, which independent draws do not.
+    """
+    q = problem.remember(f"starts {count} {seed}", lambda: _spread(problem, count, seed))
+    frames = len(problem.skeleton.tree.parent)
+    apart = 0 if np.isnan(q).any() else count  # no start depends on the problem's own
+    shapes = ((count + 1,), (apart, frames, 3, 3), (apart, frames, 3), (apart, 3))
+    return Table(q, *(np.empty(shape) for shape in shapes))
+
+
+def _spread(problem: Problem, count: int, seed: int) -> Array:
+    skeleton, box = problem.skeleton, problem.box
+    rng = np.random.default_rng(seed)
+    width = skeleton.nq
+    spread = np.sqrt(_primes(width))
+    points = (rng.random(width) + np.arange(1, count + 1)[:, None] * spread) % 1.0
+    table = np.full((count, width), np.nan)
+    for i, j in enumerate(box.plain):
+        low, high = problem.lower[i], problem.upper[i]
+        if j < 0 or problem.locked[i]:
+            continue
+        if box.turns[i] != 0.0:
+            # Wider than a turn, or without end: a turn about the middle, or about nought.
+            middle = 0.5 * (low + high) if np.isfinite(low) and np.isfinite(high) else 0.0
+            low, high = max(low, middle - np.pi), min(high, middle + np.pi)
+        if np.isfinite(low) and np.isfinite(high):
+            table[:, j] = low + (high - low) * points[:, j]
+    free = {
+        bone: not problem.locked[_ball(problem, bone)].any() for bone, _ in skeleton.quaternions
+    }
+    for bone, at in skeleton.quaternions:
+        if free[bone]:
+            table[:, at : at + 4] = _even_rotations(points[:, at : at + 3])
+    return table
+
+
+def _ball(problem: Problem, bone: str) -> slice:
+    """Return the three dofs of the quaternion of a bone."""
+    end = int(problem.skeleton.tree.first_v[problem.skeleton.bone_index(bone) + 2])
+    return slice(end - 3, end)
+
+
+def _even_rotations(u: Array) -> Array:
+    """Return unit quaternions wxyz, (n, 4), spread evenly where u, (n, 3), is (Shoemake)."""
+    a, b = np.sqrt(1.0 - u[:, 0]), np.sqrt(u[:, 0])
+    x, y = 2.0 * np.pi * u[:, 1], 2.0 * np.pi * u[:, 2]
+    return np.stack([b * np.cos(y), a * np.sin(x), a * np.cos(x), b * np.sin(y)], axis=1)
+
+
+def _primes(count: int) -> NDArray[np.int64]:
+    """Return the first primes."""
+    found: list[int] = []
+    n = 2
+    while len(found) < count:
+        if all(n % p > 0 for p in found if p * p <= n):
+            found.append(n)
+        n += 1
+    return np.array(found)

@@ -1,0 +1,199 @@
+"""What the exact Hessian at a minimum pays for: sensitivity to targets, error bars.
+
+At a minimum the gradient vanishes on the free dofs; a target that moves by τ moves it to
+
+    dq*/dτ = −H⁻¹ ∂g/∂τ ,    ∂g/∂τ = −JᵀW (∂r/∂τ) + Lᵀ (Wr · ∂²r/∂ξ∂τ)
+
+(implicit function theorem), L being the motion ξ = (ω, δ) of the goal's point by each dof. For a
+place, r depends on the point and the target only by their difference: τ is a −δ. For a rotation
+R_t → exp[φ] R_t with E = R_t Rᵀ, log(exp[φ] E exp[−ω]) = log(E exp[−ω']) with
+
+    ω' = ω − a + ½ a × ω + … ,    a = Eᵀφ
+
+so that both come from the same D = ∂r/∂ξ and Wr·∂²r that the Hessian is made of.
+
+Independent noise of standard deviation σ in the target positions then gives
+
+    cov(q*) = σ² Σ (dq*/dτ)(dq*/dτ)ᵀ
+
+which is σ²H⁻¹ only if all weights are one and all residuals zero. Directions along which H vanishes
+are not determined by the goals: their variance is infinite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.errors import CoordinateError
+from exactik.goals import DirectionGoal, OrientationGoal, PoseGoal, TermGoal
+from exactik.kernels import dense
+from exactik.kernels import terms as term
+from exactik.kernels.work import place as place_figure
+from exactik.problem import Problem
+from exactik.solvers._certificate import held_dofs
+from exactik.solvers._view import View
+
+if TYPE_CHECKING:
+    from exactik.solvers._result import Result
+
+__all__ = ["Covariance", "covariance", "sensitivity"]
+
+Array = NDArray[np.float64]
+
+NOTHING = 1e-9  # share of the largest (scaled) eigenvalue that counts as none
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """Error bars of a pose.
+
+    Attributes:
+        matrix: covariance of the dofs [rad² or m²], (nv, nv); infinite on the diagonal of dofs that
+            are not determined, not a number between them and others.
+        sd: standard deviation of each dof [rad or m], (nv,); infinite where not determined.
+        undetermined: directions that the goals leave open, in words.
+    """
+
+    matrix: Array
+    sd: Array
+    undetermined: list[str]
+
+
+def sensitivity(result: Result) -> dict[str, Array]:
+    """See `Result.sensitivity`."""
+    inverse, _ = _inverse(result)
+    problem = result.problem
+    slopes = target_slopes(problem, result.q)
+    return {name: -inverse @ slope for name, slope in slopes.items()}
+
+
+def covariance(result: Result, sigma: float) -> Covariance:
+    """See `Result.covariance`."""
+    if not 0.0 <= sigma < np.inf:
+        raise CoordinateError(f"sigma is {sigma}; it must be a length ≥ 0 [m]")
+    inverse, null = _inverse(result)
+    nv, kinds = result.problem.skeleton.nv, result.problem.packed.arrays.terms.kind
+    matrix, slopes = np.zeros((nv, nv)), target_slopes(result.problem, result.q)
+    first = 0
+    for name, goal in zip(result.problem.rows, result.problem.goals, strict=True):
+        if not isinstance(goal, TermGoal):
+            continue
+        if kinds[first] == term.POSITION:
+            moved = sigma * inverse @ slopes[name][:, :3]
+            matrix += moved @ moved.T
+        first += len(goal.terms(result.problem.skeleton))
+    loose = np.abs(null).max(axis=1, initial=0.0) > 1e-6
+    matrix[loose, :] = matrix[:, loose] = np.nan
+    matrix[loose, loose] = np.inf
+    sd = np.sqrt(np.diag(matrix))
+    names = result.problem.skeleton.dof_names
+    return Covariance(matrix, sd, [_in_words(direction, names) for direction in null.T])
+
+
+def _inverse(result: Result) -> tuple[Array, Array]:
+    """Return H⁻¹ on the free and determined dofs, (nv, nv), and the directions left open, (nv, k).
+
+    Dofs are scaled to unit curvature first, so that metres and radians compare.
+    """
+    if not result.converged:
+        raise CoordinateError(f"error bars and sensitivities need a minimum, but it {result.why}")
+    problem, nv = result.problem, result.problem.skeleton.nv
+    free = np.flatnonzero(~held_dofs(problem, View(problem).at(result.q)))
+    H = problem.hessian(result.q)[np.ix_(free, free)]
+    diagonal = np.abs(np.diag(H))
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(scale[:, None] * H * scale)
+    fixed = values > NOTHING * max(float(values.max(initial=0.0)), 1e-300)
+    if (values < -NOTHING * float(np.abs(values).max(initial=0.0))).any():
+        raise CoordinateError("error bars and sensitivities need a minimum, but this is a saddle")
+    inverse, null = np.zeros((nv, nv)), np.zeros((nv, int((~fixed).sum())))
+    good = scale[:, None] * vectors[:, fixed]
+    inverse[np.ix_(free, free)] = (good / values[fixed]) @ good.T
+    null[free] = _tidied(scale[:, None] * vectors[:, ~fixed])
+    return inverse, null
+
+
+def _tidied(null: Array) -> Array:
+    """Return a basis of the same directions with many zeros: reduced echelon form."""
+    rows = null.T.copy()
+    done = 0
+    while done < len(rows):
+        k, column = divmod(int(np.argmax(np.abs(rows[done:]))), rows.shape[1])
+        rows[[done, done + k]] = rows[[done + k, done]]
+        rows[done] /= rows[done, column]
+        for other in range(len(rows)):
+            if other != done:
+                rows[other] -= rows[other, column] * rows[done]
+        done += 1
+    rows[np.abs(rows) < 1e-7] = 0.0
+    return rows.T
+
+
+def _in_words(direction: Array, names: tuple[str, ...]) -> str:
+    """Return "l_hand.rz" or "l_hand.rz − 0.8 l_forearm.rx" for a direction, (nv,)."""
+    direction = direction / direction[np.argmax(np.abs(direction))]
+    order = [i for i in np.argsort(-np.abs(direction)) if abs(direction[i]) > 1e-3]
+    parts = []
+    for i in order[:4]:
+        size = "" if abs(abs(direction[i]) - 1.0) < 5e-3 else f"{abs(direction[i]):.2g} "
+        sign = "" if len(parts) == 0 else ("+ " if direction[i] > 0 else "− ")
+        parts.append(f"{sign}{size}{names[i]}")
+    return " ".join(parts) + (" …" if len(order) > 4 else "")
+
+
+def target_slopes(problem: Problem, q: Array) -> dict[str, Array]:
+    """Return ∂g/∂τ of every goal on a bone by name: (nv, 3), or (nv, 6) for a pose."""
+    tree, arrays, work = problem.skeleton.tree, problem.packed.arrays, problem.work
+    J, r = problem.jacobian(q), problem.residual(q)
+    W = problem.packed.weight
+    force = W @ r
+    place_figure(tree, arrays, problem.skeleton.normalised(q), work)
+    slopes, first = {}, 0
+    for name, goal in zip(problem.rows, problem.goals, strict=True):
+        if not isinstance(goal, TermGoal):
+            continue
+        columns = []
+        for m in range(first, first + len(goal.terms(problem.skeleton))):
+            row = int(arrays.terms.row[m])
+            own = slice(row, row + 3)
+            out, bend = _follow(problem, m, force[own].copy())
+            L = np.zeros((6, problem.skeleton.nv))
+            frame = int(arrays.terms.frame[m])
+            dense.add_rows(tree, arrays.free, work.S, frame, work.e, -np.eye(6), 0, L)
+            columns.append(-J.T @ W[:, own] @ out + L.T @ bend)
+            first += 1
+        slopes[name] = _joined(goal, columns)
+    return slopes
+
+
+def _joined(goal: TermGoal, columns: list[Array]) -> Array:
+    if isinstance(goal, OrientationGoal) and goal.kind == "axes":
+        # The three axes of the target turn together: τ_a = φ × t_a.
+        turns = [np.cross(np.eye(3), axis) for axis in goal.rotation.T]
+        return np.sum([c @ turn.T for c, turn in zip(columns, turns, strict=True)], axis=0)
+    if isinstance(goal, DirectionGoal):  # only the direction of the vector given counts
+        target = np.asarray(goal.target, float)
+        unit = target / np.linalg.norm(target)
+        return columns[0] @ (np.eye(3) - np.outer(unit, unit)) / np.linalg.norm(target)
+    return np.hstack(columns) if isinstance(goal, PoseGoal) else columns[0]
+
+
+def _follow(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
+    """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
+    terms, work = problem.packed.arrays.terms, problem.work
+    term.local_residual(terms, m, work.R, work.p, work.shift, work.e, work.r)
+    term.local_derivatives(terms, m, work.R, work.shift, work.e, work.r, force, work.D, work.X)
+    D, X, kind = work.D.copy(), work.X.copy(), terms.kind[m]
+    if kind == term.LOG:
+        E = terms.rotation[m] @ work.R[int(terms.frame[m])].T
+        slope = D[:, :3].T @ force
+        twist = np.zeros((6, 3))
+        twist[:3] = -X[:3, :3] + 0.5 * np.cross(slope, np.eye(3)).T
+        return -D[:, :3] @ E.T, twist @ E.T
+    if kind == term.DIRECTION:
+        return np.eye(3), np.zeros((6, 3))
+    return -D[:, 3:], -X[:, 3:]

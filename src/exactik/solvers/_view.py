@@ -1,0 +1,116 @@
+"""A problem as the methods written in Python see it: places, steps inside the limits, matrices."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.box import hold, project, steepness
+from exactik.kernels.integrate import integrate
+from exactik.kernels.sums import GAUSS_NEWTON
+from exactik.problem import Problem
+
+__all__ = ["Place", "View"]
+
+Array = NDArray[np.float64]
+
+
+class Place(NamedTuple):
+    """A configuration inside the limits, and what is known there.
+
+    Attributes:
+        q: coordinates, (nq,).
+        cost: ½ rᵀWr.
+        gradient: (nv,), zero for locked dofs.
+        held: (nv,) True for dofs that are locked, or sit on a limit and are pushed against it.
+        slope: relative projected gradient, see `kernels.box.steepness`.
+    """
+
+    q: Array
+    cost: float
+    gradient: Array
+    held: NDArray[np.bool_]
+    slope: float
+
+    @property
+    def free_gradient(self) -> Array:
+        """The gradient with the entries of held dofs zero, (nv,)."""
+        return np.where(self.held, 0.0, self.gradient)
+
+
+class View:
+    """A problem, its box, and the number of evaluations made.
+
+    Steps v (nv,) live in the tangent space [rad or m]; only `move` turns them into coordinates.
+    """
+
+    def __init__(self, problem: Problem):
+        """Look at a problem."""
+        self.problem = problem
+        self.box = problem.box
+        self.evaluations = 0
+
+    @property
+    def nv(self) -> int:
+        """Number of dofs."""
+        return self.problem.skeleton.nv
+
+    @property
+    def strength(self) -> Array:
+        """(nv,) how readily each dof moves: a first-order step is strength² times −g."""
+        return self.problem.strength
+
+    def at(self, q: Array) -> Place:
+        """Evaluate cost and gradient at coordinates q, (nq,), which must be inside the limits."""
+        cost, g, H = self.problem.fill(q, GAUSS_NEWTON)
+        self.evaluations += 1
+        box, held = self.box, np.zeros(self.nv)
+        hold(box.plain, box.lower, box.upper, box.free, q, g, held)
+        curve = np.abs(H[np.arange(self.nv), self.problem.pattern.level])
+        slope = steepness(g, held, curve, cost)
+        return Place(q.copy(), float(cost), g.copy(), held != 0.0, float(slope))
+
+    def project(self, q: Array) -> Array:
+        """Return q, (nq,), with coordinates outside their limits moved to the limit."""
+        q = q.copy()
+        project(self.box.plain, self.box.lower, self.box.upper, q)
+        return q
+
+    def move(self, q: Array, v: Array) -> Array:
+        """Return q ⊕ v, (nq,), projected into the limits."""
+        out = np.empty_like(q)
+        integrate(self.problem.skeleton.tree, q, np.ascontiguousarray(v), out)
+        project(self.box.plain, self.box.lower, self.box.upper, out)
+        return out
+
+    def room(self, q: Array) -> tuple[Array, Array]:
+        """Return the least and greatest step that the limits allow each dof, both (nv,)."""
+        plain = self.box.plain
+        own = np.where(plain >= 0, q[np.maximum(plain, 0)], 0.0)
+        return self.box.lower - own, self.box.upper - own
+
+    def moved(self, q1: Array, q0: Array) -> Array:
+        """Return the step from q0 to q1, (nv,)."""
+        return self.problem.skeleton.difference(q1, q0)
+
+    def hessian(self, place: Place) -> Array:
+        """Return the exact Hessian, (nv, nv); rows and columns of locked dofs are zero."""
+        return self.problem.hessian(place.q)
+
+    def rows(self, place: Place) -> tuple[Array, Array]:
+        """Return the weighted residual W½ r, (m,), and Jacobian W½ J, (m, nv)."""
+        r, J = self.problem.residual(place.q), self.problem.jacobian(place.q)
+        root = self.root_weight
+        return (root * r, root[:, None] * J) if root.ndim == 1 else (root @ r, root @ J)
+
+    @cached_property
+    def root_weight(self) -> Array:
+        """W½ with W½ᵀ W½ = W: (m,) where W is diagonal, else (m, m)."""
+        weight = self.problem.packed.weight
+        if np.count_nonzero(weight - np.diag(np.diag(weight))) == 0:
+            return np.sqrt(np.diag(weight))
+        values, vectors = np.linalg.eigh(weight)
+        return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
