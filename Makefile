@@ -3,6 +3,7 @@ PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.stamp
+PEERS := .venv/.peers
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow lint bench wheel-check clean
@@ -26,7 +27,7 @@ lint: $(STAMP) ## check style, formatting and types
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 
-bench: $(STAMP) ## run the benchmarks
+bench: $(PEERS) ## run the benchmarks, beside other tools (ARGS=robots to choose)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 wheel-check: $(STAMP) ## build the wheel and run the README's example from it elsewhere
@@ -43,4 +44,10 @@ $(STAMP): pyproject.toml
 	@echo "Setting up .venv, which takes a minute or two the first time ..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(PEERS): $(STAMP)
+	@echo "Installing the tools that the benchmarks compare with ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[peers]' || \
+		echo "Some could not be installed; their rows will be missing." >&2
 	@touch $@
