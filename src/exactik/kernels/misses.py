@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from exactik.kernels.terms import LOG, POSITION, local_residual
-from exactik.kernels.work import place
+from exactik.kernels.work import place_apart
 from exactik.spatial import inlined, jit
 
 __all__ = ["miss_of", "misses", "within"]
@@ -28,7 +28,7 @@ def miss_of(kind, r):
 @jit
 def misses(tree, goals, q, out, work):
     """Write the miss of every term at q (nq,) to `out` (n,)."""
-    place(tree, goals, q, work)
+    place_apart(tree, goals, q, work)
     for m in range(goals.terms.kind.shape[0]):
         local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
         out[m] = miss_of(goals.terms.kind[m], work.r)

@@ -30,7 +30,7 @@ from exactik.kernels.misses import within
 from exactik.kernels.search import restart
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, VALUE
 from exactik.kernels.targets import retarget
-from exactik.kernels.work import place
+from exactik.kernels.work import place_apart
 from exactik.spatial import inlined, jit, pasted, unlocked
 
 __all__ = ["FOUND_COUNT", "Table", "first_order", "on_a_limit", "seek_all", "set_out", "turn_home"]
@@ -88,7 +88,7 @@ def on_a_limit(box, q):
 def place_table(tree, goals, table, work):
     """Place the figure at every start of the table, once for all problems."""
     for k in range(table.R.shape[0]):
-        place(tree, goals, table.q[k], work)
+        place_apart(tree, goals, table.q[k], work)
         for i in range(3):
             table.origin[k, i] = work.origin[i]
         for frame in range(work.p.shape[0]):
@@ -99,35 +99,35 @@ def place_table(tree, goals, table, work):
 
 
 @pasted
-def start_cost(tree, goals, table, k, q, work):
-    """Return the cost of row k of the table, q (nq,) being that start."""
-    if table.R.shape[0] == 0:
-        place(tree, goals, q, work)
-    else:
-        for i in range(3):
-            work.origin[i] = table.origin[k, i]
-            work.shift[i] = work.origin[i] - goals.origin[i]
-        for frame in range(work.p.shape[0]):
-            for i in range(3):
-                work.p[frame, i] = table.p[k, frame, i]
-                for j in range(3):
-                    work.R[frame, i, j] = table.R[k, frame, i, j]
-    own = add_coordinates(
-        tree, goals.coordinates, q, VALUE, goals.free, work.g, work.H, work.D, work.X
-    )
-    return own + add_goals(goals, np.int64(VALUE), work)
-
-
-@pasted
-def rank(tree, goals, box, table, q, search, work):
-    """Write the costs of all starts; that of q (nq,), the own one, is the last."""
+def rank(tree, goals, table, search, work):
+    """Write the costs of all starts; the own one is the last."""
     n = table.q.shape[0]
-    if n == 0:
-        return
-    table.cost[n] = evaluate(tree, goals, q, np.int64(VALUE), work)
-    for k in range(n):
-        set_out(search.start, table.q[k], search.trial)
-        table.cost[k] = start_cost(tree, goals, table, k, search.trial, work)
+    for k in range(n + 1 if n > 0 else 0):
+        q = search.trial
+        if k < n:
+            set_out(search.start, table.q[k], q)
+        else:
+            q = search.start
+        if k < table.R.shape[0]:
+            take_placed(goals, table, k, work)
+        else:
+            place_apart(tree, goals, q, work)
+        table.cost[k] = add_goals(goals, np.int64(VALUE), work) + add_coordinates(
+            tree, goals.coordinates, q, VALUE, goals.free, work.g, work.H, work.D, work.X
+        )
+
+
+@jit
+def take_placed(goals, table, k, work):
+    """Copy the frames of row k of the table to where `place` would leave them."""
+    for i in range(3):
+        work.origin[i] = table.origin[k, i]
+        work.shift[i] = work.origin[i] - goals.origin[i]
+    for frame in range(work.p.shape[0]):
+        for i in range(3):
+            work.p[frame, i] = table.p[k, frame, i]
+            for j in range(3):
+                work.R[frame, i, j] = table.R[k, frame, i, j]
 
 
 @pasted
@@ -171,7 +171,7 @@ def seek(tree, pattern, goals, box, options, tolerance, table, q, found, missed,
     found[COST] = np.inf
     for j in range(q.shape[0]):
         search.start[j] = q[j]
-    rank(tree, goals, box, table, q, search, work)
+    rank(tree, goals, table, search, work)
     starts = table.q.shape[0] + 1
     for attempt in range(starts + 1):
         detour = attempt == starts
