@@ -31,11 +31,13 @@ from exactik import (
 )
 from exactik.solvers import _loop
 from exactik.solvers._banded import Banded
-from exactik.solvers._bfgs import BFGS, QuasiNewtonStepper, _Dense, blocked, inside, strong_wolfe
-from exactik.solvers._coleman_li import loosened, model_at, settled, to_sphere
+from exactik.solvers._bfgs import BFGS, QuasiNewtonStepper, _Dense
+from exactik.solvers._coleman_li import loosened, model_at, to_sphere
 from exactik.solvers._l_bfgs import LBFGS, _Pairs
+from exactik.solvers._line_search import strong_wolfe
 from exactik.solvers._loop import Descent, History, PythonMethod, descend
 from exactik.solvers._methods import method_named, solvers
+from exactik.solvers._near_limits import blocked, inside, settled
 from exactik.solvers._newton_higham import NewtonHigham
 from exactik.solvers._newton_pcg import NewtonPCG, in_ball, in_plane, steihaug
 from exactik.solvers._view import Place, View

@@ -164,6 +164,10 @@ class Problem:
         """Return J = −∂r/∂v, (m, nv)."""
         return self._rows(self._checked(q), GRADIENT)[1]
 
+    def linearised(self, q: ArrayLike) -> tuple[Array, Array]:
+        """Return residual and Jacobian at once."""
+        return self._rows(self._checked(q), GRADIENT)
+
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
         """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
         q, x = self._checked(q), owned(shaped("x", x, self.skeleton.nv))

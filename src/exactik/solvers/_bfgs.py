@@ -25,28 +25,21 @@ projected Armijo search. Dofs that end a hair's breadth from a limit are put on 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.solvers._coleman_li import settled
-from exactik.solvers._line_search import projected_armijo
+from exactik.solvers._line_search import longest, projected_armijo, reach, strong_wolfe
 from exactik.solvers._loop import PythonMethod
+from exactik.solvers._near_limits import blocked, inside, settled, to_limits
 from exactik.solvers._view import Place, View
 
-__all__ = ["BFGS", "Memory", "QuasiNewtonStepper", "blocked", "inside", "to_limits"]
+__all__ = ["BFGS", "Memory", "QuasiNewtonStepper"]
 
 Array = NDArray[np.float64]
 
-SUFFICIENT, CURVATURE = 1e-4, 0.9  # the strong Wolfe conditions
-ROUNDING = 1e-14  # of the cost: two costs this close are alike
-TRIES = 40  # of the Wolfe search; each cuts a tenth off the bracket at least
-BEYOND = 1.0 + 1e-12  # q + (limit − q) may fall short of the limit by rounding
-MARGIN = 1e-3  # [rad or m] greatest ε
 FIRST, TURN = 0.1, 1.0  # [rad] most to turn at first, when curvature is unknown, and later
 FLATTEST = 1e-3  # least (JᵀWJ)_ii that σ regards, as a share of the largest
 CONVEX = 1e-10  # least s·z / |s||z| to learn from
@@ -177,104 +170,3 @@ def alike(view: View, place: Place) -> Array:
     curve = np.diag(view.problem.gauss_newton(place.q))
     flattest = max(FLATTEST * float(curve.max(initial=0.0)), 1e-300)
     return view.strength / np.sqrt(np.maximum(curve, flattest))
-
-
-def blocked(view: View, place: Place, diagonal: Array) -> NDArray[np.bool_]:
-    """Return the dofs that are locked, or within ε of a limit that the gradient pushes them to.
-
-    Args:
-        view: the problem.
-        place: where.
-        diagonal: of an inverse Hessian, (nv,); ε is at most the longest step −diagonal·g that the
-            limits allow, which is zero at a constrained minimum.
-    """
-    low, high = view.room(place.q)
-    g = place.gradient
-    allowed = to_limits(view, place, -diagonal * g)
-    width = min(MARGIN, float(np.abs(allowed).max(initial=0.0)))
-    return place.held | ((g != 0.0) & (np.where(g > 0.0, -low, high) <= width))
-
-
-def inside(
-    view: View,
-    place: Place,
-    free: NDArray[np.bool_],
-    newton: Callable[[NDArray[np.bool_]], Array],
-) -> Array:
-    """Return the step of the free dofs without those that it would push over the limit they are on.
-
-    Args:
-        view: the problem.
-        place: where.
-        free: (nv,) which dofs may move.
-        newton: returns the step of all dofs, (nv,), if those of a mask (nv,) alone may move.
-    """
-    low, high = view.room(place.q)
-    while True:
-        d = newton(free)
-        out = ((low == 0.0) & (d < 0.0)) | ((high == 0.0) & (d > 0.0))
-        if not out.any():
-            return d
-        free = free & ~out
-
-
-def to_limits(view: View, place: Place, d: Array) -> Array:
-    """Return the step d cut off at the limits; slightly beyond, so that `move` ends on them."""
-    low, high = view.room(place.q)
-    return np.clip(d, BEYOND * low, BEYOND * high)
-
-
-def reach(view: View, place: Place, d: Array) -> float:
-    """Return the τ at which q ⊕ τ d has just met a limit."""
-    low, high = view.room(place.q)
-    moving = d != 0.0
-    room = np.where(d < 0.0, low, high)[moving] / d[moving]
-    return BEYOND * float(room.min(initial=np.inf))
-
-
-def longest(view: View, d: Array, most: float) -> float:
-    """Return the greatest τ ≤ 1 for which τ d turns no dof by more than `most` [rad]."""
-    return most / max(most, float(np.abs(view.box.turns * d).max(initial=0.0)))
-
-
-def strong_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Place | None, float]:
-    """Return a place along q ⊕ τ d where the strong Wolfe conditions hold, or None, and its τ.
-
-    [a, b] brackets such a τ: at a the cost has fallen enough and still falls steeply, at b it has
-    not, or it rises. Within rounding of the first cost the slope alone decides. A trial that would
-    meet a limit is cut off there and accepted if the cost has fallen enough.
-    """
-    steep, limit = float(place.gradient @ d), reach(view, place, d)
-    a, cost_a, slope_a, best = 0.0, place.cost, steep, None
-    b, cost_b, slope_b = math.inf, 0.0, 0.0
-    for _ in range(TRIES):
-        trial = view.at(view.move(place.q, length * d))
-        slope = float(trial.gradient @ d)
-        level = abs(slope) <= -CURVATURE * steep
-        fell = trial.cost <= place.cost + SUFFICIENT * length * steep
-        if level and (fell or trial.cost <= place.cost * (1.0 + ROUNDING)):
-            return trial, length
-        if fell and slope < 0.0:
-            a, cost_a, slope_a, best = length, trial.cost, slope, trial
-            if length >= limit:
-                break
-        else:
-            b, cost_b, slope_b = length, trial.cost, slope
-        if b == math.inf:
-            length = min(3.0 * length, limit)
-        elif b - a > 1e-12 * b:
-            length = _cubic(a, cost_a, slope_a, b, cost_b, slope_b)
-        else:
-            break
-    return best, a
-
-
-def _cubic(a: float, f_a: float, g_a: float, b: float, f_b: float, g_b: float) -> float:
-    """Return the minimum of the cubic through two values and slopes, well inside [a, b]."""
-    c = g_a + g_b - 3.0 * (f_b - f_a) / (b - a)
-    square = c * c - g_a * g_b
-    share = 0.5
-    if square >= 0.0 and g_b - g_a + 2.0 * math.sqrt(square) != 0.0:
-        root = math.sqrt(square)
-        share = 1.0 - (g_b + root - c) / (g_b - g_a + 2.0 * root)
-    return a + (b - a) * min(max(share, 0.1), 0.9)

@@ -24,16 +24,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.solvers._near_limits import NEAR
 from exactik.solvers._view import Place, View
 
-__all__ = ["Model", "loosened", "model_at", "settled", "to_sphere"]
+__all__ = ["Model", "loosened", "model_at", "to_sphere"]
 
 Array = NDArray[np.float64]
 
-NEAR = 1e-6  # of the range of the dof, or of 1 rad or m where that is less
-INSIDE = 1e-3  # likewise: how far a dof is moved off its limit
+INSIDE = 1e-3  # of the range of the dof, or of 1 rad or m: how far a dof is moved off its limit
 CLOSEST = 0.95  # least θ
-ROUNDING = 1e-15  # of the cost
 
 
 class Model(NamedTuple):
@@ -153,23 +152,6 @@ def model_at(view: View, place: Place) -> Model:
         share=max(CLOSEST, 1.0 - away),
         free=free,
     )
-
-
-def settled(view: View, place: Place) -> Place:
-    """Return the place with dofs that are about to end on a limit put on it."""
-    low, high = view.room(place.q)
-    down = place.gradient > 0.0
-    to_limit = np.where(down, low, high)
-    near = np.abs(to_limit) <= NEAR * np.minimum(high - low, 1.0)
-    near &= ~place.held & (place.gradient != 0.0)
-    while near.any():
-        # Twice the way: `move` cuts off at the limit, where rounding might fall short of it.
-        trial = view.at(view.move(place.q, np.where(near, 2.0 * to_limit, 0.0)))
-        stay = near & trial.held
-        if np.array_equal(stay, near):
-            return trial if trial.cost <= place.cost * (1.0 + ROUNDING) else place
-        near = stay
-    return place
 
 
 def loosened(view: View, place: Place) -> Place:

@@ -51,7 +51,7 @@ class Descent(NamedTuple):
     """How a descent ended.
 
     Attributes:
-        q: the best place, (nq,), inside the limits.
+        q: the last place, (nq,), inside the limits; the best, for all methods that never go up.
         cost: there.
         slope: relative projected gradient there.
         ended: "at-rest", "stalled", "iteration-limit" or "time-limit".

@@ -5,8 +5,8 @@ V max(Λ, 0) Vᵀ; to be solvable its eigenvalues are kept above δ max|Λ|:
 
     H₊ = V max(Λ, δ max|Λ|) Vᵀ ,    H₊ d = −g ,
 
-and the step is found by back-tracking (Armijo, halving) along clip(q ⊕ τ d). Dofs within ε of a
-limit X
+and the step is found by back-tracking (Armijo, halving) along clip(q ⊕ τ d). Limits are met
+by two metrics (`_near_limits`).
 
 Directions of negative or no curvature become all but flat, and a step along them has no bound; so
 along each eigenvector no dof is turned by more than `TURN`, which leaves d a descent. Far from a
@@ -22,10 +22,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.solvers._bfgs import blocked, inside, to_limits
-from exactik.solvers._coleman_li import settled
 from exactik.solvers._line_search import projected_armijo
 from exactik.solvers._loop import PythonMethod
+from exactik.solvers._near_limits import blocked, inside, settled, to_limits
 from exactik.solvers._view import Place, View
 
 __all__ = ["NewtonHigham"]

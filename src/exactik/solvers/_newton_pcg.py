@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from exactik.errors import ModelError
 from exactik.solvers._banded import Banded
-from exactik.solvers._coleman_li import Model, loosened, model_at, settled, to_sphere
+from exactik.solvers._coleman_li import Model, loosened, model_at, to_sphere
 from exactik.solvers._loop import PythonMethod
+from exactik.solvers._near_limits import settled
 from exactik.solvers._view import Place, View
 
 __all__ = ["NewtonPCG"]

@@ -102,7 +102,7 @@ class View:
 
     def rows(self, place: Place) -> tuple[Array, Array]:
         """Return the weighted residual W½ r, (m,), and Jacobian W½ J, (m, nv)."""
-        r, J = self.problem.residual(place.q), self.problem.jacobian(place.q)
+        r, J = self.problem.linearised(place.q)
         root = self.root_weight
         return (root * r, root[:, None] * J) if root.ndim == 1 else (root @ r, root @ J)
 
