@@ -106,7 +106,8 @@ class BatchResult:
     @property
     def reached(self) -> NDArray[np.bool_]:
         """Whether every goal is within its tolerance, (B,)."""
-        return (self.misses <= [g.tolerance for g in judged_goals(self.problem)]).all(axis=1)
+        allowed = np.array([goal.tolerance for goal in judged_goals(self.problem)])
+        return np.asarray((self.misses <= allowed).all(axis=1))
 
     @cached_property
     def converged(self) -> NDArray[np.bool_]:

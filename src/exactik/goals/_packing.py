@@ -87,7 +87,8 @@ class PackedGoals:
         terms = old.terms._replace(
             target=old.terms.target.copy(), rotation=old.terms.rotation.copy()
         )
-        clouds = Clouds(old.clouds.frames, *(array.copy() for array in old.clouds[1:]))
+        rows, used, floor = old.clouds.rows, old.clouds.used, old.clouds.floor
+        clouds = Clouds(old.clouds.frames, rows.copy(), used.copy(), floor.copy())
         return old._replace(origin=old.origin.copy(), terms=terms, clouds=clouds)
 
     @cached_property

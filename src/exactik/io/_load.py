@@ -1,55 +1,171 @@
-"""From a path to a model: which reader takes which file."""
+"""From a path to a model or a recording: which reader takes which file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from exactik.errors import FileError
+from exactik.errors import FileError, ModelError
+from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.model import Skeleton
+from exactik.motion import Markers, Motion
 
 if TYPE_CHECKING:
     from exactik.io._couplings import Coupling
     from exactik.io._robot import JointPlace, Robot
 
-__all__ = ["load_couplings", "load_joint_names", "load_skeleton"]
+__all__ = [
+    "load_couplings",
+    "load_joint_names",
+    "load_markers",
+    "load_motion",
+    "load_skeleton",
+    "reader_for",
+]
 
 PathLike = str | os.PathLike[str]
-SkeletonReader = Callable[[str, str | float | None, bool], Skeleton]
+Unit = str | float | None
+
+# One line per kind of file, "module:function"; readers are imported when they are needed.
+SKELETONS = {
+    ".urdf": "exactik.io._load:_read_robot_skeleton",
+    ".xml": "exactik.io._load:_read_robot_skeleton",
+    ".mjcf": "exactik.io._load:_read_robot_skeleton",
+    ".asf": "exactik.io._asf:read_asf",
+    ".bvh": "exactik.io._bvh:read_bvh_skeleton",
+    ".glb": "exactik.io._gltf:read_gltf_skeleton",
+    ".gltf": "exactik.io._gltf:read_gltf_skeleton",
+    ".npz": "exactik.io._npz:read_npz_skeleton",
+}
+MOTIONS = {
+    ".amc": "exactik.io._amc:read_amc",
+    ".bvh": "exactik.io._bvh:read_bvh",
+    ".glb": "exactik.io._gltf:read_gltf_motion",
+    ".gltf": "exactik.io._gltf:read_gltf_motion",
+    ".npz": "exactik.io._npz:read_npz_motion",
+    ".mot": "exactik.io._mot:read_mot_motion",
+    ".sto": "exactik.io._mot:read_mot_motion",
+}
+MARKERS = {
+    ".c3d": "exactik.io._c3d:read_c3d",
+    ".trc": "exactik.io._trc:read_trc",
+    ".tsv": "exactik.io._tsv:read_tsv",
+    ".npz": "exactik.io._npz:read_npz_markers",
+}
+
+
+def reader_for(path: str, readers: Mapping[str, str], what: str) -> Callable[..., Any]:
+    """Return the function that reads or writes this file, by its suffix."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in readers:
+        found, known = suffix or "names without suffix", " ".join(readers)
+        raise FileError(path, f"no {what} for {found}; expected one of {known}")
+    module, _, function = readers[suffix].partition(":")
+    return getattr(import_module(module), function)
 
 
 def load_skeleton(
-    path: PathLike, length_unit: str | float | None = None, floating: bool = False
+    path: PathLike, length_unit: Unit = None, floating: bool = False, *, strict: bool = False
 ) -> Skeleton:
     """Return the skeleton in a file.
 
     Args:
-        path: a robot, as .urdf or MuJoCo's .xml. Each link or body is a bone of the same name, also
-            those that do not move.
-        length_unit: "m", "cm", "mm", "in", … or the metres in one unit of the file. URDF and MJCF
-            are in metres unless this says otherwise.
-        floating: whether the root moves freely. Without it the root is fixed, and so are bodies
-            with a free joint.
+        path: a robot, as .urdf or MuJoCo's .xml: each link or body is a bone of the same name, also
+            those that do not move; or a figure, as .asf, .bvh, .glb, .gltf or .npz.
+        length_unit: "m", "cm", "mm", "in", … or the metres in one unit of the file. URDF, MJCF and
+            glTF are in metres unless this says otherwise; ASF states a unit; BVH states none and
+            needs one, or "auto" for a guess that is announced.
+        floating: for robots, whether the root moves freely. Without it the root is fixed, and so
+            are bodies with a free joint.
+        strict: whether to refuse a file that is damaged but usable.
 
     Raises:
         FileError: the file cannot be read or contradicts itself; the text is one line that names
             the file, the place in it and what was expected.
 
     Warns:
-        FileWarning: a part of the file that could matter was not read.
+        FileWarning: a part of the file that could matter was not read, or had to be guessed.
     """
     path = os.fspath(path)
-    suffix = Path(path).suffix.lower()
-    if suffix not in _SKELETONS:
-        found, known = suffix or "names without suffix", " ".join(_SKELETONS)
-        raise FileError(path, f"no reader for {found}; expected one of {known}")
-    return _SKELETONS[suffix](path, length_unit, floating)
+    read = reader_for(path, SKELETONS, "reader of skeletons")
+    return read(path, Notes(path, strict), length_unit=length_unit, floating=floating)
 
 
-def load_couplings(path: PathLike, length_unit: str | float | None = None) -> dict[str, Coupling]:
+def load_motion(
+    path: PathLike,
+    skeleton: Skeleton | None = None,
+    *,
+    length_unit: Unit = None,
+    up_axis: str | None = None,
+    rate: float | None = None,
+    positions: str = "replace",
+    strict: bool = False,
+) -> Motion:
+    """Return the motion in a file.
+
+    Args:
+        path: .amc, .bvh, .glb, .gltf, .npz, .mot or .sto.
+        skeleton: whose motion it is; needed for .amc and .mot, which do not hold one. For the
+            others it may be given to have the motion in its coordinates, matched by names.
+        length_unit: as for `load_skeleton`.
+        up_axis: "x", "y" or "z"; stored, nothing is turned.
+        rate: frames a second [Hz], in place of what the file says. AMC says nothing: 120 Hz is
+            assumed.
+        positions: for BVH, whether position channels "replace" a joint's offset or "add" to it.
+        strict: whether to refuse a file that is damaged but usable.
+    """
+    path = os.fspath(path)
+    if positions not in ("replace", "add"):
+        raise ModelError(f"positions is {positions!r}; it must be 'replace' or 'add'")
+    read = reader_for(path, MOTIONS, "reader of motions")
+    options = {"length_unit": length_unit, "rate": rate, "positions": positions}
+    motion = read(path, Notes(path, strict), skeleton=skeleton, **options)
+    return motion if up_axis is None else replace(motion, up_axis=checked_axis(up_axis))
+
+
+def load_markers(
+    path: PathLike,
+    *,
+    axes: str | None = None,
+    length_unit: Unit = None,
+    up_axis: str | None = None,
+    rate: float | None = None,
+    zeros_are_missing: bool = True,
+    strict: bool = False,
+) -> Markers:
+    """Return the markers in a file, in metres; missing ones are not a number.
+
+    Args:
+        path: .c3d, .trc, .tsv (Qualisys) or .npz.
+        axes: permutes the axes, see `Markers.turned`; nothing is turned without it.
+        length_unit: in place of what the file says.
+        up_axis: "x", "y" or "z" in the file; stored, nothing is turned.
+        rate: frames a second [Hz], in place of what the file says.
+        zeros_are_missing: whether a marker exactly at (0, 0, 0) is taken for a missing one.
+        strict: whether to refuse a file that is damaged but usable.
+    """
+    path = os.fspath(path)
+    read = reader_for(path, MARKERS, "reader of markers")
+    options = {"length_unit": length_unit, "rate": rate, "zeros_are_missing": zeros_are_missing}
+    markers: Markers = read(path, Notes(path, strict), **options)
+    if up_axis is not None:
+        markers = replace(markers, up_axis=checked_axis(up_axis))
+    return markers if axes is None else markers.turned(axes)
+
+
+def checked_axis(up_axis: str) -> str:
+    """Return "x", "y" or "z"."""
+    if str(up_axis).lower() not in ("x", "y", "z"):
+        raise ModelError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
+    return str(up_axis).lower()
+
+
+def load_couplings(path: PathLike, length_unit: Unit = None) -> dict[str, Coupling]:
     """Return how some dofs of a robot follow others: dependent dof → `Coupling`.
 
     URDF calls this mimic, MJCF an equality between joints. `load_skeleton` leaves dependent dofs as
@@ -71,7 +187,7 @@ def load_joint_names(path: PathLike, floating: bool = False) -> dict[str, JointP
     return _read_robot(os.fspath(path), None, floating).joints
 
 
-def _read_robot(path: str, length_unit: str | float | None, floating: bool) -> Robot:
+def _read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
     """Read URDF or MJCF; the root element tells them apart, whatever the file is called."""
     from exactik.io._mjcf import read_mjcf
     from exactik.io._urdf import read_urdf
@@ -85,13 +201,5 @@ def _read_robot(path: str, length_unit: str | float | None, floating: bool) -> R
     return readers[root.tag](root, metres, floating)
 
 
-def _read_robot_skeleton(path: str, length_unit: str | float | None, floating: bool) -> Skeleton:
+def _read_robot_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
     return _read_robot(path, length_unit, floating).skeleton
-
-
-# One line per kind of file. Readers are imported when they are needed.
-_SKELETONS: dict[str, SkeletonReader] = {
-    ".urdf": _read_robot_skeleton,
-    ".xml": _read_robot_skeleton,
-    ".mjcf": _read_robot_skeleton,
-}

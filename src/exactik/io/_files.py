@@ -1,0 +1,96 @@
+"""Bytes in and out: bounded reading, tolerant decoding, atomic writing."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from exactik.errors import FileError
+
+__all__ = ["decoded", "read_bytes", "read_text", "writing"]
+
+LARGEST = 4 << 30  # [bytes] more than any recording; what is larger is no file of ours
+
+
+def read_bytes(path: str) -> bytes:
+    """Return the contents of a file; what goes wrong is a `FileError`."""
+    try:
+        if os.path.getsize(path) > LARGEST:
+            raise FileError(path, f"larger than {LARGEST >> 30} GiB; expected a recording")
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(path, f"cannot be read: {error.strerror or error}") from None
+    except ValueError:  # a null character in the name
+        raise FileError(path, "cannot be read: no file can have this name") from None
+
+
+def decoded(data: bytes) -> tuple[str, str]:
+    """Return text with line feeds as line ends, and its encoding: UTF-8, Shift-JIS or Latin-1.
+
+    Never fails: every byte means something in Latin-1.
+    """
+    for encoding in ("utf-8-sig", "shift_jis", "cp1252", "latin-1"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
+    raise AssertionError("latin-1 decodes everything")
+
+
+def read_text(path: str) -> str:
+    """Return the text of a file, with line feeds as line ends."""
+    return decoded(read_bytes(path))[0]
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file to be written whole or not at all.
+
+    What is written goes to a temporary file beside it, which takes its place at the end. A reader
+    sees the old file or the new one; an interrupted write leaves the old one.
+
+    Args:
+        path: the file.
+        mode: "w" for text (UTF-8, line feeds) or "wb" for bytes.
+    """
+    path = os.fspath(path)
+    folder, name = os.path.split(os.path.abspath(path))
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
+    except OSError as error:
+        raise FileError(path, f"cannot be written: {error.strerror or error}") from None
+    try:
+        with os.fdopen(handle, mode, **text) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _permissions(path))
+        os.replace(temporary, path)
+    except BaseException:
+        with _ignoring():
+            os.unlink(temporary)
+        raise
+
+
+def _permissions(path: str) -> int:
+    """Return those of the file that is replaced, or those of a new one."""
+    try:
+        return os.stat(path).st_mode & 0o777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+@contextmanager
+def _ignoring() -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        pass

@@ -1,0 +1,46 @@
+"""What a reader has to say about a file besides its contents."""
+
+from __future__ import annotations
+
+import warnings
+
+from exactik.errors import FileError, FileWarning
+
+__all__ = ["Notes"]
+
+
+class Notes:
+    """Collects what is odd about a file, and decides whether to go on.
+
+    Three grades: what is merely worth knowing (`odd`), what had to be guessed (`assume`, which also
+    warns), and what is lost or contradicts itself (`damaged`, which warns, or refuses if strict).
+    """
+
+    def __init__(self, path: str, strict: bool = False):
+        """Begin with nothing to say about a file."""
+        self.path, self.strict = path, strict
+        self.texts: list[str] = []
+
+    def odd(self, text: str, place: str = "") -> None:
+        """Note a fact."""
+        self.texts.append(f"{place}: {text}" if place != "" else text)
+
+    def assume(self, text: str, place: str = "") -> None:
+        """Note a guess that may be wrong, and warn of it."""
+        self.odd(text, place)
+        warnings.warn(f"{self.path}: {self.texts[-1]}", FileWarning, stacklevel=4)
+
+    def damaged(self, text: str, place: str = "") -> None:
+        """Note what was dropped or contradicts itself, and warn of it; raise if strict."""
+        if self.strict:
+            raise FileError(self.path, text, place)
+        self.assume(text, place)
+
+    def error(self, text: str, place: str = "") -> FileError:
+        """Return the error for a file that cannot be used; the caller raises it."""
+        return FileError(self.path, text, place)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Everything noted."""
+        return tuple(self.texts)

@@ -1,0 +1,187 @@
+"""Positions of markers over time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik._arrays import frozen, numbers
+from exactik.errors import ModelError, ShapeError, UnknownNameError
+from exactik.motion._time import checked_rate, frames_between, frames_of_rate
+
+__all__ = ["Markers", "Series"]
+
+Array = NDArray[np.float64]
+
+
+class Series(NamedTuple):
+    """Numbers of a file that are no marker: angles, forces, moments, powers, scalars.
+
+    Attributes:
+        kind: "angle", "force", "moment", "power", "scalar" or "other".
+        values: (T, 3), not a number where missing, in the unit of the file.
+        unit: as the file has it.
+    """
+
+    kind: str
+    values: Array
+    unit: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Markers:
+    """A recording of markers.
+
+    Attributes:
+        positions: [m], (T, M, 3), world axes of the file; not a number where missing.
+        names: of the markers, (M,), each once: a name that a file has twice becomes "NAME#2".
+        rate: frames a second [Hz].
+        first_frame: number of the first frame in the file.
+        units_in_file: length unit of the file, such as "mm"; positions are in metres whatever it
+            was.
+        up_axis: "x", "y" or "z" where the file or the user says so, else None.
+        source: path of the file.
+        others: what the file has besides markers, by name.
+        metadata: what else the file says, such as its maker and encoding.
+        notes: what is odd about the file, a sentence each.
+    """
+
+    positions: Array
+    names: tuple[str, ...]
+    rate: float
+    first_frame: int = 1
+    units_in_file: str = "m"
+    up_axis: str | None = None
+    source: str = ""
+    others: Mapping[str, Series] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check shapes; keep arrays read-only."""
+        positions = numbers("positions", self.positions)
+        if positions.ndim != 3 or positions.shape[1:] != (len(self.names), 3):
+            raise ShapeError(
+                f"positions have shape {positions.shape}; expected (T, {len(self.names)}, 3)"
+            )
+        if len(set(self.names)) < len(self.names):
+            raise ModelError("two markers have the same name; names must be unique")
+        object.__setattr__(self, "positions", frozen(np.array(positions, dtype=float)))
+        object.__setattr__(self, "names", tuple(map(str, self.names)))
+        object.__setattr__(self, "rate", checked_rate(self.rate))
+        object.__setattr__(self, "others", MappingProxyType(dict(self.others)))
+        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.positions)
+
+    def __repr__(self) -> str:
+        share = 100.0 * float(self.missing.mean()) if self.missing.size > 0 else 0.0
+        counts = f"{len(self)} frames at {self.rate:g} Hz, {len(self.names)} markers"
+        return f"<Markers: {counts}, {share:.1f} % missing>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = (dict(self.others), dict(self.metadata), self.notes)
+        head = (self.positions, self.names, self.rate, self.first_frame)
+        return type(self), (*head, self.units_in_file, self.up_axis, self.source, *plain)
+
+    @property
+    def times(self) -> Array:
+        """Time of each frame from the first [s], (T,)."""
+        return np.arange(len(self)) / self.rate
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where a marker is missing, (T, M)."""
+        return np.asarray(np.isnan(self.positions).any(axis=2))
+
+    def marker(self, name: str) -> Array:
+        """Return the path of a marker [m], (T, 3)."""
+        if name not in self.names:
+            raise UnknownNameError("marker", name, self.names)
+        return self.positions[:, self.names.index(name)]
+
+    def chosen(self, names: Sequence[str]) -> Markers:
+        """Return only these markers, in this order."""
+        for name in names:
+            self.marker(name)
+        index = [self.names.index(name) for name in names]
+        return replace(self, positions=self.positions[:, index], names=tuple(names))
+
+    def renamed(self, names: Mapping[str, str]) -> Markers:
+        """Return the same with other names: old → new; the others keep theirs."""
+        for name in names:
+            self.marker(name)
+        return replace(self, names=tuple(names.get(name, name) for name in self.names))
+
+    def without_prefix(self) -> Markers:
+        """Return the same with "Subject:" taken off every name where that leaves names unique."""
+        bare = tuple(name.rpartition(":")[2] or name for name in self.names)
+        return replace(self, names=bare) if len(set(bare)) == len(bare) else self
+
+    def between(self, start: float | None = None, end: float | None = None) -> Markers:
+        """Return the frames from `start` to `end`, both included [s from the first frame]."""
+        own = frames_between(len(self), self.rate, start, end)
+        others = {name: s._replace(values=s.values[own]) for name, s in self.others.items()}
+        first = self.first_frame + own.start
+        return replace(self, positions=self.positions[own], first_frame=first, others=others)
+
+    def resampled(self, rate: float) -> Markers:
+        """Return the same at another rate [Hz], linear between frames; gaps stay gaps."""
+        at = frames_of_rate(len(self), self.rate, rate)
+
+        def interpolated(values: Array) -> Array:
+            low = np.minimum(at.astype(int), max(len(values) - 1, 0))
+            high = np.minimum(low + 1, max(len(values) - 1, 0))
+            share = (at - low).reshape(-1, *([1] * (values.ndim - 1)))
+            exact = share < 1e-9  # a gap in the next frame does not touch this one
+            return np.where(exact, values[low], (1.0 - share) * values[low] + share * values[high])
+
+        others = {n: s._replace(values=interpolated(s.values)) for n, s in self.others.items()}
+        return replace(self, positions=interpolated(self.positions), rate=rate, others=others)
+
+    def turned(self, axes: str) -> Markers:
+        """Return the same in permuted axes: "YZX" makes the file's y the new x, its z the new y.
+
+        A letter after a minus is turned round: "X-ZY" swaps y up for z up and keeps right-handed.
+        """
+        matrix = axes_matrix(axes)
+        up = self.up_axis
+        if up is not None:
+            row = int(np.argmax(np.abs(matrix[:, "xyz".index(up)])))
+            up = "xyz"[row]
+        return replace(self, positions=self.positions @ matrix.T, up_axis=up)
+
+    def save(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write to .c3d, .trc, .csv or .npz; see `exactik.io.save_markers`."""
+        from exactik.io import save_markers
+
+        save_markers(self, path, **options)
+
+
+def axes_matrix(axes: str) -> Array:
+    """Return the matrix, (3, 3), that takes the file's axes to the permuted ones."""
+    rows, sign = [], 1.0
+    for letter in axes.upper():
+        if letter == "-":
+            sign = -1.0
+        elif letter in "XYZ":
+            rows.append(sign * np.eye(3)["XYZ".index(letter)])
+            sign = 1.0
+        else:
+            rows = []
+            break
+    matrix = np.array(rows, dtype=np.float64)
+    if matrix.shape != (3, 3) or abs(np.linalg.det(matrix) - 1.0) > 1e-9:
+        raise ModelError(
+            f"axes is {axes!r}; expected three of X, Y and Z, each once, minus signs allowed, that "
+            "keep the axes right-handed, such as 'YZX' or 'X-ZY'"
+        )
+    return matrix

@@ -1,0 +1,100 @@
+"""A skeleton's coordinates over time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik._arrays import frozen, numbers
+from exactik.errors import ShapeError
+from exactik.model import Pose, Skeleton
+from exactik.motion._time import checked_rate, frames_between, frames_of_rate
+
+__all__ = ["Motion"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion:
+    """A recording of a skeleton.
+
+    Attributes:
+        skeleton: whose coordinates they are.
+        q: coordinates [rad or m], (T, nq); quaternions wxyz of unit length. A frame that is missing
+            is not a number throughout.
+        rate: frames a second [Hz].
+        first_frame: number of the first frame in the file.
+        up_axis: "x", "y" or "z" where the file or the user says so, else None.
+        source: path of the file.
+        metadata: what else the file says, such as its length unit.
+        notes: what is odd about the file, a sentence each.
+    """
+
+    skeleton: Skeleton
+    q: Array
+    rate: float
+    first_frame: int = 1
+    up_axis: str | None = None
+    source: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check shapes; keep arrays read-only."""
+        q = numbers("q", self.q)
+        if q.ndim != 2 or q.shape[1] != self.skeleton.nq:
+            raise ShapeError(f"q has shape {q.shape}; expected (T, {self.skeleton.nq})")
+        object.__setattr__(self, "q", frozen(np.array(q, dtype=float)))
+        object.__setattr__(self, "rate", checked_rate(self.rate))
+        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.q)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self)} frames at {self.rate:g} Hz, {self.skeleton.nv} dofs"
+        return f"<Motion of {self.skeleton.name!r}: {counts}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        head = (self.skeleton, self.q, self.rate, self.first_frame, self.up_axis)
+        return type(self), (*head, self.source, dict(self.metadata), self.notes)
+
+    @property
+    def times(self) -> Array:
+        """Time of each frame from the first [s], (T,)."""
+        return np.arange(len(self)) / self.rate
+
+    def forward(self) -> Pose:
+        """Return the pose of all bones in all frames: positions (T, n_bones, 3)."""
+        return self.skeleton.forward(self.q)
+
+    def between(self, start: float | None = None, end: float | None = None) -> Motion:
+        """Return the frames from `start` to `end`, both included [s from the first frame]."""
+        own = frames_between(len(self), self.rate, start, end)
+        return replace(self, q=self.q[own], first_frame=self.first_frame + own.start)
+
+    def resampled(self, rate: float) -> Motion:
+        """Return the same at another rate [Hz]: straight in q, shortest arcs for quaternions."""
+        at = frames_of_rate(len(self), self.rate, rate)
+        if len(at) == 0:
+            return replace(self, rate=rate)
+        low = np.minimum(at.astype(int), len(self) - 1)
+        high = np.minimum(low + 1, len(self) - 1)
+        step = self.skeleton.difference(self.q[high], self.q[low])
+        return replace(
+            self, q=self.skeleton.integrate(self.q[low], (at - low)[:, None] * step), rate=rate
+        )
+
+    def save(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write to .bvh, .amc, .glb, .npz, .mot or .csv; see `exactik.io.save_motion`."""
+        from exactik.io import save_motion
+
+        save_motion(self, path, **options)
