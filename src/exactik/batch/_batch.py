@@ -28,6 +28,7 @@ from exactik.solvers import Certificate, Covariance, Method, Result, solve
 from exactik.solvers._loop import ENDED, CompiledMethod
 from exactik.solvers._methods import method_named
 from exactik.solvers._misses import judged_goals, term_tolerances
+from exactik.solvers._result import CONVERGED
 from exactik.solvers._solve import checked_count, solves_compiled
 from exactik.solvers._starts import start_table
 
@@ -109,10 +110,11 @@ class BatchResult:
         allowed = np.array([goal.tolerance for goal in judged_goals(self.problem)])
         return np.asarray((self.misses <= allowed).all(axis=1))
 
-    @cached_property
+    @property
     def converged(self) -> NDArray[np.bool_]:
         """Whether q is a stationary point within the limits, (B,)."""
-        return np.array([result.converged for result in self], bool)
+        aim = max(self.tolerance, CONVERGED)
+        return (self.ended == "at-rest") | (self.projected_gradient <= aim)
 
     @cached_property
     def _verdicts(self) -> list[tuple[str, str]]:
