@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik._arrays import numbers
+from exactik._arrays import frozen, numbers
 from exactik.errors import ModelError, ShapeError
 from exactik.goals._retarget import batch_targets
 from exactik.kernels import starts as kernel
@@ -83,7 +83,7 @@ class BatchResult:
             *(problem, self.solver, self.q[i].copy(), float(self.cost[i])),
             *(float(self.projected_gradient[i]), self.tolerance, str(self.ended[i])),
             *(int(self.iterations[i]), int(self.evaluations[i]), int(self.attempts[i])),
-            float(self.seconds[i]),
+            *(float(self.seconds[i]), None, None if self._missed is None else self._missed[i]),
         )
 
     def __iter__(self) -> Iterator[Result]:
@@ -123,7 +123,7 @@ class BatchResult:
     @property
     def status(self) -> NDArray[np.str_]:
         """One word each, (B,)."""
-        return np.array([status for status, _ in self._verdicts])
+        return np.array([status for status, _ in self._verdicts], dtype=np.str_)
 
     @property
     def why(self) -> list[str]:
@@ -176,17 +176,17 @@ def solve_batch(
     if not isinstance(problem, Problem):
         raise ModelError(f"solve_batch needs a Problem, not {type(problem).__name__}")
     method, skeleton = method_named(solver), problem.skeleton
-    packed = batch_targets(skeleton, problem.goals, problem.packed, targets)
+    packed = batch_targets(problem.goals, problem.packed, targets)
     count = len(packed.origin)
     first = skeleton.neutral() if q0 is None else skeleton.normalised(numbers("q0", q0), "q0")
     if first.shape not in ((skeleton.nq,), (count, skeleton.nq)):
         expected = f"({skeleton.nq},) or ({count}, {skeleton.nq})"
         raise ShapeError(f"q0 has shape {first.shape}; expected {expected}")
     q = np.broadcast_to(first, (count, skeleton.nq)).copy()
-    workers = min(checked_count("threads", threads or os.cpu_count() or 1), max(count, 1))
-    named = {name: numbers(name, value) for name, value in targets.items()}
+    workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
+    workers, further = min(workers, max(count, 1)), checked_count("starts", starts) - 1
+    named = {name: frozen(numbers(name, value).copy()) for name, value in targets.items()}
     if isinstance(method, CompiledMethod) and solves_compiled(problem, method):
-        further = checked_count("starts", starts) - 1
         return _compiled(problem, method, packed, named, q, further, seed, workers)
     return _in_python(problem, method, named, q, starts, seed, workers)
 

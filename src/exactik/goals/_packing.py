@@ -68,6 +68,7 @@ class PackedGoals:
         rows: name of each goal → its rows of the residual, in order.
         weights: the weight of each goal, or the one of all rows.
         coupled: whether J must be formed: W was given whole, or couples rows of different terms.
+        targets: of the terms, (n, 3), in world coordinates to the last digit.
     """
 
     arrays: Goals
@@ -75,6 +76,7 @@ class PackedGoals:
     rows: dict[str, slice]
     weights: tuple[Array, ...]
     coupled: bool
+    targets: Array
 
     @property
     def size(self) -> int:
@@ -128,7 +130,8 @@ def pack_goals(
     coupled = weight is not None or any(owner.couples for owner in owners)
     terms = [term for owner in owners for term in owner.terms]
     kind = np.array([term.kind for term in terms], np.uint32)
-    origin = reference(kind, np.array([term.target for term in terms]).reshape(-1, 3))
+    targets = np.array([term.target for term in terms]).reshape(-1, 3)
+    origin = reference(kind, targets)
     packed = _pack_terms(skeleton, owners, origin, pool=not coupled)
     slot, clouds = _pool(skeleton, packed)
     arrays = Goals(
@@ -146,7 +149,7 @@ def pack_goals(
         if isinstance(owner.goal, FrameGoal)
     )
     weights = tuple(owner.weight for owner in owners) if weight is None else (weight,)
-    return PackedGoals(arrays, custom, rows, weights, coupled)
+    return PackedGoals(arrays, custom, rows, weights, coupled, targets)
 
 
 def checked_goal(goal: Goal) -> Goal:

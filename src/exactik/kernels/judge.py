@@ -44,7 +44,7 @@ def accepted(box, options, value, g, search):
         if value > cost * (1.0 + ROUNDING):
             return False
         hold(box.plain, search.low, search.high, box.free, search.trial, g, search.held)
-        return steepness(g, search.held, search.curve, cost) < 0.7 * state[at.SLOPE]
+        return steepness(g, search.held, search.curve, cost) < 0.95 * state[at.SLOPE]
     if rule == at.LINE or rule == at.GRADIENT_ONLY:
         return value <= cost - SUFFICIENT * predicted
     if not value < cost:
@@ -95,12 +95,11 @@ def refuse(tree, box, options, q, value, search):
             look_again(q, state[at.ORDER], search)
         if state[at.IDLE] > 2.0 * search.step.shape[0]:
             state[at.STANDING] = at.STALLED
-    elif state[at.PREDICTED] <= UNSEEN * state[at.COST]:
-        state[at.STANDING] = at.STALLED  # what is left to gain cannot be seen
     elif rule == at.LINE or rule == at.GRADIENT_ONLY:
+        unseen = state[at.PREDICTED] <= UNSEEN * state[at.COST]  # what is left to gain
         state[at.LENGTH] *= 0.5
         line_trial(tree, box, options, q, search)
-        if state[at.LENGTH] < SHORTEST:
+        if unseen or state[at.LENGTH] < SHORTEST:
             state[at.STANDING] = at.STALLED
     else:
         if rule == at.RADIUS_BOUND:

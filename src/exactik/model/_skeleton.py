@@ -184,6 +184,14 @@ class Skeleton:
             index[tree.first_v[k] : tree.first_v[k] + count] = tree.first_q[k] + np.arange(count)
         return frozen(index)
 
+    @cached_property
+    def turns(self) -> NDArray[np.bool_]:
+        """Which dofs are rotations [rad]; the others are shifts [m], (nv,)."""
+        turns, tree = np.ones(self.nv, dtype=bool), self.tree
+        for k in range(1, len(tree.parent)):
+            turns[tree.first_v[k] : tree.first_v[k] + tree.shifts[k]] = False
+        return frozen(turns)
+
     def bone_index(self, bone: str) -> int:
         """Return the index of a bone; raise `UnknownNameError` with near misses."""
         if bone not in self._index:

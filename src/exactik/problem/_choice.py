@@ -14,7 +14,7 @@ from exactik.kernels import tree as codes
 from exactik.kernels.search import Box
 from exactik.model import Skeleton
 
-__all__ = ["box_of", "matching", "strengths"]
+__all__ = ["box_of", "locked_dofs", "matching", "strengths"]
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,20 @@ def matching(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
     return matched
 
 
+def locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
+    """Return the dofs to lock, (nv,); a quaternion is locked whole or not at all.
+
+    Turns about one axis of a ball are no coordinate: what holding it means would depend on the way.
+    """
+    locked = matching(skeleton, patterns)
+    balls = np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3)
+    for ball in balls:
+        if locked[ball].any() and not locked[ball].all():
+            names = ", ".join(skeleton.dof_names[i] for i in ball)
+            raise ModelError(f"lock holds only a part of {names}; a quaternion is locked whole")
+    return locked
+
+
 def strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
     """Return the strength of each dof, (nv,), 1 where no pattern says otherwise."""
     values = np.ones(skeleton.nv)
@@ -52,12 +66,11 @@ def strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
 def box_of(skeleton: Skeleton, lower: Array, upper: Array, free: Array, strength: Array) -> Box:
     """Return what the kernels must know of the dofs to move them; arrays (nv,)."""
     tree = skeleton.tree
-    turns, period = np.ones(skeleton.nv), np.zeros(skeleton.nv)
+    period = np.zeros(skeleton.nv)
     for k in range(1, len(tree.parent)):
         first = tree.first_v[k] + tree.shifts[k]
-        turns[tree.first_v[k] : first] = 0.0
         if tree.rotation[k] == codes.AXES:
             period[first : tree.first_v[k + 1]] = 2.0 * math.pi
         elif tree.rotation[k] == codes.SWING_TWIST:
             period[first + 2] = 2.0 * math.pi  # the twist
-    return Box(skeleton.plain_q, lower, upper, free, strength, turns, period)
+    return Box(skeleton.plain_q, lower, upper, free, strength, skeleton.turns.astype(float), period)

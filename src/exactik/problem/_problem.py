@@ -32,7 +32,7 @@ from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.terms import carry
 from exactik.kernels.work import Work, new_work, row_width
 from exactik.model import Skeleton
-from exactik.problem._choice import box_of, matching, strengths
+from exactik.problem._choice import box_of, locked_dofs, strengths
 from exactik.problem._scipy import ScipyProblem, to_scipy
 
 __all__ = ["Problem"]
@@ -59,7 +59,7 @@ class Problem:
     def __init__(
         self,
         skeleton: Skeleton,
-        goals: Sequence[Goal],
+        goals: Sequence[Goal] | Goal,
         *,
         limits: str = "hard",
         lock: str | Iterable[str] = (),
@@ -97,7 +97,7 @@ class Problem:
         hard = limits == "hard"
         self.lower = skeleton.lower if hard else frozen(np.full(skeleton.nv, -np.inf))
         self.upper = skeleton.upper if hard else frozen(np.full(skeleton.nv, np.inf))
-        self.locked = frozen(matching(skeleton, lock))
+        self.locked = frozen(locked_dofs(skeleton, lock))
         self.strength = frozen(strengths(skeleton, strength))
         weight = None
         if weight_matrix is not None:
@@ -196,7 +196,7 @@ class Problem:
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other.goals, other._packed = retargeted(self.skeleton, self.goals, self._packed, targets)
+        other.goals, other._packed = retargeted(self.goals, self._packed, targets)
         goals = other.goals[:-1] if self.limits == "soft" else other.goals
         other._arguments = {**self._arguments, "goals": goals}
         return other

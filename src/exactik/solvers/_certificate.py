@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from exactik.problem import Problem
 from exactik.solvers._view import Place, View
 
-__all__ = ["Certificate", "certify", "held_dofs"]
+__all__ = ["FLAT", "Certificate", "certify", "held_dofs"]
 
 Array = NDArray[np.float64]
 

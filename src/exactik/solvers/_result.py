@@ -54,11 +54,12 @@ class Result:
     attempts: int
     seconds: float
     history: History | None = None
+    _by_term: Array | None = None
 
     @cached_property
     def misses(self) -> Array:
         """Misses in the order of `goal_errors` [m or rad]."""
-        return goal_misses(self.problem, self.q)
+        return goal_misses(self.problem, self.q, self._by_term)
 
     @property
     def goal_errors(self) -> dict[str, float]:
@@ -124,7 +125,8 @@ class Result:
         """Return how far noise in the target positions moves the dofs.
 
         Args:
-            sigma: standard deviation of each coordinate of every target position [m].
+            sigma: standard deviation of each coordinate of the targets of position, marker and pose
+                goals [m].
         """
         return covariance(self, sigma)
 

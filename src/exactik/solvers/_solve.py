@@ -68,8 +68,7 @@ def solve(
         if goals is None:
             raise ModelError("a skeleton was given without goals; call solve(skeleton, goals)")
         options = {"limits": limits, "lock": lock, "strength": strength}
-        asked = (goals,) if isinstance(goals, Goal) else goals
-        problem = Problem(problem, asked, weight_matrix=weight_matrix, **options)
+        problem = Problem(problem, goals, weight_matrix=weight_matrix, **options)
     elif not isinstance(problem, Problem):
         raise ModelError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
     elif goals is not None:
@@ -123,7 +122,8 @@ def _solve_compiled(
     standing, cost, slope, _, iterations, evaluations, attempts = found[0].tolist()[:7]
     return Result(
         *(problem, method.name, answer[0], cost, slope, method.tolerance, ENDED[int(standing)]),
-        *(int(np.ceil(iterations - 1e-9)), int(evaluations), int(attempts), seconds),
+        *(int(np.ceil(iterations - 1e-9)), int(evaluations), int(attempts), seconds, None),
+        missed[0],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.errors import ModelError
 from exactik.kernels.starts import Table
 from exactik.problem import Problem
 
@@ -23,6 +24,8 @@ def start_table(problem: Problem, count: int, seed: int) -> Table:
     The spread is a randomly shifted Kronecker sequence, k·√prime mod 1: starts keep clear of each
     other, which independent draws do not.
     """
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ModelError(f"seed is {seed!r}; it must be a whole number ≥ 0")
     q = problem.remember(f"starts {count} {seed}", lambda: _spread(problem, count, seed))
     frames = len(problem.skeleton.tree.parent)
     apart = 0 if np.isnan(q).any() else count  # no start depends on the problem's own
@@ -43,7 +46,8 @@ def _spread(problem: Problem, count: int, seed: int) -> Array:
             continue
         if box.turns[i] != 0.0:
             # Wider than a turn, or without end: a turn about the middle, or about nought.
-            middle = 0.5 * (low + high) if np.isfinite(low) and np.isfinite(high) else 0.0
+            closed = np.isfinite(low) and np.isfinite(high)
+            middle = 0.5 * (low + high) if closed else min(max(0.0, low + np.pi), high - np.pi)
             low, high = max(low, middle - np.pi), min(high, middle + np.pi)
         if np.isfinite(low) and np.isfinite(high):
             table[:, j] = low + (high - low) * points[:, j]

@@ -45,6 +45,7 @@ __all__ = ["Covariance", "covariance", "sensitivity"]
 Array = NDArray[np.float64]
 
 NOTHING = 1e-9  # share of the largest (scaled) eigenvalue that counts as none
+ROUNDING = 1e-12  # share of the largest curvature that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,8 @@ def sensitivity(result: Result) -> dict[str, Array]:
 
 def covariance(result: Result, sigma: float) -> Covariance:
     """See `Result.covariance`."""
-    if not 0.0 <= sigma < np.inf:
-        raise CoordinateError(f"sigma is {sigma}; it must be a length ≥ 0 [m]")
+    if not isinstance(sigma, int | float | np.number) or not 0.0 <= sigma < np.inf:
+        raise CoordinateError(f"sigma is {sigma!r}; it must be a length ≥ 0 [m]")
     inverse, null = _inverse(result)
     nv, kinds = result.problem.skeleton.nv, result.problem.packed.arrays.terms.kind
     matrix, slopes = np.zeros((nv, nv)), target_slopes(result.problem, result.q)
@@ -100,12 +101,18 @@ def _inverse(result: Result) -> tuple[Array, Array]:
     Dofs are scaled to unit curvature first, so that metres and radians compare.
     """
     if not result.converged:
-        raise CoordinateError(f"error bars and sensitivities need a minimum, but it {result.why}")
+        slope = f"relative projected gradient {result.projected_gradient:.1e}"
+        raise CoordinateError(
+            f"error bars and sensitivities need a minimum; this solve did not converge ({slope})"
+        )
     problem, nv = result.problem, result.problem.skeleton.nv
     free = np.flatnonzero(~held_dofs(problem, View(problem).at(result.q)))
     H = problem.hessian(result.q)[np.ix_(free, free)]
-    diagonal = np.abs(np.diag(H))
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    # A dof that does nothing but for rounding: its whole row says so, the diagonal alone may lie.
+    least = ROUNDING * np.abs(H).max(initial=0.0)
+    idle = np.abs(H).max(axis=1, initial=0.0) <= least
+    H[idle, :] = H[:, idle] = 0.0
+    scale = 1.0 / np.sqrt(np.where(idle, 1.0, np.maximum(np.abs(np.diag(H)), max(least, 1e-300))))
     values, vectors = np.linalg.eigh(scale[:, None] * H * scale)
     fixed = values > NOTHING * max(float(values.max(initial=0.0)), 1e-300)
     if (values < -NOTHING * float(np.abs(values).max(initial=0.0))).any():

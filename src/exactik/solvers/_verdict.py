@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exactik.goals import TermGoal
+from exactik.solvers._certificate import FLAT, held_dofs
 from exactik.solvers._misses import judged_goals
 from exactik.solvers._reach import shortfall
 from exactik.solvers._view import View
@@ -42,7 +43,7 @@ def verdict(result: Result) -> tuple[str, str]:
     short = f"{worst} {miss}"
     if not result.converged:
         return _unfinished(result, short)
-    if result.certificate.saddle:
+    if _may_be_saddle(result) and result.certificate.saddle:
         curvature = f"smallest eigenvalue {result.certificate.min_eigenvalue:.3g}"
         return "saddle", (
             f"stopped at a saddle ({curvature}), {short}: follow the negative curvature, which "
@@ -57,6 +58,18 @@ def verdict(result: Result) -> tuple[str, str]:
         return "at-limits", f"converged, but {short} because {limits}{tried}"
     hint = tried if tried != "" else "; a better pose is not excluded, try starts="
     return "local-minimum", f"converged to a local minimum, {short}{hint}"
+
+
+def _may_be_saddle(result: Result) -> bool:
+    """Whether eigenvalues must be looked at: a factorisation costs a tenth of them."""
+    free = ~held_dofs(result.problem, View(result.problem).at(result.q))
+    H = result.problem.hessian(result.q)[np.ix_(free, free)]
+    slack = 0.1 * FLAT * float(np.abs(np.diag(H)).max(initial=0.0))
+    try:
+        np.linalg.cholesky(H + slack * np.eye(len(H)))
+    except np.linalg.LinAlgError:
+        return True
+    return False
 
 
 def _worst(result: Result) -> tuple[str, str]:

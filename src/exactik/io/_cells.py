@@ -1,0 +1,104 @@
+"""Tables in text: cells between tabs, numbers or nothing in them, and the names of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.io._notes import Notes
+
+__all__ = ["even_rate", "number", "numbers_of", "unique_names"]
+
+Array = NDArray[np.float64]
+
+MISSING = ("", "nan", "-nan", "null", "none")
+
+
+def number(text: str) -> float | None:
+    """Return the number in a cell, NaN for an empty one or one that says so; None if it is none."""
+    text = text.strip()
+    if text.lower() in MISSING:
+        return math.nan
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else math.nan
+
+
+def numbers_of(cells: Sequence[str], notes: Notes, line: int) -> list[float]:
+    """Return the numbers in cells; one that holds none is an error that names line and column."""
+    try:
+        values = [float(cell) for cell in cells]  # the common case, and the quick one
+        if all(map(math.isfinite, values)):
+            return values
+    except ValueError:
+        pass
+    values = []
+    for column, cell in enumerate(cells, start=1):
+        value = number(cell)
+        if value is None:
+            shown = cell.strip()[:40]
+            raise notes.error(
+                f"expected a number, found {shown!r}", f"line {line}, column {column}"
+            )
+        values.append(value)
+    return values
+
+
+def unique_names(names: Iterable[str], notes: Notes, what: str = "marker") -> tuple[str, ...]:
+    """Return names with empty ones made up and repeated ones numbered: "NAME#2"."""
+    taken: dict[str, int] = {}
+    found: list[str] = []
+    for index, given in enumerate(names):
+        name = given.strip() or f"*{index}"
+        count = taken.get(name, 0) + 1
+        taken[name] = count
+        unique = name if count == 1 else f"{name}#{count}"
+        while unique in found:  # a file may have a "NAME#2" of its own
+            count += 1
+            unique = f"{name}#{count}"
+        found.append(unique)
+    doubles = [name for name, count in taken.items() if count > 1]
+    if len(doubles) > 0:
+        shown = ", ".join(doubles[:5])
+        notes.odd(f"{what} names occur more than once ({shown}); numbered with #2, #3, …")
+    return tuple(found)
+
+
+def even_rate(times: Array, stated: float | None, notes: Notes) -> float:
+    """Return the rate [Hz] of frames at these times [s]; what a header states wins if it fits.
+
+    Times are often rounded to a millisecond, so the mean spacing decides; unless a single gap
+    spoils it, which the median shows.
+    """
+    known = times[np.isfinite(times)]
+    measured = None
+    if len(known) > 1 and known[-1] > known[0]:
+        measured = (len(known) - 1) / float(known[-1] - known[0])
+        usual = float(np.median(np.diff(known)))
+        if usual > 0.0 and abs(usual * measured - 1.0) > 5e-3 and usual > 5e-3:
+            measured = 1.0 / usual
+        uneven = np.abs(np.diff(known) * measured - 1.0).max()
+        if uneven > 0.5:
+            notes.odd("the times of the frames are not even; an even rate is assumed")
+    if stated is not None and stated > 0.0 and math.isfinite(stated):
+        if measured is not None and abs(measured / stated - 1.0) > 0.02:
+            notes.damaged(
+                f"the header states {stated:g} Hz, the times of the frames give {measured:g} Hz; "
+                "the times are trusted"
+            )
+            return _rounded(measured)
+        return float(stated)
+    if measured is None:
+        notes.assume("no rate is stated and the times do not tell; 100 Hz is assumed")
+        return 100.0
+    return _rounded(measured)
+
+
+def _rounded(rate: float) -> float:
+    """Return a whole rate if this is one but for rounding of times."""
+    return float(round(rate)) if abs(rate - round(rate)) < 1e-3 * rate else rate

@@ -1,0 +1,210 @@
+"""Our own .npz: everything that skeletons, motions and markers hold, without loss.
+
+A zip of numpy arrays and one JSON text with the rest. Nothing in it is executed on reading.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.errors import ExactikError
+from exactik.io._files import read_bytes, writing
+from exactik.io._notes import Notes
+from exactik.model import Bone, Joint, Skeleton
+from exactik.motion import Markers, Motion, Series
+
+__all__ = [
+    "read_npz_markers",
+    "read_npz_motion",
+    "read_npz_skeleton",
+    "write_npz_markers",
+    "write_npz_motion",
+    "write_npz_skeleton",
+]
+
+Array = NDArray[Any]
+FORMAT = "exactik 1"
+
+
+def write_npz_skeleton(skeleton: Skeleton, path: str) -> None:
+    """Write a skeleton."""
+    _write(path, {"kind": "skeleton", "skeleton": _skeleton_to_plain(skeleton)}, {})
+
+
+def write_npz_motion(motion: Motion, path: str) -> None:
+    """Write a motion and its skeleton."""
+    about = {
+        **{"kind": "motion", "skeleton": _skeleton_to_plain(motion.skeleton)},
+        **{"rate": motion.rate, "first_frame": motion.first_frame, "up_axis": motion.up_axis},
+        **{"source": motion.source, "metadata": _plain(motion.metadata), "notes": motion.notes},
+    }
+    _write(path, about, {"q": motion.q})
+
+
+def write_npz_markers(markers: Markers, path: str) -> None:
+    """Write markers and whatever else they came with."""
+    others = [(name, s.kind, s.unit) for name, s in markers.others.items()]
+    about = {
+        **{"kind": "markers", "names": markers.names, "rate": markers.rate, "others": others},
+        **{"first_frame": markers.first_frame, "units_in_file": markers.units_in_file},
+        **{"up_axis": markers.up_axis, "source": markers.source, "notes": markers.notes},
+        "metadata": _plain(markers.metadata),
+    }
+    arrays = {f"other{k}": s.values for k, s in enumerate(markers.others.values())}
+    _write(path, about, {"positions": markers.positions, **arrays})
+
+
+def read_npz_skeleton(path: str, notes: Notes, **_: Any) -> Skeleton:
+    """Return the skeleton of a file that holds one, or a motion."""
+    about, _arrays = _read(path, notes, ("skeleton", "motion"))
+    return _skeleton_from_plain(about["skeleton"], notes)
+
+
+def read_npz_motion(
+    path: str,
+    notes: Notes,
+    skeleton: Skeleton | None = None,
+    rate: float | None = None,
+    **_: Any,
+) -> Motion:
+    """Return the motion of a file; a skeleton given must be the same."""
+    about, arrays = _read(path, notes, ("motion",))
+    own = _skeleton_from_plain(about["skeleton"], notes)
+    if skeleton is not None and skeleton.dof_names != own.dof_names:
+        raise notes.error("is of another skeleton than the one given: the dofs differ")
+    try:
+        return Motion(
+            *(skeleton or own, arrays["q"], about["rate"] if rate is None else rate),
+            *(about["first_frame"], about["up_axis"], about["source"], about["metadata"]),
+            tuple(about["notes"]),
+        )
+    except (ExactikError, KeyError, TypeError) as error:
+        raise notes.error(f"the parts do not fit together: {error}") from None
+
+
+def read_npz_markers(path: str, notes: Notes, rate: float | None = None, **_: Any) -> Markers:
+    """Return the markers of a file."""
+    about, arrays = _read(path, notes, ("markers",))
+    try:
+        others = {
+            name: Series(kind, arrays[f"other{k}"], unit)
+            for k, (name, kind, unit) in enumerate(about["others"])
+        }
+        return Markers(
+            *(arrays["positions"], tuple(about["names"]), about["rate"] if rate is None else rate),
+            *(about["first_frame"], about["units_in_file"], about["up_axis"], about["source"]),
+            *(others, about["metadata"], tuple(about["notes"])),
+        )
+    except (ExactikError, KeyError, TypeError, ValueError) as error:
+        raise notes.error(f"the parts do not fit together: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return metadata as JSON can hold it; what it cannot becomes text."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if hasattr(value, "items"):
+        return {str(key): _plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _write(path: str, about: dict[str, Any], arrays: dict[str, Array]) -> None:
+    text = json.dumps({"format": FORMAT, **about}, ensure_ascii=False)
+    with writing(path, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, about=np.array(text), **arrays)
+
+
+def _read(
+    path: str, notes: Notes, kinds: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    data = read_bytes(path)
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            _bounded(file.zip, len(data), notes)
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(str(arrays.pop("about")))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, MemoryError):
+        raise notes.error("not a file that exactik wrote; expected its .npz") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise notes.error(f"not a file that exactik wrote; expected format {FORMAT!r}")
+    if about.get("kind") not in kinds:
+        raise notes.error(f"holds {about.get('kind')!r}; expected {' or '.join(kinds)}")
+    return about, arrays
+
+
+def _bounded(archive: zipfile.ZipFile | None, size: int, notes: Notes) -> None:
+    """Refuse an archive that would unpack to far more than numbers compress to."""
+    unpacked = sum(entry.file_size for entry in archive.infolist()) if archive is not None else 0
+    if unpacked > 1000 * size + (1 << 20):
+        raise notes.error(f"{size} bytes claim to hold {unpacked}; expected a recording")
+
+
+def _skeleton_to_plain(skeleton: Skeleton) -> dict[str, Any]:
+    bones = [
+        {
+            **{"name": bone.name, "parent": bone.parent, "offset": list(bone.offset)},
+            "pre": None if bone.pre is None else np.asarray(bone.pre).tolist(),
+            "post": None if bone.post is None else np.asarray(bone.post).tolist(),
+            "joint": _joint_to_plain(bone.joint),
+        }
+        for bone in skeleton.bones
+    ]
+    markers = {name: [bone, list(point)] for name, (bone, point) in skeleton.markers.items()}
+    return {"name": skeleton.name, "bones": bones, "markers": markers}
+
+
+def _joint_to_plain(joint: Joint) -> dict[str, Any]:
+    limits = [[repr(float(x)) for x in pair] for pair in joint.limits]  # JSON has no infinity
+    inner = None if joint.rotation is None else _joint_to_plain(joint.rotation)
+    axis = None if joint.axis is None else list(joint.axis)
+    return {
+        **{"kind": joint.kind, "axis": axis, "order": joint.order, "limits": limits},
+        "rotation": inner,
+    }
+
+
+def _joint_from_plain(plain: dict[str, Any]) -> Joint:
+    kind, limits = plain["kind"], [[float(x) for x in pair] for pair in plain["limits"]]
+    bounds: Any = limits if len(limits) > 0 else None
+    if kind == "fixed":
+        return Joint.fixed()
+    if kind in ("revolute", "prismatic"):
+        return getattr(Joint, kind)(plain["axis"], bounds[0])
+    if kind == "euler":
+        return Joint.euler(plain["order"], bounds)
+    if kind == "swing_twist":
+        return Joint.swing_twist(plain["order"].lower(), bounds)
+    if kind == "free":
+        return Joint.free(_joint_from_plain(plain["rotation"]), bounds)
+    if kind == "quaternion":
+        return Joint.quaternion()
+    return getattr(Joint, kind)(bounds)
+
+
+def _skeleton_from_plain(plain: dict[str, Any], notes: Notes) -> Skeleton:
+    try:
+        bones = [
+            Bone(
+                bone["name"],
+                parent=bone["parent"],
+                offset=bone["offset"],
+                pre=bone["pre"],
+                joint=_joint_from_plain(bone["joint"]),
+                post=bone["post"],
+            )
+            for bone in plain["bones"]
+        ]
+        markers = {name: (bone, point) for name, (bone, point) in plain["markers"].items()}
+        return Skeleton.build(plain["name"], bones, markers)
+    except (ExactikError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise notes.error(f"the skeleton cannot be built: {error}") from None
