@@ -31,9 +31,15 @@ from exactik.io import (
     apply_couplings,
     load_couplings,
     load_joint_names,
+    load_markers,
+    load_motion,
     load_skeleton,
+    save_markers,
+    save_motion,
+    save_skeleton,
 )
 from exactik.model import Bone, Joint, Pose, Skeleton, human
+from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
 from exactik.solvers import (
     BFGS,
@@ -94,8 +100,10 @@ __all__ = [
     "JointPlace",
     "LevenbergMarquardt",
     "MarkerGoal",
+    "Markers",
     "Method",
     "ModelError",
+    "Motion",
     "Newton",
     "NewtonHigham",
     "NewtonPCG",
@@ -113,6 +121,7 @@ __all__ = [
     "PythonMethod",
     "Result",
     "ScipyProblem",
+    "Series",
     "ShapeError",
     "Skeleton",
     "SoftLimitGoal",
@@ -124,7 +133,12 @@ __all__ = [
     "human",
     "load_couplings",
     "load_joint_names",
+    "load_markers",
+    "load_motion",
     "load_skeleton",
+    "save_markers",
+    "save_motion",
+    "save_skeleton",
     "solve",
     "solve_batch",
     "solvers",
