@@ -23,7 +23,8 @@ from exactik.spatial import jit, pasted
 
 __all__ = ["bounded_step"]
 
-ROUNDS = 30
+ROUNDS = 60
+CLOSED = 1e-6  # width of the bracket around μ, relative, at which no better one is sought
 NEAR = 0.1  # |s| within this share of Δ is near enough
 
 
@@ -45,13 +46,19 @@ def bounded_step(pattern, box, q, g, H, search):
     for i in range(s.shape[0]):
         if held[i] == 0.0:
             largest = max(largest, abs(H[i, np.int64(pattern.level[i])]) / scale[i])
-    lower, upper, damping, size, hard = 0.0, np.inf, 0.0, 0.0, False
+    lower, upper, damping, size, hard, definite = 0.0, np.inf, 0.0, 0.0, False, False
     for _ in range(ROUNDS):
         copy_free(pattern, H, damping, scale, held, search.L)
-        if not factor(pattern, search.L) > 0.0:
+        definite = factor(pattern, search.L) > 0.0
+        if not definite:
             lower = damping
-            grown = max(4.0 * damping, 1e-3 * largest)
-            damping = grown if upper == np.inf else math.sqrt(lower * upper)
+            if upper == np.inf:
+                damping = max(4.0 * damping, 1e-3 * largest)
+            elif upper - lower <= CLOSED * upper:
+                damping, hard = upper, True
+                break
+            else:
+                damping = max(math.sqrt(lower * upper), 0.01 * upper)
             continue
         for i in range(s.shape[0]):
             s[i] = -g[i] if held[i] == 0.0 else 0.0
@@ -63,7 +70,7 @@ def bounded_step(pattern, box, q, g, H, search):
             upper = damping
         else:
             lower = damping
-        if upper < np.inf and upper - lower <= 1e-6 * upper:
+        if upper < np.inf and upper - lower <= CLOSED * upper:
             hard = size < radius
             break
         # Newton on 1/|s|: μ += |s|²/(sᵀDw) (|s| − Δ)/Δ with w = (H + μD)⁻¹ D s.
@@ -76,6 +83,8 @@ def bounded_step(pattern, box, q, g, H, search):
         damping += size * size / bend * (size - radius) / radius if bend > 0.0 else 0.0
         if not (lower < damping < upper):
             damping = 0.5 * (lower + upper) if upper < np.inf else max(4.0 * lower, 1e-3 * largest)
+    if not definite and not hard and upper < np.inf:  # out of rounds at a bad guess
+        damping, hard = upper, True
     if not box_step(pattern, box.plain, search.low, search.high, q, g, H, damping, search) > 0.0:
         return False
     if hard:
