@@ -15,10 +15,11 @@ from benchmarks.models import bushy_tree, serial_chain
 from benchmarks.numpy_rival import NumpyRival
 from benchmarks.report import Metric, Report
 from exactik import MarkerGoal, Problem, Skeleton, human
+from exactik.kernels.box import box_step
 from exactik.kernels.evaluate import evaluate
 from exactik.kernels.fk import forward_kinematics
-from exactik.kernels.ltdl import factor, solve
-from exactik.kernels.newton import newton_step
+from exactik.kernels.ltdl import Pattern, factor, solve
+from exactik.kernels.search import new_search
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.work import new_work
 from exactik.spatial import jit
@@ -65,11 +66,11 @@ def repeat_copy(matrix, g, step, work, count):
 
 
 @jit
-def repeat_newton(tree, goals, q, strength, shift, step, work, count):
+def repeat_newton(tree, goals, pattern, plain, q, damping, search, work, count):
     for _ in range(count):
         q[0] += 1e-12
         evaluate(tree, goals, q, EXACT, work)
-        newton_step(tree, goals, strength, shift, step, work)
+        box_step(pattern, plain, search.low, search.high, q, work.g, work.H, damping, search)
 
 
 def best(run: Callable[[int], None], budget: float = 0.25, rounds: int = 7) -> float:
@@ -96,7 +97,13 @@ def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, flo
     step = np.zeros(skeleton.nv)
     evaluate(tree, goals, q, EXACT, work)
     matrix, g = work.H.copy(), work.g.copy()
-    matrix[np.arange(skeleton.nv), tree.level] += SHIFT + np.abs(matrix).sum(axis=1).max()
+    shift = SHIFT + np.abs(matrix).sum(axis=1).max()
+    matrix[np.arange(skeleton.nv), tree.level] += shift
+    pattern, search = (
+        Pattern(tree.order, tree.upward, tree.level),
+        new_search(tree, matrix.shape[1]),
+    )
+    search.low[:], search.high[:], search.scale[:] = -np.inf, np.inf, 1.0  # no limits, D = 1
     copying = best(lambda n: repeat_copy(matrix, g, step, work, n))
     measured = {
         "FK": best(lambda n: repeat_forward(tree, goals, q, work, n)),
@@ -105,9 +112,12 @@ def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, flo
         "… + exact Hessian": best(lambda n: repeat_evaluate(tree, goals, q, EXACT, work, n)),
         "factor + solve": best(lambda n: repeat_solve(tree, matrix, g, step, work, n)) - copying,
         "Newton iteration": best(
-            lambda n: repeat_newton(tree, goals, q, problem.strength, SHIFT, step, work, n)
+            lambda n: repeat_newton(
+                *(tree, goals, pattern, skeleton.plain_q, q, shift, search, work, n)
+            )
         ),
     }
+    np.testing.assert_allclose(search.step, -step, atol=1e-3 * np.abs(step).max())
     return measured
 
 

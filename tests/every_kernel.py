@@ -18,8 +18,12 @@ if __name__ == "__main__":  # pytest has these on its path
 from problems import menagerie, posed, quantities
 
 from exactik import Problem
-from exactik.kernels.newton import newton
+from exactik.kernels import search as at
+from exactik.kernels.descend import run
+from exactik.kernels.search import new_search, restart
+from exactik.kernels.starts import first_order
 from exactik.kernels.work import new_work
+from exactik.solvers import CCD, Auto, GaussNewton, LevenbergMarquardt, Newton, ProjectedGradient
 
 Array = NDArray[np.float64]
 
@@ -45,10 +49,13 @@ def answers() -> dict[str, dict[str, Array]]:
     for route in ("cross", "poe", "adjusted"):
         found["figure"][route] = figure.jacobian(q, "ball", (0.1, 0.2, 0.3), route=route)
     built_in = Problem(figure, goals[:-1])
-    history, trial, step = np.zeros((3, 3)), np.empty(figure.nq), np.empty(figure.nv)
-    arguments = (figure.tree, built_in.packed.arrays, moved, built_in.strength, 2, 1e-9)
-    newton(*arguments, history, trial, step, new_work(figure.tree))
-    found["newton"] = {"q": moved, "history": history}
+    box, work = built_in.box, new_work(figure.tree)
+    search = new_search(figure.tree, work.H.shape[1])
+    for method in (Auto, Newton, LevenbergMarquardt, GaussNewton, ProjectedGradient, CCD):
+        options, place = method().options(built_in), moved.copy()
+        restart(box, options, first_order(options), True, place, search)
+        run(figure.tree, built_in.packed.arrays, box, options, place, 6, search, work)
+        found[method.name] = {"q": place, "cost": search.state[at.COST : at.COST + 1].copy()}
     return found
 
 

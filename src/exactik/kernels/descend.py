@@ -66,6 +66,7 @@ def advance(tree, pattern, box, options, q, value, g, H, search):
             refuse(tree, box, options, q, value, search)
             return state[at.STANDING] == at.RUNNING
         state[at.ITERATIONS] += 1.0 / g.shape[0] if options[at.RULE] == at.CCD else 1.0
+        state[at.TAKEN] = state[at.LONGEST] * abs(state[at.LENGTH])
     if mode != at.AGAIN:
         state[at.COST] = value
         for j in range(q.shape[0]):
@@ -118,7 +119,7 @@ def rest(tree, pattern, box, options, q, g, H, search):
         look_again(q, EXACT, search)
     elif downhill_bend(pattern, g, H, search):
         state[at.NEXT], state[at.TRIES], state[at.LENGTH] = at.ESCAPE, 0.0, FIRST_ESCAPE
-        state[at.LONGEST] = FIRST_ESCAPE
+        state[at.LONGEST] = 1.0
         move(tree, box, q, FIRST_ESCAPE, search)
     else:
         state[at.STANDING] = at.AT_REST

@@ -71,7 +71,7 @@ def bounded_step(pattern, box, q, g, H, search):
         else:
             lower = damping
         if upper < np.inf and upper - lower <= CLOSED * upper:
-            hard = size < radius
+            damping, hard = upper, True
             break
         # Newton on 1/|s|: μ += |s|²/(sᵀDw) (|s| − Δ)/Δ with w = (H + μD)⁻¹ D s.
         for i in range(s.shape[0]):

@@ -232,7 +232,7 @@ def descend_compiled(
             advance(tree, problem.pattern, view.box, options, q, value, g, H, search)
         if state[at.COST] < before:
             control = method.control(state)
-            recorder.add(state[at.COST], state[at.SLOPE], state[at.LONGEST], control)
+            recorder.add(state[at.COST], state[at.SLOPE], state[at.TAKEN], control)
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             break
     ended = ENDED[int(state[at.STANDING])]
