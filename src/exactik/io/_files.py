@@ -19,6 +19,8 @@ LARGEST = 4 << 30  # [bytes] more than any recording; what is larger is no file 
 def read_bytes(path: str) -> bytes:
     """Return the contents of a file; what goes wrong is a `FileError`."""
     try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise FileError(path, "not a file")  # a folder, or a pipe that would never end
         if os.path.getsize(path) > LARGEST:
             raise FileError(path, f"larger than {LARGEST >> 30} GiB; expected a recording")
         return Path(path).read_bytes()

@@ -104,6 +104,7 @@ def load_motion(
     up_axis: str | None = None,
     rate: float | None = None,
     positions: str = "replace",
+    animation: int | str | None = None,
     strict: bool = False,
 ) -> Motion:
     """Return the motion in a file.
@@ -114,16 +115,19 @@ def load_motion(
             others it may be given to have the motion in its coordinates, matched by names.
         length_unit: as for `load_skeleton`.
         up_axis: "x", "y" or "z"; stored, nothing is turned.
-        rate: frames a second [Hz], in place of what the file says. AMC says nothing: 120 Hz is
-            assumed.
+        rate: frames a second [Hz], in place of what the file says; for glTF, whose keys have times
+            of their own, how often to look at them. AMC says nothing: 120 Hz is assumed.
         positions: for BVH, whether position channels "replace" a joint's offset or "add" to it.
+        animation: for glTF, which of several: its number or name; the first if None.
         strict: whether to refuse a file that is damaged but usable.
     """
     path = os.fspath(path)
     if positions not in ("replace", "add"):
         raise ModelError(f"positions is {positions!r}; it must be 'replace' or 'add'")
     read = reader_for(path, MOTIONS, "reader of motions")
-    options = {"length_unit": length_unit, "rate": rate, "positions": positions}
+    options: dict[str, Any] = {"length_unit": length_unit, "rate": rate, "positions": positions}
+    if Path(path).suffix.lower() in (".glb", ".gltf"):
+        options["animation"] = animation
     motion = read(path, Notes(path, strict), skeleton=skeleton, **options)
     return motion if up_axis is None else replace(motion, up_axis=checked_axis(up_axis))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 from exactik.errors import FileError, FileWarning
@@ -28,7 +29,7 @@ class Notes:
     def assume(self, text: str, place: str = "") -> None:
         """Note a guess that may be wrong, and warn of it."""
         self.odd(text, place)
-        warnings.warn(f"{self.path}: {self.texts[-1]}", FileWarning, stacklevel=4)
+        warnings.warn(f"{self.path}: {self.texts[-1]}", FileWarning, stacklevel=_outside())
 
     def damaged(self, text: str, place: str = "") -> None:
         """Note what was dropped or contradicts itself, and warn of it; raise if strict."""
@@ -44,3 +45,11 @@ class Notes:
     def all(self) -> tuple[str, ...]:
         """Everything noted."""
         return tuple(self.texts)
+
+
+def _outside() -> int:
+    """Return the stack level of whoever called the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("exactik"):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -73,8 +73,14 @@ class Motion:
         return np.arange(len(self)) / self.rate
 
     def forward(self) -> Pose:
-        """Return the pose of all bones in all frames: positions (T, n_bones, 3)."""
-        return self.skeleton.forward(self.q)
+        """Return the pose of all bones in all frames, positions (T, n_bones, 3).
+
+        Not a number in frames that are missing.
+        """
+        gone = np.asarray(np.isnan(self.q).any(axis=1))
+        pose = self.skeleton.forward(np.where(gone[:, None], self.skeleton.neutral(), self.q))
+        pose.positions[gone], pose.rotations[gone] = np.nan, np.nan
+        return pose
 
     def between(self, start: float | None = None, end: float | None = None) -> Motion:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""
