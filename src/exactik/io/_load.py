@@ -126,7 +126,7 @@ def load_motion(
         raise ModelError(f"positions is {positions!r}; it must be 'replace' or 'add'")
     read = reader_for(path, MOTIONS, "reader of motions")
     options: dict[str, Any] = {"length_unit": length_unit, "rate": rate, "positions": positions}
-    if Path(path).suffix.lower() in (".glb", ".gltf"):
+    if animation is not None and Path(path).suffix.lower() in (".glb", ".gltf"):
         options["animation"] = animation
     motion = read(path, Notes(path, strict), skeleton=skeleton, **options)
     return motion if up_axis is None else replace(motion, up_axis=checked_axis(up_axis))
