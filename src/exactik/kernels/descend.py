@@ -39,6 +39,7 @@ from exactik.spatial import jit, pasted
 __all__ = ["advance", "run"]
 
 VANISHING = 0.1  # a step that leaves no more of the cost than this: the residual goes to zero
+ROUNDING = 1e-9  # of a count of iterations made of parts
 FIRST_ESCAPE = 0.5  # [rad or m] how far to go from a saddle at first
 
 
@@ -67,6 +68,7 @@ def advance(tree, pattern, box, options, q, value, g, H, search):
             return state[at.STANDING] == at.RUNNING
         state[at.ITERATIONS] += 1.0 / g.shape[0] if options[at.RULE] == at.CCD else 1.0
         state[at.TAKEN] = state[at.LONGEST] * abs(state[at.LENGTH])
+        state[at.FLATTENED] = 0.0
     if mode != at.AGAIN:
         state[at.COST] = value
         for j in range(q.shape[0]):
@@ -80,7 +82,7 @@ def advance(tree, pattern, box, options, q, value, g, H, search):
         state[at.STANDING] = at.AT_REST
     elif state[at.SLOPE] <= options[at.TOLERANCE]:
         rest(tree, pattern, box, options, q, g, H, search)
-    elif state[at.ITERATIONS] >= options[at.ITERATIONS_ALLOWED]:
+    elif state[at.ITERATIONS] + ROUNDING >= options[at.ITERATIONS_ALLOWED]:
         state[at.STANDING] = at.USED_UP
     else:
         if options[at.CURVATURE] == at.MIXED:
@@ -113,7 +115,8 @@ def measure(pattern, box, options, H, search):
 def rest(tree, pattern, box, options, q, g, H, search):
     """At a stationary point: done, unless it is a saddle and the method leaves those."""
     state = search.state
-    if options[at.ESCAPES] == 0.0 or state[at.CONVEX] != 0.0:
+    last = state[at.ITERATIONS] + ROUNDING >= options[at.ITERATIONS_ALLOWED]
+    if last or options[at.ESCAPES] == 0.0 or state[at.CONVEX] != 0.0:
         state[at.STANDING] = at.AT_REST
     elif state[at.KNOWN] != EXACT:
         look_again(q, EXACT, search)

@@ -15,12 +15,14 @@ import math
 
 from exactik.kernels import search as at
 from exactik.kernels.box import hold, steepness
-from exactik.kernels.propose import line_trial, look_again, move, raise_damping
+from exactik.kernels.propose import LEAST, flatten, line_trial, look_again, move, raise_damping
+from exactik.kernels.sums import EXACT, GAUSS_NEWTON
 from exactik.spatial import pasted
 
 __all__ = ["accepted", "refuse"]
 
 NEGLIGIBLE, HOPELESS = 1e-10, 1e12  # damping below which there is none, above which no step is left
+FLAT = 1e6  # damping above which exact curvature is no guide
 UNSEEN, ROUNDING = 1e-11, 1e-13  # shares of the cost
 SUFFICIENT = 1e-4
 SHORTEST = 1e-16  # length of a line search, or radius, that has failed
@@ -102,12 +104,21 @@ def refuse(tree, box, options, q, value, search):
         if unseen or state[at.LENGTH] < SHORTEST:
             state[at.STANDING] = at.STALLED
     else:
+        order, hopeless = state[at.KNOWN], False
         if rule == at.RADIUS_BOUND:
             state[at.RADIUS] = 0.25 * min(state[at.SIZE], state[at.RADIUS])
+            hopeless = state[at.RADIUS] < SHORTEST
         elif rule == at.FLETCHER:
-            state[at.DAMPING] *= fletcher_growth(value, state)
+            state[at.DAMPING] = max(fletcher_growth(value, state) * state[at.DAMPING], LEAST)
+            hopeless = state[at.DAMPING] > HOPELESS
         else:
             raise_damping(state)
-        if state[at.DAMPING] > HOPELESS or state[at.RADIUS] < SHORTEST:
+            hopeless = state[at.DAMPING] > HOPELESS
+            if options[at.CURVATURE] == at.MIXED:
+                if state[at.FLATTENED] == 0.0 and state[at.DAMPING] > FLAT:
+                    flatten(options, state)
+                    hopeless = False
+                order = GAUSS_NEWTON if state[at.FLATTENED] != 0.0 else EXACT
+        if hopeless:
             state[at.STANDING] = at.STALLED
-        look_again(q, state[at.KNOWN], search)
+        look_again(q, order, search)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 from exactik.kernels import search as at
 from exactik.kernels.box import box_step, hold, project, rows_product
 from exactik.kernels.integrate import integrate
 from exactik.kernels.region import bounded_step
 from exactik.kernels.single import next_dof
-from exactik.kernels.sums import EXACT
+from exactik.kernels.sums import EXACT, GAUSS_NEWTON
 from exactik.spatial import jit, pasted
 
-__all__ = ["line_trial", "look_again", "move", "propose", "raise_damping"]
+__all__ = ["LEAST", "flatten", "line_trial", "look_again", "move", "propose", "raise_damping"]
 
 STEP_TRIES = 64
+LEAST = 1e-6  # damping, once there is any
 LONGEST_LINE = 1e6
 
 
@@ -36,8 +39,28 @@ def look_again(q, order, search):
 @pasted
 def raise_damping(state):
     """4, 8, 16 … times as much."""
-    state[at.DAMPING] = max(state[at.GROWTH] * state[at.DAMPING], 1e-6)
+    state[at.DAMPING] = max(state[at.GROWTH] * state[at.DAMPING], LEAST)
     state[at.GROWTH] *= 2.0
+
+
+@pasted
+def flatten(options, state):
+    """Go on with Gauss–Newton's curvature, as from the start, until a step is accepted.
+
+    The exact curvature may vanish, as where a goal is a quarter turn away.
+    """
+    state[at.FLATTENED], state[at.DAMPING], state[at.GROWTH] = 1.0, options[at.FIRST_DAMPING], 4.0
+
+
+@pasted
+def shorten(box, step):
+    """Scale the step so that no dof turns by more than half a turn: no model holds so far."""
+    longest = 0.0
+    for i in range(step.shape[0]):
+        longest = max(longest, abs(box.turns[i] * step[i]))
+    if longest > math.pi:
+        for i in range(step.shape[0]):
+            step[i] *= math.pi / longest
 
 
 @pasted
@@ -109,6 +132,8 @@ def model_step(pattern, box, options, q, g, H, search):
                 pattern, box.plain, search.low, search.high, q, g, H, damping, search
             )
             done = smallest > 0.0
+        if done:
+            shorten(box, search.step)
         if done and predict(pattern, g, H, search) > 0.0:
             convex = state[at.KNOWN] == EXACT and damping == 0.0
             state[at.CONVEX] = 1.0 if convex else 0.0
@@ -120,10 +145,13 @@ def model_step(pattern, box, options, q, g, H, search):
         elif rule == at.RADIUS_BOUND:
             state[at.RADIUS] *= 0.25
         elif rule == at.FLETCHER:
-            state[at.DAMPING] *= 4.0
-            damping = state[at.DAMPING]
+            damping = state[at.DAMPING] = max(4.0 * state[at.DAMPING], LEAST)
         else:
             raise_damping(state)
             damping = state[at.DAMPING]
-    state[at.STANDING] = at.STALLED
+    if options[at.CURVATURE] == at.MIXED and state[at.FLATTENED] == 0.0:
+        flatten(options, state)
+        look_again(q, GAUSS_NEWTON, search)
+    else:
+        state[at.STANDING] = at.STALLED
     return False

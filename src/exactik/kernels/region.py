@@ -42,10 +42,12 @@ def bounded_step(pattern, box, q, g, H, search):
     """Write the step to search.step and its length to state[SIZE]; return whether it was found."""
     state, held, s, w = search.state, search.held, search.step, search.right
     radius, scale, level = search.state[at.RADIUS], search.scale, search.level
-    largest = 0.0
+    largest, steep = 0.0, 0.0
     for i in range(s.shape[0]):
         if held[i] == 0.0:
             largest = max(largest, abs(H[i, np.int64(pattern.level[i])]) / scale[i])
+            steep += g[i] * g[i] / scale[i]
+    least = max(1e-3 * largest, 1e-3 * math.sqrt(steep) / radius)  # a first μ; H may be nothing
     lower, upper, damping, size, hard, definite = 0.0, np.inf, 0.0, 0.0, False, False
     for _ in range(ROUNDS):
         copy_free(pattern, H, damping, scale, held, search.L)
@@ -53,7 +55,7 @@ def bounded_step(pattern, box, q, g, H, search):
         if not definite:
             lower = damping
             if upper == np.inf:
-                damping = max(4.0 * damping, 1e-3 * largest)
+                damping = max(4.0 * damping, least)
             elif upper - lower <= CLOSED * upper:
                 damping, hard = upper, True
                 break
@@ -82,7 +84,7 @@ def bounded_step(pattern, box, q, g, H, search):
             bend += scale[i] * s[i] * w[i]
         damping += size * size / bend * (size - radius) / radius if bend > 0.0 else 0.0
         if not (lower < damping < upper):
-            damping = 0.5 * (lower + upper) if upper < np.inf else max(4.0 * lower, 1e-3 * largest)
+            damping = 0.5 * (lower + upper) if upper < np.inf else max(4.0 * lower, least)
     if not definite and not hard and upper < np.inf:  # out of rounds at a bad guess
         damping, hard = upper, True
     if not box_step(pattern, box.plain, search.low, search.high, q, g, H, damping, search) > 0.0:

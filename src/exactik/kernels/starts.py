@@ -69,7 +69,8 @@ def turn_home(box, q):
     """Turn limited angles by whole turns to the equivalent nearest to the middle of their range."""
     for i in range(box.plain.shape[0]):
         j, low, high = box.plain[i], box.lower[i], box.upper[i]
-        if j >= 0 and box.period[i] > 0.0 and low > -np.inf and high < np.inf:
+        limited = low > -np.inf and high < np.inf and box.free[i] != 0.0
+        if j >= 0 and box.period[i] > 0.0 and limited:
             away = q[j] - 0.5 * (low + high)
             q[j] -= box.period[i] * math.floor(away / box.period[i] + 0.5)
 

@@ -1,0 +1,260 @@
+"""Any skeleton and motion as BVH.
+
+BVH knows no rotation before or after a joint: its frames are parallel to the world at rest. With W
+the rotation of a bone in the world at q = 0, λ its parent, and Q the rotation of its joint, the
+file's frame is R Wᵀ, and what it needs of a bone is
+
+    G = W_λ pre                      axes of the joint
+    W_λ offset + G shift(q)          place
+    L = G Q(q) Gᵀ = W_λ R_λᵀ R Wᵀ    rotation
+
+all three in the parent's frame of the file. Every joint gets three rotation channels and a root
+six, since many programs expect no other number. Markers and limits have no place in the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.errors import FileError
+from exactik.io._files import writing
+from exactik.io._units import metres_per
+from exactik.model import Joint, Skeleton
+from exactik.motion import Motion
+from exactik.spatial import euler_angles
+
+__all__ = [
+    "NUMBER",
+    "AtRest",
+    "at_rest",
+    "axis_letter",
+    "continuous_angles",
+    "local_places",
+    "local_rotations",
+    "write_bvh",
+    "write_bvh_skeleton",
+]
+
+Array = NDArray[np.float64]
+
+NUMBER = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
+_CHUNK = 1 << 21  # entries of rotation matrices that are in memory at a time
+_SAME = 1e-13  # rotations closer than this are equal
+_DEEPEST = 32  # levels that are still indented
+
+
+# --- what a bone needs, also for ASF and AMC
+
+
+class AtRest(NamedTuple):
+    """A skeleton at q = 0."""
+
+    rotations: Array  #      W of all bones, (n, 3, 3)
+    above: Array  #          W_λ, (n, 3, 3)
+    axes: Array  #           G, (n, 3, 3)
+    ends: frozenset[str]  #  bones "<parent>_end" that are the end of their parent and nothing else
+
+
+def at_rest(skeleton: Skeleton) -> AtRest:
+    """Return the frames of a skeleton at q = 0, quaternions at 1."""
+    q = np.zeros(skeleton.nq)
+    q[[at for _, at in skeleton.quaternions]] = 1.0
+    rotations = skeleton.forward(q).rotations
+    above = np.concatenate([rotations, np.eye(3)[None]])[skeleton.parents]
+    pre = np.array([np.eye(3) if b.pre is None else np.array(b.pre) for b in skeleton.bones])
+    parents = {bone.parent for bone in skeleton.bones}
+    ends = {
+        bone.name
+        for bone in skeleton.bones
+        if bone.parent is not None
+        and bone.name == f"{bone.parent}_end"
+        and bone.joint.kind == "fixed"
+        and bone.name not in parents
+    }
+    return AtRest(rotations, above, above @ pre, frozenset(ends))
+
+
+def axis_letter(joint: Joint) -> str:
+    """Return "X", "Y" or "Z" for a hinge or slider with a coordinate axis, else nothing."""
+    return "".join("XYZ"[a] for a, part in enumerate(joint.axis or ()) if part == 1.0)
+
+
+def local_places(skeleton: Skeleton, rest: AtRest, k: int, q: Array) -> Array:
+    """Return W_λ offset + G shift(q) of bone k [m], (T, 3) or (1, 3), for q (T, nq)."""
+    joint, at = skeleton.bones[k].joint, int(skeleton.tree.first_q[k + 1])
+    places = (rest.above[k] @ np.array(skeleton.bones[k].offset))[None]
+    if joint.kind == "prismatic":
+        return places + q[:, at, None] * (rest.axes[k] @ np.array(joint.axis))
+    if joint.kind in ("free", "translation"):
+        return places + q[:, at : at + 3] @ rest.axes[k].T
+    return places
+
+
+def local_rotations(skeleton: Skeleton, rest: AtRest, bones: Sequence[int], q: Array) -> Array:
+    """Return L of these bones, (T, len(bones), 3, 3), for q (T, nq)."""
+    rotations = skeleton.forward(q).rotations
+    turned = rotations[:, bones] @ np.swapaxes(rest.rotations[bones], -1, -2)
+    for i, k in enumerate(bones):
+        if (parent := int(skeleton.parents[k])) >= 0:
+            turned[:, i] = rest.above[k] @ np.swapaxes(rotations[:, parent], -1, -2) @ turned[:, i]
+    return turned
+
+
+def continuous_angles(order: str, rotation: Array, last: Array | None = None) -> Array:
+    """Return Euler angles [rad], (T, n, 3), that go on from frame to frame without needless jumps.
+
+    Args:
+        order: three different axes, outermost first.
+        rotation: (T, n, 3, 3).
+        last: the angles of the frame before, (n, 3).
+    """
+    angles = euler_angles(order, rotation)
+    # A rotation has two triples, (α, β, γ) and (α + π, π − β, γ + π), each up to whole turns.
+    both = np.stack([angles, angles * [1.0, -1.0, 1.0] + np.pi])
+    for t in range(len(angles)):
+        if last is not None:
+            near = both[:, t] + 2.0 * np.pi * np.round((last - both[:, t]) / (2.0 * np.pi))
+            way = np.abs(near - last).sum(axis=-1)
+            angles[t] = np.where((way[1] < way[0] - 1e-9)[:, None], near[1], near[0])
+        last = angles[t]
+    return angles
+
+
+# --- BVH
+
+
+class _Channels(NamedTuple):
+    """How a bone is written."""
+
+    bone: int
+    positions: bool
+    order: str  # of the rotations
+    own: int  #   how many of these angles are coordinates as they are; −1 if they are computed
+
+
+def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> None:
+    """Write a motion with its skeleton to a BVH file.
+
+    Args:
+        motion: what to write; no frame may be missing.
+        path: the file.
+        length_unit: "cm", "m", … or the metres in one unit of the file, which does not name it.
+    """
+    missing = np.flatnonzero(~np.isfinite(motion.q).all(axis=1))
+    if len(missing) > 0:
+        frame = motion.first_frame + int(missing[0])
+        raise FileError(
+            path, f"cannot be written: frame {frame} is missing, and BVH needs them all"
+        )
+    skeleton, metres, rest = motion.skeleton, metres_per(length_unit), at_rest(motion.skeleton)
+    for bone in skeleton.bones:
+        _check_name(bone.name, path)
+    order = [int(k) - 1 for k in skeleton.tree.visit]
+    channels = [_channels(skeleton, rest, k) for k in order if _is_joint(skeleton, rest, k)]
+    line = " ".join([NUMBER] * sum(6 if c.positions else 3 for c in channels)) + "\n"
+    step, last = max(1, _CHUNK // (9 * len(skeleton.bones))), None
+    with writing(path) as file:
+        _write_hierarchy(file, skeleton, rest, channels, metres)
+        file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {1.0 / motion.rate!r}\n")
+        for first in range(0, len(motion), step):
+            q = np.array(motion.q[first : first + step])
+            rows, last = _rows(skeleton, rest, channels, q, metres, last)
+            file.writelines(line % tuple(row) for row in rows.tolist())
+
+
+def write_bvh_skeleton(skeleton: Skeleton, path: str, length_unit: str | float = "cm") -> None:
+    """Write a skeleton to a BVH file, as a motion of one frame at rest."""
+    write_bvh(Motion(skeleton, skeleton.neutral()[None], 30.0), path, length_unit)
+
+
+def _check_name(name: str, path: str) -> None:
+    if name != name.strip() or len(name.splitlines()) > 1 or "{" in name or "}" in name:
+        rule = "in BVH a name has no braces, no line ends and no blanks around it"
+        raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
+
+
+def _is_joint(skeleton: Skeleton, rest: AtRest, k: int) -> bool:
+    return skeleton.bones[k].name not in rest.ends
+
+
+def _channels(skeleton: Skeleton, rest: AtRest, k: int) -> _Channels:
+    bone = skeleton.bones[k]
+    positions = bone.parent is None or bone.joint.kind in ("free", "translation", "prismatic")
+    turning = bone.joint.rotation_part
+    if turning.kind in ("fixed", "translation", "prismatic"):
+        return _Channels(k, positions, "ZYX", 0)
+    letters = turning.order if turning.kind == "euler" else ""
+    letters = axis_letter(turning) if turning.kind == "revolute" else letters
+    parallel = np.abs(rest.axes[k] - np.eye(3)).max() < _SAME
+    if not parallel or len(letters) == 0 or len(set(letters)) < len(letters):
+        return _Channels(k, positions, "ZYX", -1)
+    unused = "".join(c for c in "ZYX" if c not in letters)
+    return _Channels(k, positions, letters + unused, len(letters))
+
+
+def _write_hierarchy(
+    file: IO[str],
+    skeleton: Skeleton,
+    rest: AtRest,
+    channels: Sequence[_Channels],
+    metres: float,
+) -> None:
+    file.write("HIERARCHY\n")
+    by_bone = {c.bone: c for c in channels}
+    open_bones: list[int] = []
+
+    def close(parent: int) -> None:
+        while len(open_bones) > 0 and open_bones[-1] != parent:
+            open_bones.pop()
+            file.write("\t" * min(len(open_bones), _DEEPEST) + "}\n")
+
+    for k in (int(k) - 1 for k in skeleton.tree.visit):
+        bone = skeleton.bones[k]
+        close(int(skeleton.parents[k]))
+        indent = "\t" * min(len(open_bones), _DEEPEST)
+        kind = "ROOT" if bone.parent is None else "JOINT"
+        head = f"{kind} {bone.name}" if k in by_bone else "End Site"
+        offset = rest.above[k] @ np.array(bone.offset) / metres
+        if bone.parent is None:
+            offset = np.zeros(3)  # its place is in the rows, whether they replace or add
+        numbers = " ".join(NUMBER % x for x in offset)
+        file.write(f"{indent}{head}\n{indent}{{\n{indent}\tOFFSET {numbers}\n")
+        if k in by_bone:
+            names = [f"{c}position" for c in "XYZ" if by_bone[k].positions]
+            names += [f"{c}rotation" for c in by_bone[k].order]
+            file.write(f"{indent}\tCHANNELS {len(names)} {' '.join(names)}\n")
+        open_bones.append(k)
+    close(-1)
+
+
+def _rows(
+    skeleton: Skeleton,
+    rest: AtRest,
+    channels: Sequence[_Channels],
+    q: Array,
+    metres: float,
+    last: Array | None,
+) -> tuple[Array, Array]:
+    """Return the rows of these frames, and the last of the computed angles, to go on from."""
+    computed = [c.bone for c in channels if c.own < 0]
+    angles = np.zeros((len(q), 0, 3))
+    if len(computed) > 0:
+        angles = continuous_angles("ZYX", local_rotations(skeleton, rest, computed, q), last)
+    columns = []
+    for c in channels:
+        if c.positions:
+            places = local_places(skeleton, rest, c.bone, q) / metres
+            columns.append(np.broadcast_to(places, (len(q), 3)))
+        turns = np.zeros((len(q), 3))
+        if c.own < 0:
+            turns = angles[:, computed.index(c.bone)]
+        elif c.own > 0:
+            end = int(skeleton.tree.first_q[c.bone + 2])
+            turns[:, : c.own] = q[:, end - c.own : end]
+        columns.append(np.rad2deg(turns))
+    rows = np.concatenate(columns, axis=1)
+    return rows, angles[-1]
