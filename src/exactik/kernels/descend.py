@@ -39,6 +39,7 @@ from exactik.spatial import jit, pasted
 __all__ = ["advance", "run"]
 
 VANISHING = 0.1  # a step that leaves no more of the cost than this: the residual goes to zero
+TOUCH = 1e-6  # relative gradient up to which a limit is touched only
 ROUNDING = 1e-9  # of a count of iterations made of parts
 FIRST_ESCAPE = 0.5  # [rad or m] how far to go from a saddle at first
 
@@ -68,7 +69,7 @@ def advance(tree, pattern, box, options, q, value, g, H, search):
             return state[at.STANDING] == at.RUNNING
         state[at.ITERATIONS] += 1.0 / g.shape[0] if options[at.RULE] == at.CCD else 1.0
         state[at.TAKEN] = state[at.LONGEST] * abs(state[at.LENGTH])
-        state[at.FLATTENED] = 0.0
+        state[at.FLATTENED], state[at.IDLE] = 0.0, 0.0
     if mode != at.AGAIN:
         state[at.COST] = value
         for j in range(q.shape[0]):
@@ -106,7 +107,7 @@ def measure(pattern, box, options, H, search):
         if rule == at.RADIUS_BOUND:
             scale[i] = 1.0 / (box.strength[i] * box.strength[i])
         elif rule == at.FLETCHER:
-            scale[i] = scale[i] if scale[i] > 0.0 else 1.0
+            scale[i] = max(scale[i], 1e-6 * largest if largest > 0.0 else 1.0)
         else:
             scale[i] = max(scale[i], 1e-3 * largest if largest > 0.0 else 1.0)
 
@@ -115,6 +116,11 @@ def measure(pattern, box, options, H, search):
 def rest(tree, pattern, box, options, q, g, H, search):
     """At a stationary point: done, unless it is a saddle and the method leaves those."""
     state = search.state
+    for i in range(g.shape[0]):
+        # A limit that is touched without push holds nothing: the way down may lead away from it.
+        slack = TOUCH * math.sqrt(2.0 * state[at.COST] * search.curve[i])
+        if search.held[i] != 0.0 and box.free[i] != 0.0 and abs(g[i]) <= slack:
+            search.held[i], state[at.CONVEX] = 0.0, 0.0
     last = state[at.ITERATIONS] + ROUNDING >= options[at.ITERATIONS_ALLOWED]
     if last or options[at.ESCAPES] == 0.0 or state[at.CONVEX] != 0.0:
         state[at.STANDING] = at.AT_REST

@@ -32,6 +32,10 @@ def integrate(tree, q, v, out):
             # exp_coefficients at s = |v/2|²: A = sin(|v|/2)/(|v|/2), and B = (1 − cos(|v|/2))/s.
             x, y, z = 0.5 * v[at_v], 0.5 * v[at_v + 1], 0.5 * v[at_v + 2]
             s = x * x + y * y + z * z
+            if s == 0.0:  # to the last bit where it was
+                for a in range(4):
+                    out[at_q + a] = q[at_q + a]
+                continue
             a_, b_, _, _, _ = exp_coefficients(s)
             bw, bx, by, bz = 1.0 - b_ * s, a_ * x, a_ * y, a_ * z
             aw, ax, ay, az = q[at_q], q[at_q + 1], q[at_q + 2], q[at_q + 3]

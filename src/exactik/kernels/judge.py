@@ -26,7 +26,7 @@ FLAT = 1e6  # damping above which exact curvature is no guide
 UNSEEN, ROUNDING = 1e-11, 1e-13  # shares of the cost
 SUFFICIENT = 1e-4
 SHORTEST = 1e-16  # length of a line search, or radius, that has failed
-ESCAPE_TRIES, CCD_TRIES = 16.0, 6.0
+ESCAPE_TRIES, CCD_TRIES, UNSEEN_TRIES = 16.0, 6.0, 4.0
 
 
 @pasted
@@ -119,6 +119,8 @@ def refuse(tree, box, options, q, value, search):
                     flatten(options, state)
                     hopeless = False
                 order = GAUSS_NEWTON if state[at.FLATTENED] != 0.0 else EXACT
-        if hopeless:
+        if state[at.PREDICTED] <= UNSEEN * state[at.COST]:
+            state[at.IDLE] += 1.0  # what is left to gain cannot be seen
+        if hopeless or state[at.IDLE] > UNSEEN_TRIES:
             state[at.STANDING] = at.STALLED
         look_again(q, order, search)

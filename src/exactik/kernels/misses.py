@@ -17,9 +17,12 @@ __all__ = ["miss_of", "misses", "within"]
 
 
 @inlined
-def miss_of(kind, r):
-    """Return the miss [m or rad] of a term of this kind with residual r (3,)."""
-    size = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+def miss_of(terms, m, r):
+    """Return the miss [m or rad] of term m, residual r (3,); rows without weight do not count."""
+    kind, size = terms.kind[m], 0.0
+    for i in range(3):
+        size += r[i] * r[i] if terms.weight[m, i, i] > 0.0 else 0.0
+    size = math.sqrt(size)
     if kind == POSITION or kind == LOG:
         return size
     return 2.0 * math.asin(min(0.5 * size, 1.0))
@@ -31,7 +34,7 @@ def misses(tree, goals, q, out, work):
     place_apart(tree, goals, q, work)
     for m in range(goals.terms.kind.shape[0]):
         local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
-        out[m] = miss_of(goals.terms.kind[m], work.r)
+        out[m] = miss_of(goals.terms, m, work.r)
 
 
 @jit

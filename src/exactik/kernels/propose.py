@@ -58,9 +58,10 @@ def shorten(box, step):
     longest = 0.0
     for i in range(step.shape[0]):
         longest = max(longest, abs(box.turns[i] * step[i]))
-    if longest > math.pi:
-        for i in range(step.shape[0]):
-            step[i] *= math.pi / longest
+    share = math.pi / max(longest, math.pi)
+    for i in range(step.shape[0]):
+        step[i] *= share
+    return share
 
 
 @pasted
@@ -133,7 +134,7 @@ def model_step(pattern, box, options, q, g, H, search):
             )
             done = smallest > 0.0
         if done:
-            shorten(box, search.step)
+            state[at.SIZE] *= shorten(box, search.step)
         if done and predict(pattern, g, H, search) > 0.0:
             convex = state[at.KNOWN] == EXACT and damping == 0.0
             state[at.CONVEX] = 1.0 if convex else 0.0

@@ -110,6 +110,6 @@ def lengthen(pattern, radius, search):
     for i in range(z.shape[0]):
         along += scale[i] * s[i] * z[i]
     root = math.sqrt(max(along * along + radius * radius - size * size, 0.0))
-    extra = root - along if along < 0.0 else -root - along
+    extra = -root - along if along < 0.0 else root - along  # the nearer point of the rim
     for i in range(z.shape[0]):
         s[i] += extra * z[i]

@@ -41,7 +41,7 @@ def downhill_bend(pattern, g, H, search):
         own = np.int64(pattern.level[i])
         x = 1.0 if i == k else 0.0
         for above in range(own):
-            x -= L[i, above] * level[above]
+            x -= L[i, above] * level[above] if level[above] != 0.0 else 0.0  # 0 · ∞ is none
         level[own] = x
         step[i] = x if search.held[i] == 0.0 else 0.0
         largest = max(largest, abs(step[i]))

@@ -73,6 +73,11 @@ def turn_home(box, q):
         if j >= 0 and box.period[i] > 0.0 and limited:
             away = q[j] - 0.5 * (low + high)
             q[j] -= box.period[i] * math.floor(away / box.period[i] + 0.5)
+        elif j >= 0 and box.period[i] > 0.0 and box.free[i] != 0.0:
+            if q[j] > high:
+                q[j] -= box.period[i] * math.ceil((q[j] - high) / box.period[i])
+            elif q[j] < low:
+                q[j] += box.period[i] * math.ceil((low - q[j]) / box.period[i])
 
 
 @jit

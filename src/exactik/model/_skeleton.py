@@ -370,7 +370,8 @@ class Skeleton:
                 raise CoordinateError(
                     f"{name} holds a zero quaternion for bone {bone!r}, which is no rotation"
                 )
-            array[..., at : at + 4] /= length
+            unit = np.abs(length - 1.0) <= 4e-16  # as near as can be: kept to the last bit
+            array[..., at : at + 4] /= np.where(unit, 1.0, length)
         return array
 
     # --- printing

@@ -50,9 +50,12 @@ class Certificate:
 
 
 def held_dofs(problem: Problem, place: Place) -> NDArray[np.bool_]:
-    """Return the dofs that are locked, or pushed against a limit by more than rounding, (nv,)."""
+    """Return the dofs that are locked, or pushed against a limit by more than rounding, (nv,).
+
+    Where a method stopped early, what is left of the gradient elsewhere is noise, too.
+    """
     curve = np.abs(np.diag(problem.gauss_newton(place.q)))
-    noise = SLACK * np.sqrt(2.0 * place.cost * curve)
+    noise = max(SLACK, 10.0 * place.slope) * np.sqrt(2.0 * place.cost * curve)
     return problem.locked | (place.held & (np.abs(place.gradient) > noise))
 
 

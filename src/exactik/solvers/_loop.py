@@ -19,6 +19,7 @@ from exactik.kernels.search import restart
 from exactik.kernels.starts import first_order
 from exactik.problem import Problem
 from exactik.solvers._method import Method
+from exactik.solvers._misses import NEAR, term_tolerances
 from exactik.solvers._view import Place, View
 
 __all__ = ["ENDED", "CompiledMethod", "Descent", "History", "PythonMethod", "Stepper", "descend"]
@@ -109,7 +110,7 @@ class CompiledMethod(Method):
         """Return the kernel's options, (OPTION_COUNT,)."""
         options = np.zeros(at.OPTION_COUNT)
         options[at.TOLERANCE], options[at.ITERATIONS_ALLOWED] = self.tolerance, self.max_iterations
-        options[at.SMALL] = self.small_cost * largest_weight(problem)
+        options[at.SMALL] = cost_of_nothing(problem, self.small_cost)
         options[at.FIRST_RADIUS] = options[at.FIRST_LENGTH] = 1.0
         options[at.LONGEST_STEP] = np.inf
         for index, value in self.settings().items():
@@ -121,9 +122,21 @@ class CompiledMethod(Method):
         return float(state[at.DAMPING])
 
 
-def largest_weight(problem: Problem) -> float:
-    """Return the largest entry of all weights."""
-    return max(float(np.abs(weight).max(initial=0.0)) for weight in problem.packed.weights)
+def cost_of_nothing(problem: Problem, share: float) -> float:
+    """Return the cost below which nothing is left to gain.
+
+    What the goal that is easiest to overlook would cost if it were missed by √(2 share) metres, or
+    by as much of its tolerance as that is of a millimetre.
+    """
+
+    def least() -> float:
+        terms, tolerance = problem.packed.arrays.terms, term_tolerances(problem)
+        weight = np.array([np.diag(own).max(initial=0.0) for own in terms.weight])
+        worth = (weight * (tolerance / NEAR) ** 2)[weight > 0.0]
+        others = [np.abs(own).max(initial=0.0) for own in problem.packed.weights]
+        return float(worth.min()) if len(worth) > 0 else float(max(others))
+
+    return share * problem.remember("least", least)
 
 
 class Recorder:
@@ -180,7 +193,7 @@ def descend_in_python(
 ) -> Descent:
     """Run a stepper until the stopping test holds."""
     view, ended, n = View(problem), "iteration-limit", 0
-    stepper, small = method.stepper(view), method.small_cost * largest_weight(problem)
+    stepper, small = method.stepper(view), cost_of_nothing(problem, method.small_cost)
     place = view.at(view.project(q))
     recorder.add(place.cost, place.slope, 0.0, stepper.control)
     while True:
@@ -223,14 +236,14 @@ def descend_compiled(
     state = search.state
     restart(view.box, options, first_order(options), limited, q, search)
     while state[at.STANDING] == at.RUNNING:
-        before = state[at.COST]
+        before = state[at.ITERATIONS] if state[at.EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
             arrays, passes = problem.packed.arrays, 1 if recorder.rows is not None else AT_ONCE
             run(tree, arrays, view.box, options, q, passes, search, problem.work)
         else:
             value, g, H = problem.fill(search.trial, int(state[at.ORDER]))
             advance(tree, problem.pattern, view.box, options, q, value, g, H, search)
-        if state[at.COST] < before:
+        if state[at.ITERATIONS] > before:
             control = method.control(state)
             recorder.add(state[at.COST], state[at.SLOPE], state[at.TAKEN], control)
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:

@@ -18,7 +18,8 @@ class Method:
         max_iterations: accepted steps after which to stop.
         max_seconds: time after which to stop; None for no limit.
         tolerance: stop when the projected gradient, relative as in `Certificate`, is below this.
-        small_cost: stop when the cost is below this times the largest weight [m² or rad²].
+        small_cost: stop when the cost is below that of the lightest goal missed by √(2 · this) [m],
+            which is 1.4e-9 m by default, or as much of its tolerance.
     """
 
     name: ClassVar[str] = ""

@@ -12,7 +12,7 @@ from exactik.kernels.misses import misses
 from exactik.kernels.terms import POSITION
 from exactik.problem import Problem
 
-__all__ = ["Judged", "goal_misses", "judged_goals", "term_tolerances"]
+__all__ = ["NEAR", "Judged", "goal_misses", "judged_goals", "term_tolerances"]
 
 Array = NDArray[np.float64]
 

@@ -141,8 +141,9 @@ def _seek(
     tolerances = np.array([goal.tolerance for goal in judged_goals(problem)])
     best: Descent | None = None
     iterations, evaluations, attempts = 0, 0, 0
-    for start, around in _ways(problem, method, q, table):
-        if best is not None and best.ended == "time-limit":
+    allowed = np.inf if method.max_seconds is None else method.max_seconds
+    for start, around in _ways(problem, method, q, table, begin + allowed):
+        if best is not None and time.perf_counter() > begin + allowed:
             break
         if around and (best is None or not kernel.on_a_limit(problem.box, best.q)):
             break
@@ -165,14 +166,21 @@ def _seek(
     return _Found(best, iterations, evaluations, attempts)
 
 
-def _ways(problem: Problem, method: Method, q: Array, table: Array) -> Iterator[tuple[Array, bool]]:
-    """Yield starts in the order of their cost; then the own one for the detour, if there is one."""
+def _ways(
+    problem: Problem, method: Method, q: Array, table: Array, deadline: float
+) -> Iterator[tuple[Array, bool]]:
+    """Yield starts in the order of their cost; then the own one for the detour, if there is one.
+
+    Starts that cannot be ranked before the deadline come last.
+    """
     starts = [q.copy() for _ in range(len(table) + 1)]
     for row, start in zip(table, starts, strict=False):
         kernel.set_out(q, row, start)
     if len(table) > 0:
-        costs = [problem.fill(start, VALUE)[0] for start in starts]
-        own = len(table)
+        costs, own = [np.inf] * len(starts), len(table)
+        for k in (own, *range(own)):
+            if time.perf_counter() < deadline:
+                costs[k] = problem.fill(starts[k], VALUE)[0]
         ranked = sorted(range(len(starts)), key=lambda k: (costs[k], k != own, k))
         starts = [starts[k] for k in ranked]
     yield from ((start, False) for start in starts)

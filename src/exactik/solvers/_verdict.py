@@ -98,7 +98,8 @@ def _beyond(result: Result) -> str | None:
     """Return the sentence on the goal that is farthest out of reach, if that is proven."""
     problem, best, named = result.problem, 0.0, ""
     for name, goal in zip(problem.rows, problem.goals, strict=True):
-        if isinstance(goal, TermGoal):
+        weight = np.diag(problem.packed.weight)[problem.rows[name]][:3]
+        if isinstance(goal, TermGoal) and (weight > 0.0).all():
             lacking = shortfall(problem, goal, result.q)
             if lacking > max(best, goal.tolerance or 1e-3):
                 best, named = lacking, name
@@ -111,7 +112,7 @@ def _limits(result: Result) -> str:
     """Return which limits are pushed against, hardest first, or nothing."""
     problem, place = result.problem, View(result.problem).at(result.q)
     curve = np.abs(np.diag(problem.gauss_newton(result.q)))
-    scale = np.sqrt(2.0 * place.cost * np.maximum(curve, 1e-300))
+    scale = np.sqrt(np.maximum(2.0 * place.cost * curve, 1e-300))
     push = np.where(place.held & ~problem.locked, np.abs(place.gradient) / scale, 0.0)
     order = [i for i in np.argsort(-push) if push[i] > PUSHED]
     if len(order) == 0:
