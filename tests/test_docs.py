@@ -43,15 +43,13 @@ def test_files_that_a_page_names_exist(page: Path):
 
 
 def test_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]):
-    """Newton's end game: the gradients that the text quotes, to within an order of magnitude."""
+    """What stands behind # after a print is what it prints, an ellipsis standing for the rest."""
     text = (ROOT / "README.md").read_text("utf-8")
     block = re.findall(r"```python\n(.*?)```", text, re.S)[0]
     exec(compile(block, "README", "exec"), {"__name__": "example"})
-    printed = [float(x) for x in re.findall(r"gradient\| (\S+)", capsys.readouterr().out)]
-    said = re.search(r"gradients it prints are (.*?): that is", " ".join(text.split()))
-    assert said is not None
-    quoted = [float(x) for x in re.findall(r"\de-\d\d", said[1])]
-    assert len(quoted) == 5
-    for now, then in zip(printed[-5:-1], quoted[:-1], strict=True):
-        assert then / 10 <= now <= then * 10
-    assert printed[-1] < 1e-14  # rounding, which differs between machines
+    printed = capsys.readouterr().out.splitlines()
+    quoted = re.findall(r"^print\(.*\)  # (.*)$", block, re.M)
+    assert len(quoted) == 2
+    for said in quoted:
+        start = said.partition("…")[0].strip()
+        assert any(line.startswith(start) for line in printed), (said, printed)

@@ -248,7 +248,8 @@ def test_paths_that_are_no_files(tmp_path: Path):
     assert "cannot be read: No such file" in one_line(tmp_path / "none.urdf")
     (tmp_path / "folder.xml").mkdir()
     assert "not a file" in one_line(tmp_path / "folder.xml")
-    assert "no reader of skeletons for .xyz; expected one of .urdf .xml" in one_line(tmp_path / "a.xyz")
+    unknown = one_line(tmp_path / "a.xyz")
+    assert "no reader of skeletons for .xyz; expected one of .urdf .xml" in unknown
     assert "no reader of skeletons for names without suffix" in one_line(tmp_path / "robot")
     with pytest.raises(FileError, match="cannot be read"):
         load_skeleton("a\0.urdf")

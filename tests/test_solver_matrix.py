@@ -62,21 +62,20 @@ ELSEWHERE = {
     "planar saddle on a limit": dict.fromkeys(OTHERS, "saddle at-limits"),
     "planar locked far out": {"gauss-newton": "at-limits"},
     "exp-map beyond reach": {"jacobian-transpose": "saddle"},
-    "quaternion pose": {"newton": "saddle", "ccd": "local-minimum"},
+    "quaternion pose": {"newton": "saddle", "ccd": "saddle local-minimum"},
     "Panda pose on limits": {"newton-higham": "at-limits"},
     "Panda beyond reach": {"newton-pcg": "out-of-reach"},
     "human tied down": {"ccd": "at-limits"},
 }
 
 
-def every_cell(bugs: dict[tuple[str, str], str] | None = None) -> pytest.MarkDecorator:
-    """All problems with all solvers; bugs: problem and solver → why they fail as yet."""
-    cells = []
-    for name in CASES:
-        for solver in ik.solvers():
-            why = (bugs or {}).get((name, solver))
-            marks = [] if why is None else [pytest.mark.xfail(reason=why)]
-            cells.append(pytest.param(name, solver, marks=marks, id=f"{name}: {solver}"))
+def every_cell() -> pytest.MarkDecorator:
+    """All problems with all solvers."""
+    cells = [
+        pytest.param(name, solver, id=f"{name}: {solver}")
+        for name in CASES
+        for solver in ik.solvers()
+    ]
     return pytest.mark.parametrize(("name", "solver"), cells)
 
 
@@ -142,12 +141,7 @@ def pushed(problem: Problem, q: Array) -> NDArray[np.bool_]:
     return ~problem.locked & ((at <= problem.lower) & (g > 0) | (at >= problem.upper) & (g < 0))
 
 
-@every_cell(
-    {
-        ("planar saddle on a limit", "auto"): "a limit without push holds",
-        ("exp-map starts at a whole turn", "levenberg-marquardt"): "damped by no curvature",
-    }
-)
+@every_cell()
 def test_answers_are_right_or_fail_as_known(name: str, solver: str):
     asked, result = case(name), answer(name, solver)
     known = ELSEWHERE.get(name, {}).get(solver, "").split()

@@ -299,7 +299,7 @@ def test_only_a_minimum_has_error_bars() -> None:
     far = ik.MarkerGoal("HAND", (0.3, 0.3, 0.0))
     unfinished = ik.solve(arm, far, solver=ik.Auto(max_iterations=1))
     for ask in (unfinished.sensitivity, lambda: unfinished.covariance(1e-3)):
-        with pytest.raises(ik.CoordinateError, match=r"need a minimum; this solve did not converge"):
+        with pytest.raises(ik.CoordinateError, match=r"need a minimum; .* did not converge"):
             ask()
     saddle = ik.solve(arm, ik.MarkerGoal("HAND", (0.4, 0, 0)), solver="levenberg-marquardt")
     assert saddle.status == "saddle"
