@@ -110,8 +110,8 @@ class Toolbox:
     TOLERANCE = 0.5 * (INSIDE * POSITION) ** 2  # on half the square; its default lets misses pass
 
     def __init__(self, path: Path, tool: str) -> None:
-        from roboticstoolbox import ET as Element
-        from roboticstoolbox import ETS
+        from roboticstoolbox import ET as Element  # pyright: ignore[reportMissingImports]
+        from roboticstoolbox import ETS  # pyright: ignore[reportMissingImports]
 
         self.name = f"Robotics Toolbox {version('roboticstoolbox-python')}"
         self.joints: list[str] = []
@@ -152,7 +152,7 @@ class Mink:
     DAMPING = 1e-2  # without it 40 instead of 54 % of single attempts succeed on the Panda
 
     def __init__(self, path: Path, tools: tuple[str, ...], floating: bool) -> None:
-        import mink
+        import mink  # pyright: ignore[reportMissingImports]
         import mujoco
 
         self.name = f"mink {version('mink')}, daqp {version('daqp')}"
@@ -188,8 +188,8 @@ class Mink:
         return True
 
     def attempt(self, start: Array) -> bool:
-        from mink import solve_ik
-        from mink.exceptions import NoSolutionFound
+        from mink import solve_ik  # pyright: ignore[reportMissingImports]
+        from mink.exceptions import NoSolutionFound  # pyright: ignore[reportMissingImports]
 
         self.configuration.update(start)
         for _ in range(self.ITERATIONS):
@@ -203,7 +203,7 @@ class Mink:
         return self.arrived()
 
     def solve(self, targets: Array, starts: Array) -> Array:
-        from mink import SE3
+        from mink import SE3  # pyright: ignore[reportMissingImports]
 
         for task, target in zip(self.tasks, targets, strict=True):
             task.set_target(SE3.from_matrix(target))

@@ -253,6 +253,8 @@ def random_problem(seed: int, tree: int = 0) -> RandomProblem:
     goals, largest = random_goals(rng, skeleton, q, far=rng.random() < 0.3)
     limits = str(rng.choice(["hard", "soft", "off"]))
     lock = rng.random(skeleton.nv) < (0.15 if rng.random() < 0.4 else 0.0)
+    for ball in np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3):
+        lock[ball] = lock[ball].any()  # quaternions are locked whole
     names = tuple(name for name, held in zip(skeleton.dof_names, lock, strict=True) if held)
     strength = {skeleton.dof_names[0]: 0.3} if rng.random() < 0.2 else None
     weights = None

@@ -23,7 +23,7 @@ class Method:
     """
 
     name: ClassVar[str] = ""
-    max_iterations: int = 200
+    max_iterations: int = 500
     max_seconds: float | None = None
     tolerance: float = 1e-10
     small_cost: float = 1e-18

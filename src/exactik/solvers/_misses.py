@@ -28,6 +28,7 @@ class Judged(NamedTuple):
         tolerance: largest miss that counts as reached.
         terms: the kernel's terms that it is made of; empty for goals on coordinates or in Python.
         rows: its rows of the residual.
+        wish: whether it is a goal on coordinates, whose worst row counts.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Judged(NamedTuple):
     tolerance: float
     terms: slice
     rows: slice
+    wish: bool = False
 
     def describe(self, miss: float) -> str:
         """Return "12.3 mm", "0.41 m", "3.1°"."""
@@ -71,9 +73,13 @@ def _judge(problem: Problem) -> list[Judged]:
                 unit, default = ("m", NEAR) if metres else ("rad", TURNED)
                 found.append(Judged(name, unit, goal.tolerance or default, own, rows))
         elif isinstance(goal, FrameGoal) or goal.tolerance is not None or wishes_only:
-            unit = "" if isinstance(goal, FrameGoal) else "rad"
-            default = NEAR if isinstance(goal, FrameGoal) else TURNED
-            found.append(Judged(name, unit, goal.tolerance or default, slice(0, 0), rows))
+            # A wish is on angles and shifts alike, unless the figure has only one of them.
+            turns = problem.skeleton.turns
+            unit = "rad" if turns.all() else ("m" if not turns.any() else "")
+            unit = "" if isinstance(goal, FrameGoal) else unit
+            default = TURNED if unit == "rad" else NEAR
+            wish = not isinstance(goal, FrameGoal)
+            found.append(Judged(name, unit, goal.tolerance or default, slice(0, 0), rows, wish))
     return found
 
 
@@ -102,5 +108,5 @@ def goal_misses(problem: Problem, q: Array, by_term: Array | None = None) -> Arr
         else:
             residual = problem.residual(q) if residual is None else residual
             own = residual[goal.rows]
-            out[k] = np.linalg.norm(own) if goal.unit == "" else np.abs(own).max(initial=0.0)
+            out[k] = np.abs(own).max(initial=0.0) if goal.wish else np.linalg.norm(own)
     return out

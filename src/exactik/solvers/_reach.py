@@ -46,7 +46,7 @@ def shortfall(problem: Problem, goal: TermGoal, q: Array) -> float:
     path = _path(skeleton, bone)
     moving = [k for k in path if not problem.locked[_dofs(skeleton, k)].all()]
     if len(moving) == 0:
-        return 0.0
+        return float(np.linalg.norm(target - skeleton.forward(q).point(bone, point)))
     first = moving[0]
     links = [np.asarray(skeleton.bones[k].offset) for k in path[path.index(first) + 1 :]]
     links.append(np.asarray(point, float))

@@ -57,6 +57,8 @@ def verdict(result: Result) -> tuple[str, str]:
     if limits != "":
         return "at-limits", f"converged, but {short} because {limits}{tried}"
     hint = tried if tried != "" else "; a better pose is not excluded, try starts="
+    if result.certificate.size == 0:
+        hint = ", because no dof is free to move"
     return "local-minimum", f"converged to a local minimum, {short}{hint}"
 
 
