@@ -230,7 +230,7 @@ CASES: dict[str, Callable[[], Case]] = {
     # No curvature at the start: exactly none, and rounding errors.
     "planar quarter turn": lambda: hand(chain(1), 0.0, 1.0, (0,)),
     "planar quarter turn back": lambda: hand(chain(1), 1.0, 0.0, (0.25 * TURN,)),
-    "planar all locked": lambda: hand(arm(), 0.2, 0.1, (0, 0), 0.13, MIN, lock="*"),
+    "planar all locked": lambda: hand(arm(), 0.2, 0.1, (0, 0), 0.13, FAR, lock="*"),
     # An elbow of 1 rad at most: the end comes as near to the shoulder as cos ½ m.
     "planar at a limit": lambda: hand(
         chain(2, [FREE, (0, 1)]), 0.3, 0.4, (0.1, 0.3), 0.5 * (math.cos(0.5) - 0.5) ** 2, LIM

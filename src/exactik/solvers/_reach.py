@@ -25,8 +25,10 @@ __all__ = ["shortfall"]
 Array = NDArray[np.float64]
 
 
-def shortfall(problem: Problem, goal: TermGoal, q: Array) -> float:
-    """Return how far [m] the goal's target lies beyond all that can be reached; 0 if not proven.
+def shortfall(problem: Problem, goal: TermGoal, q: Array) -> tuple[float, bool]:
+    """Return how far [m] the target lies beyond all that can be reached, and if anything moves.
+
+    The distance is 0 where nothing is proven.
 
     Args:
         problem: its locks and limits count.
@@ -42,21 +44,21 @@ def shortfall(problem: Problem, goal: TermGoal, q: Array) -> float:
     elif isinstance(goal, PoseGoal):
         bone, point, target = goal.bone, goal.point, np.asarray(goal.target, float)[:3, 3]
     else:
-        return 0.0
+        return 0.0, True
     path = _path(skeleton, bone)
     moving = [k for k in path if not problem.locked[_dofs(skeleton, k)].all()]
     if len(moving) == 0:
-        return float(np.linalg.norm(target - skeleton.forward(q).point(bone, point)))
+        return float(np.linalg.norm(target - skeleton.forward(q).point(bone, point))), False
     first = moving[0]
     links = [np.asarray(skeleton.bones[k].offset) for k in path[path.index(first) + 1 :]]
     links.append(np.asarray(point, float))
     joints = path[path.index(first) :]
     slack = sum(_throw(problem, k, q) for k in joints)
     if not math.isfinite(slack):
-        return 0.0
+        return 0.0, True
     longest = _longest(problem, joints, links, q) + slack
     centre = _centre(skeleton, first, q)
-    return max(0.0, float(np.linalg.norm(target - centre)) - longest)
+    return max(0.0, float(np.linalg.norm(target - centre)) - longest), True
 
 
 def _path(skeleton: Skeleton, bone: str) -> list[int]:

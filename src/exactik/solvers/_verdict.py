@@ -98,15 +98,17 @@ def _unfinished(result: Result, short: str) -> tuple[str, str]:
 
 def _beyond(result: Result) -> str | None:
     """Return the sentence on the goal that is farthest out of reach, if that is proven."""
-    problem, best, named = result.problem, 0.0, ""
+    problem, best, named, still = result.problem, 0.0, "", False
     for name, goal in zip(problem.rows, problem.goals, strict=True):
         weight = np.diag(problem.packed.weight)[problem.rows[name]][:3]
         if isinstance(goal, TermGoal) and (weight > 0.0).all():
-            lacking = shortfall(problem, goal, result.q)
+            lacking, moves = shortfall(problem, goal, result.q)
             if lacking > max(best, goal.tolerance or 1e-3):
-                best, named = lacking, name
+                best, named, still = lacking, name, not moves
     if named == "":
         return None
+    if still:
+        return f"out of reach: {named} is {best:.3g} m away, and no free dof moves it"
     return f"out of reach: {named} is {best:.3g} m beyond full stretch"
 
 
