@@ -155,7 +155,10 @@ def disagreement(result: ik.Result) -> str:
     if curves_down(problem, q, answer) != (status == "saddle"):
         return "curvature"
     if status == "out-of-reach":
-        named = re.fullmatch(r"out of reach: (.+) is (\S+) m beyond full stretch", result.why)
+        far = (
+            r"out of reach: (.+) is (\S+) m (?:beyond full stretch|away, and no free dof moves it)"
+        )
+        named = re.fullmatch(far, result.why)
         assert named is not None, result.why
         best = ik.solve(alone(problem, named[1]), q0=q, starts=100, seed=11).misses[0]
         return "" if best >= 0.995 * float(named[2]) else f"{named[1]} gets as near as {best}"
