@@ -39,7 +39,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print machine-readable res
 @contextmanager
 def compiling() -> Iterator[None]:
     """Say so if what follows takes so long that it must be compiling, and how long it took."""
-    notice = "Compiling kernels, up to half a minute; kept for the next time …"
+    notice = "Compiling kernels, up to a minute; kept for the next time …"
     timer = threading.Timer(1.5, lambda: err.print(f"[dim]{notice}[/dim]"))
     timer.daemon = True
     timer.start()
