@@ -15,6 +15,7 @@ import pytest
 
 import exactik
 from exactik import check, cli
+from exactik.cli import _app
 from exactik.check import CampaignReport, CampaignRow
 from exactik.errors import ModelError
 
@@ -201,10 +202,10 @@ def test_check_ends_with_one_where_a_derivative_is_wrong(
 
 
 def test_only_what_takes_long_is_announced(capsys: pytest.CaptureFixture[str]):
-    with cli.compiling():
+    with _app.compiling():
         pass
     assert capsys.readouterr() == ("", "")
-    with cli.compiling():
+    with _app.compiling():
         time.sleep(1.6)
     out, err = capsys.readouterr()
     assert out == ""

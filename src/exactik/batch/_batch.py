@@ -25,7 +25,7 @@ from exactik.kernels.targets import Targets
 from exactik.kernels.work import new_work
 from exactik.problem import Problem
 from exactik.solvers import Certificate, Covariance, Method, Result, solve
-from exactik.solvers._loop import ENDED, CompiledMethod
+from exactik.solvers._loop import ENDED, CompiledMethod, whole
 from exactik.solvers._methods import method_named
 from exactik.solvers._misses import judged_goals, term_tolerances
 from exactik.solvers._result import CONVERGED
@@ -233,7 +233,7 @@ def _compiled(
     ended = np.array([ENDED[int(code)] for code in found[:, kernel.STANDING]], dtype="U15")
     return BatchResult(
         *(problem, named, method.name, q, found[:, kernel.COST], found[:, kernel.SLOPE]),
-        *(method.tolerance, ended, np.ceil(found[:, kernel.ITERATIONS] - 1e-9).astype(np.int64)),
+        *(method.tolerance, ended, whole(found[:, kernel.ITERATIONS])),
         *(
             found[:, kernel.EVALUATIONS].astype(np.int64),
             found[:, kernel.ATTEMPTS].astype(np.int64),

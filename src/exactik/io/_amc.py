@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.io._asf_write import CONVENTION, AcclaimSkeleton, coded_name
-from exactik.io._files import decoded, read_bytes
+from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.kernels.decimal import NUMBER, WORD, tokens
@@ -66,9 +66,7 @@ def read_amc(
     """
     if skeleton is None:
         raise notes.error("AMC holds no skeleton; give skeleton=load_skeleton('….asf')")
-    data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    data = unix_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf"))
     start, said, own_rate = _head(data)
     rate = own_rate if rate is None else rate
     if rate is None:

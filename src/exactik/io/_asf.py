@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from exactik.errors import ModelError, NonFiniteError
 from exactik.io._asf_write import INCH, Acclaim, AcclaimSkeleton
-from exactik.io._bvh_hierarchy import announced_unit, guessed_unit, parsed_number
+from exactik.io._bvh_hierarchy import parsed_number
 from exactik.io._files import decoded, read_bytes
 from exactik.io._notes import Notes
-from exactik.io._units import metres_per
+from exactik.io._units import announced_unit, guessed_unit, metres_per
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
 

@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from exactik.io._bvh_hierarchy import (
     BvhJoint,
-    announced_unit,
     height,
     parsed_number,
     read_hierarchy,
     skeleton_of,
 )
-from exactik.io._files import decoded, read_bytes
+from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
-from exactik.io._units import metres_per
+from exactik.io._units import announced_unit, metres_per
 from exactik.kernels.decimal import WORD, Tokens, tokens
 from exactik.model import Skeleton
 from exactik.motion import Motion
@@ -54,7 +53,7 @@ class _Rows(NamedTuple):
 
 def read_bvh_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
     """Return the skeleton of a BVH file; its root moves as the channels say, never otherwise."""
-    joints, _, _ = _hierarchy(_data(path), notes)
+    joints, _, _ = _hierarchy(unix_lines(read_bytes(path)), notes)
     return skeleton_of(joints, _metres(joints, length_unit, notes), Path(path).stem, notes)
 
 
@@ -76,7 +75,7 @@ def read_bvh(
         rate: [Hz] in place of the file's.
         positions: whether position channels "replace" the OFFSET or "add" to it.
     """
-    data = _data(path)
+    data = unix_lines(read_bytes(path))
     joints, at, encoding = _hierarchy(data, notes)
     if at < 0:
         raise notes.error("no MOTION section, only a skeleton, which load_skeleton reads")
@@ -99,11 +98,6 @@ def read_bvh(
     facts["encoding"] = encoding
     figure = own if skeleton is None else skeleton
     return Motion(figure, q, rows.rate, source=path, metadata=facts, notes=notes.all)
-
-
-def _data(path: str) -> bytes:
-    data = read_bytes(path)
-    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def _hierarchy(data: bytes, notes: Notes) -> tuple[list[BvhJoint], int, str]:

@@ -28,8 +28,6 @@ from exactik.model import Bone, Joint, Skeleton
 
 __all__ = [
     "BvhJoint",
-    "announced_unit",
-    "guessed_unit",
     "height",
     "parsed_number",
     "read_hierarchy",
@@ -43,10 +41,6 @@ _NAME = re.compile(r"[ \t]*([^\n{}]*)")
 _CHANNEL = re.compile(r"([xyz])(position|rotation)", re.I)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 _FREE, _LOCKED = (-math.inf, math.inf), (0.0, 0.0)
-
-# Units that figures are really drawn in [m], and how tall one may be to be taken for a human.
-_UNITS = {"m": 1.0, "dm": 0.1, "1/0.45 in": 0.0254 / 0.45, "in": 0.0254, "cm": 0.01, "mm": 0.001}
-_TALL = (1.2, 1.7, 2.2)
 
 
 @dataclass
@@ -257,23 +251,3 @@ def height(joints: Sequence[BvhJoint]) -> float:
         if joint.parent >= 0 and k > top:
             places[k] = places[joint.parent] + np.array(joint.offset)
     return float(np.ptp(places[top:], axis=0).max())
-
-
-def announced_unit(tall: float, notes: Notes) -> float:
-    """Return the metres in one unit by the height of the figure, and say so."""
-    guess = guessed_unit(tall)
-    if guess is None:
-        units = f"a human in none of {', '.join(_UNITS)}"
-        raise notes.error(f"the figure measures {tall:.4g} units, {units}; give length_unit")
-    name, metres = guess
-    notes.assume(f"length unit {name} assumed: the figure then measures {tall * metres:.2f} m")
-    return metres
-
-
-def guessed_unit(tall: float) -> tuple[str, float] | None:
-    """Return name and metres of the unit in which `tall` is a human's height; None if in none."""
-    low, usual, high = _TALL
-    fits = {name: unit for name, unit in _UNITS.items() if low <= tall * unit <= high}
-    if len(fits) == 0:
-        return None
-    return min(fits.items(), key=lambda item: abs(math.log(tall * item[1] / usual)))

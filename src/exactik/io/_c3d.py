@@ -14,7 +14,7 @@ where a coordinate is not a number; and, unless `zeros_are_missing` is unset, wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from exactik.io._c3d_data import Points, read_points
 from exactik.io._c3d_layout import Frames, find_frames
 from exactik.io._c3d_parameters import Header, Parameters, read_header, read_parameters
+from exactik.io._cells import unique
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
@@ -110,23 +111,6 @@ def read_c3d(
         metadata=metadata,
         notes=notes.all,
     )
-
-
-def unique(labels: Iterable[str]) -> list[str]:
-    """Return each label once: the second "RTHI" becomes "RTHI#2", an empty one "*0" or so."""
-    labels = list(labels)
-    taken = set(labels) | {""}
-    names: list[str] = []
-    seen: set[str] = set()
-    number: dict[str, int] = {}
-    for label in labels:
-        name = label
-        while name in seen or (name != label and name in taken) or name == "":
-            number[label] = number.get(label, -1 if label == "" else 1) + 1
-            name = f"{label or '*'}{'' if label == '' else '#'}{number[label]}"
-        seen.add(name)
-        names.append(name)
-    return names
 
 
 def _rate(header: Header, parameters: Parameters, notes: Notes) -> float:

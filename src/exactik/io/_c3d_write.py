@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import FileError
-from exactik.io._c3d import KINDS, unique
+from exactik.io._c3d import KINDS
 from exactik.io._c3d_parameters import BLOCK
+from exactik.io._cells import unique
 from exactik.io._files import writing
 from exactik.io._units import LENGTH_UNITS, metres_per
 from exactik.motion import Markers

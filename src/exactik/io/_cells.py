@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from exactik.io._notes import Notes
 
-__all__ = ["even_rate", "number", "numbers_of", "unique_names"]
+__all__ = ["even_rate", "number", "numbers_of", "unique", "unique_names"]
 
 Array = NDArray[np.float64]
 
@@ -49,24 +50,31 @@ def numbers_of(cells: Sequence[str], notes: Notes, line: int) -> list[float]:
     return values
 
 
+def unique(labels: Iterable[str]) -> list[str]:
+    """Return each label once: the second "RTHI" becomes "RTHI#2", an empty one "*0" or so."""
+    labels = list(labels)
+    taken = set(labels) | {""}
+    names: list[str] = []
+    seen: set[str] = set()
+    number: dict[str, int] = {}
+    for label in labels:
+        name = label
+        while name in seen or (name != label and name in taken) or name == "":
+            number[label] = number.get(label, -1 if label == "" else 1) + 1
+            name = f"{label or '*'}{'' if label == '' else '#'}{number[label]}"
+        seen.add(name)
+        names.append(name)
+    return names
+
+
 def unique_names(names: Iterable[str], notes: Notes, what: str = "marker") -> tuple[str, ...]:
-    """Return names with empty ones made up and repeated ones numbered: "NAME#2"."""
-    taken: dict[str, int] = {}
-    found: list[str] = []
-    for index, given in enumerate(names):
-        name = given.strip() or f"*{index}"
-        count = taken.get(name, 0) + 1
-        taken[name] = count
-        unique = name if count == 1 else f"{name}#{count}"
-        while unique in found:  # a file may have a "NAME#2" of its own
-            count += 1
-            unique = f"{name}#{count}"
-        found.append(unique)
-    doubles = [name for name, count in taken.items() if count > 1]
+    """Return names with empty ones made up by their column and repeated ones numbered: "NAME#2"."""
+    given = [name.strip() or f"*{column}" for column, name in enumerate(names)]
+    doubles = [name for name, count in Counter(given).items() if count > 1]
     if len(doubles) > 0:
         shown = ", ".join(doubles[:5])
         notes.odd(f"{what} names occur more than once ({shown}); numbered with #2, #3, …")
-    return tuple(found)
+    return tuple(unique(given))
 
 
 def even_rate(times: Array, stated: float | None, notes: Notes) -> float:

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from exactik.errors import FileError
 
-__all__ = ["decoded", "read_bytes", "read_text", "writing"]
+__all__ = ["decoded", "read_bytes", "read_text", "unix_lines", "writing"]
 
 LARGEST = 4 << 30  # [bytes] more than any recording; what is larger is no file of ours
 
@@ -28,6 +28,11 @@ def read_bytes(path: str) -> bytes:
         raise FileError(path, f"cannot be read: {error.strerror or error}") from None
     except ValueError:  # a null character in the name
         raise FileError(path, "cannot be read: no file can have this name") from None
+
+
+def unix_lines(data: bytes) -> bytes:
+    """Return the bytes with line feeds as line ends."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def decoded(data: bytes) -> tuple[str, str]:

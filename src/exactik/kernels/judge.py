@@ -39,8 +39,6 @@ def accepted(box, options, value, g, search):
     if state[at.NEXT] == at.ESCAPE:
         return value < cost * (1.0 - 1e-9)
     if rule == at.CCD:
-        if value < cost:
-            state[at.IDLE] = 0.0
         return value < cost
     if predicted <= UNSEEN * cost:
         if value > cost * (1.0 + ROUNDING):

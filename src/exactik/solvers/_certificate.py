@@ -54,8 +54,7 @@ def held_dofs(problem: Problem, place: Place) -> NDArray[np.bool_]:
 
     Where a method stopped early, what is left of the gradient elsewhere is noise, too.
     """
-    curve = np.abs(np.diag(problem.gauss_newton(place.q)))
-    noise = max(SLACK, 10.0 * place.slope) * np.sqrt(2.0 * place.cost * curve)
+    noise = max(SLACK, 10.0 * place.slope) * place.scale
     return problem.locked | (place.held & (np.abs(place.gradient) > noise))
 
 

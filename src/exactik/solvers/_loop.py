@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from exactik.kernels import search as at
 from exactik.kernels.descend import advance, run
@@ -22,7 +22,16 @@ from exactik.solvers._method import Method
 from exactik.solvers._misses import NEAR, term_tolerances
 from exactik.solvers._view import Place, View
 
-__all__ = ["ENDED", "CompiledMethod", "Descent", "History", "PythonMethod", "Stepper", "descend"]
+__all__ = [
+    "ENDED",
+    "CompiledMethod",
+    "Descent",
+    "History",
+    "PythonMethod",
+    "Stepper",
+    "descend",
+    "whole",
+]
 
 Array = NDArray[np.float64]
 
@@ -120,6 +129,11 @@ class CompiledMethod(Method):
     def control(self, state: Array) -> float:
         """Return what the method steers by, for the history."""
         return float(state[at.DAMPING])
+
+
+def whole(iterations: ArrayLike) -> NDArray[np.int64]:
+    """Return counts of iterations, begun ones included; a sweep of ccd is made of many parts."""
+    return np.ceil(np.asarray(iterations) - 1e-9).astype(np.int64)
 
 
 def cost_of_nothing(problem: Problem, share: float) -> float:
@@ -249,7 +263,6 @@ def descend_compiled(
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             break
     ended = ENDED[int(state[at.STANDING])]
-    iterations = int(np.ceil(state[at.ITERATIONS] - 1e-9))
-    counts = iterations, int(state[at.EVALUATIONS])
+    counts = int(whole(state[at.ITERATIONS])), int(state[at.EVALUATIONS])
     cost, slope = float(state[at.COST]), float(state[at.SLOPE])
     return Descent(q, cost, slope, ended, *counts, recorder.history())

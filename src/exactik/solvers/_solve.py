@@ -18,7 +18,7 @@ from exactik.kernels.sums import VALUE
 from exactik.kernels.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.solvers._loop import ENDED, CompiledMethod, Descent, descend
+from exactik.solvers._loop import ENDED, CompiledMethod, Descent, descend, whole
 from exactik.solvers._method import Method
 from exactik.solvers._methods import method_named
 from exactik.solvers._misses import goal_misses, judged_goals, term_tolerances
@@ -122,7 +122,7 @@ def _solve_compiled(
     standing, cost, slope, _, iterations, evaluations, attempts = found[0].tolist()[:7]
     return Result(
         *(problem, method.name, answer[0], cost, slope, method.tolerance, ENDED[int(standing)]),
-        *(int(np.ceil(iterations - 1e-9)), int(evaluations), int(attempts), seconds, None),
+        *(int(whole(iterations)), int(evaluations), int(attempts), seconds, None),
         missed[0],
     )
 

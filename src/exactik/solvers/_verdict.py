@@ -18,7 +18,7 @@ import numpy as np
 
 from exactik.goals import TermGoal
 from exactik.solvers._certificate import FLAT, held_dofs
-from exactik.solvers._misses import judged_goals
+from exactik.solvers._misses import NEAR, judged_goals
 from exactik.solvers._reach import shortfall
 from exactik.solvers._view import View
 
@@ -103,7 +103,7 @@ def _beyond(result: Result) -> str | None:
         weight = np.diag(problem.packed.weight)[problem.rows[name]][:3]
         if isinstance(goal, TermGoal) and (weight > 0.0).all():
             lacking, moves = shortfall(problem, goal, result.q)
-            if lacking > max(best, goal.tolerance or 1e-3):
+            if lacking > max(best, goal.tolerance or NEAR):
                 best, named, still = lacking, name, not moves
     if named == "":
         return None
@@ -115,9 +115,8 @@ def _beyond(result: Result) -> str | None:
 def _limits(result: Result) -> str:
     """Return which limits are pushed against, hardest first, or nothing."""
     problem, place = result.problem, View(result.problem).at(result.q)
-    curve = np.abs(np.diag(problem.gauss_newton(result.q)))
-    scale = np.sqrt(np.maximum(2.0 * place.cost * curve, 1e-300))
-    push = np.where(place.held & ~problem.locked, np.abs(place.gradient) / scale, 0.0)
+    relative = np.abs(place.gradient) / np.maximum(place.scale, 1e-150)
+    push = np.where(place.held & ~problem.locked, relative, 0.0)
     order = [i for i in np.argsort(-push) if push[i] > PUSHED]
     if len(order) == 0:
         return ""

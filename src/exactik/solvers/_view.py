@@ -27,6 +27,7 @@ class Place(NamedTuple):
         gradient: (nv,), zero for locked dofs.
         held: (nv,) True for dofs that are locked, or sit on a limit and are pushed against it.
         slope: relative projected gradient, see `kernels.box.steepness`.
+        scale: (nv,) √(2 cost · curvature) of each dof, what its gradient is relative to.
     """
 
     q: Array
@@ -34,6 +35,7 @@ class Place(NamedTuple):
     gradient: Array
     held: NDArray[np.bool_]
     slope: float
+    scale: Array
 
     @property
     def free_gradient(self) -> Array:
@@ -71,7 +73,8 @@ class View:
         hold(box.plain, box.lower, box.upper, box.free, q, g, held)
         curve = np.abs(H[np.arange(self.nv), self.problem.pattern.level])
         slope = steepness(g, held, curve, cost)
-        return Place(q.copy(), float(cost), g.copy(), held != 0.0, float(slope))
+        scale = np.sqrt(2.0 * cost * curve)
+        return Place(q.copy(), float(cost), g.copy(), held != 0.0, float(slope), scale)
 
     def project(self, q: Array) -> Array:
         """Return q, (nq,), with coordinates outside their limits moved to the limit."""

@@ -1,0 +1,33 @@
+"""`exactik check`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from exactik.cli._app import AsJson, app, compiling, out, print_json, progress_bar
+
+__all__ = ["check"]
+
+
+@app.command()
+def check(
+    trees: Annotated[int, typer.Option(help="Number of random figures.", min=1)] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the random figures.", min=0)] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Check all derivatives on random figures against an oracle that shares no code with them."""
+    from exactik.check import run
+
+    with compiling():
+        run(trees=8, seed=0)  # few trees have all kinds of joints and goals
+    with progress_bar() as bar:
+        task = bar.add_task("checking random figures", total=trees)
+        report = run(trees, seed, lambda done, _: bar.update(task, completed=done))
+    if as_json:
+        print_json({"ok": report.ok, **asdict(report)})
+    else:
+        out.print(str(report), highlight=False, soft_wrap=True)
+    raise typer.Exit(0 if report.ok else 1)
