@@ -15,8 +15,8 @@ import pytest
 
 import exactik
 from exactik import check, cli
-from exactik.cli import _app
 from exactik.check import CampaignReport, CampaignRow
+from exactik.cli import _app
 from exactik.errors import ModelError
 
 
