@@ -32,9 +32,9 @@ LAYERS = """
     io problem oracle
     solvers check
     batch mocap
+    demo
     viewer reproduce
     exactik
-    demo
     cli
     __main__
 """

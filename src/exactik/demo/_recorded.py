@@ -1,0 +1,187 @@
+"""A motion as cameras would have recorded it: markers with noise, gaps, a swap and outliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik._arrays import frozen
+from exactik.errors import ModelError, UnknownNameError
+from exactik.motion import Markers, Motion
+
+__all__ = ["Recorded", "recorded"]
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_SHORTEST, _LONGEST, _SWAP = 0.1, 1.0, 0.8  # gaps and the swap [s]
+_NEAR, _FAR = 0.1, 0.5  # how far outliers are off [m]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recorded:
+    """A recording, and the truth about it.
+
+    Attributes:
+        markers: what the cameras say; not a number where missing.
+        truth: the motion, at the rate of the recording.
+        clean: true positions of the markers [m], (T, M, 3), world axes: no fault of any kind.
+        missing: where a marker is missing, (T, M).
+        swapped: the two markers that change places, or None.
+        swapped_frames: when they do, (T,).
+        outliers: where a marker is far off, (T, M).
+    """
+
+    markers: Markers
+    truth: Motion
+    clean: Array
+    missing: Mask
+    swapped: tuple[str, str] | None
+    swapped_frames: Mask
+    outliers: Mask
+
+    def __repr__(self) -> str:
+        facts = [f"{100.0 * self.missing.mean():.1f} % missing", f"{self.outliers.sum()} outliers"]
+        if self.swapped is not None:
+            facts.append(
+                f"{' and '.join(self.swapped)} swapped in {self.swapped_frames.sum()} frames"
+            )
+        return f"<Recorded: {len(self.markers)} frames, {', '.join(facts)}>"
+
+
+def recorded(
+    motion: Motion,
+    *,
+    noise: float = 0.001,
+    gaps: float = 0.05,
+    swap: bool | tuple[str, str] = True,
+    outliers: float = 0.0,
+    tissue: float = 0.0,
+    rate: float | None = None,
+    seed: int = 0,
+) -> Recorded:
+    """Return the markers of a motion as a recording with faults, and the truth.
+
+    Args:
+        motion: of any skeleton with markers.
+        noise: standard deviation of white noise on each coordinate [m].
+        gaps: share of samples that are missing, at most a half; in bursts of 0.1 to 1 s.
+        swap: whether two markers change places for 0.8 s: a near pair, or the two that are named.
+        outliers: share of samples that are off by 0.1 to 0.5 m.
+        tissue: how far skin slides on its bone [m], root mean square of each marker: it follows the
+            angles of the joints around, and sways.
+        rate: of the recording [Hz]; that of the motion if None.
+        seed: of everything random.
+    """
+    for name, value, most in (
+        *(("noise", noise, np.inf), ("tissue", tissue, np.inf)),
+        *(("gaps", gaps, 0.5), ("outliers", outliers, 0.5)),
+    ):
+        if not 0.0 <= value <= most:
+            raise ModelError(f"{name} is {value!r}; expected a number from 0 to {most:g}")
+    names = tuple(motion.skeleton.markers)
+    if len(names) == 0:
+        raise ModelError(f"skeleton {motion.skeleton.name!r} has no markers to record")
+    random = np.random.default_rng(seed)
+    truth = motion if rate is None else motion.resampled(rate)
+    clean = truth.forward().markers
+    positions = clean + noise * random.standard_normal(clean.shape)
+    if tissue > 0.0:
+        positions += tissue * _sliding(truth, random)
+
+    far = random.random(clean.shape[:2]) < outliers
+    ways = random.standard_normal(clean.shape)
+    ways *= (
+        random.uniform(_NEAR, _FAR, far.shape)[..., None] / np.linalg.norm(ways, axis=2)[..., None]
+    )
+    positions[far] += ways[far]
+
+    pair = _pair(clean, names, swap, random)
+    frames = np.zeros(len(clean), dtype=bool)
+    shown = np.zeros(clean.shape[:2], dtype=bool)
+    if pair is not None:
+        length = max(1, min(round(_SWAP * truth.rate), len(clean) // 2))
+        start = int(random.integers(0, len(clean) - length + 1))
+        frames[start : start + length] = True
+        shown[np.ix_(frames, pair)] = True  # a swap that nobody sees would be none
+        positions[np.ix_(frames, pair)] = positions[np.ix_(frames, pair[::-1])]
+        far[np.ix_(frames, pair)] = far[np.ix_(frames, pair[::-1])]
+    missing = _bursts(shown, gaps, truth.rate, random) | np.isnan(clean).any(axis=2)
+    positions[missing] = np.nan
+    return Recorded(
+        Markers(positions, names, truth.rate, truth.first_frame, up_axis=truth.up_axis),
+        truth,
+        frozen(clean),
+        frozen(missing),
+        None if pair is None else (names[pair[0]], names[pair[1]]),
+        frozen(frames),
+        frozen(far & ~missing),
+    )
+
+
+def _pair(
+    clean: Array, names: tuple[str, ...], swap: bool | tuple[str, str], random: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Return two markers to swap: those asked for, or one of the nearest pairs."""
+    if swap is False or len(clean) < 2 or len(names) < 2:
+        return None
+    if swap is not True:
+        for name in swap:
+            if name not in names:
+                raise UnknownNameError("marker", name, names)
+        if len(set(swap)) != 2:
+            raise ModelError(f"swap is {swap!r}; expected two different markers")
+        return np.array([names.index(name) for name in swap])
+    some = clean[:: max(1, len(clean) // 50)]
+    apart = np.nanmean(np.linalg.norm(some[:, :, None] - some[:, None], axis=3), axis=0)
+    first, second = np.triu_indices(len(names), 1)
+    distances = apart[first, second]
+    near = np.flatnonzero(distances <= 1.5 * distances.min())
+    chosen = int(random.choice(near))
+    return np.array([first[chosen], second[chosen]])
+
+
+def _bursts(shown: Mask, share: float, rate: float, random: np.random.Generator) -> Mask:
+    """Return gaps, (T, M), that cover a share of all samples and none of those that are shown."""
+    count, markers = shown.shape
+    missing = np.zeros_like(shown)
+    left, refused = round(share * missing.size), 0
+    while left > 0 and refused < 10_000:
+        length = min(max(1, round(rate * random.uniform(_SHORTEST, _LONGEST))), left, count)
+        marker, start = int(random.integers(markers)), int(random.integers(count - length + 1))
+        own = slice(start, start + length)
+        around = slice(
+            max(start - 1, 0), start + length + 1
+        )  # two gaps in a row would be a longer one
+        if shown[own, marker].any() or missing[around, marker].any():
+            refused += 1
+            continue
+        missing[own, marker] = True
+        left -= length
+    return missing
+
+
+def _sliding(truth: Motion, random: np.random.Generator) -> Array:
+    """Return how skin slides on the bones, world axes, (T, M, 3), root mean square 1 per marker."""
+    skeleton, pose = truth.skeleton, truth.forward()
+    whole = np.asarray(np.isfinite(truth.q).all(axis=1))
+    q = np.where(whole[:, None], truth.q, skeleton.neutral())
+    moved = skeleton.difference(q, np.broadcast_to(q[0], q.shape))
+    moved = (moved - moved.mean(axis=0)) / (moved.std(axis=0) + 1e-3)
+    owners = [name.split(".")[0] for name in skeleton.dof_names]
+    parents = {bone.name: bone.parent for bone in skeleton.bones}
+    slid = np.zeros((len(q), len(skeleton.markers), 3))
+    for m, (bone, _) in enumerate(skeleton.markers.values()):
+        near = [k for k, owner in enumerate(owners) if bone in (owner, parents[owner])]
+        near = [k for k in near if parents[owners[k]] is not None]  # walking about slides no skin
+        rates, phases = random.uniform(0.5, 4.0, 3), random.uniform(0.0, 2.0 * np.pi, 3)
+        own = 0.4 * np.sin(2.0 * np.pi * truth.times[:, None] * rates + phases)
+        own = (
+            own + moved[:, near] @ random.standard_normal((len(near), 3)) / max(1, len(near)) ** 0.5
+        )
+        own /= np.sqrt((own**2).sum(axis=1).mean()) + 1e-12
+        rotation = pose.rotations[:, skeleton.bone_index(bone)]
+        slid[:, m] = np.einsum("tij,tj->ti", rotation, own)
+    return slid

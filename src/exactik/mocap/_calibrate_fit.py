@@ -1,0 +1,263 @@
+"""Parameters of a figure and the poses of many frames at once: damped Gauss–Newton.
+
+What is made small, over the parameters θ and the poses q_t of F frames, is
+
+    E = Σ_t (½ Σ_m |r_tm|² + tie) / σ²  +  ½ θᵀPθ        r = target − y(q, θ)
+
+with P the inverse covariance of what is believed of θ beforehand: θ = 0 is the figure as it was.
+The poses are kept at their best for the θ at hand, by the solver that tracking uses, limits
+included; steps of θ come from `normal_equations`, whose matrix over σ², with P, is the inverse of
+the covariance of θ.
+
+Errors of skin markers are not drawn anew in each frame: skin moves in the same way whenever a limb
+does. Unless σ is given, all frames together count as `WORTH` independent ones, or the many frames
+would shout down any belief: bones of half their length, for a millimetre less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.mocap._calibrate_frames import borrow, diverse_frames, neighbours, shapes_of, start_poses
+from exactik.mocap._calibrate_model import Figure, figure_of
+from exactik.mocap._calibrate_normal import normal_equations
+from exactik.mocap._passes import Path, try_starts
+from exactik.mocap._recording import Recording, matched_markers, start_recording
+from exactik.model import Skeleton
+from exactik.motion import Markers
+from exactik.solvers import Auto
+
+__all__ = ["Asked", "Beliefs", "Fit", "Fitted", "Progress", "fit", "fit_figure", "recorded"]
+
+Array = NDArray[np.float64]
+Progress = Callable[[int, int], object]
+
+TIE = 4e-8  # weight of the posture: less than tracking's, or it would outweigh what is believed
+SMALLEST_SIGMA = 2e-4  # [m] below it nothing is believed to be measured
+SETTLED = 1e-3  # of E: a step that gains less moves nothing by more than a twentieth of its sd
+MOST_STEPS = 40
+NEIGHBOURS = 3  # frames that look alike, whose poses each frame tries
+FIRST_DAMPING, GIVE_UP = 1e-3, 1e6
+SIZE_SD = 0.2  # how far whole figures differ in size, in log scale
+WORTH = 8  # independent frames that all frames together count as, where σ is not given
+
+
+class Beliefs(NamedTuple):
+    """What is believed before the markers are looked at.
+
+    Attributes:
+        scale_sd: of the log scale of each group from that of the whole figure.
+        offset_sd: of each marker's place from its old one, which grows with its bone [m], (M,).
+        sigma: of the markers from a figure that is right [m]; None: as they turn out.
+    """
+
+    scale_sd: float
+    offset_sd: Array
+    sigma: float | None
+
+    def precision(self, figure: Figure) -> Array:
+        """Return P, (size, size)."""
+        groups = len(figure.groups)
+        P = np.zeros((figure.size, figure.size))
+        # Groups grow alike, apart from their own share: what no marker sees grows with the rest.
+        spread = self.scale_sd**2 * np.eye(groups) + SIZE_SD**2
+        P[:groups, :groups] = np.linalg.inv(spread)
+        places = np.repeat(self.offset_sd[figure.moves] ** -2.0, 3)
+        P[groups:, groups:] = np.diag(places)
+        return P
+
+
+class Asked(NamedTuple):
+    """The markers of the frames in use, and how poses may answer them.
+
+    Attributes:
+        markers: of these frames.
+        limits: "hard", "soft" or "off".
+        lock: bones or dofs that stay where they are.
+        near: for each frame others that look alike, (F, n).
+        progress: called with what is done and to do, or None.
+    """
+
+    markers: Markers
+    limits: str
+    lock: tuple[str, ...]
+    near: NDArray[np.int64]
+    progress: Progress | None = None
+
+
+def recorded(figure: Figure, theta: Array, asked: Asked) -> Recording:
+    """Return the frames as asked of the figure with these parameters."""
+    skeleton = figure.at(theta)
+    return start_recording(
+        skeleton, asked.markers, limits=asked.limits, lock=asked.lock, posture=TIE
+    )
+
+
+@dataclass(eq=False)
+class Fitted:
+    """Parameters, and the poses that go with them.
+
+    Attributes:
+        figure: what may change.
+        theta: parameters, (size,).
+        recording: the frames, asked of the figure with these parameters.
+        path: poses of the frames.
+        sigma: of the markers [m].
+        covariance: of the parameters, (size, size).
+        steps: how many were taken.
+        settled: whether the last ones were as small as asked.
+    """
+
+    figure: Figure
+    theta: Array
+    recording: Recording
+    path: Path
+    sigma: float
+    covariance: Array
+    steps: int = 0
+    settled: bool = False
+
+
+def fit(
+    figure: Figure,
+    theta: Array,
+    beliefs: Beliefs,
+    asked: Asked,
+    q: Array,
+    share: tuple[float, float] = (0.0, 1.0),
+) -> Fitted:
+    """Return the best parameters, from θ and poses q, (F, nq).
+
+    Args:
+        figure: what may change.
+        theta: parameters to start from.
+        beliefs: what is believed beforehand.
+        asked: the frames.
+        q: poses to start from, (F, nq).
+        share: of all work that this is, from and to, for `asked.progress`.
+    """
+    P = beliefs.precision(figure)
+    recording = recorded(figure, theta, asked)
+    options = Auto(tolerance=1e-7, max_iterations=50).options(recording.problem)
+    every = np.arange(len(q))
+    path = try_starts(recording, options, every, q)
+    sigma, damping, steps, settled, looked = 0.0, FIRST_DAMPING, 0, False, False
+    normal = normal_equations(figure, theta, recording, path.q)
+    while steps < MOST_STEPS:
+        sigma = beliefs.sigma or _spread(recording, path, figure.size)
+        value = _value(path, sigma, P, theta)
+        whole = normal.matrix + sigma**2 * P
+        right = normal.right - sigma**2 * (P @ theta)
+        taken, promised = False, np.inf
+        while damping < GIVE_UP and promised > SETTLED:
+            step = np.linalg.solve(whole + damping * np.diag(np.diag(whole)), right)
+            promised = float(step @ right) / sigma**2
+            nearer = recording.skeleton.integrate(path.q, normal.pose - normal.follow @ step)
+            other = recorded(figure, theta + step, asked)
+            found = try_starts(other, options, every, nearer)
+            if _value(found, sigma, P, theta + step) < value:
+                taken = True
+                break
+            damping *= 8.0
+        if taken:
+            theta, recording, path, steps = theta + step, other, found, steps + 1
+            damping = max(damping / 8.0, 1e-9)
+            normal = normal_equations(figure, theta, recording, path.q)
+        _tell(asked, share, steps / MOST_STEPS)
+        if not taken or promised < SETTLED:
+            settled = promised < SETTLED
+            # At rest. Once more from there if frames that look alike know better poses.
+            if looked or borrow(recording, options, path, asked.near) == 0:
+                break
+            looked, damping = True, FIRST_DAMPING
+            normal = normal_equations(figure, theta, recording, path.q)
+    sigma = beliefs.sigma or _spread(recording, path, figure.size)
+    covariance = np.linalg.inv(normal.matrix / sigma**2 + P)
+    _tell(asked, share, 1.0)
+    return Fitted(figure, theta, recording, path, sigma, covariance, steps, settled)
+
+
+def _value(path: Path, sigma: float, P: Array, theta: Array) -> float:
+    return float(path.cost.sum()) / sigma**2 + 0.5 * float(theta @ P @ theta)
+
+
+def _spread(recording: Recording, path: Path, size: int) -> float:
+    """Return σ [m], from what is left over, how much was fitted away, and how often it repeats."""
+    rows = 3 * int(recording.seen.sum())
+    free = int((~recording.problem.locked).sum())
+    spare = max(rows - len(path.q) * free - size, rows // 10, 1)
+    often = max(len(path.q) / WORTH, 1.0)
+    return max(float(np.sqrt(2.0 * path.cost.sum() / spare * often)), SMALLEST_SIGMA)
+
+
+def _tell(asked: Asked, share: tuple[float, float], done: float) -> None:
+    if asked.progress is not None:
+        asked.progress(round(100 * (share[0] + (share[1] - share[0]) * min(done, 1.0))), 100)
+
+
+class Fit(NamedTuple):
+    """A figure fitted to a recording.
+
+    Attributes:
+        fitted: parameters and poses.
+        chosen: frames of the recording that were used, (F,).
+        before: error of each marker in each of them with the figure as it was [m], (F, M).
+    """
+
+    fitted: Fitted
+    chosen: NDArray[np.int64]
+    before: Array
+
+
+def fit_figure(
+    skeleton: Skeleton,
+    markers: Markers,
+    beliefs: Beliefs,
+    *,
+    kind: str,
+    fixed: Sequence[str],
+    frames: int,
+    limits: str = "hard",
+    lock: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Fit:
+    """Return the figure that fits the most different frames of a recording.
+
+    First poses alone, then one scale for all bones with them, then everything.
+
+    Args:
+        skeleton: the figure as it is.
+        markers: those to use, all of which are on the skeleton.
+        beliefs: what is believed beforehand; one `offset_sd` for each marker in the order of the
+            skeleton's `matched_markers`.
+        kind: of scales, one of `SCALES` or "none".
+        fixed: names of the skeleton's markers that stay.
+        frames: how many to use.
+        limits: "hard", "soft" or "off".
+        lock: bones or dofs that stay where they are.
+        progress: is called with what is done and to do.
+    """
+    names = tuple(matched_markers(skeleton, markers).values())
+    chosen = diverse_frames(markers, frames)
+    used = replace(markers, positions=markers.positions[chosen], others={})
+    near = neighbours(shapes_of(used.positions), NEIGHBOURS)
+    asked = Asked(used, limits, tuple(lock), near, progress)
+    figure = figure_of(skeleton, names, kind, fixed)
+    whole = figure.with_groups("none" if kind == "none" else "global")
+    whole = whole.with_moves(np.zeros(len(names), dtype=bool))
+    recording = recorded(whole, np.zeros(whole.size), asked)
+    rough = Auto(tolerance=1e-6, max_iterations=60).options(recording.problem)
+    path = start_poses(recording, rough, near)
+    before = np.linalg.norm(recording.residuals(path.q), axis=2)
+    _tell(asked, (0.0, 0.2), 1.0)
+    theta, q = np.zeros(figure.size), path.q
+    if whole.size > 0:
+        grown = fit(whole, np.zeros(1), beliefs, asked, q, (0.2, 0.3))
+        theta[: len(figure.groups)], q = grown.theta[0], grown.path.q
+    fitted = fit(figure, theta, beliefs, asked, q, (0.3, 1.0))
+    return Fit(fitted, chosen, before)

@@ -1,0 +1,178 @@
+"""Which frames of a recording to calibrate on, and poses for them to start from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.errors import ModelError
+from exactik.io._coordinates import coordinates_of
+from exactik.mocap._cold import cold_poses
+from exactik.mocap._passes import Path, try_starts
+from exactik.mocap._recording import Recording
+from exactik.motion import Markers
+
+__all__ = [
+    "borrow",
+    "diverse_frames",
+    "moved_to_markers",
+    "nearest_turns",
+    "neighbours",
+    "shapes_of",
+    "start_poses",
+]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+LOOKED_AT = 2400  # frames among which to choose
+SEEN = 0.7  # share of the markers that a frame must have, of the most that any has
+COLD, STARTS = 12, 6  # frames that are solved from many starts, and how many those are
+ROUNDS = 4  # in which poses spread from frame to frame
+BETTER = 0.99  # share of the cost below which a borrowed pose is taken
+
+
+def nearest_turns(model: Array, target: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Return the rigid motions that take points nearest to targets (Kabsch).
+
+    Args:
+        model: points [m], (F, M, 3).
+        target: where they should be [m], (F, M, 3).
+        weight: of each, (F, M).
+
+    Returns:
+        R (F, 3, 3), the centres of the points (F, 3) and of the targets (F, 3) [m]:
+        x ↦ R (x − centre) + centre of the targets.
+    """
+    share = weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
+    middle, aim = (np.einsum("fm,fmi->fi", share, points) for points in (model, target))
+    one, two = model - middle[:, None], target - aim[:, None]
+    U, _, Vt = np.linalg.svd(np.einsum("fm,fmi,fmj->fij", share, two, one))
+    U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
+    return U @ Vt, middle, aim
+
+
+def shapes_of(places: Array) -> Array:
+    """Return where the markers are when the whole is put as near as can be to one frame.
+
+    Args:
+        places: [m], (F, M, 3), not a number where missing.
+
+    Returns:
+        The same [m], (F, M, 3), with the mean of the other frames where a marker is missing.
+    """
+    seen = ~np.isnan(places[:, :, 0])
+    filled = np.where(seen[..., None], places, 0.0)
+    first = int(np.argmax(seen.sum(axis=1)))
+    reference, weight, shapes = filled[first], seen & seen[first], filled
+    for _ in range(2):
+        target = np.broadcast_to(reference, filled.shape)
+        turn, middle, aim = nearest_turns(filled, target, weight.astype(float))
+        shapes = np.einsum("fij,fmj->fmi", turn, filled - middle[:, None]) + aim[:, None]
+        counts = np.maximum(seen.sum(axis=0), 1)[:, None]
+        reference, weight = np.where(seen[..., None], shapes, 0.0).sum(axis=0) / counts, seen
+    return np.where(seen[..., None], shapes, reference)
+
+
+def diverse_frames(markers: Markers, count: int) -> Indices:
+    """Return the numbers of frames whose poses differ most, (n,) in the order of time.
+
+    From the frame with the most ordinary shape on, the one farthest from all that are chosen is
+    added, so that rare poses come in and the many that are alike do not.
+    """
+    seen = (~markers.missing).sum(axis=1)
+    enough = np.flatnonzero(seen >= max(SEEN * seen.max(initial=0), 3))
+    if len(enough) == 0:
+        raise ModelError("no frame of the recording has three markers; calibration needs them")
+    step = -(-len(enough) // LOOKED_AT)
+    candidates = enough[::step]
+    if len(candidates) <= count:
+        return candidates
+    shapes = shapes_of(markers.positions[candidates]).reshape(len(candidates), -1)
+    middle = np.median(shapes, axis=0)
+    chosen = [int(np.argmin(((shapes - middle) ** 2).sum(axis=1)))]
+    away = np.full(len(candidates), np.inf)
+    while len(chosen) < count:
+        away = np.minimum(away, _apart(shapes, shapes[chosen[-1]]))
+        chosen.append(int(np.argmax(away)))
+    return candidates[np.sort(chosen)]
+
+
+def _apart(shapes: Array, one: Array) -> Array:
+    """Return how far shapes, (F, 3 M), are from another, by the mean distance of the markers."""
+    return np.sqrt(((shapes - one) ** 2).reshape(len(shapes), -1, 3).sum(axis=2)).mean(axis=1)
+
+
+def neighbours(shapes: Array, count: int) -> Indices:
+    """Return the frames whose shapes, (F, M, 3), are nearest to each, (F, count)."""
+    flat = shapes.reshape(len(shapes), -1)
+    apart = np.array([_apart(flat, one) for one in flat])
+    np.fill_diagonal(apart, np.inf)
+    return np.argsort(apart, axis=1, kind="stable")[:, : min(count, len(shapes) - 1)]
+
+
+def start_poses(recording: Recording, options: Array, near: Indices) -> Path:
+    """Return poses of all frames from nothing: from the neutral one, then from each other's."""
+    every = np.arange(len(recording))
+    neutral = np.tile(recording.skeleton.neutral(), (len(every), 1))
+    path = try_starts(recording, options, every, moved_to_markers(recording, neutral, every))
+    # A few frames are looked at from everywhere; what they find spreads from frame to frame.
+    some = every[:: max(len(every) // COLD, 1)]
+    cold = cold_poses(recording, options, some, STARTS)
+    better = cold.cost < path.cost[some]
+    path.q[some[better]], path.found[some[better]] = cold.q[better], cold.found[better]
+    for _ in range(ROUNDS):
+        if borrow(recording, options, path, near) == 0:
+            break
+    return path
+
+
+def borrow(recording: Recording, options: Array, path: Path, near: Indices) -> int:
+    """Try for every frame the poses of frames that look alike; return how many gained by it.
+
+    Args:
+        recording: what the frames ask.
+        options: of the descents.
+        path: poses of all frames; changed in place where others fit better.
+        near: for each frame those to try, (F, n).
+    """
+    count, width = near.shape
+    if width == 0:
+        return 0
+    which = np.repeat(np.arange(count), width)
+    starts = moved_to_markers(recording, path.q[near.ravel()], which)
+    tried = try_starts(recording, options, which, starts)
+    costs = tried.cost.reshape(count, width)
+    best = np.argmin(costs, axis=1)
+    better = np.flatnonzero(costs[np.arange(count), best] < BETTER * path.cost)
+    rows = better * width + best[better]
+    path.q[better], path.found[better] = tried.q[rows], tried.found[rows]
+    return len(better)
+
+
+def moved_to_markers(recording: Recording, q: Array, which: Indices) -> Array:
+    """Return poses, (n, nq), moved as rigid wholes as near to the markers of `which` as can.
+
+    As `rigid_fit`, for a frame each; figures whose roots are not free keep their place.
+    """
+    skeleton = recording.skeleton
+    roots = np.flatnonzero(skeleton.parents < 0)
+    first = skeleton.tree.first_v
+    for k in roots:
+        locked = recording.problem.locked[int(first[k + 1]) : int(first[k + 2])]
+        if skeleton.bones[k].joint.kind != "free" or locked.any():
+            return q.copy()
+    seen = recording.seen[which]
+    target = np.where(seen[..., None], recording.frames.place[which], 0.0)
+    residual = recording.residuals(np.ascontiguousarray(q), which)
+    model = np.where(seen[..., None], target - residual, 0.0)
+    turn, middle, aim = nearest_turns(model, target, seen * recording.frames.weight)
+    pose = skeleton.forward(q)
+    positions = np.einsum("nij,nbj->nbi", turn, pose.positions - middle[:, None]) + aim[:, None]
+    moved = coordinates_of(skeleton, positions, turn[:, None] @ pose.rotations)
+    fitted = q.copy()
+    for k in roots:
+        own = slice(int(skeleton.tree.first_q[k + 1]), int(skeleton.tree.first_q[k + 2]))
+        fitted[:, own] = moved[:, own]
+    fitted[seen.sum(axis=1) < 3] = q[seen.sum(axis=1) < 3]
+    return fitted

@@ -1,0 +1,103 @@
+"""The pose of a frame from nothing but its markers.
+
+Poses to start from are the neutral one and others spread over the limits. Each is brought to the
+markers as a rigid whole (Kabsch), all are solved, and the least cost is taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.io._coordinates import coordinates_of
+from exactik.mocap._passes import Path, try_starts
+from exactik.mocap._recording import Recording
+from exactik.solvers._starts import start_table
+
+__all__ = ["cold_poses", "rigid_fit"]
+
+Array = NDArray[np.float64]
+
+POSTURE_SPREAD = 0.5  # of the limits, or of a turn: people seldom are at the ends of their range
+
+
+def cold_poses(
+    recording: Recording, options: Array, which: NDArray[np.int64], starts: int, small: float = 0.0
+) -> Path:
+    """Return the best pose of each of the frames `which`, none depending on another.
+
+    Args:
+        recording: what they ask.
+        options: of the descent.
+        which: the frames, (n,).
+        starts: how many poses to start from.
+        small: cost at which a frame needs no further start.
+    """
+    postures = _postures(recording, starts)
+    q, found = [], []
+    for t in which:
+        fitted = rigid_fit(recording, postures, int(t))
+        best = try_starts(recording, options, np.array([t]), fitted[:1])
+        rest = fitted[1:]
+        if best.cost[0] > small and len(rest) > 0:
+            best = _best_of(recording, options, int(t), rest, best, small)
+        q.append(best.q[0])
+        found.append(best.found[0])
+    return Path(np.array(q), np.array(found))
+
+
+def _best_of(
+    recording: Recording, options: Array, t: int, starts: Array, best: Path, small: float
+) -> Path:
+    at_once = len(starts) if small == 0.0 else 2
+    for k in range(0, len(starts), at_once):
+        some = starts[k : k + at_once]
+        tried = try_starts(recording, options, np.full(len(some), t), some)
+        i = int(np.argmin(tried.cost))
+        if tried.cost[i] < best.cost[0]:
+            best = Path(tried.q[i : i + 1], tried.found[i : i + 1])
+        if best.cost[0] <= small:
+            break
+    return best
+
+
+def _postures(recording: Recording, count: int) -> Array:
+    """Return poses to start from, the neutral one first, (count, nq)."""
+    neutral = recording.skeleton.neutral()
+    table = start_table(recording.problem, max(count - 1, 0), 0).q
+    spread = np.where(np.isnan(table), neutral, table)
+    steps = recording.skeleton.difference(spread, neutral)
+    others = recording.skeleton.integrate(neutral, POSTURE_SPREAD * steps)
+    return np.concatenate([neutral[None], others])
+
+
+def rigid_fit(recording: Recording, q: Array, t: int) -> Array:
+    """Return the poses q, (n, nq), moved as rigid wholes as near to the markers of frame t as can.
+
+    Figures whose root is not free to move keep their place.
+    """
+    skeleton = recording.skeleton
+    roots = np.flatnonzero(skeleton.parents < 0)
+    seen, weight = recording.seen[t], recording.frames.weight
+    free = all(skeleton.bones[k].joint.kind == "free" for k in roots) and not (
+        recording.problem.locked[: skeleton.bones[roots[0]].joint.nv].any()
+    )
+    if not free or seen.sum() < 3 or not (weight[seen] > 0.0).any():
+        return q.copy()
+    target = recording.frames.place[t, seen]
+    model = target - recording.residuals(q, np.full(len(q), t))[:, seen]
+    share = weight[seen] / weight[seen].sum()
+    middle, aim = np.einsum("m,nmi->ni", share, model), share @ target
+    spread = np.einsum("m,mi,nmj->nij", share, target - aim, model - middle[:, None])
+    U, _, Vt = np.linalg.svd(spread)
+    U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
+    turn = U @ Vt
+    pose = skeleton.forward(q)
+    positions = np.einsum("nij,nbj->nbi", turn, pose.positions - middle[:, None]) + aim
+    moved = coordinates_of(skeleton, positions, turn[:, None] @ pose.rotations)
+    # Only the root has moved; of the others the old coordinates are kept to the last digit.
+    fitted = q.copy()
+    for k in roots:
+        own = slice(int(skeleton.tree.first_q[k + 1]), int(skeleton.tree.first_q[k + 2]))
+        fitted[:, own] = moved[:, own]
+    return fitted

@@ -1,0 +1,113 @@
+"""Where a missing marker should be, as its neighbours on the body tell.
+
+In a gap of marker m take the markers on the same bone and the bones next to it that are there. From
+the last frame before the gap that shows them and m, they are moved rigidly onto where they are now
+(Kabsch), and m with them; the same from the first frame after the gap. Both are right at their end
+of the gap and are blended in between.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.mocap._recording import Recording
+from exactik.model import Skeleton
+
+__all__ = ["filled"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+TRUST = 0.8  # weight of a marker that was filled in, of one that is seen
+ENOUGH = 5  # neighbours to look for; three must be there
+CLOSE = 0.03  # [m] distance up to which all neighbours count the same; further ones count less
+FLAT = 1e-4  # [m²] spread about their line below which neighbours do not tell a rotation
+
+
+def filled(recording: Recording) -> Recording:
+    """Return the recording with missing markers filled in where neighbours tell, at less weight."""
+    seen = recording.seen
+    if seen.all():
+        return recording
+    place = recording.frames.place.copy()
+    families = _families(recording.skeleton, recording.names)
+    for m, family in enumerate(families):
+        for frames in _pieces(seen, m, family):
+            _fill(recording.frames.place, seen, m, family[seen[frames[0], family]], frames, place)
+    trust = np.where(seen, 1.0, TRUST)
+    return recording.asking(place=place, trust=trust)
+
+
+def _families(skeleton: Skeleton, names: tuple[str, ...]) -> list[Indices]:
+    """Return the markers nearest to each along the bones: `ENOUGH`, and all as near as the last."""
+    bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
+    above = []
+    for k in bones:
+        path = [k]
+        while skeleton.parents[path[-1]] >= 0:
+            path.append(int(skeleton.parents[path[-1]]))
+        above.append(path)
+    families = []
+    for m, path in enumerate(above):
+        hops = np.array([_hops(path, other) for other in above])
+        hops[m] = 10**6
+        nearest = np.sort(hops)[min(ENOUGH, len(hops)) - 1]
+        families.append(np.flatnonzero(hops <= max(1, nearest)) if len(hops) > 3 else np.arange(0))
+    return families
+
+
+def _hops(one: list[int], other: list[int]) -> int:
+    """Return the number of bones to pass from one to the other, given both with all above them."""
+    for k, bone in enumerate(one):
+        if bone in other:
+            return k + other.index(bone)
+    return 10**6
+
+
+def _pieces(seen: NDArray[np.bool_], m: int, family: Indices) -> list[Indices]:
+    """Return the gaps of marker m, cut wherever one of its neighbours appears or goes."""
+    gone = np.flatnonzero(~seen[:, m])
+    if len(gone) == 0 or len(family) < 3:
+        return []
+    there = seen[gone][:, family]
+    cuts = np.flatnonzero((np.diff(gone) > 1) | (there[1:] != there[:-1]).any(axis=1)) + 1
+    return [gone[part] for part in np.split(np.arange(len(gone)), cuts)]
+
+
+def _fill(
+    place: Array, seen: NDArray[np.bool_], m: int, family: Indices, frames: Indices, out: Array
+) -> None:
+    """Write the place of marker m in a piece of a gap, if three neighbours are there."""
+    if len(family) < 3:
+        return
+    known = np.flatnonzero(seen[:, m] & seen[:, family].all(axis=1))
+    at = int(np.searchsorted(known, frames[0]))
+    guesses, distances = [], []
+    for k in (at - 1, at):  # the last before, the first after
+        if 0 <= k < len(known):
+            guess = _moved_along(place, m, family, int(known[k]), frames)
+            if guess is not None:
+                guesses.append(guess)
+                distances.append(np.abs(frames - known[k]).astype(float))
+    if len(guesses) == 2:
+        share = (distances[0] / (distances[0] + distances[1]))[:, None]
+        out[frames, m] = (1.0 - share) * guesses[0] + share * guesses[1]
+    elif len(guesses) == 1:
+        out[frames, m] = guesses[0]
+
+
+def _moved_along(
+    place: Array, m: int, family: Indices, known: int, frames: Indices
+) -> Array | None:
+    """Return marker m of frame `known` moved rigidly with its neighbours to other frames, (n, 3)."""
+    old, new, own = place[known, family], place[frames][:, family], place[known, m]
+    weight = 1.0 / (((old - own) ** 2).sum(axis=1) + CLOSE**2)
+    weight /= weight.sum()
+    middle, aim = weight @ old, np.einsum("k,nki->ni", weight, new)
+    spread = np.einsum("k,nki,kj->nij", weight, new - aim[:, None], old - middle)
+    U, size, Vt = np.linalg.svd(spread)
+    if float(np.median(size[:, 1])) < FLAT:
+        return None
+    U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
+    return aim + np.einsum("nij,j->ni", U @ Vt, own - middle)
