@@ -226,7 +226,7 @@ def test_the_neutral_pose_is_the_rest_pose_of_the_file(shared_data: Path, name: 
     np.testing.assert_allclose(pose.rotations, turns, atol=2e-5)  # the robot's scales are uneven
 
 
-@pytest.mark.parametrize("name", ["khronos/CesiumMan.glb", "threejs/RobotExpressive.glb"])
+@pytest.mark.parametrize("name", REAL)
 def test_the_rest_pose_is_that_of_trimesh(shared_data: Path, name: str):
     trimesh = pytest.importorskip("trimesh")
     path = shared_data / "data" / "gltf" / name
@@ -776,6 +776,7 @@ CONTAINERS = {
     "header": (b"glTF\2\0\0\0", "byte 0: 8 bytes; expected a header of 20"),
     "version": (glb_with(4, b"\1"), "byte 4: container version is 1; expected 2"),
     "length": (glb_with(8, b"\xff\xff\xff\x7f"), "byte 8: cut off: 2147483647 bytes expected"),
+    "no length": (glb_with(8, b"\x13\0\0\0"), "byte 8: length is 19; expected 20 bytes or more"),
     "chunk": (glb_with(12, b"\xff\xff\xff\xff"), "byte 12: a chunk of 4294967295 bytes; expected"),
     "kind": (glb_with(16, b"BIN\0"), "byte 16: the first chunk is 0x4e4942; expected JSON"),
     "text": (b"{", "line 1, column 2: no JSON: Expecting property name"),
@@ -814,8 +815,20 @@ def test_motions_without_end_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(FileError, match=r"lasts 1e\+30 s, 6e\+31 frames at 60 Hz; expected"):
         load_motion(path)
     monkeypatch.setattr(_gltf, "MAX_COORDINATES", 1000)
-    with pytest.raises(FileError, match="101 frames of 15 coordinates; expected at most 1000"):
-        load_motion(good().gltf(path), rate=1000)
+    with pytest.raises(FileError, match="10001 frames of 15 coordinates at 100000 Hz; expected"):
+        load_motion(good().gltf(path), rate=1e5)
+
+
+def test_a_small_file_cannot_fill_the_memory(tmp_path: Path):
+    """Neither by accessors without bytes nor by keys that are hours apart."""
+    made = Made(arm(), [0, 1, 2]).animate((1, "rotation", [0, 1, 2], about_z(0, 1, 2)))
+    made.json["accessors"][0] = {"componentType": 5126, "count": 10**8, "type": "VEC4"}
+    with pytest.raises(FileError, match=r"is 100000000; expected no more than 10\d{5} numbers"):
+        load_motion(made.gltf(tmp_path / "a.gltf"))
+    made = Made(arm(), [0, 1, 2]).animate((1, "rotation", [0, 0.1, 6e4], about_z(0, 1, 2)))
+    with pytest.raises(FileError, match="3600001 frames of 15 coordinates at 60 Hz; expected at"):
+        load_motion(made.gltf(tmp_path / "a.gltf"))
+    assert len(load_motion(tmp_path / "a.gltf", rate=1.0)) == 60_001
 
 
 def test_buffers_outside_the_folder_are_refused(tmp_path: Path):

@@ -155,6 +155,8 @@ MJCF_FAULTS = {
         mjcf('<body><joint name="a"/></body>', '<equality><joint joint1="b"/></equality>'),
         "line 4, <joint>: no moving joint is named 'b' (there are: a)",
     ),
+    "far axis": (mjcf('<body axisangle="1e200 0 1e200 1"/>'), "axis of axisangle has length inf"),
+    "far ref": (mjcf('<body><joint axis="1 1 0" ref="1e300"/></body>'), "finite"),
     "polynomial": (
         mjcf(
             '<body><joint name="a"/></body>',

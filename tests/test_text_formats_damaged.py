@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
 from pathlib import Path
 
@@ -236,6 +237,20 @@ def test_bvh_faults(tmp_path: Path, name: str):
     refused(write(tmp_path, "x.bvh", text), message)
 
 
+def test_many_joints_of_one_name_are_quick(tmp_path: Path):
+    """And so are many bones: nothing grows with the square of the file."""
+    joint = SMALL[SMALL.index("  JOINT") : SMALL.index("MOTION")].rstrip().removesuffix("}")
+    path = write(tmp_path, "x.bvh", SMALL.replace(joint, joint * 5000))
+    begin, end = ASF.index("  begin\n    id 2"), ASF.index(":hierarchy")
+    bones = "".join(ASF[begin:end].replace("name hand", f"name hand{k}") for k in range(5000))
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FileWarning)
+        assert len(load_skeleton(path, length_unit="cm").bones) > 10_000
+        load_skeleton(write(tmp_path, "x.asf", ASF[:end] + bones + ASF[end:]))
+    assert time.process_time() - start < 4.0
+
+
 def test_bvh_that_is_cut_off_anywhere(tmp_path: Path):
     """Never anything but a clear error, or the frames that are whole."""
     data = (SMALL + ROW * 2).replace("Frames: 2", "Frames: 4")
@@ -282,6 +297,11 @@ ASF_FAULTS = {
     "dof twice": (ASF.replace("dof rz rx", "dof rz rz"), "'dof rz rz'; expected rx ry rz"),
     "root order": (ASF.replace("order TX", "order QX"), "'order QX TY TZ RX RY RZ'; expected rx"),
     "limits": (ASF.replace("-160.0 20.0", "-160.0 x"), r"line 21: limits '\(-160.0 x\)'; expected"),
+    "long limits": (
+        ASF.replace("-160.0 20.0", f"-160.0 {'x' * 3000}"),
+        r"limits '\(-160.0 x{52}'; expected numbers",
+    ),
+    "overflow": (ASF.replace("direction 0 1 0", "direction 0 1e308 0"), "must be finite"),
     "no room": (ASF.replace("(-inf, inf)", "(inf, inf)"), "leave no room"),
     "same name": (ASF.replace("name hand", "name arm"), "line 25: no name, or a second 'arm'"),
     "no name": (ASF.replace("name hand", ""), "line 25: no name, or a second ''"),

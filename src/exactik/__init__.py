@@ -26,9 +26,11 @@ from exactik.goals import (
     SoftLimitGoal,
 )
 from exactik.io import (
+    Conversion,
     Coupling,
     JointPlace,
     apply_couplings,
+    convert,
     load_couplings,
     load_joint_names,
     load_markers,
@@ -82,6 +84,7 @@ __all__ = [
     "Bone",
     "Certificate",
     "CompiledMethod",
+    "Conversion",
     "CoordinateError",
     "Coupling",
     "Covariance",
@@ -130,6 +133,7 @@ __all__ = [
     "View",
     "apply_couplings",
     "check_derivatives",
+    "convert",
     "human",
     "load_couplings",
     "load_joint_names",

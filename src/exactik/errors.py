@@ -55,6 +55,15 @@ class NonFiniteError(ExactikError, ValueError):
     """An argument holds NaN or infinity."""
 
 
+def one_line(text: str, longest: int = 400) -> str:
+    """Return a text that may quote a file as one line that can be printed, without its middle."""
+    if not text.isprintable():
+        words = " ".join(text.split())
+        text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]} … {text[3 - half :]}"
+
+
 class FileError(ExactikError, ValueError):
     """A file that cannot be read, or says something impossible.
 
@@ -66,8 +75,9 @@ class FileError(ExactikError, ValueError):
 
     def __init__(self, path: str | os.PathLike[str], message: str, place: str = ""):
         """Describe the fault; the text is one line: file, place, message."""
-        self.path, self.message, self.place = os.fspath(path), message, place
-        super().__init__(": ".join(part for part in (self.path, place, message) if part != ""))
+        self.path, self.message, self.place = os.fspath(path), one_line(message), one_line(place)
+        parts = (self.path, self.place, self.message)
+        super().__init__(": ".join(part for part in parts if part != ""))
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.path, self.message, self.place)

@@ -1,6 +1,9 @@
 """Files: readers that turn them into models and recordings, in metres and radians; and writers."""
 
+from exactik.io._convert import Conversion, convert
 from exactik.io._couplings import Coupling, apply_couplings
+from exactik.io._facts import BoneFacts, DofFacts, Facts, MarkerFacts, SkeletonFacts
+from exactik.io._inspect import READABLE, inspect_file
 from exactik.io._load import (
     load_couplings,
     load_joint_names,
@@ -12,9 +15,18 @@ from exactik.io._robot import JointPlace
 from exactik.io._save import save_markers, save_motion, save_skeleton
 
 __all__ = [
+    "READABLE",
+    "BoneFacts",
+    "Conversion",
     "Coupling",
+    "DofFacts",
+    "Facts",
     "JointPlace",
+    "MarkerFacts",
+    "SkeletonFacts",
     "apply_couplings",
+    "convert",
+    "inspect_file",
     "load_couplings",
     "load_joint_names",
     "load_markers",

@@ -10,10 +10,10 @@ from exactik.io._bvh_write import (
     NUMBER,
     AtRest,
     at_rest,
-    continuous_angles,
     local_places,
     local_rotations,
 )
+from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
 from exactik.model import Skeleton
 from exactik.motion import Motion

@@ -83,7 +83,8 @@ def read_asf(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skel
         if needed not in sections:
             raise notes.error(f"no :{needed}; an ASF file has :root, :bonedata and :hierarchy")
     try:
-        return _Asf(sections, notes).skeleton(Path(path).stem, length_unit)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            return _Asf(sections, notes).skeleton(Path(path).stem, length_unit)
     except (ModelError, NonFiniteError) as error:  # limits that leave no room, endless lengths
         raise notes.error(str(error)) from None
 
@@ -211,7 +212,7 @@ class _Asf:
             elif bone is None:
                 raise self.notes.error(f"{line.words[0][:40]!r}; expected begin", line.place)
             elif line.key == "end":
-                if bone.name in ("", "root", *bones):
+                if bone.name in ("", "root") or bone.name in bones:
                     raise self.notes.error(f"no name, or a second {bone.name!r}", bone.place)
                 self.check_limits(bone)
                 bones[bone.name], bone = bone, None
@@ -285,7 +286,7 @@ class _Asf:
         for match in _PAIR.finditer(" ".join(line.words)):
             low, high = (infinite.get(w.lower(), parsed_number(w)) for w in match.groups())
             if math.isnan(low) or math.isnan(high):
-                raise self.notes.error(f"limits {match.group()!r}; expected numbers", line.place)
+                raise self.notes.error(f"limits {match[0][:60]!r}; expected numbers", line.place)
             pairs.append((low, high))
         return pairs
 

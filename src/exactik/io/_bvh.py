@@ -25,7 +25,7 @@ from exactik.kernels.decimal import WORD, Tokens, tokens
 from exactik.model import Skeleton
 from exactik.motion import Motion
 
-__all__ = ["read_bvh", "read_bvh_skeleton"]
+__all__ = ["has_motion", "read_bvh", "read_bvh_skeleton"]
 
 Array = NDArray[np.float64]
 Unit = str | float | None
@@ -49,6 +49,11 @@ class _Rows(NamedTuple):
     values: Array  #     (T, channels), as they stand there
     frame_time: float  # [s] as it stands there
     rate: float  #       [Hz]
+
+
+def has_motion(data: bytes) -> bool:
+    """Tell whether a BVH file has more than a hierarchy."""
+    return _MOTION.search(unix_lines(data)) is not None
 
 
 def read_bvh_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:

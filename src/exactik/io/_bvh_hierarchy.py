@@ -199,15 +199,17 @@ class _Parser:
 def read_hierarchy(text: str, notes: Notes) -> list[BvhJoint]:
     """Return the joints and End Sites of a hierarchy, parents first, with unique names."""
     joints = _Parser(text, notes).parse()
-    taken: set[str] = set()
+    taken: dict[str, int] = {}  # name → the next number to try, so that many equal ones are quick
     for joint in [*(j for j in joints if not j.is_end), *(j for j in joints if j.is_end)]:
         wanted = joint.name if joint.name != "" else f"{joints[joint.parent].name}_end"
-        name, k = wanted, 2
+        name = wanted
         while name in taken:
-            name, k = f"{wanted}_{k}" if joint.name != "" else f"{wanted}{k}", k + 1
+            k = taken[wanted]
+            taken[wanted] += 1
+            name = f"{wanted}_{k}" if joint.name != "" else f"{wanted}{k}"
         if name != wanted and not joint.is_end:
             notes.damaged(f"a second joint named {wanted!r}, now called {name!r}", joint.place)
-        taken.add(name)
+        taken[name] = 2
         joint.name = name
     return joints
 

@@ -21,18 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import FileError
+from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
 from exactik.io._units import metres_per
 from exactik.model import Joint, Skeleton
 from exactik.motion import Motion
-from exactik.spatial import euler_angles
 
 __all__ = [
     "NUMBER",
     "AtRest",
     "at_rest",
     "axis_letter",
-    "continuous_angles",
     "local_places",
     "local_rotations",
     "write_bvh",
@@ -104,26 +103,6 @@ def local_rotations(skeleton: Skeleton, rest: AtRest, bones: Sequence[int], q: A
     return turned
 
 
-def continuous_angles(order: str, rotation: Array, last: Array | None = None) -> Array:
-    """Return Euler angles [rad], (T, n, 3), that go on from frame to frame without needless jumps.
-
-    Args:
-        order: three different axes, outermost first.
-        rotation: (T, n, 3, 3).
-        last: the angles of the frame before, (n, 3).
-    """
-    angles = euler_angles(order, rotation)
-    # A rotation has two triples, (α, β, γ) and (α + π, π − β, γ + π), each up to whole turns.
-    both = np.stack([angles, angles * [1.0, -1.0, 1.0] + np.pi])
-    for t in range(len(angles)):
-        if last is not None:
-            near = both[:, t] + 2.0 * np.pi * np.round((last - both[:, t]) / (2.0 * np.pi))
-            way = np.abs(near - last).sum(axis=-1)
-            angles[t] = np.where((way[1] < way[0] - 1e-9)[:, None], near[1], near[0])
-        last = angles[t]
-    return angles
-
-
 # --- BVH
 
 
@@ -134,6 +113,7 @@ class _Channels(NamedTuple):
     positions: bool
     order: str  # of the rotations
     own: int  #   how many of these angles are coordinates as they are; −1 if they are computed
+    signs: Array  # of those that are, (own,)
 
 
 def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> None:
@@ -186,14 +166,19 @@ def _channels(skeleton: Skeleton, rest: AtRest, k: int) -> _Channels:
     positions = bone.parent is None or bone.joint.kind in ("free", "translation", "prismatic")
     turning = bone.joint.rotation_part
     if turning.kind in ("fixed", "translation", "prismatic"):
-        return _Channels(k, positions, "ZYX", 0)
+        return _Channels(k, positions, "ZYX", 0, np.ones(0))
     letters = turning.order if turning.kind == "euler" else ""
     letters = axis_letter(turning) if turning.kind == "revolute" else letters
-    parallel = np.abs(rest.axes[k] - np.eye(3)).max() < _SAME
+    # Axes of the joint that are those of the file, in another order or backwards, will do: a turn
+    # about −x is the opposite one about x.
+    axes = np.rint(rest.axes[k])
+    parallel = np.abs(rest.axes[k] - axes).max() < _SAME
     if not parallel or len(letters) == 0 or len(set(letters)) < len(letters):
-        return _Channels(k, positions, "ZYX", -1)
+        return _Channels(k, positions, "ZYX", -1, np.ones(0))
+    own = axes[:, ["XYZ".index(c) for c in letters]]
+    letters = "".join("XYZ"[a] for a in np.argmax(np.abs(own), axis=0))
     unused = "".join(c for c in "ZYX" if c not in letters)
-    return _Channels(k, positions, letters + unused, len(letters))
+    return _Channels(k, positions, letters + unused, len(letters), own.sum(axis=0))
 
 
 def _write_hierarchy(
@@ -254,7 +239,7 @@ def _rows(
             turns = angles[:, computed.index(c.bone)]
         elif c.own > 0:
             end = int(skeleton.tree.first_q[c.bone + 2])
-            turns[:, : c.own] = q[:, end - c.own : end]
+            turns[:, : c.own] = q[:, end - c.own : end] * c.signs
         columns.append(np.rad2deg(turns))
     rows = np.concatenate(columns, axis=1)
     return rows, angles[-1]

@@ -14,7 +14,7 @@ from exactik.io._c3d import KINDS
 from exactik.io._c3d_parameters import BLOCK
 from exactik.io._cells import unique
 from exactik.io._files import writing
-from exactik.io._units import LENGTH_UNITS, metres_per
+from exactik.io._units import named_unit
 from exactik.motion import Markers
 
 __all__ = ["write_c3d"]
@@ -38,7 +38,7 @@ def write_c3d(
         length_unit: of the file.
     """
     path = os.fspath(path)
-    unit, metres = _unit(path, length_unit)
+    unit, metres = named_unit(path, length_unit)
     labels = unique([*markers.names, *markers.others])
     points = _points(path, markers, metres)
     first = markers.first_frame if len(markers) > 0 else max(markers.first_frame, 1)
@@ -69,17 +69,6 @@ def write_c3d(
         file.write(section)
         file.write(points.tobytes())
         file.write(b"\0" * (-points.nbytes % BLOCK))
-
-
-def _unit(path: str, length_unit: str | float) -> tuple[str, float]:
-    """Return the name of the unit, which the file has to state, and the metres in it."""
-    metres = metres_per(length_unit)
-    for name, size in LENGTH_UNITS.items():
-        if size == metres:
-            return name, metres
-    raise FileError(
-        path, f"length unit is {length_unit!r}; expected one of {' '.join(LENGTH_UNITS)}"
-    )
 
 
 def _points(path: str, markers: Markers, metres: float) -> NDArray[np.float32]:

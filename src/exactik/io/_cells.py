@@ -15,6 +15,7 @@ __all__ = ["even_rate", "number", "numbers_of", "unique", "unique_names"]
 
 Array = NDArray[np.float64]
 
+_LATEST = 1e12  # [s] beyond which times tell nothing of a rate
 MISSING = ("", "nan", "-nan", "null", "none")
 
 
@@ -85,10 +86,15 @@ def even_rate(times: Array, stated: float | None, notes: Notes) -> float:
     """
     known = times[np.isfinite(times)]
     measured = None
-    if len(known) > 1 and known[-1] > known[0]:
-        measured = (len(known) - 1) / float(known[-1] - known[0])
+    with np.errstate(over="ignore", invalid="ignore"):  # times may be as far off as numbers go
+        span = float(known[-1] - known[0]) if len(known) > 1 else 0.0
+        far = np.abs(known).max(initial=0.0) > _LATEST
+    if span > 1.0 / _LATEST and not far:
+        measured = (len(known) - 1) / span
         usual = float(np.median(np.diff(known)))
-        if usual > 0.0 and abs(usual * measured - 1.0) > 5e-3 and usual > 5e-3:
+        # Rounded to a millisecond, 60 Hz are steps of 16 and 17 ms, and the median is neither.
+        agree = float(np.mean(np.abs(np.diff(known) - usual) < 5e-3 * usual))
+        if usual > 5e-3 and abs(usual * measured - 1.0) > 5e-3 and agree > 0.9:
             measured = 1.0 / usual
         uneven = np.abs(np.diff(known) * measured - 1.0).max()
         if uneven > 0.5:

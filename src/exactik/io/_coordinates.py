@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, log_rotation, matrix_from_wxyz, wxyz_from_matrix
 
-__all__ = ["continuous", "coordinates_of"]
+__all__ = ["continuous", "continuous_angles", "coordinates_of"]
 
 Array = NDArray[np.float64]
 
@@ -130,7 +130,7 @@ def continuous(skeleton: Skeleton, q: Array) -> Array:
         angles = {"revolute": (0,), "euler": range(turning.nv), "swing_twist": (2,)}
         for k in angles.get(turning.kind, ()):
             low, high = bone.joint.limits[shift + k]
-            whole = np.unwrap(q[:, first + k])
+            whole = _unwrapped(q[:, first + k])
             for turns in (0.0, 2.0 * np.pi, -2.0 * np.pi):
                 if ((whole + turns >= low) & (whole + turns <= high)).all():
                     q[:, first + k] = whole + turns
@@ -138,11 +138,36 @@ def continuous(skeleton: Skeleton, q: Array) -> Array:
     return q
 
 
-def _one_branch(order: str, angles: Array) -> Array:
-    """Return Euler angles, (T, 3), of which each is the solution nearer to the frame before."""
+def continuous_angles(order: str, rotation: Array, last: Array | None = None) -> Array:
+    """Return Euler angles [rad], (T, n, 3), that go on from frame to frame without needless jumps.
+
+    Args:
+        order: three axes, outermost first.
+        rotation: (T, n, 3, 3).
+        last: the angles of the frame before, (n, 3).
+    """
+    angles = euler_angles(order, rotation)
+    return _unwrapped(_one_branch(order, angles, last), last)
+
+
+def _one_branch(order: str, angles: Array, last: Array | None = None) -> Array:
+    """Return Euler angles, (T, …, 3), of which each is the solution nearer to the frame before."""
+    if last is not None:
+        return _one_branch(order, np.concatenate([last[None], angles]))[1:]
     other = _other(order, angles)
-    stay = np.abs(_wrapped(np.diff(angles, axis=0))).sum(axis=1)
-    change = np.abs(_wrapped(angles[1:] - other[:-1])).sum(axis=1)
+    stay = np.abs(_wrapped(np.diff(angles, axis=0))).sum(axis=-1)
+    change = np.abs(_wrapped(angles[1:] - other[:-1])).sum(axis=-1)
     # To go from one solution to the other and back is to have stayed: what counts is how often.
-    changed = np.append(0, np.cumsum(change < stay - 1e-9)) % 2 == 1
-    return np.where(changed[:, None], other, angles)
+    changed = np.zeros(angles.shape[:-1], dtype=bool)
+    changed[1:] = np.cumsum(change < stay - 1e-9, axis=0) % 2 == 1
+    return np.where(changed[..., None], other, angles)
+
+
+def _unwrapped(angles: Array, last: Array | None = None) -> Array:
+    """Return angles, (T, …), within half a turn of those of the frame before.
+
+    Whole turns are counted, not added up, so that parts of a motion give the same numbers.
+    """
+    before = angles[:1] if last is None else last[None]
+    steps = np.diff(np.concatenate([before, angles]), axis=0)
+    return angles - 2.0 * np.pi * np.cumsum(np.round(steps / (2.0 * np.pi)), axis=0)

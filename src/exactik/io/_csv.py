@@ -7,16 +7,17 @@ import csv
 import numpy as np
 
 from exactik.io._files import writing
-from exactik.io._units import metres_per
+from exactik.io._units import named_unit
 from exactik.motion import Markers, Motion
 
 __all__ = ["write_csv_markers", "write_csv_motion"]
 
 
-def write_csv_markers(markers: Markers, path: str, length_unit: str = "m") -> None:
+def write_csv_markers(markers: Markers, path: str, length_unit: str | float = "m") -> None:
     """Write frame, time [s] and x, y, z of every marker; missing ones are empty."""
-    names = [f"{name} {axis} [{length_unit}]" for name in markers.names for axis in "xyz"]
-    rows = markers.positions.reshape(len(markers), -1) / metres_per(length_unit)
+    unit, metres = named_unit(path, length_unit)
+    names = [f"{name} {axis} [{unit}]" for name in markers.names for axis in "xyz"]
+    rows = markers.positions.reshape(len(markers), -1) / metres
     _write(path, names, rows, markers.times, markers.first_frame)
 
 

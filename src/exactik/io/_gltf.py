@@ -21,7 +21,8 @@ from exactik.spatial import matrix_from_wxyz
 
 __all__ = ["read_gltf_motion", "read_gltf_skeleton"]
 
-MAX_COORDINATES = 1 << 26  # frames × coordinates: 512 MiB
+# Frames × coordinates: a few keys may be hours apart, a small file is no reason to fill the memory.
+MAX_COORDINATES, COORDINATES_PER_BYTE = 1 << 22, 8
 CHUNK = 4096  # frames at a time
 OFF = 1e-4  # of the figure's size; a bone further from its place is worth a word
 
@@ -79,9 +80,10 @@ def read_gltf_motion(
         notes.odd(f"the figure is {figure.size:.3g} m in size; is its length unit the metre?")
     frames = even_frames(curves.values(), part, rate, notes)
     target = figure.skeleton if skeleton is None else skeleton
-    if len(frames.times) * target.nq > MAX_COORDINATES:
-        text = f"{len(frames.times)} frames of {target.nq} coordinates"
-        raise part.error(f"{text}; expected at most {MAX_COORDINATES} numbers")
+    most = max(MAX_COORDINATES, COORDINATES_PER_BYTE * figure.document.size)
+    if len(frames.times) * target.nq > most:
+        text = f"{len(frames.times)} frames of {target.nq} coordinates at {frames.rate:g} Hz"
+        raise part.error(f"{text}; expected at most {most} numbers, or give a lower rate")
     metadata = {
         "animation": part.text("name"),
         "animations": tuple(a.text("name") for a in figure.animations),

@@ -1,7 +1,8 @@
 """A glTF document: container, JSON, buffers and accessors, read without trusting any of them.
 
 Whatever is asked of a file is checked when it is asked, and nothing is allocated because a number
-in the file says so: an accessor has to lie inside its buffer, or within a budget where it has none.
+in the file says so: an accessor has to lie inside its buffer, and all of them within a budget that
+grows with the size of the file.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from exactik.io._notes import Notes
 __all__ = ["Document", "read_document"]
 
 MAX_JSON = 128 << 20  # [bytes]
-MAX_NUMBERS = 1 << 27  # numbers decoded from all accessors together: 1 GiB
+# Numbers decoded from all accessors together: accessors may overlap or have no bytes at all.
+FREE_NUMBERS, NUMBERS_PER_BYTE = 1 << 20, 8
 MAGIC, JSON_CHUNK, BIN_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
 
 COMPONENTS = {
@@ -43,9 +45,10 @@ Array = NDArray[np.float64]
 class Document(Part):
     """A whole file: its JSON, and the numbers in its buffers."""
 
-    def __init__(self, path: str, value: dict[str, Any], binary: bytes | None):
-        """Hold the JSON object and the binary chunk of a file."""
+    def __init__(self, path: str, value: dict[str, Any], binary: bytes | None, size: int):
+        """Hold the JSON object and the binary chunk of a file of so many bytes."""
         super().__init__(path, "", value)
+        self.size = size  # with the buffers that were read
         self.nodes = self.parts("nodes")
         self._accessors = self.parts("accessors")
         self._views = self.parts("bufferViews")
@@ -53,7 +56,7 @@ class Document(Part):
         self._binary = binary
         self._buffers: dict[int, bytes] = {}
         self._read: dict[int, Array] = {}
-        self._budget = MAX_NUMBERS
+        self._numbers = 0
 
     def accessor(self, owner: Part, key: str, kind: str) -> Array:
         """Return the numbers of the accessor that `owner[key]` names.
@@ -78,14 +81,15 @@ class Document(Part):
 
     def _decoded(self, part: Part, width: int) -> Array:
         count = part.integer("count", low=1)
-        self._budget -= count * width
-        if self._budget < 0:
-            text = f"is {count}; expected no more than {MAX_NUMBERS} numbers in all accessors"
-            raise part.error(text, "count")
-        dtype = _component(part)
+        dtype, raw = _component(part), None
         if "bufferView" in part.value:
             raw = self._elements(part, count, width, dtype)
-        else:
+        self._numbers += count * width
+        most = FREE_NUMBERS + NUMBERS_PER_BYTE * self.size
+        if self._numbers > most:
+            text = f"is {count}; expected no more than {most} numbers in all accessors"
+            raise part.error(text, "count")
+        if raw is None:
             raw = np.zeros((count, width), dtype)
         if "sparse" in part.value:
             raw = self._replaced(part.part("sparse"), raw)
@@ -148,6 +152,7 @@ class Document(Part):
             if len(data) < length:
                 raise part.error(f"is {length}, but there are {len(data)} bytes", "byteLength")
             self._buffers[index] = data
+            self.size += len(data)
         return self._buffers[index]
 
 
@@ -201,7 +206,7 @@ def read_document(path: str, notes: Notes) -> Document:
         raise notes.error(f"no JSON: {str(error)[:80]}; expected glTF") from None
     if not isinstance(value, dict) or "asset" not in value:
         raise notes.error("JSON without an asset; expected glTF")
-    document = Document(path, value, binary)
+    document = Document(path, value, binary, len(data))
     asset = document.part("asset")
     for key in ("version", "minVersion"):
         version = asset.text(key, "2.0")
@@ -217,6 +222,8 @@ def _chunks(data: bytes, notes: Notes) -> tuple[bytes, bytes | None]:
     version, length = struct.unpack_from("<II", data, 4)
     if version != 2:
         raise notes.error(f"container version is {version}; expected 2", "byte 4")
+    if length < 20:
+        raise notes.error(f"length is {length}; expected 20 bytes or more", "byte 8")
     if length > len(data):
         raise notes.error(f"cut off: {length} bytes expected, {len(data)} found", "byte 8")
     if length < len(data):

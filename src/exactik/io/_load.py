@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from exactik.errors import FileError, ModelError
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
@@ -202,7 +204,8 @@ def _read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
     readers = {"robot": read_urdf, "mujoco": read_mjcf}
     if root.tag not in readers:
         raise root.error("not a robot description; expected <robot> (URDF) or <mujoco> (MJCF)")
-    return readers[root.tag](root, metres, floating)
+    with np.errstate(over="ignore", invalid="ignore"):  # bones that are not finite are refused
+        return readers[root.tag](root, metres, floating)
 
 
 def _read_robot_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:

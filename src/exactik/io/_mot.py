@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.errors import UnknownNameError
+from exactik.errors import FileError
 from exactik.io._cells import even_rate, number, numbers_of
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
@@ -90,9 +90,11 @@ def read_mot_motion(
     table = read_mot(path, notes)
     names = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
     q = np.tile(skeleton.neutral(), (len(table.times), 1))
-    used = [name for name in table.names if names.get(name, -1) >= 0]
+    used = {name for name in table.names if names.get(name, -1) >= 0}
     if len(used) == 0:
-        raise UnknownNameError("dof (column of the file)", table.names[0], tuple(names))
+        found, known = ((*some, "none")[0] for some in (table.names, names))
+        text = f"no column is named as a dof of the skeleton: the first is {found[:40]!r}"
+        raise notes.error(f"{text}; expected names such as {known!r}")
     turns = dict(zip(skeleton.dof_names, skeleton.turns.tolist(), strict=True))
     for column, name in enumerate(table.names):
         if name in used:
@@ -106,11 +108,16 @@ def read_mot_motion(
 
 
 def write_mot(motion: Motion, path: str, in_degrees: bool = True) -> None:
-    """Write the coordinates of all dofs; a skeleton with quaternions has none for .mot."""
+    """Write the coordinates of all dofs, a column each; quaternions have no such column."""
     skeleton = motion.skeleton
     if len(skeleton.quaternions) > 0:
-        bones = ", ".join(bone for bone, _ in skeleton.quaternions[:3])
-        raise UnknownNameError("column for a quaternion", bones, (".npz", ".bvh", ".glb"))
+        bone, _ = skeleton.quaternions[0]
+        hint = "BVH and NPZ can hold it, and a skeleton read from BVH has angles instead"
+        raise FileError(path, f"bone {bone!r} turns by a quaternion, no column of .mot; {hint}")
+    for name in skeleton.bone_names:
+        if name != name.lstrip() or any(c in name for c in "\t\n\r"):
+            rule = "in .mot a name has no tabs, no line ends and no blanks before it"
+            raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
     degrees = np.where(skeleton.turns & in_degrees, 180.0 / np.pi, 1.0)
     values = motion.q[:, skeleton.plain_q] * degrees
     header = ("Coordinates", "version=1", f"nRows={len(motion)}", f"nColumns={skeleton.nv + 1}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from exactik.errors import FileError, FileWarning
+from exactik.errors import FileError, FileWarning, one_line
 
 __all__ = ["Notes"]
 
@@ -24,7 +24,7 @@ class Notes:
 
     def odd(self, text: str, place: str = "") -> None:
         """Note a fact."""
-        self.texts.append(f"{place}: {text}" if place != "" else text)
+        self.texts.append(one_line(f"{place}: {text}" if place != "" else text))
 
     def assume(self, text: str, place: str = "") -> None:
         """Note a guess that may be wrong, and warn of it."""

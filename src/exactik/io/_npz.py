@@ -1,25 +1,30 @@
 """Our own .npz: everything that skeletons, motions and markers hold, without loss.
 
-A zip of numpy arrays and one JSON text with the rest. Nothing in it is executed on reading.
+A zip of numpy arrays and one JSON text with the rest. Nothing in it is executed on reading, and
+nothing is allocated because an array claims to be large: its bytes have to be there.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
+import re
 import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.errors import ExactikError
+from exactik.errors import ExactikError, FileError, one_line
 from exactik.io._files import read_bytes, writing
 from exactik.io._notes import Notes
 from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Markers, Motion, Series
 
 __all__ = [
+    "kind_of_npz",
     "read_npz_markers",
     "read_npz_motion",
     "read_npz_skeleton",
@@ -30,6 +35,13 @@ __all__ = [
 
 Array = NDArray[Any]
 FORMAT = "exactik 1"
+
+# The head of an array as numpy writes it, of the kinds that are in our files.
+_HEAD = re.compile(
+    rb"\x93NUMPY[\x01-\x03]\0..(?:\0\0)?\{'descr': '([<>|][fiubU][0-9]{1,9})', "
+    rb"'fortran_order': (True|False), 'shape': \(((?:[0-9]{1,12},? ?)*)\), \} *\n",
+    re.DOTALL,
+)
 
 
 def write_npz_skeleton(skeleton: Skeleton, path: str) -> None:
@@ -60,10 +72,16 @@ def write_npz_markers(markers: Markers, path: str) -> None:
     _write(path, about, {"positions": markers.positions, **arrays})
 
 
+def kind_of_npz(path: str, notes: Notes) -> str:
+    """Return what a file holds: "skeleton", "motion" or "markers"."""
+    about, _arrays = _read(path, notes, ("skeleton", "motion", "markers"))
+    return about["kind"]
+
+
 def read_npz_skeleton(path: str, notes: Notes, **_: Any) -> Skeleton:
     """Return the skeleton of a file that holds one, or a motion."""
     about, _arrays = _read(path, notes, ("skeleton", "motion"))
-    return _skeleton_from_plain(about["skeleton"], notes)
+    return _skeleton_from_plain(about, notes)
 
 
 def read_npz_motion(
@@ -75,17 +93,17 @@ def read_npz_motion(
 ) -> Motion:
     """Return the motion of a file; a skeleton given must be the same."""
     about, arrays = _read(path, notes, ("motion",))
-    own = _skeleton_from_plain(about["skeleton"], notes)
+    own = _skeleton_from_plain(about, notes)
     if skeleton is not None and skeleton.dof_names != own.dof_names:
         raise notes.error("is of another skeleton than the one given: the dofs differ")
     try:
         return Motion(
-            *(skeleton or own, arrays["q"], about["rate"] if rate is None else rate),
-            *(about["first_frame"], about["up_axis"], about["source"], about["metadata"]),
-            tuple(about["notes"]),
+            *(skeleton or own, _gaps(arrays["q"]), about["rate"] if rate is None else rate),
+            *(_first(about), _axis(about), str(about["source"]), dict(about["metadata"])),
+            tuple(one_line(str(note)) for note in about["notes"]),
         )
-    except (ExactikError, KeyError, TypeError) as error:
-        raise notes.error(f"the parts do not fit together: {error}") from None
+    except _MISFITS as error:
+        raise notes.error(f"the parts do not fit together: {_fault(error)}") from None
 
 
 def read_npz_markers(path: str, notes: Notes, rate: float | None = None, **_: Any) -> Markers:
@@ -93,16 +111,47 @@ def read_npz_markers(path: str, notes: Notes, rate: float | None = None, **_: An
     about, arrays = _read(path, notes, ("markers",))
     try:
         others = {
-            name: Series(kind, arrays[f"other{k}"], unit)
+            str(name): Series(str(kind), arrays[f"other{k}"], str(unit))
             for k, (name, kind, unit) in enumerate(about["others"])
         }
+        names = tuple(map(str, about["names"]))
         return Markers(
-            *(arrays["positions"], tuple(about["names"]), about["rate"] if rate is None else rate),
-            *(about["first_frame"], about["units_in_file"], about["up_axis"], about["source"]),
-            *(others, about["metadata"], tuple(about["notes"])),
+            *(_gaps(arrays["positions"]), names, about["rate"] if rate is None else rate),
+            *(_first(about), str(about["units_in_file"]), _axis(about), str(about["source"])),
+            *(others, dict(about["metadata"])),
+            tuple(one_line(str(note)) for note in about["notes"]),
         )
-    except (ExactikError, KeyError, TypeError, ValueError) as error:
-        raise notes.error(f"the parts do not fit together: {error}") from None
+    except _MISFITS as error:
+        raise notes.error(f"the parts do not fit together: {_fault(error)}") from None
+
+
+# What parts of the wrong kind or size lead to: a text for a number, a list for a name.
+_MISFITS = (ExactikError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
+
+
+def _fault(error: Exception) -> str:
+    return f"no {error}" if type(error) is KeyError else str(error)
+
+
+def _first(about: dict[str, Any]) -> int:
+    number = about["first_frame"]
+    if type(number) is not int or abs(number) > 1 << 53:
+        raise TypeError(f"first_frame is {number!r:.40}; expected a whole number")
+    return number
+
+
+def _axis(about: dict[str, Any]) -> str | None:
+    axis = about["up_axis"]
+    if axis not in ("x", "y", "z", None):
+        raise TypeError(f"up_axis is {axis!r:.40}; expected x, y, z or nothing")
+    return axis
+
+
+def _gaps(array: Array) -> Array:
+    """Return numbers with NaN in place of infinity, which means nothing in a recording."""
+    if array.dtype.kind != "f" or not np.isinf(array).any():
+        return array
+    return np.where(np.isinf(array), np.nan, array)
 
 
 def _plain(value: Any) -> Any:
@@ -129,11 +178,24 @@ def _read(
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     data = read_bytes(path)
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            _bounded(file.zip, len(data), notes)
-            arrays = {name: file[name] for name in file.files}
-        about = json.loads(str(arrays.pop("about")))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, MemoryError):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _bounded(archive, len(data), notes)
+            raw = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
+        arrays = {name: _array(name, raw[name], notes) for name in raw}
+        about = json.loads(_text(arrays.pop("about")))
+    except FileError:
+        raise
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        EOFError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ):
+        # What zipfile raises for damage of one kind or another; RuntimeError also for JSON that is
+        # nested too deeply, encryption and methods that it does not know.
         raise notes.error("not a file that exactik wrote; expected its .npz") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise notes.error(f"not a file that exactik wrote; expected format {FORMAT!r}")
@@ -142,9 +204,29 @@ def _read(
     return about, arrays
 
 
-def _bounded(archive: zipfile.ZipFile | None, size: int, notes: Notes) -> None:
+def _text(array: Array) -> str:
+    """Return the text in an array; `str` would stumble over what is no character."""
+    order = "be" if array.dtype.str[0] == ">" else "le"
+    return array.tobytes().decode(f"utf-32-{order}", "surrogatepass").rstrip("\0")
+
+
+def _array(name: str, raw: bytes, notes: Notes) -> Array:
+    """Return the array in one entry; `numpy.load` would make room for what the head claims."""
+    match = _HEAD.match(raw)
+    if match is None:
+        raise notes.error(f"array {name!r} has no head of a known kind; expected numbers")
+    kind, order = np.dtype(match[1].decode()), "F" if match[2] == b"True" else "C"
+    shape = tuple(int(n) for n in re.findall(rb"[0-9]+", match[3]))
+    size = kind.itemsize * math.prod(shape)
+    if size != len(raw) - match.end():
+        there = len(raw) - match.end()
+        raise notes.error(f"array {name!r} claims {size} bytes, but there are {there}")
+    return np.frombuffer(raw, kind, offset=match.end()).reshape(shape, order=order)
+
+
+def _bounded(archive: zipfile.ZipFile, size: int, notes: Notes) -> None:
     """Refuse an archive that would unpack to far more than numbers compress to."""
-    unpacked = sum(entry.file_size for entry in archive.infolist()) if archive is not None else 0
+    unpacked = sum(entry.file_size for entry in archive.infolist())
     if unpacked > 1000 * size + (1 << 20):
         raise notes.error(f"{size} bytes claim to hold {unpacked}; expected a recording")
 
@@ -191,8 +273,9 @@ def _joint_from_plain(plain: dict[str, Any]) -> Joint:
     return getattr(Joint, kind)(bounds)
 
 
-def _skeleton_from_plain(plain: dict[str, Any], notes: Notes) -> Skeleton:
+def _skeleton_from_plain(about: dict[str, Any], notes: Notes) -> Skeleton:
     try:
+        plain = about["skeleton"]
         bones = [
             Bone(
                 bone["name"],
@@ -206,5 +289,5 @@ def _skeleton_from_plain(plain: dict[str, Any], notes: Notes) -> Skeleton:
         ]
         markers = {name: (bone, point) for name, (bone, point) in plain["markers"].items()}
         return Skeleton.build(plain["name"], bones, markers)
-    except (ExactikError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise notes.error(f"the skeleton cannot be built: {error}") from None
+    except (*_MISFITS, IndexError, RecursionError) as error:
+        raise notes.error(f"the skeleton cannot be built: {_fault(error)}") from None

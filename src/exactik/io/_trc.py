@@ -20,15 +20,17 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.errors import UnknownNameError
-from exactik.io._cells import even_rate, number, numbers_of, unique_names
+from exactik.io._cells import even_rate, number, numbers_of, unique, unique_names
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
-from exactik.io._units import metres_per
+from exactik.io._units import metres_per, named_unit
 from exactik.motion import Markers, Series
 
 __all__ = ["read_trc", "write_trc"]
 
 AXES = ("X", "Y", "Z")
+_SPARSE = 4  # cells of the table for each character of the file; more are no recording
+_BLANKS = str.maketrans("\t\n\r", "   ")
 
 
 class Header(NamedTuple):
@@ -160,6 +162,9 @@ def _rows(
         extra = -(-(longest - wide) // 3)
         wide += 3 * extra
         notes.odd(f"{extra} points have no name: numbers follow beyond the last one that has")
+    if len(rows) * wide > _SPARSE * sum(map(len, lines)):
+        text = f"{len(rows)} rows for {wide} columns have {sum(map(len, rows))} numbers in all"
+        raise notes.error(f"{text}; expected rows of one length")
     table = np.full((len(rows), wide), np.nan)
     for k, row in enumerate(rows):
         table[k, : len(row)] = row
@@ -173,14 +178,18 @@ def _compare(header: Header, markers: int, frames: int, notes: Notes) -> None:
             notes.damaged(f"the header states {int(stated)} {what}, the file has {found}")
 
 
-def write_trc(markers: Markers, path: str, length_unit: str = "mm") -> None:
-    """Write markers as TRC; missing ones are empty cells, names lose tabs and line ends."""
-    factor = 1.0 / metres_per(length_unit)
-    names = [" ".join(name.split()) for name in markers.names]
+def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> None:
+    """Write markers as TRC; missing ones are empty cells.
+
+    Tabs and line ends in names become blanks, for they would end a cell; all else stays.
+    """
+    unit, metres = named_unit(path, length_unit)
+    factor = 1.0 / metres
+    names = unique(name.translate(_BLANKS).strip() for name in markers.names)
     count, rate = len(names), f"{markers.rate:.9g}"
     first = markers.first_frame
     keys = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units", "OrigDataRate")
-    values = (rate, rate, str(len(markers)), str(count), length_unit, rate)
+    values = (rate, rate, str(len(markers)), str(count), unit, rate)
     with writing(path) as file:
         file.write(f"PathFileType\t4\t(X/Y/Z)\t{os.path.basename(path)}\n")
         file.write("\t".join((*keys, "OrigDataStartFrame", "OrigNumFrames")) + "\n")

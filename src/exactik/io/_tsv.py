@@ -59,12 +59,13 @@ def read_tsv(
             notes.damaged(f"the header states {int(stated)} for {key}, the file has {found}")
     stated = number((values.get("FREQUENCY") or [""])[0])
     times = table[:, 1] if lead == 2 else np.empty(0)
+    start = table[0, 0] if lead == 2 and len(rows) > 0 else 1.0
     unit = "mm" if length_unit is None or length_unit == "auto" else length_unit
     return Markers(
         positions=positions * metres_per(unit),
         names=unique_names(names, notes),
         rate=rate if rate is not None else even_rate(times, stated, notes),
-        first_frame=int(table[0, 0]) if lead == 2 and len(rows) > 0 else 1,
+        first_frame=int(start) if np.isfinite(start) else 1,
         units_in_file=str(unit),
         source=path,
         metadata={"format": "Qualisys TSV", **{k: "\t".join(v) for k, v in values.items()}},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from exactik.errors import UnknownNameError
+from exactik.errors import FileError, UnknownNameError
 from exactik.io._notes import Notes
 
-__all__ = ["LENGTH_UNITS", "announced_unit", "guessed_unit", "metres_per"]
+__all__ = ["LENGTH_UNITS", "announced_unit", "guessed_unit", "metres_per", "named_unit"]
 
 # Metres in one unit.
 LENGTH_UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
@@ -27,6 +27,15 @@ def metres_per(unit: str | float) -> float:
     if not (math.isfinite(factor) and factor > 0.0):
         raise UnknownNameError("length unit", unit, (*LENGTH_UNITS, "a positive number of metres"))
     return factor
+
+
+def named_unit(path: str, unit: str | float) -> tuple[str, float]:
+    """Return the name of a unit, for a file that has to state it, and the metres in it."""
+    metres = metres_per(unit)
+    for name, size in LENGTH_UNITS.items():
+        if size == metres:
+            return name, metres
+    raise FileError(path, f"length unit is {unit!r}; expected one of {' '.join(LENGTH_UNITS)}")
 
 
 def announced_unit(tall: float, notes: Notes) -> float:

@@ -2,5 +2,14 @@
 
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
+from exactik.motion._suspects import FrozenMarker, Swap, frozen_markers, suspected_swaps
 
-__all__ = ["Markers", "Motion", "Series"]
+__all__ = [
+    "FrozenMarker",
+    "Markers",
+    "Motion",
+    "Series",
+    "Swap",
+    "frozen_markers",
+    "suspected_swaps",
+]

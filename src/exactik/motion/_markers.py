@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from exactik._arrays import frozen, numbers
 from exactik.errors import ModelError, ShapeError, UnknownNameError
+from exactik.motion._axes import axes_matrix, turned_axis
 from exactik.motion._time import checked_rate, frames_between, frames_of_rate
 
 __all__ = ["Markers", "Series"]
@@ -151,37 +152,14 @@ class Markers:
         """Return the same in permuted axes: "YZX" makes the file's y the new x, its z the new y.
 
         A letter after a minus is turned round: "X-ZY" swaps y up for z up and keeps right-handed.
+        `others` stay as they are: not all of them are vectors in the axes of the world.
         """
         matrix = axes_matrix(axes)
-        up = self.up_axis
-        if up is not None:
-            row = int(np.argmax(np.abs(matrix[:, "xyz".index(up)])))
-            up = "xyz"[row]
-        return replace(self, positions=self.positions @ matrix.T, up_axis=up)
+        positions, up = self.positions @ matrix.T, turned_axis(self.up_axis, matrix)
+        return replace(self, positions=positions, up_axis=up)
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write to .c3d, .trc, .csv or .npz; see `exactik.io.save_markers`."""
         from exactik.io import save_markers
 
         save_markers(self, path, **options)
-
-
-def axes_matrix(axes: str) -> Array:
-    """Return the matrix, (3, 3), that takes the file's axes to the permuted ones."""
-    rows, sign = [], 1.0
-    for letter in axes.upper():
-        if letter == "-":
-            sign = -1.0
-        elif letter in "XYZ":
-            rows.append(sign * np.eye(3)["XYZ".index(letter)])
-            sign = 1.0
-        else:
-            rows = []
-            break
-    matrix = np.array(rows, dtype=np.float64)
-    if matrix.shape != (3, 3) or abs(np.linalg.det(matrix) - 1.0) > 1e-9:
-        raise ModelError(
-            f"axes is {axes!r}; expected three of X, Y and Z, each once, minus signs allowed, that "
-            "keep the axes right-handed, such as 'YZX' or 'X-ZY'"
-        )
-    return matrix

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from exactik._arrays import frozen, numbers
 from exactik.errors import ShapeError
-from exactik.model import Pose, Skeleton
+from exactik.model import Bone, Pose, Skeleton
+from exactik.motion._axes import axes_matrix, turned_axis
 from exactik.motion._time import checked_rate, frames_between, frames_of_rate
 
 __all__ = ["Motion"]
@@ -88,19 +89,46 @@ class Motion:
         return replace(self, q=self.q[own], first_frame=self.first_frame + own.start)
 
     def resampled(self, rate: float) -> Motion:
-        """Return the same at another rate [Hz]: straight in q, shortest arcs for quaternions."""
+        """Return the same at another rate [Hz]: straight in q, shortest arcs for quaternions.
+
+        Gaps stay gaps, and are never bridged.
+        """
         at = frames_of_rate(len(self), self.rate, rate)
         if len(at) == 0:
             return replace(self, rate=rate)
         low = np.minimum(at.astype(int), len(self) - 1)
-        high = np.minimum(low + 1, len(self) - 1)
+        share = at - low
+        # A gap in the next frame does not touch a frame that is one of the old ones.
+        high = np.where(share < 1e-9, low, np.minimum(low + 1, len(self) - 1))
+        present = np.asarray(np.isfinite(self.q).all(axis=1))
+        here = present[low] & present[high]
+        low, high, share = low[here], high[here], share[here, None]
+        q = np.full((len(at), self.skeleton.nq), np.nan)
         step = self.skeleton.difference(self.q[high], self.q[low])
-        return replace(
-            self, q=self.skeleton.integrate(self.q[low], (at - low)[:, None] * step), rate=rate
-        )
+        q[here] = self.skeleton.integrate(self.q[low], share * step)
+        return replace(self, q=q, rate=rate)
+
+    def turned(self, axes: str) -> Motion:
+        """Return the same in permuted axes of the world, see `Markers.turned`.
+
+        Every bone is where it was, seen from the new axes; so is the skeleton at rest. Coordinates
+        and limits stay: what is turned is the constant part of the root bones (offset and `pre`),
+        which works for any joint. Writers of BVH and ASF make rest poses and angles in the new axes
+        of it, as other programs expect them.
+        """
+        matrix = axes_matrix(axes)
+        bones = [_turned(b, matrix) if b.parent is None else b for b in self.skeleton.bones]
+        skeleton = Skeleton.build(self.skeleton.name, bones, self.skeleton.markers)
+        return replace(self, skeleton=skeleton, up_axis=turned_axis(self.up_axis, matrix))
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write to .bvh, .amc, .glb, .npz, .mot or .csv; see `exactik.io.save_motion`."""
         from exactik.io import save_motion
 
         save_motion(self, path, **options)
+
+
+def _turned(root: Bone, matrix: Array) -> Bone:
+    pre = matrix if root.pre is None else matrix @ np.array(root.pre)
+    offset = matrix @ np.array(root.offset)
+    return Bone(root.name, offset=offset, pre=pre, joint=root.joint, post=root.post)

@@ -1,0 +1,181 @@
+"""`exactik convert`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from exactik.cli._app import AsJson, app, compiling, err, out, print_json, progress_bar
+from exactik.errors import ExactikError, FileError
+
+if TYPE_CHECKING:
+    from exactik.io import Conversion
+
+__all__ = ["convert"]
+
+_OPTIONS = "length_unit|input_rate|input_unit|from_up"
+
+
+@app.command()
+def convert(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="IN… OUT", help="What to read; the file or folder to write."),
+    ],
+    to: Annotated[
+        str | None, typer.Option(help="Format of many files: OUT is then a folder.")
+    ] = None,
+    skeleton: Annotated[
+        Path | None, typer.Option(help="File of the skeleton, for .amc and .mot.")
+    ] = None,
+    start: Annotated[float | None, typer.Option(help="Where to begin, in seconds.")] = None,
+    end: Annotated[float | None, typer.Option(help="Where to end, included, in seconds.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Frames a second to write.")] = None,
+    up: Annotated[str | None, typer.Option(help="Turn it so that x, y or z is up.")] = None,
+    length_unit: Annotated[
+        str | None, typer.Option(help="Unit to write: m, cm, mm, in, … or the metres in it.")
+    ] = None,
+    input_rate: Annotated[
+        float | None, typer.Option(help="Frames a second of IN, whatever it says.")
+    ] = None,
+    input_unit: Annotated[
+        str | None, typer.Option(help="Length unit of IN, whatever it says; BVH says nothing.")
+    ] = None,
+    from_up: Annotated[
+        str | None, typer.Option(help="Which axis is up in IN, whatever it says.")
+    ] = None,
+    positions: Annotated[
+        str, typer.Option(help="BVH: positions 'replace' an OFFSET or 'add' to it.")
+    ] = "replace",
+    animation: Annotated[
+        str | None, typer.Option(help="glTF: which animation, by name or number.")
+    ] = None,
+    keep_zeros: Annotated[
+        bool, typer.Option("--keep-zeros", help="A marker at (0, 0, 0) is not missing.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a file that is damaged but usable.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a motion, markers or a skeleton as another kind of file, and say what that loses."""
+    options: dict[str, Any] = {
+        **{"skeleton": skeleton, "start": start, "end": end, "rate": rate, "up": up},
+        **{"length_unit": _unit(length_unit), "input_rate": input_rate, "from_up": from_up},
+        **{"input_unit": _unit(input_unit), "positions": positions, "strict": strict},
+        "animation": _number_or_name(animation),
+        "zeros_are_missing": not keep_zeros,
+    }
+    if len(paths) < 2:
+        raise FileError(paths[0], "expected a second name, of the file to write")
+    if to is not None:
+        pairs = _pairs(paths[:-1], paths[-1], f".{to.removeprefix('.').lower()}")
+        raise typer.Exit(_many(pairs, options, as_json))
+    if len(paths) > 2:
+        raise FileError(paths[-1], "expected --to and a folder, for several files")
+    with compiling():
+        done = _one(paths[0], paths[1], options)
+    if as_json:
+        print_json(asdict(done))
+    else:
+        _show(done)
+
+
+def _unit(text: str | None) -> str | float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def _number_or_name(text: str | None) -> int | str | None:
+    return text if text is None or not text.isdigit() else int(text)
+
+
+def _one(
+    source: Path, target: Path, options: dict[str, Any], tell: Callable[[str], None] | None = None
+) -> Conversion:
+    """Convert one file; what is said speaks of options rather than of arguments."""
+    from exactik.io import convert
+
+    try:
+        if tell is None and err.is_terminal:
+            with err.status("…") as status:
+                done = convert(source, target, **options, tell=status.update)
+        else:
+            done = convert(source, target, **options, tell=tell or (lambda _: None))
+    except FileError as error:
+        raise FileError(error.path, _as_options(error.message), error.place) from None
+    return done
+
+
+def _as_options(text: str) -> str:
+    text = re.sub(r"\bpositions='(\w+)'", r"--positions \1", text)
+    text = re.sub(rf"\b({_OPTIONS})\b", lambda match: f"--{match[1].replace('_', '-')}", text)
+    return text.replace("give skeleton", "give --skeleton")
+
+
+def _show(done: Conversion) -> None:
+    lines = [f"read     {done.source}: {done.read}"]
+    lines += [f"written  {done.targets[0]}: {done.written}"]
+    lines += [f"written  {path}: its skeleton" for path in done.targets[1:]]
+    lines += [f"note     {_as_options(note)}" for note in done.notes]
+    lines += [f"lost     {text}" for text in done.lost] or ["lost     nothing"]
+    out.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+# --- many files
+
+
+def _pairs(sources: list[Path], folder: Path, suffix: str) -> list[tuple[Path, Path]]:
+    """Return what becomes what; of a folder, the recordings that can become it."""
+    from exactik.io._convert import targets_of
+    from exactik.io._load import MARKERS, MOTIONS
+
+    if folder.exists() and not folder.is_dir():
+        raise FileError(folder, "is a file; expected a folder, because of --to")
+    found: list[Path] = []
+    for source in sources:
+        if not source.is_dir():
+            found.append(source)
+            continue
+        inside = sorted(p for p in source.iterdir() if suffix in targets_of(p.suffix))
+        recordings = [p for p in inside if {p.suffix.lower()} & {*MOTIONS, *MARKERS}]
+        found += recordings or inside
+    if len(found) == 0:
+        raise FileError(sources[0], f"nothing in it can become {suffix}")
+    pairs = [(path, folder / f"{path.stem}{suffix}") for path in found]
+    twice = [path for path, count in Counter(pair[1] for pair in pairs).items() if count > 1]
+    if len(twice) > 0:
+        names = " and ".join(str(source) for source, target in pairs if target == twice[0])
+        raise FileError(twice[0], f"would be written twice, of {names}")
+    folder.mkdir(parents=True, exist_ok=True)
+    return pairs
+
+
+def _many(pairs: list[tuple[Path, Path]], options: dict[str, Any], as_json: bool) -> int:
+    """Convert all of them, and say which could not be; return the exit code."""
+    done, failed = [], []
+    with compiling(), progress_bar() as bar:
+        task = bar.add_task("converting", total=len(pairs))
+        for source, target in pairs:
+            bar.update(task, description=source.name)
+            try:
+                done.append(_one(source, target, options, lambda _: None))
+            except ExactikError as error:
+                failed.append({"source": str(source), "error": str(error)})
+            bar.advance(task)
+    if as_json:
+        print_json({"converted": [asdict(one) for one in done], "failed": failed})
+    else:
+        for one in done:
+            _show(one)
+        for one in failed:
+            err.print(f"exactik: {one['error']}", style="red", markup=False, soft_wrap=True)
+    return 0 if len(failed) == 0 else 1 if len(done) > 0 else 2

@@ -1,0 +1,250 @@
+"""What can be told about a file: plain data, ready for JSON."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.io._units import LENGTH_UNITS
+from exactik.model import Skeleton
+from exactik.motion import FrozenMarker, Markers, Swap
+
+__all__ = [
+    "BoneFacts",
+    "DofFacts",
+    "Facts",
+    "MarkerFacts",
+    "SkeletonFacts",
+    "complete_stretch",
+    "format_of",
+    "marker_facts",
+    "prefixes_of",
+    "skeleton_facts",
+    "space_of",
+    "unit_name",
+]
+
+Array = NDArray[np.float64]
+Range = tuple[float, float]
+
+_FORMATS = {".tsv": "Qualisys TSV", ".gltf": "glTF", ".xml": "MJCF", ".npz": "exactik NPZ"}
+_UNITS = {**{metres: name for name, metres in LENGTH_UNITS.items()}, 0.0254 / 0.45: "1/0.45 in"}
+
+
+@dataclass(frozen=True)
+class DofFacts:
+    """A degree of freedom.
+
+    Attributes:
+        name: without the bone, such as "rx".
+        unit: "rad" or "m".
+        lower: limit in that unit, None where there is none.
+        upper: likewise.
+    """
+
+    name: str
+    unit: str
+    lower: float | None
+    upper: float | None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has a limit on any side."""
+        return self.lower is not None or self.upper is not None
+
+
+@dataclass(frozen=True)
+class BoneFacts:
+    """A bone: its name, that of its parent (None for a root), its joint in words, its dofs."""
+
+    name: str
+    parent: str | None
+    joint: str
+    dofs: tuple[DofFacts, ...]
+
+
+@dataclass(frozen=True)
+class SkeletonFacts:
+    """A skeleton.
+
+    Attributes:
+        name: what the file calls it.
+        bones: parents before children.
+        dofs: their number.
+        limited: how many of them have limits.
+        coupled: how many follow another one, as a robot's mimic joints do.
+        size: extent of the neutral pose along x, y and z [m].
+    """
+
+    name: str
+    bones: tuple[BoneFacts, ...]
+    dofs: int
+    limited: int
+    coupled: int
+    size: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class MarkerFacts:
+    """A marker: how many frames it is missing in, and which, as pairs (first, last) of numbers."""
+
+    name: str
+    missing: int
+    gaps: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is in a file and what is odd about it. Frames are numbered as in the file.
+
+    Attributes:
+        path: of the file, as it was given.
+        kind: "markers", "motion", "skeleton" or "coordinates" (a motion without its skeleton).
+        format: such as "C3D".
+        maker: company or program that wrote it, empty where the file does not say.
+        frames: number of frames, None where there is no recording; so are the next three.
+        rate: frames a second [Hz].
+        duration: frames divided by rate [s].
+        first_frame: number of the first frame in the file.
+        missing: share of marker positions, or of frames of a motion, that are missing; 0 to 1.
+        complete: first and last frame of the longest stretch in which every marker is seen that has
+            a name and is seen at all; None without such a frame.
+        length_unit: of the file, such as "mm"; empty where nothing tells.
+        up_axis: "x", "y" or "z" where the file says so.
+        tallest_axis: axis along which the figure is much larger than along the others, if any.
+        space: lowest and highest coordinate along x, y and z [m]; empty without positions.
+        markers: in the order of the file.
+        prefixes: subject before the colon → how many markers or bones have it.
+        others: kind of numbers that are no markers → how many series there are.
+        skeleton: the bones, None without any.
+        skeleton_path: the other file that the skeleton was read from.
+        columns: names of the columns of "coordinates".
+        swaps: pairs of markers that seem to exchange places.
+        frozen: markers that stand still to the last digit while others move.
+        details: what else is known, in words: subject → sentence.
+        assumed: what files of this format never say, and what was taken instead; sentences.
+        oddities: sentences, those that matter most first.
+    """
+
+    path: str
+    kind: str
+    format: str
+    maker: str = ""
+    frames: int | None = None
+    rate: float | None = None
+    duration: float | None = None
+    first_frame: int | None = None
+    missing: float = 0.0
+    complete: tuple[int, int] | None = None
+    length_unit: str = ""
+    up_axis: str | None = None
+    tallest_axis: str | None = None
+    space: tuple[Range, ...] = ()
+    markers: tuple[MarkerFacts, ...] = ()
+    prefixes: Mapping[str, int] = field(default_factory=dict)
+    others: Mapping[str, int] = field(default_factory=dict)
+    skeleton: SkeletonFacts | None = None
+    skeleton_path: str = ""
+    columns: tuple[str, ...] = ()
+    swaps: tuple[Swap, ...] = ()
+    frozen: tuple[FrozenMarker, ...] = ()
+    details: Mapping[str, str] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    oddities: tuple[str, ...] = ()
+
+
+def format_of(path: str) -> str:
+    """Return what a kind of file is called, by its suffix."""
+    suffix = Path(path).suffix.lower()
+    return _FORMATS.get(suffix, suffix.removeprefix(".").upper())
+
+
+def unit_name(metres: float) -> str:
+    """Return the name of a length unit, or its millimetres."""
+    return _UNITS.get(metres, f"{1e3 * metres:g} mm")
+
+
+def marker_facts(markers: Markers) -> tuple[MarkerFacts, ...]:
+    """Return the gaps of every marker."""
+    gone = markers.missing
+    edges = np.diff(np.pad(gone, ((1, 1), (0, 0))).astype(np.int8), axis=0)
+    facts = []
+    for m, name in enumerate(markers.names):
+        starts = np.flatnonzero(edges[:, m] == 1) + markers.first_frame
+        stops = np.flatnonzero(edges[:, m] == -1) + markers.first_frame - 1
+        gaps = tuple(zip(starts.tolist(), stops.tolist(), strict=True))
+        facts.append(MarkerFacts(name, int(gone[:, m].sum()), gaps))
+    return tuple(facts)
+
+
+def complete_stretch(markers: Markers) -> tuple[int, int] | None:
+    """Return the longest stretch of frames, numbered as in the file, without gaps."""
+    gone = markers.missing
+    named = np.array([re.fullmatch(r"\*\d+", name) is None for name in markers.names], dtype=bool)
+    gone = gone[:, ~gone.all(axis=0) & (named | ~named.any())]
+    if gone.shape[1] == 0:
+        return None
+    edges = np.diff(np.pad(~gone.any(axis=1), 1).astype(np.int8))
+    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    if len(starts) == 0:
+        return None
+    best = int(np.argmax(stops - starts))
+    first = markers.first_frame
+    return int(starts[best]) + first, int(stops[best]) + first - 1
+
+
+def prefixes_of(names: Iterable[str]) -> dict[str, int]:
+    """Return how many names have which subject before the colon."""
+    subjects = [name.rpartition(":")[0] for name in names]
+    return dict(Counter(subject for subject in subjects if subject != ""))
+
+
+def skeleton_facts(skeleton: Skeleton, coupled: int = 0) -> SkeletonFacts:
+    """Return bones, dofs and limits of a skeleton."""
+    bones, at = [], 0
+    for bone in skeleton.bones:
+        dofs = []
+        for name, pair in zip(bone.joint.dof_names, bone.joint.limits, strict=True):
+            unit = "rad" if skeleton.turns[at + len(dofs)] else "m"
+            low, high = (float(x) if np.isfinite(x) else None for x in pair)
+            dofs.append(DofFacts(name, unit, low, high))
+        at += len(dofs)
+        bones.append(BoneFacts(bone.name, bone.parent, str(bone.joint), tuple(dofs)))
+    limited = sum(dof.is_limited for bone in bones for dof in bone.dofs)
+    places = skeleton.forward(skeleton.neutral()).positions
+    x, y, z = (places.max(axis=0) - places.min(axis=0)).tolist()
+    size = (x, y, z)
+    return SkeletonFacts(skeleton.name, tuple(bones), skeleton.nv, limited, coupled, size)
+
+
+def space_of(positions: Array) -> tuple[tuple[Range, ...], str | None]:
+    """Return the ranges along x, y and z [m] and the axis along which the figure is tall, if any.
+
+    A standing figure is taller than wide and deep: places of its points about their middle differ
+    most upwards, whichever way it walks.
+
+    Args:
+        positions: points over time [m], (T, n, 3); NaN where missing.
+    """
+    seen = np.asarray(np.isfinite(positions).all(axis=2))
+    if not seen.any():
+        return (), None
+    points = positions[seen]
+    low, high = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    space = tuple(zip(low, high, strict=True))
+    counts = seen.sum(axis=1)
+    frames = np.flatnonzero(counts == counts.max())
+    present = np.flatnonzero(seen[frames].all(axis=0))
+    whole = positions[frames][:, present]
+    if whole.shape[1] < 3:
+        return space, None
+    spread = (whole - whole.mean(axis=1, keepdims=True)).mean(axis=0).std(axis=0)
+    order = np.argsort(spread)
+    tall = spread[order[2]] > 2.0 * spread[order[1]] and spread[order[2]] > 0.1
+    return space, "xyz"[order[2]] if tall else None

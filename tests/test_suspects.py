@@ -1,0 +1,201 @@
+"""Swapped and frozen markers are found where they are, and not where they are not."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from exactik.errors import FileWarning
+from exactik.io import load_markers
+from exactik.motion import FrozenMarker, Markers, Swap, frozen_markers, suspected_swaps
+
+Array = NDArray[np.float64]
+
+
+def recording(
+    frames: int = 300, count: int = 8, rate: float = 100.0, noise: float = 2e-4
+) -> Markers:
+    """Markers on a body that walks and swings, with the noise of cameras."""
+    rng = np.random.default_rng(7)
+    t = np.arange(frames)[:, None, None] / rate
+    rest = rng.uniform(-0.4, 0.4, (count, 3)) + np.array([0.0, 0.0, 1.0])
+    swing = rng.uniform(0.02, 0.15, (count, 3)) * np.sin(
+        2.0 * np.pi * t + rng.uniform(0, 6, (count, 3))
+    )
+    walk = np.array([1.2, 0.0, 0.0]) * t
+    x = rest + swing + walk + noise * rng.normal(size=(frames, count, 3))
+    return Markers(x, tuple(f"M{k}" for k in range(count)), rate)
+
+
+def changed(markers: Markers, x: Array) -> Markers:
+    return replace(markers, positions=x)
+
+
+def swapped(x: Array, a: int, b: int, first: int, last: int) -> Array:
+    x = x.copy()
+    x[first : last + 1, [a, b]] = x[first : last + 1, [b, a]]
+    return x
+
+
+def bare(swaps: tuple[Swap, ...]) -> list[tuple[tuple[str, str], int, int]]:
+    return [(swap.names, swap.first, swap.last) for swap in swaps]
+
+
+# --- swaps
+
+
+def test_nothing_is_suspected_of_a_sound_recording():
+    assert suspected_swaps(recording()) == ()
+    assert frozen_markers(recording()) == ()
+
+
+@pytest.mark.parametrize(("first", "last"), [(100, 140), (100, 100), (3, 5), (150, 299)])
+def test_a_swap_has_its_names_and_its_frames(first: int, last: int):
+    markers = recording()
+    x = swapped(markers.positions, 2, 5, first, last)
+    found = suspected_swaps(changed(markers, x))
+    assert bare(found) == [(("M2", "M5"), first, last)]
+    apart = np.linalg.norm(markers.positions[first, 2] - markers.positions[first, 5])
+    assert found[0].distance == pytest.approx(apart, abs=0.03)
+
+
+def test_several_swaps_of_several_pairs():
+    markers = recording()
+    x = swapped(markers.positions, 0, 1, 50, 60)
+    x = swapped(swapped(x, 6, 7, 55, 200), 0, 1, 250, 299)
+    assert bare(suspected_swaps(changed(markers, x))) == [
+        (("M0", "M1"), 50, 60),
+        (("M6", "M7"), 55, 200),
+        (("M0", "M1"), 250, 299),
+    ]
+
+
+@pytest.mark.parametrize("gap", [1, 3, 8])
+def test_a_swap_across_a_short_gap(gap: int):
+    """Both are lost for a while and come back with each other's name."""
+    markers = recording()
+    x = swapped(markers.positions, 2, 5, 120, 299)
+    x[120 - gap : 120, [2, 5]] = np.nan
+    assert bare(suspected_swaps(changed(markers, x))) == [(("M2", "M5"), 120, 299)]
+
+
+def test_a_swap_whose_markers_come_back_one_after_the_other():
+    markers = recording()
+    x = swapped(markers.positions, 2, 5, 120, 299)
+    x[117:120, 2] = np.nan
+    x[119:123, 5] = np.nan
+    assert bare(suspected_swaps(changed(markers, x))) == [(("M2", "M5"), 120, 299)]
+
+
+def test_no_swap_is_told_across_a_long_gap():
+    markers = recording()
+    x = swapped(markers.positions, 2, 5, 160, 299)
+    x[100:160, [2, 5]] = np.nan
+    assert suspected_swaps(changed(markers, x)) == ()
+
+
+def test_what_else_may_happen_is_no_swap():
+    markers = recording()
+    x = markers.positions.copy()
+    x[100, 3] += 0.3  # a spike
+    x[150:] += np.array([0.0, 0.2, 0.0])  # the cameras are pushed: all jump together
+    x[200:210, 4] = np.nan  # a gap
+    x[220:, 6] += 0.1  # a marker falls off
+    assert suspected_swaps(changed(markers, x)) == ()
+
+
+def test_markers_that_pass_each_other_are_not_swapped():
+    t = np.linspace(-1.0, 1.0, 201)[:, None]
+    right = np.hstack([t, np.full_like(t, 0.005), 0 * t])
+    left = np.hstack([-t, np.full_like(t, -0.005), 0 * t])
+    assert suspected_swaps(Markers(np.stack([right, left], axis=1), ("A", "B"), 100.0)) == ()
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 3), (2, 3), (5, 0), (30, 1)])
+def test_tiny_recordings(shape: tuple[int, int]):
+    markers = Markers(np.zeros((*shape, 3)), tuple("ABC"[: shape[1]]), 100.0)
+    assert suspected_swaps(markers) == ()
+    assert frozen_markers(markers) == ()
+    gone = Markers(np.full((*shape, 3), np.nan), tuple("ABC"[: shape[1]]), 100.0)
+    assert suspected_swaps(gone) == ()
+    assert frozen_markers(gone) == ()
+
+
+# --- frozen markers
+
+
+def test_a_frozen_marker_has_its_frames():
+    markers = recording()
+    x = markers.positions.copy()
+    x[80:121, 4] = x[80, 4]
+    assert frozen_markers(changed(markers, x)) == (FrozenMarker("M4", 80, 120),)
+
+
+def test_a_marker_that_never_moves_is_frozen_all_the_time():
+    markers = recording()
+    x = markers.positions.copy()
+    x[:, 1] = 0.5
+    assert frozen_markers(changed(markers, x)) == (FrozenMarker("M1", 0, 299),)
+
+
+def test_short_stops_gaps_and_still_scenes_are_not_frozen():
+    markers = recording()
+    x = markers.positions.copy()
+    x[80:86, 4] = x[80, 4]
+    x[100:200, 5] = np.nan
+    assert frozen_markers(changed(markers, x)) == ()
+    still = np.repeat(markers.positions[:1], 300, axis=0)
+    assert frozen_markers(changed(markers, still)) == ()
+
+
+def test_rounded_coordinates_must_repeat_for_longer():
+    """A foot that stands repeats itself by chance where coordinates are rounded to 0.1 mm."""
+    markers = recording()
+    x = markers.positions.round(4)
+    x[80:110, 4] = x[80, 4]
+    assert frozen_markers(changed(markers, x)) == ()
+    x[80:140, 4] = x[80, 4]
+    assert frozen_markers(changed(markers, x)) == (FrozenMarker("M4", 80, 139),)
+
+
+# --- speed and real files
+
+
+@pytest.mark.parametrize("noise", [2e-4, 1.0])
+def test_a_long_recording_takes_well_under_a_second(noise: float):
+    markers = recording(frames=5000, count=100, noise=noise)
+    x = markers.positions.copy()
+    x[np.random.default_rng(1).random(x.shape[:2]) < 0.1] = np.nan
+    markers = changed(markers, x)
+    start = time.perf_counter()
+    suspected_swaps(markers)
+    frozen_markers(markers)
+    assert time.perf_counter() - start < 2.0  # 0.25 s where nothing else runs
+
+
+def test_real_recordings_raise_few_alarms(shared_data: Path):
+    """One true swap, and a file whose points have no names; nothing else."""
+    alarms: dict[str, int] = {}
+    for path in sorted((shared_data / "data").rglob("*")):
+        if path.suffix.lower() in (".c3d", ".trc", ".tsv") and "malformed" not in path.parts:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FileWarning)
+                markers = load_markers(path)
+            count = len(suspected_swaps(markers)) + len(frozen_markers(markers))
+            if count > 0:
+                alarms[path.name] = count
+    assert set(alarms) == {"walkingOptiTrack.c3d", "10002-20130626160334-Unnamed.trc"}
+    assert alarms["walkingOptiTrack.c3d"] == 1
+
+
+def test_the_true_swap(shared_data: Path):
+    """Seen in the numbers: the two change places in one frame and change back in the next."""
+    markers = load_markers(shared_data / "data" / "c3d" / "optitrack" / "walkingOptiTrack.c3d")
+    found = suspected_swaps(markers)
+    assert bare(found) == [(("Foot_Marker3", "Foot_Marker5"), 1952, 1952)]
