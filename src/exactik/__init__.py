@@ -40,6 +40,7 @@ from exactik.io import (
     save_motion,
     save_skeleton,
 )
+from exactik.mocap import Attention, Track, track
 from exactik.model import Bone, Joint, Pose, Skeleton, human
 from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
@@ -79,6 +80,7 @@ __all__ = [
     "LBFGS",
     "STATUSES",
     "AimGoal",
+    "Attention",
     "Auto",
     "BatchResult",
     "Bone",
@@ -129,6 +131,7 @@ __all__ = [
     "Skeleton",
     "SoftLimitGoal",
     "Stepper",
+    "Track",
     "UnknownNameError",
     "View",
     "apply_couplings",
@@ -146,6 +149,7 @@ __all__ = [
     "solve",
     "solve_batch",
     "solvers",
+    "track",
 ]
 
 __version__ = "0.1.0"

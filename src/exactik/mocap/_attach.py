@@ -12,7 +12,7 @@ from exactik.mocap._recording import matched_markers
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
 
-__all__ = ["attach_markers", "seen_from"]
+__all__ = ["attach_markers", "recorded_name", "seen_from"]
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def attach_markers(
             )
         wanted = {mine: (name, skeleton.marker(mine)[0]) for name, mine in pairs.items()}
     else:
-        wanted = {name: (_recorded(markers, name), bone) for name, bone in bones.items()}
+        wanted = {name: (recorded_name(markers, name), bone) for name, bone in bones.items()}
     pose = motion.forward()
     placed = dict(skeleton.markers)
     spreads = []
@@ -80,8 +80,8 @@ def _median(values: list[float]) -> float:
 def _check(skeleton: Skeleton, markers: Markers, motion: Motion) -> None:
     if motion.skeleton.bones != skeleton.bones:
         raise ModelError(
-            f"the motion is of the skeleton {motion.skeleton.name!r}, whose bones differ from those "
-            f"of {skeleton.name!r}"
+            f"the motion is of the skeleton {motion.skeleton.name!r}, whose bones differ from "
+            f"those of {skeleton.name!r}"
         )
     if len(markers) != len(motion):
         raise ModelError(
@@ -95,7 +95,7 @@ def _check(skeleton: Skeleton, markers: Markers, motion: Motion) -> None:
         )
 
 
-def _recorded(markers: Markers, name: str) -> str:
+def recorded_name(markers: Markers, name: str) -> str:
     """Return the recorded name of a marker given by its whole name or without its prefix."""
     if name in markers.names:
         return name

@@ -95,7 +95,9 @@ def _other_poses(
     home = skeleton.difference(skeleton.neutral(), path.q[frames])
     known = home
     if not first_time and len(path.q) > 1:  # as they are in other frames
-        known = skeleton.difference(path.q[rng.integers(len(path.q), size=len(frames))], path.q[frames])
+        known = skeleton.difference(
+            path.q[rng.integers(len(path.q), size=len(frames))], path.q[frames]
+        )
     away = np.zeros_like(home)
     for k, dofs in enumerate(limbs):
         one, two = (slice((2 * k + a) * len(which), (2 * k + a + 1) * len(which)) for a in (0, 1))

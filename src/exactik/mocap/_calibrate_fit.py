@@ -23,7 +23,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._calibrate_frames import borrow, diverse_frames, neighbours, shapes_of, start_poses
+from exactik.mocap._calibrate_frames import (
+    borrow,
+    diverse_frames,
+    neighbours,
+    shapes_of,
+    start_poses,
+)
 from exactik.mocap._calibrate_model import Figure, figure_of
 from exactik.mocap._calibrate_normal import normal_equations
 from exactik.mocap._passes import Path, try_starts
@@ -41,6 +47,8 @@ TIE = 4e-8  # weight of the posture: less than tracking's, or it would outweigh 
 SMALLEST_SIGMA = 2e-4  # [m] below it nothing is believed to be measured
 SETTLED = 1e-3  # of E: a step that gains less moves nothing by more than a twentieth of its sd
 MOST_STEPS = 40
+WARM = Auto(tolerance=1e-6, max_iterations=60, initial_damping=1e-3, detour=False, escape=False)
+ROUGH = Auto(tolerance=1e-4, max_iterations=60, detour=False, escape=False)
 NEIGHBOURS = 3  # frames that look alike, whose poses each frame tries
 FIRST_DAMPING, GIVE_UP = 1e-3, 1e6
 SIZE_SD = 0.2  # how far whole figures differ in size, in log scale
@@ -143,7 +151,7 @@ def fit(
     """
     P = beliefs.precision(figure)
     recording = recorded(figure, theta, asked)
-    options = Auto(tolerance=1e-7, max_iterations=50).options(recording.problem)
+    options = WARM.options(recording.problem)
     every = np.arange(len(q))
     path = try_starts(recording, options, every, q)
     sigma, damping, steps, settled, looked = 0.0, FIRST_DAMPING, 0, False, False
@@ -251,7 +259,7 @@ def fit_figure(
     whole = figure.with_groups("none" if kind == "none" else "global")
     whole = whole.with_moves(np.zeros(len(names), dtype=bool))
     recording = recorded(whole, np.zeros(whole.size), asked)
-    rough = Auto(tolerance=1e-6, max_iterations=60).options(recording.problem)
+    rough = ROUGH.options(recording.problem)
     path = start_poses(recording, rough, near)
     before = np.linalg.norm(recording.residuals(path.q), axis=2)
     _tell(asked, (0.0, 0.2), 1.0)

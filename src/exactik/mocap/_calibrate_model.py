@@ -157,9 +157,7 @@ def figure_of(
     place = np.array([point for _, point in own], dtype=float).reshape(-1, 3)
     moves = np.array([name not in fixed for name in names], dtype=bool)
     groups = _groups(skeleton, bone, kind)
-    return Figure(
-        skeleton, tuple(names), bone, place, groups, _numbers(skeleton, groups), moves
-    )
+    return Figure(skeleton, tuple(names), bone, place, groups, _numbers(skeleton, groups), moves)
 
 
 def _groups(skeleton: Skeleton, marked: Indices, kind: str) -> tuple[tuple[str, ...], ...]:

@@ -72,7 +72,7 @@ def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Arra
     A.transpose(0, 2, 1)[held] = 0.0
     A[:, diagonal, diagonal] += held
     solved = np.linalg.solve(A, np.concatenate([B, h[..., None]], axis=2))
-    follow, pose = solved[..., :-1], solved[..., -1]
+    follow, pose = np.asarray(solved[..., :-1], float), np.asarray(solved[..., -1], float)
 
     C = np.zeros((size, size))
     C[:groups, :groups] = np.tensordot(scales, scales, ((0, 1), (0, 1)))
@@ -86,9 +86,7 @@ def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Arra
     c[groups:] = np.einsum("fmij,fmi->mj", R, rm).ravel()
 
     tall = B.reshape(-1, size)
-    return Normal(
-        C - tall.T @ follow.reshape(-1, size), c - tall.T @ pose.ravel(), pose, follow
-    )
+    return Normal(C - tall.T @ follow.reshape(-1, size), c - tall.T @ pose.ravel(), pose, follow)
 
 
 def _by_poses(

@@ -8,6 +8,8 @@ of the gap and are blended in between.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +21,9 @@ __all__ = ["filled"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-TRUST = 0.8  # weight of a marker that was filled in, of one that is seen
+TRUST = 1.0  # weight of a marker that was filled in, of one that is seen
 ENOUGH = 5  # neighbours to look for; three must be there
+FAR = 2  # bones away, beyond which a marker is no neighbour
 CLOSE = 0.03  # [m] distance up to which all neighbours count the same; further ones count less
 FLAT = 1e-4  # [m²] spread about their line below which neighbours do not tell a rotation
 
@@ -33,8 +36,12 @@ def filled(recording: Recording) -> Recording:
     place = recording.frames.place.copy()
     families = _families(recording.skeleton, recording.names)
     for m, family in enumerate(families):
-        for frames in _pieces(seen, m, family):
+        pieces = _pieces(seen, m, family)
+        for frames in pieces:
             _fill(recording.frames.place, seen, m, family[seen[frames[0], family]], frames, place)
+        for one, two in pairwise(pieces):
+            if two[0] == one[-1] + 1:
+                _join(place[:, m], one, two)
     trust = np.where(seen, 1.0, TRUST)
     return recording.asking(place=place, trust=trust)
 
@@ -52,8 +59,8 @@ def _families(skeleton: Skeleton, names: tuple[str, ...]) -> list[Indices]:
     for m, path in enumerate(above):
         hops = np.array([_hops(path, other) for other in above])
         hops[m] = 10**6
-        nearest = np.sort(hops)[min(ENOUGH, len(hops)) - 1]
-        families.append(np.flatnonzero(hops <= max(1, nearest)) if len(hops) > 3 else np.arange(0))
+        nearest = int(np.sort(hops)[min(ENOUGH, len(hops)) - 1])
+        families.append(np.flatnonzero(hops <= min(max(1, nearest), FAR)))
     return families
 
 
@@ -95,6 +102,16 @@ def _fill(
         out[frames, m] = (1.0 - share) * guesses[0] + share * guesses[1]
     elif len(guesses) == 1:
         out[frames, m] = guesses[0]
+
+
+def _join(course: Array, one: Indices, two: Indices) -> None:
+    """Close the step between two pieces of a gap, in which different neighbours told."""
+    step = course[two[0]] - course[one[-1]]
+    if len(one) > 1 and len(two) > 1:  # as it moves anyway
+        moves = course[one[-1]] - course[one[-2]], course[two[1]] - course[two[0]]
+        step = step - 0.5 * (moves[0] + moves[1])
+    course[one] += 0.5 * step * ((np.arange(len(one)) + 1.0) / (len(one) + 1.0))[:, None]
+    course[two] -= 0.5 * step * ((len(two) - np.arange(len(two))) / (len(two) + 1.0))[:, None]
 
 
 def _moved_along(

@@ -7,17 +7,20 @@ stronger the more is lost. What still can be seen pulls as ever.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from exactik.mocap._passes import Path, in_threads, try_starts
 from exactik.mocap._recording import Recording
+from exactik.model import Skeleton
 
-__all__ = ["fill_gaps", "information", "lost_share"]
+__all__ = ["Postures", "fill_gaps", "information", "postures_of", "pulled"]
 
 Array = NDArray[np.float64]
 
-SOLID = 0.3  # share that a dof may lose and still go by its markers alone
+SOLID = 0.6  # share that a dof may lose and still go by its markers alone
 PULL = 0.3  # of the curvature that was lost
 SAMPLES = 24  # poses over which information is averaged
 AT_ONCE = 2048
@@ -41,42 +44,79 @@ def lost_share(recording: Recording, info: Array) -> Array:
     return np.divide(lost, whole, out=np.zeros_like(lost), where=whole > 0.0)
 
 
-def fill_gaps(
-    recording: Recording,
-    options: Array,
-    path: Path,
-    info: Array,
-    threads: int,
-) -> NDArray[np.bool_]:
-    """Solve frames with gaps again; return which dofs went by their course, (T, nv)."""
+class Postures(NamedTuple):
+    """What frames are pulled to besides their markers: all to neutral, some to their course.
+
+    Attributes:
+        skeleton: whose they are.
+        neutral: (nq,).
+        tie: how firmly to neutral, (nv,).
+        frames: that have a course of their own, (k,), in order.
+        course: of these, (k, nq).
+        pull: how firmly to it, (k, nv).
+        loose: dofs that go by their course, (T, nv).
+    """
+
+    skeleton: Skeleton
+    neutral: Array
+    tie: Array
+    frames: NDArray[np.int64]
+    course: Array
+    pull: Array
+    loose: NDArray[np.bool_]
+
+    def of(self, which: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return the postures of frames, (n, nq), and how firmly they hold, (n, nv)."""
+        rest = np.repeat(self.neutral[None], len(which), axis=0)
+        firm = np.repeat(self.tie[None], len(which), axis=0)
+        at = np.searchsorted(self.frames, which)
+        own = at < len(self.frames)
+        own[own] = self.frames[at[own]] == which[own]
+        k = at[own]
+        rest[own], firm[own] = pulled(
+            self.skeleton, rest[own], firm[own], self.course[k], self.pull[k]
+        )
+        return rest, firm
+
+
+def pulled(
+    skeleton: Skeleton, rest: Array, firm: Array, other: Array, more: Array
+) -> tuple[Array, Array]:
+    """Return the one posture that pulls as two do together, (n, nq), and how firmly, (n, nv)."""
+    total = firm + more
+    share = np.divide(more, total, out=np.zeros_like(total), where=total > 0.0)
+    return skeleton.integrate(rest, share * skeleton.difference(other, rest)), total
+
+
+def postures_of(recording: Recording, q: Array, info: Array) -> Postures:
+    """Return what frames are to be pulled to, given a path q, (T, nq), through all of them."""
     share = lost_share(recording, info)
     loose = share > SOLID
-    which = np.flatnonzero(loose.any(axis=1))
-    if len(which) == 0:
-        return loose
-    course = _course(recording, path.q, loose)
-    frames, firm = recording.frames, recording.tie * float(recording.frames.weight.mean())
-    whole = info.sum(axis=0)
+    frames = np.flatnonzero(loose.any(axis=1))
+    course = _course(recording, q, loose)[frames] if len(frames) > 0 else q[:0]
+    pull = PULL * info.sum(axis=0) * share[frames] ** 2 * loose[frames]
+    asked = recording.frames
+    return Postures(
+        *(recording.skeleton, asked.rest[0], asked.rest_weight[0], frames, course, pull, loose)
+    )
 
-    def solve(part: NDArray[np.int64]) -> None:
-        pull = PULL * whole * share[part] ** 2 * loose[part]
-        total = pull + firm
-        ratio = np.divide(pull, total, out=np.zeros_like(pull), where=total > 0.0)
-        skeleton, neutral = recording.skeleton, frames.rest[:1]
-        rest = skeleton.integrate(
-            np.repeat(neutral, len(part), 0), ratio * skeleton.difference(course[part], neutral)
-        )
-        start = skeleton.integrate(
-            path.q[part], loose[part] * skeleton.difference(course[part], path.q[part])
-        )
-        asked = recording.asking(rest=rest, rest_weight=total).at(part)
-        found = try_starts(asked, options, np.arange(len(part)), start)
-        path.q[part] = found.q
-        path.found[part] = found.found
+
+def fill_gaps(
+    recording: Recording, options: Array, path: Path, postures: Postures, threads: int
+) -> None:
+    """Solve the frames that have a course of their own again, from there."""
+    skeleton, which = recording.skeleton, postures.frames
+
+    def solve(k: int) -> None:
+        part, course = which[k : k + AT_ONCE], postures.course[k : k + AT_ONCE]
+        rest, firm = postures.of(part)
+        own = postures.loose[part] * skeleton.difference(course, path.q[part])
+        asked = recording.asking(rest=rest, rest_weight=firm).at(part)
+        start = skeleton.integrate(path.q[part], own)
+        path.q[part], path.found[part] = try_starts(asked, options, np.arange(len(part)), start)
         recording.keep_weights(part, asked)
 
-    in_threads(threads, solve, [which[k : k + AT_ONCE] for k in range(0, len(which), AT_ONCE)])
-    return loose
+    in_threads(threads, solve, range(0, len(which), AT_ONCE))
 
 
 def _course(recording: Recording, q: Array, loose: NDArray[np.bool_]) -> Array:

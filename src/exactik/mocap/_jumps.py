@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.mocap._gaps import Postures, pulled
 from exactik.mocap._passes import Path, try_starts
 from exactik.mocap._recording import Recording
 
@@ -20,9 +21,19 @@ Indices = NDArray[np.int64]
 
 TURN_RATE = 30.0  # [rad/s] beyond what its neighbours do, a bone's turn is a jump
 MARKER_RATE = 3.0  # [m/s] likewise, a marker's move against its target's
-PULLS = ((0.1, 0.04), (0.3, 0.06), (1.0, 0.08), (3.0, 0.1), (10.0, 0.12), (30.0, 0.15), (100.0, 0.2))
+PULLS = (
+    (0.1, 0.04),
+    (0.3, 0.06),
+    (1.0, 0.08),
+    (3.0, 0.1),
+    (10.0, 0.12),
+    (30.0, 0.15),
+    (100.0, 0.2),
+    (1e4, 0.2),
+)
 """How firmly, of the curvature of each dof, and over how long [s] to each side of a jump."""
 SWEEPS = 8
+FIRM = 3.0  # a pull from which on poses start between the two sides, which sweeps would not reach
 JUMPING = 0.05  # [rad or m] dofs that move less have no part in a jump
 RAISED = 1.01  # cost of a frame, of what it was, above which continuity has a price
 AT_ONCE = 4096  # frames placed in one go
@@ -67,7 +78,7 @@ def _beside(steps: Array) -> Array:
 
 
 def bridge_jumps(
-    recording: Recording, options: Array, path: Path, curvature: Array
+    recording: Recording, options: Array, path: Path, postures: Postures, curvature: Array
 ) -> NDArray[np.bool_]:
     """Spread every jump of a path over some frames; return the frames that cost more for it, (T,).
 
@@ -75,6 +86,7 @@ def bridge_jumps(
         recording: what the frames ask.
         options: of descents.
         path: changed in place.
+        postures: that frames are pulled to anyway.
         curvature: of each dof, (nv,), as a measure of pulls.
     """
     before = path.cost.copy()
@@ -84,27 +96,45 @@ def bridge_jumps(
             break
         span = max(2, round(seconds * recording.rate))
         firm = np.zeros((len(path.q), recording.skeleton.nv))
-        turns = np.abs(recording.skeleton.difference(path.q[jumps + 1], path.q[jumps]))
+        turns = recording.skeleton.difference(path.q[jumps + 1], path.q[jumps])
+        # Only what jumps: the rest of the figure goes on as its markers say.
+        turns[np.abs(turns) <= JUMPING] = 0.0
         for t, turn in zip(jumps, turns, strict=True):
-            # Only what jumps: the rest of the figure goes on as its markers say.
-            own = firm[max(t + 1 - span, 0) : t + 1 + span]
-            np.maximum(own, pull * curvature * (turn > JUMPING), out=own)
+            frames = np.arange(max(t + 1 - span, 0), min(t + 1 + span, len(path.q)))
+            firm[frames] = np.maximum(firm[frames], pull * curvature * (turn != 0.0))
+            if pull >= FIRM:
+                _fade(recording, path, frames, int(t), turn)
         near = np.flatnonzero(firm.any(axis=1))
         for _ in range(SWEEPS):
             for parity in (0, 1):
                 which = near[near % 2 == parity]
-                _pull_together(recording, options, path, firm[which], which)
+                _pull_together(recording, options, path, postures, firm[which], which)
     return path.cost > RAISED * before
 
 
+def _fade(recording: Recording, path: Path, frames: Indices, t: int, turn: Array) -> None:
+    """Spread a jump (nv,) after frame t evenly: fade it in before and out after."""
+    x = (frames - frames[0] + 1.0) / (len(frames) + 1.0)
+    fade = x * x * (3.0 - 2.0 * x)
+    share = np.where(frames <= t, fade, fade - 1.0)
+    path.q[frames] = recording.skeleton.integrate(path.q[frames], share[:, None] * turn)
+
+
 def _pull_together(
-    recording: Recording, options: Array, path: Path, firm: Array, which: Indices
+    recording: Recording,
+    options: Array,
+    path: Path,
+    postures: Postures,
+    firm: Array,
+    which: Indices,
 ) -> None:
     """Solve frames again, each pulled to the middle between its neighbours as firmly as (n, nv)."""
     skeleton, end = recording.skeleton, len(path.q) - 1
     before, after = path.q[np.maximum(which - 1, 0)], path.q[np.minimum(which + 1, end)]
-    rest = skeleton.integrate(before, 0.5 * skeleton.difference(after, before))
-    asked = recording.asking(rest=rest, rest_weight=firm).at(which)
-    found = try_starts(asked, options, np.arange(len(which)), path.q[which])
-    path.q[which], path.found[which] = found
+    middle = skeleton.integrate(before, 0.5 * skeleton.difference(after, before))
+    rest, total = pulled(skeleton, *postures.of(which), middle, firm)
+    asked = recording.asking(rest=rest, rest_weight=total).at(which)
+    path.q[which], path.found[which] = try_starts(
+        asked, options, np.arange(len(which)), path.q[which]
+    )
     recording.keep_weights(which, asked)

@@ -21,7 +21,7 @@ from exactik.mocap._cold import cold_poses
 from exactik.mocap._error_bars import estimated_sigma
 from exactik.mocap._fill import filled
 from exactik.mocap._first_path import first_path, stretches
-from exactik.mocap._gaps import fill_gaps, information
+from exactik.mocap._gaps import fill_gaps, information, postures_of
 from exactik.mocap._jumps import bridge_jumps
 from exactik.mocap._passes import Path, in_threads
 from exactik.mocap._recording import LOSSES, TIE, Recording, start_recording
@@ -102,7 +102,9 @@ def track(
     """
     begin = time.perf_counter()
     options = {"limits": limits, "lock": lock, "strength": strength, "weights": weights}
-    recording = start_recording(skeleton, markers, **options, robust=robust, offsets=offsets, posture=posture)
+    recording = start_recording(
+        skeleton, markers, **options, robust=robust, offsets=offsets, posture=posture
+    )
     if len(recording) == 0:
         raise ModelError("the recording has no frames")
     workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
@@ -121,10 +123,11 @@ def track(
         _look_for_better(recording, warm, far, path, workers, meter)
     _continuous(recording, path.q)
     info = information(recording, path.q)
-    loose = fill_gaps(recording, warm, path, info, workers)
+    postures = postures_of(recording, path.q, info)
+    fill_gaps(recording, warm, path, postures, workers)
     bridged = np.zeros(len(recording), dtype=bool)
     if branches and offsets is None:
-        bridged = bridge_jumps(recording, warm, path, info.sum(axis=0))
+        bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0))
     if smooth is not None:
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
     meter.finish()
@@ -135,7 +138,7 @@ def track(
         *(motion, recording.names, errors),
         *(0.5 * np.nansum(recording.frames.weight * errors**2, axis=1), path.found[:, SLOPE]),
         *(np.array([ENDED[int(code)] for code in path.found[:, STANDING]], dtype="U15"),),
-        *(whole(path.found[:, ITERATIONS]), loose, bridged),
+        *(whole(path.found[:, ITERATIONS]), postures.loose, bridged),
         *(recording.frames.factor if robust is not None else None,),
         *(float(sigma) if sigma is not None else noise, time.perf_counter() - begin),
         *(method.name, markers, seen, workers),

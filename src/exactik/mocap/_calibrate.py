@@ -1,0 +1,140 @@
+"""The size of a subject and the places of the markers, from a few seconds of motion."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from exactik.errors import ModelError, UnknownNameError
+from exactik.mocap._calibrate_fit import Beliefs, Progress, fit_figure
+from exactik.mocap._calibrate_model import SCALES
+from exactik.mocap._calibration import Calibration
+from exactik.mocap._mapping import ByHand, MarkerMapping, propose_mapping
+from exactik.mocap._mapping_names import bare
+from exactik.mocap._recording import matched_markers
+from exactik.model import Skeleton
+from exactik.motion import Markers
+
+__all__ = ["calibrate"]
+
+GUESSED_SD = 0.1  # [m] of the place of a marker of which only the bone is known
+
+
+def calibrate(
+    skeleton: Skeleton,
+    markers: Markers,
+    *,
+    scale: bool | str = True,
+    offsets: bool = True,
+    anatomical: Sequence[str] = (),
+    bones: MarkerMapping | ByHand | None = None,
+    frames: int = 200,
+    offset_sd: float = 0.03,
+    scale_sd: float = 0.1,
+    sigma: float | None = None,
+    limits: str = "hard",
+    lock: str | Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Calibration:
+    """Fit the size of a figure and the places of its markers to a recording.
+
+    Scales and places are found together with the poses of frames that differ as much as can be, a
+    few seconds in which every joint moves. What the markers do not tell (the scale of a bone whose
+    markers may all move, the place of a joint that stays still) remains as it was, thanks to
+    `offset_sd` and `scale_sd`; the result says how sure it is of each.
+
+    A bone's scale multiplies what is attached to it, its children's offsets and its markers'
+    places, so that a bone grows about its own joint.
+
+    Args:
+        skeleton: the figure, with markers where they should be, roughly.
+        markers: the recording, in the world of the skeleton: z up for `human`.
+        scale: "symmetric" or True: a scale for each bone, left and right alike, as far as names
+            tell them; "bone": for each bone; "global": one for all; False: none.
+        offsets: whether markers may move on their bones.
+        anatomical: markers that may not, apart from growing with their bone.
+        bones: what the recorded markers are, by hand, see `propose_mapping`; those not named, and
+            all if it is None, are proposed.
+        frames: how many to use.
+        offset_sd: how far markers may be from where they should be, one standard deviation along
+            each axis [m].
+        scale_sd: how far bones may be from the size of the whole figure, as a share.
+        sigma: standard deviation of a recorded coordinate from a figure that is right [m], each
+            frame by itself. None: as it turns out, regarding that errors of skin markers repeat.
+        limits: "hard", "soft" or "off".
+        lock: names or patterns of bones or dofs that stay where they are.
+        progress: is called with what is done and to do.
+    """
+    started = time.perf_counter()
+    kind = _kind(scale)
+    _check(frames, offset_sd, scale_sd, sigma)
+    lock = (lock,) if isinstance(lock, str) else tuple(lock)
+    mapping = (
+        bones if isinstance(bones, MarkerMapping) else propose_mapping(skeleton, markers, bones)
+    )
+    if len(mapping.used) == 0:
+        raise ModelError(
+            f"no recorded marker is known on the skeleton {skeleton.name!r}; say which bone each "
+            "is on: bones={'LFHD': 'head', …}"
+        )
+    before = mapping.applied()
+    names = {match.recorded: mapping.name_of(match) for match in mapping.used}
+    used = markers.chosen(tuple(names)).renamed(names)
+    own = tuple(matched_markers(before, used).values())
+    fixed = _fixed(anatomical, names, own) if offsets else own
+    guessed = {
+        mapping.name_of(match)
+        for match in mapping.used
+        if match.marker is None and match.point is None
+    }
+    sds = np.array([max(GUESSED_SD, offset_sd) if n in guessed else offset_sd for n in own])
+    fit = fit_figure(
+        *(before, used, Beliefs(float(scale_sd), sds, sigma)),
+        **{"kind": kind, "fixed": fixed, "frames": frames},
+        **{"limits": limits, "lock": lock, "progress": progress},
+    )
+    if progress is not None:
+        progress(100, 100)
+    return Calibration(
+        mapping=mapping,
+        before=before,
+        fit=fit,
+        markers=used,
+        limits=limits,
+        lock=lock,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _kind(scale: bool | str) -> str:
+    if isinstance(scale, bool):
+        return "symmetric" if scale else "none"
+    if scale not in SCALES:
+        expected = ", ".join(map(repr, SCALES))
+        raise ModelError(f"scale is {scale!r}; it must be True, False, {expected}")
+    return scale
+
+
+def _check(frames: int, offset_sd: float, scale_sd: float, sigma: float | None) -> None:
+    if not isinstance(frames, int | np.integer) or frames < 1:
+        raise ModelError(f"frames is {frames!r}; it must be a whole number ≥ 1")
+    given = {"offset_sd": offset_sd, "scale_sd": scale_sd, "sigma": 1.0 if sigma is None else sigma}
+    for name, value in given.items():
+        if not 0.0 < value < np.inf:
+            raise ModelError(f"{name} is {value!r}; it must be more than 0")
+
+
+def _fixed(anatomical: Sequence[str], names: dict[str, str], own: tuple[str, ...]) -> list[str]:
+    """Return own names of markers given by their own or recorded names."""
+    if isinstance(anatomical, str):
+        anatomical = (anatomical,)
+    short = {bare(recorded): mine for recorded, mine in names.items()}
+    fixed = []
+    for name in anatomical:
+        mine = name if name in own else names.get(name, short.get(name))
+        if mine is None:
+            raise UnknownNameError("marker", name, own)
+        fixed.append(mine)
+    return fixed

@@ -1,0 +1,190 @@
+"""What came of a calibration: the skeleton, and what moved by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.mocap._calibrate_fit import Fit
+from exactik.mocap._mapping import MarkerMapping
+from exactik.model import Skeleton
+from exactik.motion import Markers
+
+if TYPE_CHECKING:
+    from exactik.mocap._track import Track
+
+__all__ = ["Calibration"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Calibration:
+    """A figure fitted to its recording; `print` shows what moved by how much.
+
+    Attributes:
+        mapping: what each recorded marker was taken for.
+        before: the skeleton as it was, its markers called as in the recording.
+        fit: parameters and poses.
+        markers: those that were used, all frames.
+        limits: "hard", "soft" or "off".
+        lock: bones or dofs that stayed where they were.
+        seconds: that it took.
+    """
+
+    mapping: MarkerMapping
+    before: Skeleton
+    fit: Fit
+    markers: Markers
+    limits: str
+    lock: tuple[str, ...]
+    seconds: float
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The figure as calibrated, with its markers."""
+        return self.fit.fitted.recording.skeleton
+
+    @cached_property
+    def scales(self) -> Mapping[str, float]:
+        """Scale of each bone: name → factor."""
+        scale = self.fit.fitted.figure.bone_scales(self.fit.fitted.theta)
+        return {bone.name: float(scale[k]) for k, bone in enumerate(self.before.bones)}
+
+    @cached_property
+    def scale_sds(self) -> Mapping[str, float]:
+        """Standard deviation of each bone's scale, as a share of it; nought where it is fixed."""
+        figure, sd = self.fit.fitted.figure, self._sds
+        own = np.append(sd[: len(figure.groups)], 0.0)[figure.group]
+        return {bone.name: float(own[k]) for k, bone in enumerate(self.before.bones)}
+
+    @cached_property
+    def offsets(self) -> Mapping[str, Array]:
+        """Place of each marker in its bone's frame: name → [m], (3,)."""
+        places = self.fit.fitted.figure.places(self.fit.fitted.theta)
+        return dict(zip(self.fit.fitted.figure.names, places, strict=True))
+
+    @cached_property
+    def moved(self) -> Mapping[str, Array]:
+        """How far each marker moved on its bone, beyond growing with it: name → [m], (3,)."""
+        shifts = self.fit.fitted.figure.shifts(self.fit.fitted.theta)
+        return dict(zip(self.fit.fitted.figure.names, shifts, strict=True))
+
+    @cached_property
+    def offset_sds(self) -> Mapping[str, float]:
+        """Standard deviation of each marker's place [m], of its three coordinates together."""
+        figure = self.fit.fitted.figure
+        sd = np.zeros((len(figure.names), 3))
+        sd[figure.moves] = self._sds[len(figure.groups) :].reshape(-1, 3)
+        return dict(zip(figure.names, np.linalg.norm(sd, axis=1).tolist(), strict=True))
+
+    @property
+    def frames(self) -> NDArray[np.int64]:
+        """Frames of the recording that were used, (F,)."""
+        return self.fit.chosen
+
+    @property
+    def q(self) -> Array:
+        """Poses of the calibrated skeleton in these frames, (F, nq)."""
+        return self.fit.fitted.path.q
+
+    @property
+    def errors_before(self) -> Array:
+        """Distance of each marker in each frame used, the skeleton as it was [m], (F, M)."""
+        return self.fit.before
+
+    @cached_property
+    def errors(self) -> Array:
+        """Distance of each marker in each frame used, as calibrated [m], (F, M)."""
+        fitted = self.fit.fitted
+        return np.linalg.norm(fitted.recording.residuals(fitted.path.q), axis=2)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it came to rest, and did not run out of steps."""
+        return self.fit.fitted.settled
+
+    @cached_property
+    def track(self) -> Track:
+        """The recording, followed by the calibrated skeleton; worked out when asked for."""
+        from exactik.mocap._track import track
+
+        return track(self.skeleton, self.markers, limits=self.limits, lock=self.lock)
+
+    @cached_property
+    def _sds(self) -> Array:
+        return np.sqrt(np.diag(self.fit.fitted.covariance))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain numbers, strings, lists and dicts, for JSON."""
+        bones = {bone: self.scales[bone] for group in self._groups for bone in group}
+        return {
+            "skeleton": self.skeleton.name,
+            "frames": self.frames.tolist(),
+            "seconds": self.seconds,
+            "settled": self.settled,
+            "error_before_mm": 1e3 * float(np.nanmean(self.errors_before)),
+            "error_after_mm": 1e3 * float(np.nanmean(self.errors)),
+            "scales": {
+                bone: {"scale": scale, "sd": self.scale_sds[bone]} for bone, scale in bones.items()
+            },
+            "markers": {
+                name: {
+                    "bone": self.skeleton.marker(name)[0],
+                    "offset_m": self.offsets[name].tolist(),
+                    "moved_mm": 1e3 * float(np.linalg.norm(self.moved[name])),
+                    "sd_mm": 1e3 * self.offset_sds[name],
+                    "error_before_mm": before,
+                    "error_after_mm": after,
+                }
+                for name, before, after in zip(self.moved, *self._errors_mm, strict=True)
+            },
+        }
+
+    @property
+    def _groups(self) -> tuple[tuple[str, ...], ...]:
+        return self.fit.fitted.figure.groups
+
+    @property
+    def _errors_mm(self) -> tuple[list[float], list[float]]:
+        """Mean error of each marker before and after [mm]."""
+        one, two = (
+            (1e3 * np.nanmean(np.where(seen.any(axis=0), e, 0.0), axis=0)).tolist()
+            for e in (self.errors_before, self.errors)
+            for seen in [~np.isnan(e)]
+        )
+        return one, two
+
+    def __repr__(self) -> str:
+        before, after = (1e3 * np.nanmean(e) for e in (self.errors_before, self.errors))
+        return f"<Calibration of {self.before.name!r}: {before:.1f} → {after:.1f} mm a marker>"
+
+    def __str__(self) -> str:
+        """Return tables of the scales and of the markers, and what is left over."""
+        before, after = (1e3 * np.nanmean(e) for e in (self.errors_before, self.errors))
+        lines = [
+            f"{self.before.name}: {len(self.frames)} frames, {len(self.moved)} markers, "
+            f"{self.seconds:.1f} s",
+            f"mean distance of a marker: {before:.1f} mm before, {after:.1f} mm after",
+        ]
+        if not self.settled:
+            lines.append("did not come to rest: take the figures as rough")
+        if len(self._groups) > 0:
+            lines += ["", "scale [%]  ± sd   bones"]
+        for group in self._groups:
+            change, sd = 100 * (self.scales[group[0]] - 1), 100 * self.scale_sds[group[0]]
+            lines.append(f"{change:+8.1f}  {sd:6.1f}   {', '.join(group)}")
+        width = max((len(name) for name in self.moved), default=6)
+        lines += ["", f"{'marker'.ljust(width)}  moved  ± sd  error before → after [mm]   bone"]
+        for name, old, new in zip(self.moved, *self._errors_mm, strict=True):
+            moved, sd = 1e3 * np.linalg.norm(self.moved[name]), 1e3 * self.offset_sds[name]
+            bone = self.skeleton.marker(name)[0]
+            lines.append(
+                f"{name.ljust(width)}  {moved:5.1f}  {sd:4.1f}  {old:12.1f} → {new:<14.1f}  {bone}"
+            )
+        return "\n".join(lines)

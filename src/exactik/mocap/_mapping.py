@@ -1,0 +1,239 @@
+"""Which recorded marker is which of a skeleton's, or on which bone it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik._arrays import shaped
+from exactik.errors import ModelError, UnknownNameError
+from exactik.mocap._attach import recorded_name
+from exactik.mocap._mapping_geometry import bones_at_rest
+from exactik.mocap._mapping_names import bare, same_landmarks, unlabelled
+from exactik.mocap._recording import matched_markers
+from exactik.model import Skeleton
+from exactik.motion import Markers
+
+__all__ = ["ByHand", "MarkerMapping", "Match", "propose_mapping"]
+
+Point = tuple[float, float, float]
+ByHand = Mapping[str, "str | tuple[str, ArrayLike] | None"]
+
+
+class Match(NamedTuple):
+    """What a recorded marker is.
+
+    Attributes:
+        recorded: its name in the recording.
+        marker: the skeleton's own marker that it is; None if it is none of them.
+        bone: that it is on; None if it is not known, and the marker is not used.
+        point: its place in the bone's frame [m], roughly; None for the own marker's, or if nothing
+            is known but the bone.
+        reason: in words.
+        confidence: from 0 to 1.
+    """
+
+    recorded: str
+    marker: str | None
+    bone: str | None
+    point: Point | None
+    reason: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class MarkerMapping:
+    """What each marker of a recording is; `print` shows it as a table.
+
+    Attributes:
+        skeleton: whose markers and bones are meant.
+        matches: one for each recorded marker, in the order of the recording.
+    """
+
+    skeleton: Skeleton
+    matches: tuple[Match, ...]
+
+    def __iter__(self) -> Iterator[Match]:
+        return iter(self.matches)
+
+    def __len__(self) -> int:
+        """Number of recorded markers."""
+        return len(self.matches)
+
+    def __getitem__(self, recorded: str) -> Match:
+        """Return what a recorded marker is."""
+        for match in self.matches:
+            if match.recorded == recorded:
+                return match
+        raise UnknownNameError("marker", recorded, [match.recorded for match in self.matches])
+
+    @property
+    def used(self) -> tuple[Match, ...]:
+        """The markers whose bone is known."""
+        return tuple(match for match in self.matches if match.bone is not None)
+
+    def name_of(self, match: Match) -> str:
+        """Return what the marker is called on `applied`: as before if names agree, else anew."""
+        if match.marker is not None and (
+            bare(match.recorded).casefold() == bare(match.marker).casefold()
+        ):
+            return match.marker
+        short = bare(match.recorded)
+        alone = [bare(other.recorded) for other in self.used].count(short) == 1
+        return short if alone else match.recorded
+
+    def applied(self) -> Skeleton:
+        """Return the skeleton with its markers called as in the recording, new ones added.
+
+        A marker of which only the bone is known is put in the middle of it.
+        """
+        placed = dict(self.skeleton.markers)
+        for match in self.used:
+            if match.marker is not None:
+                placed.pop(match.marker, None)
+        new: dict[str, tuple[str, ArrayLike]] = {}
+        for match in self.used:
+            assert match.bone is not None
+            point = match.point
+            if point is None and match.marker is not None:
+                point = self.skeleton.marker(match.marker)[1]
+            if point is None:
+                point = _middle(self.skeleton, match.bone)
+            new[self.name_of(match)] = (match.bone, point)
+        return self.skeleton.with_markers({**placed, **new})
+
+    def __str__(self) -> str:
+        """Return a table: marker, what it is, why, how sure."""
+        rows = [("recorded", "marker", "bone", "sure", "why")]
+        for match in self.matches:
+            sure = f"{100 * match.confidence:.0f} %"
+            cells = (match.recorded, match.marker or "–", match.bone or "not used", sure)
+            rows.append((*cells, match.reason))
+        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+        lines = [
+            "  ".join([*(row[k].ljust(widths[k]) for k in range(4)), row[4]]).rstrip()
+            for row in rows
+        ]
+        return "\n".join(lines)
+
+
+def propose_mapping(
+    skeleton: Skeleton, markers: Markers, bones: ByHand | None = None, *, geometry: bool = True
+) -> MarkerMapping:
+    """Propose which recorded marker is which of a skeleton's.
+
+    By hand where it is given; else by name: the same, the same after a prefix ("Subject:LANK") or
+    in other case, or another name for the same landmark ("R.ASIS" for "RFWT"); else by geometry:
+    with the figure fitted to the markers that are known, an unknown one is on the bone on which it
+    keeps most nearly at rest, if that is clear.
+
+    Args:
+        skeleton: the figure.
+        markers: the recording, in the world of the skeleton; "up" must be the same.
+        bones: recorded marker → own marker, or bone, or (bone, place in its frame [m]); None for a
+            marker that is not to be used.
+        geometry: whether to look at places too.
+    """
+    found: dict[str, Match] = {}
+    for name, what in (bones or {}).items():
+        recorded = recorded_name(markers, name)
+        found[recorded] = _by_hand(skeleton, recorded, what)
+    _by_names(skeleton, markers, found)
+    if geometry:
+        _by_geometry(skeleton, markers, found)
+    matches = tuple(
+        found.get(name, Match(name, None, None, None, "no name that is known", 0.0))
+        for name in markers.names
+    )
+    mapping = MarkerMapping(skeleton, matches)
+    _check(mapping)
+    return mapping
+
+
+def _by_hand(skeleton: Skeleton, recorded: str, what: str | tuple[str, ArrayLike] | None) -> Match:
+    if what is None:
+        return Match(recorded, None, None, None, "left out by hand", 1.0)
+    if isinstance(what, tuple):
+        bone, place = what
+        skeleton.bone_index(bone)
+        x, y, z = shaped(f"place of marker {recorded!r}", place, 3).tolist()
+        return Match(recorded, None, bone, (x, y, z), "given by hand", 1.0)
+    if what in skeleton.markers:
+        return Match(recorded, what, skeleton.marker(what)[0], None, "given by hand", 1.0)
+    if what not in skeleton.bone_names:
+        known = (*skeleton.bone_names, *skeleton.markers)
+        raise UnknownNameError("bone or marker", what, known)
+    own = bare(recorded) if bare(recorded) in skeleton.markers else None
+    if own is not None and skeleton.marker(own)[0] == what:
+        return Match(recorded, own, what, None, "given by hand", 1.0)
+    return Match(recorded, None, what, None, "given by hand", 1.0)
+
+
+def _by_names(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> None:
+    """Add what names tell."""
+
+    def left() -> tuple[list[str], list[str]]:
+        taken = {match.marker for match in found.values()}
+        there = [name for name in markers.names if name not in found]
+        return there, [name for name in skeleton.markers if name not in taken]
+
+    there, own = left()
+    free = skeleton.with_markers({name: skeleton.markers[name] for name in own})
+    for name, mine in matched_markers(free, markers.chosen(there)).items():
+        bone = skeleton.marker(mine)[0]
+        if name == mine:
+            found[name] = Match(name, mine, bone, None, "same name", 1.0)
+        elif bare(name) == bare(mine):
+            found[name] = Match(name, mine, bone, None, "same name after a prefix", 0.98)
+        else:
+            found[name] = Match(name, mine, bone, None, "same name in other case", 0.95)
+    for name, (mine, place) in same_landmarks(*left()).items():
+        bone = skeleton.marker(mine)[0]
+        found[name] = Match(name, mine, bone, None, f"both names mean the {place}", 0.8)
+
+
+def _by_geometry(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> None:
+    """Add what places tell."""
+    known = [name for name in markers.names if name in found and found[name].bone is not None]
+    unknown = [
+        name
+        for name in markers.names
+        if name not in found and (~np.isnan(markers.marker(name)).any(axis=1)).sum() > 1
+    ]
+    taken = {match.marker for match in found.values()}
+    free = [name for name in skeleton.markers if name not in taken]
+    if len(free) == 0:  # a marker without a name is used only as one that the skeleton has
+        unknown = [name for name in unknown if not unlabelled(name)]
+    if len(known) < 3 or len(unknown) == 0:
+        return
+    mapping = MarkerMapping(skeleton, tuple(found[name] for name in known))
+    for rest in bones_at_rest(mapping.applied(), markers, known, unknown, skeleton, free):
+        clear = rest.confidence > 0.0 and not (unlabelled(rest.name) and rest.marker is None)
+        point = rest.point if rest.marker is None else None
+        found[rest.name] = Match(
+            rest.name,
+            rest.marker if clear else None,
+            rest.bone if clear else None,
+            point if clear else None,
+            rest.reason,
+            rest.confidence if clear else 0.0,
+        )
+
+
+def _middle(skeleton: Skeleton, bone: str) -> Point:
+    """Return the middle between a bone's joint and its children's [m, the bone]."""
+    own = [np.asarray(child.offset) for child in skeleton.bones if child.parent == bone]
+    x, y, z = (0.5 * np.mean(own, axis=0)).tolist() if len(own) > 0 else (0.0, 0.0, 0.0)
+    return x, y, z
+
+
+def _check(mapping: MarkerMapping) -> None:
+    own: Sequence[str] = [match.marker for match in mapping.used if match.marker is not None]
+    for name in own:
+        if own.count(name) > 1:
+            both = [match.recorded for match in mapping.used if match.marker == name]
+            raise ModelError(f"markers {both[0]!r} and {both[1]!r} cannot both be {name!r}")
