@@ -7,17 +7,37 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from exactik.errors import ExactikError
 
-__all__ = ["AsJson", "app", "compiling", "err", "main", "out", "print_json", "progress_bar"]
+__all__ = [
+    "AsJson",
+    "app",
+    "compiling",
+    "err",
+    "frames_bar",
+    "main",
+    "out",
+    "print_json",
+    "progress_bar",
+    "say",
+]
 
 app = typer.Typer(
     help="Exact second-order inverse kinematics of articulated figures.",
@@ -31,10 +51,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print machine-readable res
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
-    """Say so if what follows takes so long that it must be compiling, and how long it took."""
+def compiling(meanwhile: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Say so if what follows takes so long that it must be compiling, and how long it took.
+
+    Args:
+        meanwhile: called in that case, from another thread.
+    """
     notice = "Compiling kernels, up to a minute; kept for the next time …"
-    timer = threading.Timer(1.5, lambda: err.print(f"[dim]{notice}[/dim]"))
+
+    def announce() -> None:
+        err.print(f"[dim]{notice}[/dim]")
+        meanwhile()
+
+    timer = threading.Timer(1.5, announce)
     timer.daemon = True
     timer.start()
     start = time.perf_counter()
@@ -68,6 +97,31 @@ def progress_bar() -> Progress:
         TimeRemainingColumn(),
     )
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+
+
+class _Speed(ProgressColumn):
+    """Frames a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f} frames/s", "dim")
+
+
+def frames_bar() -> Progress:
+    """Return a bar on stderr with frames, frames a second and the time left, gone when done."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        _Speed(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+
+
+def say(text: str = "", style: str = "") -> None:
+    """Print to the letter: no markup, no colours for numbers, lines as they are."""
+    out.print(text, style=style or None, markup=False, highlight=False, soft_wrap=True)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,10 +7,11 @@ last, which never raises  Σ w ρ(|r|)  (docs/maths.md §15):
 
     quadratic    weight 1
     Huber        1 up to c, then c/|r|: far markers pull with a constant force
-    Tukey        (1 − r²/c²)² up to c, then 0: far markers do not pull at all
+    Tukey        (1 − r²/c²)² up to c, then 0, and `HOMING` times Huber's everywhere: far markers
+                 hardly pull, but a limb that has lost all of its own finds back
 
-The first rounds take a wider c, so that a figure that has yet to catch up with its markers does not
-take them for errors.
+From afar the first rounds take a wider c, so that a figure that has yet to catch up with its
+markers does not take them for errors.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ STANDING, COST, SLOPE, ITERATIONS, EVALUATIONS, FOUND_COUNT = range(6)
 """What is found of each frame; the cost with the loss and the posture in it."""
 
 QUADRATIC, HUBER, TUKEY = 0, 1, 2
-WIDTHS = (4.0, 2.0, 1.0)  # of the first rounds, in c
+HOMING = 0.02
 ROUNDS = 12
-SETTLED = 1e-3  # change of weights below which no further round is worth it
+SETTLED = 1e-2  # change of weights below which no further round is worth it
 
 
 class Frames(NamedTuple):
@@ -70,7 +71,7 @@ class Frames(NamedTuple):
     point: Floats  #        (1 or T, n, 3) of the marker in its bone [m], for all frames or each
     rest: Floats  #         (1 or T, nq) posture to stay near
     rest_weight: Floats  #  (1 or T, nv) how firmly
-    loss: Floats  #         (2,) kind, c [m]
+    loss: Floats  #         (3,) kind, c [m], how many times wider in the first round
     factor: Floats  #       (0 or T, n) of the weights: read if the loss is quadratic, else written
 
 
@@ -129,10 +130,10 @@ def reweigh(tree, goals, frames, t, width, pose, work):
             frames.factor[t, m] = 0.0
             continue
         share = residual_at(goals, m, work) / (width * frames.loss[1])
-        if frames.loss[0] == HUBER:
-            factor = 1.0 if share <= 1.0 else 1.0 / share
-        else:
-            factor = (1.0 - share * share) ** 2 if share < 1.0 else 0.0
+        factor = 1.0 if share <= 1.0 else 1.0 / share
+        if frames.loss[0] == TUKEY:
+            inside = max(1.0 - share * share, 0.0)
+            factor = inside * inside + HOMING * factor
         changed = max(changed, abs(factor - frames.factor[t, m]))
         frames.factor[t, m] = factor
         weight = frames.weight[m] * (frames.trust[t, m] if trusted else 1.0)
@@ -152,11 +153,11 @@ def robust_cost(tree, goals, frames, t, pose, work):
             continue
         r = residual_at(goals, m, work)
         weight = frames.weight[m] * (frames.trust[t, m] if trusted else 1.0)
-        if frames.loss[0] == HUBER:
-            total += weight * (0.5 * r * r if r <= c else c * (r - 0.5 * c))
-        else:
+        value = 0.5 * r * r if r <= c else c * (r - 0.5 * c)
+        if frames.loss[0] == TUKEY:
             inside = max(1.0 - (r / c) ** 2, 0.0)
-            total += weight * c * c / 6.0 * (1.0 - inside**3)
+            value = c * c / 6.0 * (1.0 - inside**3) + HOMING * value
+        total += weight * value
     return total + add_coordinates(
         tree, goals.coordinates, pose, VALUE, goals.free, work.g, work.H, work.D, work.X
     )
@@ -183,10 +184,11 @@ def solve_frame(tree, pattern, goals, box, options, frames, t, pose, found, sear
     if frames.loss[0] == QUADRATIC:
         descend_frame(tree, pattern, goals, box, options, pose, found, search, work)
         return
+    width = frames.loss[2]
     for n in range(ROUNDS):
-        width = WIDTHS[n] if n < len(WIDTHS) else 1.0
         changed = reweigh(tree, goals, frames, t, width, pose, work)
-        if n >= len(WIDTHS) and changed < SETTLED:
+        if n > 0 and width == 1.0 and changed < SETTLED:
             break
         descend_frame(tree, pattern, goals, box, options, pose, found, search, work)
+        width = max(0.5 * width, 1.0)
     found[COST] = robust_cost(tree, goals, frames, t, pose, work)

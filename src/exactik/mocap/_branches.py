@@ -64,7 +64,7 @@ def improve(
     poses, frames = _other_poses(recording, path, which, rng, seed == 0)
     if len(frames) == 0:
         return 0
-    tried = try_starts(recording, cold, frames, poses)
+    tried = try_starts(recording.from_afar, cold, frames, poses)
     residual = recording.residuals(path.q[first : last + 1], np.arange(first, last + 1))
     stretch = Stretch(recording, options, path, residual, first, last)
     taken = 0
@@ -95,9 +95,8 @@ def _other_poses(
     home = skeleton.difference(skeleton.neutral(), path.q[frames])
     known = home
     if not first_time and len(path.q) > 1:  # as they are in other frames
-        known = skeleton.difference(
-            path.q[rng.integers(len(path.q), size=len(frames))], path.q[frames]
-        )
+        others = rng.integers(len(path.q), size=len(frames))
+        known = skeleton.difference(path.q[others], path.q[frames])
     away = np.zeros_like(home)
     for k, dofs in enumerate(limbs):
         one, two = (slice((2 * k + a) * len(which), (2 * k + a + 1) * len(which)) for a in (0, 1))

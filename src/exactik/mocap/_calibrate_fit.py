@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.mocap._calibrate_frames import (
-    borrow,
     diverse_frames,
+    mend,
     neighbours,
     shapes_of,
     start_poses,
 )
 from exactik.mocap._calibrate_model import Figure, figure_of
-from exactik.mocap._calibrate_normal import normal_equations
+from exactik.mocap._calibrate_normal import Normal, normal_equations
 from exactik.mocap._passes import Path, try_starts
 from exactik.mocap._recording import Recording, matched_markers, start_recording
 from exactik.model import Skeleton
@@ -45,8 +45,10 @@ Progress = Callable[[int, int], object]
 
 TIE = 4e-8  # weight of the posture: less than tracking's, or it would outweigh what is believed
 SMALLEST_SIGMA = 2e-4  # [m] below it nothing is believed to be measured
-SETTLED = 1e-3  # of E: a step that gains less moves nothing by more than a twentieth of its sd
+# Of E: a step that promises less moves nothing by more than a tenth of its sd; and share of E.
+SETTLED, RELATIVE = 3e-3, 1e-6
 MOST_STEPS = 40
+LOOKS, MOST_LOOKS = (2, 5), 3  # steps after which to look for better poses; how often at rest
 WARM = Auto(tolerance=1e-6, max_iterations=60, initial_damping=1e-3, detour=False, escape=False)
 ROUGH = Auto(tolerance=1e-4, max_iterations=60, detour=False, escape=False)
 NEIGHBOURS = 3  # frames that look alike, whose poses each frame tries
@@ -152,50 +154,80 @@ def fit(
     P = beliefs.precision(figure)
     recording = recorded(figure, theta, asked)
     options = WARM.options(recording.problem)
-    every = np.arange(len(q))
-    path = try_starts(recording, options, every, q)
-    sigma, damping, steps, settled, looked = 0.0, FIRST_DAMPING, 0, False, False
-    normal = normal_equations(figure, theta, recording, path.q)
+    path = try_starts(recording, options, np.arange(len(q)), q)
+    mend(recording, options, path, asked.near)
+    at = Place(theta, recording, path, normal_equations(figure, theta, recording, path.q))
+    damping, steps, looks, settled = FIRST_DAMPING, 0, 0, False
     while steps < MOST_STEPS:
-        sigma = beliefs.sigma or _spread(recording, path, figure.size)
-        value = _value(path, sigma, P, theta)
-        whole = normal.matrix + sigma**2 * P
-        right = normal.right - sigma**2 * (P @ theta)
-        taken, promised = False, np.inf
-        while damping < GIVE_UP and promised > SETTLED:
-            step = np.linalg.solve(whole + damping * np.diag(np.diag(whole)), right)
-            promised = float(step @ right) / sigma**2
-            nearer = recording.skeleton.integrate(path.q, normal.pose - normal.follow @ step)
-            other = recorded(figure, theta + step, asked)
-            found = try_starts(other, options, every, nearer)
-            if _value(found, sigma, P, theta + step) < value:
-                taken = True
-                break
-            damping *= 8.0
-        if taken:
-            theta, recording, path, steps = theta + step, other, found, steps + 1
-            damping = max(damping / 8.0, 1e-9)
-            normal = normal_equations(figure, theta, recording, path.q)
+        sigma = beliefs.sigma or _spread(at, figure.size)
+        nearly = SETTLED + RELATIVE * _value(at.path, sigma, P, at.theta)
+        after, promised, damping = _step(figure, P, sigma, asked, options, at, damping, nearly)
+        steps += after is not None
+        at = after or at
         _tell(asked, share, steps / MOST_STEPS)
-        if not taken or promised < SETTLED:
-            settled = promised < SETTLED
-            # At rest. Once more from there if frames that look alike know better poses.
-            if looked or borrow(recording, options, path, asked.near) == 0:
+        resting = after is None or promised < nearly
+        # Frames may know better poses for each other: as soon as the figure has taken shape, and
+        # whenever it has come to rest.
+        if resting or steps in LOOKS:
+            settled, looks = resting, looks + resting
+            gained = mend(at.recording, options, at.path, asked.near)
+            if resting and (gained == 0 or looks > MOST_LOOKS):
                 break
-            looked, damping = True, FIRST_DAMPING
-            normal = normal_equations(figure, theta, recording, path.q)
-    sigma = beliefs.sigma or _spread(recording, path, figure.size)
-    covariance = np.linalg.inv(normal.matrix / sigma**2 + P)
+            damping = max(damping, FIRST_DAMPING)
+            normal = normal_equations(figure, at.theta, at.recording, at.path.q)
+            at = at._replace(normal=normal)
+    sigma = beliefs.sigma or _spread(at, figure.size)
+    covariance = np.array(np.linalg.inv(at.normal.matrix / sigma**2 + P), dtype=float)
     _tell(asked, share, 1.0)
-    return Fitted(figure, theta, recording, path, sigma, covariance, steps, settled)
+    return Fitted(figure, at.theta, at.recording, at.path, sigma, covariance, steps, settled)
+
+
+class Place(NamedTuple):
+    """Where a fit stands: parameters, the frames, their poses, and the equations of a step."""
+
+    theta: Array
+    recording: Recording
+    path: Path
+    normal: Normal
+
+
+def _step(
+    figure: Figure,
+    P: Array,
+    sigma: float,
+    asked: Asked,
+    options: Array,
+    at: Place,
+    damping: float,
+    nearly: float,
+) -> tuple[Place | None, float, float]:
+    """Return the next place, None if nothing is better; what it promised; the next damping."""
+    value = _value(at.path, sigma, P, at.theta)
+    whole = at.normal.matrix + sigma**2 * P
+    right = at.normal.right - sigma**2 * (P @ at.theta)
+    promised = np.inf
+    while damping < GIVE_UP and promised > nearly:
+        step = np.linalg.solve(whole + damping * np.diag(np.diag(whole)), right)
+        promised = float(step @ right) / sigma**2
+        theta = at.theta + step
+        move = at.normal.pose - at.normal.follow @ step
+        recording = recorded(figure, theta, asked)
+        starts = at.recording.skeleton.integrate(at.path.q, move)
+        path = try_starts(recording, options, np.arange(len(starts)), starts)
+        if _value(path, sigma, P, theta) < value:
+            normal = normal_equations(figure, theta, recording, path.q)
+            return Place(theta, recording, path, normal), promised, max(damping / 8.0, 1e-9)
+        damping *= 8.0
+    return None, promised, damping
 
 
 def _value(path: Path, sigma: float, P: Array, theta: Array) -> float:
     return float(path.cost.sum()) / sigma**2 + 0.5 * float(theta @ P @ theta)
 
 
-def _spread(recording: Recording, path: Path, size: int) -> float:
+def _spread(at: Place, size: int) -> float:
     """Return σ [m], from what is left over, how much was fitted away, and how often it repeats."""
+    recording, path = at.recording, at.path
     rows = 3 * int(recording.seen.sum())
     free = int((~recording.problem.locked).sum())
     spare = max(rows - len(path.q) * free - size, rows // 10, 1)

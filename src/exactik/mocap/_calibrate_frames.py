@@ -15,6 +15,7 @@ from exactik.motion import Markers
 __all__ = [
     "borrow",
     "diverse_frames",
+    "mend",
     "moved_to_markers",
     "nearest_turns",
     "neighbours",
@@ -29,6 +30,7 @@ LOOKED_AT = 2400  # frames among which to choose
 SEEN = 0.7  # share of the markers that a frame must have, of the most that any has
 COLD, STARTS = 12, 6  # frames that are solved from many starts, and how many those are
 ROUNDS = 4  # in which poses spread from frame to frame
+WORSE = 4.0  # times the usual cost, above which a frame is taken to be in a wrong pose
 BETTER = 0.99  # share of the cost below which a borrowed pose is taken
 
 
@@ -148,6 +150,19 @@ def borrow(recording: Recording, options: Array, path: Path, near: Indices) -> i
     rows = better * width + best[better]
     path.q[better], path.found[better] = tried.q[rows], tried.found[rows]
     return len(better)
+
+
+def mend(recording: Recording, options: Array, path: Path, near: Indices) -> int:
+    """As `borrow`, and look from everywhere at the frames that fit much worse than most."""
+    gained = borrow(recording, options, path, near)
+    worst = np.flatnonzero(path.cost > WORSE * np.median(path.cost))
+    worst = worst[np.argsort(-path.cost[worst], kind="stable")][:COLD]
+    if len(worst) > 0:
+        cold = cold_poses(recording, options, worst, STARTS)
+        better = cold.cost < BETTER * path.cost[worst]
+        path.q[worst[better]], path.found[worst[better]] = cold.q[better], cold.found[better]
+        gained += int(better.sum())
+    return gained
 
 
 def moved_to_markers(recording: Recording, q: Array, which: Indices) -> Array:

@@ -130,7 +130,7 @@ class Figure:
 
     def with_groups(self, kind: str) -> Figure:
         """Return the same with scales of another kind, see `SCALES`; "none" for none."""
-        groups = _groups(self.skeleton, self.bone, kind)
+        groups = _groups(self.skeleton, kind)
         return replace(self, groups=groups, group=_numbers(self.skeleton, groups))
 
     def with_moves(self, moves: NDArray[np.bool_]) -> Figure:
@@ -156,14 +156,14 @@ def figure_of(
     bone = np.array([skeleton.bone_index(b) for b, _ in own], dtype=np.int64)
     place = np.array([point for _, point in own], dtype=float).reshape(-1, 3)
     moves = np.array([name not in fixed for name in names], dtype=bool)
-    groups = _groups(skeleton, bone, kind)
+    groups = _groups(skeleton, kind)
     return Figure(skeleton, tuple(names), bone, place, groups, _numbers(skeleton, groups), moves)
 
 
-def _groups(skeleton: Skeleton, marked: Indices, kind: str) -> tuple[tuple[str, ...], ...]:
+def _groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], ...]:
     """Return the bones that share a scale, those left out with which nothing would grow."""
     grows = np.zeros(len(skeleton.bones), dtype=bool)
-    grows[marked] = True
+    grows[[skeleton.bone_index(bone) for bone, _ in skeleton.markers.values()]] = True
     for k, bone in enumerate(skeleton.bones):
         if skeleton.parents[k] >= 0 and any(bone.offset):
             grows[skeleton.parents[k]] = True

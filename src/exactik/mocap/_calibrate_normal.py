@@ -63,8 +63,9 @@ def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Arra
     A = flat.transpose(0, 2, 1) @ flat
     B = np.empty((frames, nv, size))
     B[:, :, :groups] = flat.transpose(0, 2, 1) @ scales
-    B[:, :, groups:] = np.einsum("fmiv,fmij->fvmj", Jm, R).reshape(frames, nv, size - groups)
-    h = np.einsum("fnv,fn->fv", flat, r.reshape(frames, -1)) - tie[1]
+    turned = Jm.transpose(0, 1, 3, 2) @ R  # (F, M, nv, 3)
+    B[:, :, groups:] = turned.transpose(0, 2, 1, 3).reshape(frames, nv, size - groups)
+    h = (r.reshape(frames, 1, -1) @ flat)[:, 0] - tie[1]
     diagonal = np.arange(nv)
     A[:, diagonal, diagonal] += tie[0] + RIDGE * A.trace(axis1=1, axis2=2)[:, None]
     held = held(-h)
@@ -85,8 +86,10 @@ def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Arra
     c[:groups] = np.einsum("fng,fn->g", scales, r.reshape(frames, -1))
     c[groups:] = np.einsum("fmij,fmi->mj", R, rm).ravel()
 
-    tall = B.reshape(-1, size)
-    return Normal(C - tall.T @ follow.reshape(-1, size), c - tall.T @ pose.ravel(), pose, follow)
+    tall = B.reshape(frames * nv, size)
+    return Normal(
+        C - tall.T @ follow.reshape(frames * nv, size), c - tall.T @ pose.ravel(), pose, follow
+    )
 
 
 def _by_poses(

@@ -33,7 +33,7 @@ def cold_poses(
         starts: how many poses to start from.
         small: cost at which a frame needs no further start.
     """
-    postures = _postures(recording, starts)
+    postures, recording = _postures(recording, starts), recording.from_afar
     q, found = [], []
     for t in which:
         fitted = rigid_fit(recording, postures, int(t))

@@ -54,12 +54,18 @@ def standard_deviations(recording: Recording, q: Array, sigma: float, threads: i
     return sd
 
 
-def at_minimum(recording: Recording, q: Array) -> NDArray[np.bool_]:
-    """Return whether the exact Hessian of the free dofs has no negative curvature, (T,)."""
+def at_minimum(
+    recording: Recording, q: Array, which: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Return whether the exact Hessian of the free dofs has no negative curvature, (n,).
+
+    Of all frames, or of frames `which`, (n,), at poses q, (n, nq).
+    """
+    which = np.arange(len(q)) if which is None else which
     found, scratch = np.zeros(len(q)), recording.scratch
     convex(
         *(recording.skeleton.tree, scratch.goals, recording.problem.box, recording.frames, FLAT),
-        *(np.arange(len(q)), q, found, scratch.search, scratch.work),
+        *(which, q, found, scratch.search, scratch.work),
     )
     return found != 0.0
 

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.mocap._recording import Recording
-from exactik.model import Skeleton
 
-__all__ = ["filled"]
+__all__ = ["families", "filled"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,8 +33,7 @@ def filled(recording: Recording) -> Recording:
     if seen.all():
         return recording
     place = recording.frames.place.copy()
-    families = _families(recording.skeleton, recording.names)
-    for m, family in enumerate(families):
+    for m, family in enumerate(families(recording)):
         pieces = _pieces(seen, m, family)
         for frames in pieces:
             _fill(recording.frames.place, seen, m, family[seen[frames[0], family]], frames, place)
@@ -46,8 +44,9 @@ def filled(recording: Recording) -> Recording:
     return recording.asking(place=place, trust=trust)
 
 
-def _families(skeleton: Skeleton, names: tuple[str, ...]) -> list[Indices]:
+def families(recording: Recording) -> list[Indices]:
     """Return the markers nearest to each along the bones: `ENOUGH`, and all as near as the last."""
+    skeleton, names = recording.skeleton, recording.names
     bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
     above = []
     for k in bones:
@@ -55,13 +54,13 @@ def _families(skeleton: Skeleton, names: tuple[str, ...]) -> list[Indices]:
         while skeleton.parents[path[-1]] >= 0:
             path.append(int(skeleton.parents[path[-1]]))
         above.append(path)
-    families = []
+    found = []
     for m, path in enumerate(above):
         hops = np.array([_hops(path, other) for other in above])
         hops[m] = 10**6
         nearest = int(np.sort(hops)[min(ENOUGH, len(hops)) - 1])
-        families.append(np.flatnonzero(hops <= min(max(1, nearest), FAR)))
-    return families
+        found.append(np.flatnonzero(hops <= min(max(1, nearest), FAR)))
+    return found
 
 
 def _hops(one: list[int], other: list[int]) -> int:
@@ -117,7 +116,7 @@ def _join(course: Array, one: Indices, two: Indices) -> None:
 def _moved_along(
     place: Array, m: int, family: Indices, known: int, frames: Indices
 ) -> Array | None:
-    """Return marker m of frame `known` moved rigidly with its neighbours to other frames, (n, 3)."""
+    """Return marker m of frame `known` moved rigidly with its neighbours to others, (n, 3)."""
     old, new, own = place[known, family], place[frames][:, family], place[known, m]
     weight = 1.0 / (((old - own) ** 2).sum(axis=1) + CLOSE**2)
     weight /= weight.sum()

@@ -9,6 +9,7 @@ followed into the other's stretch until they do, whichever costs less.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ def stretches(count: int, shift: int = 0) -> list[tuple[int, int]]:
     A last one of less than half the length goes to the one before it.
     """
     cuts = [0, *range(STRETCH - shift, count - STRETCH // 2, STRETCH), count]
-    return [(a, b - 1) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(a, b - 1) for a, b in pairwise(cuts)]
 
 
 def first_path(
@@ -72,7 +73,7 @@ def first_path(
         done(last + 1 - first)
 
     in_threads(threads, solve, parts)
-    for (first, _), (seam, last) in zip(parts[:-1], parts[1:], strict=True):
+    for (first, _), (seam, last) in pairwise(parts):
         _join(recording, options, path, first, seam, last)
     return path
 

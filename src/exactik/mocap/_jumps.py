@@ -19,7 +19,7 @@ __all__ = ["bridge_jumps", "jumps_of"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-TURN_RATE = 30.0  # [rad/s] beyond what its neighbours do, a bone's turn is a jump
+TURN_RATE = 60.0  # [rad/s] beyond what its neighbours do, a bone's turn is a jump
 MARKER_RATE = 3.0  # [m/s] likewise, a marker's move against its target's
 PULLS = (
     (0.1, 0.04),
@@ -34,8 +34,9 @@ PULLS = (
 """How firmly, of the curvature of each dof, and over how long [s] to each side of a jump."""
 SWEEPS = 8
 FIRM = 3.0  # a pull from which on poses start between the two sides, which sweeps would not reach
+TOO_MANY = 0.1  # of all frames
 JUMPING = 0.05  # [rad or m] dofs that move less have no part in a jump
-RAISED = 1.01  # cost of a frame, of what it was, above which continuity has a price
+RAISED = 1.1  # cost of a frame, of what it was, above which continuity has a price
 AT_ONCE = 4096  # frames placed in one go
 
 
@@ -61,7 +62,10 @@ def _jumping(recording: Recording, q: Array, first: int) -> Indices:
     # |A − B|² = 8 sin²(θ/2) for rotations by θ from each other.
     apart = np.sqrt(((rotations[1:] - rotations[:-1]) ** 2).sum(axis=(2, 3)) / 8.0)
     turn = 2.0 * np.arcsin(np.minimum(apart, 1.0))
-    residual = recording.residuals(q, np.arange(first, first + len(q)))
+    frames = np.arange(first, first + len(q))
+    residual = recording.residuals(q, frames)
+    if len(recording.frames.factor) > 0:  # what was left out as an error may jump as it likes
+        residual *= np.sqrt(recording.frames.factor[frames])[:, :, None]
     move = np.nan_to_num(np.linalg.norm(np.diff(residual, axis=0), axis=2))
     dt = 1.0 / recording.rate
     turned = (turn > TURN_RATE * dt + 1.5 * _beside(turn)).any(axis=1)
@@ -92,8 +96,8 @@ def bridge_jumps(
     before = path.cost.copy()
     for pull, seconds in PULLS:
         jumps = jumps_of(recording, path.q)
-        if len(jumps) == 0:
-            break
+        if len(jumps) == 0 or len(jumps) > TOO_MANY * len(path.q):
+            break  # none, or so many that they are the recording's own
         span = max(2, round(seconds * recording.rate))
         firm = np.zeros((len(path.q), recording.skeleton.nv))
         turns = recording.skeleton.difference(path.q[jumps + 1], path.q[jumps])

@@ -85,6 +85,12 @@ class Recording:
         """Return the same with other `Frames` fields; threads are shared."""
         return replace(self, frames=self.frames._replace(**frames))
 
+    @property
+    def from_afar(self) -> Recording:
+        """The same, for poses that are still far from their markers: a robust loss begins wide."""
+        kind, width, _ = self.frames.loss
+        return self if kind == kinds.QUADRATIC else self.asking(loss=np.array([kind, width, 4.0]))
+
     def at(self, which: NDArray[np.int64]) -> Recording:
         """Return the recording of some frames alone; postures given for them already are kept."""
         frames = self.frames
@@ -188,7 +194,7 @@ def start_recording(
     frames = Frames(
         *(place, weight, np.empty((0, len(mine))), np.ascontiguousarray(point)),
         *(skeleton.neutral()[None], tie[None] * float(weight.mean())),
-        *(np.array([LOSSES[robust], width]), np.ones((count, len(mine)))),
+        *(np.array([LOSSES[robust], width, 1.0]), np.ones((count, len(mine)))),
     )
     return Recording(problem, mine, frames, markers.rate, tie)
 

@@ -2,7 +2,8 @@
 
     min  Σ_t cost_t(q_t) + ½ Σ_t Σ_i λ_i (q_{t−1} − 2 q_t + q_{t+1})_i²      within the limits
 
-by Newton's method with exact curvature. The Hessian is one block a frame, with neighbours coupled
+by Newton's method with exact curvature, Gauss–Newton's in frames where the exact one is not convex.
+The Hessian is one block a frame, with neighbours coupled
 dof by dof: banded, factored in one go. λ_i is set so that an ordinary motion of dof i is halved at
 a cut-off frequency f (docs/maths.md §15):
 
@@ -14,7 +15,7 @@ Long recordings are solved in parts that overlap; what a part does not see has d
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from exactik.errors import ModelError
 from exactik.kernels.frames import COST, QUADRATIC
 from exactik.kernels.series import evaluate_frames
 from exactik.kernels.sums import EXACT, GAUSS_NEWTON, VALUE
+from exactik.mocap._error_bars import at_minimum
 from exactik.mocap._passes import Path, in_threads
 from exactik.mocap._recording import Recording
 
@@ -32,8 +34,9 @@ Array = NDArray[np.float64]
 
 PART, OVERLAP = 600, 60  # frames
 STEPS = 12
-ENOUGH = 1e-4  # [rad or m] step below which nothing more is to gain
+ENOUGH = 5e-4  # share of the sum below which a step gains nothing more
 HALVINGS = 6
+DAMPING = 1e-3  # of each dof's curvature: keeps steps along what markers leave open short
 
 
 def smooth_path(
@@ -59,15 +62,15 @@ def smooth_path(
             f"smooth is {cutoff!r}; it must be a frequency between 0 and {recording.rate / 2:g} Hz"
         )
     # Weights of a robust loss stay as they were found.
-    asked = recording.asking(loss=np.array([QUADRATIC, 1.0]))
-    stiff = info.sum(axis=0) / (2.0 * np.sin(np.pi * cutoff / recording.rate)) ** 4
-    stiff = np.maximum(stiff, 1e-12 * float(stiff.max(initial=1.0)))
+    asked = recording.asking(loss=np.array([QUADRATIC, 1.0, 1.0]))
+    soft = np.maximum(info.sum(axis=0), 1e-9 * float(info.sum(axis=0).max(initial=1.0)))
+    stiff = soft / (2.0 * np.sin(np.pi * cutoff / recording.rate)) ** 4
     out = path.copy()
 
     def solve(first: int) -> None:
         last = min(first + PART, len(path.q))
         low, high = max(first - OVERLAP, 0), min(last + OVERLAP, len(path.q))
-        q, cost = Sequence(asked, np.arange(low, high), stiff).solve(path.q[low:high])
+        q, cost = Sequence(asked, np.arange(low, high), stiff, soft).solve(path.q[low:high])
         out.q[first:last] = q[first - low : last - low]
         out.found[first:last, COST] = cost[first - low : last - low]
         done(last - first)
@@ -84,22 +87,25 @@ class Sequence:
         recording: what they ask.
         which: the frames, (n,).
         stiff: λ, (nv,).
+        soft: h, (nv,).
     """
 
     recording: Recording
     which: NDArray[np.int64]
     stiff: Array
+    soft: Array
 
     def solve(self, q: Array) -> tuple[Array, Array]:
         """Return the poses, (n, nq), and what the markers of each frame cost, (n,)."""
         q, skeleton = q.copy(), self.recording.skeleton
         total, cost, g, H = self.evaluate(q, EXACT)
         for _ in range(STEPS):
+            bent = ~at_minimum(self.recording, q, self.which)
+            if bent.any():
+                H[bent] = replace(self, which=self.which[bent]).evaluate(
+                    q[bent], GAUSS_NEWTON
+                )[3]
             step = self.step(q, g, H)
-            if step is None:  # not convex here; Gauss–Newton's curvature always is
-                step = self.step(q, *self.evaluate(q, GAUSS_NEWTON)[2:])
-            if step is None or np.abs(step).max(initial=0.0) < ENOUGH:
-                break
             for halving in range(HALVINGS):
                 trial = self.clip(skeleton.integrate(q, 0.5**halving * step))
                 if self.evaluate(trial, VALUE)[0] < total:
@@ -109,7 +115,7 @@ class Sequence:
             before = total
             q = trial
             total, cost, g, H = self.evaluate(q, EXACT)
-            if before - total < 1e-7 * before:
+            if before - total < ENOUGH * before:
                 break
         return q, cost
 
@@ -139,9 +145,9 @@ class Sequence:
         g[2:] += push
         return total, cost, g, H
 
-    def step(self, q: Array, g: Array, H: Array) -> Array | None:
-        """Return Newton's step, (n, nv), or None if the Hessian is not positive definite."""
-        from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+    def step(self, q: Array, g: Array, H: Array) -> Array:
+        """Return Newton's step, (n, nv)."""
+        from scipy.linalg import cho_solve_banded, cholesky_banded  # heavy; not to import exactik
 
         box, nv = self.recording.problem.box, g.shape[1]
         coordinates = q[:, np.maximum(box.plain, 0)]
@@ -153,10 +159,7 @@ class Sequence:
             count = band.shape[1] - k
             band[k, :count] *= ~(held[:count] | held[k:])
         band[0, held] = 1.0
-        try:
-            factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
-        except LinAlgError:
-            return None
+        factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
         right = np.where(held, 0.0, -g.ravel())
         return cho_solve_banded((factor, True), right, check_finite=False).reshape(-1, nv)
 
@@ -178,4 +181,5 @@ class Sequence:
             rows[1][[0, -2]], rows[1][-1], rows[2][-2:] = -2.0, 0.0, 0.0
         for k, row in enumerate(rows):
             band[k * nv] += row[:, None] * self.stiff
+        band[0] += DAMPING * self.soft
         return band.reshape(2 * nv + 1, count * nv)

@@ -17,6 +17,7 @@ from exactik.kernels.frames import ITERATIONS, SLOPE, STANDING
 from exactik.kernels.search import SMALL
 from exactik.mocap._attention import runs_of
 from exactik.mocap._branches import improve
+from exactik.mocap._clean import Cleaning, cleaned
 from exactik.mocap._cold import cold_poses
 from exactik.mocap._error_bars import estimated_sigma
 from exactik.mocap._fill import filled
@@ -43,6 +44,7 @@ TOLERANCE = 1e-4  # relative gradient
 EVERY, ROUNDS = 16, 2  # frames between two looks for better solutions, and how often
 STARTS = 24
 WRONG, MENDINGS, AROUND = 8.0, 4, 600  # times the usual cost; rounds; frames to both sides
+MOST_RUNS = 20  # stretches to mend in a round, the longest first: others are errors of markers
 WIDTHS = {"huber": 2.5, "tukey": 7.0}  # c in standard deviations
 FIRST_WIDTH, SAMPLES = 0.05, 16  # [m] and frames, for a first idea of the noise
 WARM = Auto(tolerance=TOLERANCE, initial_damping=1e-3, detour=False, escape=False)
@@ -107,12 +109,15 @@ def track(
     )
     if len(recording) == 0:
         raise ModelError("the recording has no frames")
+    errors = Cleaning((), np.zeros((0, 0), dtype=bool))
+    if robust is not None:
+        recording, errors = cleaned(recording)
     workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
     method, cold = _methods(solver)
     warm, far = method.options(recording.problem), cold.options(recording.problem)
     if robust is not None:
         width = WIDTHS[robust] * (sigma or _first_sigma(recording, far))
-        recording = recording.asking(loss=np.array([LOSSES[robust], width]))
+        recording = recording.asking(loss=np.array([LOSSES[robust], width, 1.0]))
     seen, recording = recording, filled(recording)
     meter = _Meter(len(recording), progress)
     path = first_path(
@@ -131,15 +136,16 @@ def track(
     if smooth is not None:
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
     meter.finish()
-    errors = _errors(seen, path.q)
-    noise = estimated_sigma(errors, skeleton.nv - int(recording.problem.locked.sum()))
+    misses = _errors(seen, path.q)
+    noise = estimated_sigma(misses, skeleton.nv - int(recording.problem.locked.sum()))
     motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
     return Track(
-        *(motion, recording.names, errors),
-        *(0.5 * np.nansum(recording.frames.weight * errors**2, axis=1), path.found[:, SLOPE]),
+        *(motion, recording.names, misses),
+        *(0.5 * np.nansum(recording.frames.weight * misses**2, axis=1), path.found[:, SLOPE]),
         *(np.array([ENDED[int(code)] for code in path.found[:, STANDING]], dtype="U15"),),
         *(whole(path.found[:, ITERATIONS]), postures.loose, bridged),
         *(recording.frames.factor if robust is not None else None,),
+        *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else noise, time.perf_counter() - begin),
         *(method.name, markers, seen, workers),
     )
@@ -162,7 +168,7 @@ def _methods(solver: str | Method) -> tuple[CompiledMethod, CompiledMethod]:
 
 def _first_sigma(recording: Recording, options: Array) -> float:
     """Return a first idea of the noise [m]: from some frames by themselves, errors and all."""
-    wide = recording.asking(loss=np.array([LOSSES["huber"], FIRST_WIDTH]))
+    wide = recording.asking(loss=np.array([LOSSES["huber"], FIRST_WIDTH, 1.0]))
     which = np.unique(np.linspace(0, len(recording) - 1, SAMPLES).astype(np.int64))
     found = cold_poses(wide, options, which, 6)
     errors = np.linalg.norm(wide.residuals(found.q, which), axis=2)
@@ -175,12 +181,14 @@ def _mend(recording: Recording, warm: Array, far: Array, path: Path) -> None:
 
     At some frames of each such stretch, its ends among them, from ever other poses.
     """
-    end = len(recording) - 1
+    end, before = len(recording) - 1, len(recording)
     for n in range(MENDINGS):
         wrong = path.cost > WRONG * np.median(path.cost) + float(warm[SMALL])
         runs = runs_of(wrong, join=2)
-        if len(runs) == 0 or wrong.mean() > 0.5:
-            break
+        if len(runs) == 0 or wrong.sum() > 0.9 * before:
+            break  # nothing to mend, or nothing that could be
+        before = int(wrong.sum())
+        runs = sorted(runs, key=lambda run: run[0] - run[1])[:MOST_RUNS]
         for first, last in runs:
             step = max(1, min(EVERY, (last - first) // 4))
             which = np.unique(np.append(np.arange(first, last + 1, step), last))

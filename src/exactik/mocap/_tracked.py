@@ -14,7 +14,7 @@ from exactik.mocap._attention import Attention, attention_of, frame_reasons
 from exactik.mocap._error_bars import at_minimum, standard_deviations
 from exactik.mocap._recording import Recording
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
+from exactik.motion import Markers, Motion, Swap
 
 __all__ = ["Track"]
 
@@ -40,6 +40,9 @@ class Track:
         undetermined: dofs that had lost their markers and went by their course, (T, nv).
         bridged: frames between two solutions, (T,), where the path had to change.
         marker_weights: that a robust loss gave to the markers, 0 to 1, (T, M), else None.
+        swaps: pairs of markers that were exchanged back, if the loss is robust.
+        spikes: samples that were left out because they stand out from their neighbours in time, if
+            the loss is robust, (T, M); else empty.
         sigma: standard deviation of the markers along each axis [m]: given, or estimated.
         seconds: that it took.
         solver: name of the method.
@@ -56,6 +59,8 @@ class Track:
     undetermined: Flags
     bridged: Flags
     marker_weights: Array | None
+    swaps: tuple[Swap, ...]
+    spikes: Flags
     sigma: float
     seconds: float
     solver: str

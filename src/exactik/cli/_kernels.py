@@ -1,0 +1,79 @@
+"""Kernels made ready before work begins, so that no progress bar stands still for them.
+
+What solves a recording takes most of a minute to compile, once. While this process compiles the
+tracker, a second one compiles other kernels; each finds in the cache what the other has done.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from exactik.cli._app import compiling
+
+__all__ = ["compile_other_half", "prepare"]
+
+FRAMES = 24
+
+
+def prepare(robust: str | None = None, smooth: float | None = None) -> None:
+    """Compile what `track` and its error bars need, or load it, and say so if that takes long."""
+    helpers: list[subprocess.Popen[bytes]] = []
+    with compiling(lambda: helpers.append(_second_process())):
+        _track_a_little(robust, smooth)
+        for helper in helpers:
+            helper.wait()
+
+
+def _track_a_little(robust: str | None, smooth: float | None) -> None:
+    """Solve a second of somebody who waves, one marker missing: it takes all kernels."""
+    from exactik.mocap import track
+
+    markers = _recording()
+    solved = track(*markers, robust=robust, smooth=smooth, starts=2)
+    assert solved.certified.shape == (FRAMES,) and len(solved.sd) == FRAMES
+
+
+def _recording():
+    from exactik.model import human
+    from exactik.motion import Markers
+
+    figure = human()
+    q = np.tile(figure.neutral(), (FRAMES, 1))
+    q[:, figure.dof_names.index("l_upper_arm.rx")] += np.linspace(0.0, 0.5, FRAMES)
+    places = figure.forward(q).markers.copy()
+    places[5:15, list(figure.markers).index("LFIN")] = np.nan
+    return figure, Markers(places, tuple(figure.markers), 24.0)
+
+
+def _second_process() -> subprocess.Popen[bytes]:
+    """Start what compiles the other half; without a second processor, what does nothing."""
+    code = "from exactik.cli._kernels import compile_other_half as work; work()"
+    code = code if (os.cpu_count() or 1) > 1 else ""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen([sys.executable, "-c", code], **quiet)
+
+
+def compile_other_half() -> None:
+    """Compile what the tracker comes to late: first the step of a descent, then the error bars."""
+    from exactik.kernels.descend import advance
+    from exactik.kernels.ltdl import Pattern
+    from exactik.kernels.search import restart
+    from exactik.kernels.starts import first_order
+    from exactik.mocap._error_bars import at_minimum, standard_deviations
+    from exactik.mocap._recording import start_recording
+    from exactik.solvers import Auto
+
+    recording = start_recording(*_recording())
+    problem, tree, scratch = recording.problem, recording.skeleton.tree, recording.scratch
+    options, q = replace(Auto(), max_iterations=1).options(problem), problem.skeleton.neutral()
+    restart(problem.box, options, first_order(options), True, q, scratch.search)
+    work, pattern = scratch.work, Pattern(tree.order, tree.upward, tree.level)
+    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, scratch.search)
+    few = np.tile(q, (FRAMES, 1))
+    standard_deviations(recording, few, 1e-3, 1)
+    at_minimum(recording, few)

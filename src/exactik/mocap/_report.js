@@ -1,0 +1,337 @@
+"use strict";
+// What the page shows without this script stays; it adds a cursor, zoom and a choice of joints.
+(() => {
+  const D = JSON.parse(document.getElementById("data").textContent);
+  const T = D.frames, NONE = 65535;
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const words = (text) => new Uint16Array(bytes(text).buffer);
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const make = (tag, name, text) => {
+    const node = document.createElement(tag);
+    node.className = name || "";
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+
+  const series = {};
+  for (const [name, s] of Object.entries(D.series)) {
+    series[name] = { data: words(s.data), scale: s.scale };
+  }
+  const heat = { bins: D.heat.bins, rows: D.markers.length, level: bytes(D.heat.data),
+    most: D.heat.most, palette: bytes(D.heat.palette) };
+  const value = (name, t) => {
+    const v = series[name].data[t];
+    return v === NONE ? NaN : v * series[name].scale;
+  };
+  let view = [0, T], cursor = -1;
+
+  // --- drawing what is in view
+
+  // Calls with the first and last sample of every pixel column.
+  function columns(count, width, each) {
+    const per = count / T;
+    const first = Math.max(0, Math.floor(view[0] * per) - 1);
+    const end = Math.min(count, Math.ceil(view[1] * per) + 1);
+    const step = Math.max(1, (end - first) / Math.max(width, 100));
+    for (let at = first; at < end; at += step) {
+      const a = Math.floor(at), b = Math.min(end, Math.max(a + 1, Math.floor(at + step)));
+      each(a, b, (a + b) / 2 / per);
+    }
+  }
+
+  function drawSeries(path) {
+    const name = path.dataset.series, top = Number(path.dataset.top);
+    const s = series[name], area = path.classList.contains("area"), parts = [];
+    let open = false, x0 = 0;
+    columns(T, path.ownerSVGElement.clientWidth, (a, b, x) => {
+      let most = -1;
+      for (let t = a; t < b; t++) if (s.data[t] !== NONE && s.data[t] > most) most = s.data[t];
+      if (most < 0) {
+        if (open && area) parts.push(`L${x0},100Z`);
+        open = false;
+        return;
+      }
+      const y = Math.max(-20, 100 * (1 - (most * s.scale) / top)).toFixed(2);
+      if (!open) parts.push(area ? `M${x},100L${x},${y}` : `M${x},${y}h.5`);
+      else parts.push(`L${x},${y}`);
+      open = true;
+      x0 = x;
+    });
+    if (open && area) parts.push(`L${x0},100Z`);
+    path.setAttribute("d", parts.join(""));
+  }
+
+  const heatSvg = document.getElementById("heat");
+  const canvas = make("canvas");
+  function drawHeat() {
+    const width = Math.max(100, Math.round(heatSvg.clientWidth * (window.devicePixelRatio || 1)));
+    canvas.width = width;
+    canvas.height = heat.rows;
+    const context = canvas.getContext("2d"), image = context.createImageData(width, heat.rows);
+    const per = heat.bins / T, span = view[1] - view[0];
+    for (let x = 0; x < width; x++) {
+      const a = Math.floor((view[0] + (span * x) / width) * per);
+      const b = Math.max(a + 1, Math.floor((view[0] + (span * (x + 1)) / width) * per));
+      for (let m = 0; m < heat.rows; m++) {
+        let most = 0;
+        for (let k = a; k < b && k < heat.bins; k++) {
+          most = Math.max(most, heat.level[k * heat.rows + m]);
+        }
+        const at = 4 * (m * width + x);
+        for (let i = 0; i < 3; i++) image.data[at + i] = heat.palette[3 * most + i];
+        image.data[at + 3] = most > 0 ? 255 : 0;
+      }
+    }
+    context.putImageData(image, 0, 0);
+  }
+
+  const decoded = new Map();
+  function joint(n) {
+    if (!decoded.has(n)) {
+      decoded.set(n, D.angles.joints[n].dofs.map((d) => {
+        const a = words(d.a);
+        return { ...d, a, b: d.b ? words(d.b) : a, sd: bytes(d.sd) };
+      }));
+    }
+    return decoded.get(n);
+  }
+
+  function drawJoint(svg) {
+    const n = Number(svg.dataset.joint), [bottom, top] = D.angles.joints[n].range;
+    const height = (v) => Math.max(-50, Math.min(150, (100 * (top - v)) / (top - bottom))).toFixed(2);
+    joint(n).forEach((d, k) => {
+      const line = [], above = [], below = [];
+      columns(D.angles.bins, svg.clientWidth, (i, j, x) => {
+        let low = NONE, high = 0, sd = 0;
+        for (let t = i; t < j; t++) {
+          low = Math.min(low, d.a[t]);
+          high = Math.max(high, d.b[t]);
+          sd = Math.max(sd, d.sd[t]);
+        }
+        const wide = D.angles.within * d.wide * (sd / 255) ** 2;
+        const l = d.low + d.step * low, h = d.low + d.step * high;
+        line.push(`${x},${height(l)}`);
+        if (high > low) line.push(`${x},${height(h)}`);
+        above.push(`${x},${height(h + wide)}`);
+        below.push(`${x},${height(l - wide)}`);
+      });
+      svg.children[2 * k].setAttribute("d", `M${above.concat(below.reverse()).join("L")}Z`);
+      svg.children[2 * k + 1].setAttribute("d", `M${line.join("L")}h.5`);
+    });
+  }
+
+  function drawAxis(axis) {
+    const span = (view[1] - view[0]) / D.rate;
+    const raw = span / Math.max(3, Math.min(14, axis.clientWidth / 75));
+    const power = 10 ** Math.floor(Math.log10(raw));
+    const step = power * [1, 2, 5, 10].find((s) => s * power >= 0.999 * raw);
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    axis.replaceChildren();
+    for (let n = Math.ceil(view[0] / D.rate / step - 1e-9); n * step * D.rate < view[1]; n++) {
+      const at = (100 * (n * step * D.rate + 0.5 - view[0])) / (view[1] - view[0]);
+      const mark = make("span", "", (n * step).toFixed(digits));
+      mark.style.left = `${at}%`;
+      if (at > 1) mark.style.transform = "translateX(-50%)";
+      axis.append(mark);
+    }
+  }
+
+  let waiting = false;
+  function draw() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      drawAll();
+    });
+  }
+
+  function drawAll() {
+    for (const svg of all("svg.plot")) {
+      const box = svg.viewBox.baseVal;
+      svg.setAttribute("viewBox", `${view[0]} 0 ${view[1] - view[0]} ${box.height}`);
+    }
+    all("path[data-series]").forEach(drawSeries);
+    all("svg[data-joint]").forEach(drawJoint);
+    drawHeat();
+    all(".axis").forEach(drawAxis);
+    drawCursor();
+  }
+
+  function zoom(a, b) {
+    const least = Math.min(T, 20);
+    const span = Math.min(T, Math.max(least, b - a)), middle = (a + b) / 2;
+    const start = Math.max(0, Math.min(T - span, middle - span / 2));
+    view = [start, start + span];
+    draw();
+  }
+
+  // --- cursor
+
+  const readout = document.getElementById("readout");
+  function drawCursor() {
+    all(".cursor").forEach((node) => node.remove());
+    if (cursor < 0 || cursor + 0.5 < view[0] || cursor + 0.5 > view[1]) return;
+    const left = `${(100 * (cursor + 0.5 - view[0])) / (view[1] - view[0])}%`;
+    for (const svg of all("svg.plot")) {
+      const line = make("div", "cursor");
+      line.style.left = left;
+      svg.parentNode.append(line);
+    }
+  }
+
+  function statusAt(t) {
+    let low = 0, high = D.status.length - 1;
+    while (low < high) {
+      const mid = (low + high + 1) >> 1;
+      if (D.status[mid][0] <= t) low = mid;
+      else high = mid - 1;
+    }
+    return D.status[low][1];
+  }
+
+  const mm = (v) => (Number.isNaN(v) ? "none" : `${v < 9.95 ? v.toFixed(1) : v.toFixed(0)} mm`);
+  function tell(t, extra) {
+    const parts = [`frame ${t}`, `${(t / D.rate).toFixed(2)} s`, statusAt(t),
+      `mean ${mm(value("mean", t))}`, `worst ${mm(value("most", t))}`];
+    const gone = value("missing", t);
+    if (gone > 0) parts.push(`${gone} missing`);
+    if (extra) parts.push(extra);
+    readout.textContent = parts.join("  ·  ");
+    readout.hidden = false;
+  }
+
+  function markerUnder(event, t) {
+    const box = heatSvg.getBoundingClientRect();
+    const m = Math.floor((heat.rows * (event.clientY - box.top)) / box.height);
+    if (m < 0 || m >= heat.rows) return "";
+    const level = heat.level[Math.floor((t * heat.bins) / T) * heat.rows + m];
+    const error = level > 0 ? mm(heat.most * ((level - 1) / 254) ** 2) : "missing";
+    return `${D.markers[m]} ${error}`;
+  }
+
+  function frameAt(svg, event) {
+    const box = svg.getBoundingClientRect();
+    const x = view[0] + ((view[1] - view[0]) * (event.clientX - box.left)) / box.width;
+    return Math.max(0, Math.min(T - 1, Math.floor(x)));
+  }
+
+  function valuesUnder(svg, t) {
+    if (svg.dataset.joint === undefined) return "";
+    const n = Number(svg.dataset.joint), k = Math.floor((t * D.angles.bins) / T);
+    const unit = D.angles.joints[n].unit, digits = unit === "m" ? 3 : 1;
+    return joint(n).map((d) => {
+      const wide = D.angles.within * d.wide * (d.sd[k] / 255) ** 2;
+      return `${d.name} ${(d.low + d.step * d.a[k]).toFixed(digits)} ± ${wide.toFixed(digits)} ${unit}`;
+    }).join(", ");
+  }
+
+  let from = null, band = null;
+  document.addEventListener("pointermove", (event) => {
+    const svg = event.target.closest ? event.target.closest("svg.plot") : null;
+    if (from) {
+      const box = from.svg.getBoundingClientRect();
+      const a = Math.min(from.x, event.clientX) - box.left, b = Math.abs(event.clientX - from.x);
+      band.style.left = `${a}px`;
+      band.style.width = `${b}px`;
+    }
+    if (!svg) return;
+    cursor = frameAt(svg, event);
+    drawCursor();
+    tell(cursor, svg === heatSvg ? markerUnder(event, cursor) : valuesUnder(svg, cursor));
+  });
+  document.addEventListener("pointerdown", (event) => {
+    const svg = event.target.closest ? event.target.closest("svg.plot") : null;
+    if (!svg || event.button !== 0 || event.pointerType === "touch") return;
+    event.preventDefault();
+    from = { svg, x: event.clientX, t: frameAt(svg, event) };
+    band = make("div", "select");
+    svg.parentNode.append(band);
+  });
+  document.addEventListener("pointerup", (event) => {
+    if (!from) return;
+    const t = frameAt(from.svg, event);
+    if (Math.abs(event.clientX - from.x) > 6) zoom(Math.min(t, from.t), Math.max(t, from.t) + 1);
+    band.remove();
+    from = null;
+  });
+  document.addEventListener("dblclick", (event) => {
+    if (event.target.closest("svg.plot")) zoom(0, T);
+  });
+  document.addEventListener("pointerleave", () => { readout.hidden = true; });
+
+  // --- buttons and links
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button"), link = event.target.closest("a[data-first]");
+    if (button && button.dataset.zoom) {
+      const middle = (view[0] + view[1]) / 2, half = (view[1] - view[0]) / 2;
+      const by = { in: half / 2, out: half * 2, all: T }[button.dataset.zoom];
+      zoom(middle - by, middle + by);
+    }
+    if (button && button.dataset.joint) {
+      const on = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(on));
+      charts();
+    }
+    if (link) {
+      const first = Number(link.dataset.first), last = Number(link.dataset.last);
+      const room = Math.max(D.rate / 2, last - first + 1);
+      all("tr.now").forEach((row) => row.classList.remove("now"));
+      link.closest("tr").classList.add("now");
+      cursor = first;
+      zoom(first - room, last + 1 + room);
+      tell(first);
+    }
+  });
+
+  function charts() {
+    const place = document.getElementById("charts");
+    place.replaceChildren();
+    for (const button of all("button[data-joint]")) {
+      const on = button.getAttribute("aria-pressed") === "true";
+      if (on) place.append(chart(Number(button.dataset.joint)));
+    }
+    draw();
+  }
+
+  function chart(n) {
+    const { name, unit, dofs, range: [bottom, top] } = D.angles.joints[n];
+    const figure = make("figure", "joint"), title = make("h4", "", `${name} `), key = make("span");
+    title.append(make("small", "", unit), key);
+    dofs.forEach((d, k) => key.append(make("i", `c${k % 6}`, d.name)));
+    const row = make("div", "row curve"), left = make("div", "side left"), pane = make("div", "pane");
+    row.style.height = "120px";
+    const digits = unit === "°" && top - bottom >= 8 ? 0 : 2;
+    for (const at of [0, 50, 100]) {
+      const tick = make("span", "tick", (bottom + (top - bottom) * (1 - at / 100)).toFixed(digits));
+      tick.style.top = `${at}%`;
+      left.append(tick);
+    }
+    const space = heatSvg.namespaceURI, svg = document.createElementNS(space, "svg");
+    const settings = { class: "plot", role: "img", "aria-label": `angles of ${name}`,
+      viewBox: `0 0 ${T} 100`, preserveAspectRatio: "none", "data-joint": n };
+    for (const [key, setting] of Object.entries(settings)) svg.setAttribute(key, setting);
+    dofs.forEach((d, k) => {
+      for (const kind of ["band", "line"]) {
+        const path = document.createElementNS(space, "path");
+        path.setAttribute("class", `${kind} c${k % 6}`);
+        svg.append(path);
+      }
+    });
+    pane.append(svg);
+    row.append(left, pane);
+    const time = make("div", "row time"), axis = make("div", "pane");
+    axis.append(make("div", "axis"));
+    time.append(make("div", "side left", "s"), axis);
+    figure.append(title, row, time);
+    return figure;
+  }
+
+  heatSvg.parentNode.append(canvas);
+  heatSvg.querySelector("image").remove();
+  all(".tools, .chips").forEach((node) => { node.hidden = false; });
+  window.addEventListener("resize", draw);
+  charts();
+  drawAll();
+})();

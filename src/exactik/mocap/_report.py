@@ -1,0 +1,284 @@
+"""The report on a solved recording: one HTML file that needs nothing else.
+
+It says what `summary_of` knows. Words, tables and plots are there without scripts; a script adds a
+cursor, zoom and a choice of joints. Nothing is fetched, and the file forbids it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exactik.io._files import writing
+from exactik.mocap._attention import runs_of
+from exactik.mocap._report_angles import Joint, angle_charts, angle_data, chosen_first, joints_of
+from exactik.mocap._report_data import (
+    Angles,
+    Heat,
+    angles_of,
+    encoded,
+    heat_of,
+    rounded_up,
+    series_of,
+)
+from exactik.mocap._report_plots import Lane, area_row, axis_row, heat_row, lanes_row
+from exactik.mocap._report_tables import (
+    KINDS,
+    attention_table,
+    facts_table,
+    marker_bars,
+    suspects_table,
+    tiles,
+)
+from exactik.mocap._summary import frame_errors, headline_of, missing_in, summary_of
+from exactik.mocap._summary_words import count_of, millimetres, share
+
+if TYPE_CHECKING:
+    from exactik.mocap._tracked import Track
+
+__all__ = ["report_html", "write_report"]
+
+Facts = Mapping[str, Any]
+
+LANES = 24  # markers or dofs that get a lane of their own
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+def write_report(track: Track, path: str, command: str = "") -> None:
+    """Write the report on a track to an .html file, whole or not at all."""
+    text = report_html(track, command)
+    with writing(path) as file:
+        file.write(text)
+
+
+def report_html(track: Track, command: str = "") -> str:
+    """Return the report as text."""
+    summary = summary_of(track, command)
+    angles, joints, heat = angles_of(track), joints_of(track), heat_of(track)
+    chosen = chosen_first(joints, angles)
+    data = {
+        "frames": len(track),
+        "rate": summary["rate_hz"],
+        "offset": summary["first_frame_in_file"],
+        "markers": list(track.names),
+        "status": _status_runs(track),
+        "series": series_of(track),
+        "heat": {
+            **{"bins": len(heat.bins), "most": heat.most, "palette": encoded(heat.palette)},
+            "data": encoded(heat.level),
+        },
+        "angles": {**angle_data(joints, angles), "chosen": chosen},
+    }
+    sections = [
+        _header(summary),
+        _section("attention", "Needs attention", attention_table(summary["attention"])),
+        _section("suspects", "Suspected swaps and ghosts", suspects_table(summary)),
+        _section("time", "Over time", _time(track, summary, heat)),
+        _section(
+            *("markers", "Error of each marker", marker_bars(summary["error_per_marker"])),
+            "Mean (bar), 95 % (pale bar) and largest distance from its place on the figure, mm.",
+        ),
+        _section(
+            *("angles", "Joint angles", _angles(joints, angles, chosen, track.markers.rate)),
+            "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers).",
+        ),
+        _section("repeat", "How it was made", _made(track, summary)),
+    ]
+    return _page(f"{summary['skeleton']}: exactik report", "".join(sections), data)
+
+
+def _page(title: str, body: str, data: Facts) -> str:
+    # In a script element nothing is escaped but the end of it.
+    plain = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title><style>\n{_resource('_report.css')}</style></head>"
+        f'<body><main>{body}</main><div id="readout" hidden></div>'
+        f'<script type="application/json" id="data">{plain}</script>'
+        f"<script>\n{_resource('_report.js')}</script></body></html>\n"
+    )
+
+
+def _resource(name: str) -> str:
+    return resources.files("exactik.mocap").joinpath(name).read_text(encoding="utf-8")
+
+
+def _section(name: str, title: str, inside: str, note: str = "") -> str:
+    about = f'<p class="note">{escape(note)}</p>' if note else ""
+    return f'<section id="{name}"><h2>{escape(title)}</h2>{about}{inside}</section>'
+
+
+def _header(summary: Facts) -> str:
+    source = os.path.basename(summary["source"].replace("\\", "/"))
+    about = [source] if source else []
+    about += [f"{summary['dofs']} dofs", count_of(len(summary["markers"]["used"]), "marker")]
+    about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
+    return (
+        f'<header><p class="kicker">exactik report</p><h1>{escape(summary["skeleton"])}</h1>'
+        f'<p class="about">{escape(" · ".join(about))}</p>'
+        f'<p class="headline">{escape(headline_of(summary))}</p>'
+        f'<div class="tiles">{tiles(summary)}</div></header>'
+    )
+
+
+def _time(track: Track, summary: Facts, heat: Heat) -> str:
+    """Return all plots that share the axis of time."""
+    count = len(track)
+    mean, most = (1e3 * values for values in frame_errors(track))
+    missing = missing_in(track)
+    parts = [
+        '<div class="tools" hidden><button data-zoom="in">zoom in</button><button data-zoom="out">'
+        'zoom out</button><button data-zoom="all">whole recording</button><span>drag to zoom, '
+        "double-click for the whole</span></div>",
+        '<div class="plots">',
+        axis_row(count, track.markers.rate),
+    ]
+    lanes = _attention_lanes(summary)
+    if len(lanes) > 0:
+        parts += [_title("What needs a look"), lanes_row(lanes, count, "stretches to look at")]
+    series = [("most", most, "line"), ("mean", mean, "area")]
+    key = '<i class="k mean">mean of the markers</i><i class="k most">worst marker</i>'
+    top = _top(mean, most)
+    if (np.nan_to_num(most) > top).any():
+        key += f"cut off at {top:g} mm, the worst is {millimetres(summary['error']['max_mm'])}"
+    parts += [_title("Error per frame", key), area_row(series, top, "mm", "error of each frame")]
+    parts += [_title("Error per marker and frame"), heat_row(heat, track.names)]
+    parts += _gap_lanes(summary, missing)
+    parts += _limit_lanes(track, summary)
+    top = rounded_up(float(track.iterations.max(initial=1)))
+    stats = summary["iterations"]
+    about = f"median {stats['median']:g}, 95 % up to {stats['p95']:g}, at most {stats['max']:g}"
+    parts += [_title("Iterations of the last solve of each frame", escape(about))]
+    values = track.iterations.astype(float)
+    parts += [area_row([("iterations", values, "area")], top, "", "iterations of each frame", 70)]
+    parts += [axis_row(count, track.markers.rate), "</div>"]
+    first = summary["first_frame_in_file"]
+    note = f"Frames are counted from 0; frame 0 is number {first} of the recording."
+    return "".join(parts) + f'<p class="note">{note}</p>'
+
+
+def _top(mean: np.ndarray, most: np.ndarray) -> float:
+    """Return the end of an axis of errors [mm] that shows all means and most of the worst."""
+    if not np.isfinite(mean).any():
+        return 1.0
+    high = max(1.2 * float(np.nanmax(mean)), 1.8 * float(np.nanpercentile(most, 90.0)))
+    return rounded_up(min(high, float(np.nanmax(most))))
+
+
+def _title(text: str, key: str = "") -> str:
+    return f'<h3>{escape(text)}<span class="keys">{key}</span></h3>'
+
+
+def _attention_lanes(summary: Facts) -> list[Lane]:
+    lanes = []
+    for kind, label in KINDS.items():
+        runs = sorted((a["first"], a["last"]) for a in summary["attention"] if a["kind"] == kind)
+        if len(runs) > 0:
+            lanes.append(Lane(label, f"{len(runs)} ×", runs, kind))
+    swaps = [s for s in summary["swaps"] if s["verdict"] in ("likely", "repaired")]
+    if len(swaps) > 0:
+        runs = [(s["first"], s["last"]) for s in swaps]
+        lanes.append(Lane("swapped", f"{len(runs)} ×", runs, "swap"))
+    return lanes
+
+
+def _gap_lanes(summary: Facts, missing: np.ndarray) -> list[str]:
+    gaps, names = summary["gaps"], summary["markers"]["used"]
+    if len(gaps) == 0:
+        return [_title("Gaps"), "<p>No marker is ever missing.</p>"]
+    lanes = []
+    for gap in gaps[:LANES]:
+        hint = f"{gap['name']}: {count_of(gap['gaps'], 'gap')}, longest {gap['longest_s']:.2f} s"
+        runs = runs_of(missing[:, names.index(gap["name"])])
+        value = share(gap["frames"] / max(len(missing), 1))
+        lanes.append(Lane(gap["name"], value, runs, "gap", hint))
+    most, number = max(gap["longest_s"] for gap in gaps), sum(gap["gaps"] for gap in gaps)
+    about = f"{count_of(number, 'gap')} of {count_of(len(gaps), 'marker')}, longest {most:.2f} s"
+    if len(gaps) > LANES:
+        about += f"; the {LANES} markers missing most"
+    height = rounded_up(float(missing.sum(axis=1).max()))
+    curve = [("missing", missing.sum(axis=1).astype(float), "area")]
+    return [
+        _title("Gaps", escape(about)),
+        area_row(curve, height, "", "markers missing in each frame", 60),
+        lanes_row(lanes, len(missing), "gaps of each marker", 14),
+    ]
+
+
+def _limit_lanes(track: Track, summary: Facts) -> list[str]:
+    if summary["settings"]["limits"] != "hard":
+        text = f"<p>Limits were {summary['settings']['limits']}.</p>"
+        return [_title("Limits touched"), text]
+    if len(summary["limits"]) == 0:
+        return [_title("Limits touched"), "<p>No dof touches a limit.</p>"]
+    lanes, names = [], track.skeleton.dof_names
+    for limit in summary["limits"][:LANES]:
+        ends = [
+            _end(limit[key], limit["unit"])
+            for key in ("lower", "upper")
+            if limit[f"share_{key}"] > 0.0
+        ]
+        runs = runs_of(track.at_limits[:, names.index(limit["dof"])])
+        hint = f"{limit['dof']}: at {' and '.join(ends)}"
+        lanes.append(Lane(limit["dof"], share(limit["share"]), runs, "limit", hint))
+    about = f"{count_of(len(summary['limits']), 'dof')}; share of the frames to the right"
+    if len(summary["limits"]) > LANES:
+        about += f"; the {LANES} that do most"
+    return [_title("Limits touched", escape(about)), lanes_row(lanes, len(track), "limits", 15)]
+
+
+def _end(value: float, unit: str) -> str:
+    return f"{np.degrees(value):.0f}°" if unit == "rad" else f"{value:.3f} m"
+
+
+def _angles(joints: list[Joint], angles: Angles, chosen: list[int], rate: float) -> str:
+    chips = "".join(
+        f'<button data-joint="{n}" aria-pressed="{"true" if n in chosen else "false"}">'
+        f"{escape(joint.name)}</button>"
+        for n, joint in enumerate(joints)
+    )
+    shown = angle_charts(joints, angles, chosen, rate)
+    return f'<div class="chips" hidden>{chips}</div><div id="charts" class="plots">{shown}</div>'
+
+
+def _made(track: Track, summary: Facts) -> str:
+    error, names, settings = summary["error"], summary["markers"], summary["settings"]
+    facts: dict[str, Any] = {
+        "recording": summary["source"],
+        "solver": summary["solver"],
+        **{name.replace("_", " "): value for name, value in settings.items()},
+        "noise of the markers (each axis)": millimetres(summary["sigma_mm"]),
+        "median and largest error": f"{millimetres(error['median_mm'])}, "
+        f"{millimetres(error['max_mm'])}",
+        "frames filled, bridged, not at rest": f"{summary['filled_frames']}, "
+        f"{summary['bridged_frames']}, {summary['not_converged_frames']}",
+        "seconds": summary["seconds"],
+        "markers not used": names["ignored"],
+        "markers not recorded": names["not_in_recording"],
+        "markers never seen": names["never_seen"],
+        "notes on the file": "; ".join(summary["notes"]),
+        **summary["versions"],
+    }
+    command = summary["command"]
+    code = (
+        f"<pre><code>{escape(command)}</code></pre>"
+        if command
+        else ("<p>It was made from Python, and no command was given.</p>")
+    )
+    return f"<h3>To repeat it</h3>{code}<h3>Settings and versions</h3>{facts_table(facts)}"
+
+
+def _status_runs(track: Track) -> list[tuple[int, str]]:
+    """Return where the status changes: first frame and word of every stretch."""
+    words = track.status
+    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
+    return [(int(t), str(words[t])) for t in starts]

@@ -1,0 +1,183 @@
+"""Plots over time, as SVG that shows without any script.
+
+All of them have frames along x: frame t takes t to t + 1, whatever the width of the page. A script
+can so zoom them together by their view boxes. Words stand beside them as plain HTML, where they are
+not stretched.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.mocap._attention import runs_of
+from exactik.mocap._report_data import Bins, Heat, rounded_up
+from exactik.mocap._report_png import colours, png
+
+__all__ = ["Lane", "area_row", "axis_row", "curve", "heat_row", "heat_scale", "lanes_row", "row"]
+
+Array = NDArray[np.float64]
+
+POINTS = 900  # of a curve without scripts
+COLUMNS = 2400  # of the heat map without scripts
+LINE, TALL = 15, 900  # [px] of a marker in the heat map, and of the map at most
+RUNS = 4000  # stretches in one lane; more are joined where they are nearest
+
+
+class Lane(NamedTuple):
+    """A line of a plot that shows when something is the case.
+
+    Attributes:
+        label: to the left.
+        value: to the right.
+        runs: first and last frame of each stretch.
+        style: class of its colour.
+        hint: shown on hovering the label.
+    """
+
+    label: str
+    value: str
+    runs: Sequence[tuple[int, int]]
+    style: str
+    hint: str = ""
+
+
+def row(left: str, plot: str, right: str, height: int, kind: str = "") -> str:
+    """Return one plot with what stands beside it."""
+    return (
+        f'<div class="row {kind}" style="height:{height}px"><div class="side left">{left}</div>'
+        f'<div class="pane">{plot}</div><div class="side right">{right}</div></div>'
+    )
+
+
+def _svg(count: int, height: float, inside: str, label: str, extra: str = "") -> str:
+    return (
+        f'<svg class="plot" {extra} role="img" aria-label="{escape(label)}" '
+        f'viewBox="0 0 {count} {height:g}" preserveAspectRatio="none">{inside}</svg>'
+    )
+
+
+def curve(x: Array, y: Array, *, closed_at: float | None = None) -> str:
+    """Return the path of a curve, broken where y is not a number; closed along a line if asked."""
+    parts = []
+    for first, last in runs_of(np.isfinite(y)):
+        own = slice(first, last + 1)
+        points = [f"{a:.6g},{b:.2f}" for a, b in zip(x[own], y[own], strict=True)]
+        if closed_at is not None:
+            points = [f"{x[first]:.6g},{closed_at:g}", *points, f"{x[last]:.6g},{closed_at:g}"]
+        elif len(points) == 1:
+            points.append(f"{x[first] + 0.5:.6g},{y[first]:.2f}")
+        parts.append("M" + "L".join(points) + ("Z" if closed_at is not None else ""))
+    return "".join(parts)
+
+
+def area_row(
+    series: Sequence[tuple[str, Array, str]], top: float, unit: str, label: str, height: int = 110
+) -> str:
+    """Return curves over frames from 0 to `top`.
+
+    Args:
+        series: name in the script's data, values of the frames (T,), "area" or "line".
+        top: of the axis.
+        unit: of the values.
+        label: what it shows, in words.
+        height: [px].
+    """
+    count = len(series[0][1])
+    bins = Bins.of(count, POINTS)
+    inside = [f'<path class="grid" d="M0,{y}H{count}"/>' for y in (25, 50, 75)]
+    for name, values, kind in series:
+        y = 100.0 * (1.0 - np.minimum(bins.most(values) / top, 1.2))
+        path = curve(bins.middles, y, closed_at=100.0 if kind == "area" else None)
+        inside.append(
+            f'<path class="{kind} {name}" data-series="{name}" data-top="{top:g}" d="{path}"/>'
+        )
+    ticks = "".join(
+        f'<span class="tick" style="top:{100 * (1 - share):g}%">{share * top:g}'
+        f"{' ' + unit if share == 1 and unit else ''}</span>"
+        for share in (1.0, 0.5, 0.0)
+    )
+    return row(ticks, _svg(count, 100, "".join(inside), label), "", height, "curve")
+
+
+def lanes_row(lanes: Sequence[Lane], count: int, label: str, line: int = 20) -> str:
+    """Return one line for each thing that is the case at times."""
+    inside = []
+    for n, lane in enumerate(lanes):
+        runs = _joined(lane.runs, count)
+        path = "".join(f"M{a},{n + 0.25:g}h{b + 1 - a}v.5h{a - b - 1}z" for a, b in runs)
+        inside.append(f'<path class="bed" d="M0,{n + 1}H{count}"/>')
+        inside.append(f'<path class="lane {lane.style}" d="{path}"/>')
+    left = "".join(
+        f'<span class="name" style="height:{line}px;line-height:{line}px" '
+        f'title="{escape(lane.hint or lane.label)}">{escape(lane.label)}</span>'
+        for lane in lanes
+    )
+    right = "".join(
+        f'<span class="name" style="height:{line}px;line-height:{line}px">{escape(lane.value)}'
+        "</span>"
+        for lane in lanes
+    )
+    svg = _svg(count, len(lanes), "".join(inside), label)
+    return row(left, svg, right, line * len(lanes), "lanes")
+
+
+def _joined(runs: Sequence[tuple[int, int]], count: int) -> Sequence[tuple[int, int]]:
+    if len(runs) <= RUNS:
+        return runs
+    flags = np.zeros(count, dtype=bool)
+    for first, last in runs:
+        flags[first : last + 1] = True
+    return runs_of(flags, join=count // RUNS)
+
+
+def heat_row(heat: Heat, names: Sequence[str]) -> str:
+    """Return the errors of the markers as a picture."""
+    bins = Bins.of(len(heat.bins), COLUMNS)
+    level = np.maximum.reduceat(heat.level, bins.edges, axis=0).T
+    data = base64.b64encode(png(np.ascontiguousarray(level), heat.palette)).decode("ascii")
+    line = max(4.0, min(float(LINE), TALL / max(len(names), 1)))
+    every = int(np.ceil(11.0 / line))
+    labels = "".join(
+        f'<span class="name small" style="height:{line * every:g}px;line-height:'
+        f'{min(line * every, LINE):g}px" title="{escape(name)}">{escape(name)}</span>'
+        for name in names[::every]
+    )
+    height = round(line * len(names))
+    image = (
+        f'<image href="data:image/png;base64,{data}" width="{heat.bins.count}" '
+        f'height="{len(names)}" preserveAspectRatio="none"/>'
+    )
+    svg = _svg(heat.bins.count, len(names), image, "error of every marker over time", 'id="heat"')
+    return row(labels, svg, heat_scale(heat), height, "heat")
+
+
+def heat_scale(heat: Heat) -> str:
+    """Return the legend of the heat map."""
+    steps = colours(np.linspace(1.0, 0.0, 11))
+    stops = ",".join(f"rgb({r},{g},{b})" for r, g, b in steps)
+    ticks = "".join(
+        f'<span class="tick" style="top:{100 * (1 - share):g}%">{"≥ " if share == 1 else ""}'
+        f"{share * heat.top:.3g}{' mm' if share == 1 else ''}</span>"
+        for share in (1.0, 0.75, 0.5, 0.25, 0.0)
+    )
+    return (
+        f'<div class="scale"><div class="ramp" style="background:linear-gradient({stops})"></div>'
+        f'<div class="ticks">{ticks}</div></div><div class="key"><i class="hatch"></i>missing</div>'
+    )
+
+
+def axis_row(count: int, rate: float, marks: int = 12) -> str:
+    """Return the axis of time, in seconds from the first frame."""
+    step = rounded_up(max(count / rate, 1e-9) / marks)
+    spans = []
+    for n in range(int(count / rate / step) + 1):
+        place = 100.0 * (n * step * rate + 0.5) / count
+        if place <= 100.0:
+            spans.append(f'<span style="left:{place:.3f}%">{n * step:g}</span>')
+    return row("<span>time, s</span>", f'<div class="axis">{"".join(spans)}</div>', "", 20, "time")

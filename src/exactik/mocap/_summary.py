@@ -1,0 +1,262 @@
+"""All that a report says, in numbers: plain data, ready for strict JSON."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.frames import HUBER, TUKEY
+from exactik.mocap._attention import Attention, runs_of
+from exactik.mocap._recording import matched_markers
+from exactik.mocap._summary_ghosts import far_markers
+from exactik.mocap._summary_swaps import JudgedSwap, judged_swaps, recorded_columns
+from exactik.mocap._summary_words import headline_of
+from exactik.motion import frozen_markers
+
+if TYPE_CHECKING:
+    from exactik.mocap._tracked import Track
+
+__all__ = ["frame_errors", "headline_of", "missing_in", "summary_of", "versions"]
+
+Array = NDArray[np.float64]
+Facts = dict[str, Any]
+
+LOSSES = {HUBER: "huber", TUKEY: "tukey"}
+
+
+def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> Facts:
+    """Return what a report says, as numbers and names that JSON can hold; None where unknown.
+
+    Frames are counted from 0, times are seconds from the first frame, lengths are millimetres.
+
+    Args:
+        track: the solved recording.
+        command: that repeats the solve.
+        per_frame: whether to add lists with one value a frame.
+    """
+    swaps, missing = judged_swaps(track), missing_in(track)
+    summary: Facts = {
+        "skeleton": track.skeleton.name,
+        "source": track.markers.source,
+        "frames": len(track),
+        "rate_hz": _number(track.markers.rate),
+        "duration_s": _number(len(track) / track.markers.rate),
+        "first_frame_in_file": int(track.markers.first_frame),
+        "dofs": track.skeleton.nv,
+        "markers": _names(track),
+        "error": _error(track),
+        "error_per_frame": _per_frame_error(track),
+        "error_per_marker": [_marker(track, m, missing) for m in range(len(track.names))],
+        "missing_share": _number(missing.mean()),
+        "spikes": int((np.isnan(track.marker_errors) & ~missing).sum()),
+        "gaps": _gaps(track, missing),
+        "attention": [_attention(track, each) for each in track.attention],
+        "unremarkable_share": _number(1.0 - _remarkable(track).mean()),
+        "status": {str(word): int((track.status == word).sum()) for word in _words(track)},
+        "filled_frames": int(track.undetermined.any(axis=1).sum()),
+        "bridged_frames": int(track.bridged.sum()),
+        "not_converged_frames": int((~track.converged).sum()),
+        "limits": _limits(track),
+        "swaps": [_swap(track, each) for each in swaps],
+        "ghosts": [
+            {**_stretch(track, far.first, far.last), **far.facts()}
+            for far in far_markers(track, swaps)
+        ],
+        "frozen": [
+            {"name": each.name, **_stretch(track, each.first, each.last)}
+            for each in frozen_markers(track.markers)
+        ],
+        "sigma_mm": _number(1e3 * track.sigma),
+        "iterations": _statistics(track.iterations.astype(float)),
+        "seconds": _number(track.seconds),
+        "frames_per_second": _number(len(track) / track.seconds) if track.seconds > 0 else None,
+        "solver": track.solver,
+        "settings": _settings(track),
+        "notes": list(track.markers.notes),
+        "versions": versions(),
+        "command": command,
+    }
+    if per_frame:
+        summary["per_frame"] = _lists(track)
+    return summary
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what a result depends on."""
+    import exactik
+
+    found = {"exactik": exactik.__version__}
+    for name in ("numpy", "numba", "scipy"):
+        found[name] = metadata.version(name)
+    return {**found, "python": platform.python_version(), "platform": platform.platform()}
+
+
+def missing_in(track: Track) -> NDArray[np.bool_]:
+    """Return where markers in use are missing in the recording, (T, M).
+
+    What a robust solve left out as spikes is not: it has no error either, but it was there.
+    """
+    return track.markers.missing[:, recorded_columns(track)]
+
+
+def _number(value: float | np.floating[Any]) -> float | None:
+    """Return a number of seven digits, None if it is none."""
+    return float(f"{float(value):.7g}") if np.isfinite(value) else None
+
+
+def _statistics(values: Array, scale: float = 1.0) -> Facts:
+    """Return mean, median, 95 % and most; None where there are no values."""
+    values = scale * values[np.isfinite(values)]
+    if len(values) == 0:
+        return dict.fromkeys(("mean", "median", "p95", "max"))
+    middle, p95 = np.percentile(values, [50.0, 95.0])
+    numbers = {"mean": values.mean(), "median": middle, "p95": p95, "max": values.max()}
+    return {key: _number(value) for key, value in numbers.items()}
+
+
+def _millimetres(values: Array) -> Facts:
+    return {f"{key}_mm": value for key, value in _statistics(values, 1e3).items()}
+
+
+def _stretch(track: Track, first: int, last: int) -> Facts:
+    """Return frames and times of a stretch; it ends with the end of its last frame's time."""
+    rate = track.markers.rate
+    return {
+        **{"first": int(first), "last": int(last), "frames": int(last - first + 1)},
+        **{"start_s": _number(first / rate), "end_s": _number(last / rate)},
+    }
+
+
+def _names(track: Track) -> Facts:
+    matched = matched_markers(track.skeleton, track.markers)
+    seen = np.isfinite(track.marker_errors).any(axis=0)
+    return {
+        "used": list(track.names),
+        "ignored": [name for name in track.markers.names if name not in matched],
+        "not_in_recording": [n for n in track.skeleton.markers if n not in matched.values()],
+        "never_seen": [name for name, there in zip(track.names, seen, strict=True) if not there],
+    }
+
+
+def _error(track: Track) -> Facts:
+    errors, facts = track.marker_errors, _millimetres(track.marker_errors.ravel())
+    if facts["mean_mm"] is None:
+        return {**facts, "worst_marker": None, "worst_frame": None, "worst_s": None}
+    t, m = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
+    worst = {"worst_marker": track.names[m], "worst_frame": int(t)}
+    return {**facts, **worst, "worst_s": _number(int(t) / track.markers.rate)}
+
+
+def frame_errors(track: Track) -> tuple[Array, Array]:
+    """Return mean and largest marker error of each frame [m], (T,); NaN without markers."""
+    seen = np.isfinite(track.marker_errors)
+    errors = np.where(seen, track.marker_errors, 0.0)
+    count = seen.sum(axis=1)
+    mean = np.where(count > 0, errors.sum(axis=1) / np.maximum(count, 1), np.nan)
+    return mean, np.where(count > 0, errors.max(axis=1, initial=0.0), np.nan)
+
+
+def _per_frame_error(track: Track) -> Facts:
+    mean, _ = frame_errors(track)
+    worst = int(np.nanargmax(mean)) if np.isfinite(mean).any() else None
+    return {**_millimetres(mean), "worst_frame": worst}
+
+
+def _marker(track: Track, m: int, missing: NDArray[np.bool_]) -> Facts:
+    errors = track.marker_errors[:, m]
+    facts: Facts = {"name": track.names[m], **_millimetres(errors)}
+    facts["missing_share"] = _number(missing[:, m].mean())
+    if track.marker_weights is not None:
+        weights = track.marker_weights[np.isfinite(errors), m]
+        facts["mean_weight"] = _number(weights.mean()) if len(weights) > 0 else None
+    return facts
+
+
+def _gaps(track: Track, missing: NDArray[np.bool_]) -> list[Facts]:
+    """Return the gaps of every marker that has any, those missing most first."""
+    rate, found = track.markers.rate, []
+    for m in np.argsort(-missing.sum(axis=0), kind="stable"):
+        runs = runs_of(missing[:, m])
+        if len(runs) > 0:
+            longest = max(runs, key=lambda run: run[1] - run[0])
+            facts = {"name": track.names[m], "gaps": len(runs), "frames": int(missing[:, m].sum())}
+            length = longest[1] - longest[0] + 1
+            facts |= {"longest_first": longest[0], "longest_frames": length}
+            found.append({**facts, "longest_s": _number(length / rate)})
+    return found
+
+
+def _attention(track: Track, each: Attention) -> Facts:
+    return {"kind": each.kind, **_stretch(track, each.first, each.last), "text": each.text}
+
+
+def _remarkable(track: Track) -> NDArray[np.bool_]:
+    """Return the frames that some stretch of `attention` holds, (T,)."""
+    edges = np.zeros(len(track) + 1, dtype=np.int64)
+    for each in track.attention:
+        edges[each.first] += 1
+        edges[each.last + 1] -= 1
+    return np.cumsum(edges[:-1]) > 0
+
+
+def _words(track: Track) -> list[str]:
+    return sorted(set(track.status.tolist()))
+
+
+def _limits(track: Track) -> list[Facts]:
+    """Return the dofs that touch a limit, the most often first."""
+    problem, touched = track._recording.problem, track.at_limits
+    share, found = touched.mean(axis=0), []
+    names, turns = track.skeleton.dof_names, track.skeleton.turns
+    for k in np.argsort(-share, kind="stable"):
+        if share[k] == 0.0:
+            break
+        q = track.motion.q[:, track.skeleton.plain_q[k]]
+        low, high = float((q <= problem.lower[k]).mean()), float((q >= problem.upper[k]).mean())
+        facts = {"dof": names[k], "share": _number(share[k]), "frames": int(touched[:, k].sum())}
+        facts |= {"share_lower": _number(low), "share_upper": _number(high)}
+        facts |= {"lower": _number(problem.lower[k]), "upper": _number(problem.upper[k])}
+        found.append({**facts, "unit": "rad" if turns[k] else "m"})
+    return found
+
+
+def _swap(track: Track, swap: JudgedSwap) -> Facts:
+    return {
+        **{"names": list(swap.names), **_stretch(track, swap.first, swap.last)},
+        "distance_mm": _number(1e3 * swap.distance),
+        "error_mm": None if swap.error is None else _number(1e3 * swap.error),
+        "exchanged_mm": None if swap.exchanged is None else _number(1e3 * swap.exchanged),
+        "squares_ratio": None if swap.ratio is None else _number(swap.ratio),
+        **{"found_by": swap.found_by, "verdict": swap.verdict},
+    }
+
+
+def _settings(track: Track) -> Facts:
+    """Return what of the call can be told from the result."""
+    recording, names = track._recording, np.array(track.skeleton.dof_names)
+    weight, frames = recording.frames.weight, recording.frames
+    weights = {n: float(w) for n, w in zip(track.names, weight, strict=True) if w != 1.0}
+    return {
+        "limits": recording.problem.limits,
+        "locked": names[recording.problem.locked].tolist(),
+        "robust": LOSSES.get(int(frames.loss[0])),
+        "robust_width_mm": _number(1e3 * frames.loss[1]) if int(frames.loss[0]) in LOSSES else None,
+        "weights": weights,
+        "moving_markers": len(frames.point) > 1,
+        "threads": track._threads,
+    }
+
+
+def _lists(track: Track) -> Facts:
+    mean, most = frame_errors(track)
+    return {
+        "mean_mm": [_number(1e3 * value) for value in mean],
+        "max_mm": [_number(1e3 * value) for value in most],
+        "missing": missing_in(track).sum(axis=1).tolist(),
+        "iterations": track.iterations.tolist(),
+        "status": track.status.tolist(),
+    }

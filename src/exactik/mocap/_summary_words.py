@@ -1,0 +1,182 @@
+"""The summary of a solved recording as a colleague would write it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["count_of", "frames_in_words", "headline_of", "millimetres", "share", "swap_in_words"]
+
+Facts = Mapping[str, Any]
+
+KINDS = {
+    "no-markers": ("with hardly any markers", "with hardly any markers"),
+    "not-converged": ("not solved to rest", "not solved to rest"),
+    "poor-fit": ("where markers fit badly", "where markers fit badly"),
+    "gap": ("filled gap", "filled gaps"),
+    "ignored-marker": ("of a marker left out", "of markers left out"),
+    "bridged": ("bridge between two solutions", "bridges between two solutions"),
+}
+FIRST = 3  # stretches that are named in the paragraph
+
+
+def headline_of(summary: Facts) -> str:
+    """Return a summary in words: plain text, one paragraph.
+
+    How good the fit is, what needs a look, which markers are suspected, what touched its limits.
+    """
+    parts = [_fit(summary), _size(summary), *_attention(summary), *_suspects(summary)]
+    return " ".join([*parts, *_limits(summary), _speed(summary)])
+
+
+def millimetres(value: float | None) -> str:
+    """Return a length in words: a digit after the point below 10 mm."""
+    if value is None:
+        return "unknown"
+    return f"{value:.1f} mm" if abs(value) < 9.95 else f"{value:.0f} mm"
+
+
+def share(value: float | None) -> str:
+    """Return a share in per cent; never 0 % or 100 % if it is not quite."""
+    if value is None:
+        return "unknown"
+    percent = 100.0 * value
+    if 0.0 < percent < 0.1:
+        return "< 0.1 %"
+    if percent < 9.95:
+        return f"{percent:.1f} %" if percent > 0.0 else "0 %"
+    return "> 99 %" if 99.5 <= percent < 100.0 else f"{percent:.0f} %"
+
+
+def count_of(number: int, one: str, many: str | None = None) -> str:
+    """Return "1 frame", "2 frames"."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def frames_in_words(stretch: Facts) -> str:
+    """Return "frame 7 (0.06 s)" or "frames 7–12 (0.06–0.10 s)"."""
+    first, last = stretch["first"], stretch["last"]
+    if first == last:
+        return f"frame {first} ({stretch['start_s']:.2f} s)"
+    return f"frames {first}–{last} ({stretch['start_s']:.2f}–{stretch['end_s']:.2f} s)"
+
+
+def swap_in_words(swap: Facts) -> str:
+    """Return why two markers are suspected, without names and frames."""
+    error, exchanged, ratio = swap["error_mm"], swap["exchanged_mm"], swap["squares_ratio"]
+    if swap["verdict"] == "repaired":
+        return (
+            f"the solve took them exchanged, which fits to {millimetres(exchanged)} instead of "
+            f"{millimetres(error)}"
+        )
+    if ratio is None:
+        return "their paths suggest it; there is no pose to judge it by"
+    better = exchanged < 0.7 * error
+    if swap["verdict"] == "unlikely":
+        return "their paths suggest it, but with the names exchanged the markers fit worse"
+    if swap["verdict"] == "undecided":
+        return "their paths suggest it; the fit is about the same either way"
+    if better:
+        return f"with the names exchanged they fit to {millimetres(exchanged)} instead of " + (
+            millimetres(error)
+        )
+    squares = share(ratio)
+    return f"solved with the names exchanged, the squared errors of all markers fall to {squares}"
+
+
+def _fit(summary: Facts) -> str:
+    error = summary["error"]
+    if error["mean_mm"] is None:
+        return "No marker was seen in any frame, so nothing is known of the motion."
+    text = f"The markers fit to {millimetres(error['mean_mm'])} on average (95 % within "
+    text += f"{millimetres(error['p95_mm'])}; worst {millimetres(error['max_mm'])}, "
+    return text + f"{error['worst_marker']} in frame {error['worst_frame']})."
+
+
+def _size(summary: Facts) -> str:
+    frames, used = count_of(summary["frames"], "frame"), count_of(_used(summary), "marker")
+    text = f"{frames} ({summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz) of {used}"
+    missing = summary["missing_share"]
+    return text + (
+        ", none of them ever missing." if not missing else f", {share(missing)} missing."
+    )
+
+
+def _used(summary: Facts) -> int:
+    return len(summary["markers"]["used"])
+
+
+def _attention(summary: Facts) -> list[str]:
+    found = summary["attention"]
+    if len(found) == 0:
+        return ["Nothing needs a look."]
+    counts = Counter(each["kind"] for each in found)
+    kinds = [
+        f"{counts[kind]} {words[counts[kind] > 1]}"
+        for kind, words in KINDS.items()
+        if counts[kind] > 0
+    ]
+    good = share(summary["unremarkable_share"])
+    if len(found) <= FIRST:
+        needs = "1 stretch needs" if len(found) == 1 else f"{len(found)} stretches need"
+        return [f"{needs} a look ({good} of the frames are outside of them): {_named(found)}."]
+    return [
+        f"{len(found)} stretches need a look: {_listed(kinds)}; {good} of the frames are "
+        f"outside of them. Above all {_named(found[:FIRST])}."
+    ]
+
+
+def _named(found: Sequence[Facts]) -> str:
+    """Return stretches with the first part of their reasons; those of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for each in found:
+        reasons.setdefault(each["text"].partition(";")[0], []).append(frames_in_words(each))
+    return "; ".join(f"{_listed(frames)}, {text}" for text, frames in reasons.items())
+
+
+def _suspects(summary: Facts) -> list[str]:
+    texts = []
+    likely = [swap for swap in summary["swaps"] if swap["verdict"] in ("likely", "repaired")]
+    for swap in likely[:FIRST]:
+        who = f"{swap['names'][0]} and {swap['names'][1]} seem to have exchanged their names in "
+        texts.append(f"{who}{frames_in_words(swap)}: {swap_in_words(swap)}.")
+    if len(likely) > FIRST:
+        texts.append(f"So do {count_of(len(likely) - FIRST, 'other pair')}.")
+    if summary["spikes"] > 0:
+        spikes = count_of(summary["spikes"], "sample stood", "samples stood")
+        texts.append(f"{spikes} out as spikes and had no say.")
+    ghosts = list(dict.fromkeys(ghost["name"] for ghost in summary["ghosts"]))
+    if len(ghosts) > 0:
+        verb = "is" if len(ghosts) == 1 else "are"
+        texts.append(f"{_listed(ghosts, 4)} {verb} far off for a while.")
+    frozen = list(dict.fromkeys(each["name"] for each in summary["frozen"]))
+    if len(frozen) > 0:
+        verb = "stands" if len(frozen) == 1 else "stand"
+        texts.append(f"{_listed(frozen, 4)} {verb} still to the last digit while others move.")
+    return texts
+
+
+def _limits(summary: Facts) -> list[str]:
+    touched = summary["limits"]
+    if len(touched) == 0:
+        return []
+    most = touched[0]
+    where = f"{most['dof']} in {share(most['share'])} of the frames"
+    if len(touched) == 1:
+        return [f"One dof touches its limit, {where}."]
+    return [f"{len(touched)} dofs touch their limits, most of all {where}."]
+
+
+def _speed(summary: Facts) -> str:
+    speed, seconds = summary["frames_per_second"], summary["seconds"] or 0.0
+    text = f"Solved in {seconds:.2g} s" if seconds < 10.0 else f"Solved in {seconds:.0f} s"
+    return text + (f" ({speed:.0f} frames a second)." if speed is not None else ".")
+
+
+def _listed(names: Sequence[str], most: int = 99) -> str:
+    """Return "a, b and c", or "a, b and 3 more"."""
+    shown = [*names[:most]]
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
