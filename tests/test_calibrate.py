@@ -317,10 +317,14 @@ def test_misuse_is_told(somebody: Subject):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_subject_with_enough_markers_is_found_exactly(seed: int):
-    """Scales to 0.5 %, places to 2 mm, angles to 0.5°, from ± 8 %, 30 mm and 1 mm of noise."""
+    """Scales to 0.5 %, places to 2 mm, angles to 0.5°, from ± 8 %, 30 mm and 1 mm of noise.
+
+    Angles on the average over the frames, which is what calibration answers for.
+    """
     skeleton, held = densely_marked()
     own = subject(skeleton, seed, fixed=held)
-    fit = calibrate(skeleton, own.markers, anatomical=held)
+    # 200 frames leave too much of the noise: 0.56° in the neck of one subject of ten.
+    fit = calibrate(skeleton, own.markers, anatomical=held, frames=400)
     assert max(map(abs, scale_errors(fit, own).values())) < 0.005
     places = own.figure.places(own.theta)
     away = [
@@ -340,7 +344,10 @@ def test_a_subject_with_enough_markers_is_found_exactly(seed: int):
 @pytest.mark.slow
 @pytest.mark.parametrize("limits", ["hard", "off"])
 def test_hdm05_from_the_built_in_human(shared_data: Path, limits: str):
-    """After 10 s, no worse than 1.1 × the subject's own skeleton, on what was not seen."""
+    """After 10 s, no worse than 1.1 × the subject's own skeleton, on what was not seen.
+
+    Both with limits or both without: those of either figure are narrower than this motion.
+    """
     folder = shared_data / "data" / "asf_amc" / "hdm05_dg"
     files = [folder / f"HDM_dg_{take}_120.c3d" for take in ("03-05_02", "01-03_01")]
     one, two = (ik.load_markers(file).without_prefix() for file in files)

@@ -40,7 +40,16 @@ from exactik.io import (
     save_motion,
     save_skeleton,
 )
-from exactik.mocap import Attention, Track, track
+from exactik.mocap import (
+    Attention,
+    Calibration,
+    MarkerMapping,
+    Track,
+    attach_markers,
+    calibrate,
+    propose_mapping,
+    track,
+)
 from exactik.model import Bone, Joint, Pose, Skeleton, human
 from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
@@ -84,6 +93,7 @@ __all__ = [
     "Auto",
     "BatchResult",
     "Bone",
+    "Calibration",
     "Certificate",
     "CompiledMethod",
     "Conversion",
@@ -105,6 +115,7 @@ __all__ = [
     "JointPlace",
     "LevenbergMarquardt",
     "MarkerGoal",
+    "MarkerMapping",
     "Markers",
     "Method",
     "ModelError",
@@ -135,6 +146,8 @@ __all__ = [
     "UnknownNameError",
     "View",
     "apply_couplings",
+    "attach_markers",
+    "calibrate",
     "check_derivatives",
     "convert",
     "human",
@@ -143,6 +156,7 @@ __all__ = [
     "load_markers",
     "load_motion",
     "load_skeleton",
+    "propose_mapping",
     "save_markers",
     "save_motion",
     "save_skeleton",

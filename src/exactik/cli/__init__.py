@@ -4,7 +4,8 @@ Exit codes: 0 done, 1 done but something needs attention, 2 misuse or unreadable
 traceback).
 """
 
-from exactik.cli import _check, _convert, _demo, _inspect  # noqa: F401  each adds its command to --help
+# Each adds its command to --help.
+from exactik.cli import _calibrate, _check, _convert, _demo, _inspect, _solve  # noqa: F401
 from exactik.cli._app import main
 
 __all__ = ["main"]

@@ -20,7 +20,7 @@ from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.motion._axes import quarter_turn
 
-__all__ = ["Conversion", "convert", "targets_of"]
+__all__ = ["Conversion", "convert", "files_to_write", "targets_of", "write_files"]
 
 PathLike = str | os.PathLike[str]
 Unit = str | float
@@ -115,7 +115,7 @@ def convert(
     tell(f"reading {path}")
     options = Source(input_unit, input_rate, positions, animation, zeros_are_missing, strict)
     found = read(path, kind, own_skeleton, options)
-    files = _files(goal, (path, found.skeleton_file))
+    files = files_to_write(goal, (path, found.skeleton_file))
     thing, before, notes = found.thing, in_words(found.thing), list(found.notes)
     if unit is None and written_as != "markers":
         unit = _unit_of(found, Path(path).suffix.lower(), Path(goal).suffix.lower())
@@ -125,7 +125,7 @@ def convert(
     if written_as != kind:
         thing = _only(thing, written_as, goal, shortened)
     tell(f"writing {goal}")
-    _write(thing, files, unit, up_axis)
+    write_files(thing, files, unit, up_axis)
     tell(f"comparing {goal}")
     lost, again = losses(thing, files, unit, up_axis)
     after, lost = in_words(again), shortened + lost
@@ -211,7 +211,7 @@ def _unit_of(found: Reading, suffix: str, goal: str) -> Unit | None:
     return "cm"
 
 
-def _files(goal: str, sources: tuple[str | None, ...]) -> tuple[str, ...]:
+def files_to_write(goal: str, sources: tuple[str | None, ...]) -> tuple[str, ...]:
     """Return the files to write, none of which is read."""
     files = (goal,)
     if Path(goal).suffix.lower() == ".amc":
@@ -277,7 +277,8 @@ def _upright(
     return (motion.skeleton if still and isinstance(motion, Motion) else motion), motion.up_axis
 
 
-def _write(thing: Found, files: tuple[str, ...], unit: Unit | None, up: str | None) -> None:
+def write_files(thing: Found, files: tuple[str, ...], unit: Unit | None, up: str | None) -> None:
+    """Write a thing to its files, see `files_to_write`."""
     options: dict[str, Any] = {} if unit is None else {"length_unit": unit}
     if Path(files[0]).suffix.lower() == ".glb":
         options = {"markers": True, "up_axis": up}

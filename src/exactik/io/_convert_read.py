@@ -16,7 +16,7 @@ from exactik.io._notes import Notes
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 
-__all__ = ["Found", "Reading", "Source", "kind_in", "read"]
+__all__ = ["Found", "Reading", "Source", "kind_in", "read", "up_of_skeleton"]
 
 Found = Skeleton | Motion | Markers
 
@@ -133,12 +133,22 @@ def _beside(path: str) -> str:
 
 def _up_axis(path: str, suffix: str) -> str | None:
     """Return the up axis of a file that is read as a skeleton, which does not keep it."""
+    if suffix == ".npz":
+        from exactik.io._npz import up_axis_of_npz
+
+        return up_axis_of_npz(path, Notes(path))
     if suffix not in (".glb", ".gltf"):
         return _UP_OF_SKELETONS.get(suffix)
     from exactik.io._gltf_document import read_document
     from exactik.io._gltf_nodes import Forest
 
     return Forest(read_document(path, Notes(path)), Notes(path)).up_axis
+
+
+def up_of_skeleton(path: str) -> str | None:
+    """Return which axis is up for the skeleton in a file: what it says, else the custom."""
+    suffix = Path(path).suffix.lower()
+    return "y" if suffix == ".bvh" else _up_axis(path, suffix)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, log_rotation, matrix_from_wxyz, wxyz_from_matrix
 
-__all__ = ["continuous", "continuous_angles", "coordinates_of"]
+__all__ = ["continuous", "continuous_angles", "coordinates_of", "joint_coordinates"]
 
 Array = NDArray[np.float64]
 
@@ -45,11 +45,13 @@ def coordinates_of(skeleton: Skeleton, positions: Array, rotations: Array) -> Ar
             turn = inverse @ turn
         pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
         post = np.eye(3) if bone.post is None else np.array(bone.post)
-        parts.append(_of_joint(bone.joint, (shift - bone.offset) @ pre, pre.T @ turn @ post.T))
+        parts.append(
+            joint_coordinates(bone.joint, (shift - bone.offset) @ pre, pre.T @ turn @ post.T)
+        )
     return np.concatenate(parts, axis=1)
 
 
-def _of_joint(joint: Joint, shift: Array, turn: Array) -> Array:
+def joint_coordinates(joint: Joint, shift: Array, turn: Array) -> Array:
     """Return the coordinates of one joint, (T, nq), for shifts (T, 3) and turns (T, 3, 3)."""
     if joint.kind == "translation":
         return shift
@@ -57,7 +59,7 @@ def _of_joint(joint: Joint, shift: Array, turn: Array) -> Array:
         return shift @ np.array(joint.axis)[:, None]
     if joint.kind == "free":
         inner = replace(joint.rotation_part, limits=joint.limits[3:])
-        return np.concatenate([shift, _of_joint(inner, shift, turn)], axis=1)
+        return np.concatenate([shift, joint_coordinates(inner, shift, turn)], axis=1)
     if joint.kind == "quaternion":
         return wxyz_from_matrix(turn)
     if joint.kind == "exp_map":

@@ -28,6 +28,7 @@ __all__ = [
     "read_npz_markers",
     "read_npz_motion",
     "read_npz_skeleton",
+    "up_axis_of_npz",
     "write_npz_markers",
     "write_npz_motion",
     "write_npz_skeleton",
@@ -44,9 +45,10 @@ _HEAD = re.compile(
 )
 
 
-def write_npz_skeleton(skeleton: Skeleton, path: str) -> None:
-    """Write a skeleton."""
-    _write(path, {"kind": "skeleton", "skeleton": _skeleton_to_plain(skeleton)}, {})
+def write_npz_skeleton(skeleton: Skeleton, path: str, *, up_axis: str | None = None) -> None:
+    """Write a skeleton, and which axis is up at rest, if that is known."""
+    about = {"kind": "skeleton", "skeleton": _skeleton_to_plain(skeleton), "up_axis": up_axis}
+    _write(path, about, {})
 
 
 def write_npz_motion(motion: Motion, path: str) -> None:
@@ -76,6 +78,15 @@ def kind_of_npz(path: str, notes: Notes) -> str:
     """Return what a file holds: "skeleton", "motion" or "markers"."""
     about, _arrays = _read(path, notes, ("skeleton", "motion", "markers"))
     return about["kind"]
+
+
+def up_axis_of_npz(path: str, notes: Notes) -> str | None:
+    """Return which axis is up in a file, as far as it says."""
+    about, _arrays = _read(path, notes, ("skeleton", "motion", "markers"))
+    try:
+        return _axis({"up_axis": None, **about})
+    except TypeError as error:
+        raise notes.error(str(error)) from None
 
 
 def read_npz_skeleton(path: str, notes: Notes, **_: Any) -> Skeleton:

@@ -60,13 +60,12 @@ def improve(
         which: frames at which to look.
         seed: of the poses to look from.
     """
-    rng = np.random.default_rng([seed, first])
-    poses, frames = _other_poses(recording, path, which, rng, seed == 0)
+    residual = recording.residuals(path.q[first : last + 1], np.arange(first, last + 1))
+    stretch = Stretch(recording, options, path, residual, first, last)
+    poses, frames = _other_poses(stretch, which, seed)
     if len(frames) == 0:
         return 0
     tried = try_starts(recording.from_afar, cold, frames, poses)
-    residual = recording.residuals(path.q[first : last + 1], np.arange(first, last + 1))
-    stretch = Stretch(recording, options, path, residual, first, last)
     taken = 0
     # The largest gain first: what it mends need not be looked at again.
     for k in np.argsort(tried.cost - path.cost[frames], kind="stable"):
@@ -77,38 +76,46 @@ def improve(
 
 
 def _other_poses(
-    recording: Recording,
-    path: Path,
-    which: NDArray[np.int64],
-    rng: np.random.Generator,
-    first_time: bool,
+    stretch: Stretch, which: NDArray[np.int64], seed: int
 ) -> tuple[Array, NDArray[np.int64]]:
     """Return poses with one limb elsewhere, (n, nq), and the frame of each, (n,).
 
-    Half of them have the neutral pose of the limb, or one that it has in another frame; the others
-    any.
+    Where a limb fits worse than it usually does. Half of the poses have it as in the neutral pose,
+    or as in another frame if that was tried; the others anywhere.
     """
-    problem, skeleton, limbs = recording.problem, recording.skeleton, _limbs(recording)
-    low = np.maximum(problem.lower, -UNLIMITED)
-    high = np.minimum(problem.upper, UNLIMITED)
-    frames = np.tile(which, 2 * len(limbs))
-    home = skeleton.difference(skeleton.neutral(), path.q[frames])
-    known = home
-    if not first_time and len(path.q) > 1:  # as they are in other frames
-        others = rng.integers(len(path.q), size=len(frames))
-        known = skeleton.difference(path.q[others], path.q[frames])
-    away = np.zeros_like(home)
-    for k, dofs in enumerate(limbs):
-        one, two = (slice((2 * k + a) * len(which), (2 * k + a + 1) * len(which)) for a in (0, 1))
-        away[one, dofs] = known[one, dofs]
-        anywhere = rng.uniform(low[dofs], high[dofs], (len(which), len(dofs)))
-        away[two, dofs] = home[two, dofs] + anywhere
-    return skeleton.integrate(path.q[frames], away), frames
+    rng, (recording, _, path, *_) = np.random.default_rng([seed, stretch.first]), stretch
+    problem, skeleton = recording.problem, recording.skeleton
+    low, high = np.maximum(problem.lower, -UNLIMITED), np.minimum(problem.upper, UNLIMITED)
+    neutral, poses, frames = skeleton.neutral()[None], [], []
+    for dofs, markers in _limbs(recording):
+        own = which
+        if len(markers) > 0:
+            miss = np.nansum(stretch.residual[:, markers] ** 2, axis=(1, 2))
+            own = which[miss[which - stretch.first] >= np.median(miss)]
+        other = rng.integers(stretch.first, stretch.last + 1, len(own))
+        known = np.repeat(neutral, len(own), axis=0) if seed == 0 else path.q[other]
+        for target, spread in ((known, 0.0), (np.repeat(neutral, len(own), axis=0), 1.0)):
+            away = np.zeros((len(own), skeleton.nv))
+            anywhere = rng.uniform(low[dofs], high[dofs], (len(own), len(dofs)))
+            away[:, dofs] = skeleton.difference(target, path.q[own])[:, dofs] + spread * anywhere
+            poses.append(skeleton.integrate(path.q[own], away))
+            frames.append(own)
+    return np.concatenate(poses), np.concatenate(frames)
 
 
-def _limbs(recording: Recording) -> list[NDArray[np.int64]]:
-    problem = recording.problem
-    return problem.remember("limbs", lambda: limbs_of(problem.skeleton, problem.locked))
+def _limbs(recording: Recording) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return the dofs of every limb, and the markers on it."""
+
+    def find() -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        skeleton, found = recording.skeleton, []
+        bones = np.array([skeleton.bone_index(skeleton.marker(n)[0]) for n in recording.names])
+        first = np.asarray(skeleton.tree.first_v, dtype=np.int64)
+        for dofs in limbs_of(skeleton, recording.problem.locked):
+            own = np.unique(np.searchsorted(first, dofs, side="right") - 2)
+            found.append((dofs, np.flatnonzero(np.isin(bones, own))))
+        return found
+
+    return recording.problem.remember("limbs", find)
 
 
 class Stretch(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.io._coordinates import coordinates_of
+from exactik.io._coordinates import joint_coordinates
 from exactik.mocap._passes import Path, try_starts
 from exactik.mocap._recording import Recording
 from exactik.solvers._starts import start_table
@@ -18,7 +18,7 @@ __all__ = ["cold_poses", "rigid_fit"]
 
 Array = NDArray[np.float64]
 
-POSTURE_SPREAD = 0.5  # of the limits, or of a turn: people seldom are at the ends of their range
+POSTURE_SPREAD = 0.3  # of the limits, or of a turn: people seldom are at the ends of their range
 
 
 def cold_poses(
@@ -34,30 +34,27 @@ def cold_poses(
         small: cost at which a frame needs no further start.
     """
     postures, recording = _postures(recording, starts), recording.from_afar
-    q, found = [], []
-    for t in which:
-        fitted = rigid_fit(recording, postures, int(t))
-        best = try_starts(recording, options, np.array([t]), fitted[:1])
-        rest = fitted[1:]
-        if best.cost[0] > small and len(rest) > 0:
-            best = _best_of(recording, options, int(t), rest, best, small)
-        q.append(best.q[0])
-        found.append(best.found[0])
-    return Path(np.array(q), np.array(found))
+    best = [_best_of(recording, options, int(t), postures, small) for t in which]
+    return Path(np.concatenate([b.q for b in best]), np.concatenate([b.found for b in best]))
 
 
-def _best_of(
-    recording: Recording, options: Array, t: int, starts: Array, best: Path, small: float
-) -> Path:
-    at_once = len(starts) if small == 0.0 else 2
-    for k in range(0, len(starts), at_once):
-        some = starts[k : k + at_once]
-        tried = try_starts(recording, options, np.full(len(some), t), some)
+def _best_of(recording: Recording, options: Array, t: int, postures: Array, small: float) -> Path:
+    """Return the best pose of a frame; with a bar, the first that is below it."""
+    starts = rigid_fit(recording, postures, t)
+    if small == 0.0:
+        tried = try_starts(recording, options, np.full(len(starts), t), starts)
         i = int(np.argmin(tried.cost))
-        if tried.cost[i] < best.cost[0]:
-            best = Path(tried.q[i : i + 1], tried.found[i : i + 1])
+        return Path(tried.q[i : i + 1], tried.found[i : i + 1])
+    misses = recording.residuals(starts, np.full(len(starts), t))
+    order = np.argsort(np.nansum(misses**2, axis=(1, 2)), kind="stable")
+    best: Path | None = None
+    for i in order:
+        tried = try_starts(recording, options, np.array([t]), starts[i : i + 1])
+        if best is None or tried.cost[0] < best.cost[0]:
+            best = tried
         if best.cost[0] <= small:
             break
+    assert best is not None
     return best
 
 
@@ -91,13 +88,18 @@ def rigid_fit(recording: Recording, q: Array, t: int) -> Array:
     spread = np.einsum("m,mi,nmj->nij", share, target - aim, model - middle[:, None])
     U, _, Vt = np.linalg.svd(spread)
     U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
-    turn = U @ Vt
-    pose = skeleton.forward(q)
-    positions = np.einsum("nij,nbj->nbi", turn, pose.positions - middle[:, None]) + aim
-    moved = coordinates_of(skeleton, positions, turn[:, None] @ pose.rotations)
-    # Only the root has moved; of the others the old coordinates are kept to the last digit.
+    turn, pose = U @ Vt, skeleton.forward(q)
     fitted = q.copy()
     for k in roots:
-        own = slice(int(skeleton.tree.first_q[k + 1]), int(skeleton.tree.first_q[k + 2]))
-        fitted[:, own] = moved[:, own]
+        bone, own = (
+            skeleton.bones[k],
+            slice(*(int(n) for n in skeleton.tree.first_q[k + 1 : k + 3])),
+        )
+        pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
+        post = np.eye(3) if bone.post is None else np.array(bone.post)
+        rotation, position = pose.rotations[:, k], pose.positions[:, k]
+        moved = np.einsum("nij,nj->ni", turn, position - middle) + aim
+        fitted[:, own] = joint_coordinates(
+            bone.joint, (moved - bone.offset) @ pre, pre.T @ turn @ rotation @ post.T
+        )
     return fitted

@@ -15,7 +15,7 @@
 
   const series = {};
   for (const [name, s] of Object.entries(D.series)) {
-    series[name] = { data: words(s.data), scale: s.scale };
+    series[name] = { ...s, data: s.bits === 8 ? bytes(s.data) : words(s.data) };
   }
   const heat = { bins: D.heat.bins, rows: D.markers.length, level: bytes(D.heat.data),
     most: D.heat.most, palette: bytes(D.heat.palette) };
@@ -180,19 +180,10 @@
     }
   }
 
-  function statusAt(t) {
-    let low = 0, high = D.status.length - 1;
-    while (low < high) {
-      const mid = (low + high + 1) >> 1;
-      if (D.status[mid][0] <= t) low = mid;
-      else high = mid - 1;
-    }
-    return D.status[low][1];
-  }
-
   const mm = (v) => (Number.isNaN(v) ? "none" : `${v < 9.95 ? v.toFixed(1) : v.toFixed(0)} mm`);
   function tell(t, extra) {
-    const parts = [`frame ${t}`, `${(t / D.rate).toFixed(2)} s`, statusAt(t),
+    const parts = [`frame ${t}`, `${(t / D.rate).toFixed(2)} s`,
+      series.status.words[series.status.data[t]],
       `mean ${mm(value("mean", t))}`, `worst ${mm(value("most", t))}`];
     const gone = value("missing", t);
     if (gone > 0) parts.push(`${gone} missing`);

@@ -67,7 +67,6 @@ def report_html(track: Track, command: str = "") -> str:
         "rate": summary["rate_hz"],
         "offset": summary["first_frame_in_file"],
         "markers": list(track.names),
-        "status": _status_runs(track),
         "series": series_of(track),
         "heat": {
             **{"bins": len(heat.bins), "most": heat.most, "palette": encoded(heat.palette)},
@@ -275,10 +274,3 @@ def _made(track: Track, summary: Facts) -> str:
         else ("<p>It was made from Python, and no command was given.</p>")
     )
     return f"<h3>To repeat it</h3>{code}<h3>Settings and versions</h3>{facts_table(facts)}"
-
-
-def _status_runs(track: Track) -> list[tuple[int, str]]:
-    """Return where the status changes: first frame and word of every stretch."""
-    words = track.status
-    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
-    return [(int(t), str(words[t])) for t in starts]

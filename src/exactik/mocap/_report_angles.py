@@ -18,6 +18,7 @@ __all__ = ["Joint", "angle_charts", "angle_data", "chosen_first", "joints_of"]
 WITHIN = 1.645  # standard deviations on both sides hold 90 % of a normal distribution
 SHOWN = 6  # joints that are shown at first
 VAGUE = 4.0  # standard deviations of its range that a joint is known worse by
+WHOLE = 270.0  # [°] more is not movement but a change to other angles of the same pose
 POINTS = 500
 
 
@@ -65,6 +66,8 @@ def chosen_first(joints: list[Joint], angles: Angles) -> list[int]:
             return -1.0
         dofs = list(joint.dofs)
         span = angles.high[:, dofs].max(axis=0) - angles.low[:, dofs].min(axis=0)
+        if span.max() > WHOLE:
+            return -1.0
         return float((span - VAGUE * np.median(angles.sd[:, dofs], axis=0)).max())
 
     moving = [n for n in range(len(joints)) if reach(joints[n]) > 0.0]

@@ -21,9 +21,9 @@ __all__ = ["Angles", "Bins", "Heat", "angles_of", "encoded", "heat_of", "rounded
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
-HEAT_CELLS = 2_200_000  # bytes of the heat map at most
-ANGLE_BYTES = 900_000, 6_500_000  # for short and for long recordings, as text
-PER_FRAME = 150  # bytes of angles that a frame adds, between these two
+HEAT_CELLS = 1_500_000  # bytes of the heat map at most
+ANGLE_BYTES = 900_000, 5_000_000  # for short and for long recordings, as text
+PER_FRAME = 120  # bytes of angles that a frame adds, between these two
 GONE = 65535  # stands for no number
 
 
@@ -113,21 +113,25 @@ def heat_of(track: Track) -> Heat:
 def series_of(track: Track) -> dict[str, Any]:
     """Return what every frame has one of, at full rate."""
     mean, most = frame_errors(track)
-    missing = missing_in(track).sum(axis=1).clip(0, GONE - 1).astype("<u2")
-    iterations = track.iterations.clip(0, GONE - 1).astype("<u2")
+    words = sorted(set(track.status.tolist()))
     return {
         "mean": _sixteen(1e3 * mean),
         "most": _sixteen(1e3 * most),
-        "missing": {"scale": 1.0, "data": encoded(missing)},
-        "iterations": {"scale": 1.0, "data": encoded(iterations)},
+        "missing": _eight(missing_in(track).sum(axis=1)),
+        "iterations": _eight(track.iterations),
+        "status": {**_eight(np.searchsorted(words, track.status)), "words": words},
     }
+
+
+def _eight(values: NDArray[Any]) -> dict[str, Any]:
+    return {"scale": 1.0, "bits": 8, "data": encoded(np.minimum(values, 255).astype(np.uint8))}
 
 
 def _sixteen(values: Array) -> dict[str, Any]:
     top = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
     scale = max(top, 1e-9) / (GONE - 1)
     whole = np.where(np.isfinite(values), np.round(np.nan_to_num(values) / scale), GONE)
-    return {"scale": scale, "data": encoded(whole.astype("<u2"))}
+    return {"scale": scale, "bits": 16, "data": encoded(whole.astype("<u2"))}
 
 
 class Angles(NamedTuple):

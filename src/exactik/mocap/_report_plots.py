@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 POINTS = 900  # of a curve without scripts
 COLUMNS = 2400  # of the heat map without scripts
 LINE, TALL = 15, 900  # [px] of a marker in the heat map, and of the map at most
-RUNS = 4000  # stretches in one lane; more are joined where they are nearest
+RUNS = 2000  # stretches in one lane; more are joined where they are nearest
 
 
 class Lane(NamedTuple):

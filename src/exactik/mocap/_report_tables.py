@@ -118,7 +118,7 @@ def suspects_table(summary: Facts) -> str:
     spikes = summary["spikes"]
     note = f"<p>{spikes} samples stood out as spikes and had no say.</p>" if spikes > 0 else ""
     if len(cells) == 0:
-        return note or "<p>None: no two markers seem exchanged, none is far off for long.</p>"
+        return note or "<p>No two markers seem exchanged, and none is far off for long.</p>"
     return _table(("Marker", "Frames", "Time", "What", "Why"), cells, "stretches") + note
 
 

@@ -133,7 +133,7 @@ def _stretch(track: Track, first: int, last: int) -> Facts:
 
 def _names(track: Track) -> Facts:
     matched = matched_markers(track.skeleton, track.markers)
-    seen = np.isfinite(track.marker_errors).any(axis=0)
+    seen = np.isfinite(track.marker_errors).any(axis=0).tolist()
     return {
         "used": list(track.names),
         "ignored": [name for name in track.markers.names if name not in matched],
@@ -209,17 +209,18 @@ def _words(track: Track) -> list[str]:
 
 def _limits(track: Track) -> list[Facts]:
     """Return the dofs that touch a limit, the most often first."""
-    problem, touched = track._recording.problem, track.at_limits
+    lower, upper = np.asarray(track._recording.problem.lower), track._recording.problem.upper
+    touched = track.at_limits
     share, found = touched.mean(axis=0), []
     names, turns = track.skeleton.dof_names, track.skeleton.turns
     for k in np.argsort(-share, kind="stable"):
         if share[k] == 0.0:
             break
         q = track.motion.q[:, track.skeleton.plain_q[k]]
-        low, high = float((q <= problem.lower[k]).mean()), float((q >= problem.upper[k]).mean())
+        low, high = float((q <= lower[k]).mean()), float((q >= upper[k]).mean())
         facts = {"dof": names[k], "share": _number(share[k]), "frames": int(touched[:, k].sum())}
         facts |= {"share_lower": _number(low), "share_upper": _number(high)}
-        facts |= {"lower": _number(problem.lower[k]), "upper": _number(problem.upper[k])}
+        facts |= {"lower": _number(float(lower[k])), "upper": _number(float(upper[k]))}
         found.append({**facts, "unit": "rad" if turns[k] else "m"})
     return found
 
@@ -246,7 +247,7 @@ def _settings(track: Track) -> Facts:
         "robust": LOSSES.get(int(frames.loss[0])),
         "robust_width_mm": _number(1e3 * frames.loss[1]) if int(frames.loss[0]) in LOSSES else None,
         "weights": weights,
-        "moving_markers": len(frames.point) > 1,
+        "offsets_per_frame": len(frames.point) > 1,
         "threads": track._threads,
     }
 

@@ -97,10 +97,11 @@ def _fit(summary: Facts) -> str:
 def _size(summary: Facts) -> str:
     frames, used = count_of(summary["frames"], "frame"), count_of(_used(summary), "marker")
     text = f"{frames} ({summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz) of {used}"
-    missing = summary["missing_share"]
-    return text + (
-        ", none of them ever missing." if not missing else f", {share(missing)} missing."
-    )
+    missing, never = summary["missing_share"], summary["markers"]["never_seen"]
+    text += f", {share(missing)} missing." if missing else ", none ever missing."
+    if 0 < len(never) < _used(summary):
+        text += f" {_listed(never, 4)} {'was' if len(never) == 1 else 'were'} never seen."
+    return text
 
 
 def _used(summary: Facts) -> int:
@@ -119,8 +120,10 @@ def _attention(summary: Facts) -> list[str]:
     ]
     good = share(summary["unremarkable_share"])
     if len(found) <= FIRST:
-        needs = "1 stretch needs" if len(found) == 1 else f"{len(found)} stretches need"
-        return [f"{needs} a look ({good} of the frames are outside of them): {_named(found)}."]
+        one = len(found) == 1
+        needs = "1 stretch needs" if one else f"{len(found)} stretches need"
+        outside = f"{good} of the frames are outside of {'it' if one else 'them'}"
+        return [f"{needs} a look ({outside}): {_named(found)}."]
     return [
         f"{len(found)} stretches need a look: {_listed(kinds)}; {good} of the frames are "
         f"outside of them. Above all {_named(found[:FIRST])}."

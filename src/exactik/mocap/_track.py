@@ -48,7 +48,7 @@ MOST_RUNS = 20  # stretches to mend in a round, the longest first: others are er
 WIDTHS = {"huber": 2.5, "tukey": 7.0}  # c in standard deviations
 FIRST_WIDTH, SAMPLES = 0.05, 16  # [m] and frames, for a first idea of the noise
 WARM = Auto(tolerance=TOLERANCE, initial_damping=1e-3, detour=False, escape=False)
-COLD = Auto(tolerance=1e-3, max_iterations=40, detour=False, escape=False)
+COLD = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
 SHARES = {"path": 0.15, "branches": 0.7, "finish": 0.15}  # of the time, roughly
 
 
