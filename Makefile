@@ -13,7 +13,7 @@ help: ## show this list
 
 setup: $(STAMP) ## make .venv with everything that tests and benchmarks need
 
-demo: $(STAMP) ## reach some goals with the built-in human and say what happened
+demo: $(STAMP) ## make a recording, solve it, compare with the truth, write a report
 	@$(BIN)/exactik demo $(ARGS)
 
 test: $(STAMP) ## run the tests, except the slow ones (ARGS="-k hessian" to choose)

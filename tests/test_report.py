@@ -27,8 +27,6 @@ from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 
 # `Track.attention` takes means over markers that are missing in a whole stretch, which warn.
-pytestmark = pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
-
 VOID = {"meta", "br", "image", "path", "img", "link", "hr", "input"}
 EVIL = '<script>alert("x")</script>&'
 
@@ -218,6 +216,14 @@ def test_a_swap_that_the_pose_follows_is_found_by_solving_again():
     assert set(swap["names"]) == {"LWRA", "LWRB"} and swap["verdict"] == "likely"
     assert swap["exchanged_mm"] > swap["error_mm"]
     assert swap["squares_ratio"] < 0.5
+
+
+def test_markers_with_each_others_names_all_along_are_found(short: Recorded):
+    """No path jumps; only the pose can tell."""
+    markers = short.markers.renamed({"LANK": "LHEE", "LHEE": "LANK"})
+    (swap,) = summary_of(track(human(), markers))["swaps"]
+    assert set(swap["names"]) == {"LANK", "LHEE"} and swap["found_by"] == "pose"
+    assert swap["verdict"] == "likely" and swap["frames"] > 0.9 * len(markers)
 
 
 def test_where_nothing_is_swapped_nothing_is_suspected(short: Recorded):

@@ -2,45 +2,105 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+import textwrap
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
 
-from exactik.cli._app import AsJson, app, compiling, out, print_json
+import numpy as np
+import typer
+
+from exactik.cli._app import AsJson, app, frames_bar, print_json, say
+from exactik.cli._demo_reach import show_reach
+from exactik.cli._kernels import prepare
 
 __all__ = ["demo"]
 
+NOISE, GAPS = 0.001, 0.05  # [m] of each coordinate; share of samples
+NAME = "performance"
+
 
 @app.command()
-def demo(as_json: AsJson = False) -> None:
-    """Pose the built-in human inside its limits and say what happened."""
-    from exactik.demo import reach
-
-    with compiling():
-        result = reach()
-    figure, history = result.problem.skeleton, result.history
-    assert history is not None
-    if as_json:
-        answer = {
-            **{"reached": result.reached, "why": result.why, "errors": result.goal_errors},
-            **{"iterations": result.iterations, "evaluations": result.evaluations},
-            **{"cost": result.cost, "projected_gradient": result.projected_gradient},
-            **{"seconds": result.seconds, "active_limits": dict(result.active_limits)},
-        }
-        print_json(answer)
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--out", help="Folder for what is written; it may exist.")
+    ] = Path("exactik-demo"),
+    seconds: Annotated[float, typer.Option(help="Length of the performance.", min=2.0)] = 20.0,
+    reach: Annotated[
+        bool, typer.Option("--reach", help="Pose one figure instead, and show the solver's steps.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a recording with faults that are known, solve it, and compare with the truth."""
+    if reach:
+        show_reach(as_json)
         return
-    sizes = f"{len(figure.bones)} bones, {figure.nv} dofs, {len(figure.markers)} markers"
-    out.print(f"[bold]{figure.name}[/bold]: {sizes}\n", highlight=False)
-    table = Table("step", "cost", "relative gradient", "damping", box=None, pad_edge=False)
-    for column in table.columns:
-        column.justify = "right"
-    rows = zip(history.cost, history.projected_gradient, history.control, strict=True)
-    for n, (cost, slope, damping) in enumerate(rows):
-        shown = f"{damping:.0e}" if damping > 0 else "–"
-        table.add_row(str(n), f"{cost:.3e}", f"{slope:.1e}", shown)
-    out.print(table)
-    out.print()
-    for name, error in result.errors_in_words.items():
-        out.print(f"  {name:28} off by {error}", highlight=False)
-    limits = ", ".join(f"{dof} ({side})" for dof, side in result.active_limits.items())
-    out.print(f"  at a limit: {limits if limits != '' else 'no dof'}", highlight=False)
-    effort = f"{result.evaluations} evaluations, {1e3 * result.seconds:.1f} ms"
-    out.print(f"\n[bold]{result.why}[/bold] ({effort})", highlight=False, soft_wrap=True)
+    from exactik.cli._solve_inputs import read_recording
+    from exactik.cli._solve_outputs import planned, write_motion
+    from exactik.cli._solve_words import WIDTH, entry
+    from exactik.demo import judged, performance, recorded
+    from exactik.mocap import track
+    from exactik.mocap._summary import headline_of, summary_of
+
+    began = time.perf_counter()
+    source = folder / f"{NAME}.c3d"
+    (plan,) = planned([source], [str(folder)], "bvh,glb", str(folder / f"{NAME}.html"))
+    prepare("huber")
+    ready = time.perf_counter()
+    made = recorded(performance(seconds), noise=NOISE, gaps=GAPS)
+    made.markers.save(source)
+    if not as_json:
+        acts = ", ".join(name for name, _, _ in made.truth.metadata["acts"])
+        fault = _faults(made)
+        text = f"The built-in human performs for {seconds:g} s ({acts}). {len(made.markers.names)} "
+        text += f"markers record it at {made.markers.rate:g} Hz, {fault}."
+        say(f"{textwrap.fill(text, WIDTH)}\n")
+        say(entry("written", f"{source}: the recording"))
+    reading = read_recording(source, "z")
+    options = f"--skeleton human --no-calibrate --robust huber --sigma {1e3 * NOISE:g}"
+    command = f"exactik solve {source} {options}"
+    with frames_bar() as bar:
+        task = bar.add_task("solving", total=len(reading.markers))
+        solved = track(
+            *(made.truth.skeleton, reading.markers),
+            robust="huber",
+            sigma=NOISE,
+            threads=None,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    written = [line for path in plan.targets for line in write_motion(solved.motion, path)]
+    assert plan.report is not None
+    solved.report(plan.report, command=f"{command} --report {plan.report}")
+    written.append((plan.report, "the report; open it in a browser"))
+    verdict, summary = judged(solved, made), summary_of(solved, command)
+    took = time.perf_counter() - began
+    if as_json:
+        files = [str(source), *(str(path) for path, _ in written)]
+        times = {"seconds": took, "seconds_of_kernels": ready - began}
+        print_json({**asdict(verdict), **times, "written": files, "summary": summary})
+        return
+    for path, words in written:
+        say(entry("written", f"{path}: {words}"))
+    say(f"\n{textwrap.fill(headline_of(summary), WIDTH)}\n")
+    share = f"{100.0 * verdict.within_band:.0f} %"
+    text = (
+        f"Beside the truth: joints are off by {1e3 * verdict.joint_error:.1f} mm on average (95 % "
+        f"by less than {1e3 * verdict.joint_error_95:.1f} mm), angles that the markers determine "
+        f"by {np.degrees(verdict.angle_error):.1f}° in the middle. The 90 % error bars hold the "
+        f"truth in {share} of the cases."
+    )
+    say(f"{textwrap.fill(text, WIDTH)}\n")
+    say(f"The same by hand:\n  {command} -o take.bvh")
+    say("With a recording of your own, fitted to its subject first:")
+    say("  exactik solve capture.c3d --skeleton human -o take.bvh --report take.html")
+    say(f"All of it took {took:.0f} s, {ready - began:.0f} of them to make the kernels ready.")
+
+
+def _faults(made) -> str:
+    text = f"with {1e3 * NOISE:g} mm of noise, {100.0 * made.missing.mean():.0f} % missing"
+    if made.swapped is None:
+        return text
+    frames = np.flatnonzero(made.swapped_frames)
+    one, other = made.swapped
+    return f"{text}, {one} and {other} swapped in frames {frames[0]}–{frames[-1]}"

@@ -136,7 +136,9 @@ def _say_names(mapping: MarkerMapping, notes: list[str]) -> None:
         notes.append(f"Taken by name or place: {listed(guesses, 6)}. --mapping says otherwise.")
     unused = [bare(m.recorded) for m in mapping.matches if m.bone is None]
     if len(unused) > 0:
-        count = "1 recorded marker is" if len(unused) == 1 else f"{len(unused)} recorded markers are"
+        count = (
+            "1 recorded marker is" if len(unused) == 1 else f"{len(unused)} recorded markers are"
+        )
         notes.append(f"{count} not on the figure and not used: {listed(unused, 6)}.")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_markers, load_skeleton
-from exactik.io._convert_read import kind_in, up_of_skeleton
+from exactik.io._convert_read import up_of_skeleton
 from exactik.io._facts import space_of
 from exactik.io._inspect_markers import facts_of_markers
 from exactik.io._load import MARKERS, SKELETONS, checked_axis
@@ -141,7 +141,7 @@ def read_recording(
         what = "frames" if len(markers) == 0 else "markers"
         raise FileError(path, f"holds no {what}; expected a recording")
     facts = facts_of_markers(str(path), markers, said)
-    notes = [text for text in (*facts.assumed, *facts.oddities)]
+    notes = [*facts.assumed, *facts.oddities]
     markers = markers.turned(axes) if axes is not None else aligned(markers, figure_up, path, notes)
     return Reading(markers, words, notes)
 

@@ -1,4 +1,4 @@
-"""What `solve` writes, and where: planned before the work begins, so that nothing fails after it."""
+"""What `solve` writes, and where: planned before the work, so that nothing fails after it."""
 
 from __future__ import annotations
 

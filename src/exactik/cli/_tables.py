@@ -69,7 +69,9 @@ def _place(name: str, value: Any) -> tuple[str, tuple[float, float, float]]:
         return str(bone), (float(x), float(y), float(z))
     except (TypeError, ValueError):
         fault = f"--mapping: {name} is {value!r:.60}"
-        raise ModelError(f'{fault}; expected "marker", "bone", ["bone", [x, y, z]] or null') from None
+        raise ModelError(
+            f'{fault}; expected "marker", "bone", ["bone", [x, y, z]] or null'
+        ) from None
 
 
 def _pairs(option: str, text: str) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def residual_at(goals, m, work):
     return math.sqrt(work.r[0] ** 2 + work.r[1] ** 2 + work.r[2] ** 2)
 
 
-@pasted
+@jit
 def reweigh(tree, goals, frames, t, width, pose, work):
     """Set the weights that the residuals at `pose` deserve; return their largest change."""
     place_apart(tree, goals, pose, work)
@@ -143,7 +143,7 @@ def reweigh(tree, goals, frames, t, width, pose, work):
     return changed
 
 
-@pasted
+@jit
 def robust_cost(tree, goals, frames, t, pose, work):
     """Return Σ w ρ(|r|), and the posture's cost."""
     place_apart(tree, goals, pose, work)
@@ -163,32 +163,25 @@ def robust_cost(tree, goals, frames, t, pose, work):
     )
 
 
-@jit
-def descend_frame(tree, pattern, goals, box, options, pose, found, search, work):
-    """Descend from `pose` (nq,), which becomes the answer, with the weights that are set."""
-    restart(box, options, first_order(options), True, pose, search)
-    while search.state[at.STANDING] == at.RUNNING:
-        order = np.int64(search.state[at.ORDER])
-        value = evaluate(tree, goals, search.trial, order, work)
-        advance(tree, pattern, box, options, pose, value, work.g, work.H, search)
-    found[STANDING], found[COST] = search.state[at.STANDING], search.state[at.COST]
-    found[SLOPE] = search.state[at.SLOPE]
-    found[ITERATIONS] += search.state[at.ITERATIONS]
-    found[EVALUATIONS] += search.state[at.EVALUATIONS]
-
-
-@jit
+@pasted
 def solve_frame(tree, pattern, goals, box, options, frames, t, pose, found, search, work):
     """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the answer."""
     found[ITERATIONS], found[EVALUATIONS] = 0.0, 0.0
-    if frames.loss[0] == QUADRATIC:
-        descend_frame(tree, pattern, goals, box, options, pose, found, search, work)
-        return
-    width = frames.loss[2]
-    for n in range(ROUNDS):
-        changed = reweigh(tree, goals, frames, t, width, pose, work)
-        if n > 0 and width == 1.0 and changed < SETTLED:
-            break
-        descend_frame(tree, pattern, goals, box, options, pose, found, search, work)
-        width = max(0.5 * width, 1.0)
-    found[COST] = robust_cost(tree, goals, frames, t, pose, work)
+    robust, width = frames.loss[0] != QUADRATIC, frames.loss[2]
+    for n in range(ROUNDS if robust else 1):
+        if robust:
+            changed = reweigh(tree, goals, frames, t, width, pose, work)
+            if n > 0 and width == 1.0 and changed < SETTLED:
+                break
+            width = max(0.5 * width, 1.0)
+        restart(box, options, first_order(options), True, pose, search)
+        while search.state[at.STANDING] == at.RUNNING:
+            order = np.int64(search.state[at.ORDER])
+            value = evaluate(tree, goals, search.trial, order, work)
+            advance(tree, pattern, box, options, pose, value, work.g, work.H, search)
+        found[STANDING], found[COST] = search.state[at.STANDING], search.state[at.COST]
+        found[SLOPE] = search.state[at.SLOPE]
+        found[ITERATIONS] += search.state[at.ITERATIONS]
+        found[EVALUATIONS] += search.state[at.EVALUATIONS]
+    if robust:
+        found[COST] = robust_cost(tree, goals, frames, t, pose, work)

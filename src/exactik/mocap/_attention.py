@@ -73,16 +73,22 @@ def _gaps(track: Track) -> list[Attention]:
 
 def _poor(track: Track) -> list[Attention]:
     errors = track.marker_errors
-    frame = np.sqrt(np.nanmean(np.where(np.isfinite(errors), errors, np.nan) ** 2, axis=1))
-    usual = float(np.nanmedian(frame)) if np.isfinite(frame).any() else 0.0
+    frame = np.sqrt(_mean(errors**2, axis=1))
+    usual = float(np.median(frame[frame > 0.0])) if (frame > 0.0).any() else 0.0
     found = []
-    for first, last in runs_of(np.nan_to_num(frame) > max(POOR * usual, 1e-4), join=4):
-        mean = np.nan_to_num(np.nanmean(errors[first : last + 1], axis=0))
+    for first, last in runs_of(frame > max(POOR * usual, 1e-4), join=4):
+        mean = _mean(errors[first : last + 1], axis=0)
         worst = [track.names[m] for m in np.argsort(-mean)[:2]]
         most = 1e3 * float(np.nanmax(errors[first : last + 1]))
         text = f"markers fit badly, up to {most:.0f} mm ({_listed(worst)})"
         found.append(Attention(first, last, "poor-fit", text, 3.0 * (last - first + 1)))
     return found
+
+
+def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return the mean of what is a number; 0 where nothing is."""
+    count = np.isfinite(values).sum(axis=axis)
+    return np.nansum(values, axis=axis) / np.maximum(count, 1)
 
 
 def _ignored(track: Track) -> list[Attention]:

@@ -25,11 +25,13 @@ def estimated_sigma(errors: Array, nv: int) -> float:
         errors: distance of every marker from its place [m], (T, M), not a number where missing.
         nv: number of dofs that were fitted to each frame.
     """
-    seen = np.isfinite(errors).sum(axis=1)
-    rows = np.maximum(3 * seen - nv, 0).sum()
-    if rows == 0:
-        return 0.0
-    return float(np.sqrt(np.nansum(errors[3 * seen > nv] ** 2) / rows))
+    total, rows = 0.0, 0
+    for at in range(0, len(errors), AT_ONCE):
+        own = errors[at : at + AT_ONCE]
+        more = 3 * np.isfinite(own).sum(axis=1) - nv
+        rows += int(np.maximum(more, 0).sum())
+        total += float(np.nansum(own[more > 0] ** 2))
+    return float(np.sqrt(total / rows)) if rows > 0 else 0.0
 
 
 def standard_deviations(recording: Recording, q: Array, sigma: float, threads: int) -> Array:

@@ -37,9 +37,9 @@ def information(recording: Recording, q: Array) -> Array:
     return recording.frames.weight[:, None] * total / max(len(chosen), 1)
 
 
-def lost_share(recording: Recording, info: Array) -> Array:
-    """Return how much of what determines each dof is missing in each frame, 0 to 1, (T, nv)."""
-    lost = (~recording.seen).astype(float) @ info
+def lost_share(seen: NDArray[np.bool_], info: Array) -> Array:
+    """Return how much of what determines each dof is missing, 0 to 1, (n, nv), by markers seen."""
+    lost = (~seen).astype(float) @ info
     whole = info.sum(axis=0)
     return np.divide(lost, whole, out=np.zeros_like(lost), where=whole > 0.0)
 
@@ -90,12 +90,14 @@ def pulled(
 
 def postures_of(recording: Recording, q: Array, info: Array) -> Postures:
     """Return what frames are to be pulled to, given a path q, (T, nq), through all of them."""
-    share = lost_share(recording, info)
-    loose = share > SOLID
+    loose, asked = np.zeros((len(q), recording.skeleton.nv), dtype=bool), recording.frames
+    frames = np.flatnonzero(~recording.seen.all(axis=1))
+    share = lost_share(recording.seen[frames], info)
+    loose[frames] = share > SOLID
+    share = share[loose[frames].any(axis=1)]
     frames = np.flatnonzero(loose.any(axis=1))
     course = _course(recording, q, loose)[frames] if len(frames) > 0 else q[:0]
-    pull = PULL * info.sum(axis=0) * share[frames] ** 2 * loose[frames]
-    asked = recording.frames
+    pull = PULL * info.sum(axis=0) * share**2 * loose[frames]
     return Postures(
         *(recording.skeleton, asked.rest[0], asked.rest_weight[0], frames, course, pull, loose)
     )

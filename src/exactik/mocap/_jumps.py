@@ -99,20 +99,22 @@ def bridge_jumps(
         if len(jumps) == 0 or len(jumps) > TOO_MANY * len(path.q):
             break  # none, or so many that they are the recording's own
         span = max(2, round(seconds * recording.rate))
-        firm = np.zeros((len(path.q), recording.skeleton.nv))
+        around = jumps[:, None] + np.arange(1 - span, 1 + span)
+        near = np.unique(np.clip(around, 0, len(path.q) - 1))
+        firm = np.zeros((len(near), recording.skeleton.nv))
         turns = recording.skeleton.difference(path.q[jumps + 1], path.q[jumps])
         # Only what jumps: the rest of the figure goes on as its markers say.
         turns[np.abs(turns) <= JUMPING] = 0.0
         for t, turn in zip(jumps, turns, strict=True):
             frames = np.arange(max(t + 1 - span, 0), min(t + 1 + span, len(path.q)))
-            firm[frames] = np.maximum(firm[frames], pull * curvature * (turn != 0.0))
+            own = np.searchsorted(near, frames)
+            firm[own] = np.maximum(firm[own], pull * curvature * (turn != 0.0))
             if pull >= FIRM:
                 _fade(recording, path, frames, int(t), turn)
-        near = np.flatnonzero(firm.any(axis=1))
         for _ in range(SWEEPS):
             for parity in (0, 1):
-                which = near[near % 2 == parity]
-                _pull_together(recording, options, path, postures, firm[which], which)
+                mine = near % 2 == parity
+                _pull_together(recording, options, path, postures, firm[mine], near[mine])
     return path.cost > RAISED * before
 
 

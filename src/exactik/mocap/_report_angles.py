@@ -94,7 +94,7 @@ def angle_data(joints: list[Joint], angles: Angles) -> dict[str, Any]:
 
 def angle_charts(joints: list[Joint], angles: Angles, chosen: list[int], rate: float) -> str:
     """Return charts of the chosen joints; the script draws the same ones again."""
-    axis = axis_row(angles.bins.count, rate, marks=6)
+    axis = axis_row(angles.bins.frames, rate, marks=6)
     return "".join(_chart(joints[n], angles, axis) for n in chosen)
 
 
@@ -114,7 +114,7 @@ def _range(joint: Joint, angles: Angles) -> tuple[float, float]:
 
 def _chart(joint: Joint, angles: Angles, axis: str) -> str:
     bottom, top = _range(joint, angles)
-    count, bins = angles.bins.count, Bins.of(len(angles.bins), POINTS)
+    count, bins = angles.bins.frames, Bins.of(len(angles.bins), POINTS)
     x = angles.bins.middles[bins.edges]
 
     def height(values: np.ndarray) -> np.ndarray:

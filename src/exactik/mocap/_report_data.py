@@ -31,11 +31,11 @@ class Bins(NamedTuple):
     """Frames, some together.
 
     Attributes:
-        count: number of frames.
+        frames: their number.
         edges: first frame of every bin, (n,).
     """
 
-    count: int
+    frames: int
     edges: NDArray[np.int64]
 
     @classmethod
@@ -50,7 +50,7 @@ class Bins(NamedTuple):
     @property
     def middles(self) -> Array:
         """Where each bin is on an axis on which frame t takes t to t + 1, (n,)."""
-        return 0.5 * (self.edges + np.append(self.edges[1:], self.count))
+        return np.asarray(0.5 * (self.edges + np.append(self.edges[1:], self.frames)), dtype=float)
 
     def most(self, values: Array) -> Array:
         """Return the largest value of each bin, (n, …); NaN only where all are."""
@@ -157,7 +157,7 @@ class Angles(NamedTuple):
         root = np.round(255.0 * np.sqrt(self.sd[:, k] / max(wide, 1e-12)))
         data = {"low": low, "step": step, "wide": wide, "sd": encoded(root.astype(np.uint8))}
         data["a"] = encoded(np.round((self.low[:, k] - low) / step).astype("<u2"))
-        if len(self.bins) < self.bins.count:
+        if len(self.bins) < self.bins.frames:
             data["b"] = encoded(np.round((self.high[:, k] - low) / step).astype("<u2"))
         return data
 
@@ -189,12 +189,12 @@ def _in_parts(track: Track, unit: Array) -> Callable[[int], Array]:
 
 def _deviations(track: Track, bins: Bins) -> Array:
     """Return the error bars [rad or m], (n, nv): of each bin's frame with the fewest markers."""
-    if len(bins) == bins.count:
+    if len(bins) == bins.frames:
         return track.sd
     if "sd" in vars(track):
         return bins.most(track.sd)
     seen = np.isfinite(track.marker_errors).sum(axis=1)
-    ends = np.append(bins.edges[1:], bins.count)
+    ends = np.append(bins.edges[1:], bins.frames)
     pairs = zip(bins.edges, ends, strict=True)
     which = np.array([a + int(np.argmin(seen[a:b])) for a, b in pairs], dtype=np.int64)
     some, q = track._recording.at(which), np.ascontiguousarray(track.motion.q[which])

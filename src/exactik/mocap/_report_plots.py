@@ -150,10 +150,10 @@ def heat_row(heat: Heat, names: Sequence[str]) -> str:
     )
     height = round(line * len(names))
     image = (
-        f'<image href="data:image/png;base64,{data}" width="{heat.bins.count}" '
+        f'<image href="data:image/png;base64,{data}" width="{heat.bins.frames}" '
         f'height="{len(names)}" preserveAspectRatio="none"/>'
     )
-    svg = _svg(heat.bins.count, len(names), image, "error of every marker over time", 'id="heat"')
+    svg = _svg(heat.bins.frames, len(names), image, "error of every marker over time", 'id="heat"')
     return row(labels, svg, heat_scale(heat), height, "heat")
 
 

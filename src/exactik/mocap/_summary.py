@@ -133,7 +133,7 @@ def _stretch(track: Track, first: int, last: int) -> Facts:
 
 def _names(track: Track) -> Facts:
     matched = matched_markers(track.skeleton, track.markers)
-    seen = np.isfinite(track.marker_errors).any(axis=0).tolist()
+    seen = np.asarray(np.isfinite(track.marker_errors).any(axis=0))
     return {
         "used": list(track.names),
         "ignored": [name for name in track.markers.names if name not in matched],
@@ -249,6 +249,7 @@ def _settings(track: Track) -> Facts:
         "weights": weights,
         "offsets_per_frame": len(frames.point) > 1,
         "threads": track._threads,
+        **track.settings,
     }
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from exactik.mocap._attention import runs_of
 from exactik.mocap._passes import try_starts
-from exactik.mocap._recording import matched_markers
+from exactik.mocap._recording import Recording, matched_markers
 from exactik.motion import suspected_swaps
 from exactik.solvers import Auto
 
@@ -36,7 +36,7 @@ SHORTEST, JOIN = 3, 4  # frames of a stretch, and between two parts of one
 TRIED = 5  # frames of each stretch that are solved again
 LIKELY, UNLIKELY = 0.8, 1.25  # times the sum of squares, with the names exchanged
 CLEAR = 0.4  # share of the error of the two that an exchange leaves where it plainly helps
-MOST = 40  # suspicions that are tried; more are a sign of something else
+MOST = 200  # suspicions that are tried; more are a sign of something else
 AGAIN = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
 
 
@@ -49,7 +49,7 @@ class JudgedSwap(NamedTuple):
         last: frame.
         found_by: "paths", "pose" or "paths and pose".
         distance: how far apart the two are [m].
-        error: mean distance of the two from their places [m]; None if one of them is not used.
+        error: mean distance of the two from their places [m]; None if this was not looked at.
         exchanged: the same to each other's places.
         ratio: sum of squares of all markers after solving again with the names exchanged, over that
             before; None if this was not tried.
@@ -80,9 +80,9 @@ def judged_swaps(track: Track) -> list[JudgedSwap]:
     found = _by_pose(track)
     own = {name: track.names.index(mine) for name, mine in _own_names(track).items()}
     judged = []
-    for swap in suspected_swaps(track.markers)[:MOST]:
+    for n, swap in enumerate(suspected_swaps(track.markers)):
         one, other = (own.get(name) for name in swap.names)
-        if one is None or other is None:
+        if one is None or other is None or n >= MOST:
             rest = (swap.distance, None, None, None, "undecided")
             judged.append(JudgedSwap(swap.names, swap.first, swap.last, "paths", *rest))
             continue
@@ -141,10 +141,14 @@ def _by_pose(track: Track) -> list[_Suspicion]:
     """Return stretches in which two markers are nearer to each other's places, best first."""
     errors = track.marker_errors
     seen = np.isfinite(errors)
-    usual = np.array(
-        [np.median(e[s]) if s.any() else 0.0 for e, s in zip(errors.T, seen.T, strict=True)]
-    )
+    if not seen.any():
+        return []
+    # Markers that are exchanged from the first frame to the last have large errors as a habit.
+    common = float(np.median(errors[seen]))
+    usual = [np.median(e[s]) if s.any() else 0.0 for e, s in zip(errors.T, seen.T, strict=True)]
+    usual = np.minimum(usual, common)
     off = np.nan_to_num(errors) > np.maximum(OFF, UNUSUAL * usual)
+    off[track.bridged] = False  # no solutions, but on the way from one to another
     rows = np.flatnonzero(off.sum(axis=1) > 1)
     if len(rows) < SHORTEST:
         return []
@@ -214,19 +218,27 @@ def _again(track: Track, what: _Suspicion, there: Indices) -> float:
     """Return by how much the squares of all markers change if frames are solved with both swapped.
 
     The median over some frames. Each is solved from its own pose, and from those before and after
-    the stretch, which the swap has not touched.
+    the stretch, which the swap has not touched; with the old names likewise, as its pose need not
+    be the best.
     """
     which = there[np.unique(np.linspace(0, len(there) - 1, min(len(there), TRIED)).astype(int))]
-    place = track._recording.frames.place[which].copy()
+    recording = track._recording.at(which)
+    place = recording.frames.place.copy()
     place[:, [what.one, what.other]] = place[:, [what.other, what.one]]
-    recording = track._recording.at(which).asking(place=place)
-    options, every = AGAIN.options(recording.problem), np.arange(len(which))
+    before = np.nansum(track.marker_errors[which] ** 2, axis=1)
     outside = [max(what.first - 1, 0), min(what.last + 1, len(track) - 1)]
     starts = [track.motion.q[which]]
     starts += [np.repeat(track.motion.q[t : t + 1], len(which), axis=0) for t in outside]
-    least = np.full(len(which), np.inf)
+    named = np.minimum(before, _least(recording, starts))
+    exchanged = _least(recording.asking(place=place), starts)
+    return float(np.median(exchanged / np.maximum(named, 1e-12)))
+
+
+def _least(recording: Recording, starts: list[Array]) -> Array:
+    """Return the least sum of squares of all markers [m²] that each frame comes to, (n,)."""
+    options, every = AGAIN.options(recording.problem), np.arange(len(recording))
+    sums = []
     for start in starts:
         q = try_starts(recording, options, every, start).q
-        least = np.fmin(least, np.nansum(recording.residuals(q) ** 2, axis=(1, 2)))
-    before = np.nansum(track.marker_errors[which] ** 2, axis=1)
-    return float(np.median(least / np.maximum(before, 1e-12)))
+        sums.append(np.nansum(recording.residuals(q) ** 2, axis=(1, 2)))
+    return np.min(sums, axis=0)

@@ -71,7 +71,7 @@ def swap_in_words(swap: Facts) -> str:
             f"{millimetres(error)}"
         )
     if ratio is None:
-        return "their paths suggest it; there is no pose to judge it by"
+        return "their paths suggest it; it was not tried on the pose"
     better = exchanged < 0.7 * error
     if swap["verdict"] == "unlikely":
         return "their paths suggest it, but with the names exchanged the markers fit worse"

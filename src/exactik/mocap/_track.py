@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 Progress = Callable[[int, int], object]
 
 TOLERANCE = 1e-4  # relative gradient
-EVERY, ROUNDS = 16, 2  # frames between two looks for better solutions, and how often
+EVERY, ROUNDS = 28, 2  # frames between two looks for better solutions, and how often
 STARTS = 24
 WRONG, MENDINGS, AROUND = 8.0, 4, 600  # times the usual cost; rounds; frames to both sides
 MOST_RUNS = 20  # stretches to mend in a round, the longest first: others are errors of markers
@@ -103,6 +103,7 @@ def track(
         The motion with its errors, doubts and error bars.
     """
     begin = time.perf_counter()
+    settings = {"smooth": smooth, "branches": branches, "starts": starts, "posture": posture}
     options = {"limits": limits, "lock": lock, "strength": strength, "weights": weights}
     recording = start_recording(
         skeleton, markers, **options, robust=robust, offsets=offsets, posture=posture
@@ -136,18 +137,18 @@ def track(
     if smooth is not None:
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
     meter.finish()
-    misses = _errors(seen, path.q)
+    misses, cost = _errors(seen, path.q)
     noise = estimated_sigma(misses, skeleton.nv - int(recording.problem.locked.sum()))
     motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
     return Track(
         *(motion, recording.names, misses),
-        *(0.5 * np.nansum(recording.frames.weight * misses**2, axis=1), path.found[:, SLOPE]),
+        *(cost, path.found[:, SLOPE]),
         *(np.array([ENDED[int(code)] for code in path.found[:, STANDING]], dtype="U15"),),
         *(whole(path.found[:, ITERATIONS]), postures.loose, bridged),
         *(recording.frames.factor if robust is not None else None,),
         *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else noise, time.perf_counter() - begin),
-        *(method.name, markers, seen, workers),
+        *(method.name, markers, settings, seen, workers),
     )
 
 
@@ -218,12 +219,14 @@ def _continuous(recording: Recording, q: Array) -> None:
     unwind(recording.skeleton.tree, box.lower, box.upper, q)
 
 
-def _errors(recording: Recording, q: Array) -> Array:
-    errors = np.empty((len(q), len(recording.names)))
-    for at in range(0, len(q), 4096):
+def _errors(recording: Recording, q: Array) -> tuple[Array, Array]:
+    """Return the distance of every marker from its place [m], (T, M), and the cost, (T,)."""
+    errors, cost = np.empty((len(q), len(recording.names))), np.empty(len(q))
+    for at in range(0, len(q), 4096):  # an hour at once would not fit
         own = np.arange(at, min(at + 4096, len(q)))
         errors[own] = np.linalg.norm(recording.residuals(q[own], own), axis=2)
-    return errors
+        cost[own] = 0.5 * np.nansum(recording.frames.weight * errors[own] ** 2, axis=1)
+    return errors, cost
 
 
 class _Meter:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,7 @@ class Track:
         seconds: that it took.
         solver: name of the method.
         markers: the recording, as it was given.
+        settings: options that `track` was called with, by name.
     """
 
     motion: Motion
@@ -65,6 +68,7 @@ class Track:
     seconds: float
     solver: str
     markers: Markers
+    settings: Mapping[str, Any]
     _recording: Recording
     _threads: int = 1
 
