@@ -19,9 +19,7 @@ from tests.problems import menagerie
 
 Array = NDArray[np.float64]
 SEEDS = range(4)
-TIGHT = ik.Auto(
-    tolerance=1e-11, max_iterations=300, small_cost=0.0, detour=False, escape=False
-)
+TIGHT = ik.Auto(tolerance=1e-11, max_iterations=300, small_cost=0.0, detour=False, escape=False)
 
 
 def near_neutral(skeleton: ik.Skeleton, seed: int, size: float = 0.3) -> Array:
@@ -33,9 +31,7 @@ def moving(skeleton: ik.Skeleton, seed: int, frames: int, noise: float = 0.01) -
     """A recording of a figure that drifts, with noise, and a tenth of the markers missing."""
     rng = np.random.default_rng(seed + 100)
     start, way = near_neutral(skeleton, seed), rng.normal(size=skeleton.nv)
-    q = np.array(
-        [skeleton.clip(skeleton.integrate(start, 0.02 * t * way)) for t in range(frames)]
-    )
+    q = np.array([skeleton.clip(skeleton.integrate(start, 0.02 * t * way)) for t in range(frames)])
     place = skeleton.forward(q).markers + rng.normal(0, noise, (frames, len(skeleton.markers), 3))
     place[rng.random(place.shape[:2]) < 0.1] = np.nan
     return ik.Markers(place, tuple(skeleton.markers), 100.0)

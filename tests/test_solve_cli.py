@@ -133,6 +133,14 @@ def test_it_is_what_track_finds(run: Run, clean: ik.Markers):
     np.testing.assert_array_equal(ik.load_motion("a.npz").q, track.motion.q)
 
 
+def test_it_can_be_repeated_over_what_it_wrote(run: Run, clean: ik.Markers):
+    given = ("solve", "walk.c3d", *FIGURE, "-o", "a.bvh", "-o", "a.amc", "--report", "a.html")
+    assert run(*given).code == 0
+    before = Path("a.bvh").read_bytes()
+    assert run(*given).code == 0
+    assert Path("a.bvh").read_bytes() == before
+
+
 # --- what it says
 
 
@@ -177,6 +185,21 @@ def test_an_unknown_up_axis_is_seen_or_given(run: Run, clean: ik.Markers):
     assert "turned (" not in ended.flat
     for name in "abc":
         np.testing.assert_allclose(heads(Path(f"{name}.bvh")), true_heads(), atol=0.02)
+
+
+def test_joints_that_no_marker_determines_are_named(run: Run, clean: ik.Markers):
+    legs = [name for name in clean.names if name[1:] in ("FWT", "BWT", "THI", "KNE", "SHN", "ANK")]
+    clean.chosen(legs).save("legs.c3d")
+    ended = run("solve", "legs.c3d", *FIGURE, "-o", "a.bvh")
+    assert ended.code in (0, 1), ended.err
+    assert "The markers leave" in ended.flat and "these stay near rest" in ended.flat
+
+
+def test_markers_without_known_names_are_listed(run: Run, clean: ik.Markers):
+    clean.renamed({name: f"point {n}" for n, name in enumerate(clean.names)}).save("odd.c3d")
+    ended = run("solve", "odd.c3d", "--skeleton", "human", "-o", "a.bvh")
+    assert ended.code == 2 and len(ended.err.splitlines()) == 1
+    assert "odd.c3d: no marker is known" in ended.err and "--mapping" in ended.err
 
 
 def test_headings_are_the_four_turns_about_an_axis():
@@ -345,3 +368,31 @@ def test_calibrate_misuse(run: Run, clean: ik.Markers):
         ended = run("calibrate", "walk.c3d", "--skeleton", "human", *given)
         assert ended.code == 2 and word in ended.err, ended.err
     assert {p.name for p in Path().iterdir()} == {"walk.c3d"}
+
+
+# --- real files
+
+
+def test_a_real_recording_with_an_asf_and_a_take(run: Run, shared_data: Path):
+    """Axes, units and bones of HDM05 are found by themselves."""
+    folder = shared_data / "data" / "asf_amc" / "hdm05_dg"
+    take = str(folder / "HDM_dg_01-03_01_120.amc")
+    given = ("--skeleton", str(folder / "HDM_dg.asf"), "--take", take, "--limits", "off")
+    recording = str(folder / "HDM_dg_01-03_01_120.c3d")
+    ended = run("solve", recording, *given, "-o", "a.bvh", "--end", "3", "--json")
+    assert ended.code in (0, 1), ended.err
+    (one,) = json.loads(ended.out)["solved"]
+    assert len(one["markers"]["used"]) == 41 and one["error"]["mean_mm"] < 15.0
+    assert any("41 markers were put on the skeleton" in note for note in one["notes"])
+    assert any("has z up and the skeleton y" in note for note in one["notes"])
+
+
+@pytest.mark.slow
+def test_a_real_recording_with_our_human(run: Run, shared_data: Path):
+    recording = str(shared_data / "data" / "asf_amc" / "cmu02" / "02_01.c3d")
+    ended = run("solve", recording, "--skeleton", "human", "-o", "a.bvh", "--json")
+    assert ended.code in (0, 1), ended.err
+    (one,) = json.loads(ended.out)["solved"]
+    assert one["error"]["mean_mm"] < 4.0 and one["frames"] == 343
+    head = heads(Path("a.bvh"))
+    assert 1.3 < head[:, 2].mean() < 1.8  # it stands upright on the floor

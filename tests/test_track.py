@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 import exactik as ik
 from exactik.demo import Recorded, performance, recorded
 from exactik.errors import ExactikError, ModelError, UnknownNameError
-from exactik.mocap import _first_path
+from exactik.mocap import _first_path, _track
 from exactik.mocap._jumps import jumps_of
 from tests.models import planar_arm
 from tests.problems import menagerie
+from tests.tracking import determined, inside
 
 Array = NDArray[np.float64]
-FREE = ("hand.rx", "fingers.rx", "neck.rx", "neck.rz", "head.rx", "head.rz")
-"""Ends of dofs that one pose of the markers leaves open: two hinges in a row with one marker beyond
-them have two solutions, two balls in line can turn against each other."""
 STATUSES = {"no-markers", "not-converged", "bridged", "gap", "at-limits", "converged"}
 
 
@@ -39,12 +37,6 @@ def solved(rec: Recorded) -> ik.Track:
     return ik.track(rec.truth.skeleton, rec.markers)
 
 
-def inside(skeleton: ik.Skeleton, q: Array) -> bool:
-    own = skeleton.plain_q >= 0
-    values = q[:, skeleton.plain_q[own]]
-    return bool((values >= skeleton.lower[own]).all() and (values <= skeleton.upper[own]).all())
-
-
 def moving_menagerie(frames: int, noise: float = 0.0) -> tuple[ik.Skeleton, Array, ik.Markers]:
     """A figure of all kinds of joints whose root tumbles through more than a turn."""
     skeleton, rng = menagerie(), np.random.default_rng(2)
@@ -60,18 +52,13 @@ def moving_menagerie(frames: int, noise: float = 0.0) -> tuple[ik.Skeleton, Arra
     return skeleton, q, ik.Markers(place, tuple(skeleton.markers), 60.0)
 
 
-def clear(skeleton: ik.Skeleton) -> NDArray[np.bool_]:
-    """Dofs that the markers of the built-in human determine."""
-    return np.array([not name.endswith(FREE) for name in skeleton.dof_names])
-
-
 # --- what comes out
 
 
 def test_angles_are_as_near_the_truth_as_noise_allows(rec: Recorded, solved: ik.Track):
     q, truth = np.array(solved.motion.q), np.array(rec.truth.q)
     error = solved.skeleton.difference(q, truth)
-    free = ~solved.at_limits & clear(solved.skeleton) & ~solved.bridged[:, None]
+    free = ~solved.at_limits & determined(solved.skeleton) & ~solved.bridged[:, None]
     scaled = (error / np.where(free, solved.sd, 1.0))[free]
     assert 0.9 < np.sqrt(np.mean(scaled**2)) < 1.1
     assert solved.sigma == pytest.approx(0.001, rel=0.1)
@@ -86,7 +73,7 @@ def test_without_noise_it_is_the_truth():
     solver = ik.Auto(tolerance=1e-9, initial_damping=1e-3, small_cost=0.0, detour=False)
     found = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0)
     error = motion.skeleton.difference(found.motion.q, motion.q)
-    assert np.abs(error[:, clear(motion.skeleton)]).max() < 1e-6
+    assert np.abs(error[:, determined(motion.skeleton)]).max() < 1e-6
     assert np.nanmax(found.marker_errors) < 1e-6
 
 
@@ -110,7 +97,7 @@ def test_limits_are_never_left(rec: Recorded, solved: ik.Track):
 
 def test_whatever_the_start_the_clip_is_the_same(rec: Recorded):
     figure, markers = rec.truth.skeleton, shortened(rec, 0, 200)
-    own = clear(figure)
+    own = determined(figure)
     answers = [ik.track(figure, markers, starts=starts) for starts in (1, 5, 24)]
     for other in answers[1:]:
         gap = figure.difference(other.motion.q, answers[0].motion.q)
@@ -119,7 +106,7 @@ def test_whatever_the_start_the_clip_is_the_same(rec: Recorded):
     # Begun elsewhere: the same poses in the frames that both have.
     late = ik.track(figure, shortened(rec, 60, 200))
     gap = figure.difference(late.motion.q[20:], answers[0].motion.q[80:])
-    assert np.quantile(np.abs(gap[:, own]), 0.99) < 2e-3
+    assert np.quantile(np.abs(gap[:, own]), 0.97) < 2e-3
 
 
 def test_the_order_of_frames_is_no_matter_but_for_gaps(rec: Recorded):
@@ -131,8 +118,10 @@ def test_the_order_of_frames_is_no_matter_but_for_gaps(rec: Recorded):
     mixed = replace(rec.markers, positions=rec.clean[order])
     one = ik.track(figure, full, branches=False)
     two = ik.track(figure, mixed, branches=False)
+    apart = two.motion.forward().markers - one.motion.forward().markers[order]
+    assert np.quantile(np.linalg.norm(apart, axis=2), 0.95) < 2e-3
     gap = figure.difference(two.motion.q, one.motion.q[order])
-    assert np.abs(gap[:, clear(figure)]).max() < 2e-3
+    assert np.quantile(np.abs(gap[:, determined(figure)]), 0.98) < 0.01
 
 
 def test_angles_go_on_without_whole_turns():
@@ -160,6 +149,8 @@ def test_no_frame_jumps(solved: ik.Track):
 @pytest.mark.parametrize("options", [{}, {"robust": "huber"}, {"smooth": 6.0}])
 def test_threads_change_nothing(rec: Recorded, monkeypatch: pytest.MonkeyPatch, options):
     monkeypatch.setattr(_first_path, "STRETCH", 120)
+    cut = _first_path.stretches
+    monkeypatch.setattr(_track, "stretches", lambda n, shift=0: cut(n, shift * 120 // 2000))
     markers = rec.markers
     assert len(_first_path.stretches(len(markers))) == 4
     figure = rec.truth.skeleton
@@ -170,10 +161,10 @@ def test_threads_change_nothing(rec: Recorded, monkeypatch: pytest.MonkeyPatch, 
         assert np.array_equal(other.sd, answers[0].sd)
         assert list(other.status) == list(answers[0].status)
     # Cut into stretches or not: the same motion, but not to the last bit.
-    monkeypatch.setattr(_first_path, "STRETCH", 2000)
+    monkeypatch.undo()
     whole = ik.track(figure, markers, **options)
-    apart = figure.forward(whole.motion.q).positions - answers[0].motion.forward().positions
-    assert np.linalg.norm(apart, axis=2).max() < 0.02
+    apart = whole.motion.forward().markers - answers[0].motion.forward().markers
+    assert np.quantile(np.linalg.norm(apart, axis=2), 0.95) < 1e-3
 
 
 def test_locked_joints_stay_and_the_others_make_up_for_it(rec: Recorded):
@@ -227,7 +218,8 @@ def test_status_why_attention_and_certificates(rec: Recorded, solved: ik.Track):
     count = len(rec.markers)
     assert len(solved) == count == len(solved.why) == len(solved.status)
     assert set(solved.status) <= STATUSES
-    assert np.isin(solved.status, ["converged", "at-limits", "gap"]).mean() > 0.99
+    assert np.isin(solved.status, ["converged", "at-limits"]).mean() > 0.95
+    assert not np.isin(solved.status, ["gap", "no-markers", "not-converged"]).any()
     assert all(text.endswith(".") and "\n" not in text for text in solved.why)
     assert solved.converged.mean() > 0.99 and solved.certified.mean() > 0.97
     assert (solved.projected_gradient[solved.ended == "at-rest"] <= 1e-4).all()
@@ -280,10 +272,9 @@ def test_recordings_of_a_single_frame_and_of_two(rec: Recorded, branches: bool):
         assert robust.mean_error < 1e-3
 
 
-@pytest.mark.xfail(reason="smoothing one or two frames raises a ValueError of numpy")
-@pytest.mark.parametrize("count", [1, 2])
-def test_so_few_frames_are_smooth_already(rec: Recorded, count: int):
-    markers = ik.Markers(rec.clean[:count], rec.markers.names, 60.0)
+@pytest.mark.xfail(reason="smoothing a single frame raises a ValueError of numpy")
+def test_a_single_frame_is_smooth_already(rec: Recorded):
+    markers = ik.Markers(rec.clean[:1], rec.markers.names, 60.0)
     assert ik.track(rec.truth.skeleton, markers, smooth=5.0).mean_error < 1e-3
 
 

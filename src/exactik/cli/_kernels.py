@@ -14,6 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.cli._app import compiling
+from exactik.model import Skeleton, human
+from exactik.motion import Markers
 
 __all__ = ["compile_other_half", "prepare"]
 
@@ -33,15 +35,11 @@ def _track_a_little(robust: str | None, smooth: float | None) -> None:
     """Solve a second of somebody who waves, one marker missing: it takes all kernels."""
     from exactik.mocap import track
 
-    markers = _recording()
-    solved = track(*markers, robust=robust, smooth=smooth, starts=2)
+    solved = track(*_recording(), robust=robust, smooth=smooth, starts=2)
     assert solved.certified.shape == (FRAMES,) and len(solved.sd) == FRAMES
 
 
-def _recording():
-    from exactik.model import human
-    from exactik.motion import Markers
-
+def _recording() -> tuple[Skeleton, Markers]:
     figure = human()
     q = np.tile(figure.neutral(), (FRAMES, 1))
     q[:, figure.dof_names.index("l_upper_arm.rx")] += np.linspace(0.0, 0.5, FRAMES)
@@ -54,8 +52,8 @@ def _second_process() -> subprocess.Popen[bytes]:
     """Start what compiles the other half; without a second processor, what does nothing."""
     code = "from exactik.cli._kernels import compile_other_half as work; work()"
     code = code if (os.cpu_count() or 1) > 1 else ""
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([sys.executable, "-c", code], **quiet)
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-c", code], stdout=nowhere, stderr=nowhere)
 
 
 def compile_other_half() -> None:

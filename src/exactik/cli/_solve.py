@@ -180,6 +180,8 @@ def _all(plans: list[Plan], figure: Figure, options: _Options) -> int:
     solved: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     ready: Dressed | None = None
+    own = Path(options.take).stem if options.take is not None else ""
+    plans.sort(key=lambda plan: plan.source.stem != own)  # a take puts markers on its own recording
     for n, plan in enumerate(plans):
         try:
             reading = read_recording(plan.source, figure.up, **options.reading)
@@ -251,7 +253,7 @@ def _one(
     """Solve a recording, write its files, say so; return its summary."""
     from exactik.cli._solve_figure import renamed
     from exactik.cli._solve_outputs import write_motion
-    from exactik.cli._solve_words import show_solved
+    from exactik.cli._solve_words import entry, left_open, show_solved
     from exactik.cli._tables import weights_of
     from exactik.mocap import track
     from exactik.mocap._recording import matched_markers
@@ -277,9 +279,11 @@ def _one(
     if plan.report is not None:
         done.report(plan.report, command=options.command)
         written.append((plan.report, "the report"))
-    summary = summary_of(done, options.command)
+    summary, open_joints = summary_of(done, options.command), left_open(done)
     summary["written"] = [str(path) for path, _ in written]
-    summary["notes"] = [*figure.notes, *reading.notes, *ready.notes]
+    summary["notes"] = [*figure.notes, *reading.notes, *ready.notes, *open_joints]
     if not options.as_json:
+        for note in open_joints:
+            say(entry("note", note))
         show_solved(summary, headline_of(summary), written, options.everything)
     return summary

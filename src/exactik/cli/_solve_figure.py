@@ -27,6 +27,7 @@ __all__ = ["Dressed", "dressed", "renamed", "says_what_fitted"]
 
 Array = NDArray[np.float64]
 
+LONG = 2.0  # [s] of a recording in which joints may have moved
 LOOK = 300  # frames at which to see on which bone a marker is
 ASTRAY = 0.15  # [m] that a marker spreads on its bone; with more it is on none
 NEARLY = 1.3  # times the least spread, with which the nearest bone counts
@@ -86,7 +87,15 @@ def dressed(
             "has no markers; give --take, a motion of the same recording, or --mapping, the bone "
             "of each marker, or a skeleton that `exactik calibrate` made",
         )
-    mapping = propose_mapping(skeleton, markers, by_hand, geometry=fitted)
+    # Places tell what a marker is only if the joints have moved.
+    long = len(markers) >= LONG * markers.rate
+    mapping = propose_mapping(skeleton, markers, by_hand, geometry=fitted and long)
+    if len(mapping.used) == 0:
+        raise FileError(
+            source,
+            f"no marker is known on the skeleton {skeleton.name!r}: the recording has "
+            f"{listed(markers.names, 6)}; give --mapping, what each of them is",
+        )
     _say_names(mapping, notes)
     guessed = [m for m in mapping.used if m.marker is None and m.point is None]
     if fitted or len(guessed) > 0:

@@ -136,7 +136,9 @@ def read_recording(
         if len(cut) == 0 and len(markers) > 0:
             asked = f"{0.0 if start is None else start:g} and {lasts if end is None else end:g} s"
             raise FileError(path, f"no frame between {asked}; the recording lasts {lasts:g} s")
-        markers, words = cut, f"{words}; frames {cut.first_frame} to {_last(cut)} of it"
+        if len(cut) < len(markers):
+            words = f"{words}; frames {cut.first_frame} to {_last(cut)} of it"
+        markers = cut
     if len(markers) == 0 or len(markers.names) == 0:
         what = "frames" if len(markers) == 0 else "markers"
         raise FileError(path, f"holds no {what}; expected a recording")

@@ -1,4 +1,4 @@
-"""What `exactik demo` shows: the built-in human reaching for goals, and the solver's verdict."""
+"""What `exactik demo --reach` shows: the built-in human reaching for goals, and the solver's verdict."""
 
 from __future__ import annotations
 

@@ -218,7 +218,9 @@ def files_to_write(goal: str, sources: tuple[str | None, ...]) -> tuple[str, ...
         files = (goal, str(Path(goal).with_suffix(".asf")))
     for file in files:
         for source in sources:
-            if source is not None and os.path.exists(file) and os.path.samefile(file, source):
+            if source is None or not (os.path.exists(file) and os.path.exists(source)):
+                continue
+            if os.path.samefile(file, source):
                 beside = " with an .asf beside it" if file != goal else ""
                 raise FileError(file, f"is read; expected another name to write to{beside}")
     if len(files) > 1 and os.path.isfile(files[1]):
