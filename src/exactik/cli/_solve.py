@@ -253,7 +253,7 @@ def _one(
     """Solve a recording, write its files, say so; return its summary."""
     from exactik.cli._solve_figure import renamed
     from exactik.cli._solve_outputs import write_motion
-    from exactik.cli._solve_words import entry, left_open, show_solved
+    from exactik.cli._solve_words import show_solved
     from exactik.cli._tables import weights_of
     from exactik.mocap import track
     from exactik.mocap._recording import matched_markers
@@ -279,11 +279,9 @@ def _one(
     if plan.report is not None:
         done.report(plan.report, command=options.command)
         written.append((plan.report, "the report"))
-    summary, open_joints = summary_of(done, options.command), left_open(done)
+    summary = summary_of(done, options.command)
     summary["written"] = [str(path) for path, _ in written]
-    summary["notes"] = [*figure.notes, *reading.notes, *ready.notes, *open_joints]
+    summary["notes"] = [*figure.notes, *reading.notes, *ready.notes]
     if not options.as_json:
-        for note in open_joints:
-            say(entry("note", note))
         show_solved(summary, headline_of(summary), written, options.everything)
     return summary

@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from exactik.cli._app import say
-from exactik.io._oddities import listed
 
 if TYPE_CHECKING:
-    from exactik.mocap import Track
+    pass
 
-__all__ = ["WIDTH", "attention_lines", "entry", "left_open", "show_solved"]
+__all__ = ["WIDTH", "attention_lines", "entry", "show_solved"]
 
 WIDTH = 80  # columns
 FEW = 6  # stretches that are listed
-LOOK, OPEN = 20, 0.5  # frames to look at; standard deviation of what is not determined [rad or m]
 
 
 def entry(head: str, text: str) -> str:
@@ -34,22 +30,6 @@ def entry(head: str, text: str) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def left_open(track: Track) -> list[str]:
-    """Return a sentence if the markers leave joints open in most frames."""
-    from exactik.mocap._error_bars import standard_deviations
-
-    few = np.unique(np.linspace(0, len(track) - 1, LOOK).astype(np.int64))
-    q, recording = np.array(track.motion.q)[few], track._recording.at(few)
-    sd = np.median(standard_deviations(recording, q, track.sigma or 1e-3, 1), axis=0)
-    loose = (sd > OPEN) & ~track._recording.problem.locked
-    if not loose.any():
-        return []
-    names = np.array(track.skeleton.dof_names)[loose]
-    bones = list(dict.fromkeys(str(name).rpartition(".")[0] for name in names))
-    count = f"{int(loose.sum())} of {len(loose)} dofs"
-    return [f"The markers leave {count} open, of {listed(bones, 5)}: these stay near rest."]
 
 
 def attention_lines(stretches: Sequence[dict[str, Any]], everything: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""What `exactik demo --reach` shows: the built-in human reaching for goals, and the solver's verdict."""
+"""`exactik demo --reach`: the built-in human reaches for goals, and the solver says what it found."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ __all__ = ["ANYWHERE", "at_minimum", "estimated_sigma", "standard_deviations"]
 
 Array = NDArray[np.float64]
 
+ASSUMED = 0.002  # [m] where residuals do not tell
 ANYWHERE = np.pi / np.sqrt(3.0)  # [rad or m] standard deviation of what nothing determines
 FLAT = 1e-7  # share of the curvature that counts as none
 AT_ONCE = 512
@@ -20,6 +21,8 @@ AT_ONCE = 512
 
 def estimated_sigma(errors: Array, nv: int) -> float:
     """Return the standard deviation of the markers along each axis [m] that residuals speak of.
+
+    `ASSUMED` where frames have no more coordinates of markers than dofs.
 
     Args:
         errors: distance of every marker from its place [m], (T, M), not a number where missing.
@@ -31,7 +34,7 @@ def estimated_sigma(errors: Array, nv: int) -> float:
         more = 3 * np.isfinite(own).sum(axis=1) - nv
         rows += int(np.maximum(more, 0).sum())
         total += float(np.nansum(own[more > 0] ** 2))
-    return float(np.sqrt(total / rows)) if rows > 0 else 0.0
+    return float(np.sqrt(total / rows)) if rows > 0 else ASSUMED
 
 
 def standard_deviations(recording: Recording, q: Array, sigma: float, threads: int) -> Array:
@@ -39,8 +42,9 @@ def standard_deviations(recording: Recording, q: Array, sigma: float, threads: i
 
     No more than that of an angle of which nothing is known. Dofs at a limit have none.
     """
+    sigma = max(sigma, 1e-6)  # what fits exactly still has rounding
     sd = np.zeros((len(q), recording.skeleton.nv))
-    prior = np.full(sd.shape[1], max(sigma, 1e-9) ** 2 / ANYWHERE**2)
+    prior = np.full(sd.shape[1], sigma**2 / ANYWHERE**2)
 
     def work(part: NDArray[np.int64]) -> None:
         scratch = recording.scratch

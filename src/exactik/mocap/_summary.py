@@ -57,6 +57,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "attention": [_attention(track, each) for each in track.attention],
         "unremarkable_share": _number(1.0 - _remarkable(track).mean()),
         "status": {str(word): int((track.status == word).sum()) for word in _words(track)},
+        "never_determined": list(track.never_determined),
         "filled_frames": int(track.undetermined.any(axis=1).sum()),
         "bridged_frames": int(track.bridged.sum()),
         "not_converged_frames": int((~track.converged).sum()),

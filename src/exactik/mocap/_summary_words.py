@@ -26,7 +26,13 @@ def headline_of(summary: Facts) -> str:
 
     How good the fit is, what needs a look, which markers are suspected, what touched its limits.
     """
-    parts = [_fit(summary), _size(summary), *_attention(summary), *_suspects(summary)]
+    parts = [
+        _fit(summary),
+        _size(summary),
+        *_open(summary),
+        *_attention(summary),
+        *_suspects(summary),
+    ]
     return " ".join([*parts, *_limits(summary), _speed(summary)])
 
 
@@ -102,6 +108,16 @@ def _size(summary: Facts) -> str:
     if 0 < len(never) < _used(summary):
         text += f" {_listed(never, 4)} {'was' if len(never) == 1 else 'were'} never seen."
     return text
+
+
+def _open(summary: Facts) -> list[str]:
+    """Return a sentence if there are joints that the markers never determine."""
+    dofs = summary["never_determined"]
+    if len(dofs) == 0:
+        return []
+    bones = list(dict.fromkeys(name.rpartition(".")[0] for name in dofs))
+    count = f"{len(dofs)} of {summary['dofs']} dofs"
+    return [f"The markers leave {count} open, of {_listed(bones, 5)}: these stay near rest."]
 
 
 def _used(summary: Facts) -> int:

@@ -19,7 +19,7 @@ from exactik.mocap._attention import runs_of
 from exactik.mocap._branches import improve
 from exactik.mocap._clean import Cleaning, cleaned
 from exactik.mocap._cold import cold_poses
-from exactik.mocap._error_bars import estimated_sigma
+from exactik.mocap._error_bars import ASSUMED, estimated_sigma
 from exactik.mocap._fill import filled
 from exactik.mocap._first_path import first_path, stretches
 from exactik.mocap._gaps import fill_gaps, information, postures_of
@@ -173,6 +173,8 @@ def _first_sigma(recording: Recording, options: Array) -> float:
     which = np.unique(np.linspace(0, len(recording) - 1, SAMPLES).astype(np.int64))
     found = cold_poses(wide, options, which, 6)
     errors = np.linalg.norm(wide.residuals(found.q, which), axis=2)
+    if not np.isfinite(errors).any():
+        return ASSUMED
     # Of a normal distribution in space the median distance is 1.54 standard deviations.
     return max(float(np.nanmedian(errors)) / 1.538, 1e-6)
 

@@ -23,6 +23,7 @@ __all__ = ["Track"]
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+OPEN, SAMPLES = 0.5, 24
 CONVERGED = 1e-3  # relative gradient up to which a frame that stalled is at rest
 
 
@@ -128,6 +129,18 @@ class Track:
         """
         recording, q = self._recording, np.array(self.motion.q)
         return standard_deviations(recording, q, self.sigma, self._threads)
+
+    @cached_property
+    def never_determined(self) -> tuple[str, ...]:
+        """Dofs that the markers hardly determine in any frame: more than `OPEN` rad or m off.
+
+        Judged by some frames spread over the recording.
+        """
+        some = np.unique(np.linspace(0, len(self) - 1, SAMPLES).astype(np.int64))
+        q, problem = np.array(self.motion.q[some]), self._recording.problem
+        sd = standard_deviations(self._recording.at(some), q, self.sigma, 1)
+        open_ = (np.median(sd, axis=0) > OPEN) & ~problem.locked
+        return tuple(np.array(self.skeleton.dof_names)[open_].tolist())
 
     @cached_property
     def certified(self) -> Flags:
