@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import core, files, noisy_markers, robots, start_up
+from benchmarks import core, files, noisy_markers, robots, start_up, tracking
 from benchmarks.report import Report, machine
 
 SECTIONS = {
     "core": core.run,
     "robots": robots.run,
     "noisy-markers": noisy_markers.run,
+    "tracking": tracking.run,
     "files": files.run,
     "start-up": start_up.run,
 }

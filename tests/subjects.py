@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.mocap._calibrate_model import Figure, figure_of
+from exactik.calibration._model import Figure, figure_of
 
 __all__ = ["Subject", "densely_marked", "joint_errors", "smooth_motion", "subject"]
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.mocap._attach import attach_markers
-from exactik.mocap._calibrate import calibrate
-from exactik.mocap._calibrate_fit import Asked, recorded
-from exactik.mocap._calibrate_frames import diverse_frames, neighbours, shapes_of
-from exactik.mocap._calibrate_model import figure_of, mirrored
-from exactik.mocap._calibrate_normal import normal_equations
-from exactik.mocap._calibration import Calibration
+from exactik.calibration._attach import attach_markers
+from exactik.calibration._calibrate import calibrate
+from exactik.calibration._calibration import Calibration
+from exactik.calibration._fit import Asked, recorded
+from exactik.calibration._frames import diverse_frames, neighbours, shapes_of
+from exactik.calibration._model import figure_of, mirrored
+from exactik.calibration._normal import normal_equations
 from exactik.mocap._passes import follow, try_starts
 from exactik.mocap._recording import start_recording
 from exactik.mocap._track import track

@@ -32,6 +32,7 @@ LAYERS = """
     io problem oracle
     solvers check
     batch mocap
+    calibration report
     demo
     viewer reproduce
     exactik

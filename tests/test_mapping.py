@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.mocap._calibrate import calibrate
-from exactik.mocap._mapping import propose_mapping
-from exactik.mocap._mapping_names import landmark, unlabelled
+from exactik.calibration._calibrate import calibrate
+from exactik.calibration._mapping import propose_mapping
+from exactik.calibration._mapping_names import landmark, unlabelled
 from tests.subjects import Subject, subject
 
 

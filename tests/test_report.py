@@ -19,12 +19,12 @@ import pytest
 from exactik import Track, human, track
 from exactik.demo import Recorded, performance, recorded
 from exactik.errors import FileError, ModelError
-from exactik.mocap._report import report_html
-from exactik.mocap._report_data import Bins, rounded_up
-from exactik.mocap._report_png import colours, png
-from exactik.mocap._summary import headline_of, summary_of
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
+from exactik.report._data import Bins, rounded_up
+from exactik.report._png import colours, png
+from exactik.report._report import report_html
+from exactik.report._summary import headline_of, summary_of
 
 # `Track.attention` takes means over markers that are missing in a whole stretch, which warn.
 VOID = {"meta", "br", "image", "path", "img", "link", "hr", "input"}

@@ -48,6 +48,6 @@ def test_an_hour(shared_data: Path):
         f"peak {peak / 1e9:.2f} GB, {1e3 * error:.1f} mm"
     )
     assert count == FRAMES and converged > 0.99
-    assert error == pytest.approx(0.0162, rel=0.03)
+    assert error == pytest.approx(0.0162, rel=0.05)
     assert seconds < 300.0  # 120 on a quiet machine
     assert peak < 2e9

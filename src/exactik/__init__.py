@@ -1,6 +1,13 @@
 """exactik: exact second-order inverse kinematics of articulated figures."""
 
 from exactik.batch import BatchResult, solve_batch
+from exactik.calibration import (
+    Calibration,
+    MarkerMapping,
+    attach_markers,
+    calibrate,
+    propose_mapping,
+)
 from exactik.check import check_derivatives
 from exactik.errors import (
     CoordinateError,
@@ -40,16 +47,7 @@ from exactik.io import (
     save_motion,
     save_skeleton,
 )
-from exactik.mocap import (
-    Attention,
-    Calibration,
-    MarkerMapping,
-    Track,
-    attach_markers,
-    calibrate,
-    propose_mapping,
-    track,
-)
+from exactik.mocap import Attention, Track, track
 from exactik.model import Bone, Joint, Pose, Skeleton, human
 from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem

@@ -75,13 +75,13 @@ def calibrate(
 
     `exactik solve --skeleton subject.npz` then takes it for all recordings of the subject.
     """
+    from exactik.calibration._calibrate import calibrate as fitted
     from exactik.cli._solve_figure import dressed
     from exactik.cli._solve_inputs import read_figure, read_recording
     from exactik.cli._solve_words import entry
     from exactik.cli._tables import mapping_of
     from exactik.io import save_skeleton
     from exactik.io._convert import files_to_write
-    from exactik.mocap._calibrate import calibrate as fitted
 
     if output.suffix.lower() != ".npz":
         raise FileError(output, "no skeleton with markers can be written so; expected .npz")

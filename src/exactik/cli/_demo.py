@@ -42,7 +42,7 @@ def demo(
     from exactik.cli._solve_words import WIDTH, entry
     from exactik.demo import judged, performance, recorded
     from exactik.mocap import track
-    from exactik.mocap._summary import headline_of, summary_of
+    from exactik.report import headline_of, summary_of
 
     began = time.perf_counter()
     source = folder / f"{NAME}.c3d"

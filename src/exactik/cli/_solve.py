@@ -257,7 +257,7 @@ def _one(
     from exactik.cli._tables import weights_of
     from exactik.mocap import track
     from exactik.mocap._recording import matched_markers
-    from exactik.mocap._summary import headline_of, summary_of
+    from exactik.report import headline_of, summary_of
 
     markers = renamed(reading.markers, ready.names)
     weights = None

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.calibration._attach import attach_markers, seen_from
+from exactik.calibration._calibrate import calibrate
+from exactik.calibration._calibration import Calibration
+from exactik.calibration._mapping import MarkerMapping, propose_mapping
+from exactik.calibration._mapping_names import bare, unlabelled
 from exactik.cli._solve_inputs import Figure
 from exactik.cli._tables import ByHand
 from exactik.errors import FileError
 from exactik.io import load_motion
 from exactik.io._oddities import listed
-from exactik.mocap._attach import attach_markers, seen_from
-from exactik.mocap._calibrate import calibrate
-from exactik.mocap._calibration import Calibration
-from exactik.mocap._mapping import MarkerMapping, propose_mapping
-from exactik.mocap._mapping_names import bare, unlabelled
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 

@@ -1,4 +1,4 @@
-"""`exactik demo --reach`: the built-in human reaches for goals, and the solver says what it found."""
+"""`exactik demo --reach`: the built-in human reaches for goals, and the solver tells of it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from exactik.mocap._summary_words import millimetres, share, swap_in_words
+from exactik.report._words import millimetres, share, swap_in_words
 
 __all__ = [
     "KINDS",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._calibrate_fit import Fit
-from exactik.mocap._mapping import MarkerMapping
+from exactik.calibration._fit import Fit
+from exactik.calibration._mapping import MarkerMapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from exactik.mocap._report_data import Angles, Bins, rounded_up
-from exactik.mocap._report_plots import axis_row, curve, row
+from exactik.report._data import Angles, Bins, rounded_up
+from exactik.report._plots import axis_row, curve, row
 
 if TYPE_CHECKING:
     from exactik.mocap._tracked import Track

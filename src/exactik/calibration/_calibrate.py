@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from exactik.calibration._calibration import Calibration
+from exactik.calibration._fit import Beliefs, Progress, fit_figure
+from exactik.calibration._mapping import ByHand, MarkerMapping, propose_mapping
+from exactik.calibration._mapping_names import bare
+from exactik.calibration._model import SCALES
 from exactik.errors import ModelError, UnknownNameError
-from exactik.mocap._calibrate_fit import Beliefs, Progress, fit_figure
-from exactik.mocap._calibrate_model import SCALES
-from exactik.mocap._calibration import Calibration
-from exactik.mocap._mapping import ByHand, MarkerMapping, propose_mapping
-from exactik.mocap._mapping_names import bare
 from exactik.mocap._recording import matched_markers
 from exactik.model import Skeleton
 from exactik.motion import Markers

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.mocap._attention import runs_of
-from exactik.mocap._report_data import Bins, Heat, rounded_up
-from exactik.mocap._report_png import colours, png
+from exactik.report._data import Bins, Heat, rounded_up
+from exactik.report._png import colours, png
 
 __all__ = ["Lane", "area_row", "axis_row", "curve", "heat_row", "heat_scale", "lanes_row", "row"]
 

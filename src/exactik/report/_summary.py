@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from exactik.kernels.frames import HUBER, TUKEY
 from exactik.mocap._attention import Attention, runs_of
 from exactik.mocap._recording import matched_markers
-from exactik.mocap._summary_ghosts import far_markers
-from exactik.mocap._summary_swaps import JudgedSwap, judged_swaps, recorded_columns
-from exactik.mocap._summary_words import headline_of
 from exactik.motion import frozen_markers
+from exactik.report._ghosts import far_markers
+from exactik.report._swaps import JudgedSwap, judged_swaps, recorded_columns
+from exactik.report._words import headline_of
 
 if TYPE_CHECKING:
     from exactik.mocap._tracked import Track

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.mocap._error_bars import standard_deviations
-from exactik.mocap._report_png import colours
-from exactik.mocap._summary import frame_errors, missing_in
+from exactik.report._png import colours
+from exactik.report._summary import frame_errors, missing_in
 
 if TYPE_CHECKING:
     from exactik.mocap._tracked import Track

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._calibrate_model import Figure
+from exactik.calibration._model import Figure
 from exactik.mocap._recording import Recording
 
 __all__ = ["Normal", "normal_equations"]

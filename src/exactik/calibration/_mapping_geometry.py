@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._attach import seen_from
-from exactik.mocap._calibrate_fit import Beliefs, fit_figure
+from exactik.calibration._attach import seen_from
+from exactik.calibration._fit import Beliefs, fit_figure
 from exactik.model import Skeleton
 from exactik.motion import Markers
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from exactik.io._files import writing
 from exactik.mocap._attention import runs_of
-from exactik.mocap._report_angles import Joint, angle_charts, angle_data, chosen_first, joints_of
-from exactik.mocap._report_data import (
+from exactik.report._angles import Joint, angle_charts, angle_data, chosen_first, joints_of
+from exactik.report._data import (
     Angles,
     Heat,
     angles_of,
@@ -27,8 +27,9 @@ from exactik.mocap._report_data import (
     rounded_up,
     series_of,
 )
-from exactik.mocap._report_plots import Lane, area_row, axis_row, heat_row, lanes_row
-from exactik.mocap._report_tables import (
+from exactik.report._plots import Lane, area_row, axis_row, heat_row, lanes_row
+from exactik.report._summary import frame_errors, headline_of, missing_in, summary_of
+from exactik.report._tables import (
     KINDS,
     attention_table,
     facts_table,
@@ -36,8 +37,7 @@ from exactik.mocap._report_tables import (
     suspects_table,
     tiles,
 )
-from exactik.mocap._summary import frame_errors, headline_of, missing_in, summary_of
-from exactik.mocap._summary_words import count_of, millimetres, share
+from exactik.report._words import count_of, millimetres, share
 
 if TYPE_CHECKING:
     from exactik.mocap._tracked import Track
@@ -108,7 +108,7 @@ def _page(title: str, body: str, data: Facts) -> str:
 
 
 def _resource(name: str) -> str:
-    return resources.files("exactik.mocap").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("exactik.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _section(name: str, title: str, inside: str, note: str = "") -> str:

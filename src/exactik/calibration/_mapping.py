@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
+from exactik.calibration._attach import recorded_name
+from exactik.calibration._mapping_geometry import bones_at_rest
+from exactik.calibration._mapping_names import bare, same_landmarks, unlabelled
 from exactik.errors import ModelError, UnknownNameError
-from exactik.mocap._attach import recorded_name
-from exactik.mocap._mapping_geometry import bones_at_rest
-from exactik.mocap._mapping_names import bare, same_landmarks, unlabelled
 from exactik.mocap._recording import matched_markers
 from exactik.model import Skeleton
 from exactik.motion import Markers

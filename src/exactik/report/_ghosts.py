@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.mocap._attention import IGNORED, runs_of
-from exactik.mocap._summary_swaps import JudgedSwap
+from exactik.report._swaps import JudgedSwap
 
 if TYPE_CHECKING:
     from exactik.mocap._tracked import Track

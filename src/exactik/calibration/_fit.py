@@ -23,15 +23,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._calibrate_frames import (
+from exactik.calibration._frames import (
     diverse_frames,
     mend,
     neighbours,
     shapes_of,
     start_poses,
 )
-from exactik.mocap._calibrate_model import Figure, figure_of
-from exactik.mocap._calibrate_normal import Normal, normal_equations
+from exactik.calibration._model import Figure, figure_of
+from exactik.calibration._normal import Normal, normal_equations
 from exactik.mocap._passes import Path, try_starts
 from exactik.mocap._recording import Recording, matched_markers, start_recording
 from exactik.model import Skeleton
