@@ -38,6 +38,7 @@ __all__ = [
     "COST",
     "EVALUATIONS",
     "FOUND_COUNT",
+    "HOMING",
     "HUBER",
     "ITERATIONS",
     "QUADRATIC",

@@ -101,6 +101,20 @@ class Recording:
             factor=frames.factor[which] if len(frames.factor) > 0 else frames.factor,
         )
 
+    def weigh(self, q: Array) -> None:
+        """Set the robust weights of all frames to those of the poses q, (T, nq).
+
+        While solutions are compared they are those of whichever was tried last.
+        """
+        kind, width, _ = self.frames.loss
+        for at in range(0, len(self.frames.factor), 4096):
+            own = np.arange(at, min(at + 4096, len(q)))
+            share = np.nan_to_num(np.linalg.norm(self.residuals(q[own], own), axis=2)) / width
+            factor = 1.0 / np.maximum(share, 1.0)
+            if kind == kinds.TUKEY:
+                factor = np.maximum(1.0 - share**2, 0.0) ** 2 + kinds.HOMING * factor
+            self.frames.factor[own] = np.where(np.isnan(self.frames.place[own, :, 0]), 0.0, factor)
+
     def keep_weights(self, which: NDArray[np.int64], other: Recording) -> None:
         """Take over the robust weights that another recording found for these frames."""
         if len(self.frames.factor) > 0:

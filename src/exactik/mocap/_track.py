@@ -128,12 +128,14 @@ def track(
     if branches:
         _look_for_better(recording, warm, far, path, workers, meter)
     _continuous(recording, path.q)
+    recording.weigh(path.q)
     info = information(recording, path.q)
     postures = postures_of(recording, path.q, info)
     fill_gaps(recording, warm, path, postures, workers)
     bridged = np.zeros(len(recording), dtype=bool)
     if branches and offsets is None:
         bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0))
+    recording.weigh(path.q)
     if smooth is not None:
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
     meter.finish()
