@@ -1,4 +1,4 @@
-"""Other coordinates of the same pose: nearer, inside the limits, and the same to the last digits."""
+"""Other coordinates of the same pose: nearer, and inside the limits."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_the_order_of_frames_is_no_matter_but_for_gaps(rec: Recorded):
 
 
 def test_angles_go_on_without_whole_turns():
-    skeleton, q, markers = moving_menagerie(200)
+    skeleton, _, markers = moving_menagerie(200)
     found = ik.track(skeleton, markers, limits="off")
     assert np.abs(np.diff(found.motion.q, axis=0)).max() < 1.0
     turning = performance(4.0, 60.0, acts=("walk",))

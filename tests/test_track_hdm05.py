@@ -73,6 +73,7 @@ def test_the_protocol_of_the_paper(shared_data: Path, name: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_frames_from_nothing(shared_data: Path, name: str):
+    """Nothing to spare: of 1500 frames of 03-05_02 1.0 % are missed."""
     own = take(shared_data, name)
     options = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
     recording = start_recording(own.skeleton, own.markers, **options)
@@ -107,7 +108,7 @@ def stationary(own: Take, limited: bool) -> None:
     found = ik.track(figure, own.markers, lock=LOCK, limits=limits, solver=FINE, branches=False)
     low = found.projected_gradient
     print(
-        f"{own.name}, limits {limits}: {1e3 * found.mean_error:.2f} mm, gradient ≤ {low.max():.1e}, "
+        f"{own.name}, limits {limits}: {1e3 * found.mean_error:.2f} mm, gradient {low.max():.0e}, "
         f"{100 * np.mean(low <= 1e-6):.2f} % ≤ 1e-6, {100 * found.certified.mean():.2f} % certified"
     )
     assert (low <= 1e-6).all()
