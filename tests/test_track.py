@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.demo import Recorded, performance, recorded
-from exactik.errors import ExactikError, ModelError, UnknownNameError
 from exactik.mocap import _first_path, _track
 from exactik.mocap._jumps import jumps_of
 from tests.models import planar_arm
-from tests.problems import menagerie
-from tests.tracking import determined, inside
+from tests.tracking import determined, inside, moving_menagerie
 
 Array = NDArray[np.float64]
 STATUSES = {"no-markers", "not-converged", "bridged", "gap", "at-limits", "converged"}
@@ -35,21 +33,6 @@ def rec() -> Recorded:
 @pytest.fixture(scope="module")
 def solved(rec: Recorded) -> ik.Track:
     return ik.track(rec.truth.skeleton, rec.markers)
-
-
-def moving_menagerie(frames: int, noise: float = 0.0) -> tuple[ik.Skeleton, Array, ik.Markers]:
-    """A figure of all kinds of joints whose root tumbles through more than a turn."""
-    skeleton, rng = menagerie(), np.random.default_rng(2)
-    pace = rng.uniform(0.3, 0.8, skeleton.nv)
-    t = np.arange(frames)[:, None] / 60.0
-    v = 0.4 * np.sin(2.0 * np.pi * pace * t + rng.uniform(0, 6, skeleton.nv))
-    v[:, 3:6] = 0.0
-    v[:, 5] = 5.0 * t[:, 0]
-    q = np.array([skeleton.integrate(skeleton.neutral(), own) for own in v])
-    q = skeleton.clip(q)
-    place = skeleton.forward(q).markers
-    place = place + rng.normal(0.0, noise, place.shape) if noise > 0.0 else place
-    return skeleton, q, ik.Markers(place, tuple(skeleton.markers), 60.0)
 
 
 # --- what comes out
@@ -333,63 +316,3 @@ def test_a_robot_on_a_fixed_base():
     # Angles beyond a turn are told from the neutral pose, not from the truth: they may differ.
     assert np.abs(np.diff(found.motion.q, axis=0)).max() < 0.1
     assert found.certified.all()
-
-
-# --- misuse
-
-
-def one_sentence(error: BaseException) -> bool:
-    text = str(error).strip("'\"")
-    return 10 < len(text) < 500 and "\n" not in text
-
-
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"robust": "cauchy"}, "robust"),
-        ({"smooth": -1.0}, "smooth"),
-        ({"smooth": 31.0}, "smooth"),
-        ({"smooth": float("nan")}, "smooth"),
-        ({"posture": -1.0}, "posture"),
-        ({"starts": 0}, "starts"),
-        ({"threads": 0}, "threads"),
-        ({"solver": "bfgs"}, "bfgs"),
-        ({"solver": "no such"}, "no such"),
-        ({"limits": "maybe"}, "limits"),
-        ({"weights": {"LANKLE": 2.0}}, "LANK"),
-        ({"weights": {"LANK": -1.0}}, "weights"),
-        ({"weights": [1.0, 2.0]}, "weights"),
-        ({"offsets": np.zeros((2, 3))}, "offsets"),
-        ({"lock": "tail*"}, "tail"),
-    ],
-)
-def test_misuse_is_named_in_a_sentence(rec: Recorded, options, word: str):
-    with pytest.raises(ExactikError, match=word) as caught:
-        ik.track(rec.truth.skeleton, shortened(rec, 0, 4), **options)
-    assert one_sentence(caught.value)
-
-
-def test_recordings_that_cannot_be_are_named(rec: Recorded):
-    figure = rec.truth.skeleton
-    with pytest.raises(ModelError, match="no frames"):
-        ik.track(figure, ik.Markers(np.empty((0, 41, 3)), rec.markers.names, 60.0))
-    with pytest.raises(ModelError, match="no marker") as caught:
-        ik.track(figure, ik.Markers(np.zeros((3, 2, 3)), ("wand", "table"), 60.0))
-    assert one_sentence(caught.value) and "wand" in str(caught.value)
-    with pytest.raises(UnknownNameError, match="LANK"):
-        ik.track(figure, rec.markers, weights={"LANC": 1.0})
-
-
-@pytest.mark.xfail(reason="weights in an array and sigma are not checked")
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"weights": np.full(41, -1.0)},
-        {"weights": np.zeros(41)},
-        {"sigma": -0.001},
-        {"sigma": float("nan"), "robust": "huber"},
-    ],
-)
-def test_numbers_without_sense_are_named(rec: Recorded, options):
-    with pytest.raises(ExactikError, match=next(iter(options))):
-        ik.track(rec.truth.skeleton, shortened(rec, 0, 4), **options)
