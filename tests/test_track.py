@@ -255,7 +255,6 @@ def test_recordings_of_a_single_frame_and_of_two(rec: Recorded, branches: bool):
         assert robust.mean_error < 1e-3
 
 
-@pytest.mark.xfail(reason="smoothing a single frame raises a ValueError of numpy")
 def test_a_single_frame_is_smooth_already(rec: Recorded):
     markers = ik.Markers(rec.clean[:1], rec.markers.names, 60.0)
     assert ik.track(rec.truth.skeleton, markers, smooth=5.0).mean_error < 1e-3
@@ -274,7 +273,6 @@ def test_names_are_matched_with_prefix_and_whatever_case(rec: Recorded):
     assert np.array_equal(ik.track(figure, other, starts=4).motion.q, plain.motion.q)
 
 
-@pytest.mark.xfail(reason="markers are ordered by how well their names match")
 def test_the_order_of_markers_is_that_of_the_recording(rec: Recorded):
     """Weights and offsets are given in that order, so it must not depend on spelling."""
     names = [name if m % 2 else f"me:{name}" for m, name in enumerate(rec.markers.names)]

@@ -63,7 +63,6 @@ def test_recordings_that_cannot_be_are_named(rec: Recorded):
         ik.track(figure, rec.markers, weights={"LANC": 1.0})
 
 
-@pytest.mark.xfail(reason="weights in an array and sigma are not checked")
 @pytest.mark.parametrize(
     "options",
     [

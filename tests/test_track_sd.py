@@ -73,7 +73,6 @@ def test_a_given_sigma_scales_the_bars():
     assert np.median(two.sd[own] / one.sd[own]) == pytest.approx(2.0, rel=1e-3)
 
 
-@pytest.mark.xfail(reason="negative curvature of residuals eats up the prior: 2.8 rad and more")
 def test_no_error_bar_is_longer_than_that_of_an_unknown_angle():
     motion = performance(2.0, 30.0)
     rec = recorded(motion, noise=0.001, gaps=0.0, swap=False)

@@ -55,7 +55,7 @@ def attention_of(track: Track) -> list[Attention]:
         "bridged": ("two solutions fit; the motion passes from one to the other", 1.0),
     }
     for kind, (text, severity) in words.items():
-        for first, last in runs_of(track.status == kind, join=2):
+        for first, last in runs_of(np.asarray(track.status == kind), join=2):
             found.append(Attention(first, last, kind, text, severity * (last - first + 1)))
     return sorted(found, key=lambda each: (-each.severity, each.first))
 
@@ -63,7 +63,7 @@ def attention_of(track: Track) -> list[Attention]:
 def _gaps(track: Track) -> list[Attention]:
     """One entry for each stretch of frames in which some joints went by their course."""
     names, found = np.array(track.skeleton.dof_names), []
-    for first, last in runs_of(track.undetermined.any(axis=1), join=2):
+    for first, last in runs_of(np.asarray(track.undetermined.any(axis=1)), join=2):
         loose = track.undetermined[first : last + 1].any(axis=0)
         bones = list(dict.fromkeys(name.rpartition(".")[0] for name in names[loose]))
         text = f"markers are missing that determine {_listed(bones)}; filled from before and after"

@@ -23,7 +23,8 @@ Array = NDArray[np.float64]
 LEAST = 0.02  # [m] that a spike stands out
 FASTEST = 400.0  # [m/s²] acceleration beyond what bodies do
 PASSES = 2
-BETTER = 0.5  # share of the old misfit that a pair may keep if it was swapped
+BETTER = 0.5  # share of the old misfit that a pair may keep if it never changes back
+NO_WORSE = 1.2  # the same, if it does; among markers in line, either way fits
 AT_ONCE = 1 << 15
 
 
@@ -86,4 +87,5 @@ def _better_exchanged(recording: Recording, place: Array, one: int, two: int, sw
                 miss = np.linalg.norm(place[own, j] - place[own, k], axis=1) - usual
                 if np.isfinite(miss).any():
                     misfit[n] += np.nanmedian(miss**2)
-    return bool(misfit[1] < BETTER * misfit[0])
+    share = NO_WORSE if swap.last < len(place) - 1 else BETTER
+    return bool(misfit[1] <= share * misfit[0])

@@ -54,7 +54,7 @@ def standard_deviations(recording: Recording, q: Array, sigma: float, threads: i
             *(recording.skeleton.tree, scratch.goals, recording.problem.box, recording.frames),
             *(prior, own, part, q[part], B, out, scratch.search, scratch.work),
         )
-        sd[part] = out
+        sd[part] = np.minimum(out, ANYWHERE)
 
     in_threads(threads, work, _parts(len(q)))
     return sd

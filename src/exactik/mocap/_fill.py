@@ -20,15 +20,18 @@ __all__ = ["families", "filled"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-TRUST = 1.0  # weight of a marker that was filled in, of one that is seen
+MISS = 0.003  # [m] by which a filled-in place may be wrong and still count as much as a marker
 ENOUGH = 5  # neighbours to look for; three must be there
 FAR = 2  # bones away, beyond which a marker is no neighbour
 CLOSE = 0.03  # [m] distance up to which all neighbours count the same; further ones count less
 FLAT = 1e-4  # [m²] spread about their line below which neighbours do not tell a rotation
 
 
-def filled(recording: Recording) -> Recording:
-    """Return the recording with missing markers filled in where neighbours tell, at less weight."""
+def filled(recording: Recording, sigma: float) -> Recording:
+    """Return the recording with missing markers filled in where neighbours tell, at less weight.
+
+    Less the better the figure fits what is seen, by `sigma` [m]: then it knows better itself.
+    """
     seen = recording.seen
     if seen.all():
         return recording
@@ -40,7 +43,7 @@ def filled(recording: Recording) -> Recording:
         for one, two in pairwise(pieces):
             if two[0] == one[-1] + 1:
                 _join(place[:, m], one, two)
-    trust = np.where(seen, 1.0, TRUST)
+    trust = np.where(seen, 1.0, sigma**2 / (sigma**2 + MISS**2))
     return recording.asking(place=place, trust=trust)
 
 

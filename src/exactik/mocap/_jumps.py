@@ -22,14 +22,8 @@ Indices = NDArray[np.int64]
 TURN_RATE = 60.0  # [rad/s] beyond what its neighbours do, a bone's turn is a jump
 MARKER_RATE = 3.0  # [m/s] likewise, a marker's move against its target's
 PULLS = (
-    (0.1, 0.04),
-    (0.3, 0.06),
-    (1.0, 0.08),
-    (3.0, 0.1),
-    (10.0, 0.12),
-    (30.0, 0.15),
-    (100.0, 0.2),
-    (1e4, 0.2),
+    *((0.1, 0.04), (0.3, 0.06), (1.0, 0.08), (3.0, 0.1), (10.0, 0.12), (30.0, 0.15)),
+    *((100.0, 0.2), (1e4, 0.2), (1e4, 0.2), (1e4, 0.2)),
 )
 """How firmly, of the curvature of each dof, and over how long [s] to each side of a jump."""
 SWEEPS = 8

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import numbers, shaped
-from exactik.errors import ModelError, UnknownNameError
+from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.goals import MarkerGoal, PostureGoal
 from exactik.kernels import frames as kinds
 from exactik.kernels.clouds import Clouds
@@ -133,7 +133,8 @@ def _own(old: Goals) -> Goals:
     terms = old.terms._replace(
         **{name: getattr(old.terms, name).copy() for name in ("target", "weight", "point")}
     )
-    clouds = Clouds(*(array.copy() for array in old.clouds))
+    frames, rows, used, floor = old.clouds
+    clouds = Clouds(frames, rows.copy(), used.copy(), floor.copy())
     rest, firm = old.coordinates.rest.copy(), old.coordinates.rest_weight.copy()
     coordinates = old.coordinates._replace(rest=rest, rest_weight=firm)
     return old._replace(
@@ -156,7 +157,7 @@ def matched_markers(skeleton: Skeleton, markers: Markers) -> dict[str, str]:
             fits = [mine for mine, mine_key in left.items() if mine_key == key]
             if len(fits) == 1 and list(there.values()).count(key) == 1:
                 found[name] = fits[0]
-    return found
+    return {name: found[name] for name in markers.names if name in found}
 
 
 def _bare(name: str) -> str:
@@ -216,12 +217,14 @@ def start_recording(
 def _weights(names: tuple[str, ...], weights: Mapping[str, float] | ArrayLike | None) -> Array:
     if weights is None:
         return np.ones(len(names))
-    if not isinstance(weights, Mapping):
-        return shaped("weights", weights, len(names)).astype(float)
-    for name in weights:
-        if name not in names:
-            raise UnknownNameError("marker", name, names)
-    array = numbers("weights", [weights.get(name, 1.0) for name in names]).astype(float)
+    if isinstance(weights, Mapping):
+        for name in weights:
+            if name not in names:
+                raise UnknownNameError("marker", name, names)
+        weights = [weights.get(name, 1.0) for name in names]
+    array = np.array(numbers("weights", weights), dtype=float)
+    if array.shape != (len(names),):
+        raise ShapeError(f"weights have shape {array.shape}; expected ({len(names)},)")
     if not (array >= 0.0).all() or not np.isfinite(array).all() or array.sum() == 0.0:
         raise ModelError("weights of markers must be numbers ≥ 0, not all zero")
     return array

@@ -28,7 +28,7 @@ from exactik.mocap._error_bars import at_minimum
 from exactik.mocap._passes import Path, in_threads
 from exactik.mocap._recording import Recording
 
-__all__ = ["smooth_path"]
+__all__ = ["checked_cutoff", "smooth_path"]
 
 Array = NDArray[np.float64]
 
@@ -37,6 +37,15 @@ STEPS = 12
 ENOUGH = 5e-4  # share of the sum below which a step gains nothing more
 HALVINGS = 6
 DAMPING = 1e-3  # of each dof's curvature: keeps steps along what markers leave open short
+
+
+def checked_cutoff(cutoff: float | None, rate: float) -> float | None:
+    """Return a cut-off frequency [Hz] that frames at this rate [Hz] can show, or None."""
+    if cutoff is not None and not 0.0 < cutoff < 0.5 * rate:
+        raise ModelError(
+            f"smooth is {cutoff!r}; it must be a frequency between 0 and {rate / 2:g} Hz"
+        )
+    return cutoff
 
 
 def smooth_path(
@@ -57,10 +66,8 @@ def smooth_path(
         threads: how many.
         done: is told of frames that are done.
     """
-    if not 0.0 < cutoff < 0.5 * recording.rate:
-        raise ModelError(
-            f"smooth is {cutoff!r}; it must be a frequency between 0 and {recording.rate / 2:g} Hz"
-        )
+    if len(path.q) < 3:
+        return path
     # Weights of a robust loss stay as they were found.
     asked = recording.asking(loss=np.array([QUADRATIC, 1.0, 1.0]))
     soft = np.maximum(info.sum(axis=0), 1e-9 * float(info.sum(axis=0).max(initial=1.0)))

@@ -21,12 +21,12 @@ from exactik.mocap._clean import Cleaning, cleaned
 from exactik.mocap._cold import cold_poses
 from exactik.mocap._error_bars import ASSUMED, estimated_sigma
 from exactik.mocap._fill import filled
-from exactik.mocap._first_path import first_path, stretches
+from exactik.mocap._first_path import STRETCH, first_path, stretches
 from exactik.mocap._gaps import fill_gaps, information, postures_of
 from exactik.mocap._jumps import bridge_jumps
 from exactik.mocap._passes import Path, in_threads
 from exactik.mocap._recording import LOSSES, TIE, Recording, start_recording
-from exactik.mocap._smooth import smooth_path
+from exactik.mocap._smooth import checked_cutoff, smooth_path
 from exactik.mocap._tracked import Track
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
@@ -103,6 +103,9 @@ def track(
         The motion with its errors, doubts and error bars.
     """
     begin = time.perf_counter()
+    checked_cutoff(smooth, markers.rate)
+    if sigma is not None and not 0.0 < sigma < np.inf:
+        raise ModelError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
     settings = {"smooth": smooth, "branches": branches, "starts": starts, "posture": posture}
     options = {"limits": limits, "lock": lock, "strength": strength, "weights": weights}
     recording = start_recording(
@@ -116,10 +119,14 @@ def track(
     workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
     method, cold = _methods(solver)
     warm, far = method.options(recording.problem), cold.options(recording.problem)
+    seen, noise = recording, sigma
+    if noise is None and (robust is not None or not recording.seen.all()):
+        noise = _first_sigma(recording, far)
     if robust is not None:
-        width = WIDTHS[robust] * (sigma or _first_sigma(recording, far))
-        recording = recording.asking(loss=np.array([LOSSES[robust], width, 1.0]))
-    seen, recording = recording, filled(recording)
+        loss = np.array([LOSSES[robust], WIDTHS[robust] * (noise or 0.0), 1.0])
+        seen = recording = recording.asking(loss=loss)
+    if noise is not None:
+        recording = filled(recording, noise)
     meter = _Meter(len(recording), progress)
     path = first_path(
         recording, warm, far, checked_count("starts", starts), workers, meter.share("path")
@@ -140,7 +147,7 @@ def track(
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
     meter.finish()
     misses, cost = _errors(seen, path.q)
-    noise = estimated_sigma(misses, skeleton.nv - int(recording.problem.locked.sum()))
+    estimated = estimated_sigma(misses, skeleton.nv - int(recording.problem.locked.sum()))
     motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
     return Track(
         *(motion, recording.names, misses),
@@ -149,7 +156,7 @@ def track(
         *(whole(path.found[:, ITERATIONS]), postures.loose, bridged),
         *(recording.frames.factor if robust is not None else None,),
         *(errors.swaps, errors.spikes),
-        *(float(sigma) if sigma is not None else noise, time.perf_counter() - begin),
+        *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
         *(method.name, markers, settings, seen, workers),
     )
 
@@ -171,10 +178,13 @@ def _methods(solver: str | Method) -> tuple[CompiledMethod, CompiledMethod]:
 
 def _first_sigma(recording: Recording, options: Array) -> float:
     """Return a first idea of the noise [m]: from some frames by themselves, errors and all."""
-    wide = recording.asking(loss=np.array([LOSSES["huber"], FIRST_WIDTH, 1.0]))
     which = np.unique(np.linspace(0, len(recording) - 1, SAMPLES).astype(np.int64))
-    found = cold_poses(wide, options, which, 6)
-    errors = np.linalg.norm(wide.residuals(found.q, which), axis=2)
+    wide = recording.at(which).asking(
+        loss=np.array([LOSSES["huber"], FIRST_WIDTH, 1.0]),
+        factor=np.ones((len(which), len(recording.names))),
+    )
+    found = cold_poses(wide, options, np.arange(len(which)), 6)
+    errors = np.linalg.norm(wide.residuals(found.q), axis=2)
     if not np.isfinite(errors).any():
         return ASSUMED
     # Of a normal distribution in space the median distance is 1.54 standard deviations.
@@ -207,7 +217,7 @@ def _look_for_better(
     told = meter.share("branches")
     for n in range(ROUNDS):
         # Ends of stretches stay as they are, so every second round has others.
-        parts = stretches(len(recording), shift=1000 * (n % 2))
+        parts = stretches(len(recording), shift=STRETCH // 2 * (n % 2))
 
         def look(part: tuple[int, int], n: int = n) -> None:
             first, last = part
