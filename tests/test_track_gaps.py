@@ -55,7 +55,7 @@ def gappy_take(shared: Path, name: str, seed: int) -> tuple[ik.Track, float, flo
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seed"),
-    seeded({("01-03_01", 2), ("01-03_01", 4)}, "filled-in markers pull as firmly as seen ones"),
+    seeded(set(), ""),
 )
 def test_a_fifth_of_the_markers_hidden_in_bursts(shared_data: Path, name: str, seed: int):
     _, gone, there = gappy_take(shared_data, name, seed)
@@ -66,7 +66,7 @@ def test_a_fifth_of_the_markers_hidden_in_bursts(shared_data: Path, name: str, s
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seed"),
-    seeded({(name, seed) for name in TAKES for seed in (2, 3, 4)}, "some jumps are not bridged"),
+    seeded({("01-03_01", 2)}, "a jump is not bridged"),
 )
 def test_gaps_leave_no_jumps(shared_data: Path, name: str, seed: int):
     found, _, _ = gappy_take(shared_data, name, seed)
@@ -141,16 +141,7 @@ def test_an_arm_lost_for_two_seconds_is_flagged(shared_data: Path, name: str, fi
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "first"),
-    [
-        pytest.param(
-            *(name, first),
-            marks=[pytest.mark.xfail(reason="jumps at the ends of the gap are not bridged")]
-            if (name, first) in {("03-05_02", 500), ("03-05_02", 3000)}
-            else [],
-        )
-        for name in TAKES
-        for first in PLACES
-    ],
+    [(name, first) for name in TAKES for first in PLACES],
 )
 def test_an_arm_lost_for_two_seconds_goes_on(shared_data: Path, name: str, first: int):
     found = lost_arm(shared_data, name, first)

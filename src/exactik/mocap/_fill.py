@@ -20,9 +20,10 @@ __all__ = ["families", "filled"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MISS = 0.003  # [m] by which a filled-in place may be wrong and still count as much as a marker
+MISS = 0.002  # [m] by which a filled-in place may be wrong and still count as much as a marker
 ENOUGH = 5  # neighbours to look for; three must be there
-FAR = 2  # bones away, beyond which a marker is no neighbour
+FAR, WIDE = 2, 3  # bones away, beyond which a marker is no neighbour; in gaps that are brief
+BRIEF = 1.0  # [s]
 CLOSE = 0.03  # [m] distance up to which all neighbours count the same; further ones count less
 FLAT = 1e-4  # [m²] spread about their line below which neighbours do not tell a rotation
 
@@ -36,19 +37,27 @@ def filled(recording: Recording, sigma: float) -> Recording:
     if seen.all():
         return recording
     place = recording.frames.place.copy()
-    for m, family in enumerate(families(recording)):
-        pieces = _pieces(seen, m, family)
+    near, wide = families(recording), families(recording, WIDE)
+    for m, own in enumerate(near):
+        pieces = _pieces(seen, m, wide[m])
         for frames in pieces:
-            _fill(recording.frames.place, seen, m, family[seen[frames[0], family]], frames, place)
+            there = own[seen[frames[0], own]]
+            done = _fill(recording.frames.place, seen, m, there, frames, place)
+            if not done and len(frames) <= BRIEF * recording.rate:
+                there = wide[m][seen[frames[0], wide[m]]]
+                _fill(recording.frames.place, seen, m, there, frames, place)
         for one, two in pairwise(pieces):
-            if two[0] == one[-1] + 1:
+            if two[0] == one[-1] + 1 and np.isfinite(place[[one[-1], two[0]], m]).all():
                 _join(place[:, m], one, two)
-    trust = np.where(seen, 1.0, sigma**2 / (sigma**2 + MISS**2))
+    trust = np.where(seen, 1.0, 1.0 / (1.0 + (MISS / sigma) ** 4))
     return recording.asking(place=place, trust=trust)
 
 
-def families(recording: Recording) -> list[Indices]:
-    """Return the markers nearest to each along the bones: `ENOUGH`, and all as near as the last."""
+def families(recording: Recording, far: int = FAR) -> list[Indices]:
+    """Return the markers nearest to each along the bones: `ENOUGH`, and all as near as the last.
+
+    None is further than `far` bones; that many are taken in any case if it is more than usual.
+    """
     skeleton, names = recording.skeleton, recording.names
     bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
     above = []
@@ -62,7 +71,8 @@ def families(recording: Recording) -> list[Indices]:
         hops = np.array([_hops(path, other) for other in above])
         hops[m] = 10**6
         nearest = int(np.sort(hops)[min(ENOUGH, len(hops)) - 1])
-        found.append(np.flatnonzero(hops <= min(max(1, nearest), FAR)))
+        reach = min(max(1, nearest), far) if far == FAR else far
+        found.append(np.flatnonzero(hops <= reach))
     return found
 
 
@@ -86,10 +96,10 @@ def _pieces(seen: NDArray[np.bool_], m: int, family: Indices) -> list[Indices]:
 
 def _fill(
     place: Array, seen: NDArray[np.bool_], m: int, family: Indices, frames: Indices, out: Array
-) -> None:
-    """Write the place of marker m in a piece of a gap, if three neighbours are there."""
+) -> bool:
+    """Write the place of marker m in a piece of a gap, if three neighbours tell; whether so."""
     if len(family) < 3:
-        return
+        return False
     known = np.flatnonzero(seen[:, m] & seen[:, family].all(axis=1))
     at = int(np.searchsorted(known, frames[0]))
     guesses, distances = [], []
@@ -104,6 +114,7 @@ def _fill(
         out[frames, m] = (1.0 - share) * guesses[0] + share * guesses[1]
     elif len(guesses) == 1:
         out[frames, m] = guesses[0]
+    return len(guesses) > 0
 
 
 def _join(course: Array, one: Indices, two: Indices) -> None:

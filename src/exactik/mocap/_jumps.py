@@ -88,6 +88,7 @@ def bridge_jumps(
         curvature: of each dof, (nv,), as a measure of pulls.
     """
     before = path.cost.copy()
+    kept: dict[int, Array] = {}  # pulls of earlier rounds: without them old jumps would come back
     for pull, seconds in PULLS:
         jumps = jumps_of(recording, path.q)
         if len(jumps) == 0 or len(jumps) > TOO_MANY * len(path.q):
@@ -95,7 +96,8 @@ def bridge_jumps(
         span = max(2, round(seconds * recording.rate))
         around = jumps[:, None] + np.arange(1 - span, 1 + span)
         near = np.unique(np.clip(around, 0, len(path.q) - 1))
-        firm = np.zeros((len(near), recording.skeleton.nv))
+        none = np.zeros(recording.skeleton.nv)
+        firm = np.array([kept.get(int(t), none) for t in near])
         turns = recording.skeleton.difference(path.q[jumps + 1], path.q[jumps])
         # Only what jumps: the rest of the figure goes on as its markers say.
         turns[np.abs(turns) <= JUMPING] = 0.0
@@ -105,6 +107,7 @@ def bridge_jumps(
             firm[own] = np.maximum(firm[own], pull * curvature * (turn != 0.0))
             if pull >= FIRM:
                 _fade(recording, path, frames, int(t), turn)
+        kept.update(zip(near.tolist(), firm, strict=True))
         for _ in range(SWEEPS):
             for parity in (0, 1):
                 mine = near % 2 == parity
