@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from benchmarks.hdm05 import BONES
 from exactik.calibration._attach import attach_markers
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
@@ -22,30 +23,6 @@ from exactik.mocap._track import track
 from exactik.solvers import Auto
 from tests.models import INNER_JOINTS, chain_of
 from tests.subjects import Subject, densely_marked, joint_errors, smooth_motion, subject
-
-HDM05_BONES = {
-    "root": "LFWT RFWT LBWT RBWT",
-    "head": "LFHD RFHD LBHD RBHD",
-    "lowerneck": "C7",
-    "lowerback": "T10",
-    "upperback": "STRN RBAC",
-    "thorax": "CLAV",
-    **{
-        f"{side}{bone}": " ".join(f"{side.upper()}{name}" for name in names.split())
-        for side in "lr"
-        for bone, names in {
-            "femur": "THI KNE",
-            "tibia": "SHN",
-            "foot": "ANK HEE",
-            "toes": "TOE MT5",
-            "clavicle": "SHO",
-            "humerus": "UPA ELB",
-            "radius": "FRM",
-            "wrist": "WRA WRB",
-            "fingers": "FIN",
-        }.items()
-    },
-}
 
 
 @pytest.fixture(scope="module")
@@ -355,7 +332,7 @@ def test_hdm05_from_the_built_in_human(shared_data: Path, limits: str):
     asf = ik.load_skeleton(folder / "HDM_dg.asf")
     motion = ik.load_motion(folder / "HDM_dg_03-05_02_120.amc", asf).between(0, 10)
     turned = one.turned("YZX")
-    bones = {name: bone for bone, names in HDM05_BONES.items() for name in names.split()}
+    bones = {name: bone for bone, names in BONES.items() for name in names.split()}
     marked = attach_markers(asf, turned.between(0, 10), motion, bones)
     thumbs = ("lthumb*", "rthumb*")
     own = calibrate(marked, turned.between(0, 10), scale=False, limits=limits, lock=thumbs)

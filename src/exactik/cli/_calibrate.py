@@ -9,6 +9,19 @@ import typer
 
 from exactik.cli._app import AsJson, app, frames_bar, print_json, say
 from exactik.cli._kernels import prepare
+from exactik.cli._options import (
+    AxesOption,
+    EndOption,
+    LengthUnitOption,
+    LimitsOption,
+    LockOption,
+    MappingOption,
+    SkeletonUnitOption,
+    SkeletonUpOption,
+    StartOption,
+    TakeOption,
+    UpOption,
+)
 from exactik.cli._solve import number_or_name
 from exactik.errors import FileError, ModelError
 
@@ -25,18 +38,8 @@ def calibrate(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Skeleton to write, as .npz: it keeps markers.")
     ],
-    mapping: Annotated[
-        str | None,
-        typer.Option(
-            "--mapping",
-            "--markers",
-            help="What recorded markers are: LASI=LFWT,C7=neck, or a .json or .csv file.",
-        ),
-    ] = None,
-    take: Annotated[
-        str | None,
-        typer.Option(help="A motion of the recording, to put markers on a skeleton without."),
-    ] = None,
+    mapping: MappingOption = None,
+    take: TakeOption = None,
     scale: Annotated[
         str, typer.Option(help="Sizes: symmetric (left as right), bone (each), global, none.")
     ] = "symmetric",
@@ -48,27 +51,15 @@ def calibrate(
     ] = None,
     frames: Annotated[int, typer.Option(help="How many frames to use.", min=1)] = 200,
     sigma: Annotated[float | None, typer.Option(help="Noise of the markers in mm.")] = None,
-    start: Annotated[float | None, typer.Option(help="Where to begin, in seconds.")] = None,
-    end: Annotated[float | None, typer.Option(help="Where to end, included, in seconds.")] = None,
-    limits: Annotated[str, typer.Option(help="Of joints: hard, soft or off.")] = "hard",
-    lock: Annotated[
-        list[str] | None, typer.Option(help="Bones or dofs that stay at rest; patterns allowed.")
-    ] = None,
-    up: Annotated[
-        str | None, typer.Option(help="Which axis is up in the recording, whatever it says.")
-    ] = None,
-    skeleton_up: Annotated[
-        str | None, typer.Option(help="Which axis is up for the skeleton.")
-    ] = None,
-    axes: Annotated[
-        str | None, typer.Option(help="Turn the recording: YZX makes its y the new x.")
-    ] = None,
-    length_unit: Annotated[
-        str | None, typer.Option(help="Length unit of the recording, whatever it says.")
-    ] = None,
-    skeleton_unit: Annotated[
-        str | None, typer.Option(help="Length unit of the skeleton, whatever it says.")
-    ] = None,
+    start: StartOption = None,
+    end: EndOption = None,
+    limits: LimitsOption = "hard",
+    lock: LockOption = None,
+    up: UpOption = None,
+    skeleton_up: SkeletonUpOption = None,
+    axes: AxesOption = None,
+    length_unit: LengthUnitOption = None,
+    skeleton_unit: SkeletonUnitOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit the size of a figure and the places of its markers to a subject, and keep the result.

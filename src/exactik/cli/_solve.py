@@ -12,6 +12,19 @@ import typer
 
 from exactik.cli._app import AsJson, app, err, frames_bar, print_json, say
 from exactik.cli._kernels import prepare
+from exactik.cli._options import (
+    AxesOption,
+    EndOption,
+    LengthUnitOption,
+    LimitsOption,
+    LockOption,
+    MappingOption,
+    SkeletonUnitOption,
+    SkeletonUpOption,
+    StartOption,
+    TakeOption,
+    UpOption,
+)
 from exactik.errors import ExactikError, ModelError
 
 if TYPE_CHECKING:
@@ -64,20 +77,10 @@ def solve(
             show_default=False,
         ),
     ] = None,
-    take: Annotated[
-        str | None,
-        typer.Option(help="A motion of the recording, to put markers on a skeleton without."),
-    ] = None,
-    mapping: Annotated[
-        str | None,
-        typer.Option(
-            "--mapping",
-            "--markers",
-            help="What recorded markers are: LASI=LFWT,C7=neck, or a .json or .csv file.",
-        ),
-    ] = None,
-    start: Annotated[float | None, typer.Option(help="Where to begin, in seconds.")] = None,
-    end: Annotated[float | None, typer.Option(help="Where to end, included, in seconds.")] = None,
+    take: TakeOption = None,
+    mapping: MappingOption = None,
+    start: StartOption = None,
+    end: EndOption = None,
     robust: Annotated[
         str, typer.Option(help="What markers far off do: none (pull), huber (less), tukey (not).")
     ] = "none",
@@ -87,10 +90,8 @@ def solve(
     weights: Annotated[
         str | None, typer.Option(help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file.")
     ] = None,
-    limits: Annotated[str, typer.Option(help="Of joints: hard, soft or off.")] = "hard",
-    lock: Annotated[
-        list[str] | None, typer.Option(help="Bones or dofs that stay at rest; patterns allowed.")
-    ] = None,
+    limits: LimitsOption = "hard",
+    lock: LockOption = None,
     sigma: Annotated[
         float | None, typer.Option(help="Noise of the markers in mm; estimated without it.")
     ] = None,
@@ -100,21 +101,11 @@ def solve(
     threads: Annotated[
         int | None, typer.Option(help="Number of threads; one per processor without it.", min=1)
     ] = None,
-    up: Annotated[
-        str | None, typer.Option(help="Which axis is up in the recording, whatever it says.")
-    ] = None,
-    skeleton_up: Annotated[
-        str | None, typer.Option(help="Which axis is up for the skeleton.")
-    ] = None,
-    axes: Annotated[
-        str | None, typer.Option(help="Turn the recording: YZX makes its y the new x.")
-    ] = None,
-    length_unit: Annotated[
-        str | None, typer.Option(help="Length unit of the recording, whatever it says.")
-    ] = None,
-    skeleton_unit: Annotated[
-        str | None, typer.Option(help="Length unit of the skeleton, whatever it says.")
-    ] = None,
+    up: UpOption = None,
+    skeleton_up: SkeletonUpOption = None,
+    axes: AxesOption = None,
+    length_unit: LengthUnitOption = None,
+    skeleton_unit: SkeletonUnitOption = None,
     everything: Annotated[
         bool, typer.Option("--all", help="List all frames that need attention.")
     ] = False,

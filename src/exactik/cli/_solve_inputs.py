@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
 from pathlib import Path
 
-from exactik.errors import FileError, FileWarning
+from exactik.errors import FileError
 from exactik.io import load_markers, load_skeleton
 from exactik.io._convert_read import up_of_skeleton
 from exactik.io._facts import space_of
 from exactik.io._inspect_markers import facts_of_markers
 from exactik.io._load import MARKERS, SKELETONS, checked_axis
+from exactik.io._notes import warnings_noted
 from exactik.io._words import in_words
 from exactik.model import Skeleton, human
 from exactik.motion import Markers
@@ -96,7 +95,7 @@ def read_figure(name: str, unit: str | float | None, up: str | None) -> Figure:
     suffix, notes = Path(name).suffix.lower(), []
     if suffix not in SKELETONS and not Path(name).exists():
         raise FileError(name, f"no such skeleton; expected human or one of {' '.join(SKELETONS)}")
-    with _noted(notes, name):
+    with warnings_noted(notes, name):
         guess = "auto" if unit is None and suffix == ".bvh" else unit
         skeleton = load_skeleton(name, guess)
         own = up_of_skeleton(name) if up is None else checked_axis(up)
@@ -127,7 +126,7 @@ def read_recording(
     said: list[str] = []
     if axes is not None:
         axes_matrix(axes)  # a misspelt one is the user's, before the file's
-    with _noted(said, str(path)):
+    with warnings_noted(said, str(path)):
         markers = load_markers(path, length_unit=unit, up_axis=up)
     words = in_words(markers).removeprefix("markers, ")
     lasts = max(len(markers) - 1, 0) / markers.rate
@@ -192,16 +191,3 @@ def _likely_up(markers: Markers, path: Path) -> tuple[str | None, str]:
 
 def _last(markers: Markers) -> int:
     return markers.first_frame + len(markers) - 1
-
-
-@contextmanager
-def _noted(notes: list[str], path: str) -> Iterator[None]:
-    """Take warnings about files as notes."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FileWarning)
-        yield
-    for one in caught:
-        if issubclass(one.category, FileWarning):
-            notes.append(str(one.message).removeprefix(f"{path}: "))
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

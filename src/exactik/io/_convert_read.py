@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from exactik.errors import FileError, FileWarning
+from exactik.errors import FileError
 from exactik.io._files import read_bytes
 from exactik.io._load import MARKERS, MOTIONS, SKELETONS, load_markers, load_motion, load_skeleton
-from exactik.io._notes import Notes
+from exactik.io._notes import Notes, warnings_noted
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 
@@ -82,7 +79,7 @@ def _read(path: str, kind: str, skeleton: str | None, options: Source) -> Readin
     suffix = Path(path).suffix.lower()
     unit = "auto" if options.unit is None and suffix == ".bvh" else options.unit
     if kind == "markers":
-        with _noted(notes, path):
+        with warnings_noted(notes, path):
             markers = load_markers(
                 path,
                 length_unit=unit,
@@ -92,7 +89,7 @@ def _read(path: str, kind: str, skeleton: str | None, options: Source) -> Readin
             )
         return Reading(markers, markers.up_axis, None, _said(notes, markers.notes))
     if kind == "skeleton":
-        with _noted(notes, path):
+        with warnings_noted(notes, path):
             figure = load_skeleton(path, unit, strict=options.strict)
         return Reading(figure, _up_axis(path, suffix), None, _said(notes))
     if skeleton is None and suffix == ".amc":
@@ -104,9 +101,9 @@ def _read(path: str, kind: str, skeleton: str | None, options: Source) -> Readin
     if skeleton is not None:
         guessed = "auto" if Path(skeleton).suffix.lower() == ".bvh" else None
         of_skeleton = options.unit if Path(skeleton).suffix.lower() in (".asf", ".bvh") else None
-        with _noted(notes, path):
+        with warnings_noted(notes, path):
             figure = load_skeleton(skeleton, of_skeleton or guessed, strict=options.strict)
-    with _noted(notes, path):
+    with warnings_noted(notes, path):
         motion = load_motion(
             path,
             figure,
@@ -149,19 +146,6 @@ def up_of_skeleton(path: str) -> str | None:
     """Return which axis is up for the skeleton in a file: what it says, else the custom."""
     suffix = Path(path).suffix.lower()
     return "y" if suffix == ".bvh" else _up_axis(path, suffix)
-
-
-@contextmanager
-def _noted(notes: list[str], path: str) -> Iterator[None]:
-    """Take warnings about files as notes."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FileWarning)
-        yield
-    for one in caught:
-        if issubclass(one.category, FileWarning):
-            notes.append(str(one.message).removeprefix(f"{path}: "))
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _said(notes: list[str], others: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from exactik.errors import FileError, FileWarning, one_line
 
-__all__ = ["Notes"]
+__all__ = ["Notes", "warnings_noted"]
 
 
 class Notes:
@@ -53,3 +55,16 @@ def _outside() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("exactik"):
         frame, level = frame.f_back, level + 1
     return level
+
+
+@contextmanager
+def warnings_noted(notes: list[str], path: str) -> Iterator[None]:
+    """Take warnings about files as notes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FileWarning)
+        yield
+    for one in caught:
+        if issubclass(one.category, FileWarning):
+            notes.append(str(one.message).removeprefix(f"{path}: "))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

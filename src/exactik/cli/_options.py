@@ -1,0 +1,53 @@
+"""Options that several commands share: about recordings, figures and markers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "AxesOption",
+    "EndOption",
+    "LengthUnitOption",
+    "LimitsOption",
+    "LockOption",
+    "MappingOption",
+    "SkeletonUnitOption",
+    "SkeletonUpOption",
+    "StartOption",
+    "TakeOption",
+    "UpOption",
+]
+
+MappingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--mapping",
+        "--markers",
+        help="What recorded markers are: LASI=LFWT,C7=neck, or a .json or .csv file.",
+    ),
+]
+TakeOption = Annotated[
+    str | None,
+    typer.Option(help="A motion of the recording, to put markers on a skeleton without."),
+]
+StartOption = Annotated[float | None, typer.Option(help="Where to begin, in seconds.")]
+EndOption = Annotated[float | None, typer.Option(help="Where to end, included, in seconds.")]
+LimitsOption = Annotated[str, typer.Option(help="Of joints: hard, soft or off.")]
+LockOption = Annotated[
+    list[str] | None, typer.Option(help="Bones or dofs that stay at rest; patterns allowed.")
+]
+UpOption = Annotated[
+    str | None, typer.Option(help="Which axis is up in the recording, whatever it says.")
+]
+SkeletonUpOption = Annotated[str | None, typer.Option(help="Which axis is up for the skeleton.")]
+AxesOption = Annotated[
+    str | None, typer.Option(help="Turn the recording: YZX makes its y the new x.")
+]
+LengthUnitOption = Annotated[
+    str | None, typer.Option(help="Length unit of the recording, whatever it says.")
+]
+SkeletonUnitOption = Annotated[
+    str | None, typer.Option(help="Length unit of the skeleton, whatever it says.")
+]
