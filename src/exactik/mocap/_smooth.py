@@ -32,9 +32,9 @@ __all__ = ["checked_cutoff", "smooth_path"]
 
 Array = NDArray[np.float64]
 
-PART, OVERLAP = 600, 60  # frames
+PART, OVERLAP = 1000, 50  # frames
 STEPS = 12
-ENOUGH = 5e-4  # share of the sum below which a step gains nothing more
+ENOUGH = 2e-3  # share of the sum below which a step gains nothing more
 HALVINGS = 6
 DAMPING = 1e-3  # of each dof's curvature: keeps steps along what markers leave open short
 
