@@ -50,7 +50,7 @@ from exactik.mocap import (
     propose_mapping,
     track,
 )
-from exactik.model import Bone, Joint, Pose, Skeleton, human
+from exactik.model import Bone, Joint, Pose, Skeleton, hand, human, octopus, quadruped
 from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
 from exactik.solvers import (
@@ -150,13 +150,16 @@ __all__ = [
     "calibrate",
     "check_derivatives",
     "convert",
+    "hand",
     "human",
     "load_couplings",
     "load_joint_names",
     "load_markers",
     "load_motion",
     "load_skeleton",
+    "octopus",
     "propose_mapping",
+    "quadruped",
     "save_markers",
     "save_motion",
     "save_skeleton",
