@@ -1,0 +1,9 @@
+"""Posing by hand and key frames: all of the viewer that needs no window."""
+
+from exactik.viewer._handles import Handle
+from exactik.viewer._history import Undo
+from exactik.viewer._limits import LimitState
+from exactik.viewer._session import PosingSession, Update
+from exactik.viewer._state import PosingState
+
+__all__ = ["Handle", "LimitState", "PosingSession", "PosingState", "Undo", "Update"]
