@@ -5,5 +5,6 @@ from exactik.viewer._history import Undo
 from exactik.viewer._limits import LimitState
 from exactik.viewer._session import PosingSession, Update
 from exactik.viewer._state import PosingState
+from exactik.viewer._worker import PosingWorker
 
-__all__ = ["Handle", "LimitState", "PosingSession", "PosingState", "Undo", "Update"]
+__all__ = ["Handle", "LimitState", "PosingSession", "PosingState", "PosingWorker", "Undo", "Update"]

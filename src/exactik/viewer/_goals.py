@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 PULL, TWIST = 0.08, 0.5  # [reach], [rad] beyond which the force of a handle is constant
 LEVER = 0.2  # [reach] an angle counts as much as what it moves at this distance
 DAMPING, COMFORT = 3e-3, 3e-4  # weights of the two postures beside a dragged handle's 1
+LIGHT, HEAVY = 0.1, 3.0  # factors of a dof that carries nothing, and more if it carries all
 PINNED = 100.0  # weight of a pinned handle
 
 
@@ -61,8 +62,23 @@ def comfort(skeleton: Skeleton, rest: Array) -> PostureGoal:
 
 
 def posture_metric(skeleton: Skeleton) -> Array:
-    """Return how much a dof counts [m²/rad² or 1], (nv,): angles by their lever, shifts as is."""
-    return np.where(skeleton.turns, (LEVER * reach_of(skeleton)) ** 2, 1.0)
+    """Return how much a dof counts, (nv,) [m²/rad², or 1 for shifts].
+
+    Angles count by the lever, and all dofs by the share of the figure that they carry: an arm
+    reaches before the back bends, and the back bends before the figure walks.
+    """
+    lever = LEVER * reach_of(skeleton)
+    carried = np.array([np.linalg.norm(bone.offset) for bone in skeleton.bones])
+    carried[skeleton.parents < 0] = 0.0  # where a root is says nothing of its size
+    for bone, point in skeleton.markers.values():
+        k = skeleton.bone_index(bone)
+        carried[k] = max(carried[k], float(np.linalg.norm(point)))
+    for k in range(len(skeleton.bones) - 1, -1, -1):
+        if skeleton.parents[k] >= 0:
+            carried[skeleton.parents[k]] += carried[k]
+    share = carried / max(float(carried.max(initial=0.0)), 1e-12)
+    each = np.repeat(LIGHT + HEAVY * share**2, [bone.joint.nv for bone in skeleton.bones])
+    return each * np.where(skeleton.turns, lever**2, 1.0)
 
 
 class LiveGoals:

@@ -73,7 +73,8 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
     """
     pose, reach = skeleton.forward(q), reach_of(skeleton)
     places: dict[str, tuple[Point, str]] = {}
-    roots = [b.name for b in skeleton.bones if b.parent is None and b.joint.nv > 0]
+    carried = ("free", "translation", "prismatic")
+    roots = [b.name for b in skeleton.bones if b.parent is None and b.joint.kind in carried]
     for bone in roots:
         places[bone] = ((0.0, 0.0, 0.0), "root")
     for bone, point in _ends(skeleton).items():

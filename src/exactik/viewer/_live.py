@@ -26,7 +26,7 @@ __all__ = ["LiveSolver", "live_method"]
 Array = NDArray[np.float64]
 
 LONGEST = 0.5  # [rad] a dof turns at most, and a shift moves by as much of the reach, per update
-ITERATIONS, SLOW_ITERATIONS = 12, 60
+ITERATIONS, SLOW_ITERATIONS = 24, 60
 
 
 def live_method(solver: str | Method, budget: float) -> Method:

@@ -87,6 +87,7 @@ class PosingSession(EditedFigure):
         super().__init__(skeleton, q, solver, glide)
         self.budget = float(budget)
         self._drags, self._quiet = 0, SETTLED
+        self._before = self._state.q  # where the last drag began, also after its end
         self._live: LiveSolver | None = None
         self._at: tuple[Array, Array, Array] | None = None  # pose, and where it has the handles
 
@@ -104,7 +105,7 @@ class PosingSession(EditedFigure):
             if len(self._dragged) == 0:
                 self._drags += 1
                 self._remember(("drag", self._drags))
-                self._start = self._state.q
+                self._start = self._before = self._state.q
             if name not in self._dragged:
                 self._dragged.add(name)
                 self._place(name)
@@ -171,7 +172,7 @@ class PosingSession(EditedFigure):
                 else:
                     self._place(one)
             if len(self._dragged) == 0:
-                self._place(*self._state.handles)  # no hidden tension: nothing moves by itself
+                self._place_all()  # no tension is left: nothing moves by itself
                 self._undo.close()
             self._changed()
 
@@ -231,7 +232,7 @@ class PosingSession(EditedFigure):
             seconds: longest time of each.
         """
         problem = self.problem()
-        return {} if problem is None else compared(problem, self._start, names, seconds)
+        return {} if problem is None else compared(problem, self._before, names, seconds)
 
     # --- inside; the lock is held
 
