@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import core, files, noisy_markers, robots, start_up
+from benchmarks import core, files, noisy_markers, posing, robots, start_up
 from benchmarks.report import Report, machine
 
 SECTIONS = {
@@ -13,6 +13,7 @@ SECTIONS = {
     "robots": robots.run,
     "noisy-markers": noisy_markers.run,
     "files": files.run,
+    "posing": posing.run,
     "start-up": start_up.run,
 }
 

@@ -109,7 +109,7 @@ def test_a_bone_that_is_grabbed_anywhere_is_pulled_and_let_go():
     spot = pose.point("l_forearm", (0.0, 0.1, 0.02))
     name = session.grab("l_forearm", spot)
     assert session.handles[name].kind == "grab"
-    session.drag(name, spot + (0.15, 0.05, 0.2))
+    session.drag(name, spot + np.array([0.15, 0.05, 0.2]))
     session.settle()
     moved = session.pose().point("l_forearm", (0.0, 0.1, 0.02)) - spot
     np.testing.assert_allclose(moved, (0.15, 0.05, 0.2), atol=0.005)
@@ -128,7 +128,7 @@ def test_orientation_is_followed_where_it_is_asked_for():
     pose = session.pose()
     k = session.skeleton.bone_index("r_hand")
     turn = pose.rotations[k] @ np.array([[0, 0, 1.0], [0, 1, 0], [-1, 0, 0]])
-    session.drag("r_hand", pose.positions[k] + (0.2, 0.1, 0.1), turn)
+    session.drag("r_hand", pose.positions[k] + np.array([0.2, 0.1, 0.1]), turn)
     session.settle()
     reached = session.pose().rotations[k]
     assert np.arccos(np.clip((np.trace(reached @ turn.T) - 1) / 2, -1, 1)) < 0.02
@@ -139,7 +139,7 @@ def test_orientation_is_followed_where_it_is_asked_for():
 def test_going_back_and_forth_comes_back_to_the_same_pose():
     session = PosingSession(ik.human())
     first, start = session.q, session.handles["l_hand"].position
-    session.drag("l_hand", start + (0.3, 0.1, 0.4))
+    session.drag("l_hand", start + np.array([0.3, 0.1, 0.4]))
     session.settle()
     assert np.abs(session.q - first).max() > 0.15
     session.drag("l_hand", start)
@@ -150,8 +150,9 @@ def test_going_back_and_forth_comes_back_to_the_same_pose():
 @pytest.mark.parametrize("solver", ik.solvers())
 def test_every_solver_can_be_chosen(solver: str):
     session = PosingSession(ik.human(), solver=solver, budget=0.02)
-    target = session.handles["r_hand"].position + (0.2, 0.1, 0.1)
+    target = session.handles["r_hand"].position + np.array([0.2, 0.1, 0.1])
     session.drag("r_hand", target)
+    update = session.advance()
     for _ in range(60):
         update = session.advance()
         assert inside(session.skeleton, update.q)
@@ -221,7 +222,7 @@ def test_what_is_not_finite_is_ignored():
 def test_locked_joints_stay_and_weak_ones_move_less():
     session = PosingSession(ik.human())
     session.lock("r_upper_arm")
-    session.drag("r_hand", session.handles["r_hand"].position + (0.15, 0.1, 0.1))
+    session.drag("r_hand", session.handles["r_hand"].position + np.array([0.15, 0.1, 0.1]))
     session.settle()
     own = [i for i, dof in enumerate(session.skeleton.dof_names) if dof.startswith("r_upper_arm")]
     np.testing.assert_array_equal(session.q[own], 0.0)
@@ -233,7 +234,7 @@ def test_locked_joints_stay_and_weak_ones_move_less():
     def turned(strength: float) -> float:
         other = PosingSession(ik.human(), glide=0.0)
         other.strengthen("r_upper_arm", strength)
-        other.drag("r_hand", other.handles["r_hand"].position + (0.05, 0.05, 0.05))
+        other.drag("r_hand", other.handles["r_hand"].position + np.array([0.05, 0.05, 0.05]))
         return float(np.abs(other.advance().q[own]).max())
 
     assert turned(0.1) < 0.5 * turned(1.0)
@@ -242,7 +243,7 @@ def test_locked_joints_stay_and_weak_ones_move_less():
 def test_limits_can_be_left_and_come_back():
     session = PosingSession(ik.human())
     session.keep_limits(False)
-    session.drag("r_hand", session.handles["head"].position - (0.3, 0, 0))
+    session.drag("r_hand", session.handles["head"].position - np.array([0.3, 0, 0]))
     session.settle()
     session.release()
     session.set_dof("l_shin.ry", 4.0)
@@ -279,7 +280,7 @@ def test_sliders_are_obeyed_and_nothing_pulls_back():
 def test_the_verdict_says_why():
     session = PosingSession(ik.human())
     assert session.verdict() is not None
-    session.drag("r_hand", session.handles["r_hand"].position + (0.1, 0.0, 0.1))
+    session.drag("r_hand", session.handles["r_hand"].position + np.array([0.1, 0.0, 0.1]))
     session.settle()
     verdict = session.verdict()
     assert verdict is not None
@@ -295,7 +296,7 @@ def test_the_verdict_says_why():
 
 def test_solvers_are_compared_from_the_same_start():
     session = PosingSession(ik.human())
-    session.drag("r_hand", session.handles["r_hand"].position + (0.2, 0.1, 0.2))
+    session.drag("r_hand", session.handles["r_hand"].position + np.array([0.2, 0.1, 0.2]))
     session.settle()
     found = session.compare(["auto", "levenberg-marquardt", "bfgs"], seconds=2.0)
     assert list(found) == ["auto", "levenberg-marquardt", "bfgs"]
@@ -374,7 +375,7 @@ def test_the_worker_follows_rests_and_stops():
         words.append("" if verdict is None else verdict.why)
         rested.set()
 
-    target = session.handles["r_hand"].position + (0.2, 0.1, 0.1)
+    target = session.handles["r_hand"].position + np.array([0.2, 0.1, 0.1])
     with PosingWorker(session, updates.append, at_rest) as worker:
         worker.drag("r_hand", target)
         assert rested.wait(20.0)
@@ -405,9 +406,9 @@ def test_the_latest_goal_wins_where_updates_are_slow():
     start = session.handles["r_hand"].position
     with PosingWorker(session, lambda _: None) as worker:
         for k in range(200):
-            worker.drag("r_hand", start + (0.001 * k, 0, 0))
+            worker.drag("r_hand", start + np.array([0.001 * k, 0, 0]))
             time.sleep(0.001)
-        last = start + (0.199, 0, 0)
+        last = start + np.array([0.199, 0, 0])
         assert wait_for(lambda: len(seen) > 0 and np.array_equal(seen[-1], last))
         assert len(seen) < 30
         worker.post(lambda s: s.release())

@@ -1,4 +1,4 @@
-"""What solvers make of the goals of a session: the verdict in words, and all of them side by side."""
+"""What solvers make of the goals of a session: a verdict in words, and all of them compared."""
 
 from __future__ import annotations
 

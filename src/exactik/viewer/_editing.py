@@ -161,7 +161,9 @@ class EditedFigure:
             low, high = self.skeleton.lower[i], self.skeleton.upper[i]
             q = self._state.q.copy()
             number = float(shaped("value", value))
-            q[self.skeleton.plain_q[i]] = np.clip(number, low, high) if self._state.limits else number
+            q[self.skeleton.plain_q[i]] = (
+                np.clip(number, low, high) if self._state.limits else number
+            )
             self._set(("dof", name), q=q)
             self._place_all()
 

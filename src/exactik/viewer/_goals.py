@@ -68,7 +68,7 @@ def posture_metric(skeleton: Skeleton) -> Array:
     reaches before the back bends, and the back bends before the figure walks.
     """
     lever = LEVER * reach_of(skeleton)
-    carried = np.array([np.linalg.norm(bone.offset) for bone in skeleton.bones])
+    carried = np.array([float(np.linalg.norm(bone.offset)) for bone in skeleton.bones])
     carried[skeleton.parents < 0] = 0.0  # where a root is says nothing of its size
     for bone, point in skeleton.markers.values():
         k = skeleton.bone_index(bone)
