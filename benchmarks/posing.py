@@ -16,7 +16,7 @@ from exactik.viewer._handles import reach_of
 Array = NDArray[np.float64]
 
 UPDATES = 2000
-# Figure, the handle that is dragged, and whether all handles are goals, or only those pinned anyway.
+# Figure, the handle that is dragged, and whether all handles are goals or only those pinned.
 CASES: tuple[tuple[str, Callable[[], Skeleton], str, bool], ...] = (
     ("human, 6 goals", human, "r_hand", True),
     ("human, on its feet", human, "r_hand", False),

@@ -1,0 +1,185 @@
+"""The viewer in a real browser, and its server seen from outside."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import exactik as ik
+from exactik.viewer import PoseViewer
+from exactik.viewer._server import allowed_request, guarded_server
+
+pytestmark = pytest.mark.viewer
+pytest.importorskip("viser")
+
+Array = NDArray[np.float64]
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = """
+    --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader
+""".split()
+SIZE = {"width": 800, "height": 500}
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture(scope="module")
+def viewer() -> Iterator[PoseViewer]:
+    with PoseViewer(ik.human()) as running:
+        yield running
+
+
+# --- the server
+
+
+def answer(viewer: PoseViewer, headers: dict[str, str]) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.server.get_port(), timeout=10)
+    connection.putrequest("GET", "/", skip_host=True)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_the_server_answers_its_own_page_only(viewer: PoseViewer):
+    own = f"127.0.0.1:{viewer.server.get_port()}"
+    assert answer(viewer, {"Host": own}) == 200
+    assert answer(viewer, {"Host": own, "Origin": f"http://{own}"}) == 200
+    assert answer(viewer, {"Host": own, "Origin": "http://evil.example"}) == 403
+    assert answer(viewer, {"Host": own, "Origin": "null"}) == 403
+    assert answer(viewer, {"Host": "evil.example"}) == 403
+    socket_of_another = {"Host": own, "Origin": "http://evil.example", "Connection": "Upgrade"}
+    more = {"Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    key = {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    assert answer(viewer, {**socket_of_another, **more, **key}) == 403
+
+
+def test_the_server_listens_on_this_machine_only_and_opens_no_tunnel(viewer: PoseViewer):
+    assert viewer.url.startswith("http://127.0.0.1:")
+    assert viewer.server.request_share_url() is None
+    with pytest.raises(ik.ModelError, match="expose"):
+        guarded_server("0.0.0.0")
+    with pytest.raises(ik.ModelError, match="cannot listen"):
+        guarded_server("nowhere.invalid", expose=True)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(ik.ModelError, match="cannot listen"):
+            guarded_server(port=taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("host", "origins", "allowed"),
+    [
+        ("127.0.0.1:80", [], True),
+        ("localhost:80", ["http://localhost:80"], True),
+        ("[::1]:80", ["http://[::1]:80"], True),
+        ("127.0.0.1:80", ["http://localhost:80"], False),
+        ("127.0.0.1:80", ["http://127.0.0.1:81"], False),
+        ("127.0.0.1:80", ["http://127.0.0.1:80", "http://evil.example"], False),
+        ("127.0.0.1.evil.example:80", [], False),
+        ("evil.example", ["https://hub.example"], True),
+        (None, [], False),
+    ],
+)
+def test_which_requests_are_answered(host: str | None, origins: list[str], allowed: bool):
+    names = ("127.0.0.1", "localhost", "[::1]")
+    assert allowed_request(host, origins, names, ("https://hub.example",)) is allowed
+
+
+# --- the page
+
+
+@pytest.fixture(scope="module")
+def page(viewer: PoseViewer) -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("no Chromium")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        page = browser.new_page(viewport=SIZE)
+        page.requested = []
+        page.on("request", lambda request: page.requested.append(request.url))
+        page.goto(viewer.url)
+        assert wait_for(lambda: len(viewer.server.get_clients()) > 0, 60.0)
+        page.wait_for_timeout(1500)
+        yield page
+        browser.close()
+
+
+def pixel(viewer: PoseViewer, place: Array) -> tuple[float, float]:
+    """Where a point of the world is on the page."""
+    camera = next(iter(viewer.server.get_clients().values())).camera
+    w, x, y, z = camera.wxyz
+    turn = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    right, down, ahead = turn.T @ (place - camera.position)
+    focal = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
+    return 0.5 * camera.image_width + focal * right / ahead, (
+        0.5 * camera.image_height + focal * down / ahead
+    )
+
+
+def pull(page: Any, start: tuple[float, float], by: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    for k in range(1, 13):
+        page.mouse.move(start[0] + by[0] * k / 12, start[1] + by[1] * k / 12)
+        page.wait_for_timeout(60)
+    page.wait_for_timeout(200)
+
+
+@pytest.mark.slow
+def test_a_bone_is_pulled_with_the_mouse_and_the_pull_is_undone(viewer: PoseViewer, page: Any):
+    session = viewer.session
+    first = session.q
+    middle = session.pose().point("l_forearm", (0.0, 0.08, 0.0))
+    pull(page, pixel(viewer, middle), (-40.0, -60.0))
+    assert wait_for(lambda: len(session.dragged) == 1)
+    assert session.handles[next(iter(session.dragged))].bone == "l_forearm"
+    page.mouse.up()
+    assert wait_for(lambda: len(session.dragged) == 0)
+    moved = session.pose().point("l_forearm", (0.0, 0.08, 0.0)) - middle
+    assert moved[2] > 0.05
+    feet = [session.pose().point(b) - session.skeleton.forward(first).point(b) for b in ("l_foot",)]
+    assert np.abs(feet).max() < 2e-3
+    page.mouse.click(20, 480)
+    page.keyboard.press("z")
+    assert wait_for(lambda: bool(np.allclose(session.q, first, atol=1e-6)))
+    assert [url for url in page.requested if "127.0.0.1" not in url and "blob:" not in url] == []
+
+
+@pytest.mark.slow
+def test_a_handle_is_dragged_with_the_mouse(viewer: PoseViewer, page: Any):
+    session = viewer.session
+    head = session.handles["head"]
+    before = session.pose().point(head.bone, head.point)
+    pull(page, pixel(viewer, before), (50.0, 30.0))
+    assert wait_for(lambda: "head" in session.dragged)
+    page.mouse.up()
+    assert wait_for(lambda: len(session.dragged) == 0)
+    assert np.linalg.norm(session.pose().point(head.bone, head.point) - before) > 0.03
+    assert viewer.handles.selected == "head"
