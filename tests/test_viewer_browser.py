@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.viewer import PoseViewer
+from exactik.viewer import MotionViewer, PoseViewer
 from exactik.viewer._server import allowed_request, guarded_server
 
 pytestmark = pytest.mark.viewer
@@ -166,7 +166,7 @@ def test_a_bone_is_pulled_with_the_mouse_and_the_pull_is_undone(viewer: PoseView
     assert moved[2] > 0.05
     feet = [session.pose().point(b) - session.skeleton.forward(first).point(b) for b in ("l_foot",)]
     assert np.abs(feet).max() < 2e-3
-    page.mouse.click(20, 480)
+    page.mouse.click(150, 420)
     page.keyboard.press("z")
     assert wait_for(lambda: bool(np.allclose(session.q, first, atol=1e-6)))
     assert [url for url in page.requested if "127.0.0.1" not in url and "blob:" not in url] == []
@@ -183,3 +183,46 @@ def test_a_handle_is_dragged_with_the_mouse(viewer: PoseViewer, page: Any):
     assert wait_for(lambda: len(session.dragged) == 0)
     assert np.linalg.norm(session.pose().point(head.bone, head.point) - before) > 0.03
     assert viewer.handles.selected == "head"
+
+
+# --- a motion, and what else can be shown
+
+
+def test_a_motion_plays_pauses_and_is_scrubbed():
+    figure = ik.human()
+    q = np.tile(figure.neutral(), (50, 1))
+    q[:, figure.dof_names.index("l_shin.ry")] = np.linspace(0.0, 1.0, 50)
+    q[20:25] = np.nan
+    with MotionViewer(ik.Motion(figure, q, 100.0)) as shown:
+        shown.seek(40)
+        assert shown.frame == 40
+        shown.seek(22)  # missing: what was there last is shown
+        place = shown.figure.bones.batched_positions[figure.bone_index("l_foot")]
+        assert np.isfinite(place).all()
+        shown.seek(0)
+        shown.play()
+        assert wait_for(lambda: shown.frame > 10)
+        shown.play(False)
+        frame = shown.frame
+        time.sleep(0.1)
+        assert shown.frame == frame
+    with pytest.raises(ik.ModelError, match="no frame"):
+        MotionViewer(ik.Motion(figure, np.full((3, 58), np.nan), 100.0))
+
+
+def test_view_shows_what_can_be_shown(capsys: pytest.CaptureFixture[str]):
+    figure = ik.hand()
+    result = ik.solve(figure, [ik.MarkerGoal("INDEX", (0.05, 0.03, 0.15))], lock="palm")
+    for thing in (figure, result, ik.PosingSession(figure)):
+        shown = ik.view(thing, block=False, browser=False)
+        assert isinstance(shown, PoseViewer)
+        assert shown.session.skeleton == figure
+        shown.close()
+    assert "http://127.0.0.1:" in capsys.readouterr().out
+    keys = ik.Keyframes(figure)
+    keys.add(0.0, figure.neutral())
+    shown = ik.view(keys, block=False, browser=False)
+    assert isinstance(shown, MotionViewer)
+    shown.close()
+    with pytest.raises(ik.ModelError, match="show a int"):
+        ik.view(3)

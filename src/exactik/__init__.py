@@ -82,6 +82,7 @@ from exactik.solvers import (
     solve,
     solvers,
 )
+from exactik.viewer import Keyframes, PosingSession, view
 
 __all__ = [
     "BFGS",
@@ -113,6 +114,7 @@ __all__ = [
     "JacobianTranspose",
     "Joint",
     "JointPlace",
+    "Keyframes",
     "LevenbergMarquardt",
     "MarkerGoal",
     "MarkerMapping",
@@ -128,6 +130,7 @@ __all__ = [
     "Place",
     "Pose",
     "PoseGoal",
+    "PosingSession",
     "PositionGoal",
     "PostureGoal",
     "Problem",
@@ -167,6 +170,7 @@ __all__ = [
     "solve_batch",
     "solvers",
     "track",
+    "view",
 ]
 
 __version__ = "0.1.0"

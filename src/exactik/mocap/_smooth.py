@@ -102,9 +102,7 @@ class Sequence:
         for _ in range(STEPS):
             bent = ~at_minimum(self.recording, q, self.which)
             if bent.any():
-                H[bent] = replace(self, which=self.which[bent]).evaluate(
-                    q[bent], GAUSS_NEWTON
-                )[3]
+                H[bent] = replace(self, which=self.which[bent]).evaluate(q[bent], GAUSS_NEWTON)[3]
             step = self.step(q, g, H)
             for halving in range(HALVINGS):
                 trial = self.clip(skeleton.integrate(q, 0.5**halving * step))

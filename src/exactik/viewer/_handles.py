@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from exactik.model import Skeleton
 
-__all__ = ["Handle", "choose_handles", "reach_of"]
+__all__ = ["Handle", "choose_handles", "reach_of", "tip_of"]
 
 Array = NDArray[np.float64]
 Point = tuple[float, float, float]
@@ -118,11 +118,11 @@ def _ends(skeleton: Skeleton) -> dict[str, Point]:
         if moving is None or moving in taken:  # rigid with another end, or with the world
             continue
         taken.add(moving)
-        found[chain[-1]] = _tip(skeleton, chain[-1])
+        found[chain[-1]] = tip_of(skeleton, chain[-1])
     return found
 
 
-def _tip(skeleton: Skeleton, bone: str) -> Point:
+def tip_of(skeleton: Skeleton, bone: str) -> Point:
     """Return the middle of the bone's outermost markers, or its origin if it has none."""
     points = np.array([p for b, p in skeleton.markers.values() if b == bone]).reshape(-1, 3)
     if len(points) == 0:

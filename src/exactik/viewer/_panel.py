@@ -29,6 +29,7 @@ class Panel:
         self.keys = Keyframes(session.skeleton)
         self._last, self._sliders, self._own = 0.0, {}, False
         gui = server.gui
+        gui.configure_theme(show_share_button=False, show_logo=False)
         self.status = gui.add_markdown("at rest")
         self._buttons(gui)
         with gui.add_folder("Handle"):
@@ -71,7 +72,7 @@ class Panel:
     def judge(self, verdict: Result | None) -> None:
         """Say what became of the goals."""
         if verdict is not None:
-            self.status.content = f"**{verdict.status}**: {_plain(verdict.why)}"
+            self.status.content = _plain(verdict.why)
 
     # --- widgets
 
@@ -120,7 +121,9 @@ class Panel:
                 self.worker.post(lambda s: s.weigh(name, weight))
 
     def _solver_widgets(self, gui: Any) -> None:
-        solver = gui.add_dropdown("method", list(solvers()), initial_value=self.session.state.solver)
+        solver = gui.add_dropdown(
+            "method", list(solvers()), initial_value=self.session.state.solver
+        )
         limits = gui.add_checkbox("keep limits", self.session.state.limits)
         glide = gui.add_checkbox("glide", self.session.glide > 0.0, hint="Follow smoothly.")
         usual = self.session.glide or 0.035
@@ -192,7 +195,9 @@ class Panel:
             with self.joint:
                 label = dof.rpartition(".")[2]
                 value = min(max(self._degrees(dof), low), high)
-                slider = self.server.gui.add_slider(label, low, high, 0.1 if far > 2 else 0.001, value)
+                slider = self.server.gui.add_slider(
+                    label, low, high, 0.1 if far > 2 else 0.001, value
+                )
             slider.on_update(self._slid(dof, slider, float(scale)))
             self._sliders[dof] = slider
 

@@ -43,7 +43,7 @@ def light(server: Any, reach: float, middle: Array) -> None:
     floor = {"width": 8.0 * reach, "height": 8.0 * reach, "cell_size": cell}
     scene.add_grid("/floor", section_size=4.0 * cell, shadow_opacity=0.0, **floor)
     server.initial_camera.look_at = middle
-    server.initial_camera.position = middle + reach * np.array([1.5, -1.0, 0.5])
+    server.initial_camera.position = middle + reach * np.array([1.15, -0.75, 0.35])
 
 
 class FigureScene:
@@ -124,9 +124,7 @@ class HandleScene:
         handles, dragged = self.session.handles, self.session.dragged
         own = [handles[name] for name in self.names]
         places = np.array([pose.point(h.bone, h.point) for h in own])
-        colours = [
-            HELD if h.name in dragged else (PINNED if h.pinned else FREE) for h in own
-        ]
+        colours = [HELD if h.name in dragged else (PINNED if h.pinned else FREE) for h in own]
         self._balls.batched_positions = places.astype(np.float32)
         self._balls.batched_colors = np.array(colours, dtype=np.uint8)
         if not self._gizmo_held:  # else it would be torn from the pointer that holds it

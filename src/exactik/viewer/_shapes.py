@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from exactik.model import Pose, Skeleton
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
-from exactik.viewer._handles import reach_of
+from exactik.viewer._handles import reach_of, tip_of
 
 __all__ = ["BALL", "SPINDLE", "Segments", "segments_of", "spindles_at"]
 
@@ -75,9 +75,7 @@ def segments_of(skeleton: Skeleton) -> Segments:
     for k, bone in enumerate(skeleton.bones):
         children = [np.array(child.offset) for child in skeleton.bones if child.parent == bone.name]
         if len(children) == 0:
-            points = [np.array(point) for own, point in skeleton.markers.values() if own == bone.name]
-            far = max(points, key=lambda p: float(np.linalg.norm(p)), default=None)
-            children = [] if far is None else [far]
+            children = [np.array(tip_of(skeleton, bone.name))]
         ends += [(k, end) for end in children if np.linalg.norm(end) > SHORTEST * reach]
     if len(ends) == 0:  # something must be there to be seen
         ends = [(k, np.array([0.0, 0.0, 0.1 * reach])) for k in range(len(skeleton.bones))]
