@@ -7,6 +7,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,6 +76,44 @@ def test_other_figures_are_held_by_their_tips():
     assert sum(handle.pinned for handle in octopus.values()) == 8
     assert set(PosingSession(robot()).handles) == {"link6"}
     assert not PosingSession(robot()).handles["link6"].pinned
+
+
+def test_fingers_and_faces_are_held_by_the_hand_and_the_head():
+    def ball(name: str, parent: str, *offset: float) -> ik.Bone:
+        return ik.Bone(name, parent=parent, offset=offset, joint=ik.Joint.euler("ZXY"))
+
+    bones = [
+        ik.Bone("Hips", offset=(0, 0, 1.0), joint=ik.Joint.free("ZXY")),
+        *(ball("Spine", "Hips", 0, 0, 0.5), ball("Head", "Spine", 0, 0, 0.2)),
+        *(ball("Jaw", "Head", 0.1, 0, 0), ball("LeftEye", "Head", 0.1, 0.05, 0.1)),
+        *(ball("LeftWrist", "Spine", 0, 0.6, 0), ball("LeftHand", "LeftWrist", 0, 0.05, 0)),
+        *(
+            ball("LeftHandIndex1", "LeftHand", 0, 0.1, 0),
+            ball("LeftThumb", "LeftWrist", 0.05, 0, 0),
+        ),
+        *(ball("LeftHandRing1", "LeftHand", 0, 0.1, 0), ball("LeftFoot", "Hips", 0, 0.1, -0.9)),
+        *(ball("LeftToe", "LeftFoot", 0.2, 0, -0.1), ball("RightFoot", "Hips", 0, -0.1, -0.9)),
+        ik.Bone("Nub", parent="RightFoot", offset=(0.2, 0, -0.1)),
+    ]
+    handles = PosingSession(ik.Skeleton.build("file", bones)).handles
+    assert set(handles) == {"Hips", "Head", "LeftHand", "LeftFoot", "Nub"}
+    assert {name for name, handle in handles.items() if handle.pinned} == {"LeftFoot", "Nub"}
+
+
+@pytest.mark.parametrize(
+    "file", ["peers/panda.urdf", "data/bvh/cmu_cgspeed/02_01.bvh", "data/asf_amc/cmu02/02.asf"]
+)
+def test_figures_of_files_are_posed(shared_data: Path, file: str):
+    path = shared_data / file
+    if not path.exists():
+        pytest.skip("no such file")
+    figure = ik.load_skeleton(path, 0.0254 / 0.45 if path.suffix == ".bvh" else None)
+    session, rng = PosingSession(figure), np.random.default_rng(0)
+    for name, handle in list(session.handles.items()):
+        session.drag(name, handle.position + rng.normal(0.0, 0.2 * reach_of(figure), 3))
+        for _ in range(60):
+            assert inside(figure, session.advance().q)
+        session.release()
 
 
 # --- the body follows

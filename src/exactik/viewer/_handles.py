@@ -1,19 +1,20 @@
 """Places of a figure to take hold of, and which of them are there from the start.
 
 Handles are chosen from the tree alone: its roots, and the end of every chain. Where an end is a
-finger or a toe, and a hand or a foot is above it, that is the handle: nobody poses a body by its
-ten fingers.
+finger or a toe, and a hand or a foot is above it, that is the handle; likewise the head of a face:
+nobody poses a body by its ten fingers, or by its tongue.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.model import Skeleton
+from exactik.model import Joint, Skeleton
 
 __all__ = ["Handle", "choose_handles", "reach_of", "tip_of"]
 
@@ -22,8 +23,9 @@ Point = tuple[float, float, float]
 
 MOST = 32  # handles; more cannot be told apart
 ALIKE = 0.8  # of the distance of the farthest marker: those beyond make the tip together
-FLOOR = 0.07  # of the figure's reach: tips so near to the lowest stand on the floor
-DIGITS, LIMBS = ("finger", "thumb", "toe", "digit"), ("hand", "foot", "wrist", "ankle")
+FLOOR = 0.1  # of the figure's reach: tips so near to the lowest stand on the floor
+DIGITS = ("finger", "thumb", "toe", "digit", "index", "mid", "ring", "pinky", "little")
+LIMBS, HEAD = ("hand", "foot", "wrist", "ankle"), ("head",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,19 +109,36 @@ def _says(name: str, words: tuple[str, ...]) -> bool:
 def _ends(skeleton: Skeleton) -> dict[str, Point]:
     """Return the ends of all chains: bone → point in its frame [m]."""
     joints = {bone.name: bone.joint for bone in skeleton.bones}
+    chains = skeleton.chains()
+    limbs = {chain: _limb(chain, joints) for chain in chains}
+    above = {b for chain, limb in limbs.items() if limb is not None for b in _before(chain, limb)}
     found: dict[str, Point] = {}
     taken: set[str] = set()
-    for chain in skeleton.chains():
-        limb = next((b for b in reversed(chain[:-1]) if _says(b, LIMBS)), None)
-        if _says(chain[-1], DIGITS) and limb is not None:
-            found[limb] = (0.0, 0.0, 0.0)
-            continue
+    for chain in chains:
+        limb = limbs[chain]
         moving = next((bone for bone in reversed(chain) if joints[bone].nv > 0), None)
-        if moving is None or moving in taken:  # rigid with another end, or with the world
-            continue
-        taken.add(moving)
-        found[chain[-1]] = tip_of(skeleton, chain[-1])
+        if limb is not None:
+            if limb not in above:  # a thumb may hang on the wrist, the fingers on the hand
+                found[limb] = (0.0, 0.0, 0.0)
+        elif moving is not None and moving not in taken and moving not in limbs.values():
+            taken.add(moving)  # what else is rigid with it is the same end
+            found[chain[-1]] = tip_of(skeleton, chain[-1])
     return found
+
+
+def _limb(chain: tuple[str, ...], joints: Mapping[str, Joint]) -> str | None:
+    """Return the hand, foot or head that the end of a chain is only a part of, if any."""
+    for bone in reversed(chain[1:-1]):
+        if _says(bone, LIMBS) and not _says(bone, DIGITS) and joints[bone].nv > 0:
+            return bone if _says(chain[-1], DIGITS) else None
+        if _says(bone, HEAD) and joints[bone].nv > 0:
+            below = chain[chain.index(bone) + 1 :]
+            return bone if any(joints[other].nv > 0 for other in below) else None
+    return None
+
+
+def _before(chain: tuple[str, ...], bone: str) -> tuple[str, ...]:
+    return chain[: chain.index(bone)]
 
 
 def tip_of(skeleton: Skeleton, bone: str) -> Point:

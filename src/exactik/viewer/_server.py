@@ -13,7 +13,9 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
 from http import HTTPStatus
+from io import StringIO
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -72,7 +74,8 @@ def guarded_server(
     with _patching:
         sockets.serve = guarded_serve
         try:
-            server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
+            with redirect_stdout(StringIO()):  # its banner; we print the address ourselves
+                server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
         finally:
             sockets.serve = serve
     server.request_share_url = lambda *_, **__: None
