@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.viewer import MotionViewer, PoseViewer
+from exactik.viewer._panel_compare import curves
 from exactik.viewer._server import allowed_request, guarded_server
 
 pytestmark = pytest.mark.viewer
@@ -226,3 +227,24 @@ def test_view_shows_what_can_be_shown(capsys: pytest.CaptureFixture[str]):
     shown.close()
     with pytest.raises(ik.ModelError, match="show a int"):
         ik.view(3)
+
+
+def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
+    panel, session = viewer.panel, viewer.session
+    panel.keys.act(session, "add", 0.0)
+    viewer.worker.drag("l_hand", (0.4, 0.3, 1.3))
+    assert wait_for(lambda: session.resting and "l_hand" in session.dragged)
+    panel.keys.act(session, "add", 0.2)
+    assert "0, 0.2 s" in panel.keys.listed.content
+    panel.keys.play()
+    panel.keys.close()
+    found = panel.compare.run()
+    assert set(found) == set(ik.solvers())
+    assert "| auto |" in panel.compare._text.content
+    assert len(curves(found)) == len(found) + 1
+    viewer.worker.post(lambda s: s.reset())
+    assert wait_for(lambda: len(session.dragged) == 0)
+    panel.keys.act(session, "go there", 0.1)
+    assert session.q[6:].any()
+    viewer.worker.post(lambda s: s.reset())
+    assert wait_for(lambda: not session.q[6:].any())

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
-from exactik.viewer._keyframes import Keyframes
+from exactik.viewer._panel_compare import ComparePanel
+from exactik.viewer._panel_keys import KeyPanel
 from exactik.viewer._scene import HandleScene
 from exactik.viewer._session import PosingSession, Update
 from exactik.viewer._worker import PosingWorker
@@ -26,7 +27,6 @@ class Panel:
     ):
         """Add the widgets to a viser server."""
         self.server, self.session, self.worker, self.handles = server, session, worker, handles
-        self.keys = Keyframes(session.skeleton)
         self._last, self._sliders, self._own = 0.0, {}, False
         gui = server.gui
         gui.configure_theme(show_share_button=False, show_logo=False)
@@ -40,11 +40,15 @@ class Panel:
             names = [b.name for b in session.skeleton.bones if b.joint.nv > 0]
             self.bone = gui.add_dropdown("bone", names)
             self.lock = gui.add_checkbox("locked", False)
+            self.strength = gui.add_slider("strength", 0.1, 3.0, 0.1, 1.0)
             self.joint = gui.add_folder("angles")
         with gui.add_folder("Keys"):
-            self._key_widgets(gui)
+            self.keys = KeyPanel(server, session, worker, handles.figure)
+        with gui.add_folder("Compare", expand_by_default=False):
+            self.compare = ComparePanel(server, session)
         self.bone.on_update(self._bone_chosen)
         self.lock.on_update(self._locked)
+        self.strength.on_update(self._strengthened)
         handles.on_select = self._selected
         self._selected(handles.selected)
         self._make_sliders()
@@ -142,26 +146,6 @@ class Panel:
         async def _(_: Any) -> None:
             self.session.glide = usual if glide.value else 0.0
 
-    def _key_widgets(self, gui: Any) -> None:
-        self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.1)
-        self.listed = gui.add_markdown("no keys")
-        row = gui.add_button_group("", ("add", "delete", "show"))
-
-        @row.on_click
-        async def _(event: Any) -> None:
-            what, at = event.target.value, float(self.time.value)
-            self.worker.post(lambda session: self._key(session, what, at))
-
-    def _key(self, session: PosingSession, what: str, at: float) -> None:
-        if what == "add":
-            self.keys.add_from(session, at)
-        elif what == "delete" and np.isclose(self.keys.times, at).any():
-            self.keys.delete(at)
-        elif what == "show" and len(self.keys) > 0:
-            session.set_pose(self.keys.tween(at)[0])
-        shown = ", ".join(f"{key.time:g}" for key in self.keys.keys)
-        self.listed.content = f"keys at {shown} s" if shown else "no keys"
-
     # --- the selected handle, the chosen bone
 
     def _selected(self, name: str) -> None:
@@ -171,13 +155,20 @@ class Panel:
             self.oriented.value, self.weight.value = handle.oriented, handle.weight
 
     async def _bone_chosen(self, _: Any) -> None:
-        self.lock.value = self.bone.value in self.session.state.locked
+        state = self.session.state
+        self.lock.value = self.bone.value in state.locked
+        self.strength.value = state.strength.get(self.bone.value, 1.0)
         self._make_sliders()
 
     async def _locked(self, event: Any) -> None:
         if event.client is not None:
             bone, locked = self.bone.value, self.lock.value
             self.worker.post(lambda s: s.lock(bone, locked))
+
+    async def _strengthened(self, event: Any) -> None:
+        if event.client is not None:
+            bone, strength = self.bone.value, float(self.strength.value)
+            self.worker.post(lambda s: s.strengthen(bone, strength))
 
     def _make_sliders(self) -> None:
         """Make one slider for each angle of the chosen bone: all at once would be unusable."""

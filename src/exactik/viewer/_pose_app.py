@@ -83,6 +83,7 @@ class PoseViewer:
 
     def close(self) -> None:
         """Stop the worker and the server."""
+        self.panel.keys.close()
         self.worker.stop()
         self.server.stop()
         self._ended.set()

@@ -88,8 +88,8 @@ class HandleScene:
     Callbacks only copy and post: the worker does the rest.
     """
 
-    def __init__(self, server: Any, session: PosingSession, worker: PosingWorker, bones: Any):
-        """Add the handles of a session; `bones` is its `FigureScene`."""
+    def __init__(self, server: Any, session: PosingSession, worker: PosingWorker, figure: Any):
+        """Add the handles of a session; `figure` is its `FigureScene`."""
         self.server, self.session, self.worker = server, session, worker
         self.selected = next(iter(session.handles), "")
         self.names = [name for name, h in session.handles.items() if h.kind != "grab"]
@@ -114,8 +114,8 @@ class HandleScene:
             gizmo = {"fixed": True, "scale": GIZMO, "depth_test": False}
             self._gizmo = server.scene.add_transform_controls("/gizmo", **gizmo)
             self._gizmo.on_update(self._gizmo_moved)
-        self._figure = bones
-        bones.bones.on_drag(self._bone_dragged)
+        self.figure = figure
+        figure.bones.on_drag(self._bone_dragged)
 
     def draw(self, pose: Pose) -> None:
         """Move balls and gizmo; to be called inside `server.atomic()`."""
@@ -159,7 +159,7 @@ class HandleScene:
             return
         name = f"pull {event.client_id}"
         if event.phase == "start":
-            k = int(self._figure.segments.bone[event.instance_index])
+            k = int(self.figure.segments.bone[event.instance_index])
             bone, place = self.session.skeleton.bone_names[k], np.array(event.start_position)
             self.worker.post(lambda session: session.grab(bone, place, name=name))
         self._follow(event.phase, name, event.end_position)
