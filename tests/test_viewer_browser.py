@@ -174,6 +174,20 @@ def test_a_bone_is_pulled_with_the_mouse_and_the_pull_is_undone(viewer: PoseView
 
 
 @pytest.mark.slow
+def test_what_a_lost_page_held_is_let_go_and_the_page_comes_back(viewer: PoseViewer, page: Any):
+    session = viewer.session
+    pull(page, pixel(viewer, session.pose().point("l_forearm", (0.0, 0.08, 0.0))), (-20.0, -30.0))
+    assert wait_for(lambda: len(session.dragged) == 1)
+    before = set(viewer.server.get_clients())
+    viewer.server._websock_server.disconnect_all_clients()
+    assert wait_for(lambda: len(session.dragged) == 0)
+    assert wait_for(lambda: len(set(viewer.server.get_clients()) - before) == 1)
+    page.mouse.up()
+    page.wait_for_timeout(1000)
+    viewer.worker.post(lambda s: s.reset())
+
+
+@pytest.mark.slow
 def test_a_handle_is_dragged_with_the_mouse(viewer: PoseViewer, page: Any):
     session = viewer.session
     head = session.handles["head"]

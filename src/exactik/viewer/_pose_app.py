@@ -60,6 +60,11 @@ class PoseViewer:
         self._ended = threading.Event()
         self._show(self.session.advance())
         self.worker.start()
+        self.server.on_client_disconnect(self._page_gone)
+
+    async def _page_gone(self, client: Any) -> None:
+        others = set(self.server.get_clients()) - {client.client_id}
+        self.handles.forget(client.client_id, len(others) == 0)
 
     def _show(self, update: Update) -> None:
         pose = self.session.skeleton.forward(update.q)

@@ -141,6 +141,19 @@ class HandleScene:
             self.on_select(name)
             self.worker.post(lambda session: None)  # drawn again
 
+    def forget(self, client: int, alone: bool) -> None:
+        """Let go of what a page held that is gone: its last word may never come.
+
+        Args:
+            client: number of the page.
+            alone: whether no other page is left.
+        """
+        if alone:
+            self._gizmo_held = False
+            self.worker.post(lambda session: session.release())
+        else:
+            self.worker.post(lambda session: session.release(f"pull {client}"))
+
     # --- events
 
     async def _clicked(self, event: Any) -> None:
