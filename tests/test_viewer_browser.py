@@ -262,3 +262,20 @@ def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     assert session.q[6:].any()
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: not session.q[6:].any())
+
+
+@pytest.mark.slow
+def test_the_gizmo_moves_the_selected_handle(viewer: PoseViewer, page: Any):
+    session = viewer.session
+    viewer.handles.select("pelvis")
+    page.wait_for_timeout(500)
+    before = session.pose().point("pelvis")
+    x, y = pixel(viewer, before)
+    pull(page, (x, y - 60.0), (0.0, 40.0))  # its arrow along z, pushed down
+    assert wait_for(lambda: "pelvis" in session.dragged)
+    page.mouse.up()
+    assert wait_for(lambda: len(session.dragged) == 0)
+    moved = session.pose().point("pelvis") - before
+    assert moved[2] < -0.02
+    assert np.abs(moved[:2]).max() < 0.02
+    viewer.worker.post(lambda s: s.reset())

@@ -161,6 +161,21 @@ def test_a_bone_that_is_grabbed_anywhere_is_pulled_and_let_go():
     np.testing.assert_allclose(session.q, q, atol=1e-3)
 
 
+def test_straight_knees_and_fingers_buckle_the_way_they_can():
+    """Pushed along itself a straight limb is at a saddle, which must not hold it."""
+    human = PosingSession(ik.human())
+    human.drag("pelvis", human.handles["pelvis"].position - np.array([0, 0, 0.05]))
+    assert human.settle().misses["pelvis"] < 0.005
+    knees = [human.skeleton.dof_names.index(f"{side}_shin.ry") for side in "lr"]
+    assert (human.q[knees] > 0.2).all()
+    hand = PosingSession(ik.hand())
+    hand.drag("index_3", hand.handles["index_3"].position - np.array([0, 0, 0.02]))
+    assert hand.settle().misses["index_3"] < 0.002
+    arm = PosingSession(robot())
+    arm.drag("link6", arm.handles["link6"].position - np.array([0, 0, 0.3]))
+    assert arm.settle().misses["link6"] < 0.005
+
+
 def test_orientation_is_followed_where_it_is_asked_for():
     session = PosingSession(ik.human())
     session.pin("r_hand", oriented=True)
@@ -365,15 +380,15 @@ def test_a_drag_is_one_step_and_comes_back_to_the_bit():
     np.testing.assert_array_equal(session.q, first)
     assert not session.undo()
     session.settle()
-    np.testing.assert_allclose(session.q, first, atol=1e-9)
+    np.testing.assert_allclose(session.q, first, atol=1e-6)
     assert session.redo()
     assert session.redo()
     assert not session.redo()
-    np.testing.assert_allclose(session.q, third, atol=1e-9)
+    np.testing.assert_allclose(session.q, third, atol=1e-6)
     session.reset()
     np.testing.assert_array_equal(session.q, first)
     assert session.undo()
-    np.testing.assert_allclose(session.q, third, atol=1e-9)
+    np.testing.assert_allclose(session.q, third, atol=1e-6)
 
 
 def test_settings_are_undone_too_and_the_list_is_bounded():

@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 
 LONGEST = 0.5  # [rad] a dof turns at most, and a shift moves by as much of the reach, per update
 ITERATIONS, SLOW_ITERATIONS = 24, 60
+NUDGE = 2e-3  # [rad or m] by which an update starts off its pose
 
 
 def live_method(solver: str | Method, budget: float) -> Method:
@@ -66,6 +67,14 @@ class LiveSolver:
         # Scratch of our own: a problem's belongs to a thread, and threads come and go.
         self._work = new_work(problem.skeleton.tree)
         self._search = new_search(problem.skeleton.tree, self._work.H.shape[1])
+        # A straight leg that is pushed along itself is a saddle: nothing says which way to buckle.
+        # Updates start a little towards the middle of the limits, and knees bend the way they can.
+        # Where there is no saddle the answer is the same: its minimum does not depend on the start.
+        box = problem.box
+        limited = np.isfinite(problem.lower) & np.isfinite(problem.upper)
+        limited &= (box.free > 0.0) & (box.plain >= 0)
+        self._nudged = box.plain[limited]
+        self._middle = 0.5 * (problem.lower[limited] + problem.upper[limited])
         self._wraps = any(
             bone.joint.rotation_part.kind in ("exp_map", "swing_twist")
             for bone in problem.skeleton.bones
@@ -89,6 +98,7 @@ class LiveSolver:
         goals.stay_near(q)
         answer = self._answer
         answer[0] = q
+        answer[0, self._nudged] += np.where(self._middle >= q[self._nudged], NUDGE, -NUDGE)
         if self._compiled:
             kernel.seek_all(
                 *(problem.skeleton.tree, problem.packed.arrays, problem.box, self._options),
@@ -97,16 +107,16 @@ class LiveSolver:
             )
             found = answer[0].copy()
         else:
-            found = self._in_python(q)
+            found = self._in_python(q, answer[0].copy())
         found = self._guarded(q, found)
         return found, time.perf_counter() - begin
 
-    def _in_python(self, q: Array) -> Array:
+    def _in_python(self, q: Array, start: Array) -> Array:
         """Run a method that is written in Python, unless it goes up: some of the classics do."""
         problem = self.goals.problem
         retarget(problem.packed.arrays, self.goals.targets, 0)
         before = problem.fill(q, VALUE)[0]
-        found = descend(problem, self.method, q).q
+        found = descend(problem, self.method, start).q
         after = problem.fill(found, VALUE)[0] if np.isfinite(found).all() else np.inf
         return found if after <= before else q.copy()
 
