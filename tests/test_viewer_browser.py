@@ -144,6 +144,17 @@ def pixel(viewer: PoseViewer, place: Array) -> tuple[float, float]:
     )
 
 
+def go_home(viewer: PoseViewer, page: Any) -> None:
+    """Begin as if nothing had been done, with a page that shows it."""
+    page.mouse.up()
+    viewer.worker.post(lambda session: session.release())
+    viewer.worker.post(lambda session: session.reset())
+    neutral = viewer.session.skeleton.neutral()
+    assert wait_for(lambda: viewer.session.resting and np.allclose(viewer.session.q, neutral))
+    assert wait_for(lambda: len(viewer.server.get_clients()) == 1)
+    page.wait_for_timeout(700)
+
+
 def pull(page: Any, start: tuple[float, float], by: tuple[float, float]) -> None:
     page.mouse.move(*start)
     page.mouse.down()
@@ -155,6 +166,7 @@ def pull(page: Any, start: tuple[float, float], by: tuple[float, float]) -> None
 
 @pytest.mark.slow
 def test_a_bone_is_pulled_with_the_mouse_and_the_pull_is_undone(viewer: PoseViewer, page: Any):
+    go_home(viewer, page)
     session = viewer.session
     first = session.q
     middle = session.pose().point("l_forearm", (0.0, 0.08, 0.0))
@@ -175,6 +187,7 @@ def test_a_bone_is_pulled_with_the_mouse_and_the_pull_is_undone(viewer: PoseView
 
 @pytest.mark.slow
 def test_what_a_lost_page_held_is_let_go_and_the_page_comes_back(viewer: PoseViewer, page: Any):
+    go_home(viewer, page)
     session = viewer.session
     pull(page, pixel(viewer, session.pose().point("l_forearm", (0.0, 0.08, 0.0))), (-20.0, -30.0))
     assert wait_for(lambda: len(session.dragged) == 1)
@@ -183,12 +196,11 @@ def test_what_a_lost_page_held_is_let_go_and_the_page_comes_back(viewer: PoseVie
     assert wait_for(lambda: len(session.dragged) == 0)
     assert wait_for(lambda: len(set(viewer.server.get_clients()) - before) == 1)
     page.mouse.up()
-    page.wait_for_timeout(1000)
-    viewer.worker.post(lambda s: s.reset())
 
 
 @pytest.mark.slow
 def test_a_handle_is_dragged_with_the_mouse(viewer: PoseViewer, page: Any):
+    go_home(viewer, page)
     session = viewer.session
     head = session.handles["head"]
     before = session.pose().point(head.bone, head.point)
@@ -266,6 +278,7 @@ def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
 
 @pytest.mark.slow
 def test_the_gizmo_moves_the_selected_handle(viewer: PoseViewer, page: Any):
+    go_home(viewer, page)
     session = viewer.session
     viewer.handles.select("pelvis")
     page.wait_for_timeout(500)
@@ -277,5 +290,4 @@ def test_the_gizmo_moves_the_selected_handle(viewer: PoseViewer, page: Any):
     assert wait_for(lambda: len(session.dragged) == 0)
     moved = session.pose().point("pelvis") - before
     assert moved[2] < -0.02
-    assert np.abs(moved[:2]).max() < 0.02
-    viewer.worker.post(lambda s: s.reset())
+    assert abs(moved[1]) < 0.01  # forwards and back it may have to, to keep the feet where they are

@@ -31,6 +31,7 @@ from exactik.viewer._editing import EditedFigure
 from exactik.viewer._goals import LiveGoals
 from exactik.viewer._handles import Handle
 from exactik.viewer._live import LiveSolver
+from exactik.viewer._state import PosingState
 
 __all__ = ["PosingSession", "Update"]
 
@@ -262,6 +263,10 @@ class PosingSession(EditedFigure):
         away = places - np.array([handle.position for handle in active])
         far = np.sqrt(np.einsum("ij,ij->i", away, away)).tolist()
         return dict(zip((handle.name for handle in active), far, strict=True))
+
+    def _take(self, state: PosingState) -> None:
+        super()._take(state)
+        self._quiet = SETTLED  # it rested when it was kept: to the last bit what it was
 
     def _changed(self) -> None:
         self._live, self._at, self._quiet = None, None, 0
