@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import core, files, noisy_markers, robots, start_up, tracking
+from benchmarks import core, files, noisy_markers, posing, robots, start_up, tracking
 from benchmarks.report import Report, machine
 
 SECTIONS = {
@@ -14,6 +14,7 @@ SECTIONS = {
     "noisy-markers": noisy_markers.run,
     "tracking": tracking.run,
     "files": files.run,
+    "posing": posing.run,
     "start-up": start_up.run,
 }
 

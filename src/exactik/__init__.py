@@ -48,7 +48,7 @@ from exactik.io import (
     save_skeleton,
 )
 from exactik.mocap import Attention, Track, track
-from exactik.model import Bone, Joint, Pose, Skeleton, human
+from exactik.model import Bone, Joint, Pose, Skeleton, hand, human, octopus, quadruped
 from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
 from exactik.solvers import (
@@ -80,6 +80,7 @@ from exactik.solvers import (
     solve,
     solvers,
 )
+from exactik.viewer import Keyframes, PosingSession, view
 
 __all__ = [
     "BFGS",
@@ -111,6 +112,7 @@ __all__ = [
     "JacobianTranspose",
     "Joint",
     "JointPlace",
+    "Keyframes",
     "LevenbergMarquardt",
     "MarkerGoal",
     "MarkerMapping",
@@ -126,6 +128,7 @@ __all__ = [
     "Place",
     "Pose",
     "PoseGoal",
+    "PosingSession",
     "PositionGoal",
     "PostureGoal",
     "Problem",
@@ -148,13 +151,16 @@ __all__ = [
     "calibrate",
     "check_derivatives",
     "convert",
+    "hand",
     "human",
     "load_couplings",
     "load_joint_names",
     "load_markers",
     "load_motion",
     "load_skeleton",
+    "octopus",
     "propose_mapping",
+    "quadruped",
     "save_markers",
     "save_motion",
     "save_skeleton",
@@ -162,6 +168,7 @@ __all__ = [
     "solve_batch",
     "solvers",
     "track",
+    "view",
 ]
 
 __version__ = "0.1.0"

@@ -1,6 +1,7 @@
 """The figure: bones, joints, markers, limits; forward kinematics and Jacobians."""
 
 from exactik.model._bone import Bone
+from exactik.model._hand import hand
 from exactik.model._human import human
 from exactik.model._jacobian import (
     Frame,
@@ -11,7 +12,9 @@ from exactik.model._jacobian import (
 )
 from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
 from exactik.model._joint import EULER_ORDERS, Joint
+from exactik.model._octopus import octopus
 from exactik.model._pose import Pose
+from exactik.model._quadruped import quadruped
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
 
@@ -27,7 +30,10 @@ __all__ = [
     "bone_jacobian",
     "bone_jacobian_dot",
     "finite_difference_jacobian",
+    "hand",
     "human",
+    "octopus",
+    "quadruped",
     "reroot",
     "reroot_coordinates",
     "unit_velocity_jacobian",

@@ -1,0 +1,145 @@
+"""A viser server that only this machine can talk to.
+
+As it comes, viser listens on all interfaces, answers pages of any origin, and opens a public tunnel
+for whoever asks. Here it listens on the loopback interface, answers only requests whose Host is
+this server and whose Origin, where there is one, is its own page (a page of somebody else in the
+same browser, and a name that was re-bound to 127.0.0.1, are both refused), and knows no tunnel.
+"""
+
+from __future__ import annotations
+
+import inspect
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
+from http import HTTPStatus
+from io import StringIO
+from typing import Any
+from urllib.parse import urlsplit
+
+from exactik.errors import ModelError
+
+__all__ = ["allowed_request", "guarded_server", "viser_module"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+_patching = threading.Lock()
+
+
+def viser_module() -> Any:
+    """Return viser, or say how to get it."""
+    try:
+        import viser
+    except ImportError as error:
+        raise ModelError(
+            f"the viewer needs viser ({error}); install it with: pip install 'exactik[viewer]'"
+        ) from None
+    return viser
+
+
+def guarded_server(
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    expose: bool = False,
+    allowed_origins: Iterable[str] = (),
+    label: str | None = None,
+) -> Any:
+    """Return a viser server that answers its own page only.
+
+    Args:
+        host: where to listen; anything but loopback needs `expose`.
+        port: 0 for any that is free. One that is taken is an error, not another port.
+        expose: allow other machines to connect. There is no password: they can do what you can.
+        allowed_origins: further origins to answer, such as "https://hub.example" of a proxy.
+        label: title of the page.
+    """
+    if not expose and not _is_loopback(host):
+        raise ModelError(f"host {host!r} is open to other machines; that takes expose=True")
+    _try_to_bind(host, port)
+    viser = viser_module()
+    from websockets.asyncio import server as sockets
+
+    origins = tuple(allowed_origins)
+    serve = sockets.serve
+
+    def guarded_serve(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
+        check = _guard(process_request, None if expose else LOOPBACK, origins)
+        return serve(*arguments, process_request=check, **options)
+
+    # viser offers no way to look at requests: its call of `serve` is met on the way. The
+    # constructor returns when the server listens, so the change lasts no longer than that.
+    with _patching:
+        sockets.serve = guarded_serve
+        try:
+            with redirect_stdout(StringIO()):  # its banner; we print the address ourselves
+                server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
+        finally:
+            sockets.serve = serve
+    server.request_share_url = lambda *_, **__: None
+    return server
+
+
+def allowed_request(
+    host: str | None,
+    origins: list[str],
+    hosts: tuple[str, ...] | None,
+    further: tuple[str, ...] = (),
+) -> bool:
+    """Whether to answer.
+
+    Args:
+        host: the Host header.
+        origins: all Origin headers; a browser sends one with every web socket.
+        hosts: names that this server may be called; None for any.
+        further: origins to answer besides the server's own.
+    """
+    if host is None or len(origins) > 1:
+        return False
+    if len(origins) == 1 and origins[0] in further:
+        return True
+    name = host.lower().rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+    if hosts is not None and name.lower() not in hosts:
+        return False
+    return len(origins) == 0 or urlsplit(origins[0]).netloc.lower() == host.lower()
+
+
+def _guard(
+    answer: Callable[..., Any] | None, hosts: tuple[str, ...] | None, further: tuple[str, ...]
+) -> Callable[..., Any]:
+    """Return what looks at a request before viser does."""
+
+    async def look(connection: Any, request: Any) -> Any:
+        headers = request.headers
+        named = headers.get_all("Host")
+        host = named[0] if len(named) == 1 else None
+        if not allowed_request(host, headers.get_all("Origin"), hosts, further):
+            return connection.respond(HTTPStatus.FORBIDDEN, "This server answers its own page.\n")
+        found = None if answer is None else answer(connection, request)
+        return await found if inspect.isawaitable(found) else found
+
+    return look
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _try_to_bind(host: str, port: int) -> None:
+    """Raise where a server could not listen: viser would wait for ever, or take another port."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except (OSError, OverflowError) as error:
+        raise ModelError(f"cannot listen on {host}:{port}: {error}") from None
