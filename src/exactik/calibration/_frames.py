@@ -6,18 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import ModelError
-from exactik.io._coordinates import coordinates_of
 from exactik.mocap._cold import cold_poses
 from exactik.mocap._passes import Path, try_starts
 from exactik.mocap._recording import Recording
+from exactik.mocap._rigid import moved_to_markers, rigid_motions
 from exactik.motion import Markers
 
 __all__ = [
     "borrow",
     "diverse_frames",
     "mend",
-    "moved_to_markers",
-    "nearest_turns",
     "neighbours",
     "shapes_of",
     "start_poses",
@@ -32,26 +30,6 @@ COLD, STARTS = 12, 6  # frames that are solved from many starts, and how many th
 ROUNDS = 4  # in which poses spread from frame to frame
 WORSE = 4.0  # times the usual cost, above which a frame is taken to be in a wrong pose
 BETTER = 0.99  # share of the cost below which a borrowed pose is taken
-
-
-def nearest_turns(model: Array, target: Array, weight: Array) -> tuple[Array, Array, Array]:
-    """Return the rigid motions that take points nearest to targets (Kabsch).
-
-    Args:
-        model: points [m], (F, M, 3).
-        target: where they should be [m], (F, M, 3).
-        weight: of each, (F, M).
-
-    Returns:
-        R (F, 3, 3), the centres of the points (F, 3) and of the targets (F, 3) [m]:
-        x ↦ R (x − centre) + centre of the targets.
-    """
-    share = weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
-    middle, aim = (np.einsum("fm,fmi->fi", share, points) for points in (model, target))
-    one, two = model - middle[:, None], target - aim[:, None]
-    U, _, Vt = np.linalg.svd(np.einsum("fm,fmi,fmj->fij", share, two, one))
-    U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
-    return U @ Vt, middle, aim
 
 
 def shapes_of(places: Array) -> Array:
@@ -69,7 +47,7 @@ def shapes_of(places: Array) -> Array:
     reference, weight, shapes = filled[first], seen & seen[first], filled
     for _ in range(2):
         target = np.broadcast_to(reference, filled.shape)
-        turn, middle, aim = nearest_turns(filled, target, weight.astype(float))
+        turn, middle, aim, _ = rigid_motions(filled, target, weight.astype(float))
         shapes = np.einsum("fij,fmj->fmi", turn, filled - middle[:, None]) + aim[:, None]
         counts = np.maximum(seen.sum(axis=0), 1)[:, None]
         reference, weight = np.where(seen[..., None], shapes, 0.0).sum(axis=0) / counts, seen
@@ -163,31 +141,3 @@ def mend(recording: Recording, options: Array, path: Path, near: Indices) -> int
         path.q[worst[better]], path.found[worst[better]] = cold.q[better], cold.found[better]
         gained += int(better.sum())
     return gained
-
-
-def moved_to_markers(recording: Recording, q: Array, which: Indices) -> Array:
-    """Return poses, (n, nq), moved as rigid wholes as near to the markers of `which` as can.
-
-    As `rigid_fit`, for a frame each; figures whose roots are not free keep their place.
-    """
-    skeleton = recording.skeleton
-    roots = np.flatnonzero(skeleton.parents < 0)
-    first = skeleton.tree.first_v
-    for k in roots:
-        locked = recording.problem.locked[int(first[k + 1]) : int(first[k + 2])]
-        if skeleton.bones[k].joint.kind != "free" or locked.any():
-            return q.copy()
-    seen = recording.seen[which]
-    target = np.where(seen[..., None], recording.frames.place[which], 0.0)
-    residual = recording.residuals(np.ascontiguousarray(q), which)
-    model = np.where(seen[..., None], target - residual, 0.0)
-    turn, middle, aim = nearest_turns(model, target, seen * recording.frames.weight)
-    pose = skeleton.forward(q)
-    positions = np.einsum("nij,nbj->nbi", turn, pose.positions - middle[:, None]) + aim[:, None]
-    moved = coordinates_of(skeleton, positions, turn[:, None] @ pose.rotations)
-    fitted = q.copy()
-    for k in roots:
-        own = slice(int(skeleton.tree.first_q[k + 1]), int(skeleton.tree.first_q[k + 2]))
-        fitted[:, own] = moved[:, own]
-    fitted[seen.sum(axis=1) < 3] = q[seen.sum(axis=1) < 3]
-    return fitted

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.io._coordinates import joint_coordinates
 from exactik.mocap._passes import Path, try_starts
 from exactik.mocap._recording import Recording
+from exactik.mocap._rigid import moved_to_markers
 from exactik.solvers._starts import start_table
 
-__all__ = ["cold_poses", "rigid_fit"]
+__all__ = ["cold_poses"]
 
 Array = NDArray[np.float64]
 
@@ -40,12 +40,13 @@ def cold_poses(
 
 def _best_of(recording: Recording, options: Array, t: int, postures: Array, small: float) -> Path:
     """Return the best pose of a frame; with a bar, the first that is below it."""
-    starts = rigid_fit(recording, postures, t)
+    which = np.full(len(postures), t)
+    starts = moved_to_markers(recording, postures, which)
     if small == 0.0:
-        tried = try_starts(recording, options, np.full(len(starts), t), starts)
+        tried = try_starts(recording, options, which, starts)
         i = int(np.argmin(tried.cost))
         return Path(tried.q[i : i + 1], tried.found[i : i + 1])
-    misses = recording.residuals(starts, np.full(len(starts), t))
+    misses = recording.residuals(starts, which)
     order = np.argsort(np.nansum(misses**2, axis=(1, 2)), kind="stable")
     best: Path | None = None
     for i in order:
@@ -66,40 +67,3 @@ def _postures(recording: Recording, count: int) -> Array:
     steps = recording.skeleton.difference(spread, neutral)
     others = recording.skeleton.integrate(neutral, POSTURE_SPREAD * steps)
     return np.concatenate([neutral[None], others])
-
-
-def rigid_fit(recording: Recording, q: Array, t: int) -> Array:
-    """Return the poses q, (n, nq), moved as rigid wholes as near to the markers of frame t as can.
-
-    Figures whose root is not free to move keep their place.
-    """
-    skeleton = recording.skeleton
-    roots = np.flatnonzero(skeleton.parents < 0)
-    seen, weight = recording.seen[t], recording.frames.weight
-    free = all(skeleton.bones[k].joint.kind == "free" for k in roots) and not (
-        recording.problem.locked[: skeleton.bones[roots[0]].joint.nv].any()
-    )
-    if not free or seen.sum() < 3 or not (weight[seen] > 0.0).any():
-        return q.copy()
-    target = recording.frames.place[t, seen]
-    model = target - recording.residuals(q, np.full(len(q), t))[:, seen]
-    share = weight[seen] / weight[seen].sum()
-    middle, aim = np.einsum("m,nmi->ni", share, model), share @ target
-    spread = np.einsum("m,mi,nmj->nij", share, target - aim, model - middle[:, None])
-    U, _, Vt = np.linalg.svd(spread)
-    U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
-    turn, pose = U @ Vt, skeleton.forward(q)
-    fitted = q.copy()
-    for k in roots:
-        bone, own = (
-            skeleton.bones[k],
-            slice(*(int(n) for n in skeleton.tree.first_q[k + 1 : k + 3])),
-        )
-        pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
-        post = np.eye(3) if bone.post is None else np.array(bone.post)
-        rotation, position = pose.rotations[:, k], pose.positions[:, k]
-        moved = np.einsum("nij,nj->ni", turn, position - middle) + aim
-        fitted[:, own] = joint_coordinates(
-            bone.joint, (moved - bone.offset) @ pre, pre.T @ turn @ rotation @ post.T
-        )
-    return fitted

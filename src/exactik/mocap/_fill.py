@@ -8,22 +8,24 @@ of the gap and are blended in between.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exactik.mocap._recording import Recording
+from exactik.mocap._rigid import rigid_motions
 
 __all__ = ["families", "filled"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MISS = 0.002  # [m] by which a filled-in place may be wrong and still count as much as a marker
+MISS = 0.002  # [m] noise of the markers that are seen, at which a filled-in one counts half
 ENOUGH = 5  # neighbours to look for; three must be there
 FAR, WIDE = 2, 3  # bones away, beyond which a marker is no neighbour; in gaps that are brief
 BRIEF = 1.0  # [s]
+OUT_OF_REACH = 10**6  # bones
 CLOSE = 0.03  # [m] distance up to which all neighbours count the same; further ones count less
 FLAT = 1e-4  # [m²] spread about their line below which neighbours do not tell a rotation
 
@@ -36,16 +38,16 @@ def filled(recording: Recording, sigma: float) -> Recording:
     seen = recording.seen
     if seen.all():
         return recording
-    place = recording.frames.place.copy()
-    near, wide = families(recording), families(recording, WIDE)
-    for m, own in enumerate(near):
-        pieces = _pieces(seen, m, wide[m])
+    place, hops = recording.frames.place.copy(), _hops(recording)
+    for m, family in enumerate(families(recording)):
+        wide = np.flatnonzero(hops[m] <= WIDE)
+        pieces = _pieces(seen, m, wide)
         for frames in pieces:
-            there = own[seen[frames[0], own]]
-            done = _fill(recording.frames.place, seen, m, there, frames, place)
-            if not done and len(frames) <= BRIEF * recording.rate:
-                there = wide[m][seen[frames[0], wide[m]]]
-                _fill(recording.frames.place, seen, m, there, frames, place)
+            brief = len(frames) <= BRIEF * recording.rate
+            for own in (family, wide) if brief else (family,):
+                there = own[seen[frames[0], own]]
+                if _fill(recording.frames.place, seen, m, there, frames, place):
+                    break
         for one, two in pairwise(pieces):
             if two[0] == one[-1] + 1 and np.isfinite(place[[one[-1], two[0]], m]).all():
                 _join(place[:, m], one, two)
@@ -53,35 +55,33 @@ def filled(recording: Recording, sigma: float) -> Recording:
     return recording.asking(place=place, trust=trust)
 
 
-def families(recording: Recording, far: int = FAR) -> list[Indices]:
+def families(recording: Recording) -> list[Indices]:
     """Return the markers nearest to each along the bones: `ENOUGH`, and all as near as the last.
 
-    None is further than `far` bones; that many are taken in any case if it is more than usual.
+    None is further than `FAR` bones.
     """
+    hops = _hops(recording)
+    nearest = np.sort(hops, axis=1)[:, min(ENOUGH, len(hops)) - 1]
+    return [
+        np.flatnonzero(row <= min(max(1, n), FAR)) for row, n in zip(hops, nearest, strict=True)
+    ]
+
+
+def _hops(recording: Recording) -> Indices:
+    """Return how many bones lie between each two markers, (M, M); itself is out of reach."""
     skeleton, names = recording.skeleton, recording.names
-    bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
-    above = []
-    for k in bones:
-        path = [k]
+    above: list[list[int]] = []
+    for name in names:
+        path = [skeleton.bone_index(skeleton.marker(name)[0])]
         while skeleton.parents[path[-1]] >= 0:
             path.append(int(skeleton.parents[path[-1]]))
         above.append(path)
-    found = []
-    for m, path in enumerate(above):
-        hops = np.array([_hops(path, other) for other in above])
-        hops[m] = 10**6
-        nearest = int(np.sort(hops)[min(ENOUGH, len(hops)) - 1])
-        reach = min(max(1, nearest), far) if far == FAR else far
-        found.append(np.flatnonzero(hops <= reach))
-    return found
-
-
-def _hops(one: list[int], other: list[int]) -> int:
-    """Return the number of bones to pass from one to the other, given both with all above them."""
-    for k, bone in enumerate(one):
-        if bone in other:
-            return k + other.index(bone)
-    return 10**6
+    hops = np.full((len(names), len(names)), OUT_OF_REACH)
+    for m, k in permutations(range(len(names)), 2):
+        meeting = next((n for n, bone in enumerate(above[m]) if bone in above[k]), None)
+        if meeting is not None:
+            hops[m, k] = meeting + above[k].index(above[m][meeting])
+    return hops
 
 
 def _pieces(seen: NDArray[np.bool_], m: int, family: Indices) -> list[Indices]:
@@ -133,11 +133,8 @@ def _moved_along(
     """Return marker m of frame `known` moved rigidly with its neighbours to others, (n, 3)."""
     old, new, own = place[known, family], place[frames][:, family], place[known, m]
     weight = 1.0 / (((old - own) ** 2).sum(axis=1) + CLOSE**2)
-    weight /= weight.sum()
-    middle, aim = weight @ old, np.einsum("k,nki->ni", weight, new)
-    spread = np.einsum("k,nki,kj->nij", weight, new - aim[:, None], old - middle)
-    U, size, Vt = np.linalg.svd(spread)
-    if float(np.median(size[:, 1])) < FLAT:
+    before, weights = np.broadcast_to(old, new.shape), np.broadcast_to(weight, new.shape[:2])
+    turn, middle, aim, spread = rigid_motions(before, new, weights)
+    if float(np.median(spread[:, 1])) < FLAT:
         return None
-    U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
-    return aim + np.einsum("nij,j->ni", U @ Vt, own - middle)
+    return aim + np.einsum("nij,nj->ni", turn, own - middle)

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.kernels.equivalent import unwind
 from exactik.kernels.frames import FOUND_COUNT
 from exactik.mocap._branches import Stretch, splice
 from exactik.mocap._cold import cold_poses
@@ -84,7 +85,8 @@ def _join(
     """Make both sides of a seam one solution, where they are not; `seam` is the second's first."""
     both = np.array([seam - 1, seam])
     jump = np.diff(recording.residuals(path.q[both], both), axis=0)
-    path.q[seam : last + 1] += _turns(recording, path, seam)
+    box = recording.problem.box
+    unwind(recording.skeleton.tree, box.lower, box.upper, path.q[seam - 1 : last + 1])
     turn = recording.skeleton.difference(path.q[seam], path.q[seam - 1])
     moved = float(np.nanmax(np.abs(jump), initial=0.0))
     if moved < AGREE and float(np.abs(turn).max(initial=0.0)) < AGREE_TURN:
@@ -94,11 +96,3 @@ def _join(
     stretch = Stretch(recording, options, path, residual, first, last)
     if not splice(stretch, seam, path.q[seam - 1].copy()):
         splice(stretch, seam - 1, path.q[seam].copy())
-
-
-def _turns(recording: Recording, path: Path, seam: int) -> Array:
-    """Return what brings the coordinates after a seam near those before it, (nq,)."""
-    near = near_to(recording, path.q[seam : seam + 1], path.q[seam - 1 : seam])[0]
-    turns = near - path.q[seam]
-    whole = 2.0 * np.pi * np.round(turns / (2.0 * np.pi))
-    return np.where(np.abs(turns - whole) < 1e-9, whole, 0.0)
