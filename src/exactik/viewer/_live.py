@@ -88,8 +88,8 @@ class LiveSolver:
         arms = (turns @ goals.points[:, :, None])[:, :, 0]
         return work.p[goals.frames] + work.origin + arms, turns
 
-    def update(self, q: Array) -> tuple[Array, float]:
-        """Return the next pose, (nq,), from q, and how long it took [s].
+    def update(self, q: Array) -> tuple[Array, float, float]:
+        """Return the next pose, (nq,), from q, its cost, and how long it took [s].
 
         Inside the limits, always finite: where a method fails, the pose is q itself.
         """
@@ -105,20 +105,20 @@ class LiveSolver:
                 *(self._tolerances, self._table, goals.targets, answer, self._found),
                 *(self._missed, self._search, self._work),
             )
-            found = answer[0].copy()
+            found, cost = answer[0].copy(), float(self._found[0, kernel.COST])
         else:
-            found = self._in_python(q, answer[0].copy())
+            found, cost = self._in_python(q, answer[0].copy())
         found = self._guarded(q, found)
-        return found, time.perf_counter() - begin
+        return found, cost, time.perf_counter() - begin
 
-    def _in_python(self, q: Array, start: Array) -> Array:
+    def _in_python(self, q: Array, start: Array) -> tuple[Array, float]:
         """Run a method that is written in Python, unless it goes up: some of the classics do."""
         problem = self.goals.problem
         retarget(problem.packed.arrays, self.goals.targets, 0)
         before = problem.fill(q, VALUE)[0]
         found = descend(problem, self.method, start).q
         after = problem.fill(found, VALUE)[0] if np.isfinite(found).all() else np.inf
-        return found if after <= before else q.copy()
+        return (found, after) if after <= before else (q.copy(), before)
 
     def _guarded(self, q: Array, found: Array) -> Array:
         """Keep the last pose where the next is none; bound what one update may change."""

@@ -1,4 +1,4 @@
-"""All solvers on the goals there are, from where the drag began: a table, and their curves."""
+"""All solvers on the goals there are, from where the drag began: a table, curves, and poses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
+from exactik.viewer._overlay import overlay
 from exactik.viewer._session import PosingSession
 
 __all__ = ["ComparePanel", "curves", "table"]
@@ -55,13 +56,19 @@ class ComparePanel:
             *(empty, tuple(series)),
             title="log₁₀ cost over steps",
             scales={"x": {"time": False}, "y": {"auto": True}},
-            legend={"show": False},
             padding=(14, 24, 0, 0),
-            aspect=1.4,
+            aspect=1.1,
             visible=False,
         )
+        self._poses = gui.add_checkbox("show their poses", True)
         self._text = gui.add_markdown("")
+        self._overlay: Any = None
         self._busy = threading.Lock()
+
+        @self._poses.on_update
+        async def _(_: Any) -> None:
+            if self._overlay is not None:
+                self._overlay.visible = self._poses.value
 
         @self._button.on_click
         def _(_: Any) -> None:  # in a thread of its own, and never two at once
@@ -81,4 +88,18 @@ class ComparePanel:
         self._plot.data = curves(found)
         self._plot.visible = True
         self._text.content = table(found)
+        self._show_poses(found)
         return found
+
+    def clear(self) -> None:
+        """Take away the poses that are shown: what is asked has changed."""
+        if self._overlay is not None:
+            self._overlay.remove()
+            self._overlay = None
+
+    def _show_poses(self, found: dict[str, Result]) -> None:
+        self.clear()
+        colours = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in COLOURS]
+        poses = [result.q for result in found.values()]
+        self._overlay = overlay(self.server, self.session.skeleton, poses, colours)
+        self._overlay.visible = self._poses.value

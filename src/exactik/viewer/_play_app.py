@@ -104,7 +104,6 @@ class MotionViewer:
 
     def _widgets(self) -> None:
         gui, last = self.server.gui, max(len(self.motion) - 1, 1)
-        gui.configure_theme(show_share_button=False, show_logo=False)
         self._text = gui.add_markdown("")
         self._button = gui.add_button("play")
         self._slider = gui.add_slider("frame", 0, last, 1, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import numpy as np
@@ -9,21 +10,18 @@ from numpy.typing import NDArray
 
 from exactik.model import Pose, Skeleton
 from exactik.spatial import matrix_from_wxyz, wxyz_from_matrix
+from exactik.viewer._colours import FREE, HELD, JOINT, LEVELS, PINNED, RESIDUAL, painted
 from exactik.viewer._handles import reach_of
 from exactik.viewer._limits import LimitState
 from exactik.viewer._session import PosingSession
-from exactik.viewer._shapes import BALL, SPINDLE, segments_of, spindles_at
+from exactik.viewer._shapes import BALL, LIMB, balls_at, balls_of, limbs_at, segments_of
 from exactik.viewer._worker import PosingWorker
 
 __all__ = ["FigureScene", "HandleScene", "light"]
 
 Array = NDArray[np.float64]
 
-# Colours that remain apart for those who see few of them; text says the same in words.
-BONE = (110, 122, 140)
-LEVELS = np.array([BONE, (230, 159, 0), (200, 30, 30)], dtype=np.uint8)  # fine, near, at a limit
-FREE, PINNED, HELD = (225, 228, 233), (0, 114, 178), (204, 80, 160)
-BALL_SIZE = 0.022  # of the figure's reach
+BALL_SIZE = 0.025  # of the figure's reach
 GIZMO = 80.0  # [pixels]
 
 
@@ -31,59 +29,83 @@ def light(server: Any, reach: float, middle: Array) -> None:
     """Set up floor, lights and camera for a figure of this reach [m] about a middle [m, world].
 
     No environment map and no shadows: they wash the colours out, and cost most of the frames where
-    there is no graphics processor.
+    there is no graphics processor. The panel has its place beside the scene, not above it.
     """
+    server.gui.configure_theme(show_share_button=False, show_logo=False)
+    server.gui.main_panel.dock_right()
     scene = server.scene
     scene.set_up_direction("+z")
     scene.configure_environment_map(hdri=None)
     scene.configure_default_lights(enabled=False, cast_shadow=False)
-    scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=1.6)
-    scene.add_light_directional("/sun", intensity=1.6, position=(1.0, -1.5, 2.5))
+    scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=3.2)
+    scene.add_light_directional("/sun", intensity=2.6, position=(1.0, -1.5, 2.5))
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = {"width": 8.0 * reach, "height": 8.0 * reach, "cell_size": cell}
-    scene.add_grid("/floor", section_size=4.0 * cell, shadow_opacity=0.0, **floor)
+    paint = {"cell_color": (226, 229, 234), "section_color": (200, 205, 213)}
+    scene.add_grid("/floor", section_size=4.0 * cell, shadow_opacity=0.0, **floor, **paint)
     server.initial_camera.look_at = middle
-    server.initial_camera.position = middle + reach * np.array([1.15, -0.75, 0.35])
+    server.initial_camera.position = middle + reach * np.array([1.0, -0.65, 0.3])
 
 
 class FigureScene:
-    """The bones of a figure, drawn in one message.
-
-    Attributes:
-        bones: the spindles, a batched mesh; instance k belongs to bone `segments.bone[k]`.
-    """
+    """A figure, drawn in two messages: its limbs, and its joints and heads."""
 
     def __init__(self, server: Any, skeleton: Skeleton, name: str = "/figure"):
         """Add the figure to the scene of a viser server, in its neutral pose."""
         self.server, self.skeleton = server, skeleton
         self.segments = segments_of(skeleton)
-        places, turns = spindles_at(self.segments, skeleton.forward(skeleton.neutral()))
+        self.balls = balls_of(skeleton, self.segments)
+        pose = skeleton.forward(skeleton.neutral())
+        places, turns = limbs_at(self.segments, pose)
+        look: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False, "lod": "off"}
         self.bones = server.scene.add_batched_meshes_simple(
             f"{name}/bones",
-            *(SPINDLE.vertices, SPINDLE.faces, turns, places),
+            *(LIMB.vertices, LIMB.faces, turns, places),
             batched_scales=self.segments.scale.astype(np.float32),
-            batched_colors=np.tile(LEVELS[0], (len(places), 1)),
-            flat_shading=True,
-            cast_shadow=False,
-            receive_shadow=False,
-            lod="off",
+            batched_colors=np.tile(painted(LEVELS[0]), (len(places), 1)),
+            **look,
+        )
+        self.joints = server.scene.add_batched_meshes_simple(
+            f"{name}/joints",
+            *(BALL.vertices, BALL.faces, np.tile((1.0, 0.0, 0.0, 0.0), (len(self.balls.size), 1))),
+            balls_at(self.balls, pose),
+            batched_scales=self.balls.size.astype(np.float32),
+            batched_colors=self._ball_colours(np.zeros(len(skeleton.bones), np.uint8)),
+            **look,
         )
         self._shown: NDArray[np.uint8] | None = None
 
     def draw(self, pose: Pose, limits: LimitState | None = None) -> None:
-        """Move the bones; to be called inside `server.atomic()`."""
-        places, turns = spindles_at(self.segments, pose)
+        """Move the figure; to be called inside `server.atomic()`."""
+        places, turns = limbs_at(self.segments, pose)
         self.bones.batched_positions = places.astype(np.float32)
         self.bones.batched_wxyzs = turns.astype(np.float32)
-        if limits is not None:
-            levels = limits.bones[self.segments.bone]
-            if self._shown is None or not np.array_equal(levels, self._shown):
-                self.bones.batched_colors = LEVELS[levels]
-                self._shown = levels
+        self.joints.batched_positions = balls_at(self.balls, pose).astype(np.float32)
+        if limits is not None and (
+            self._shown is None or not np.array_equal(limits.bones, self._shown)
+        ):
+            self.bones.batched_colors = painted(LEVELS)[limits.bones[self.segments.bone]]
+            self.joints.batched_colors = self._ball_colours(limits.bones)
+            self._shown = limits.bones
+
+    def _ball_colours(self, levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        own = painted(LEVELS)[levels[self.balls.bone]]
+        return np.where(self.balls.head[:, None], own, painted(JOINT))
+
+    def on_drag(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
+        """Have the name of a bone that the mouse pulls, and viser's event, sent to a function."""
+        for mesh, bones in ((self.bones, self.segments.bone), (self.joints, self.balls.bone)):
+
+            async def dragged(event: Any, bones: NDArray[np.int64] = bones) -> None:
+                if event.instance_index is not None:
+                    name = self.skeleton.bone_names[int(bones[event.instance_index])]
+                    await callback(name, event)
+
+            mesh.on_drag(dragged)
 
 
 class HandleScene:
-    """Handles as balls, a gizmo at the selected one, and bones that can be pulled.
+    """Handles as balls with lines to where they should be, a gizmo, and bones that can be pulled.
 
     Callbacks only copy and post: the worker does the rest.
     """
@@ -94,8 +116,8 @@ class HandleScene:
         self.selected = next(iter(session.handles), "")
         self.names = [name for name, h in session.handles.items() if h.kind != "grab"]
         self.on_select: Any = lambda name: None
-        self._gizmo_held = False
-        self._balls = self._gizmo = None
+        self._gizmo_held, self._visible = False, True
+        self._balls = self._gizmo = self._misses = None
         if len(self.names) > 0:
             size = BALL_SIZE * reach_of(session.skeleton)
             count = len(self.names)
@@ -104,7 +126,7 @@ class HandleScene:
                 *(BALL.vertices, BALL.faces, np.tile((1.0, 0, 0, 0), (count, 1))),
                 np.zeros((count, 3)),
                 batched_scales=np.full(count, size, dtype=np.float32),
-                batched_colors=np.tile(np.array(FREE, np.uint8), (count, 1)),
+                batched_colors=np.tile(painted(FREE), (count, 1)),
                 cast_shadow=False,
                 receive_shadow=False,
                 lod="off",
@@ -114,19 +136,36 @@ class HandleScene:
             gizmo = {"fixed": True, "scale": GIZMO, "depth_test": False}
             self._gizmo = server.scene.add_transform_controls("/gizmo", **gizmo)
             self._gizmo.on_update(self._gizmo_moved)
+            nowhere = np.zeros((count, 2, 3), dtype=np.float32)
+            self._misses = server.scene.add_line_segments(
+                "/misses", nowhere, painted(RESIDUAL), thickness=3.0, thickness_units="screen"
+            )
         self.figure = figure
-        figure.bones.on_drag(self._bone_dragged)
+        figure.on_drag(self._bone_dragged)
+
+    def show(self, visible: bool) -> None:
+        """Show or hide all handles: beside a pose that is only looked at they would mislead."""
+        if visible != self._visible:
+            self._visible = visible
+            for part in (self._balls, self._gizmo, self._misses):
+                if part is not None:
+                    part.visible = visible
 
     def draw(self, pose: Pose) -> None:
         """Move balls and gizmo; to be called inside `server.atomic()`."""
-        if self._balls is None or self._gizmo is None:
+        self.show(True)
+        if self._balls is None or self._gizmo is None or self._misses is None:
             return
         handles, dragged = self.session.handles, self.session.dragged
         own = [handles[name] for name in self.names]
         places = np.array([pose.point(h.bone, h.point) for h in own])
         colours = [HELD if h.name in dragged else (PINNED if h.pinned else FREE) for h in own]
         self._balls.batched_positions = places.astype(np.float32)
-        self._balls.batched_colors = np.array(colours, dtype=np.uint8)
+        self._balls.batched_colors = painted(colours)
+        asked = [
+            h.position if h.pinned or h.name in dragged else places[k] for k, h in enumerate(own)
+        ]
+        self._misses.points = np.stack([places, np.array(asked)], axis=1).astype(np.float32)
         if not self._gizmo_held:  # else it would be torn from the pointer that holds it
             handle = handles[self.selected]
             turn = pose.rotations[self.session.skeleton.bone_index(handle.bone)]
@@ -167,13 +206,10 @@ class HandleScene:
                 self.select(name)
             self._follow(event.phase, name, event.end_position)
 
-    async def _bone_dragged(self, event: Any) -> None:
-        if event.instance_index is None:
-            return
+    async def _bone_dragged(self, bone: str, event: Any) -> None:
         name = f"pull {event.client_id}"
         if event.phase == "start":
-            k = int(self.figure.segments.bone[event.instance_index])
-            bone, place = self.session.skeleton.bone_names[k], np.array(event.start_position)
+            place = np.array(event.start_position)
             self.worker.post(lambda session: session.grab(bone, place, name=name))
         self._follow(event.phase, name, event.end_position)
 

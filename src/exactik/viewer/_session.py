@@ -48,6 +48,7 @@ class Update(NamedTuple):
         q: the pose, (nq,), a copy.
         moved: largest change of a dof [rad or m].
         seconds: spent on it.
+        cost: of the goals and of staying near the pose before, ½ rᵀWr.
         resting: whether nothing will change until something is asked for.
         misses: handle that is held or pinned → distance of its point from its target [m].
     """
@@ -55,6 +56,7 @@ class Update(NamedTuple):
     q: Array
     moved: float
     seconds: float
+    cost: float
     resting: bool
     misses: Mapping[str, float]
 
@@ -89,6 +91,7 @@ class PosingSession(EditedFigure):
         self.budget = float(budget)
         self._drags, self._quiet = 0, SETTLED
         self._before = self._state.q  # where the last drag began, also after its end
+        self._let_go: tuple[Array, Problem] | None = None  # pose and goals when a drag ended
         self._live: LiveSolver | None = None
         self._at: tuple[Array, Array, Array] | None = None  # pose, and where it has the handles
 
@@ -163,6 +166,7 @@ class PosingSession(EditedFigure):
     def release(self, name: str | None = None) -> None:
         """Let go of a handle, or of all: a pinned one stays where it is now, others are free."""
         with self._lock:
+            asked = self.problem()
             for one in [name] if name is not None else list(self._dragged):
                 if one not in self._dragged:
                     continue
@@ -173,6 +177,8 @@ class PosingSession(EditedFigure):
                 else:
                     self._place(one)
             if len(self._dragged) == 0:
+                if asked is not None:
+                    self._let_go = self._state.q, asked
                 self._place_all()  # no tension is left: nothing moves by itself
                 self._undo.close()
             self._changed()
@@ -187,17 +193,17 @@ class PosingSession(EditedFigure):
             active = self._active()
             if self.resting or len(active) == 0:
                 self._quiet = SETTLED
-                return Update(self.q, 0.0, 0.0, True, self._misses(active))
+                return Update(self.q, 0.0, 0.0, 0.0, True, self._misses(active))
             live, q = self._solver(active), self._state.q.copy()
             places, turns = self._places(live, q)
             position, rotation, arrived = self._glide.follow(active, seconds)
             live.goals.aim(position, rotation, places, turns)
-            found, spent = live.update(q)
+            found, cost, spent = live.update(q)
             step = found - q if len(q) == self.skeleton.nv else self.skeleton.difference(found, q)
             moved = float(np.abs(step).max(initial=0.0))
             self._quiet = self._quiet + 1 if moved < STILL and arrived else 0
             self._state = replace(self._state, q=found)
-            return Update(found, moved, spent, self.resting, self._misses(active))
+            return Update(found, moved, spent, cost, self.resting, self._misses(active))
 
     def settle(self, most: int = 600) -> Update:
         """Advance until the figure rests, by at most so many updates of 1/60 s."""
@@ -219,8 +225,11 @@ class PosingSession(EditedFigure):
             return stated(self.skeleton, self._state, active, self._dragged, self._start)
 
     def verdict(self) -> Result | None:
-        """Return what became of the goals, for a figure that rests; `.why` says it in words."""
-        problem, q = self.problem(), self.q
+        """Return what became of the goals, for a figure that rests; `.why` says it in words.
+
+        After a drag has ended, while nothing else has moved: of its goals.
+        """
+        problem, q = self._judged(), self.q
         return None if problem is None else judged(problem, q)
 
     def compare(
@@ -228,12 +237,23 @@ class PosingSession(EditedFigure):
     ) -> dict[str, Result]:
         """Return what each solver makes of the goals from where the drag began, with histories.
 
+        After a drag has ended, while nothing else has moved: of its goals.
+
         Args:
             names: of solvers; all if None.
             seconds: longest time of each.
         """
-        problem = self.problem()
+        problem = self._judged()
         return {} if problem is None else compared(problem, self._before, names, seconds)
+
+    def _judged(self) -> Problem | None:
+        """What is asked; where nothing is held, what was when the last drag ended in this pose."""
+        with self._lock:
+            if len(self._dragged) == 0 and self._let_go is not None:
+                q, problem = self._let_go
+                if np.array_equal(q, self._state.q):
+                    return problem
+            return self.problem()
 
     # --- inside; the lock is held
 

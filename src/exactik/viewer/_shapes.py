@@ -1,4 +1,4 @@
-"""A figure as many copies of one spindle and one ball: all that changes is where they are."""
+"""A figure as many copies of one limb and one ball: all that changes is where they are."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from exactik.model import Pose, Skeleton
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
 from exactik.viewer._handles import reach_of, tip_of
 
-__all__ = ["BALL", "SPINDLE", "Segments", "segments_of", "spindles_at"]
+__all__ = ["BALL", "LIMB", "Balls", "Segments", "balls_at", "balls_of", "limbs_at", "segments_of"]
 
 Array = NDArray[np.float64]
 
-SLIM = 0.18  # width of a spindle over its length
-THICKEST, THINNEST = 0.028, 0.006  # of the figure's reach
+SLIM = 0.2  # half the width of a limb over its length
+THICKEST, THINNEST = 0.032, 0.007  # of the figure's reach
+KNOB = 0.7  # size of a joint over half the width of the widest limb there
+ROUNDNESS = 0.9  # size of a head over the distance of its markers from their middle
+ROUND = 3  # markers all around a bone that nothing hangs on: it is a head, and drawn as a ball
+# Height and half width of a limb: round at both ends, thickest at a quarter.
+OUTLINE = (
+    *((0.01, 0.45), (0.05, 0.75), (0.13, 0.95), (0.25, 1.0), (0.45, 0.9), (0.7, 0.72)),
+    *((0.88, 0.6), (0.96, 0.45), (0.99, 0.22)),
+)
 SHORTEST = 0.01  # of the figure's reach: shorter pieces are not drawn
 
 
@@ -27,15 +35,20 @@ class Mesh(NamedTuple):
     faces: NDArray[np.uint32]  #      (m, 3)
 
 
-def _spindle(sides: int = 8, waist: float = 0.22) -> Mesh:
-    """Return a double cone from the origin to (0, 0, 1), widest near its foot, of radius 1."""
+def _limb(sides: int = 12) -> Mesh:
+    """Return a rounded limb from the origin to (0, 0, 1), widest near its foot, of radius 1."""
     angles = 2.0 * np.pi * np.arange(sides) / sides
-    ring = np.stack([np.cos(angles), np.sin(angles), np.full(sides, waist)], axis=1)
-    vertices = np.concatenate([[(0.0, 0.0, 0.0)], ring, [(0.0, 0.0, 1.0)]])
-    here, then = 1 + np.arange(sides), 1 + (np.arange(sides) + 1) % sides
-    foot = np.stack([np.zeros(sides, int), then, here], axis=1)
-    tip = np.stack([np.full(sides, sides + 1), here, then], axis=1)
-    return Mesh(vertices.astype(np.float32), np.concatenate([foot, tip]).astype(np.uint32))
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rings = [np.column_stack([width * circle, np.full(sides, height)]) for height, width in OUTLINE]
+    vertices = np.concatenate([[(0.0, 0.0, 0.0)], *rings, [(0.0, 0.0, 1.0)]])
+    here, then = np.arange(sides), (np.arange(sides) + 1) % sides
+    top, last = len(vertices) - 1, 1 + sides * (len(OUTLINE) - 1)
+    faces = [np.stack([np.zeros(sides, int), 1 + then, 1 + here], axis=1)]
+    for low in range(1, last, sides):
+        faces.append(np.stack([low + here, low + then, low + sides + here], axis=1))
+        faces.append(np.stack([low + then, low + sides + then, low + sides + here], axis=1))
+    faces.append(np.stack([np.full(sides, top), last + here, last + then], axis=1))
+    return Mesh(vertices.astype(np.float32), np.concatenate(faces).astype(np.uint32))
 
 
 def _ball(rings: int = 8, sides: int = 12) -> Mesh:
@@ -51,7 +64,7 @@ def _ball(rings: int = 8, sides: int = 12) -> Mesh:
     return Mesh(points.reshape(-1, 3).astype(np.float32), np.array(faces, dtype=np.uint32))
 
 
-SPINDLE, BALL = _spindle(), _ball()
+LIMB, BALL = _limb(), _ball()
 
 
 class Segments(NamedTuple):
@@ -59,7 +72,7 @@ class Segments(NamedTuple):
 
     Attributes:
         bone: index of the bone of each piece, (n,).
-        turn: rotation of the spindle in the bone's frame, (n, 3, 3).
+        turn: rotation of the limb in the bone's frame, (n, 3, 3).
         scale: width, width and length [m], (n, 3).
     """
 
@@ -88,7 +101,51 @@ def segments_of(skeleton: Skeleton) -> Segments:
     )
 
 
-def spindles_at(segments: Segments, pose: Pose) -> tuple[Array, Array]:
+def limbs_at(segments: Segments, pose: Pose) -> tuple[Array, Array]:
     """Return positions (n, 3) [m] and quaternions wxyz (n, 4) of the pieces in a pose."""
     turned = pose.rotations[segments.bone] @ segments.turn
     return pose.positions[segments.bone], wxyz_from_matrix(turned)
+
+
+class Balls(NamedTuple):
+    """Joints and heads, each rigid with a bone.
+
+    Attributes:
+        bone: index of the bone of each, (n,).
+        point: its middle in the bone's frame [m], (n, 3).
+        size: its radius [m], (n,).
+        head: whether it is part of the body rather than a joint, (n,).
+    """
+
+    bone: NDArray[np.int64]
+    point: Array
+    size: Array
+    head: NDArray[np.bool_]
+
+
+def balls_of(skeleton: Skeleton, segments: Segments) -> Balls:
+    """Return a ball at the origin of every bone that is drawn, and at the markers of a head."""
+    found: list[tuple[int, Array, float, bool]] = []
+    for k, bone in enumerate(skeleton.bones):
+        widths = segments.scale[segments.bone == k, 0]
+        if len(widths) > 0:
+            found.append((k, np.zeros(3), KNOB * float(widths.max()), False))
+        points = np.array([p for name, p in skeleton.markers.values() if name == bone.name])
+        leaf = all(child.parent != bone.name for child in skeleton.bones)
+        if leaf and len(points) >= ROUND:
+            middle = points.mean(axis=0)
+            size = ROUNDNESS * float(np.linalg.norm(points - middle, axis=1).mean())
+            found.append((k, middle, size, True))
+    bones, places, sizes, heads = zip(*found, strict=True) if found else ((), (), (), ())
+    return Balls(
+        np.array(bones, dtype=np.int64),
+        np.array(places).reshape(-1, 3),
+        np.array(sizes),
+        np.array(heads, dtype=bool),
+    )
+
+
+def balls_at(balls: Balls, pose: Pose) -> Array:
+    """Return the middles of the balls in a pose [m, world], (n, 3)."""
+    arms = np.einsum("nij,nj->ni", pose.rotations[balls.bone], balls.point)
+    return pose.positions[balls.bone] + arms

@@ -1,0 +1,134 @@
+"""Pictures of the viewer for the documents, taken in a real browser.
+
+    python tools/viewer_pictures.py [FOLDER] [NAME …]
+
+It takes Chromium and Playwright; without names all pictures are taken, in two sizes of the window.
+The large ones are those of the documents; the small ones show that panels do not overlap.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import exactik as ik
+from exactik.viewer import PoseViewer
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = """
+    --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader
+""".split()
+SIZES = {"": (1280, 800), "-small": (800, 600)}
+
+
+@contextmanager
+def page_of(browser: Any, viewer: Any, size: tuple[int, int]) -> Iterator[Any]:
+    """Open the page of a viewer and wait until it shows the scene; close it in the end."""
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page.goto(viewer.url)
+    while len(viewer.server.get_clients()) == 0:
+        time.sleep(0.05)
+    page.wait_for_timeout(2500)
+    for cross in page.locator(".mantine-Notification-closeButton").all():
+        cross.click()  # that there is no graphics processor is no news
+    yield page
+    page.close()
+    while len(viewer.server.get_clients()) > 0:
+        time.sleep(0.05)
+
+
+def settled(viewer: PoseViewer) -> None:
+    """Wait until the figure rests and the page had time to show it."""
+    time.sleep(0.3)
+    while not viewer.session.resting or len(viewer.worker.mailbox) > 0:
+        time.sleep(0.05)
+    time.sleep(0.5)
+
+
+def tab(page: Any, name: str) -> None:
+    """Show a tab of the panel."""
+    page.get_by_role("tab", name=name).click()
+    page.wait_for_timeout(600)
+
+
+def posing(page: Any, viewer: PoseViewer) -> None:
+    """A hand is dragged; the feet stay."""
+    viewer.handles.select("r_hand")
+    for place in ((0.35, -0.35, 1.2), (0.45, -0.45, 1.4), (0.4, -0.4, 1.55)):
+        viewer.worker.drag("r_hand", place)
+        time.sleep(0.25)
+    viewer.worker.drag("pelvis", (0.0, 0.0, 0.85))
+    settled(viewer)
+    page.wait_for_timeout(1500)
+
+
+def limit(page: Any, viewer: PoseViewer) -> None:
+    """A hand is asked for more than the body can do: red is at a limit, the line is what is missing."""
+    viewer.handles.select("l_hand")
+    viewer.worker.drag("l_hand", (0.5, 0.9, 1.9))
+    settled(viewer)
+    tab(page, "Joints")
+    page.wait_for_timeout(1500)
+
+
+def keys(page: Any, viewer: PoseViewer) -> None:
+    """Key frames of a crouch, with the pose between two of them."""
+    tab(page, "Keys")
+    panel = viewer.panel.keys
+    for k, place in enumerate(((0.0, 0.0, 0.95), (0.1, 0.0, 0.6), (0.0, 0.0, 0.95))):
+        viewer.worker.drag("pelvis", place)
+        settled(viewer)
+        panel.time.value = 0.5 * k
+        panel.act(viewer.session, "add", 0.5 * k)
+    viewer.worker.post(lambda session: session.release())
+    settled(viewer)
+    panel.scrub.value = 40.0
+    panel.look(0.4)
+    page.wait_for_timeout(1500)
+
+
+def compare(page: Any, viewer: PoseViewer) -> None:
+    """All solvers on one drag."""
+    tab(page, "Compare")
+    viewer.worker.drag("l_hand", (0.4, 0.35, 1.6))
+    settled(viewer)
+    viewer.panel.compare.run()
+    page.wait_for_timeout(2500)
+
+
+PICTURES: dict[str, Callable[[Any, PoseViewer], None]] = {
+    "posing": posing,
+    "limit": limit,
+    "keys": keys,
+    "compare": compare,
+}
+
+
+def main(folder: Path, names: list[str]) -> None:
+    """Take pictures."""
+    from playwright.sync_api import sync_playwright
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        for name, pose in PICTURES.items():
+            for ending, size in SIZES.items():
+                if names and name not in names:
+                    continue
+                with PoseViewer(ik.human()) as viewer, page_of(browser, viewer, size) as page:
+                    pose(page, viewer)
+                    path = folder / f"viewer-{name}{ending}.png"
+                    page.screenshot(path=path)
+                    print(path)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs"), sys.argv[2:])
