@@ -6,10 +6,10 @@ STAMP := .venv/.stamp
 PEERS := .venv/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint bench wheel-check clean
+.PHONY: help setup demo test test-slow test-browser browser lint bench wheel-check clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 setup: $(STAMP) ## make .venv with everything that tests and benchmarks need
 
@@ -21,6 +21,16 @@ test: $(STAMP) ## run the tests, except the slow ones (ARGS="-k hessian" to choo
 
 test-slow: $(STAMP) ## run the slow tests
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+test-browser: $(STAMP) browser ## pose and play in a real browser, with a mouse
+	$(BIN)/python -m pytest -m browser $(ARGS)
+
+browser: ## install the Chromium of Debian's packages, unless it is there (or EXACTIK_CHROMIUM is set)
+	@test -n "$$EXACTIK_CHROMIUM" || test -x /usr/bin/chromium || { \
+		echo "Installing Chromium ..."; \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core \
+			>/dev/null; } || \
+		{ echo "Install Chromium, or say where it is: make $(MAKECMDGOALS) EXACTIK_CHROMIUM=…" >&2; exit 1; }
 
 lint: $(STAMP) ## check style, formatting and types
 	$(BIN)/ruff check

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import posing_socket
 from benchmarks.report import Metric, Report
 from exactik.model import Skeleton, hand, human, octopus, quadruped
 from exactik.viewer import PosingSession
@@ -57,3 +58,4 @@ def run(report: Report) -> None:
     headers = ["figure", "dofs", "solve", "p99", "whole update", "p99", "p99 of CPU time"]
     report.table(headers, rows)
     report.add(*metrics)
+    posing_socket.run(report)

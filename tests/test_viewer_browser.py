@@ -1,17 +1,15 @@
-"""The viewer in a real browser, and its server seen from outside."""
+"""The server seen from outside, and the viewers without a page."""
 
 from __future__ import annotations
 
 import http.client
 import socket
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from browser import wait_for
 
 import exactik as ik
 from exactik.viewer import MotionViewer, PoseViewer
@@ -20,24 +18,6 @@ from exactik.viewer._server import allowed_request, guarded_server
 
 pytestmark = pytest.mark.viewer
 pytest.importorskip("viser")
-
-Array = NDArray[np.float64]
-
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = """
-    --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader
-""".split()
-SIZE = {"width": 800, "height": 500}
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.fixture(scope="module")
@@ -106,112 +86,6 @@ def test_which_requests_are_answered(host: str | None, origins: list[str], allow
     assert allowed_request(host, origins, names, ("https://hub.example",)) is allowed
 
 
-# --- the page
-
-
-@pytest.fixture(scope="module")
-def page(viewer: PoseViewer) -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not Path(CHROMIUM).exists():
-        pytest.skip("no Chromium")
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        page = browser.new_page(viewport=SIZE)
-        page.requested = []
-        page.on("request", lambda request: page.requested.append(request.url))
-        page.goto(viewer.url)
-        assert wait_for(lambda: len(viewer.server.get_clients()) > 0, 60.0)
-        page.wait_for_timeout(1500)
-        yield page
-        browser.close()
-
-
-def pixel(viewer: PoseViewer, place: Array) -> tuple[float, float]:
-    """Where a point of the world is on the page."""
-    camera = next(iter(viewer.server.get_clients().values())).camera
-    w, x, y, z = camera.wxyz
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    right, down, ahead = turn.T @ (place - camera.position)
-    focal = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
-    return 0.5 * camera.image_width + focal * right / ahead, (
-        0.5 * camera.image_height + focal * down / ahead
-    )
-
-
-def go_home(viewer: PoseViewer, page: Any) -> None:
-    """Begin as if nothing had been done, with a page that shows it."""
-    page.mouse.up()
-    viewer.worker.post(lambda session: session.release())
-    viewer.worker.post(lambda session: session.reset())
-    neutral = viewer.session.skeleton.neutral()
-    assert wait_for(lambda: viewer.session.resting and np.allclose(viewer.session.q, neutral))
-    assert wait_for(lambda: len(viewer.server.get_clients()) == 1)
-    page.wait_for_timeout(700)
-
-
-def pull(page: Any, start: tuple[float, float], by: tuple[float, float]) -> None:
-    page.mouse.move(*start)
-    page.mouse.down()
-    for k in range(1, 13):
-        page.mouse.move(start[0] + by[0] * k / 12, start[1] + by[1] * k / 12)
-        page.wait_for_timeout(60)
-    page.wait_for_timeout(200)
-
-
-@pytest.mark.slow
-def test_a_bone_is_pulled_with_the_mouse_and_the_pull_is_undone(viewer: PoseViewer, page: Any):
-    go_home(viewer, page)
-    session = viewer.session
-    first = session.q
-    middle = session.pose().point("l_forearm", (0.0, 0.08, 0.0))
-    pull(page, pixel(viewer, middle), (-40.0, -60.0))
-    assert wait_for(lambda: len(session.dragged) == 1)
-    assert session.handles[next(iter(session.dragged))].bone == "l_forearm"
-    page.mouse.up()
-    assert wait_for(lambda: len(session.dragged) == 0)
-    moved = session.pose().point("l_forearm", (0.0, 0.08, 0.0)) - middle
-    assert moved[2] > 0.05
-    feet = [session.pose().point(b) - session.skeleton.forward(first).point(b) for b in ("l_foot",)]
-    assert np.abs(feet).max() < 2e-3
-    page.mouse.click(150, 420)
-    page.keyboard.press("z")
-    assert wait_for(lambda: bool(np.allclose(session.q, first, atol=1e-6)))
-    assert [url for url in page.requested if "127.0.0.1" not in url and "blob:" not in url] == []
-
-
-@pytest.mark.slow
-def test_what_a_lost_page_held_is_let_go_and_the_page_comes_back(viewer: PoseViewer, page: Any):
-    go_home(viewer, page)
-    session = viewer.session
-    pull(page, pixel(viewer, session.pose().point("l_forearm", (0.0, 0.08, 0.0))), (-20.0, -30.0))
-    assert wait_for(lambda: len(session.dragged) == 1)
-    before = set(viewer.server.get_clients())
-    viewer.server._websock_server.disconnect_all_clients()
-    assert wait_for(lambda: len(session.dragged) == 0)
-    assert wait_for(lambda: len(set(viewer.server.get_clients()) - before) == 1)
-    page.mouse.up()
-
-
-@pytest.mark.slow
-def test_a_handle_is_dragged_with_the_mouse(viewer: PoseViewer, page: Any):
-    go_home(viewer, page)
-    session = viewer.session
-    head = session.handles["head"]
-    before = session.pose().point(head.bone, head.point)
-    pull(page, pixel(viewer, before), (50.0, 30.0))
-    assert wait_for(lambda: "head" in session.dragged)
-    page.mouse.up()
-    assert wait_for(lambda: len(session.dragged) == 0)
-    assert np.linalg.norm(session.pose().point(head.bone, head.point) - before) > 0.03
-    assert viewer.handles.selected == "head"
-
-
 # --- a motion, and what else can be shown
 
 
@@ -274,20 +148,3 @@ def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     assert session.q[6:].any()
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: not session.q[6:].any())
-
-
-@pytest.mark.slow
-def test_the_gizmo_moves_the_selected_handle(viewer: PoseViewer, page: Any):
-    go_home(viewer, page)
-    session = viewer.session
-    viewer.handles.select("pelvis")
-    page.wait_for_timeout(500)
-    before = session.pose().point("pelvis")
-    x, y = pixel(viewer, before)
-    pull(page, (x, y - 60.0), (0.0, 40.0))  # its arrow along z, pushed down
-    assert wait_for(lambda: "pelvis" in session.dragged)
-    page.mouse.up()
-    assert wait_for(lambda: len(session.dragged) == 0)
-    moved = session.pose().point("pelvis") - before
-    assert moved[2] < -0.02
-    assert abs(moved[1]) < 0.01  # forwards and back it may have to, to keep the feet where they are

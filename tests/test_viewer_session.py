@@ -489,11 +489,17 @@ def test_the_rate_is_bounded():
     session = PosingSession(ik.human())
     times: list[float] = []
     with PosingWorker(session, lambda _: times.append(time.perf_counter()), rate=50.0) as worker:
-        for k in range(60):
-            worker.drag("r_hand", (0.4, -0.2, 1.0 + 0.005 * k))
-            time.sleep(0.01)
-    assert len(times) > 5
-    assert len(times) <= 50 * (times[-1] - times[0]) + 3
+        for k in range(500):
+            worker.drag("r_hand", (0.4, -0.2, 1.0 + 0.0005 * k))
+            time.sleep(0.001)
+    assert len(times) > 20
+    assert len(times) <= 4 * 50 * (times[-1] - times[0]) + 3  # asked anew each time, at most
+    session.release()
+    times.clear()
+    with PosingWorker(session, lambda _: times.append(time.perf_counter()), rate=50.0) as worker:
+        worker.drag("r_hand", (0.4, 0.3, 1.4))
+        assert wait_for(lambda: len(times) > 5 and session.resting)
+    assert len(times) <= 50 * (times[-1] - times[0]) + 3  # by itself
 
 
 @pytest.mark.slow

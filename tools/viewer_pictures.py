@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import exactik as ik
 from exactik.viewer import PoseViewer
 
@@ -70,9 +68,9 @@ def posing(page: Any, viewer: PoseViewer) -> None:
 
 
 def limit(page: Any, viewer: PoseViewer) -> None:
-    """A hand is asked for more than the body can do: red is at a limit, the line is what is missing."""
+    """A hand is asked for more than the body can do: red is at a limit, the line is missing."""
     viewer.handles.select("l_hand")
-    viewer.worker.drag("l_hand", (0.5, 0.9, 1.9))
+    viewer.worker.drag("l_hand", (0.8, 0.75, 1.25))
     settled(viewer)
     tab(page, "Joints")
     page.wait_for_timeout(1500)

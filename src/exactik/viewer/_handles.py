@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from exactik.model import Joint, Skeleton
 
-__all__ = ["Handle", "choose_handles", "reach_of", "tip_of"]
+__all__ = ["Handle", "choose_handles", "head_of", "reach_of", "tip_of"]
 
 Array = NDArray[np.float64]
 Point = tuple[float, float, float]
@@ -24,6 +24,8 @@ Point = tuple[float, float, float]
 MOST = 32  # handles; more cannot be told apart
 ALIKE = 0.8  # of the distance of the farthest marker: those beyond make the tip together
 FLOOR = 0.1  # of the figure's reach: tips so near to the lowest stand on the floor
+ROUND = 3  # markers around a bone that nothing hangs on: it is a head
+ROUNDNESS = 0.9  # radius of a head over the distance of its markers from their middle
 DIGITS = ("finger", "thumb", "toe", "digit", "index", "mid", "ring", "pinky", "little")
 LIMBS, HEAD = ("hand", "foot", "wrist", "ankle"), ("head",)
 
@@ -141,11 +143,29 @@ def _before(chain: tuple[str, ...], bone: str) -> tuple[str, ...]:
     return chain[: chain.index(bone)]
 
 
+def head_of(skeleton: Skeleton, bone: str) -> tuple[Array, float] | None:
+    """Return the middle of a ball [m, bone], (3,), and its radius [m], if a bone is one.
+
+    It is where markers are all around a bone that nothing hangs on.
+    """
+    points = np.array([p for b, p in skeleton.markers.values() if b == bone]).reshape(-1, 3)
+    if len(points) < ROUND or any(child.parent == bone for child in skeleton.bones):
+        return None
+    middle = points.mean(axis=0)
+    return middle, ROUNDNESS * float(np.linalg.norm(points - middle, axis=1).mean())
+
+
 def tip_of(skeleton: Skeleton, bone: str) -> Point:
-    """Return the middle of the bone's outermost markers, or its origin if it has none."""
+    """Return the end of a bone [m, bone]: the middle of its outermost markers, the top of a head.
+
+    The bone's origin if it has no markers.
+    """
     points = np.array([p for b, p in skeleton.markers.values() if b == bone]).reshape(-1, 3)
     if len(points) == 0:
         return (0.0, 0.0, 0.0)
-    away = np.linalg.norm(points, axis=1)
-    x, y, z = points[away >= ALIKE * away.max()].mean(axis=0).tolist()
+    away, head = np.linalg.norm(points, axis=1), head_of(skeleton, bone)
+    if head is not None and np.linalg.norm(head[0]) > 0.0:
+        x, y, z = (head[0] * (1.0 + head[1] / np.linalg.norm(head[0]))).tolist()
+    else:
+        x, y, z = points[away >= ALIKE * away.max()].mean(axis=0).tolist()
     return (x, y, z)

@@ -152,7 +152,7 @@ class KeyPanel:
             path = Path(folder) / f"keys.{kind}"
             self.keys.save(path, rate=RATE)
             for written in sorted(Path(folder).iterdir()):  # an .amc comes with its .asf
-                client.send_file_download(written.name, written.read_bytes())
+                client.send_file_download(written.name, written.read_bytes(), save_immediately=True)
 
     def _take(self, content: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:

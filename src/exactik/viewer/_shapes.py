@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from exactik.model import Pose, Skeleton
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
-from exactik.viewer._handles import reach_of, tip_of
+from exactik.viewer._handles import head_of, reach_of, tip_of
 
 __all__ = ["BALL", "LIMB", "Balls", "Segments", "balls_at", "balls_of", "limbs_at", "segments_of"]
 
@@ -18,8 +18,6 @@ Array = NDArray[np.float64]
 SLIM = 0.2  # half the width of a limb over its length
 THICKEST, THINNEST = 0.032, 0.007  # of the figure's reach
 KNOB = 0.7  # size of a joint over half the width of the widest limb there
-ROUNDNESS = 0.9  # size of a head over the distance of its markers from their middle
-ROUND = 3  # markers all around a bone that nothing hangs on: it is a head, and drawn as a ball
 # Height and half width of a limb: round at both ends, thickest at a quarter.
 OUTLINE = (
     *((0.01, 0.45), (0.05, 0.75), (0.13, 0.95), (0.25, 1.0), (0.45, 0.9), (0.7, 0.72)),
@@ -88,7 +86,8 @@ def segments_of(skeleton: Skeleton) -> Segments:
     for k, bone in enumerate(skeleton.bones):
         children = [np.array(child.offset) for child in skeleton.bones if child.parent == bone.name]
         if len(children) == 0:
-            children = [np.array(tip_of(skeleton, bone.name))]
+            head = head_of(skeleton, bone.name)  # a neck leads to its middle
+            children = [np.array(tip_of(skeleton, bone.name)) if head is None else head[0]]
         ends += [(k, end) for end in children if np.linalg.norm(end) > SHORTEST * reach]
     if len(ends) == 0:  # something must be there to be seen
         ends = [(k, np.array([0.0, 0.0, 0.1 * reach])) for k in range(len(skeleton.bones))]
@@ -130,12 +129,9 @@ def balls_of(skeleton: Skeleton, segments: Segments) -> Balls:
         widths = segments.scale[segments.bone == k, 0]
         if len(widths) > 0:
             found.append((k, np.zeros(3), KNOB * float(widths.max()), False))
-        points = np.array([p for name, p in skeleton.markers.values() if name == bone.name])
-        leaf = all(child.parent != bone.name for child in skeleton.bones)
-        if leaf and len(points) >= ROUND:
-            middle = points.mean(axis=0)
-            size = ROUNDNESS * float(np.linalg.norm(points - middle, axis=1).mean())
-            found.append((k, middle, size, True))
+        head = head_of(skeleton, bone.name)
+        if head is not None:
+            found.append((k, *head, True))
     bones, places, sizes, heads = zip(*found, strict=True) if found else ((), (), (), ())
     return Balls(
         np.array(bones, dtype=np.int64),

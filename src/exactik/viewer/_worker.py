@@ -2,8 +2,8 @@
 
 Whoever has events (a browser, a test) posts them; that only appends to a list. The worker takes all
 that was posted, of many drags of a handle the last, lets the session advance by the time that
-passed, and hands the pose on. It runs at a steady rate while anything moves and sleeps when
-nothing does.
+passed, and hands the pose on. It runs at a steady rate while anything moves, earlier when something
+new is asked, and sleeps when nothing moves.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["Mailbox", "PosingWorker"]
 Array = NDArray[np.float64]
 Command = Callable[[PosingSession], object]
 
+SOONEST = 0.25  # of the period: nothing that is asked is answered earlier after the last answer
 LONGEST_STEP = 0.1  # [s] of simulated time at once, however long the machine was busy
 
 log = logging.getLogger(__name__)
@@ -85,6 +86,12 @@ class Mailbox:
             self._drags.clear()
             return items
 
+    def wait(self, seconds: float) -> None:
+        """Wait for something to be there, for so long [s] at most; do not take it."""
+        with self._ready:
+            if len(self._items) == 0 and not self._closed:
+                self._ready.wait(max(seconds, 0.0))
+
     def __len__(self) -> int:
         return len(self._items)
 
@@ -95,7 +102,7 @@ class PosingWorker:
     Attributes:
         session: what is advanced.
         mailbox: where to post.
-        rate: most updates a second [Hz].
+        rate: updates a second while something moves [Hz].
     """
 
     def __init__(
@@ -113,7 +120,7 @@ class PosingWorker:
             session: what is advanced.
             on_update: called in the worker's thread with every new pose.
             on_rest: called once when the figure has come to rest, with the verdict.
-            rate: most updates a second [Hz].
+            rate: updates a second while something moves [Hz].
             name: of the thread.
         """
         self.session, self.mailbox, self.rate = session, Mailbox(), float(rate)
@@ -170,7 +177,9 @@ class PosingWorker:
                 reported = True
                 if self._on_rest is not None:
                     self._safely(self._judge)
-            self._stop.wait(max(0.0, begin + period - time.perf_counter()))
+            # The next update is due in a sixtieth of a second, or as soon as something is asked.
+            self._stop.wait(max(0.0, begin + SOONEST * period - time.perf_counter()))
+            self.mailbox.wait(begin + period - time.perf_counter())
 
     def _judge(self) -> None:
         assert self._on_rest is not None
