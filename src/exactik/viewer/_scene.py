@@ -27,7 +27,7 @@ BALL_SIZE = 0.022  # of the figure's reach
 GIZMO = 80.0  # [pixels]
 
 
-def light(server: Any, reach: float, middle: Array) -> None:
+def light(server: Any, reach: float, middle: Array, floor_name: str = "/floor") -> None:
     """Set up floor, lights and camera for a figure of this reach [m] about a middle [m, world].
 
     No environment map and no shadows: they wash the colours out, and cost most of the frames where
@@ -41,7 +41,7 @@ def light(server: Any, reach: float, middle: Array) -> None:
     scene.add_light_directional("/sun", intensity=1.6, position=(1.0, -1.5, 2.5))
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = {"width": 8.0 * reach, "height": 8.0 * reach, "cell_size": cell}
-    scene.add_grid("/floor", section_size=4.0 * cell, shadow_opacity=0.0, **floor)
+    scene.add_grid(floor_name, section_size=4.0 * cell, shadow_opacity=0.0, **floor)
     server.initial_camera.look_at = middle
     server.initial_camera.position = middle + reach * np.array([1.15, -0.75, 0.35])
 
@@ -80,6 +80,12 @@ class FigureScene:
             if self._shown is None or not np.array_equal(levels, self._shown):
                 self.bones.batched_colors = LEVELS[levels]
                 self._shown = levels
+
+    def paint(self, colours: NDArray[np.uint8] | None = None) -> None:
+        """Give every piece its colour, (n, 3); that of bones if None. Limits paint over it."""
+        own = np.tile(LEVELS[0], (len(self.segments.bone), 1)) if colours is None else colours
+        self.bones.batched_colors = own
+        self._shown = None
 
 
 class HandleScene:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from exactik.errors import ModelError
 
-__all__ = ["allowed_request", "guarded_server", "viser_module"]
+__all__ = ["allowed_request", "guarded_server", "stop", "viser_module"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -80,6 +80,12 @@ def guarded_server(
             sockets.serve = serve
     server.request_share_url = lambda *_, **__: None
     return server
+
+
+def stop(server: Any) -> None:
+    """Stop a server without a word on the terminal."""
+    with redirect_stdout(StringIO()):
+        server.stop()
 
 
 def allowed_request(
