@@ -18,12 +18,21 @@ from exactik.viewer._footage import Footage
 from exactik.viewer._play_scene import PlayScene
 from exactik.viewer._server import guarded_server, stop
 
-__all__ = ["FPS", "SUFFIXES", "export", "exported", "html_of"]
+__all__ = ["FPS", "check_path", "export", "exported", "frames_at", "html_of"]
 
 FPS = 30.0
 SUFFIXES = (".html", ".htm", ".glb")
 
 Progress = Callable[[int, int], None]
+
+
+def check_path(path: str | os.PathLike[str]) -> str:
+    """Return a path that can be exported to; refuse others before there is any work."""
+    path = os.fspath(path)
+    if Path(path).suffix.lower() not in SUFFIXES:
+        found = Path(path).suffix or "names without suffix"
+        raise FileError(path, f"no export as {found}; expected .html or .glb")
+    return path
 
 
 def frames_at(count: int, rate: float, fps: float) -> tuple[NDArray[np.int64], float]:
@@ -85,9 +94,6 @@ def export(
     progress: Progress | None = None,
 ) -> None:
     """Write footage to .html or .glb, whole or not at all; see `html_of`."""
-    path = os.fspath(path)
-    if Path(path).suffix.lower() not in SUFFIXES:
-        found = Path(path).suffix or "names without suffix"
-        raise FileError(path, f"no export as {found}; expected .html or .glb")
+    path = check_path(path)
     with writing(path, "wb") as file:  # opened first: a bad path fails before the work
         file.write(exported(footage, Path(path).suffix, fps=fps, progress=progress))
