@@ -5,12 +5,12 @@ from __future__ import annotations
 import http.client
 import socket
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from browser import chromium, open_page, requests_elsewhere, wait_for
 from numpy.typing import NDArray
 
 import exactik as ik
@@ -22,22 +22,6 @@ pytestmark = pytest.mark.viewer
 pytest.importorskip("viser")
 
 Array = NDArray[np.float64]
-
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = """
-    --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader
-""".split()
-SIZE = {"width": 800, "height": 500}
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.fixture(scope="module")
@@ -111,19 +95,10 @@ def test_which_requests_are_answered(host: str | None, origins: list[str], allow
 
 @pytest.fixture(scope="module")
 def page(viewer: PoseViewer) -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not Path(CHROMIUM).exists():
-        pytest.skip("no Chromium")
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        page = browser.new_page(viewport=SIZE)
-        page.requested = []
-        page.on("request", lambda request: page.requested.append(request.url))
-        page.goto(viewer.url)
-        assert wait_for(lambda: len(viewer.server.get_clients()) > 0, 60.0)
+    with chromium() as browser:
+        page = open_page(browser, viewer)
         page.wait_for_timeout(1500)
         yield page
-        browser.close()
 
 
 def pixel(viewer: PoseViewer, place: Array) -> tuple[float, float]:
@@ -182,7 +157,7 @@ def test_a_bone_is_pulled_with_the_mouse_and_the_pull_is_undone(viewer: PoseView
     page.mouse.click(150, 420)
     page.keyboard.press("z")
     assert wait_for(lambda: bool(np.allclose(session.q, first, atol=1e-6)))
-    assert [url for url in page.requested if "127.0.0.1" not in url and "blob:" not in url] == []
+    assert requests_elsewhere(page) == []
 
 
 @pytest.mark.slow

@@ -32,6 +32,8 @@ def check_path(path: str | os.PathLike[str]) -> str:
     if Path(path).suffix.lower() not in SUFFIXES:
         found = Path(path).suffix or "names without suffix"
         raise FileError(path, f"no export as {found}; expected .html or .glb")
+    if os.path.isdir(path):
+        raise FileError(path, "is a folder; expected the name of a file")
     return path
 
 
@@ -62,7 +64,8 @@ def html_of(footage: Footage, *, fps: float = FPS, progress: Progress | None = N
         recording = server.get_scene_serializer()
         for done, frame in enumerate(frames):
             scene.draw(int(frame), words=False)
-            recording.insert_sleep(1.0 / rate)
+            if len(frames) > 1:  # a still picture needs no controls
+                recording.insert_sleep(1.0 / rate)
             if progress is not None:
                 progress(done + 1, len(frames))
         return recording.as_html()

@@ -37,7 +37,9 @@ class MarkerScene:
     def __init__(self, server: Any, footage: Footage, below: str = ""):
         """Add what the footage has, below a node."""
         self.footage, self.exaggeration = footage, 1.0
-        self.model = self.measured = self.residuals = None
+        self.model: Any = None
+        self.measured: Any = None
+        self.residuals: Any = None
         self._size = SIZE * reach_of(footage.skeleton)
         recorded = footage.targets(0)
         if len(recorded) > 0:

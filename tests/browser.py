@@ -1,0 +1,54 @@
+"""A real browser for tests: the Chromium of the machine, drawing without a graphics processor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = """
+    --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync --use-angle=swiftshader --enable-unsafe-swiftshader
+""".split()
+SIZE = {"width": 800, "height": 500}
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A browser without pages; the test is skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("no Chromium")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def open_page(browser: Any, viewer: Any) -> Any:
+    """A page of a viewer that is connected; `page.requested` is all that it asked for."""
+    page = browser.new_page(viewport=SIZE)
+    page.requested = []
+    page.on("request", lambda request: page.requested.append(request.url))
+    page.goto(viewer.url)
+    assert wait_for(lambda: len(viewer.server.get_clients()) > 0, 60.0)
+    return page
+
+
+def requests_elsewhere(page: Any) -> list[str]:
+    """What a page asked of other machines."""
+    return [url for url in page.requested if "127.0.0.1" not in url and "blob:" not in url]
