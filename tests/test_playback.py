@@ -291,6 +291,7 @@ def test_the_command_exports_a_motion_with_its_markers(
     wrong: list[tuple[tuple[str, ...], str]] = [
         (("take.c3d",), "--markers"),
         (("absent.bvh",), "cannot be read"),
+        (("take.mot",), "--skeleton"),
         (("take.npz", "--export", "out.txt"), "expected .html or .glb"),
         (("take.npz", "--export", "take.npz"), "expected .html or .glb"),
         (("take.glb", "--export", "take.glb"), "is read"),

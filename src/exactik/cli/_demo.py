@@ -92,7 +92,7 @@ def demo(
     )
     say(f"{textwrap.fill(text, WIDTH)}\n")
     glb = next(path for path in plan.targets if path.suffix == ".glb")
-    say("To see it play, with its markers and where they do not fit (needs exactik[viewer]):")
+    say("To see it play, with its markers, if exactik[viewer] is installed:")
     say(f"  exactik play {glb} --markers {source}")
     say(f"The same by hand:\n  {command} -o take.bvh")
     say("With a recording of your own, fitted to its subject first:")

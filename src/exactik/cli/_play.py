@@ -88,6 +88,8 @@ def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
     path, suffix = Path(name), Path(name).suffix.lower()
     if suffix in MARKERS and suffix not in MOTIONS:
         raise FileError(name, "holds markers; expected a motion, and markers behind --markers")
+    if suffix in (".mot", ".sto") and figure is None:
+        raise FileError(name, "holds no skeleton; expected --skeleton with the file that does")
     said: list[str] = []
     with warnings_noted(said, name):
         if suffix == ".amc" and figure is None:
