@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import core, files, noisy_markers, posing, robots, start_up, tracking
+from benchmarks import core, files, noisy_markers, playing, posing, robots, start_up, tracking
 from benchmarks.report import Report, machine
 
 SECTIONS = {
@@ -15,6 +15,7 @@ SECTIONS = {
     "tracking": tracking.run,
     "files": files.run,
     "posing": posing.run,
+    "playing": playing.run,
     "start-up": start_up.run,
 }
 

@@ -36,7 +36,9 @@ def test_it_writes_what_it_says(shown: tuple[Path, str]):
     names = sorted(path.name for path in (folder / "exactik-demo").iterdir())
     assert names == sorted(Path(file).name for file in files)
     assert {Path(name).suffix for name in names} == {".c3d", ".bvh", ".glb", ".html"}
-    assert max(map(len, (line for line in text.splitlines() if "exactik solve" not in line))) <= 80
+    words = [line for line in text.splitlines() if re.search("exactik (solve|play)", line) is None]
+    assert max(map(len, words)) <= 80
+    assert re.search(r"exactik play \S+\.glb --markers \S+\.c3d", text) is not None
 
 
 def test_the_error_bars_hold_the_truth_as_often_as_they_should(shown: tuple[Path, str]):

@@ -91,6 +91,9 @@ def demo(
         f"truth in {share} of the cases."
     )
     say(f"{textwrap.fill(text, WIDTH)}\n")
+    glb = next(path for path in plan.targets if path.suffix == ".glb")
+    say("To see it play, with its markers, if exactik[viewer] is installed:")
+    say(f"  exactik play {glb} --markers {source}")
     say(f"The same by hand:\n  {command} -o take.bvh")
     say("With a recording of your own, fitted to its subject first:")
     say("  exactik solve capture.c3d --skeleton human -o take.bvh --report take.html")

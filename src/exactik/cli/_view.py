@@ -1,4 +1,4 @@
-"""`exactik pose` and `exactik play`."""
+"""`exactik pose`, and what it shares with `exactik play`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from exactik.cli._app import app, compiling, say
 from exactik.model import Skeleton
 
-__all__ = ["play", "pose"]
+__all__ = ["Open", "Port", "figure_of", "pose", "serve"]
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
@@ -31,31 +31,10 @@ def pose(
 
     with compiling():
         shown = PoseViewer(_upright(model), port=port)
-    _show(shown, browser)
+    serve(shown, browser)
 
 
-@app.command()
-def play(
-    motion: Annotated[Path, typer.Argument(help="A motion file: BVH, GLB, AMC, NPZ or MOT.")],
-    skeleton: Annotated[
-        str | None, typer.Option(help="Skeleton file, for motions that hold none (AMC).")
-    ] = None,
-    port: Port = 0,
-    browser: Open = True,
-) -> None:
-    """Play a motion in the browser."""
-    from exactik.io import load_motion
-    from exactik.viewer import MotionViewer
-
-    unit: dict[str, Any] = {"length_unit": "auto"} if motion.suffix.lower() == ".bvh" else {}
-    figure = None if skeleton is None else _figure(skeleton)[0]
-    with compiling():
-        shown = MotionViewer(load_motion(motion, skeleton=figure, **unit), port=port)
-        shown.play()
-    _show(shown, browser)
-
-
-def _figure(name: str) -> tuple[Skeleton, str | None]:
+def figure_of(name: str) -> tuple[Skeleton, str | None]:
     """Return a built-in figure, or the one in a file; and which axis is up."""
     from exactik import model
     from exactik.cli._solve_inputs import read_figure
@@ -71,14 +50,15 @@ def _upright(name: str) -> Skeleton:
     from exactik.motion import Motion
     from exactik.motion._axes import quarter_turn
 
-    skeleton, up = _figure(name)
+    skeleton, up = figure_of(name)
     if up in (None, "z"):
         return skeleton
     still = Motion(skeleton, skeleton.neutral()[None], 1.0, up_axis=up)
     return still.turned(quarter_turn(up, "z")).skeleton
 
 
-def _show(shown: Any, browser: bool) -> None:
+def serve(shown: Any, browser: bool) -> None:
+    """Say where the page is, open it, and wait for Ctrl-C."""
     import webbrowser
 
     say(f"The page is at {shown.url}; Ctrl-C ends it.")

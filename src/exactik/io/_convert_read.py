@@ -13,7 +13,7 @@ from exactik.io._notes import Notes, warnings_noted
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 
-__all__ = ["Found", "Reading", "Source", "kind_in", "read", "up_of_skeleton"]
+__all__ = ["Found", "Reading", "Source", "beside", "kind_in", "read", "up_of_skeleton"]
 
 Found = Skeleton | Motion | Markers
 
@@ -93,7 +93,7 @@ def _read(path: str, kind: str, skeleton: str | None, options: Source) -> Readin
             figure = load_skeleton(path, unit, strict=options.strict)
         return Reading(figure, _up_axis(path, suffix), None, _said(notes))
     if skeleton is None and suffix == ".amc":
-        skeleton = _beside(path)
+        skeleton = beside(path)
         notes.append(f"the skeleton is that of {Path(skeleton).name}, beside it")
     if skeleton is None and suffix in (".mot", ".sto"):
         raise FileError(path, "holds no skeleton; give skeleton, the file that does")
@@ -116,7 +116,7 @@ def _read(path: str, kind: str, skeleton: str | None, options: Source) -> Readin
     return Reading(motion, motion.up_axis, skeleton, _said(notes, motion.notes))
 
 
-def _beside(path: str) -> str:
+def beside(path: str) -> str:
     """Return the ASF file that belongs to an AMC file: of its name, or the only one there is."""
     found = sorted(p for p in Path(path).parent.glob("*") if p.suffix.lower() == ".asf")
     same = [p for p in found if p.stem == Path(path).stem]

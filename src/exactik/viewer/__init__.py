@@ -1,5 +1,7 @@
-"""Posing by hand and key frames, with or without a browser."""
+"""Posing by hand, key frames, playback; with or without a browser."""
 
+from exactik.viewer._embedded import EmbeddedView
+from exactik.viewer._footage import Footage
 from exactik.viewer._handles import Handle
 from exactik.viewer._held import Hold, Key
 from exactik.viewer._history import Undo
@@ -13,6 +15,8 @@ from exactik.viewer._view import view
 from exactik.viewer._worker import PosingWorker
 
 __all__ = [
+    "EmbeddedView",
+    "Footage",
     "Handle",
     "Hold",
     "Key",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from exactik.model import Skeleton
+from exactik.viewer._base import Viewer
 from exactik.viewer._handles import reach_of
 from exactik.viewer._panel import Panel
 from exactik.viewer._scene import FigureScene, HandleScene, light
@@ -18,7 +18,7 @@ from exactik.viewer._worker import PosingWorker
 __all__ = ["PoseViewer"]
 
 
-class PoseViewer:
+class PoseViewer(Viewer):
     """A figure to be posed in a browser.
 
     Attributes:
@@ -47,7 +47,8 @@ class PoseViewer:
         """
         self.session = PosingSession(skeleton, q)
         _warm_up(skeleton)
-        self.server = guarded_server(host, port, expose=expose, label=f"exactik: {skeleton.name}")
+        label = f"exactik: {skeleton.name}"
+        super().__init__(guarded_server(host, port, expose=expose, label=label), host)
         pose = self.session.pose()
         middle = 0.5 * (pose.positions.min(axis=0) + pose.positions.max(axis=0))
         light(self.server, reach_of(skeleton), middle)
@@ -55,9 +56,6 @@ class PoseViewer:
         self.figure = FigureScene(self.server, skeleton)
         self.handles = HandleScene(self.server, self.session, self.worker, self.figure)
         self.panel = Panel(self.server, self.session, self.worker, self.handles)
-        shown = "localhost" if host == "::1" else host
-        self.url = f"http://{shown}:{self.server.get_port()}"
-        self._ended = threading.Event()
         self._show(self.session.advance())
         self.worker.start()
         self.server.on_client_disconnect(self._page_gone)
@@ -79,25 +77,9 @@ class PoseViewer:
         self.panel.judge(verdict)
         self.server.flush()
 
-    def wait(self) -> None:
-        """Return when `close` is called, or Ctrl-C is pressed."""
-        try:
-            self._ended.wait()
-        except KeyboardInterrupt:
-            pass
-
-    def close(self) -> None:
-        """Stop the worker and the server."""
+    def _stop(self) -> None:
         self.panel.keys.close()
         self.worker.stop()
-        self.server.stop()
-        self._ended.set()
-
-    def __enter__(self) -> PoseViewer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _warm_up(skeleton: Skeleton) -> None:

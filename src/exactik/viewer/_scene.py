@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from exactik.model import Pose, Skeleton
 from exactik.spatial import matrix_from_wxyz, wxyz_from_matrix
-from exactik.viewer._colours import FREE, HELD, JOINT, LEVELS, PINNED, RESIDUAL, painted
+from exactik.viewer._colours import BONE, FREE, HELD, JOINT, LEVELS, PINNED, RESIDUAL, painted
 from exactik.viewer._handles import reach_of
 from exactik.viewer._limits import LimitState
 from exactik.viewer._session import PosingSession
@@ -25,7 +25,7 @@ BALL_SIZE = 0.025  # of the figure's reach
 GIZMO = 80.0  # [pixels]
 
 
-def light(server: Any, reach: float, middle: Array) -> None:
+def light(server: Any, reach: float, middle: Array, floor_name: str = "/floor") -> None:
     """Set up floor, lights and camera for a figure of this reach [m] about a middle [m, world].
 
     No environment map and no shadows: they wash the colours out, and cost most of the frames where
@@ -42,27 +42,34 @@ def light(server: Any, reach: float, middle: Array) -> None:
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
     floor = {"width": 8.0 * reach, "height": 8.0 * reach, "cell_size": cell}
     paint = {"cell_color": (226, 229, 234), "section_color": (200, 205, 213)}
-    scene.add_grid("/floor", section_size=4.0 * cell, shadow_opacity=0.0, **floor, **paint)
+    scene.add_grid(floor_name, section_size=4.0 * cell, shadow_opacity=0.0, **floor, **paint)
     server.initial_camera.look_at = middle
     server.initial_camera.position = middle + reach * np.array([1.0, -0.65, 0.3])
 
 
 class FigureScene:
-    """A figure, drawn in two messages: its limbs, and its joints and heads."""
+    """A figure, drawn in two messages: its limbs, and its joints and heads.
 
-    def __init__(self, server: Any, skeleton: Skeleton, name: str = "/figure"):
+    Attributes:
+        node: what they hang on, to move or hide the figure as a whole.
+    """
+
+    def __init__(
+        self, server: Any, skeleton: Skeleton, name: str = "/figure", opacity: float | None = None
+    ):
         """Add the figure to the scene of a viser server, in its neutral pose."""
         self.server, self.skeleton = server, skeleton
+        self.node = server.scene.add_frame(name, show_axes=False)
         self.segments = segments_of(skeleton)
         self.balls = balls_of(skeleton, self.segments)
         pose = skeleton.forward(skeleton.neutral())
         places, turns = limbs_at(self.segments, pose)
         look: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False, "lod": "off"}
+        look["opacity"] = opacity
         self.bones = server.scene.add_batched_meshes_simple(
             f"{name}/bones",
             *(LIMB.vertices, LIMB.faces, turns, places),
             batched_scales=self.segments.scale.astype(np.float32),
-            batched_colors=np.tile(painted(LEVELS[0]), (len(places), 1)),
             **look,
         )
         self.joints = server.scene.add_batched_meshes_simple(
@@ -70,10 +77,10 @@ class FigureScene:
             *(BALL.vertices, BALL.faces, np.tile((1.0, 0.0, 0.0, 0.0), (len(self.balls.size), 1))),
             balls_at(self.balls, pose),
             batched_scales=self.balls.size.astype(np.float32),
-            batched_colors=self._ball_colours(np.zeros(len(skeleton.bones), np.uint8)),
             **look,
         )
         self._shown: NDArray[np.uint8] | None = None
+        self.paint()
 
     def draw(self, pose: Pose, limits: LimitState | None = None) -> None:
         """Move the figure; to be called inside `server.atomic()`."""
@@ -84,13 +91,16 @@ class FigureScene:
         if limits is not None and (
             self._shown is None or not np.array_equal(limits.bones, self._shown)
         ):
-            self.bones.batched_colors = painted(LEVELS)[limits.bones[self.segments.bone]]
-            self.joints.batched_colors = self._ball_colours(limits.bones)
+            self.paint(np.array(LEVELS)[limits.bones])
             self._shown = limits.bones
 
-    def _ball_colours(self, levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        own = painted(LEVELS)[levels[self.balls.bone]]
-        return np.where(self.balls.head[:, None], own, painted(JOINT))
+    def paint(self, colours: NDArray[Any] | None = None) -> None:
+        """Give every bone its colour, (n_bones, 3); the usual one if None. Limits paint over it."""
+        own = np.tile(BONE, (len(self.skeleton.bones), 1)) if colours is None else colours
+        self.bones.batched_colors = painted(own[self.segments.bone])
+        heads = painted(own[self.balls.bone])
+        self.joints.batched_colors = np.where(self.balls.head[:, None], heads, painted(JOINT))
+        self._shown = None
 
     def on_drag(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
         """Have the name of a bone that the mouse pulls, and viser's event, sent to a function."""

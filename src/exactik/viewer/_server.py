@@ -8,6 +8,7 @@ same browser, and a name that was re-bound to 127.0.0.1, are both refused), and 
 
 from __future__ import annotations
 
+import errno
 import inspect
 import ipaddress
 import socket
@@ -21,7 +22,7 @@ from urllib.parse import urlsplit
 
 from exactik.errors import ModelError
 
-__all__ = ["allowed_request", "guarded_server", "viser_module"]
+__all__ = ["allowed_request", "guarded_server", "stop", "viser_module"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -80,6 +81,12 @@ def guarded_server(
             sockets.serve = serve
     server.request_share_url = lambda *_, **__: None
     return server
+
+
+def stop(server: Any) -> None:
+    """Stop a server without a word on the terminal."""
+    with redirect_stdout(StringIO()):
+        server.stop()
 
 
 def allowed_request(
@@ -142,4 +149,7 @@ def _try_to_bind(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except (OSError, OverflowError) as error:
-        raise ModelError(f"cannot listen on {host}:{port}: {error}") from None
+        why = str(error)
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            why = "another program does; port 0 takes any that is free"
+        raise ModelError(f"cannot listen on {host}:{port}: {why}") from None

@@ -6,49 +6,54 @@ import webbrowser
 from typing import Any
 
 from exactik.errors import ModelError
+from exactik.mocap import Track
 from exactik.model import Skeleton
 from exactik.motion import Motion
+from exactik.viewer._embedded import EmbeddedView, in_notebook
+from exactik.viewer._footage import Footage
 from exactik.viewer._keyframes import Keyframes
 from exactik.viewer._play_app import MotionViewer
 from exactik.viewer._pose_app import PoseViewer
 
 __all__ = ["view"]
 
+BESIDE = ("markers", "references")
+
 
 def view(
-    thing: Skeleton | Motion | Keyframes | Any,
+    thing: Skeleton | Motion | Track | Keyframes | Any,
     *,
-    block: bool = True,
+    block: bool | None = None,
     browser: bool = True,
+    static: bool | None = None,
     **options: Any,
-) -> PoseViewer | MotionViewer:
+) -> PoseViewer | MotionViewer | EmbeddedView:
     """Show a figure to be posed, or a motion to be played, in a browser; needs `exactik[viewer]`.
 
     Args:
-        thing: a skeleton, a motion, key frames, or anything with a `motion` or a `skeleton` and
-            `q`: a track, a result, a session.
-        block: return when Ctrl-C is pressed; else at once, with the viewer still open.
+        thing: a skeleton, a motion, a track (with its markers, errors and error bars), key frames,
+            or anything with a `motion`, or a `skeleton` and `q`: a result, a session.
+        block: return when Ctrl-C is pressed; else at once, with the viewer still open. Without it
+            notebooks go on, and scripts wait.
         browser: open the page; else only its address is printed.
-        options: `q` for a skeleton; `host`, `port`, `expose`, see `PoseViewer`.
+        static: return something that a notebook shows, without a server: figure, ghosts and markers
+            that play. Without it, motions are shown so in notebooks.
+        options: `q` for a skeleton; `markers` and `references` for a motion; `host`, `port`,
+            `expose`, see `PoseViewer`; `fps` and `height` if static.
     """
-    shown: PoseViewer | MotionViewer
-    thing = getattr(thing, "motion", thing)
-    problem = getattr(thing, "problem", None)
-    if isinstance(thing, Keyframes):
-        shown = MotionViewer(thing.bake(), **options)
-    elif isinstance(thing, Motion):
-        shown = MotionViewer(thing, **options)
-    elif isinstance(thing, Skeleton):
-        shown = PoseViewer(thing, **options)
-    elif isinstance(getattr(thing, "skeleton", None), Skeleton) and hasattr(thing, "q"):
-        shown = PoseViewer(thing.skeleton, thing.q, **options)
-    elif problem is not None and isinstance(getattr(problem, "skeleton", None), Skeleton):
-        shown = PoseViewer(problem.skeleton, thing.q, **options)
-    else:
-        raise ModelError(f"there is no way to show a {type(thing).__name__}")
-    print(
-        f"The page is at {shown.url} (Ctrl-C ends it)" if block else f"The page is at {shown.url}"
-    )
+    if not isinstance(thing, Track):
+        thing = getattr(thing, "motion", thing)
+    notebook = in_notebook()
+    server = {"host", "port", "expose"} & set(options)
+    moving = isinstance(thing, Track | Motion | Keyframes)
+    if static is None:
+        static = notebook and moving and block is None and len(server) == 0
+    if static:
+        return _embedded(thing, options)
+    block = not notebook if block is None else block
+    shown = _opened(thing, options)
+    end = " (Ctrl-C ends it)" if block else ""
+    print(f"The page is at {shown.url}{end}")
     if browser:
         webbrowser.open(shown.url)
     if block:
@@ -57,3 +62,34 @@ def view(
         finally:
             shown.close()
     return shown
+
+
+def _opened(thing: Any, options: dict[str, Any]) -> PoseViewer | MotionViewer:
+    if isinstance(thing, Track | Motion):
+        return MotionViewer(thing, **options)
+    if isinstance(thing, Keyframes):
+        return MotionViewer(thing.bake(), **options)
+    skeleton, q = _figure(thing)
+    return PoseViewer(skeleton, **({} if q is None else {"q": q}), **options)
+
+
+def _embedded(thing: Any, options: dict[str, Any]) -> EmbeddedView:
+    own = {name: options.pop(name) for name in BESIDE if name in options}
+    if isinstance(thing, Keyframes):
+        thing = thing.bake()
+    elif not isinstance(thing, Track | Motion):
+        skeleton, q = _figure(thing)
+        pose = options.pop("q", skeleton.neutral() if q is None else q)
+        thing = Motion(skeleton, pose[None], 1.0)
+    return EmbeddedView(Footage.of(thing, **own), **options)
+
+
+def _figure(thing: Any) -> tuple[Skeleton, Any]:
+    """Return the skeleton of something, and its pose, None if it has none."""
+    if isinstance(thing, Skeleton):
+        return thing, None
+    for owner in (thing, getattr(thing, "problem", None)):
+        skeleton = getattr(owner, "skeleton", None)
+        if isinstance(skeleton, Skeleton) and hasattr(thing, "q"):
+            return skeleton, thing.q
+    raise ModelError(f"there is no way to show a {type(thing).__name__}")

@@ -1,0 +1,120 @@
+"""Section playing: a frame of playback, its memory over ten minutes, and exports."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks.report import Metric, Report
+from exactik.demo import performance, recorded
+from exactik.mocap import Track, track
+from exactik.viewer import Footage
+from exactik.viewer._export import export
+from exactik.viewer._play_app import MotionViewer
+
+MINUTES, RATE = 10, 60  # of playback, and frames a second that are shown
+LONG = 134.0  # [s] of a performance that does not repeat itself
+# What a page does with the socket, without drawing: it reads all that comes.
+PAGE = """
+import sys
+from websockets.sync.client import connect
+host, version = sys.argv[1:]
+with connect(f"ws://{host}", subprotocols=[f"viser-v{version}"], origin=f"http://{host}",
+             max_size=None, compression=None) as socket:
+    print("open", flush=True)
+    try:
+        while True:
+            socket.recv()
+    except Exception:
+        pass
+"""
+
+
+def solved(seconds: float = 8.0) -> Track:
+    """Return a solved recording of the built-in human, 41 markers at 120 Hz."""
+    made = recorded(performance(seconds), noise=0.001, gaps=0.05)
+    return track(made.truth.skeleton, made.markers)
+
+
+def resident() -> float:
+    """Return the memory of this process [MB]; Linux tells it without further packages."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextmanager
+def reading(viewer: MotionViewer) -> Iterator[None]:
+    """Connect a process that reads what a page would."""
+    import viser
+
+    host = viewer.url.removeprefix("http://")
+    command = [sys.executable, "-c", PAGE, host, viser.__version__]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as page:
+        try:
+            assert page.stdout is not None and page.stdout.readline() == "open\n"
+            yield
+        finally:
+            page.terminate()
+
+
+def played(viewer: MotionViewer, frames: int) -> tuple[float, float]:
+    """Show so many frames as fast as it goes, words with every sixth as at 60 Hz.
+
+    Returns the CPU time of the thread that draws for a frame [s], and that of the process.
+    """
+    own, whole = time.thread_time(), time.process_time()
+    for k in range(frames):
+        viewer.show(k % len(viewer.footage), words=k % 6 == 0)
+    return (time.thread_time() - own) / frames, (time.process_time() - whole) / frames
+
+
+def ten_minutes(viewer: MotionViewer) -> tuple[float, float]:
+    """Return the memory [MB] after a first minute, and after ten."""
+    played(viewer, 60 * RATE)
+    before = resident()
+    played(viewer, (MINUTES - 1) * 60 * RATE)
+    return before, resident()
+
+
+def run(report: Report) -> None:
+    """Measure and print the section."""
+    report.title("playing: the human with 41 markers, their residuals and a ghost")
+    take = solved()
+    rows, metrics = [], []
+    with MotionViewer(take, references=[take.motion]) as viewer, reading(viewer):
+        played(viewer, 300)
+        own, whole = played(viewer, 3000)
+        rows.append(["CPU of a frame, drawing", f"{1e3 * own:.2f} ms"])
+        rows.append(["CPU of a frame, with the server", f"{1e3 * whole:.2f} ms"])
+        before, after = ten_minutes(viewer)
+        rows.append([f"memory after 1 and {MINUTES} minutes", f"{before:.0f}, {after:.0f} MB"])
+    metrics.append(Metric("a frame, with the server", 1e3 * whole, "ms", None))
+    metrics.append(Metric("memory gained in nine minutes", after - before, "MB", None))
+    made = recorded(performance(LONG), noise=0.001, gaps=0.05)
+    q = np.resize(made.truth.q, (100_000, take.skeleton.nq))
+    places = np.resize(made.markers.positions, (100_000, *made.markers.positions.shape[1:]))
+    longer = Footage.of(replace(made.truth, q=q), markers=replace(made.markers, positions=places))
+    start = time.process_time()
+    with MotionViewer(longer):
+        rows.append(["CPU to open 100,000 frames", f"{time.process_time() - start:.2f} s"])
+    with TemporaryDirectory() as folder:
+        for count in (300, 4000):
+            end = 4 * count  # of 120 Hz; what is written has 30
+            motion = replace(made.truth, q=made.truth.q[:end])
+            some = replace(made.markers, positions=made.markers.positions[:end])
+            for suffix in (".html", ".glb"):
+                path, start = Path(folder) / f"motion{suffix}", time.process_time()
+                export(Footage.of(motion, markers=some), path)
+                took, size = time.process_time() - start, path.stat().st_size / 1e6
+                rows.append([f"{count} frames to {suffix}", f"{size:.1f} MB, {took:.1f} s of CPU"])
+    report.table(["what", "measured"], rows)
+    report.add(*metrics)

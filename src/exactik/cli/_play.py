@@ -1,0 +1,130 @@
+"""`exactik play`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exactik.cli._app import app, compiling, err, frames_bar, say
+from exactik.cli._options import AxesOption, LengthUnitOption
+from exactik.cli._view import Open, Port, figure_of, serve
+from exactik.errors import FileError
+
+if TYPE_CHECKING:
+    from exactik.model import Skeleton
+    from exactik.motion import Markers, Motion
+    from exactik.viewer import Footage
+
+__all__ = ["play"]
+
+
+@app.command()
+def play(
+    motions: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MOTION…", help="BVH, GLB, AMC, NPZ or MOT; those after the first are ghosts."
+        ),
+    ],
+    markers: Annotated[
+        str | None,
+        typer.Option(help="Recording to show beside it, with residuals: C3D, TRC, TSV or NPZ."),
+    ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="Motion to show as a ghost; may be given repeatedly.")
+    ] = None,
+    skeleton: Annotated[
+        str | None, typer.Option(help="Skeleton file, for motions that hold none (AMC, MOT).")
+    ] = None,
+    export: Annotated[
+        str | None, typer.Option(help="Write an .html that plays by itself, or a .glb, and end.")
+    ] = None,
+    fps: Annotated[float, typer.Option(help="Frames a second of an export, at most.")] = 30.0,
+    up: Annotated[
+        str | None, typer.Option(help="Which axis is up in the motions, whatever they say.")
+    ] = None,
+    axes: AxesOption = None,
+    length_unit: LengthUnitOption = None,
+    port: Port = 0,
+    browser: Open = True,
+) -> None:
+    """Play a motion in the browser, or write a file that plays it."""
+    from exactik.io._convert import files_to_write
+    from exactik.viewer import Footage, MotionViewer
+    from exactik.viewer._export import check_path
+
+    every = (*motions, *(reference or ()))
+    if export is not None:
+        files_to_write(check_path(export), (*every, markers, skeleton))
+    figure = None if skeleton is None else figure_of(skeleton)[0]
+    with compiling():
+        taken, *others = (_motion(name, figure, up) for name in every)
+        recorded = None if markers is None else _markers(markers, axes, length_unit)
+        footage = Footage.of(taken, markers=recorded, references=others)
+        if recorded is not None and len(footage.names) == 0:
+            _note(
+                markers or "",
+                "the skeleton has none of these markers: they are shown without "
+                "residuals. NPZ and GLB keep the markers of a skeleton, BVH and AMC do not.",
+            )
+    if export is not None:
+        _write(footage, export, fps)
+        return
+    with compiling():
+        shown = MotionViewer(footage, port=port)
+        shown.play()
+    serve(shown, browser)
+
+
+def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
+    """Return the motion in a file, with the axis that is up in it."""
+    from exactik.io._convert_read import beside, up_of_skeleton
+    from exactik.io._load import MARKERS, MOTIONS, checked_axis, load_motion, load_skeleton
+    from exactik.io._notes import warnings_noted
+
+    path, suffix = Path(name), Path(name).suffix.lower()
+    if suffix in MARKERS and suffix not in MOTIONS:
+        raise FileError(name, "holds markers; expected a motion, and markers behind --markers")
+    if suffix in (".mot", ".sto") and figure is None:
+        raise FileError(name, "holds no skeleton; expected --skeleton with the file that does")
+    said: list[str] = []
+    with warnings_noted(said, name):
+        if suffix == ".amc" and figure is None:
+            figure = load_skeleton(beside(name))
+        motion = load_motion(path, figure, length_unit="auto" if suffix == ".bvh" else None)
+    for text in said:
+        _note(name, text)
+    known = motion.up_axis or up_of_skeleton(".asf" if suffix == ".amc" else name)
+    return replace(motion, up_axis=checked_axis(up) if up is not None else known)
+
+
+def _markers(name: str, axes: str | None, unit: str | None) -> Markers:
+    """Return the recording in a file with z up, as motions are shown."""
+    from exactik.cli._solve import number_or_name
+    from exactik.cli._solve_inputs import read_recording
+
+    reading = read_recording(Path(name), "z", axes=axes, unit=number_or_name(unit))
+    for text in reading.notes:
+        _note(name, text)
+    return reading.markers
+
+
+def _note(name: str, text: str) -> None:
+    err.print(f"{name}: {text}", style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _write(footage: Footage, path: str, fps: float) -> None:
+    from exactik.viewer._export import export
+
+    with frames_bar() as bar:
+        task = bar.add_task("exporting", total=len(footage))
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        export(footage, path, fps=fps, progress=progress)
+    size = Path(path).stat().st_size / 1e6
+    say(f"written {path}: {size:.1f} MB{', opens in a browser' if path.endswith('l') else ''}")
