@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import exactik as ik
-from exactik.viewer import PoseViewer
+from exactik.demo import performance, recorded
+from exactik.viewer import MotionViewer, PoseViewer
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = """
@@ -70,7 +71,8 @@ def posing(page: Any, viewer: PoseViewer) -> None:
 def limit(page: Any, viewer: PoseViewer) -> None:
     """A hand is asked for more than the body can do: red is at a limit, the line is missing."""
     viewer.handles.select("l_hand")
-    viewer.worker.drag("l_hand", (0.8, 0.75, 1.25))
+    viewer.worker.post(lambda session: session.pin("pelvis"))
+    viewer.worker.drag("l_hand", (0.95, 0.8, 1.5))
     settled(viewer)
     tab(page, "Joints")
     page.wait_for_timeout(1500)
@@ -101,11 +103,32 @@ def compare(page: Any, viewer: PoseViewer) -> None:
     page.wait_for_timeout(2500)
 
 
-PICTURES: dict[str, Callable[[Any, PoseViewer], None]] = {
-    "posing": posing,
-    "limit": limit,
-    "keys": keys,
-    "compare": compare,
+def playback(page: Any, viewer: MotionViewer) -> None:
+    """A solved recording beside the truth, its residuals eight times as long as they are."""
+    viewer.panel.exaggeration.value = 8
+    viewer.panel.aside.value = 0.8
+    page.wait_for_timeout(300)
+    viewer.seek(viewer.footage.stops[0].frame)
+    page.wait_for_timeout(2500)
+
+
+def poser() -> PoseViewer:
+    """The human, to be posed."""
+    return PoseViewer(ik.human())
+
+
+def player() -> MotionViewer:
+    """Five seconds of a performance, solved, beside the truth."""
+    made = recorded(performance(5.0), noise=0.004, gaps=0.05)
+    return MotionViewer(ik.track(made.truth.skeleton, made.markers), references=[made.truth])
+
+
+PICTURES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], None]]] = {
+    "posing": (poser, posing),
+    "limit": (poser, limit),
+    "keys": (poser, keys),
+    "compare": (poser, compare),
+    "playback": (player, playback),
 }
 
 
@@ -116,12 +139,10 @@ def main(folder: Path, names: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        for name, pose in PICTURES.items():
-            for ending, size in SIZES.items():
-                if names and name not in names:
-                    continue
-                with PoseViewer(ik.human()) as viewer, page_of(browser, viewer, size) as page:
-                    pose(page, viewer)
+        for name, (make, act) in PICTURES.items():
+            for ending, size in SIZES.items() if not names or name in names else ():
+                with make() as viewer, page_of(browser, viewer, size) as page:
+                    act(page, viewer)
                     path = folder / f"viewer-{name}{ending}.png"
                     page.screenshot(path=path)
                     print(path)

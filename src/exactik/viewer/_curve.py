@@ -63,7 +63,7 @@ class ErrorCurve:
             axes=({"size": 28}, {"size": 38}),
             legend={"show": False},
             padding=(8, 20, 0, 0),
-            height=120,
+            height=96,
         )
 
     def data(self) -> tuple[Array, ...]:

@@ -19,8 +19,8 @@ __all__ = ["GhostScene", "MarkerScene"]
 Array = NDArray[np.float64]
 
 OPACITY = 0.28  # of ghosts
-GLASS = 0.35  # opacity of measured markers: the figure's own is seen inside
-SIZE, LARGER = 0.007, 1.8  # radius of a marker over the figure's reach; a measured one's over it
+GLASS = 0.25  # opacity of measured markers: the figure's own is seen inside
+SIZE, LARGER = 0.009, 1.7  # radius of a marker over the figure's reach; a measured one's over it
 WIDTH = 3.0  # [pixels] of lines
 
 
@@ -51,7 +51,7 @@ class MarkerScene:
                 server, f"{below}/markers", count, 1.0, batched_colors=painted(MARKER)
             )
             self.residuals = server.scene.add_line_segments(
-                *(f"{below}/residuals", np.zeros((count, 2, 3), np.float32), painted(RESIDUAL)),
+                *(f"{below}/residuals", np.zeros((count, 2, 3), np.float32), RESIDUAL),
                 thickness=WIDTH,
                 thickness_units="screen",
             )

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 
 PLAIN, LIMITS, UNCERTAINTY = "plain", "limits", "uncertainty"
 LOOKED_AT = 64  # frames, to find out where the figure goes
+LOWER = 0.17  # of its reach
 FAR = 0.6  # of its reach: if it goes farther than that, the view goes with it
 
 
@@ -53,7 +54,8 @@ class PlayScene:
         reach = reach_of(footage.skeleton)
         self.follows = goes > FAR * reach
         self._world = server.scene.add_frame("/take", show_axes=False)
-        light(server, reach, self._here, "/take/floor")
+        # A little lower than the middle is looked at: the timeline lies over the foot of the page.
+        light(server, reach, self._here - (0.0, 0.0, LOWER * reach), "/take/floor", 1.2)
         self.figure = FigureScene(server, footage.skeleton, "/take/figure")
         count = range(len(footage.references))
         self.ghosts = [GhostScene(server, footage, k, "/take") for k in count]

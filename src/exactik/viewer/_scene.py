@@ -25,7 +25,9 @@ BALL_SIZE = 0.025  # of the figure's reach
 GIZMO = 80.0  # [pixels]
 
 
-def light(server: Any, reach: float, middle: Array, floor_name: str = "/floor") -> None:
+def light(
+    server: Any, reach: float, middle: Array, floor_name: str = "/floor", away: float = 1.0
+) -> None:
     """Set up floor, lights and camera for a figure of this reach [m] about a middle [m, world].
 
     No environment map and no shadows: they wash the colours out, and cost most of the frames where
@@ -44,7 +46,7 @@ def light(server: Any, reach: float, middle: Array, floor_name: str = "/floor") 
     paint = {"cell_color": (226, 229, 234), "section_color": (200, 205, 213)}
     scene.add_grid(floor_name, section_size=4.0 * cell, shadow_opacity=0.0, **floor, **paint)
     server.initial_camera.look_at = middle
-    server.initial_camera.position = middle + reach * np.array([1.0, -0.65, 0.3])
+    server.initial_camera.position = middle + away * reach * np.array([1.0, -0.65, 0.3])
 
 
 class FigureScene:
@@ -148,7 +150,7 @@ class HandleScene:
             self._gizmo.on_update(self._gizmo_moved)
             nowhere = np.zeros((count, 2, 3), dtype=np.float32)
             self._misses = server.scene.add_line_segments(
-                "/misses", nowhere, painted(RESIDUAL), thickness=3.0, thickness_units="screen"
+                "/misses", nowhere, RESIDUAL, thickness=3.0, thickness_units="screen"
             )
         self.figure = figure
         figure.on_drag(self._bone_dragged)
