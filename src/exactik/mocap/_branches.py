@@ -28,8 +28,8 @@ __all__ = ["NEAR", "Stretch", "charges", "improve", "splice"]
 
 Array = NDArray[np.float64]
 
-JUMP = 10.0  # κ
-TURN = 0.3  # τ, in the cost of an ordinary frame: what a limb that turns by one radian has to save
+JUMP = 5.0  # κ
+TURN = 0.2  # τ, in the cost of an ordinary frame: what a limb that turns by one radian has to save
 BETTER = 0.995  # share of the cost below which a solution is worth following
 NEAR = 1e-3  # [m] at which two solutions are one, as far as markers can tell
 SLACK = 3.0  # frames' worth of cost that a strand may lose before it is given up

@@ -25,16 +25,16 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 PULLS = (
-    *((0.03, 0.05), (0.06, 0.05), (0.12, 0.06), (0.25, 0.06), (0.5, 0.07), (1.0, 0.08)),
-    *((2.0, 0.09), (4.0, 0.1), (10.0, 0.12), (30.0, 0.15), (100.0, 0.2), (1e4, 0.2)),
-    *((1e4, 0.2), (1e4, 0.2)),
+    *((0.03, 0.05), (0.1, 0.05), (0.3, 0.06), (1.0, 0.08), (4.0, 0.1), (10.0, 0.12)),
+    *((30.0, 0.15), (100.0, 0.2), (1e4, 0.2), (1e4, 0.2), (1e4, 0.2)),
 )
 """How firmly, of the usual curvature of the dofs that jump, and over how long [s] to each side."""
-TRIED = 8  # pulls, where a bridge is only one of several
-SWEEPS = 6
+TRIED = 5  # pulls, where a bridge is only one of several
+SWEEPS, HASTY = 4, 2  # iterations of all but the last
 FIRM = 3.0  # a pull from which on poses start between the two sides, which sweeps would not reach
 TOO_MANY = 0.1  # of all frames
-JUMPING = 0.05  # [rad or m] dofs that move less have no part in a jump
+JUMPING = 0.05  # [rad or m] dofs that move less beyond their usual have no part in a jump
+AROUND, FASTER = 0.15, 2.0  # [s] to each side that tell the usual; times that
 MARGIN = 0.25  # [s] to each side of a jump, that a bridge never leaves
 
 
@@ -94,6 +94,8 @@ def bridge(
     """
     skeleton, path, count = recording.skeleton, pieces.path, len(pieces.which)
     firm = np.zeros((count, skeleton.nv))  # kept: without earlier pulls old jumps would come back
+    hasty = options.copy()
+    hasty[ITERATIONS_ALLOWED] = min(HASTY, options[ITERATIONS_ALLOWED])
     jumps, left = jumping(recording, path.q, pieces.which, pieces.piece), []
     for pull, seconds in PULLS if bars is None else PULLS[:TRIED]:
         if len(jumps) == 0 or (bars is None and len(jumps) > TOO_MANY * count):
@@ -101,7 +103,7 @@ def bridge(
         span = max(2, round(seconds * recording.rate))
         turns = skeleton.difference(path.q[jumps + 1], path.q[jumps])
         # Only what jumps: the rest of the figure goes on as its markers say.
-        turns[np.abs(turns) <= JUMPING] = 0.0
+        turns[np.abs(turns) <= JUMPING + FASTER * _usual(recording, pieces, jumps)] = 0.0
         near = []
         for k, turn in zip(jumps, turns, strict=True):
             rows = np.arange(max(k + 1 - span, 0), min(k + 1 + span, count))
@@ -114,10 +116,11 @@ def bridge(
                 _fade(recording, path, rows, int(k), turn)
         rows = np.unique(np.concatenate(near))
         pieces.touched[rows] = True
-        for _ in range(SWEEPS):
+        for n in range(SWEEPS):
             for parity in (0, 1):
                 mine = rows[rows % 2 == parity]
-                _pull_together(recording, options, pieces, postures, firm[mine], mine)
+                how = options if n == SWEEPS - 1 else hasty
+                _pull_together(recording, how, pieces, postures, firm[mine], mine)
         own = pieces.which[rows]
         path.found[rows, COST] = costs_of(recording, options, postures, own, path.q[rows])
         jumps = _jumps_near(recording, pieces, rows)
@@ -126,6 +129,17 @@ def bridge(
             left.extend(jumps[~worth[pieces.piece[jumps]]])
             jumps = jumps[worth[pieces.piece[jumps]]]
     return np.array([*left, *jumps], dtype=np.int64)
+
+
+def _usual(recording: Recording, pieces: Pieces, jumps: Indices) -> Array:
+    """Return how far each dof usually goes in a step around jumps, (n, nv)."""
+    span, end = max(2, round(AROUND * recording.rate)), len(pieces.which) - 2
+    rows = np.clip(jumps[:, None] + np.arange(-span, span + 1), 0, end)
+    q = pieces.path.q
+    steps = np.abs(recording.skeleton.difference(q[rows.ravel() + 1], q[rows.ravel()]))
+    steps = steps.reshape(*rows.shape, -1)
+    steps[pieces.piece[rows] != pieces.piece[jumps][:, None]] = 0.0
+    return np.median(steps, axis=1)
 
 
 def _jumps_near(recording: Recording, pieces: Pieces, rows: Indices) -> Indices:

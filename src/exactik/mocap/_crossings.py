@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.kernels.equivalent import unwind
+from exactik.mocap._attention import runs_of
 from exactik.mocap._branches import NEAR, charges
 from exactik.mocap._bridges import MARGIN, Pieces, bridge
 from exactik.mocap._gaps import Postures
@@ -28,13 +29,13 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
-ROUNDS = 4
-DEAR = 0.5  # price of a bridge, in the cost of a usual frame, from which others are tried
+ROUNDS = 3
+DEAR = 1.0  # price of a bridge, in the cost of a usual frame, from which others are tried
 LONGEST = 3.0  # [s] that solutions are followed beside the path
 LOSS = 40.0  # frames' worth of cost that they may lose on the way
 PLACES = (0.03, 0.1, 0.3, 1.0)  # [s] bounds of the places tried, one between each two
 RAISED = 1.1  # cost of a frame, of what it was, above which continuity has a price
-LEAST = 0.05  # in the cost of a usual frame, that a try has to save
+LEAST = 0.2  # in the cost of a usual frame, that a try has to save
 
 
 class Course(NamedTuple):
@@ -189,11 +190,23 @@ def _take(
     which = np.concatenate([np.arange(a, b) for a, b in spans])
     piece = np.repeat(np.arange(len(tries)), np.diff(starts))
     raw = Path(course.raw.q[which], course.raw.found[which])
+    bridged, touched = (
+        Path(course.bridged.q[which], course.bridged.found[which]),
+        course.touched[which],
+    )
     for each, (a, _), start, end in zip(tries, spans, starts[:-1], starts[1:], strict=True):
-        own = slice(start + each.first - a, start + each.first - a + len(each.path.q))
+        first = start + each.first - a
+        own = slice(first, first + len(each.path.q))
         raw.q[own], raw.found[own] = each.path
-        _unwound(recording, raw.q[start:end])
-    rows = Pieces(raw.copy(), which, piece, np.zeros(len(which), dtype=bool))
+        # Bridges beyond it stay as they are.
+        for low, high in runs_of(touched[start:end]):
+            if start + low <= own.stop and start + high >= own.start - 1:
+                touched[start + low : start + high + 1] = False
+        fresh = start + np.flatnonzero(~touched[start:end])
+        bridged.q[fresh], bridged.found[fresh] = raw.q[fresh], raw.found[fresh]
+        for path in (raw, bridged):
+            _unwound(recording, path.q[start:end])
+    rows = Pieces(bridged, which, piece, touched)
     left = bridge(recording, options, rows, postures, curvature, now - least)
     saved = now - np.add.reduceat(rows.path.cost, starts[:-1])
     saved[piece[left]] = -np.inf

@@ -140,10 +140,13 @@ def track(
     info = information(recording, path.q)
     postures = postures_of(recording, path.q, info)
     fill_gaps(recording, warm, path, postures, workers)
-    bridged = np.zeros(len(recording), dtype=bool)
+    bridged, excess = np.zeros(len(recording), dtype=bool), np.zeros(len(recording))
     if branches and offsets is None:
         bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0), least)
     recording.weigh(path.q)
+    if branches:
+        excess = np.maximum(path.cost / np.maximum(least, float(warm[SMALL])) - 1.0, 0.0)
+        excess[postures.frames] = 0.0  # where a course of their own counts in the cost
     if smooth is not None:
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
     meter.finish()
@@ -154,7 +157,7 @@ def track(
         *(motion, recording.names, misses),
         *(cost, path.found[:, SLOPE]),
         *(np.array([ENDED[int(code)] for code in path.found[:, STANDING]], dtype="U15"),),
-        *(whole(path.found[:, ITERATIONS]), postures.loose, bridged),
+        *(whole(path.found[:, ITERATIONS]), postures.loose, bridged, excess),
         *(recording.frames.factor if robust is not None else None,),
         *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
