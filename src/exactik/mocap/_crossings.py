@@ -9,6 +9,7 @@ all, where the two meet again. Each try is bridged by itself; what costs least i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -154,7 +155,7 @@ def _beside(
     total = np.cumsum(strand.cost - raw.cost[which]) + charges(away, turn, usual)
     ends = {n} if meets else set()
     edges = [0, *(round(s * recording.rate) for s in PLACES), n]
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         part = total[low : min(high, n)]
         if len(part) > 0:
             ends.add(low + int(np.argmin(part)) + 1)
@@ -190,10 +191,8 @@ def _take(
     which = np.concatenate([np.arange(a, b) for a, b in spans])
     piece = np.repeat(np.arange(len(tries)), np.diff(starts))
     raw = Path(course.raw.q[which], course.raw.found[which])
-    bridged, touched = (
-        Path(course.bridged.q[which], course.bridged.found[which]),
-        course.touched[which],
-    )
+    bridged = Path(course.bridged.q[which], course.bridged.found[which])
+    touched = course.touched[which]
     for each, (a, _), start, end in zip(tries, spans, starts[:-1], starts[1:], strict=True):
         first = start + each.first - a
         own = slice(first, first + len(each.path.q))
