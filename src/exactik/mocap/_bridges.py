@@ -103,23 +103,28 @@ def bridge(
         span = max(2, round(seconds * recording.rate))
         turns = skeleton.difference(path.q[jumps + 1], path.q[jumps])
         # Only what jumps: the rest of the figure goes on as its markers say.
-        turns[np.abs(turns) <= JUMPING + FASTER * _usual(recording, pieces, jumps)] = 0.0
+        least = (
+            JUMPING + FASTER * _usual(recording, pieces, jumps) if pull < FIRM else 0.1 * JUMPING
+        )
+        turns[np.abs(turns) <= least] = 0.0
         near = []
         for k, turn in zip(jumps, turns, strict=True):
             rows = np.arange(max(k + 1 - span, 0), min(k + 1 + span, count))
             rows = pieces.inner(rows[pieces.piece[rows] == pieces.piece[k]], len(recording))
             moving = turn != 0.0
             level = float(np.median(curvature[moving])) if moving.any() else 0.0
-            firm[rows] = np.maximum(firm[rows], pull * level * moving)
+            measure = np.maximum(curvature, level) if pull >= FIRM else level
+            firm[rows] = np.maximum(firm[rows], pull * measure * moving)
             near.append(rows)
             if pull >= FIRM:
                 _fade(recording, path, rows, int(k), turn)
         rows = np.unique(np.concatenate(near))
         pieces.touched[rows] = True
-        for n in range(SWEEPS):
+        sweeps = SWEEPS if pull < FIRM else 2 * SWEEPS
+        for n in range(sweeps):
             for parity in (0, 1):
                 mine = rows[rows % 2 == parity]
-                how = options if n == SWEEPS - 1 else hasty
+                how = options if n == sweeps - 1 or pull >= FIRM else hasty
                 _pull_together(recording, how, pieces, postures, firm[mine], mine)
         own = pieces.which[rows]
         path.found[rows, COST] = costs_of(recording, options, postures, own, path.q[rows])

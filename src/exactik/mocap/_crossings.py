@@ -91,6 +91,7 @@ def bridge_jumps(
         if not fresh.any():
             break
     _unwound(recording, path.q)
+    bridge(recording, options, rows, postures, curvature)  # should seams of tries leave a jump
     return course.touched & (path.cost > RAISED * course.raw.cost)
 
 

@@ -60,7 +60,7 @@ def _jumping(recording: Recording, q: Array, which: Indices, piece: Indices) -> 
     residual = recording.residuals(q, which)
     if len(recording.frames.factor) > 0:  # what was left out as an error may jump as it likes
         residual *= np.sqrt(recording.frames.factor[which])[:, :, None]
-    move = np.nan_to_num(np.linalg.norm(np.diff(residual, axis=0), axis=2))
+    move = np.linalg.norm(np.diff(residual, axis=0), axis=2)  # not a number beside a gap
     dt, seam = 1.0 / recording.rate, piece[1:] != piece[:-1]
     turned = (turn > TURN_RATE * dt + FASTER * _beside(turn, seam)).any(axis=1)
     moved = (move > MARKER_RATE * dt + FASTER * _beside(move, seam)).any(axis=1)
@@ -68,8 +68,8 @@ def _jumping(recording: Recording, q: Array, which: Indices, piece: Indices) -> 
 
 
 def _beside(steps: Array, seam: NDArray[np.bool_]) -> Array:
-    """Return the smaller of the steps before and after each, (n, k); at ends the only one."""
+    """Return the smaller of the steps before and after each, (n, k); at ends and gaps the only one."""
     around = np.full((len(steps) + 2, steps.shape[1]), np.inf)
-    around[1:-1] = np.where(seam[:, None], np.inf, steps)
+    around[1:-1] = np.where(seam[:, None] | np.isnan(steps), np.inf, steps)
     least = np.minimum(around[:-2], around[2:])
     return np.where(np.isinf(least), 0.0, least)
