@@ -68,7 +68,7 @@ def _jumping(recording: Recording, q: Array, which: Indices, piece: Indices) -> 
 
 
 def _beside(steps: Array, seam: NDArray[np.bool_]) -> Array:
-    """Return the smaller of the steps before and after each, (n, k); at ends and gaps the only one."""
+    """Return the smaller of the steps before and after each, (n, k); where there is but one, it."""
     around = np.full((len(steps) + 2, steps.shape[1]), np.inf)
     around[1:-1] = np.where(seam[:, None] | np.isnan(steps), np.inf, steps)
     least = np.minimum(around[:-2], around[2:])
