@@ -10,6 +10,10 @@ Levenberg–Marquardt (LM) is over the same frames from the same pose with the s
 to stop at. Ours has one first damping for all recordings, chosen for warm starts; LM may choose the
 fastest of several for each. Both costs are given, since the two may follow different minima; and
 the iterations, since a few frames where LM never comes to rest can make up most of its time.
+
+"near" and "far" are the frames within 1 % and more than 25 % above the least cost that any row, or
+the search for branches, has found for them; "× best" is the sum against the sum of these, which
+jumps from solution to solution and is no motion.
 """
 
 from __future__ import annotations
@@ -97,7 +101,10 @@ def timed(work: Callable[[], T], passes: int = 1) -> tuple[T, float]:
     return answer, best
 
 
-HEADERS = ["", "frames/s", "ms", "cost", "mm", "at rest %", "iterations", "jumps"]
+HEADERS = [
+    *("", "frames/s", "ms", "cost", "mm", "at rest %", "iterations", "jumps"),
+    *("near %", "far %", "× best"),
+]
 
 
 class Line(NamedTuple):
@@ -109,11 +116,20 @@ class Line(NamedTuple):
     seconds: float
     slope: Array
     iterations: Array | NDArray[np.int64]
+    least: Array | None = None  # cost of the best solution that was found for each frame
 
-    def row(self) -> list[str]:
-        """Cells of the table; the iterations are the median and the mean of the last solves."""
+    @property
+    def cost(self) -> Array:
+        return 0.5 * np.nansum(self.recording.residuals(self.q) ** 2, axis=(1, 2))
+
+    def row(self, best: Array) -> list[str]:
+        """Cells of the table; the iterations are the median and the mean of the last solves.
+
+        Against the best cost known of each frame, (T,): frames within 1 %, frames more than 25 %
+        above, and the ratio of the sums.
+        """
         residual = np.linalg.norm(self.recording.residuals(self.q), axis=2)
-        count = len(self.q)
+        count, share = len(self.q), self.cost / best
         return [
             self.name,
             *(f"{count / self.seconds:.0f}", f"{1e3 * self.seconds / count:.3f}"),
@@ -121,6 +137,8 @@ class Line(NamedTuple):
             f"{100 * np.mean(self.slope <= TOLERANCE):.1f}",
             f"{np.median(self.iterations):.0f} / {np.mean(self.iterations):.1f}",
             str(len(jumps_of(self.recording, self.q))),
+            *(f"{100 * np.mean(share <= 1.01):.1f}", f"{100 * np.mean(share > 1.25):.1f}"),
+            f"{self.cost.sum() / best.sum():.4f}",
         ]
 
 
@@ -169,7 +187,8 @@ def whole(case: Case) -> list[Line]:
         both = {**case.options, **options}
         found, seconds = timed(lambda o=both: ik.track(case.skeleton, case.markers, **o), TWO)
         q, facts = np.array(found.motion.q), (found.projected_gradient, found.iterations)
-        lines.append(Line(name, found._recording, q, seconds, *facts))
+        least = None if options else found.cost / (1.0 + found.excess)
+        lines.append(Line(name, found._recording, q, seconds, *facts, least))
     return lines
 
 
@@ -253,7 +272,9 @@ def measure(report: Report, case: Case, *, everything: bool) -> None:
     found = race(case)
     tracks = whole(case) if everything else []
     report.title(f"tracking: {case.name}, {len(case)} frames")
-    report.table(HEADERS, [line.row() for line in (*found.lines, *tracks)])
+    lines = [*found.lines, *tracks]
+    known = [line.cost for line in lines] + [own.least for own in lines if own.least is not None]
+    report.table(HEADERS, [line.row(np.min(known, axis=0)) for line in lines])
     ratios = rivals(report, case, found.ours) if everything else {}
     times, cost = found.longer / found.seconds, found.theirs.cost.sum() / found.ours.cost.sum()
     plain = found.lines[1].seconds / found.seconds

@@ -353,6 +353,7 @@ def tiled(solved: Track, times: int) -> Track:
         },
         undetermined=more(solved.undetermined),
         bridged=more(solved.bridged),
+        excess=more(solved.excess),
     )
 
 

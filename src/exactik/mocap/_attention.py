@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from exactik.mocap._tracked import Track
 
-__all__ = ["Attention", "attention_of", "frame_reasons", "runs_of"]
+__all__ = ["DEARER", "Attention", "attention_of", "frame_reasons", "runs_of"]
 
 POOR = 3.0  # times the usual error of a frame
+DEARER, MUCH = 0.01, 0.05  # share of its cost that a frame could save, and a stretch at its worst
 IGNORED = 0.2  # weight of a robust loss below which a marker was as good as left out
 
 
@@ -22,7 +23,8 @@ class Attention(NamedTuple):
     Attributes:
         first: frame, counted from 0.
         last: frame.
-        kind: "no-markers", "not-converged", "bridged", "gap", "poor-fit" or "ignored-marker".
+        kind: "no-markers", "not-converged", "bridged", "dearer", "gap", "poor-fit" or
+            "ignored-marker".
         text: one sentence.
         severity: the larger, the earlier it should be looked at.
     """
@@ -48,7 +50,7 @@ def runs_of(flags: NDArray[np.bool_], join: int = 0) -> list[tuple[int, int]]:
 
 def attention_of(track: Track) -> list[Attention]:
     """See `Track.attention`."""
-    found = [*_gaps(track), *_poor(track), *_ignored(track)]
+    found = [*_gaps(track), *_poor(track), *_dearer(track), *_ignored(track)]
     words = {
         "no-markers": ("fewer than three markers are seen; the pose is a guess", 4.0),
         "not-converged": ("the solve did not come to rest", 3.0),
@@ -82,6 +84,20 @@ def _poor(track: Track) -> list[Attention]:
         most = 1e3 * float(np.nanmax(errors[first : last + 1]))
         text = f"markers fit badly, up to {most:.0f} mm ({_listed(worst)})"
         found.append(Attention(first, last, "poor-fit", text, 3.0 * (last - first + 1)))
+    return found
+
+
+def _dearer(track: Track) -> list[Attention]:
+    """One entry for each stretch in which another solution was found to fit better."""
+    found = []
+    for first, last in runs_of(track.excess > DEARER, join=4):
+        most = float(track.excess[first : last + 1].max())
+        if most > MUCH:
+            text = (
+                f"costs up to {100 * most:.0f} % more than the best solution found there; a motion "
+                "without jumps that passes to it and back would cost still more"
+            )
+            found.append(Attention(first, last, "dearer", text, 0.5 * (last - first + 1)))
     return found
 
 
@@ -122,6 +138,9 @@ def frame_reasons(track: Track) -> list[str]:
             out.append(f"Not determined by the markers seen: {_listed(loose)}.")
         else:
             out.append(sentences[str(word)])
+        if track.excess[t] > DEARER and word in ("converged", "at-limits", "bridged"):
+            less = 100 * float(1.0 - 1.0 / (1.0 + track.excess[t]))
+            out[-1] += f" Another costs {less:.0f} % less, but the motion would jump."
     return out
 
 

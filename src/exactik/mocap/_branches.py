@@ -24,12 +24,12 @@ from exactik.mocap._limbs import limbs_of
 from exactik.mocap._passes import Path, follow_beside, near_to, try_starts
 from exactik.mocap._recording import Recording
 
-__all__ = ["improve"]
+__all__ = ["NEAR", "Stretch", "charges", "improve", "splice"]
 
 Array = NDArray[np.float64]
 
-JUMP = 10.0  # κ
-TURN = 0.3  # τ, in the cost of an ordinary frame: what a limb that turns by one radian has to save
+JUMP = 5.0  # κ
+TURN = 0.2  # τ, in the cost of an ordinary frame: what a limb that turns by one radian has to save
 BETTER = 0.995  # share of the cost below which a solution is worth following
 NEAR = 1e-3  # [m] at which two solutions are one, as far as markers can tell
 SLACK = 3.0  # frames' worth of cost that a strand may lose before it is given up
@@ -47,6 +47,7 @@ def improve(
     last: int,
     which: NDArray[np.int64],
     seed: int,
+    least: Array,
 ) -> int:
     """Look for better solutions between `first` and `last`; return how many were taken.
 
@@ -59,13 +60,15 @@ def improve(
         last: frame.
         which: frames at which to look.
         seed: of the poses to look from.
+        least: cost of the best solution that was found for each frame, (T,); lowered in place.
     """
     residual = recording.residuals(path.q[first : last + 1], np.arange(first, last + 1))
-    stretch = Stretch(recording, options, path, residual, first, last)
+    stretch = Stretch(recording, options, path, residual, first, last, least)
     poses, frames = _other_poses(stretch, which, seed)
     if len(frames) == 0:
         return 0
     tried = try_starts(recording.from_afar, cold, frames, poses)
+    np.minimum.at(least, frames, tried.cost)
     taken = 0
     # The largest gain first: what it mends need not be looked at again.
     for k in np.argsort(tried.cost - path.cost[frames], kind="stable"):
@@ -128,6 +131,7 @@ class Stretch(NamedTuple):
         residual: of the path from `first` to `last` [m], (n, M, 3).
         first: frame; stays as it is unless it is the recording's.
         last: frame; likewise.
+        least: cost of the best solution that was found for each frame, (T,).
     """
 
     recording: Recording
@@ -136,6 +140,7 @@ class Stretch(NamedTuple):
     residual: Array
     first: int
     last: int
+    least: Array
 
     def ways(self, t: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Yield 1 and −1, and the frames that may change from t on in that direction."""
@@ -158,6 +163,7 @@ def splice(stretch: Stretch, t: int, start: Array) -> bool:
             recording, stretch.options, which, start, *beside, NEAR, SLACK * usual
         )
         which = which[: len(strand.q)]
+        stretch.least[which] = np.minimum(stretch.least[which], strand.cost)
         residual = recording.residuals(strand.q, which)
         total = np.cumsum(strand.cost - path.cost[which])
         total += _charges(stretch, which + step, which, strand, residual, usual)
@@ -187,11 +193,16 @@ def _charges(
     here, there = here[inside], there[inside]
     back = stretch.residual[there - stretch.first]
     ways = (
-        (0.5, strand.q[inside], residual[inside]),
-        (-0.5, path.q[here], stretch.residual[here - stretch.first]),
+        (1.0, strand.q[inside], residual[inside]),
+        (-1.0, path.q[here], stretch.residual[here - stretch.first]),
     )
     for sign, q, own in ways:
         turn = stretch.recording.skeleton.difference(path.q[there], q)
-        charge[inside] += sign * JUMP * np.nansum((back - own) ** 2, axis=(1, 2))
-        charge[inside] += sign * TURN * usual * (turn**2).sum(axis=1)
+        charge[inside] += sign * charges(back - own, turn, usual)
     return charge
+
+
+def charges(away: Array, turn: Array, usual: float) -> Array:
+    """Return the charge for jumps of residuals [m], (n, M, 3), and of dofs, (n, nv)."""
+    moved = np.nansum(away**2, axis=(1, 2))
+    return 0.5 * (JUMP * moved + TURN * usual * (turn**2).sum(axis=1))

@@ -93,6 +93,7 @@ def _join(
         return
     frames = np.arange(first, last + 1)
     residual = recording.residuals(path.q[frames], frames)
-    stretch = Stretch(recording, options, path, residual, first, last)
+    least = np.full(len(path.q), np.inf)  # of no use here
+    stretch = Stretch(recording, options, path, residual, first, last, least)
     if not splice(stretch, seam, path.q[seam - 1].copy()):
         splice(stretch, seam - 1, path.q[seam].copy())

@@ -19,11 +19,11 @@ from exactik.mocap._attention import runs_of
 from exactik.mocap._branches import improve
 from exactik.mocap._clean import Cleaning, cleaned
 from exactik.mocap._cold import cold_poses
+from exactik.mocap._crossings import bridge_jumps
 from exactik.mocap._error_bars import ASSUMED, estimated_sigma
 from exactik.mocap._fill import filled
 from exactik.mocap._first_path import STRETCH, first_path, stretches
 from exactik.mocap._gaps import fill_gaps, information, postures_of
-from exactik.mocap._jumps import bridge_jumps
 from exactik.mocap._passes import Path, in_threads
 from exactik.mocap._recording import LOSSES, TIE, Recording, start_recording
 from exactik.mocap._smooth import checked_cutoff, smooth_path
@@ -131,18 +131,22 @@ def track(
     path = first_path(
         recording, warm, far, checked_count("starts", starts), workers, meter.share("path")
     )
-    _mend(recording, warm, far, path)
+    least = np.full(len(recording), np.inf)
+    _mend(recording, warm, far, path, least)
     if branches:
-        _look_for_better(recording, warm, far, path, workers, meter)
+        _look_for_better(recording, warm, far, path, least, workers, meter)
     _continuous(recording, path.q)
     recording.weigh(path.q)
     info = information(recording, path.q)
     postures = postures_of(recording, path.q, info)
     fill_gaps(recording, warm, path, postures, workers)
-    bridged = np.zeros(len(recording), dtype=bool)
+    bridged, excess = np.zeros(len(recording), dtype=bool), np.zeros(len(recording))
     if branches and offsets is None:
-        bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0))
+        bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0), least)
     recording.weigh(path.q)
+    if branches:
+        excess = np.maximum(path.cost / np.maximum(least, float(warm[SMALL])) - 1.0, 0.0)
+        excess[postures.frames] = 0.0  # where a course of their own counts in the cost
     if smooth is not None:
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
     meter.finish()
@@ -153,7 +157,7 @@ def track(
         *(motion, recording.names, misses),
         *(cost, path.found[:, SLOPE]),
         *(np.array([ENDED[int(code)] for code in path.found[:, STANDING]], dtype="U15"),),
-        *(whole(path.found[:, ITERATIONS]), postures.loose, bridged),
+        *(whole(path.found[:, ITERATIONS]), postures.loose, bridged, excess),
         *(recording.frames.factor if robust is not None else None,),
         *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
@@ -191,7 +195,7 @@ def _first_sigma(recording: Recording, options: Array) -> float:
     return max(float(np.nanmedian(errors)) / 1.538, 1e-6)
 
 
-def _mend(recording: Recording, warm: Array, far: Array, path: Path) -> None:
+def _mend(recording: Recording, warm: Array, far: Array, path: Path, least: Array) -> None:
     """Look for better solutions where a path has gone wrong: frames that cost far more than others.
 
     At some frames of each such stretch, its ends among them, from ever other poses.
@@ -208,11 +212,17 @@ def _mend(recording: Recording, warm: Array, far: Array, path: Path) -> None:
             step = max(1, min(EVERY, (last - first) // 4))
             which = np.unique(np.append(np.arange(first, last + 1, step), last))
             around = max(first - AROUND, 0), min(last + AROUND, end)
-            improve(recording, warm, far, path, *around, which, n)
+            improve(recording, warm, far, path, *around, which, n, least)
 
 
 def _look_for_better(
-    recording: Recording, warm: Array, far: Array, path: Path, threads: int, meter: _Meter
+    recording: Recording,
+    warm: Array,
+    far: Array,
+    path: Path,
+    least: Array,
+    threads: int,
+    meter: _Meter,
 ) -> None:
     told = meter.share("branches")
     for n in range(ROUNDS):
@@ -222,7 +232,7 @@ def _look_for_better(
         def look(part: tuple[int, int], n: int = n) -> None:
             first, last = part
             which = np.arange(first + (n * EVERY) // ROUNDS, last + 1, EVERY)
-            improve(recording, warm, far, path, first, last, which, n)
+            improve(recording, warm, far, path, first, last, which, n, least)
             told((part[1] + 1 - part[0]) // ROUNDS)
 
         in_threads(threads, look, parts)

@@ -42,6 +42,8 @@ class Track:
         iterations: of it, (T,).
         undetermined: dofs that had lost their markers and went by their course, (T, nv).
         bridged: frames between two solutions, (T,), where the path had to change.
+        excess: share by which each frame costs more than the best solution that was found for it
+            alone, (T,): what a continuous motion costs there; before smoothing.
         marker_weights: that a robust loss gave to the markers, 0 to 1, (T, M), else None.
         swaps: pairs of markers that were exchanged back, if the loss is robust.
         spikes: samples that were left out because they stand out from their neighbours in time, if
@@ -62,6 +64,7 @@ class Track:
     iterations: NDArray[np.int64]
     undetermined: Flags
     bridged: Flags
+    excess: Array
     marker_weights: Array | None
     swaps: tuple[Swap, ...]
     spikes: Flags

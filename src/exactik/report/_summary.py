@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.kernels.frames import HUBER, TUKEY
-from exactik.mocap._attention import Attention, runs_of
+from exactik.mocap._attention import DEARER, Attention, runs_of
 from exactik.mocap._recording import matched_markers
 from exactik.motion import frozen_markers
 from exactik.report._ghosts import far_markers
@@ -60,6 +60,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "never_determined": list(track.never_determined),
         "filled_frames": int(track.undetermined.any(axis=1).sum()),
         "bridged_frames": int(track.bridged.sum()),
+        "dearer_frames": int((track.excess > DEARER).sum()),
         "not_converged_frames": int((~track.converged).sum()),
         "limits": _limits(track),
         "swaps": [_swap(track, each) for each in swaps],

@@ -26,6 +26,7 @@ KINDS = {
     "gap": "gap filled",
     "ignored-marker": "left out",
     "bridged": "bridged",
+    "dearer": "costs more",
 }
 SHOWN, MOST = 12, 1000  # rows at once, and with those that fold out
 

@@ -17,6 +17,7 @@ KINDS = {
     "gap": ("filled gap", "filled gaps"),
     "ignored-marker": ("of a marker left out", "of markers left out"),
     "bridged": ("bridge between two solutions", "bridges between two solutions"),
+    "dearer": ("where continuity has a price", "where continuity has a price"),
 }
 FIRST = 3  # stretches that are named in the paragraph
 
