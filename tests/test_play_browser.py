@@ -134,10 +134,10 @@ def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
         page.get_by_label(name, exact=True).click()
         assert soon(page, lambda node=node: not node.visible), name
         if name == "markers":
-            assert soon(page, lambda: greenish(picture(page)) < shown - 30)
+            assert soon(page, lambda: greenish(picture(page)) < shown - 60)
         page.get_by_label(name, exact=True).click()
         assert soon(page, lambda node=node: node.visible), name
-    assert soon(page, lambda: greenish(picture(page)) >= shown - 5)
+    assert soon(page, lambda: greenish(picture(page)) >= shown - 40)  # glass dims some of it
     lines = np.array(markers.residuals.points)
     viewer.panel.exaggeration.value = 10
     assert soon(page, lambda: not np.array_equal(markers.residuals.points, lines))
