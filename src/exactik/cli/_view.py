@@ -10,7 +10,7 @@ import typer
 from exactik.cli._app import app, compiling, say
 from exactik.model import Skeleton
 
-__all__ = ["play", "pose"]
+__all__ = ["figure_of", "play", "pose"]
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
@@ -48,14 +48,14 @@ def play(
     from exactik.viewer import MotionViewer
 
     unit: dict[str, Any] = {"length_unit": "auto"} if motion.suffix.lower() == ".bvh" else {}
-    figure = None if skeleton is None else _figure(skeleton)[0]
+    figure = None if skeleton is None else figure_of(skeleton)[0]
     with compiling():
         shown = MotionViewer(load_motion(motion, skeleton=figure, **unit), port=port)
         shown.play()
     _show(shown, browser)
 
 
-def _figure(name: str) -> tuple[Skeleton, str | None]:
+def figure_of(name: str) -> tuple[Skeleton, str | None]:
     """Return a built-in figure, or the one in a file; and which axis is up."""
     from exactik import model
     from exactik.cli._solve_inputs import read_figure
@@ -71,7 +71,7 @@ def _upright(name: str) -> Skeleton:
     from exactik.motion import Motion
     from exactik.motion._axes import quarter_turn
 
-    skeleton, up = _figure(name)
+    skeleton, up = figure_of(name)
     if up in (None, "z"):
         return skeleton
     still = Motion(skeleton, skeleton.neutral()[None], 1.0, up_axis=up)

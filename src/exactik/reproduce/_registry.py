@@ -1,0 +1,22 @@
+"""All experiments, in the order of the page. A new one is a module beside this and a line here."""
+
+from __future__ import annotations
+
+from exactik.errors import UnknownNameError
+from exactik.reproduce import _figa10
+from exactik.reproduce._experiment import Experiment
+
+__all__ = ["EXPERIMENTS", "experiments_named"]
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (_figa10.EXPERIMENT,)
+}
+
+
+def experiments_named(name: str) -> list[Experiment]:
+    """Return the experiment of a name, or all of them for "all"."""
+    if name == "all":
+        return list(EXPERIMENTS.values())
+    if name not in EXPERIMENTS:
+        raise UnknownNameError("table or figure", name, ("all", *EXPERIMENTS))
+    return [EXPERIMENTS[name]]
