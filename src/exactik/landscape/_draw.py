@@ -60,7 +60,8 @@ def draw_surface(axes: Any, land: Landscape) -> None:
     faces = to_rgba_array(COLOURS)[land.kind[some]]
     axes.plot_surface(
         *(X, Y, land.cost[some]),
-        **{"facecolors": faces, "rcount": 120, "ccount": 120, "linewidth": 0, "shade": True},
+        **{"facecolors": faces, "rcount": 120, "ccount": 120, "shade": False},
+        **{"edgecolor": "#8b979f", "linewidth": 0.12},
     )
     axes.set_zlabel("cost")
     axes.view_init(elev=42, azim=-125)
@@ -81,7 +82,7 @@ def draw_basins(axes: Any, found: Basins) -> None:
             for value, (_, label) in zip(end, (_axis(land, 0), _axis(land, 1)), strict=True)
         ]
         share = 100.0 * float(found.shares[k])
-        words = f"cost {cost:.3g}: {share:.0f} % of starts"
+        words = f"cost {cost if cost > 1e-15 else 0:.3g}: {share:.3g} % of starts"
         axes.plot(*shown, "o", color=OWN[k], mec="black", ms=7, label=words, clip_on=False)
 
 

@@ -58,7 +58,14 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         worst = max(worst, float(cost[kind == 0].max() / cost[kind == 2].min()))
         for end, low, share in zip(found.ends, found.costs, found.shares, strict=True):
             degrees = np.degrees(end).round(1) + 0.0
-            ends.append((f"[{goal:g} 0]", *degrees.tolist(), float(low), 100.0 * float(share)))
+            ends.append(
+                (
+                    f"[{goal:g} 0]",
+                    *degrees.tolist(),
+                    float(low) if low > 1e-15 else 0.0,
+                    100.0 * float(share),
+                )
+            )
     picture = Figure(figsize=(11.5, 7.6), layout="constrained")
     for k, (goal, land) in enumerate(zip(GOALS, lands, strict=True)):
         top = picture.add_subplot(2, 3, k + 1)
@@ -67,7 +74,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         top.set_aspect("equal")
         draw_surface(picture.add_subplot(2, 3, k + 4, projection="3d"), land)
     picture.legend(handles=legend_of_kinds(), loc="outside lower center", ncols=4)
-    second = Figure(figsize=(11.5, 4.6), layout="constrained")
+    second = Figure(figsize=(11.5, 5.2), layout="constrained")
     for k, (goal, found) in enumerate(zip(GOALS, founds, strict=True)):
         axes = second.add_subplot(1, 3, k + 1)
         draw_basins(axes, found)

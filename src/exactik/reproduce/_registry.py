@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from exactik.errors import UnknownNameError
-from exactik.reproduce import _figa10
+from exactik.reproduce import _convergence, _fig8, _figa10, _table3, _table4
 from exactik.reproduce._experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "experiments_named"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (_figa10.EXPERIMENT,)
+    experiment.name: experiment
+    for experiment in (
+        _table3.EXPERIMENT,
+        _table4.EXPERIMENT,
+        _convergence.FIGURE_3,
+        _convergence.FIGURE_4,
+        _convergence.FIGURE_5,
+        _convergence.FIGURE_7,
+        _fig8.EXPERIMENT,
+        _figa10.EXPERIMENT,
+    )
 }
 
 
