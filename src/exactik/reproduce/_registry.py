@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from exactik.errors import UnknownNameError
-from exactik.reproduce import _convergence, _fig8, _figa10, _table3, _table4
+from exactik.reproduce import (
+    _convergence,
+    _fig8,
+    _figa10,
+    _frames,
+    _hessian,
+    _hybrid,
+    _indefinite,
+    _protocol,
+    _table3,
+    _table4,
+)
 from exactik.reproduce._experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "experiments_named"]
@@ -13,12 +24,18 @@ EXPERIMENTS: dict[str, Experiment] = {
     for experiment in (
         _table3.EXPERIMENT,
         _table4.EXPERIMENT,
+        _frames.FIGURE_2,
         _convergence.FIGURE_3,
         _convergence.FIGURE_4,
         _convergence.FIGURE_5,
+        _frames.FIGURE_6,
         _convergence.FIGURE_7,
         _fig8.EXPERIMENT,
         _figa10.EXPERIMENT,
+        _indefinite.EXPERIMENT,
+        _hessian.EXPERIMENT,
+        _protocol.EXPERIMENT,
+        _hybrid.EXPERIMENT,
     )
 }
 

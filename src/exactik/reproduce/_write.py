@@ -63,7 +63,7 @@ def text_of(cell: Cell) -> str:
         return str(cell)
     value = float(cell)
     if not math.isfinite(value):
-        return "" if math.isnan(value) else str(value)
+        return "" if math.isnan(value) else "never"  # a count that was not reached
     return f"{value:.{DIGITS}g}"
 
 
