@@ -72,13 +72,12 @@ def map_command(
 
 def _goal(figure: Skeleton, text: str) -> Goal:
     """Return the goal of a text such as r_hand=0.4,-0.2,1.0."""
-    name, equals, place = text.partition("=")
+    name, _, place = text.partition("=")
     try:
         x, y, z = (float(number) for number in place.split(","))
     except ValueError:
-        equals = ""
-    if equals == "":
-        raise GoalError(f"--goal {text}: expected a bone or marker and a place, such as hand=1,0,0")
+        wrong = f"--goal {text}: expected a bone or marker and a place, such as hand=1,0,0"
+        raise GoalError(wrong) from None
     if name in figure.markers:
         return MarkerGoal(name, (x, y, z))
     if name not in figure.bone_names:

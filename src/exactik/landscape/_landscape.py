@@ -130,8 +130,8 @@ def landscape(
             at[places] = x, y
             cost[i, j], _, full = own.evaluate(at)
             H[i, j] = full[block]
-    dofs = (dofs[0], dofs[1])
-    return Landscape(own, dofs, rest, first, second, cost, np.linalg.eigvalsh(H))
+    values = np.asarray(np.linalg.eigvalsh(H), dtype=np.float64)
+    return Landscape(own, (dofs[0], dofs[1]), rest, first, second, cost, values)
 
 
 def _range(problem: Problem, dof: int, value: float) -> tuple[float, float]:

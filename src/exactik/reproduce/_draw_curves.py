@@ -92,9 +92,12 @@ def draw_curves(
     frames that have reached f < 1e-2.
     """
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    picture = Figure(figsize=(4.2 * len(titles), 10.2 if shares else 7.4), layout="constrained")
-    picture.get_layout_engine().set(w_pad=0.1)
+    picture = Figure(
+        figsize=(4.2 * len(titles), 10.2 if shares else 7.4),
+        layout=ConstrainedLayoutEngine(w_pad=0.1),
+    )
     rows = 3 if shares else 2
     axes = picture.subplots(rows, len(titles), squeeze=False, sharey="row")
     for column, (kind, title) in enumerate(titles.items()):

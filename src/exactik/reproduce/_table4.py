@@ -70,7 +70,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     jobs = [
         (take, name, count, start)
         for k, take in enumerate(recording.takes.values())
-        for start in (STARTS if k == 0 else STARTS[1:])
+        for start in (STARTS if k == 0 else STARTS[1:])  # one take from both is enough
         for name, count in COLUMNS
     ]
     total, before = sum(len(job[0]) for job in jobs), 0
@@ -193,8 +193,8 @@ def _picture(recording: Recording, found: dict) -> object:
 
     takes = list(recording.takes.values())
     picture = Figure(figsize=(11.5, 3.6 * len(takes)), layout="constrained")
-    for row, take in enumerate(takes):
-        axes = picture.add_subplot(len(takes), 1, row + 1)
+    places = picture.subplots(len(takes), 1, squeeze=False)[:, 0]
+    for take, axes in zip(takes, places, strict=True):
         for k, (name, count) in enumerate(COLUMNS):
             own = found[take.name, name, count, STARTS[1]].error
             width = max(1, len(own) // 400)
@@ -211,8 +211,8 @@ def _picture(recording: Recording, found: dict) -> object:
         axes.set_ylabel("error [cm]")
         axes.set_title(f"{take.name}, first frame from θ = 0", fontsize=11)
         axes.grid(alpha=0.25)
-    axes.set_xlabel("time in the take [s]")
-    handles, labels = axes.get_legend_handles_labels()
+    places[-1].set_xlabel("time in the take [s]")
+    handles, labels = places[-1].get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside lower center", ncols=3)
     return picture
 
