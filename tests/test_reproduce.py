@@ -14,7 +14,10 @@ from typer.testing import CliRunner
 
 from exactik.cli._app import app
 from exactik.errors import ExactikError, FileError, UnknownNameError
+from exactik.goals import PositionGoal
 from exactik.landscape import basins, landscape
+from exactik.model import human
+from exactik.problem import Problem
 from exactik.reproduce import EXPERIMENTS, PAPERS, Recording, Section, hdm05, reproduce, synthetic
 from exactik.reproduce._descents import ENOUGH, EXACT, METHODS
 from exactik.reproduce._figa10 import linkage
@@ -242,6 +245,20 @@ def test_a_landscape_is_that_of_the_problem():
     assert sorted(np.degrees(found.ends[:, 0]).round().tolist()) == [-60.0, 60.0]
     assert found.shares.sum() == pytest.approx(1.0)
     assert "positive definite" in repr(land)
+
+
+@pytest.mark.parametrize("dofs", [("r_forearm.rz", "r_thigh.ry"), ("head.rx", "pelvis.tz")])
+@pytest.mark.parametrize("coupled", [False, True])
+def test_any_two_dofs_of_any_figure(dofs: tuple[str, str], coupled: bool):
+    figure = human()
+    goals = [PositionGoal("r_hand", (0.5, 0, 1)), PositionGoal("head", (0.1, 0, 1.2), name="x")]
+    weight = np.eye(6) + 0.2 if coupled else None
+    problem = Problem(figure, goals, weight_matrix=weight)
+    index = [figure.dof_names.index(dof) for dof in dofs]
+    land = landscape(problem, dofs, size=3)
+    for (i, j), q in zip(np.ndindex(3, 3), land.poses(), strict=True):
+        block = problem.hessian(q)[np.ix_(index, index)]
+        np.testing.assert_allclose(land.eigenvalues[i, j], np.linalg.eigvalsh(block), atol=1e-12)
 
 
 def test_misuse_of_landscapes():

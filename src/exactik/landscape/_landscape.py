@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import shaped
 from exactik.errors import ModelError, UnknownNameError
+from exactik.kernels.sums import EXACT
 from exactik.problem import Problem
 
 __all__ = ["INDEFINITE", "NEGATIVE", "POSITIVE", "SEMI", "Landscape", "landscape"]
@@ -109,7 +110,7 @@ def landscape(
     places = [int(skeleton.plain_q[i]) for i in index]
     if min(places) < 0:
         raise ModelError(f"{' and '.join(dofs)}: a part of a quaternion cannot be varied by itself")
-    rest = skeleton.neutral() if q is None else shaped("q", q, skeleton.nq).copy()
+    rest = skeleton.neutral() if q is None else skeleton.normalised(shaped("q", q, skeleton.nq))
     if ranges is None:
         ranges = [_range(problem, i, float(rest[k])) for i, k in zip(index, places, strict=True)]
     first, second = (np.linspace(low, high, size) for low, high in ranges)
@@ -123,15 +124,37 @@ def landscape(
         strength=problem._arguments["strength"],
         weight_matrix=problem._arguments["weight_matrix"],
     )
-    cost, H, at = np.empty((size, size)), np.empty((size, size, 2, 2)), rest.copy()
-    block = np.ix_(index, index)
+    cost, H, at = np.empty((size, size)), np.zeros((size, size, 2, 2)), rest.copy()
+    entries = _entries(own, index)
     for i, x in enumerate(first):
         for j, y in enumerate(second):
             at[places] = x, y
-            cost[i, j], _, full = own.evaluate(at)
-            H[i, j] = full[block]
+            cost[i, j], _, rows = own.fill(at, EXACT)
+            for a, b, row, column in entries:
+                H[i, j, a, b] = H[i, j, b, a] = rows[row, column]
     values = np.asarray(np.linalg.eigvalsh(H), dtype=np.float64)
     return Landscape(own, (dofs[0], dofs[1]), rest, first, second, cost, values)
+
+
+def _entries(problem: Problem, index: list[int]) -> list[tuple[int, int, int, int]]:
+    """Return where the 2×2 block of two dofs is in the rows that `fill` gives: a, b, row, column.
+
+    Dofs of which neither is above the other have no entry: unless goals are coupled, it is zero.
+    """
+    if _full(problem):
+        low, high = sorted(range(2), key=lambda k: index[k])
+        corners = [(0, 0), (1, 1), (high, low)]
+        return [(a, b, index[a], index[b]) for a, b in corners]
+    found = []
+    for dof, level, above in zip(*problem.skeleton.ancestor_pairs, strict=True):
+        if dof in index and above in index:
+            found.append((index.index(int(dof)), index.index(int(above)), int(dof), int(level)))
+    return found
+
+
+def _full(problem: Problem) -> bool:
+    """Whether rows are those of one chain of all dofs, as where weights couple goals."""
+    return bool(np.array_equal(problem.pattern.level, np.arange(problem.skeleton.nv)))
 
 
 def _range(problem: Problem, dof: int, value: float) -> tuple[float, float]:
