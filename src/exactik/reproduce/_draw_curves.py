@@ -136,9 +136,9 @@ def draw_curves(
             place.grid(alpha=0.25)
         below.set_xscale("log")
         below.set_xlabel("time [ms]")
-        above.set_ylim(FLOOR / 3.0, None)
-        below.set_ylim(FLOOR / 3.0, None)
+    most = max(float(one.cost[0]) for group in curves.values() for one in group)
     for place in axes[:2, 0]:
+        place.set_ylim(FLOOR / 3.0, 3.0 * most)
         place.set_ylabel("f [cm²]")
     if shares:
         axes[2, 0].set_ylabel(f"frames with f < {ENOUGH:g} [%]")
