@@ -12,7 +12,7 @@ from pathlib import Path
 from exactik.io._files import writing
 from exactik.reproduce._experiment import PAPERS
 from exactik.reproduce._recording import Recording
-from exactik.reproduce._write import Section, WrittenTable
+from exactik.reproduce._write import Section, WrittenTable, text_of
 
 __all__ = ["write_page"]
 
@@ -46,7 +46,9 @@ def write_page(path: Path, sections: Sequence[Section], recording: Recording) ->
 <header><h1>Published, and measured again</h1>
 <p>Recording: {escape(recording.about)}. Frames:</p><ul>{kinds}</ul>
 <p class="note">Times are processor time of one thread, on {escape(_machine())}; published ones are
-from a machine of 2018 and MATLAB. Every number in a table is in the CSV file named below it.</p>
+from a machine of 2018 and MATLAB. Every number in a table is in the CSV file named below it;
+the frames are in <a href="frames.csv">frames.csv</a>, the times that experiments took in
+<a href="seconds.csv">seconds.csv</a>.</p>
 <nav>{names}</nav></header>
 {body}
 </main></body></html>
@@ -82,7 +84,7 @@ def _section(section: Section) -> str:
         for path, words in [*others, *findings.files]
     )
     parts.append(f"<h4>Files</h4><ul>{links}</ul>" if links != "" else "")
-    parts.append(f'<p class="note">It took {section.seconds:.0f} s.</p></section>')
+    parts.append(f'<p class="note">It took {text_of(section.seconds)} s.</p></section>')
     return "".join(parts)
 
 

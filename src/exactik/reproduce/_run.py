@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from exactik.errors import FileError, ModelError
+from exactik.reproduce._experiment import Table
 from exactik.reproduce._hdm05 import hdm05
 from exactik.reproduce._page import write_page
 from exactik.reproduce._recording import synthetic
 from exactik.reproduce._registry import experiments_named
-from exactik.reproduce._write import Section, write_findings
+from exactik.reproduce._write import Section, write_findings, write_table
 
 __all__ = ["reproduce"]
 
@@ -49,7 +50,14 @@ def reproduce(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(folder, f"cannot be written to: {error.strerror or error}") from None
-    sections = []
+    chosen_frames = [
+        (kind, own.take.name, frame, own.rule)
+        for kind, own in recording.kinds.items()
+        for frame in own.frames.tolist()
+    ]
+    columns = ("motion", "take", "frame", "rule")
+    write_table(Table("frames", "the frames chosen", columns, chosen_frames), folder)
+    sections: list[Section] = []
     for experiment in chosen:
 
         def tell(done: int, total: int, own: str = experiment.name) -> None:
@@ -60,5 +68,7 @@ def reproduce(
         findings = experiment.run(recording, folder, tell)
         took = time.perf_counter() - began
         sections.append(write_findings(experiment, findings, folder, took))
+        times = [(own.experiment.name, own.seconds) for own in sections]
+        write_table(Table("seconds", "time taken", ("experiment", "s"), times), folder)
         write_page(folder / "index.html", sections, recording)  # what there is so far
     return sections

@@ -61,6 +61,12 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         return f"{min(values):.1f} to {max(values):.1f}"
 
     fewer, faster, lm = ratio(QUASI, EXACT, 1), ratio(QUASI, EXACT, 0), ratio(EXACT, LM, 1)
+    plain, summed = (
+        float(
+            np.exp(np.mean([abs(np.log(row[6] / row[k])) for row in rows if row[1] in (EXACT, LM)]))
+        )
+        for k in (3, 4)
+    )
     hybrid, beside = ratio(LM, AUTO, 0), ratio(SOLVED, LM, 0)
     verdicts = claims(
         "table3",
@@ -90,6 +96,13 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 f"{span(lm)} of the evaluations",
                 max(lm) < 1.0,
             ),
+            (
+                "the published calls are plain counts, not running sums",
+                "not said",
+                f"exact Hessian and LM: off from our evaluations by a factor of {plain:.2f} as "
+                f"printed, {summed:.2f} read as running sums (geometric means)",
+                plain < summed,
+            ),
         ],
     )
     return Findings(
@@ -97,8 +110,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         [Picture("table3", "Mean evaluations until f < 1e-2, published and ours.", _bars(means))],
         [
             "The published code adds a running count at every iteration, so that its calls may be "
-            "sums 1 + 2 + … + n; the column beside them has that n. For the exact Hessian and LM "
-            "the calls as they are printed are nearer to what we count.",
+            "sums 1 + 2 + … + n; the column beside them has that n.",
             "Times are milliseconds of compiled code (LM, newton, auto) and of Python over "
             "compiled evaluations (BFGS, PCG) against seconds of MATLAB; only ratios within one "
             "kind compare methods.",

@@ -15,7 +15,7 @@ from pathlib import Path
 from exactik.io._files import writing
 from exactik.reproduce._experiment import Cell, Experiment, Findings, Picture, Table
 
-__all__ = ["Section", "WrittenTable", "text_of", "write_findings"]
+__all__ = ["Section", "WrittenTable", "text_of", "write_findings", "write_table"]
 
 DIGITS = 4
 DPI = 110
@@ -71,15 +71,7 @@ def write_findings(
     experiment: Experiment, findings: Findings, folder: Path, seconds: float
 ) -> Section:
     """Write tables and pictures to a folder."""
-    tables = []
-    for table in findings.tables:
-        cells = [[text_of(cell) for cell in row] for row in table.rows]
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([list(table.columns), *cells])
-        path = folder / f"{table.name}.csv"
-        with writing(path) as file:
-            file.write(text.getvalue())
-        tables.append(WrittenTable(table, path, cells))
+    tables = [write_table(table, folder) for table in findings.tables]
     pictures = []
     for picture in findings.pictures:
         path = folder / f"{picture.name}.png"
@@ -87,3 +79,14 @@ def write_findings(
             picture.figure.savefig(file, format="png", dpi=DPI)
         pictures.append((picture, path))
     return Section(experiment, findings, tables, pictures, seconds)
+
+
+def write_table(table: Table, folder: Path) -> WrittenTable:
+    """Write a table as CSV."""
+    cells = [[text_of(cell) for cell in row] for row in table.rows]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([list(table.columns), *cells])
+    path = folder / f"{table.name}.csv"
+    with writing(path) as file:
+        file.write(text.getvalue())
+    return WrittenTable(table, path, cells)
