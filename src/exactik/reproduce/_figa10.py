@@ -120,7 +120,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 "feared, not measured",
                 "auto ends in the lowest minimum from "
                 + " / ".join(f"{100 * _lowest(own):.2f} %" for own in founds)
-                + " of the starts; the others lie on saddles or maxima exactly",
+                + " of the starts; the others end on saddles",
                 min(map(_lowest, founds)) < 0.99,
             ),
         ],
