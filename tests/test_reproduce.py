@@ -19,7 +19,7 @@ from exactik.landscape import basins, landscape
 from exactik.model import human
 from exactik.problem import Problem
 from exactik.reproduce import EXPERIMENTS, PAPERS, Recording, Section, hdm05, reproduce, synthetic
-from exactik.reproduce._descents import ENOUGH, EXACT, METHODS
+from exactik.reproduce._descents import ENOUGH, METHODS, SOLVED
 from exactik.reproduce._figa10 import linkage
 from exactik.reproduce._hybrid import fitted
 from exactik.reproduce._published_hessian import PublishedNewton, published_hessian
@@ -294,11 +294,10 @@ def test_table_4_on_the_published_take(shared_data: Path):
     recording = hdm05(shared_data / "data" / "asf_amc" / "hdm05_dg")
     take = recording.takes["dg_03-05_02"]
     assert len(take) == 3866 and (~take.problem(0).locked).sum() == 58
-    method = METHODS[EXACT]
+    method = METHODS[SOLVED]
 
     solved = follow(take, replace(method, max_iterations=10, small_cost=ENOUGH), STARTS[0], 600)
     assert solved.error.mean() <= 0.5
-    assert solved.iterations.mean() < 4.0
 
 
 @pytest.mark.slow
