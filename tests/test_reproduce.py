@@ -19,12 +19,13 @@ from exactik.landscape import basins, landscape
 from exactik.model import human
 from exactik.problem import Problem
 from exactik.reproduce import EXPERIMENTS, PAPERS, Recording, Section, hdm05, reproduce, synthetic
-from exactik.reproduce._descents import ENOUGH, METHODS, SOLVED
+from exactik.reproduce._descents import ENOUGH, METHODS, QUASI, SOLVED
 from exactik.reproduce._figa10 import linkage
 from exactik.reproduce._hybrid import fitted
+from exactik.reproduce._page import write_page
 from exactik.reproduce._published_hessian import PublishedNewton, published_hessian
 from exactik.reproduce._table4 import STARTS, follow
-from exactik.reproduce._write import text_of
+from exactik.reproduce._write import text_of, write_findings
 from exactik.solvers import solve
 
 pytest.importorskip("matplotlib")
@@ -175,6 +176,23 @@ def test_the_protocol_of_the_paper(recording: Recording):
     assert np.isinf(take.skeleton.lower[:6]).all()
     height = np.ptp(take.markers[0][:, 2])
     assert 150.0 < height < 190.0  # centimetres
+
+
+def test_table_4_of_a_short_take(recording: Recording, tmp_path: Path):
+    (take,) = recording.takes.values()
+    few = {name: getattr(take, name)[:25] for name in ("q", "markers", "offsets")}
+    short = replace(recording, takes={take.name: replace(take, **few)})
+    findings = EXPERIMENTS["table4"].run(short, tmp_path, lambda *_: None)
+    section = write_findings(EXPERIMENTS["table4"], findings, tmp_path, 1.0)
+    write_page(tmp_path / "index.html", [section], short)
+    header, *rows = rows_of(tmp_path / "table4.csv")
+    assert len(rows) == 12
+    error, start = header.index("ours, mean error [cm]"), header.index("first frame from")
+    assert all(
+        float(row[error]) < 0.91 for row in rows if row[1] != QUASI and row[start] == "data pose"
+    )
+    shown_rows = [rows_of(own.path) for own in section.tables if own.table.shown]
+    assert shown(tmp_path) == shown_rows
 
 
 def test_frames_follow_their_rule(recording: Recording):
