@@ -149,13 +149,14 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 "23.78 cm",
                 f"{error(QUASI, 10):.2f} cm from θ = 0, {error(QUASI, 10, STARTS[0]):.2f} cm from "
                 "the data pose",
-                error(QUASI, 10) > 10.0 * error(EXACT, 10),
+                error(QUASI, 10) > 10.0 * error(SOLVED, 10),
             ),
             (
                 "quasi-Newton with k_max = 100 does not get to the error of the exact Hessian",
                 "1.61 against 0.5 cm",
-                f"{error(QUASI, 100):.3f} against {error(EXACT, 10):.3f} cm",
-                error(QUASI, 100) > error(EXACT, 10),
+                f"{error(QUASI, 100):.3f} against {error(EXACT, 10):.3f} cm (PCG), "
+                f"{error(SOLVED, 10):.3f} cm (newton)",
+                error(QUASI, 100) > max(error(EXACT, 10), error(SOLVED, 10)),
             ),
             (
                 "although its time is comparable",
