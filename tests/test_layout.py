@@ -32,7 +32,7 @@ LAYERS = """
     io problem oracle
     solvers check
     batch mocap
-    calibration report
+    calibration report landscape
     demo
     viewer reproduce
     exactik

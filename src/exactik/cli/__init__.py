@@ -5,7 +5,18 @@ traceback).
 """
 
 # Each adds its command to --help.
-from exactik.cli import _calibrate, _check, _convert, _demo, _inspect, _play, _solve, _view  # noqa: F401
+from exactik.cli import (  # noqa: F401
+    _calibrate,
+    _check,
+    _convert,
+    _demo,
+    _inspect,
+    _map,
+    _play,
+    _reproduce,
+    _solve,
+    _view,
+)
 from exactik.cli._app import main
 
 __all__ = ["main"]

@@ -1,0 +1,121 @@
+"""`exactik map`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from exactik.cli._app import AsJson, app, compiling, print_json, say
+from exactik.errors import GoalError, ModelError, UnknownNameError
+from exactik.goals import Goal, MarkerGoal, PositionGoal
+from exactik.model import Skeleton
+
+__all__ = ["map_command"]
+
+
+@app.command("map")
+def map_command(
+    model: Annotated[
+        str, typer.Argument(help="A skeleton file, or human, quadruped, hand or octopus.")
+    ],
+    goal: Annotated[
+        list[str], typer.Option(help="BONE=x,y,z or MARKER=x,y,z [m]; may be given again.")
+    ],
+    dofs: Annotated[tuple[str, str], typer.Option(help="Two dofs, such as l_shin.ry r_shin.ry.")],
+    target: Annotated[
+        Path, typer.Option("-o", "--out", help="Picture to write; .csv for the numbers.")
+    ] = Path("map.png"),
+    size: Annotated[int, typer.Option(help="Values of each dof.", min=2)] = 181,
+    solver: Annotated[str, typer.Option(help="Whose basins are shown.")] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Map the cost over two dofs: where its Hessian is definite, and where starts lead."""
+    from exactik.cli._view import figure_of
+    from exactik.landscape import KINDS, basins, landscape
+    from exactik.problem import Problem
+    from exactik.solvers._methods import method_named
+
+    method_named(solver)
+    if target.suffix.lower() not in (".png", ".svg", ".pdf", ".csv"):
+        raise ModelError(f"{target}: expected a name that ends with .png, .svg, .pdf or .csv")
+    figure = figure_of(model)[0]
+    problem = Problem(figure, [_goal(figure, text) for text in goal])
+    with compiling():
+        land = landscape(problem, dofs, size=size)
+        found = basins(land, solver)
+    if target.suffix.lower() == ".csv":
+        _write_csv(target, found)
+    else:
+        _write_picture(target, found)
+    shares = dict(zip(KINDS, (100.0 * land.shares).tolist(), strict=True))
+    ends = [
+        {
+            **dict(zip(dofs, end, strict=True)),
+            **{"cost": cost, "share_percent": 100.0 * share},
+        }
+        for end, cost, share in zip(
+            found.ends.tolist(), found.costs.tolist(), found.shares.tolist(), strict=True
+        )
+    ]
+    if as_json:
+        print_json({"written": str(target), "shares_percent": shares, "ends": ends})
+        return
+    say("Hessian: " + ", ".join(f"{share:.1f} % {kind}" for kind, share in shares.items()))
+    for end in ends:
+        place = ", ".join(f"{dof} {end[dof]:.3f}" for dof in dofs)
+        say(f"{end['share_percent']:5.1f} % of starts end at {place} (cost {end['cost']:.3g})")
+    say(f"Written: {target}")
+
+
+def _goal(figure: Skeleton, text: str) -> Goal:
+    """Return the goal of a text such as r_hand=0.4,-0.2,1.0."""
+    name, _, place = text.partition("=")
+    try:
+        x, y, z = (float(number) for number in place.split(","))
+    except ValueError:
+        wrong = f"--goal {text}: expected a bone or marker and a place, such as hand=1,0,0"
+        raise GoalError(wrong) from None
+    if name in figure.markers:
+        return MarkerGoal(name, (x, y, z))
+    if name not in figure.bone_names:
+        raise UnknownNameError("bone or marker", name, (*figure.bone_names, *figure.markers))
+    return PositionGoal(name, (x, y, z))
+
+
+def _write_picture(target: Path, found: Any) -> None:
+    from exactik.landscape import draw_basins, draw_definiteness, legend_of_kinds
+
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ModelError(
+            f"pictures need matplotlib ({error}); install it with: pip install 'exactik[plot]'"
+        ) from None
+    picture = Figure(figsize=(11.5, 5.6), layout="constrained")
+    left, right = picture.subplots(1, 2)
+    draw_definiteness(left, found.landscape)
+    left.set_title("Hessian of the two dofs; lines of equal cost", fontsize=11)
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "fontsize": 9, "ncols": 2}
+    left.legend(handles=legend_of_kinds(found.landscape), **below)
+    draw_basins(right, found)
+    right.set_title(f"where {found.solver} ends, from every start", fontsize=11)
+    right.legend(**below)
+    picture.savefig(target, dpi=130)
+
+
+def _write_csv(target: Path, found: Any) -> None:
+    from exactik.io._files import writing
+    from exactik.landscape import KINDS
+
+    land = found.landscape
+    lines = [f"{land.dofs[0]},{land.dofs[1]},cost,eigenvalue_1,eigenvalue_2,kind,basin,iterations"]
+    kind = land.kind
+    for i, j in np.ndindex(*land.cost.shape):
+        numbers = (land.first[i], land.second[j], land.cost[i, j], *land.eigenvalues[i, j])
+        text = ",".join(f"{value:.9g}" for value in numbers)
+        lines.append(f"{text},{KINDS[kind[i, j]]},{found.label[i, j]},{found.iterations[i, j]}")
+    with writing(target) as file:
+        file.write("\n".join([*lines, ""]))

@@ -1,0 +1,165 @@
+"""The cost and its Hessian over a grid of two dofs, all others kept where they are.
+
+With λ₁ ≤ λ₂ the eigenvalues of the exact Hessian of the two dofs, a place is positive definite
+where λ₁ > 0, negative definite where λ₂ < 0, and indefinite where they differ in sign; where one of
+them vanishes, which on a grid happens by chance only, it is semi-definite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import shaped
+from exactik.errors import ModelError, UnknownNameError
+from exactik.kernels.sums import EXACT
+from exactik.problem import Problem
+
+__all__ = ["INDEFINITE", "NEGATIVE", "POSITIVE", "SEMI", "Landscape", "landscape"]
+
+Array = NDArray[np.float64]
+
+POSITIVE, INDEFINITE, NEGATIVE, SEMI = range(4)
+NOTHING = 1e-9  # an eigenvalue that counts as zero, as a share of the largest on the map
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Landscape:
+    """What a problem looks like from two of its dofs.
+
+    Attributes:
+        problem: with all other dofs locked.
+        dofs: names of the two.
+        q: what the other dofs are, (nq,).
+        first: values of the first dof [rad or m], (n,).
+        second: of the second, (m,).
+        cost: ½ rᵀWr, (n, m).
+        eigenvalues: of the Hessian of the two dofs, rising, (n, m, 2).
+    """
+
+    problem: Problem
+    dofs: tuple[str, str]
+    q: Array
+    first: Array
+    second: Array
+    cost: Array
+    eigenvalues: Array
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        """0 positive definite, 1 indefinite, 2 negative definite, 3 semi-definite, (n, m)."""
+        low, high = np.moveaxis(self.eigenvalues, -1, 0)
+        nothing = NOTHING * float(np.abs(self.eigenvalues).max(initial=0.0))
+        found = np.full(low.shape, INDEFINITE, dtype=np.int64)
+        found[low > nothing] = POSITIVE
+        found[high < -nothing] = NEGATIVE
+        found[(np.abs(low) <= nothing) | (np.abs(high) <= nothing)] = SEMI
+        return found
+
+    @property
+    def shares(self) -> Array:
+        """Share of the grid of each kind, (4,)."""
+        return np.bincount(self.kind.ravel(), minlength=4) / self.cost.size
+
+    def poses(self) -> Array:
+        """Return the coordinates of all places, (n m, nq)."""
+        skeleton = self.problem.skeleton
+        places = [skeleton.plain_q[skeleton.dof_names.index(dof)] for dof in self.dofs]
+        q = np.tile(self.q, (self.cost.size, 1))
+        grid = np.meshgrid(self.first, self.second, indexing="ij")
+        for place, own in zip(places, grid, strict=True):
+            q[:, place] = own.ravel()
+        return q
+
+    def __repr__(self) -> str:
+        pd, indefinite, nd, _ = 100.0 * self.shares
+        shares = f"{pd:.1f} % positive definite, {indefinite:.1f} % indefinite, {nd:.1f} % negative"
+        return f"<Landscape of {' and '.join(self.dofs)}: {shares}>"
+
+
+def landscape(
+    problem: Problem,
+    dofs: Sequence[str],
+    *,
+    q: ArrayLike | None = None,
+    ranges: Sequence[tuple[float, float]] | None = None,
+    size: int = 181,
+) -> Landscape:
+    """Return cost and definiteness of a problem over two of its dofs.
+
+    Args:
+        problem: what is asked.
+        dofs: names of two dofs that are coordinates by themselves (no part of a quaternion).
+        q: where the others are, (nq,); the neutral pose if None.
+        ranges: from and to for each [rad or m], ends included; by default its limits, or a whole
+            turn, or 1 m about q.
+        size: values of each dof.
+    """
+    skeleton = problem.skeleton
+    if len(dofs) != 2 or dofs[0] == dofs[1]:
+        raise ModelError(f"a map needs two different dofs, not {', '.join(map(repr, dofs))}")
+    for dof in dofs:
+        if dof not in skeleton.dof_names:
+            raise UnknownNameError("dof", dof, skeleton.dof_names)
+    if size < 2:
+        raise ModelError(f"size is {size!r}; a map needs at least two values of each dof")
+    index = [skeleton.dof_names.index(dof) for dof in dofs]
+    places = [int(skeleton.plain_q[i]) for i in index]
+    if min(places) < 0:
+        raise ModelError(f"{' and '.join(dofs)}: a part of a quaternion cannot be varied by itself")
+    rest = skeleton.neutral() if q is None else skeleton.normalised(shaped("q", q, skeleton.nq))
+    if ranges is None:
+        ranges = [_range(problem, i, float(rest[k])) for i, k in zip(index, places, strict=True)]
+    first, second = (np.linspace(low, high, size) for low, high in ranges)
+    locked = np.ones(skeleton.nv, dtype=bool)
+    locked[index] = False
+    names = [name for name, own in zip(skeleton.dof_names, locked, strict=True) if own]
+    own = Problem(
+        *(skeleton, problem.goals),
+        limits="off" if problem.limits == "off" else "hard",
+        lock=names,
+        strength=problem._arguments["strength"],
+        weight_matrix=problem._arguments["weight_matrix"],
+    )
+    cost, H, at = np.empty((size, size)), np.zeros((size, size, 2, 2)), rest.copy()
+    entries = _entries(own, index)
+    for i, x in enumerate(first):
+        for j, y in enumerate(second):
+            at[places] = x, y
+            cost[i, j], _, rows = own.fill(at, EXACT)
+            for a, b, row, column in entries:
+                H[i, j, a, b] = H[i, j, b, a] = rows[row, column]
+    values = np.asarray(np.linalg.eigvalsh(H), dtype=np.float64)
+    return Landscape(own, (dofs[0], dofs[1]), rest, first, second, cost, values)
+
+
+def _entries(problem: Problem, index: list[int]) -> list[tuple[int, int, int, int]]:
+    """Return where the 2×2 block of two dofs is in the rows that `fill` gives: a, b, row, column.
+
+    Dofs of which neither is above the other have no entry: unless goals are coupled, it is zero.
+    """
+    if _full(problem):
+        low, high = sorted(range(2), key=lambda k: index[k])
+        corners = [(0, 0), (1, 1), (high, low)]
+        return [(a, b, index[a], index[b]) for a, b in corners]
+    found = []
+    for dof, level, above in zip(*problem.skeleton.ancestor_pairs, strict=True):
+        if dof in index and above in index:
+            found.append((index.index(int(dof)), index.index(int(above)), int(dof), int(level)))
+    return found
+
+
+def _full(problem: Problem) -> bool:
+    """Whether rows are those of one chain of all dofs, as where weights couple goals."""
+    return bool(np.array_equal(problem.pattern.level, np.arange(problem.skeleton.nv)))
+
+
+def _range(problem: Problem, dof: int, value: float) -> tuple[float, float]:
+    """Return the limits of a dof if it has them, else a whole turn, or a metre about its value."""
+    low, high = float(problem.skeleton.lower[dof]), float(problem.skeleton.upper[dof])
+    if np.isfinite(low) and np.isfinite(high):
+        return low, high
+    return (-np.pi, np.pi) if problem.skeleton.turns[dof] else (value - 1.0, value + 1.0)

@@ -1,0 +1,49 @@
+"""All experiments, in the order of the page. A new one is a module beside this and a line here."""
+
+from __future__ import annotations
+
+from exactik.errors import UnknownNameError
+from exactik.reproduce import (
+    _convergence,
+    _fig8,
+    _figa10,
+    _frames,
+    _hessian,
+    _hybrid,
+    _indefinite,
+    _protocol,
+    _table3,
+    _table4,
+)
+from exactik.reproduce._experiment import Experiment
+
+__all__ = ["EXPERIMENTS", "experiments_named"]
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        _table3.EXPERIMENT,
+        _table4.EXPERIMENT,
+        _frames.FIGURE_2,
+        _convergence.FIGURE_3,
+        _convergence.FIGURE_4,
+        _convergence.FIGURE_5,
+        _frames.FIGURE_6,
+        _convergence.FIGURE_7,
+        _fig8.EXPERIMENT,
+        _figa10.EXPERIMENT,
+        _indefinite.EXPERIMENT,
+        _hessian.EXPERIMENT,
+        _protocol.EXPERIMENT,
+        _hybrid.EXPERIMENT,
+    )
+}
+
+
+def experiments_named(name: str) -> list[Experiment]:
+    """Return the experiment of a name, or all of them for "all"."""
+    if name == "all":
+        return list(EXPERIMENTS.values())
+    if name not in EXPERIMENTS:
+        raise UnknownNameError("table or figure", name, ("all", *EXPERIMENTS))
+    return [EXPERIMENTS[name]]
