@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from exactik.errors import UnknownNameError
-from exactik.reproduce import _figa10
+from exactik.reproduce import _figa10, _pls_jitter, _pls_objective, _pls_step
 from exactik.reproduce._experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "experiments_named"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (_figa10.EXPERIMENT,)
+    experiment.name: experiment
+    for experiment in (
+        _figa10.EXPERIMENT,
+        _pls_step.EXPERIMENT,
+        _pls_objective.FIGURE_8,
+        _pls_objective.FIGURE_9,
+        _pls_objective.FIGURE_10,
+        _pls_jitter.EXPERIMENT,
+    )
 }
 
 
