@@ -30,6 +30,8 @@ GOALS = {
 """Where the ankle should be, from the hip [m]: forward, left, up."""
 NEAR = 0.01  # [m], the paper's tolerance
 AT_LIMIT = 1e-6  # [rad]
+BENT = 0.3  # knee at the start [rad]; straight it is singular
+DRAGS = 30  # steps in which the goal is dragged to its place
 
 
 def problem(goal: Array, limits: str) -> Problem:
@@ -41,14 +43,20 @@ def problem(goal: Array, limits: str) -> Problem:
 
 
 def solved(place: tuple[float, float, float], limits: str) -> tuple[Result, Array]:
-    """Return the projected line search's result, and where the goal is [m]."""
+    """Return where the projected line search ends, and the goal [m], dragged there from the start.
+
+    A goal that jumps may leave the knee at the wrong limit, a local minimum.
+    """
     figure = human()
-    start = figure.neutral()
-    start[figure.dof_names.index("l_shin.ry")] = 0.3  # a straight knee is a singular pose
-    hip = figure.forward(figure.neutral()).positions[figure.bone_index(HIP)]
-    goal = hip + np.array(place)
+    q = figure.neutral()
+    q[figure.dof_names.index("l_shin.ry")] = BENT
+    pose = figure.forward(q).positions
+    begin, goal = pose[figure.bone_index(ENDING)], pose[figure.bone_index(HIP)] + np.array(place)
     method = ProjectedGradient(max_iterations=3000)
-    return solve(problem(goal, limits), q0=start, solver=method), goal
+    for k in range(DRAGS - 1):
+        along = begin + (k + 1) / DRAGS * (goal - begin)
+        q = solve(problem(along, limits), q0=q, solver=method).q
+    return solve(problem(goal, limits), q0=q, solver=method), goal
 
 
 def run(recording: Recording, out: Path, progress: Progress) -> Findings:
@@ -130,15 +138,15 @@ def _drawn(poses: list[tuple[str, Array, Array, Array]]) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 4.2), layout="constrained")
-    for axes, (name, inside, free, goal) in zip(
-        figure.subplots(1, len(poses)), poses, strict=True
-    ):
+    for axes, (name, inside, free, goal) in zip(figure.subplots(1, len(poses)), poses, strict=True):
         azimuth = 20.0 if name[0] in "123" else 75.0
         stick(axes, human(), free, 2, "tab:red", width=1.0, azimuth=azimuth)
         stick(axes, human(), inside, 2, "tab:green", width=2.5, azimuth=azimuth)
         dots(axes, goal, 2, size=9.0, azimuth=azimuth)
         axes.set_title(name, fontsize=11)
         bare(axes)
+        axes.set_xlim(-1.0, 1.0)
+        axes.set_ylim(-0.15, 1.85)
     return figure
 
 

@@ -29,7 +29,7 @@ __all__ = ["EXPERIMENT", "nearest", "run"]
 Array = NDArray[np.float64]
 
 INTERVAL = 0.175  # [s]
-BUDGET = 1000  # gradients, so that goals are met
+BUDGET = 10000  # gradients, so that goals are met
 PULL = 1e-6  # weight of the last pose beside a goal's 1: the goals come first
 
 
@@ -38,20 +38,15 @@ def nearest(data: Sampled, n: int, last: Array, start: Array) -> Array:
 
     By a goal of small weight that the pose be the last one; the lower of two descents counts.
     """
-    problem = data.at(n)
-    asked = Problem(
-        data.skeleton,
-        [*problem.goals, PostureGoal(last, weight=PULL)],
-        limits="hard",
-        lock=problem.lock,
-    )
+    problem, names = data.at(n), data.skeleton.dof_names
+    lock = [names[i] for i in np.flatnonzero(problem.locked)]
+    goals = [*problem.goals, PostureGoal(last, weight=PULL)]
+    asked = Problem(data.skeleton, goals, limits="hard", lock=lock)
     found = [solve(asked, q0=q) for q in (start, last)]
     return min(found, key=lambda own: own.cost).q
 
 
-def run(
-    recording: Recording, out: Path, progress: Progress, *, budget: int = BUDGET
-) -> Findings:
+def run(recording: Recording, out: Path, progress: Progress, *, budget: int = BUDGET) -> Findings:
     """Follow the motion by the line search; compare what no goal asks for."""
     data = sampled(recording, INTERVAL)
     q = follow(data, FOLLOWERS[LINE_SEARCH], budget).q
@@ -62,7 +57,7 @@ def run(
     met = met[met > 0]
     worst = int(met[np.argmax(off[met].max(axis=1))])
     rank = int(np.linalg.matrix_rank(data.at(worst).jacobian(q[worst])))
-    moving = data.skeleton.nv - int(np.count_nonzero(~_free(data.problem)))
+    moving = int(np.count_nonzero(~data.problem.locked))
     names = [bone.name for bone in data.skeleton.bones]
     rows = [
         (name, float(off[worst, k]), float(off[met, k].mean()), float(off[met, k].max()))
@@ -119,10 +114,6 @@ def run(
             f"{PULL:g} and auto; distances are norms over all dofs, radians and units.",
         ],
     )
-
-
-def _free(problem: Problem) -> NDArray[np.bool_]:
-    return np.asarray(problem.box.free) != 0.0
 
 
 def _between(data: Sampled, a: Array, b: Array) -> float:

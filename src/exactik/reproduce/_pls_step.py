@@ -67,7 +67,9 @@ def run(
     rows, curves, by_step = [], [], {}
     for k, step in enumerate(steps):
         runs = [iterates(data, n, step) for n in chosen]
-        costs = np.array([[_f(data, n, q) for q in poses] for n, poses in zip(chosen, runs, strict=True)])
+        costs = np.array(
+            [[_f(data, n, q) for q in poses] for n, poses in zip(chosen, runs, strict=True)]
+        )
         moved = np.array([flips(poses) for poses in runs])
         settled = (moved[:, 0] < 0.1) & (costs[:, -1] <= costs[:, 0])
         flipping = ~settled & (moved[:, 1] < 0.25 * moved[:, 0])

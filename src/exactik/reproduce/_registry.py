@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from exactik.errors import UnknownNameError
-from exactik.reproduce import _figa10, _pls_jitter, _pls_objective, _pls_step
+from exactik.reproduce import (
+    _figa10,
+    _pls_jitter,
+    _pls_jump,
+    _pls_leg,
+    _pls_objective,
+    _pls_redundancy,
+    _pls_step,
+)
 from exactik.reproduce._experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "experiments_named"]
@@ -12,6 +20,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         _figa10.EXPERIMENT,
+        _pls_redundancy.EXPERIMENT,
+        _pls_leg.EXPERIMENT,
+        _pls_jump.EXPERIMENT,
         _pls_step.EXPERIMENT,
         _pls_objective.FIGURE_8,
         _pls_objective.FIGURE_9,
