@@ -11,6 +11,9 @@ from exactik.reproduce import (
     _pls_objective,
     _pls_redundancy,
     _pls_step,
+    _recipe_limits,
+    _recipe_passes,
+    _recipe_trim,
 )
 from exactik.reproduce._experiment import Experiment
 
@@ -28,6 +31,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         _pls_objective.FIGURE_9,
         _pls_objective.FIGURE_10,
         _pls_jitter.EXPERIMENT,
+        _recipe_trim.EXPERIMENT,
+        _recipe_passes.EXPERIMENT,
+        _recipe_limits.EXPERIMENT,
     )
 }
 
