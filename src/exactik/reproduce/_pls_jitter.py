@@ -156,10 +156,11 @@ def _drawn(data: Sampled, found: Mapping[str, Array]) -> object:
             shift = np.zeros(data.skeleton.nq)
             for a in range(3):
                 shift[a] = -root[a] if a != data.up else 0.0
-            own = {"shift": wide * k}
-            stick(axes, data.skeleton, data.q[n] + shift, data.up, "silver", width=3.0, **own)
-            stick(axes, data.skeleton, found[name][n] + shift, data.up, COLORS[name], **own)
-            dots(axes, data.targets[n] + shift[:3], data.up, size=3.0, **own)
+            figures = (data.q[n], "silver", 3.0), (found[name][n], COLORS[name], 2.0)
+            for q, color, width in figures:
+                own = {"width": width, "shift": wide * k}
+                stick(axes, data.skeleton, q + shift, data.up, color, **own)
+            dots(axes, data.targets[n] + shift[:3], data.up, size=3.0, shift=wide * k)
         axes.set_title(name, fontsize=11, loc="left")
         bare(axes)
     return figure

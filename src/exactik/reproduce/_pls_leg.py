@@ -52,11 +52,12 @@ def solved(place: tuple[float, float, float], limits: str) -> tuple[Result, Arra
     q[figure.dof_names.index("l_shin.ry")] = BENT
     pose = figure.forward(q).positions
     begin, goal = pose[figure.bone_index(ENDING)], pose[figure.bone_index(HIP)] + np.array(place)
-    method = ProjectedGradient(max_iterations=3000)
+    hasty, method = ProjectedGradient(max_iterations=200), ProjectedGradient(max_iterations=3000)
+    asked = problem(goal, limits)
     for k in range(DRAGS - 1):
         along = begin + (k + 1) / DRAGS * (goal - begin)
-        q = solve(problem(along, limits), q0=q, solver=method).q
-    return solve(problem(goal, limits), q0=q, solver=method), goal
+        q = solve(asked.with_targets({"ankle": along}), q0=q, solver=hasty).q
+    return solve(asked, q0=q, solver=method), goal
 
 
 def run(recording: Recording, out: Path, progress: Progress) -> Findings:

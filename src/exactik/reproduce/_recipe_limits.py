@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.reproduce._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik.reproduce._jacobian_steps import LAMBDA, STEPS, SR, Walk, walk
+from exactik.reproduce._jacobian_steps import LAMBDA, SR, STEPS, Walk, walk
 from exactik.reproduce._recording import Recording
 from exactik.reproduce._sampled import Sampled, sampled
 from exactik.solvers import DampedLeastSquares, solve
 
-__all__ = ["EXPERIMENT", "KEPT", "OUTSIDE", "ROWS", "run"]
+__all__ = ["EXPERIMENT", "FINALLY", "KEPT", "OUTSIDE", "ROWS", "run"]
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from exactik.reproduce._jacobian_passes import (
 )
 from exactik.reproduce._recording import Recording
 
-__all__ = ["EXPERIMENT", "chain", "run", "somewhere"]
+__all__ = ["EXPERIMENT", "POINT", "chain", "run", "somewhere"]
 
 Array = NDArray[np.float64]
 
@@ -205,6 +205,7 @@ def _drawn(
         axes.set_xlabel("ball joints of a chain")
         axes.set_ylabel(label)
         axes.set_xticks(list(lengths), [str(n) for n in lengths])
+        axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         axes.grid(alpha=0.3)
     left.legend(fontsize=8)
     h, forward, central = np.array(errors).T
@@ -222,7 +223,7 @@ EXPERIMENT = Experiment(
     "Figure 6: passes for the two algorithms",
     "recipe",
     "A drawing: the cross-product method needs 'multiple passes (at least two)' to the frame of "
-    "the world, the generic Jacobian one, 'often shorter', to that of the body. Finite differences and "
-    "unit velocities are said not to be efficient.",
+    "the world, the generic Jacobian one, 'often shorter', to that of the body. Finite "
+    "differences and unit velocities are said not to be efficient.",
     run,
 )

@@ -12,7 +12,19 @@ from exactik.reproduce._experiment import Experiment, Findings, Picture, Progres
 from exactik.reproduce._recording import Recording
 from exactik.spatial import axis_rotation
 
-__all__ = ["EXPERIMENT", "SCENARIOS", "adjoint", "block", "figure_with", "run", "turned"]
+__all__ = [
+    "COLUMNS",
+    "EXPERIMENT",
+    "POINT",
+    "ROWS",
+    "SCENARIOS",
+    "adjoint",
+    "block",
+    "corrected",
+    "figure_with",
+    "run",
+    "turned",
+]
 
 Array = NDArray[np.float64]
 
@@ -196,7 +208,13 @@ def _drawn(shown: list[tuple[str, str, Array]]) -> object:
                     axes.add_patch(Rectangle((c - 0.5, i - 0.5), 1, 1, color="gainsboro"))
                 color = "black" if inside else "darkgray"
                 axes.text(
-                    c, i, f"{Ad[i, c]:.2f}", ha="center", va="center", fontsize=7, color=color
+                    c,
+                    i,
+                    f"{Ad[i, c].round(2) + 0.0:.2f}",
+                    ha="center",
+                    va="center",
+                    fontsize=7,
+                    color=color,
                 )
         for line in (2.5,):
             axes.axhline(line, color="black", lw=1)
@@ -212,7 +230,7 @@ EXPERIMENT = Experiment(
     "Figure 5: adjoint blocks, trimmed",
     "recipe",
     "Four scenarios: a universal joint with full control (6 × 6), a revolute one with full "
-    "control, a prismatic one, for which ω is forced to 0, and 'a very common setup', a revolute joint and "
-    "positions only. Blocks go into the Jacobian without further adjustments.",
+    "control, a prismatic one, for which ω is forced to 0, and 'a very common setup', a "
+    "revolute joint and positions only. Blocks go into the Jacobian without further adjustments.",
     run,
 )

@@ -13,6 +13,7 @@ from exactik.reproduce import (
     _pls_step,
     _recipe_limits,
     _recipe_passes,
+    _recipe_solvers,
     _recipe_trim,
 )
 from exactik.reproduce._experiment import Experiment
@@ -34,6 +35,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         _recipe_trim.EXPERIMENT,
         _recipe_passes.EXPERIMENT,
         _recipe_limits.EXPERIMENT,
+        _recipe_solvers.EXPERIMENT,
     )
 }
 

@@ -121,10 +121,9 @@ def of_frames(take: Take, frames: NDArray[np.int64], interval: float) -> Sampled
     index = [skeleton.bone_index(bone) for bone in ends]
     targets = skeleton.forward(q).positions[:, index]
     goals = [PositionGoal(bone, targets[0, k], name=bone) for k, bone in enumerate(ends)]
-    problems = (
-        Problem(skeleton, goals, limits=limits, lock=take.lock) for limits in ("hard", "off")
-    )
-    return Sampled(skeleton, q, targets, *problems, "xyz".index(take.up_axis), interval)
+    hard = Problem(skeleton, goals, limits="hard", lock=take.lock)
+    free = Problem(skeleton, goals, limits="off", lock=take.lock)
+    return Sampled(skeleton, q, targets, hard, free, "xyz".index(take.up_axis), interval)
 
 
 Solved = tuple[Array, int]  # a pose, and how many evaluations it took
