@@ -207,7 +207,8 @@ def run(
             Picture(
                 "recipe-fig8",
                 "Left: how long a step is as an elbow straightens and the arm becomes singular. "
-                "Middle: time, and how restless a method is out of reach. Right: flops as printed and for a wide J.",
+                "Middle: time, and how restless a method is out of reach. Right: flops as printed "
+                "and for a wide J.",
                 _drawn(curves, ms, last, m, n),
             )
         ],

@@ -114,7 +114,8 @@ class Take:
         middle = self.markers[:, [self.names.index(name) for name in names]].mean(axis=1) / CM
         v = np.linalg.norm(np.gradient(middle, 1.0 / self.rate, axis=0), axis=1)
         width = max(1, round(0.1 * self.rate))
-        return np.convolve(v, np.ones(width) / width, mode="same")
+        smooth = np.convolve(v, np.ones(width) / width, mode="same")
+        return np.asarray(smooth, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
