@@ -138,7 +138,7 @@ def _miss(q: Array, goal: Array) -> float:
 def _drawn(poses: list[tuple[str, Array, Array, Array]]) -> object:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13.0, 4.2), layout="constrained")
+    figure = Figure(figsize=(13.0, 3.2), layout="constrained")
     for axes, (name, inside, free, goal) in zip(figure.subplots(1, len(poses)), poses, strict=True):
         azimuth = 20.0 if name[0] in "123" else 75.0
         stick(axes, human(), free, 2, "tab:red", width=1.0, azimuth=azimuth)
@@ -146,7 +146,7 @@ def _drawn(poses: list[tuple[str, Array, Array, Array]]) -> object:
         dots(axes, goal, 2, size=9.0, azimuth=azimuth)
         axes.set_title(name, fontsize=11)
         bare(axes)
-        axes.set_xlim(-1.0, 1.0)
+        axes.set_xlim(-0.85, 0.95)
         axes.set_ylim(-0.15, 1.85)
     return figure
 

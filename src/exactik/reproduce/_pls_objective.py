@@ -114,7 +114,8 @@ def run(
                 name,
                 f"Objective that is left, samples {interval:g} s apart. Boxes are quartiles, "
                 "whiskers 1.5 box heights, crosses outliers, numbers medians; the dotted line is "
-                f"f of six ends that each miss by {TOLERANCE} units, a centimetre.",
+                f"f of six ends that each miss by {TOLERANCE} units, a centimetre. Below 1e-6 all "
+                "is drawn at 1e-6.",
                 _drawn(found),
             )
         ],
@@ -216,7 +217,7 @@ def _drawn(found: Mapping[int, Mapping[str, Array]]) -> object:
         boxes = axes.boxplot(
             [np.maximum(values, lowest) for values in left.values()],
             patch_artist=True,
-            widths=0.6,
+            widths=0.5,
             flierprops={"marker": "x", "markeredgecolor": "tab:red", "markersize": 4},
             medianprops={"color": "black"},
         )
@@ -225,7 +226,7 @@ def _drawn(found: Mapping[int, Mapping[str, Array]]) -> object:
         for k, values in enumerate(left.values()):
             median = float(np.median(values))
             text = f"{median:.2g}" if median > lowest else f"{median:.0e}"
-            axes.annotate(text, (k + 1.33, max(median, lowest)), fontsize=8, va="center")
+            axes.annotate(text, (k + 1.28, max(median, lowest)), fontsize=8, va="center")
         axes.axhline(6 * TOLERANCE**2, color="black", ls=":", lw=1)
         axes.set_yscale("log")
         axes.set_ylim(0.5 * lowest, None)
