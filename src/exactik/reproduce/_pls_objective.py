@@ -30,7 +30,7 @@ from exactik.reproduce._sampled import (
     sampled,
 )
 
-__all__ = ["BUDGETS", "FIGURE_8", "FIGURE_9", "FIGURE_10", "objectives", "run"]
+__all__ = ["BUDGETS", "FIGURE_08", "FIGURE_09", "FIGURE_10", "objectives", "run"]
 
 Array = NDArray[np.float64]
 
@@ -278,8 +278,8 @@ def _experiment(number: int, interval: float, says: str) -> Experiment:
     )
 
 
-FIGURE_8 = _experiment(8, 0.175, "The line search has 'much lower median and is more compact'.")
-FIGURE_9 = _experiment(9, 0.7, "No numbers are given.")
+FIGURE_08 = _experiment(8, 0.175, "The line search has 'much lower median and is more compact'.")
+FIGURE_09 = _experiment(9, 0.7, "No numbers are given.")
 FIGURE_10 = _experiment(
     10, 1.0, "The Jacobian transpose 'is beginning to have problems'; outliers around 80 are cut."
 )
