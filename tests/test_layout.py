@@ -34,7 +34,8 @@ LAYERS = """
     batch mocap
     calibration report landscape
     demo
-    viewer reproduce
+    viewer
+    reproduce
     exactik
     cli
     __main__

@@ -14,6 +14,16 @@ from exactik.reproduce import (
     _protocol,
     _table3,
     _table4,
+    _pls_jitter,
+    _pls_jump,
+    _pls_leg,
+    _pls_objective,
+    _pls_redundancy,
+    _pls_step,
+    _recipe_limits,
+    _recipe_passes,
+    _recipe_solvers,
+    _recipe_trim,
 )
 from exactik.reproduce._experiment import Experiment
 
@@ -36,6 +46,18 @@ EXPERIMENTS: dict[str, Experiment] = {
         _hessian.EXPERIMENT,
         _protocol.EXPERIMENT,
         _hybrid.EXPERIMENT,
+        _pls_redundancy.EXPERIMENT,
+        _pls_leg.EXPERIMENT,
+        _pls_jump.EXPERIMENT,
+        _pls_step.EXPERIMENT,
+        _pls_objective.FIGURE_08,
+        _pls_objective.FIGURE_09,
+        _pls_objective.FIGURE_10,
+        _pls_jitter.EXPERIMENT,
+        _recipe_trim.EXPERIMENT,
+        _recipe_passes.EXPERIMENT,
+        _recipe_limits.EXPERIMENT,
+        _recipe_solvers.EXPERIMENT,
     )
 }
 
