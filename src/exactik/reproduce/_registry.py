@@ -11,19 +11,19 @@ from exactik.reproduce import (
     _hessian,
     _hybrid,
     _indefinite,
-    _protocol,
-    _table3,
-    _table4,
     _pls_jitter,
     _pls_jump,
     _pls_leg,
     _pls_objective,
     _pls_redundancy,
     _pls_step,
+    _protocol,
     _recipe_limits,
     _recipe_passes,
     _recipe_solvers,
     _recipe_trim,
+    _table3,
+    _table4,
 )
 from exactik.reproduce._experiment import Experiment
 
