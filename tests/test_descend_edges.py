@@ -93,6 +93,17 @@ def test_at_a_saddle_newton_rests_and_says_so_and_auto_leaves_it():
     assert found.reached and found.cost <= 1e-18
 
 
+@pytest.mark.parametrize("start", [(0.0, 0.0), (0.0, np.pi), (0.0, -np.pi), (np.pi, 0.0)])
+@pytest.mark.parametrize("goal", [1.0, 2.0])
+def test_auto_leaves_saddles_that_look_flat_to_single_dofs(start: tuple[float, float], goal: float):
+    # Straight at its goal or folded upon its root, the diagonal of the Hessian of two links is 0.
+    first = ik.Bone("first", joint=ik.Joint.revolute("z"))
+    second = ik.Bone("second", parent="first", offset=(1, 0, 0), joint=ik.Joint.revolute("z"))
+    chain = ik.Skeleton.build("two links", [first, second])
+    result = ik.solve(chain, [ik.PositionGoal("second", (goal, 0, 0), point=(1, 0, 0))], q0=start)
+    assert result.reached, result.why
+
+
 def test_leaving_a_saddle_is_an_iteration_like_others():
     found = ik.solve(straight_arm((0.35, 0, 0)), q0=[0.0, 0.0], solver=ik.Auto(max_iterations=0))
     assert (found.iterations, found.q.tolist()) == (0, [0.0, 0.0])

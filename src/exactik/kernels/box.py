@@ -23,6 +23,7 @@ __all__ = ["box_step", "copy_free", "hold", "project", "rows_product", "steepnes
 
 ROUNDS = 8
 NOTHING = 1e-12  # of the largest curvature: less is rounding
+UNMOVED = 1e-9  # of the cost, per rad² or m²: a curvature that is rounding
 
 
 @jit
@@ -49,14 +50,16 @@ def steepness(g, held, curvature, cost):
 
     For cost ½ rᵀWr and curvature (JᵀWJ)_ii this is the cosine of the angle between the residual and
     what dof i does to it: between 0 and 1 and without units, 0 at a stationary point. Dofs that do
-    nothing but for rounding are measured by what the others do.
+    nothing but for rounding are measured by what the others do, and where none does anything, as
+    for an arm folded back upon its root, by the cost itself.
     """
     steepest, largest = 0.0, 0.0
     for i in range(g.shape[0]):
         largest = max(largest, curvature[i])
     for i in range(g.shape[0]):
         if held[i] == 0.0 and g[i] != 0.0:
-            scale = math.sqrt(2.0 * cost * max(curvature[i], NOTHING * largest))
+            least = max(NOTHING * largest, UNMOVED * cost)
+            scale = math.sqrt(2.0 * cost * max(curvature[i], least))
             steepest = max(steepest, abs(g[i]) / scale if scale > 0.0 else 1.0)
     return steepest
 

@@ -3,6 +3,10 @@
 With H + δD = LᵀΔL on the dofs that are not held, a negative pivot Δ_k tells that H is not positive
 semi-definite, and x = L⁻¹e_k is a direction of negative curvature: xᵀ(H + δD)x = Δ_k. The shift δ
 keeps directions that cost nothing, which redundant figures have, from looking like negative ones.
+
+A pivot that almost vanishes makes x almost flat, although some other direction may bend down
+steeply: with H = (2 1; 1 0) the first one found is (0, 1). So δ grows until nothing negative is
+left, and the last direction before that is taken; its curvature is within a factor of the worst.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from exactik.spatial import jit
 __all__ = ["downhill_bend"]
 
 FLAT = 1e-7  # of D: a curvature above −FLAT counts as none
+GROWTH, MOST = 10.0, 8  # of δ, and how often
 
 
 @jit
@@ -28,6 +33,14 @@ def downhill_bend(pattern, g, H, search):
     copy_free(pattern, H, FLAT, search.scale, search.held, L)
     if factor(pattern, L) > 0.0:
         return False
+    shift = FLAT
+    for _ in range(MOST):
+        copy_free(pattern, H, GROWTH * shift, search.scale, search.held, L)
+        if factor(pattern, L) > 0.0:
+            break
+        shift *= GROWTH
+    copy_free(pattern, H, shift, search.scale, search.held, L)
+    factor(pattern, L)
     count = pattern.order.shape[0]
     k = -1
     for back in range(1, count + 1):  # the first to be eliminated: later ones may be spoiled
