@@ -28,6 +28,7 @@ PUBLISHED = {  # seconds and centimetres a frame: BFGS 10, BFGS 100, exact 10
 }
 COLUMNS = ((QUASI, 10), (QUASI, 100), (EXACT, 10), (SOLVED, 10), (LM, 10), (AUTO, 10))
 STARTS = ("data pose", "θ = 0")
+SLOW = 100  # iterations in Python, which one start must do for
 
 
 class Followed(NamedTuple):
@@ -72,6 +73,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         for k, take in enumerate(recording.takes.values())
         for start in (STARTS if k == 0 else STARTS[1:])  # one take from both is enough
         for name, count in COLUMNS
+        if start == STARTS[1] or count < SLOW
     ]
     total, before = sum(len(job[0]) for job in jobs), 0
     for take, name, count, start in jobs:
