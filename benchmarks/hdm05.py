@@ -15,38 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
+from exactik.reproduce._hdm05 import BONES, LOCK, TAKES
 
 __all__ = ["LOCK", "TAKES", "Take", "hdm05_folder", "load_take"]
 
 Array = NDArray[np.float64]
 
-TAKES = ("03-05_02", "01-03_01")
-LOCK = ("lthumb*", "rthumb*")
 WIDER = 0.05  # of their absolute value, that limits from data are widened by
-BONES = {
-    "root": "LFWT RFWT LBWT RBWT",
-    "head": "LFHD RFHD LBHD RBHD",
-    "lowerneck": "C7",
-    "lowerback": "T10",
-    "upperback": "STRN RBAC",
-    "thorax": "CLAV",
-    **{
-        f"{side}{bone}": " ".join(f"{side.upper()}{name}" for name in names.split())
-        for side in "lr"
-        for bone, names in {
-            "femur": "THI KNE",
-            "tibia": "SHN",
-            "foot": "ANK HEE",
-            "toes": "TOE MT5",
-            "clavicle": "SHO",
-            "humerus": "UPA ELB",
-            "radius": "FRM",
-            "wrist": "WRA WRB",
-            "fingers": "FIN",
-        }.items()
-    },
-}
-"""Which markers each bone carries."""
 
 
 @dataclass(frozen=True, eq=False)
