@@ -237,4 +237,5 @@ def test_steepness_of_what_has_no_slope_or_no_curvature():
     assert steepness(zeros, zeros, zeros, 1.0) == 0.0
     assert steepness(zeros, zeros, ones, 0.0) == 0.0
     assert steepness(ones, ones, ones, 1.0) == 0.0  # all held
-    assert steepness(ones, zeros, zeros, 1.0) == 1.0  # a slope with nothing to measure it by
+    assert steepness(ones, zeros, zeros, 1.0) >= 1.0  # a slope with nothing to measure it by
+    assert steepness(1e-16 * ones, zeros, zeros, 1.0) < 1e-10  # rounding, by the cost itself
