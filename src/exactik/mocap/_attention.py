@@ -124,7 +124,7 @@ def frame_reasons(track: Track) -> list[str]:
     """See `Track.why`."""
     limits, names = track.at_limits, np.array(track.skeleton.dof_names)
     sentences = {
-        "converged": "Solved: the markers fit as well as the figure can.",
+        "converged": "Solved: no pose near this one fits the markers better.",
         "bridged": "Two solutions fit; this frame is on the way from one to the other.",
         "not-converged": "The solve did not come to rest.",
         "no-markers": "Fewer than three markers are seen; the pose is a guess.",
