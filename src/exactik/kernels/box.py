@@ -51,14 +51,14 @@ def steepness(g, held, curvature, cost):
     For cost ½ rᵀWr and curvature (JᵀWJ)_ii this is the cosine of the angle between the residual and
     what dof i does to it: between 0 and 1 and without units, 0 at a stationary point. Dofs that do
     nothing but for rounding are measured by what the others do, and where none does anything, as
-    for an arm folded back upon its root, by the cost itself.
+    for an arm folded back upon its root, by the cost itself, unless it is diverging.
     """
     steepest, largest = 0.0, 0.0
     for i in range(g.shape[0]):
         largest = max(largest, curvature[i])
     for i in range(g.shape[0]):
         if held[i] == 0.0 and g[i] != 0.0:
-            least = max(NOTHING * largest, UNMOVED * cost)
+            least = max(NOTHING * largest, UNMOVED * min(cost, 1.0))
             scale = math.sqrt(2.0 * cost * max(curvature[i], least))
             steepest = max(steepest, abs(g[i]) / scale if scale > 0.0 else 1.0)
     return steepest
