@@ -58,21 +58,25 @@ class Figure:
         urdf: the figure; every marker is a link of it.
         joints: names, in the order of coordinates; three sliders and three hinges of the root first.
         markers: names of their links.
-        places: of the markers [m], (frames, markers, 3).
-        first: coordinates that tracking begins at, (joints,).
-        cold: which frames are solved from nothing, (k,).
-        starts: where these begin, (k, joints).
         take: name of the recording, for those who can read it.
+        frames: of it that are tracked, (n,).
+        places: of the markers in these [m], (n, markers, 3).
+        first: coordinates that tracking begins at, (joints,).
+        cold: frames that are solved each by itself, (k,).
+        cold_places: of the markers in these [m], (k, markers, 3).
+        starts: where these begin, (k, joints).
     """
 
     urdf: Path
     joints: list[str]
     markers: list[str]
+    take: str
+    frames: NDArray[np.int64]
     places: Array
     first: Array
     cold: NDArray[np.int64]
+    cold_places: Array
     starts: Array
-    take: str
 
 
 class ArmSolver(Protocol):
@@ -172,8 +176,8 @@ def answer_figure(solver: FigureSolver, task: Figure, budget: float) -> dict[str
         q = tracked.ask(lambda places=places, q=q: solver.solve(places, q))
         if tracked.left < 0:
             break
-    for t, start in zip(task.cold, task.starts, strict=True):
-        cold.ask(lambda t=t, start=start: solver.solve(task.places[t], start))
+    for places, start in zip(task.cold_places, task.starts, strict=True):
+        cold.ask(lambda places=places, start=start: solver.solve(places, start))
         if cold.left < 0:
             break
     return {

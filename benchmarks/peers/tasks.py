@@ -82,15 +82,20 @@ def figure(take: Take, path: Path) -> Figure:
     judge = Judge(path)
     free = free_dofs(take.skeleton)
     assert judge.joints == [take.skeleton.dof_names[k] for k in free]
-    places, q = take.markers.positions[:FRAMES], take.q[:, free]
+    first = len(take) // 2
+    places, q = take.markers.positions, take.q[:, free]
     names = list(take.markers.names)
     # The same figure for the judge as for exactik.
     posed = take.skeleton.forward(take.q[0])
     ours = np.array([posed.point(*take.skeleton.marker(name)) for name in names])
     np.testing.assert_allclose(judge.forward(q[0], names)[:, :3, 3], ours, atol=1e-9)
-    cold = np.linspace(0, len(places) - 1, COLD).astype(np.int64)
+    frames = np.arange(first, first + FRAMES)
+    cold = np.linspace(0, len(take) - 1, COLD).astype(np.int64)
     starts = np.array([_brought(judge, names, places[t]) for t in cold])
-    return Figure(path, judge.joints, names, places, q[0], cold, starts, take.name)
+    return Figure(
+        *(path, judge.joints, names, take.name, frames, places[frames], q[first]),
+        *(cold, places[cold], starts),
+    )
 
 
 def _brought(judge: Judge, names: list[str], places: Array) -> Array:

@@ -16,7 +16,7 @@ from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
 TITLE, PACKAGE = "Pink", "pin-pink"
 REQUIREMENTS = ("pin-pink", "daqp")
 STEPS, MARKER_STEPS = 50, 100
-DAMPING, MARKER_DAMPING = 1e-2, 1e-3
+DAMPING, MARKER_DAMPING, MARKER_FAR = 1e-2, 1e-3, 0.1
 ENOUGH = 1e-4
 
 
@@ -60,7 +60,7 @@ class _Arm(_Model, Attempts):
 class _Markers(_Model):
     def __init__(self, task: Figure) -> None:
         super().__init__(task)
-        self.goals = [self.pink.FrameTask(name, 1.0, 0.0) for name in task.markers]
+        self.goals = [self.pink.FrameTask(name, 1.0, 0.0, lm_damping=MARKER_FAR) for name in task.markers]
         self.frames = [self.model.getFrameId(name) for name in task.markers]
 
     def solve(self, places: Array, q: Array) -> Array:
