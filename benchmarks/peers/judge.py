@@ -25,9 +25,8 @@ class Judge:
     Attributes:
         joints: names of those that move, in the order of the file.
         limits: [rad] or [m], (joints, 2); a continuous joint has none.
+        skip: number of coordinates of a floating root, which none of these has.
     """
-
-    skip = 0  # coordinates of a floating root, which none of these has
 
     def __init__(self, path: Path) -> None:
         elements = ET.parse(path).getroot().findall("joint")
@@ -35,6 +34,7 @@ class Judge:
         self._origin = {joint.attrib["name"]: origin(joint) for joint in elements}
         moving = [joint for joint in elements if joint.get("type") != "fixed"]
         self.joints = [joint.attrib["name"] for joint in moving]
+        self.skip = 0
         self.limits = np.array([_limits(joint) for joint in moving])
 
     def forward(self, q: Array, links: Sequence[str]) -> Array:

@@ -56,7 +56,7 @@ class Figure:
 
     Attributes:
         urdf: the figure; every marker is a link of it.
-        joints: names, in the order of coordinates; three sliders and three hinges of the root first.
+        joints: names, in the order of coordinates; the root's three sliders and hinges first.
         markers: names of their links.
         take: name of the recording, for those who can read it.
         frames: of it that are tracked, (n,).
@@ -108,7 +108,8 @@ class Attempts:
 
 def save(path: Path, task: Arm | Figure) -> None:
     """Write a task for another process."""
-    np.savez(path, **{k: np.asarray(str(v) if k == "urdf" else v) for k, v in vars(task).items()})
+    values: dict[str, Any] = vars(task) | {"urdf": str(task.urdf)}
+    np.savez(path, **{key: np.asarray(value) for key, value in values.items()})  # pyright: ignore[reportArgumentType]
 
 
 def load(path: Path) -> Arm | Figure:
@@ -134,9 +135,7 @@ def reached(T: Array, target: Array, tolerance: tuple[float, float]) -> bool:
     """Whether a tool would say itself that it arrived; only the judge decides."""
     turn = 0.5 * (np.trace(T[:3, :3].T @ target[:3, :3]) - 1.0)
     away = T[:3, 3] - target[:3, 3]
-    return bool(
-        away @ away < (SURE * tolerance[0]) ** 2 and turn > np.cos(SURE * tolerance[1])
-    )
+    return bool(away @ away < (SURE * tolerance[0]) ** 2 and turn > np.cos(SURE * tolerance[1]))
 
 
 def answer_arm(solver: ArmSolver, task: Arm, attempts: int, budget: float) -> dict[str, Array]:

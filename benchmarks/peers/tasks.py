@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,9 +78,9 @@ def figures(folder: Path) -> Iterator[Task]:
 
 def figure(take: Take, path: Path) -> Figure:
     """The task that a take sets, its figure written to `path`."""
-    path.write_text(figure_urdf(take.skeleton), encoding="utf-8")
-    judge = Judge(path)
     free = free_dofs(take.skeleton)
+    path.write_text(figure_urdf(take.skeleton, free), encoding="utf-8")
+    judge = Judge(path)
     assert judge.joints == [take.skeleton.dof_names[k] for k in free]
     first = len(take) // 2
     places, q = take.markers.positions, take.q[:, free]
@@ -117,10 +117,10 @@ def free_dofs(skeleton: ik.Skeleton) -> NDArray[np.int64]:
     return np.flatnonzero(~problem.locked)
 
 
-def figure_urdf(skeleton: ik.Skeleton) -> str:
-    """A figure as URDF: a hinge or a slider for every dof, a link for every marker."""
+def figure_urdf(skeleton: ik.Skeleton, free: Iterable[int]) -> str:
+    """A figure as URDF: a hinge or a slider for every free dof, a link for every marker."""
     robot = ET.Element("robot", name=skeleton.name)
-    free = set(free_dofs(skeleton).tolist())
+    free = set(free)
 
     def link(name: str) -> None:
         add_weight(ET.SubElement(robot, "link", name=name))
@@ -146,7 +146,11 @@ def figure_urdf(skeleton: ik.Skeleton) -> str:
                 made = joint(name, moved, at, f"{name}.link", x, R)
                 ET.SubElement(made, "axis", xyz=_text(axis))
                 ET.SubElement(
-                    *(made, "limit"), lower=f"{-FAR}", upper=f"{FAR}", effort="1000", velocity="1000"
+                    *(made, "limit"),
+                    lower=f"{-FAR}",
+                    upper=f"{FAR}",
+                    effort="1000",
+                    velocity="1000",
                 )
                 at, x, R = f"{name}.link", np.zeros(3), np.eye(3)
             dof += 1

@@ -64,7 +64,7 @@ class Tree:
         return self.frames(q)[self.carrier] @ self.place
 
     def with_jacobian(self, q: Array) -> tuple[Array, Array, Array]:
-        """Poses of the links; dx/dq (links, 3, joints); axes that they turn about, the same shape."""
+        """Poses of the links, their dx/dq (links, 3, joints), and the axes that they turn about."""
         T = self.frames(q)
         poses = T[self.carrier] @ self.place
         axis, arm = T[:, :3, 2], poses[:, None, :3, 3] - T[None, :, :3, 3]

@@ -79,8 +79,9 @@ class MinkMarkers:
     def solve(self, places: Array, q: Array) -> Array:
         """Coordinates in the order of `joints`."""
         self.configuration.update(q)
-        before = np.inf
-        for self.steps in range(1, self.ITERATIONS + 1):
+        before, self.steps = np.inf, 0
+        while self.steps < self.ITERATIONS:
+            self.steps += 1
             self.aim(places)
             velocity = self.mink.solve_ik(
                 *(self.configuration, self.tasks, 1.0, "daqp"),

@@ -57,7 +57,9 @@ class _Arm(_Model, Attempts):
     def __init__(self, task: Arm) -> None:
         super().__init__(task)
         wp, link = self.warp, self.links[task.tool]
-        self.place = self.ik.IKObjectivePosition(link, wp.vec3(), self.vectors(np.zeros((1, 3)), wp.vec3))
+        self.place = self.ik.IKObjectivePosition(
+            link, wp.vec3(), self.vectors(np.zeros((1, 3)), wp.vec3)
+        )
         still = self.vectors(np.array([[0.0, 0.0, 0.0, 1.0]]), wp.vec4)
         self.turn = self.ik.IKObjectiveRotation(link, wp.quat_identity(), still)
         inside = self.ik.IKObjectiveJointLimit(

@@ -60,7 +60,9 @@ class _Arm(_Model, Attempts):
 class _Markers(_Model):
     def __init__(self, task: Figure) -> None:
         super().__init__(task)
-        self.goals = [self.pink.FrameTask(name, 1.0, 0.0, lm_damping=MARKER_FAR) for name in task.markers]
+        self.goals = [
+            self.pink.FrameTask(name, 1.0, 0.0, lm_damping=MARKER_FAR) for name in task.markers
+        ]
         self.frames = [self.model.getFrameId(name) for name in task.markers]
 
     def solve(self, places: Array, q: Array) -> Array:
