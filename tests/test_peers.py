@@ -1,4 +1,4 @@
-"""The judge of other tools agrees with Pinocchio; the figure they get is ours; the page's tables."""
+"""The judge of other tools agrees with Pinocchio; the figure they get is ours; the tables."""
 
 from __future__ import annotations
 
@@ -54,9 +54,11 @@ def test_judge_decides(arm: Path):
     assert judge.joints == ["slide", "shoulder", "elbow"]
     target = judge.forward(Q, ["tip"])[0]
     assert judge.reached(Q, "tip", target)
-    assert judge.miss(Q + [0.002, 0, 0], "tip", target) == pytest.approx((0.002, 0.0), abs=1e-9)
-    assert judge.miss(Q + [0, 0, 0.004], "tip", target)[1] == pytest.approx(0.004)
-    assert not judge.reached(Q + [0.0011, 0, 0], "tip", target)
+    assert judge.miss(Q + np.array([0.002, 0, 0]), "tip", target) == pytest.approx(
+        (0.002, 0.0), abs=1e-9
+    )
+    assert judge.miss(Q + np.array([0, 0, 0.004]), "tip", target)[1] == pytest.approx(0.004)
+    assert not judge.reached(Q + np.array([0.0011, 0, 0]), "tip", target)
     turned = target.copy()
     turned[:3, :3] = target[:3, :3] @ matrix_from_rpy(np.array([0.011, 0, 0]))
     assert not judge.reached(Q, "tip", turned)

@@ -16,7 +16,7 @@ from benchmarks.peers.page import Results
 from benchmarks.peers.protocol import Arm, Figure, save
 from benchmarks.peers.tasks import Task
 
-BUDGET = {"arm": 20.0, "figure": 40.0}  # [s] of the processor for a row
+BUDGET = {"arm": 20.0, "figure": 80.0}  # [s] of the processor for a row
 
 
 def kind(task: Task) -> str:
@@ -80,6 +80,8 @@ def main() -> None:
     results = Results(everybody)
     for task in given:
         answers = said(task, everybody, results)
+        if len(answers) == 0:
+            continue
         if isinstance(task.asked, Arm):
             results.arms[task.title] = [scores.arm_score(task.asked, own) for own in answers]
         else:

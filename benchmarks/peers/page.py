@@ -70,6 +70,8 @@ def arm_verdict(scores: Sequence[ArmScore]) -> str:
     """Where exactik is not first, in words."""
     often = [s for s in scores if s.attempts > 1]
     mine = {s.title: s for s in often if ours(s.title)}
+    if len(mine) == 0:
+        return ""
     call, batch = mine["exactik, one call each"], mine["exactik, one batch"]
     others = [s for s in often if not ours(s.title)]
     quicker = [s for s in others if s.median < call.median]
@@ -115,6 +117,8 @@ def figure_table(scores: Sequence[FigureScore]) -> str:
 
 
 def figure_verdict(scores: Sequence[FigureScore]) -> str:
+    if not any(ours(s.title) for s in scores):
+        return ""
     best = max(scores, key=lambda s: s.near)
     mine = max((s for s in scores if ours(s.title)), key=lambda s: s.near)
     quick = min(scores, key=lambda s: s.median)
