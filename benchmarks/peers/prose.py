@@ -37,10 +37,11 @@ An arm is to reach a pose that random joints inside the limits have reached, fro
 joints. Success: within 1 mm and 0.01 rad, all joints inside their limits; in brackets what it would
 be if limits did not count. "30 attempts": the start and 29 others, until the tool says that it
 arrived; the same points for all, but exactik, the Robotics Toolbox and TRAC-IK draw their own.
-One attempt of exactik may be two descents: where limits stop the first, one more starts from the
-same place without them (the detour of [choosing a solver](choosing-a-solver.md)). Slow tools answer fewer poses, as many as 20 s of the processor allow. Rows are in the
-order of their time with 30 attempts. The poses of the other tables than the first were drawn with
-seeds on which nothing was tuned.
+One attempt of exactik may be three descents: where limits stop the first, one more goes without
+them, and from its end one inside them again. "No detour" is a single descent, as most others make.
+Slow tools answer fewer poses, as many as 20 s of the processor allow. Rows are in the order of
+their time with 30 attempts. The poses of the other tables than the first were drawn with seeds on
+which nothing was tuned.
 """
 
 FIGURES = """## Motion capture

@@ -1,8 +1,8 @@
 """Exactik, from the project's own environment.
 
 Arms: its defaults; goals weighted 1 for metres and 0.1 for radians, and as many starts as the
-others have. Markers: its defaults without limits, the thumbs locked; "frame by frame" is one call a
-frame as the others have it, "track" the whole recording at once, which looks ahead.
+others have. Markers: its defaults without limits, the thumbs locked; "a call a frame" is used as
+the others are, "track" takes the whole recording at once, which looks ahead.
 """
 
 from __future__ import annotations
@@ -24,17 +24,23 @@ TOLERANCE = 1e-4  # relative gradient, as `track` has it
 
 
 def arms(task: Arm) -> dict[str, _Calls]:
-    return {"one call each": _Calls(task), "one batch": _Batch(task)}
+    return {
+        "one call each": _Calls(task),
+        "one batch": _Batch(task),
+        "one call each, no detour": _Single(task),
+    }
 
 
 class _Calls:
+    DETOUR = True
+
     def __init__(self, task: Arm) -> None:
         skeleton = ik.load_skeleton(task.urdf)
         goal = ik.PoseGoal(task.tool, task.targets[0], weight=WEIGHTS, name="tool")
         self.problem = ik.Problem(skeleton, [goal])
         places = ik.load_joint_names(task.urdf)
         self.columns = [places[name].q for name in task.joints]  # q_ours[columns] = q_theirs
-        self.starts = task.starts
+        self.solver = ik.Auto(detour=self.DETOUR)
 
     def own(self, q: Array) -> Array:
         ours = np.empty_like(q)
@@ -43,7 +49,13 @@ class _Calls:
 
     def solve(self, target: Array, starts: Array) -> Array:
         problem = self.problem.with_targets({"tool": target})
-        return ik.solve(problem, q0=self.own(starts[0]), starts=len(starts)).q[self.columns]
+        q0, count = self.own(starts[0]), len(starts)
+        return ik.solve(problem, q0=q0, solver=self.solver, starts=count).q[self.columns]
+
+
+class _Single(_Calls):
+    DETOUR = False
+    ATTEMPTS = (1,)
 
 
 class _Batch(_Calls):
