@@ -150,4 +150,4 @@ def test_page():
     page = text(Results([tool], {"Panda": scores}, {"Take": (frames, frames)}))
     assert "(0.2 ms): quick (0.1); a tie: nobody" in page
     assert "* **quick** 1.0 (`benchmarks/peers/with_quick.py`): Its defaults." in page
-    assert "exactik at best 60 %" in page
+    assert "than exactik, a call a frame (60 %): nobody" in page

@@ -117,18 +117,29 @@ def figure_table(scores: Sequence[FigureScore]) -> str:
 
 
 def figure_verdict(scores: Sequence[FigureScore]) -> str:
-    if not any(ours(s.title) for s in scores):
+    """Where exactik is first and where not, among those who answered all frames."""
+    every = max(s.asked for s in scores)
+    whole = sorted((s for s in scores if s.asked == every), key=lambda s: -s.near)
+    call = next((s for s in whole if s.title == "exactik, a call a frame"), None)
+    if call is None:
         return ""
-    best = max(scores, key=lambda s: s.near)
-    mine = max((s for s in scores if ours(s.title)), key=lambda s: s.near)
-    quick = min(scores, key=lambda s: s.median)
-    call = next(s for s in scores if s.title == "exactik, a call a frame")
-    quicker = [s for s in scores if not ours(s.title) and s.median < call.median]
-    names = ", ".join(f"{s.title} ({number(s.median)})" for s in quicker) or "nobody"
+    mine = next(s for s in whole if ours(s.title))
+    quick = min(whole, key=lambda s: s.median)
+
+    def named(found: Iterable[FigureScore], what: str, unit: str) -> str:
+        names = (
+            f"{s.title} ({number(getattr(s, what))}{unit})" for s in found if not ours(s.title)
+        )
+        return ", ".join(names) or "nobody"
+
     return (
-        f"Most often within 1 % of the best: {best.title} ({best.near:.0f} %; exactik at best "
-        f"{mine.near:.0f} %). Fastest: {quick.title} ({number(quick.median)} ms). Faster than one "
-        f"call of exactik a frame ({number(call.median)} ms): {names}.\n"
+        f"Within 1 % of the best more often than {mine.title} ({mine.near:.0f} %): "
+        f"{named((s for s in whole if s.near > mine.near), 'near', ' %')}; than exactik with one "
+        f"call a frame ({call.near:.0f} %): "
+        f"{named((s for s in whole if s.near > call.near), 'near', ' %')}. "
+        f"Fastest: {quick.title} ({number(quick.median)} ms). Faster than one call of exactik a "
+        f"frame ({number(call.median)} ms): "
+        f"{named((s for s in whole if s.median < call.median), 'median', '')}.\n"
     )
 
 

@@ -16,7 +16,7 @@ from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
 from benchmarks.peers.tree import Tree
 
 TITLE, PACKAGE = "CasADi IPOPT", "casadi"
-REQUIREMENTS = ("casadi", "numpy")
+REQUIREMENTS = ("casadi==3.8.*", "numpy")
 TURN = 0.3  # [m] that a radian counts as
 QUIET = {"ipopt.print_level": 0, "print_time": 0, "ipopt.sb": "yes", "error_on_fail": False}
 OPTIONS = {**QUIET, "ipopt.tol": 1e-8, "ipopt.max_iter": 200}

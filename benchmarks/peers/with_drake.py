@@ -15,7 +15,7 @@ from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
 from benchmarks.urdf import chain, link_of
 
 TITLE, PACKAGE = "Drake SNOPT", "drake"
-REQUIREMENTS = ("drake",)
+REQUIREMENTS = ("drake==1.51.*",)
 INSIDE = 0.5  # share of the tolerance: its answers lie at the edge of what they may
 
 

@@ -11,7 +11,7 @@ from benchmarks.peers.protocol import Arm, Array, Attempts, reached
 from benchmarks.urdf import chain, link_of
 
 TITLE, PACKAGE = "IKPy", "ikpy"
-REQUIREMENTS = ("ikpy",)
+REQUIREMENTS = ("ikpy==4.2.*",)
 
 
 class _Arm(Attempts):
@@ -23,7 +23,7 @@ class _Arm(Attempts):
             elements += [joint.attrib["name"], link_of(joint, "child")]
         moving = [False, *(joint.get("type") != "fixed" for joint in joints)]
         self.chain = made.from_urdf_file(
-            str(task.urdf), base_elements=elements[:1], active_links_mask=moving
+            str(task.urdf), base_elements=elements, active_links_mask=moving
         )
         assert [link.name for link in self.chain.links[1:]] == [j.attrib["name"] for j in joints]
         self.moving, self.tolerance = np.array(moving), task.tolerance

@@ -16,7 +16,7 @@ from benchmarks.robot_peers import Mink
 from benchmarks.urdf import bare_urdf
 
 TITLE, PACKAGE = "mink", "mink"
-REQUIREMENTS = ("mink", "daqp", "scipy")
+REQUIREMENTS = ("mink==1.3.*", "daqp==0.10.*")
 
 
 def arm(task: Arm) -> _Arm:

@@ -17,7 +17,7 @@ from benchmarks.peers.tree import Tree
 from benchmarks.peers.with_pybullet import quaternion
 
 TITLE, PACKAGE = "newton", "newton"
-REQUIREMENTS = ("newton",)
+REQUIREMENTS = ("newton==1.7.*",)
 ITERATIONS, TRACKED, COLD = 60, 10, 60
 LIMITS = 10.0  # weight; at its default of 0.1 answers leave the limits
 NEAR = 0.05  # [m] mean squared distance above which a frame is a cold one

@@ -16,10 +16,10 @@ from benchmarks.peers.protocol import Array, Figure
 from benchmarks.peers.tree import Tree
 
 TITLE, PACKAGE = "OpenSim", "opensim"
-REQUIREMENTS = ("opensim", "numpy")
+REQUIREMENTS = ("opensim==4.6.*", "numpy")
 ALONG_Z = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])  # x to z: sliders go in x
 CLEAR = 100.0  # weight of constraints, of which there are none
-BUDGET = 40.0  # [s] of the processor for the tracked frames, and for the cold ones
+BUDGET = 120.0  # [s] of the processor for the tracked frames, and for the cold ones
 
 
 class _Markers:

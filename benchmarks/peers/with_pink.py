@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
 
 TITLE, PACKAGE = "Pink", "pin-pink"
-REQUIREMENTS = ("pin-pink", "daqp")
+REQUIREMENTS = ("pin-pink==4.4.*", "daqp==0.10.*")
 STEPS, MARKER_STEPS = 50, 100
 DAMPING, MARKER_DAMPING, MARKER_FAR = 1e-2, 1e-3, 0.1
 ENOUGH = 1e-4

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
 
 TITLE, PACKAGE = "placo", "placo"
-REQUIREMENTS = ("placo",)
+REQUIREMENTS = ("placo==0.10.*",)
 STEPS, MARKER_STEPS = 50, 100
 ENOUGH, REGULAR = 1e-4, 3e-3  # with 1e-3 cold frames are lost
 

@@ -15,7 +15,7 @@ from benchmarks.peers.protocol import Arm, Array, Attempts, reached
 from benchmarks.peers.tree import Tree
 
 TITLE, PACKAGE = "PyBullet", "pybullet"
-REQUIREMENTS = ("pybullet", "numpy")
+REQUIREMENTS = ("pybullet==3.2.*", "numpy")
 ITERATIONS, RESIDUAL = 200, 1e-5
 
 

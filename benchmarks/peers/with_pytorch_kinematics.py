@@ -12,7 +12,7 @@ from benchmarks.peers.protocol import SURE, Arm, Array
 from benchmarks.urdf import chain, link_of
 
 TITLE, PACKAGE = "PyTorch Kinematics", "pytorch-kinematics"
-REQUIREMENTS = ("torch==2.13.0", "pytorch-kinematics")
+REQUIREMENTS = ("torch==2.13.0", "pytorch-kinematics==0.10.*")
 ITERATIONS = 100
 
 

@@ -13,7 +13,7 @@ from benchmarks.peers.protocol import SURE, Arm, Array
 from benchmarks.urdf import chain, link_of
 
 TITLE, PACKAGE = "TRAC-IK", "pytracik"
-REQUIREMENTS = ("pytracik", "numpy")
+REQUIREMENTS = ("pytracik==0.0.3", "numpy")
 TIMEOUT = 0.05  # [s]
 
 

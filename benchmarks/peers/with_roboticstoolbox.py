@@ -9,7 +9,7 @@ from benchmarks.peers.protocol import Arm, Array
 from benchmarks.robot_peers import Toolbox
 
 TITLE, PACKAGE = "Robotics Toolbox", "roboticstoolbox-python"
-REQUIREMENTS = ("roboticstoolbox-python",)
+REQUIREMENTS = ("roboticstoolbox-python==1.5.*",)
 
 
 def arm(task: Arm) -> _Toolbox:

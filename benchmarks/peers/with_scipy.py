@@ -13,7 +13,7 @@ from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
 from benchmarks.peers.tree import Tree, pose_error
 
 TITLE, PACKAGE = "SciPy", "scipy"
-REQUIREMENTS = ("numpy", "scipy")
+REQUIREMENTS = ("scipy==1.17.*", "numpy")
 TURN = 0.3  # [m] that a radian counts as
 
 
