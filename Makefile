@@ -6,7 +6,7 @@ STAMP := .venv/.stamp
 PEERS := .venv/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-browser browser lint bench wheel-check clean
+.PHONY: help setup demo test test-slow test-browser browser lint bench peers wheel-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ lint: $(STAMP) ## check style, formatting and types
 
 bench: $(PEERS) ## run the benchmarks, beside other tools (ARGS=robots to choose)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+peers: $(STAMP) ## measure other tools, each in its own environment, and write docs/benchmarks.md
+	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
 wheel-check: $(STAMP) ## build the wheel and run the README's example from it elsewhere
 	@$(BIN)/python tools/wheel_check.py

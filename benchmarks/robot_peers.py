@@ -7,7 +7,6 @@ the tolerance of the judge: going further would only cost them time.
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
+
+from benchmarks.urdf import about_axis, bare_urdf, chain, limits_of, origin
 
 Array = NDArray[np.float64]
 POSITION, ROTATION = 1e-3, 1e-2  # what counts as reached: metres, radians
@@ -209,68 +209,3 @@ class Mink:
             task.set_target(SE3.from_matrix(target))
         any(self.attempt(start) for start in starts)
         return self.configuration.q.copy()
-
-
-# --- URDF for programs that want less, or more, than is in it
-
-
-def chain(path: Path, tool: str) -> list[ET.Element]:
-    """The joints from the root to a link, also those that do not move."""
-    by_child = {
-        link_of(joint, "child"): joint for joint in ET.parse(path).getroot().findall("joint")
-    }
-    joints: list[ET.Element] = []
-    while tool in by_child:
-        joints.insert(0, by_child[tool])
-        tool = link_of(joints[0], "parent")
-    return joints
-
-
-def link_of(joint: ET.Element, end: str) -> str:
-    found = joint.find(end)
-    assert found is not None
-    return found.attrib["link"]
-
-
-def vector(element: ET.Element | None, key: str, default: str) -> Array:
-    text = default if element is None else element.get(key, default)
-    return np.array(text.split(), dtype=float)
-
-
-def origin(joint: ET.Element) -> Array:
-    place, T = joint.find("origin"), np.eye(4)
-    T[:3, :3] = Rotation.from_euler("xyz", vector(place, "rpy", "0 0 0")).as_matrix()
-    T[:3, 3] = vector(place, "xyz", "0 0 0")
-    return T
-
-
-def about_axis(joint: ET.Element) -> Array:
-    """A rotation that takes z to the axis of a joint."""
-    axis, T = vector(joint.find("axis"), "xyz", "1 0 0"), np.eye(4)
-    z = axis / np.linalg.norm(axis)
-    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
-    x /= np.linalg.norm(x)
-    T[:3, :3] = np.column_stack([x, np.cross(z, x), z])
-    return T
-
-
-def limits_of(joint: ET.Element) -> tuple[float, float]:
-    limit = joint.find("limit")
-    assert joint.get("type") == "revolute" and limit is not None
-    return float(limit.attrib["lower"]), float(limit.attrib["upper"])
-
-
-def bare_urdf(path: Path) -> str:
-    """The kinematics alone, as MuJoCo takes it: no meshes, a weight on every link, none merged."""
-    root = ET.parse(path).getroot()
-    for part in list(root):
-        if part.tag not in ("link", "joint"):
-            root.remove(part)
-    for link in root.findall("link"):
-        for part in list(link):
-            link.remove(part)
-        inertial = ET.SubElement(link, "inertial")
-        ET.SubElement(inertial, "mass", value="1")
-        ET.SubElement(inertial, "inertia", ixx="1", iyy="1", izz="1", ixy="0", ixz="0", iyz="0")
-    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", fusestatic="false")
-    return ET.tostring(root, encoding="unicode")

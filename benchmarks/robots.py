@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,14 @@ HANDS_AND_FEET = (
 )
 
 
-def random_coordinates(judge: Judge, count: int, rng: np.random.Generator) -> Array:
+class Bounded(Protocol):
+    """Whatever knows the limits (joints, 2), and how many coordinates of a root come before."""
+
+    limits: Array
+    skip: int
+
+
+def random_coordinates(judge: Bounded, count: int, rng: np.random.Generator) -> Array:
     """Uniform within the limits, half a turn where they allow more; a root near the origin."""
     lower, upper = judge.limits.T
     wide = upper - lower > 2 * np.pi

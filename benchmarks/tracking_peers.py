@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 import exactik as ik
+from benchmarks.peers.with_mink import MinkMarkers
 from exactik.mocap._recording import Recording
 
-__all__ = ["Followed", "Mink", "Rival", "Scipy"]
+__all__ = ["Followed", "Mink", "Rival", "Scipy", "motions"]
 
 Array = NDArray[np.float64]
 
@@ -109,70 +110,32 @@ class Scipy:
 class Mink:
     """Steps of mink, one quadratic program each, until the cost falls no more."""
 
-    ITERATIONS = 30
-    ENOUGH = 1e-4  # share of the cost; 1e-5 takes 1.8 × as long and ends 0.1 % lower
-    DAMPING = 1e-3  # with 1e-4 it loses the figure on HDM05, with 1e-2 it takes 2.5 × as long
-
     def __init__(self, recording: Recording) -> None:
-        import mink  # pyright: ignore[reportMissingImports]
-
         self.name = f"mink {version('mink')}, daqp {version('daqp')}"
-        self.recording, self.mink = recording, mink
-        model = mujoco_model(recording)
+        self.recording = recording
+        limited = bool(np.isfinite(recording.problem.lower).any())
+        weights = np.array(recording.frames.weight)
+        self.markers = MinkMarkers(
+            mujoco_model(recording), recording.names, "site", weights, limited
+        )
         names = list(recording.skeleton.dof_names)
         # Our dof of each of its coordinates, which are in depth-first order.
-        self.free = np.array([names.index(model.joint(k).name) for k in range(model.nq)])
-        self.sites = [model.site(name).id for name in recording.names]
-        self.configuration = mink.Configuration(model)
-        limited = np.isfinite(recording.problem.lower).any()
-        self.limits = [mink.ConfigurationLimit(model)] if limited else []
-        self.tasks = [
-            mink.FrameTask(name, "site", float(np.sqrt(w)), 0.0)
-            for name, w in zip(recording.names, recording.frames.weight, strict=True)
-        ]
+        self.free = np.array([names.index(name) for name in self.markers.joints])
 
     def places(self, q: Array) -> Array:
         """Return where MuJoCo has the markers, (M, 3)."""
-        self.configuration.update(q[self.free])
-        return np.array(
-            [
-                self.configuration.get_transform_frame_to_world(name, "site").translation()
-                for name in self.recording.names
-            ]
-        )
-
-    def aim(self, places: Array) -> None:
-        """Set targets turned as the sites are: errors of whole poses would mix in the rotation."""
-        for task, name, place in zip(self.tasks, self.recording.names, places, strict=True):
-            now = self.configuration.get_transform_frame_to_world(name, "site")
-            there = self.mink.SE3.from_rotation_and_translation(now.rotation(), place)
-            task.set_target(there)
-
-    def cost(self, places: Array) -> float:
-        off = places - self.configuration.data.site_xpos[self.sites]
-        return 0.5 * float(self.recording.frames.weight @ (off**2).sum(axis=1))
+        self.markers.configuration.update(q[self.free])
+        return self.markers.places()
 
     def follow(self, which: NDArray[np.int64], start: Array) -> Followed:
         q, out, seconds, steps = start.copy(), [], [], []
-        self.configuration.update(q[self.free])
         for t in which:
-            begin, before, count = time.process_time(), np.inf, 0
-            while count < self.ITERATIONS:
-                self.aim(self.recording.frames.place[t])
-                velocity = self.mink.solve_ik(
-                    *(self.configuration, self.tasks, 1.0, "daqp"),
-                    damping=self.DAMPING,
-                    limits=self.limits,
-                )
-                self.configuration.integrate_inplace(velocity, 1.0)
-                count, cost = count + 1, self.cost(self.recording.frames.place[t])
-                if cost > (1.0 - self.ENOUGH) * before:
-                    break
-                before = cost
+            begin = time.process_time()
+            found = self.markers.solve(self.recording.frames.place[t], q[self.free])
             seconds.append(time.process_time() - begin)
-            steps.append(count)
+            steps.append(self.markers.steps)
             q = q.copy()
-            q[self.free] = self.configuration.q
+            q[self.free] = found
             out.append(q)
         return Followed(np.array(out), np.array(seconds), np.array(steps))
 
@@ -196,7 +159,7 @@ def mujoco_model(recording: Recording) -> Any:
         moved = ends[bone.parent].add_body(
             name=f"{bone.name}.moved", pos=list(bone.offset), quat=wxyz_from_matrix(turn).tolist()
         )
-        for kind, axis in _motions(bone.joint):
+        for kind, axis in motions(bone.joint):
             if not problem.locked[dof]:
                 limits = problem.lower[dof], problem.upper[dof]
                 bounded = bool(np.isfinite(limits).all())
@@ -218,12 +181,12 @@ def mujoco_model(recording: Recording) -> Any:
     return spec.compile()
 
 
-def _motions(joint: ik.Joint) -> list[tuple[str, tuple[float, ...]]]:
+def motions(joint: ik.Joint) -> list[tuple[str, tuple[float, ...]]]:
     """Return the sliders and hinges that a joint is made of."""
     axes = {axis: tuple(map(float, row)) for axis, row in zip("XYZ", np.eye(3), strict=True)}
     if joint.kind == "free":
         assert joint.rotation is not None
-        return [("SLIDE", axes[a]) for a in "XYZ"] + _motions(joint.rotation)
+        return [("SLIDE", axes[a]) for a in "XYZ"] + motions(joint.rotation)
     if joint.kind == "euler":
         return [("HINGE", axes[a]) for a in joint.order]
     if joint.kind == "revolute":

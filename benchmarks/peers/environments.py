@@ -1,0 +1,158 @@
+"""A virtual environment for every tool, and what happens in it.
+
+A tool that does not install, does not answer in time or fails is left out with a reason; the others
+go on.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FOLDER = ROOT / ".peers"
+INSTALLING, ANSWERING = 900.0, 900.0  # [s]
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+
+class Skipped(Exception):
+    """Why a tool has no row."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """An adapter as its file describes it, read without importing what it needs."""
+
+    name: str
+    title: str
+    package: str
+    requirements: tuple[str, ...]
+    about: str
+    tasks: frozenset[str]
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that it runs in; exactik's is the one that runs this."""
+        if len(self.requirements) == 0:
+            return Path(sys.executable)
+        return FOLDER / self.name / "bin" / "python"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One row: what a tool said to a task; `cold_` of a figure's cold frames."""
+
+    tool: Tool
+    version: str
+    label: str
+    attempts: int
+    values: dict[str, Array]
+
+
+def tools() -> list[Tool]:
+    """All adapters, exactik first."""
+    found = [_read(path) for path in sorted(HERE.glob("with_*.py"))]
+    return sorted(found, key=lambda tool: (len(tool.requirements) > 0, tool.title.lower()))
+
+
+def _read(path: Path) -> Tool:
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    values: dict[str, Any] = {"REQUIREMENTS": ()}
+    for statement in module.body:
+        if isinstance(statement, ast.Assign):
+            (target,) = statement.targets
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            wanted = [name.id for name in names if isinstance(name, ast.Name)]
+            if set(wanted) & {"TITLE", "PACKAGE", "REQUIREMENTS"}:
+                value = ast.literal_eval(statement.value)
+                values |= zip(wanted, value, strict=True) if len(wanted) > 1 else {wanted[0]: value}
+    functions = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
+    tasks = {name for name in ("arm", "figure") if functions & {name, f"{name}s"}}
+    return Tool(
+        *(path.stem.removeprefix("with_"), values["TITLE"], values["PACKAGE"]),
+        *(tuple(values["REQUIREMENTS"]), ast.get_docstring(module) or "", frozenset(tasks)),
+    )
+
+
+def install(tool: Tool) -> None:
+    """Make its environment, unless it is there with these requirements."""
+    if len(tool.requirements) == 0:
+        return
+    folder = FOLDER / tool.name
+    stamp, asked = folder / "installed.json", json.dumps(tool.requirements)
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == asked:
+        return
+    _call([sys.executable, "-m", "venv", str(folder)], INSTALLING, "no virtual environment")
+    command = [str(tool.python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    _call([*command, *tool.requirements], INSTALLING, "does not install")
+    stamp.write_text(asked, encoding="utf-8")
+
+
+def measure(tool: Tool, task: Path, budget: float) -> None:
+    """Install a tool and let it answer, `budget` [s] of the processor for each of its rows."""
+    folder = _folder(tool, task.stem)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    command = [str(tool.python), "-W", "ignore", "-m", "benchmarks.peers.ask"]
+    try:
+        install(tool)
+        _call([*command, tool.name, str(task), str(budget), str(folder)], ANSWERING, "fails")
+    except Skipped as reason:
+        (folder / "skipped.txt").write_text(str(reason), encoding="utf-8")
+
+
+def answers(tool: Tool, task: str) -> list[Answers]:
+    """What a tool said to a task when it was last asked, or `Skipped`."""
+    folder = _folder(tool, task)
+    if (folder / "skipped.txt").is_file():
+        raise Skipped((folder / "skipped.txt").read_text(encoding="utf-8"))
+    if not (folder / "rows.json").is_file():
+        raise Skipped("not measured")
+    about = json.loads((folder / "rows.json").read_text(encoding="utf-8"))
+    found = []
+    for row in about["rows"]:
+        with np.load(folder / row["file"]) as file:
+            values = {key: file[key] for key in file.files}
+        found.append(Answers(tool, about["version"], row["label"], row["attempts"], values))
+    return found
+
+
+def _folder(tool: Tool, task: str) -> Path:
+    return FOLDER / "answers" / f"{task}-{tool.name}"
+
+
+def _call(command: list[str], limit: float, otherwise: str) -> None:
+    """Run a command, or say in a line why it did not work."""
+    log = FOLDER / "last.log"
+    try:
+        with log.open("w", encoding="utf-8") as file:
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env={**os.environ, **ONE_THREAD},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                timeout=limit,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        raise Skipped(f"{otherwise}: not done after {limit:g} s") from None
+    if done.returncode != 0:
+        said = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        last = next((line.strip() for line in reversed(said) if line.strip()), "no output")
+        raise Skipped(f"{otherwise}: {last[:200]}")
