@@ -20,7 +20,8 @@ this page. A tool that does not install or fails is left out, with the reason.
   around one call from Python; loading, compiling and a first call are not counted. Two rows of
   exactik differ: "one batch" times each problem inside by the clock, "track" divides the whole by
   the number of frames; newton and PyTorch Kinematics solve batches, too, which are not measured.
-  On a shared machine the same run moves by up to a factor of {tie}: smaller gaps are ties.
+  Tools were measured one after the other while other work ran beside them, not all equally much:
+  the same run moves by up to a factor of {tie}, and smaller gaps are ties.
 * **Tuning was unequal.** Exactik runs with its defaults, which its authors chose; every other tool
   has one honest setting, at best the better of a few that were tried. Its own authors would do
   better. What each was given stands at the end.

@@ -1,4 +1,5 @@
-"""SciPy, which has no robots: its optimisers on forward kinematics in numpy (`tree.py`).
+"""SciPy, which has no robots: its optimisers on the forward kinematics of
+`benchmarks/peers/tree.py`.
 
 Arms: `least_squares` (trf) with bounds, and SLSQP on half the squared error, both with the
 analytic Jacobian of the numpy tree. Markers: `least_squares` without bounds, tolerances 1e-8.
