@@ -23,8 +23,9 @@ this page. A tool that does not install or fails is left out, with the reason.
   Tools were measured one after the other while other work ran beside them, not all equally much:
   the same run moves by up to a factor of {tie}, and smaller gaps are ties.
 * **Tuning was unequal.** Exactik runs with its defaults, which its authors chose; every other tool
-  has one honest setting, at best the better of a few that were tried. Its own authors would do
-  better. What each was given stands at the end.
+  has one honest setting, at best the better of a few that were tried (the damping of mink, Pink and
+  placo for markers was chosen on take 01-03_01). Its own authors would do better. What each was
+  given stands at the end.
 * The tools are made for different things: mink, Pink and placo for control at every time step,
   newton for thousands of problems at once on a GPU, Drake and CasADi for far more constraints than
   these. A row says what one gets from them for this task, no more.
