@@ -21,7 +21,7 @@ from exactik.mocap._branches import NEAR, charges
 from exactik.mocap._bridges import MARGIN, Pieces, bridge
 from exactik.mocap._gaps import Postures
 from exactik.mocap._jumps import jumps_of
-from exactik.mocap._passes import Path, follow_beside, near_to
+from exactik.mocap._passes import Path, follow_beside, in_threads, near_to
 from exactik.mocap._recording import Recording
 
 __all__ = ["bridge_jumps"]
@@ -30,8 +30,9 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
-ROUNDS = 3
-DEAR = 1.0  # price of a bridge, in the cost of a usual frame, from which others are tried
+ROUNDS = 2
+PART = 4096  # frames that are bridged by themselves, on any thread
+DEAR = 3.0  # price of a bridge, in the cost of a usual frame, from which others are tried
 LONGEST = 3.0  # [s] that solutions are followed beside the path
 LOSS = 40.0  # frames' worth of cost that they may lose on the way
 PLACES = (0.03, 0.1, 0.3, 1.0)  # [s] bounds of the places tried, one between each two
@@ -67,6 +68,7 @@ def bridge_jumps(
     postures: Postures,
     curvature: Array,
     least: Array,
+    threads: int = 1,
 ) -> Flags:
     """Spread every jump of a path over some frames; return the frames that cost more for it, (T,).
 
@@ -77,9 +79,37 @@ def bridge_jumps(
         postures: that frames are pulled to anyway.
         curvature: of each dof, (nv,), as a measure of pulls.
         least: cost of the best solution that was found for each frame, (T,); lowered in place.
+        threads: how many.
     """
     count = len(path.q)
     np.minimum(least, path.cost, out=least)
+    raised = np.zeros(count, dtype=bool)
+
+    def bridge_part(first: int) -> None:
+        end = min(first + PART, count)
+        some, own = recording.at(np.arange(first, end)), slice(first, end)
+        piece = Path(path.q[own], path.found[own])
+        held = postures.between(first, end)
+        raised[own] = _bridge_part(some, options, piece, held, curvature, least[own])
+
+    in_threads(threads, bridge_part, range(0, count, PART))
+    _unwound(recording, path.q)
+    before, touched = path.cost.copy(), np.zeros(count, dtype=bool)
+    rows = Pieces(path, np.arange(count), np.zeros(count, np.int64), touched)
+    bridge(recording, options, rows, postures, curvature)  # what jumps where parts meet
+    return raised | (touched & (path.cost > RAISED * before))
+
+
+def _bridge_part(
+    recording: Recording,
+    options: Array,
+    path: Path,
+    postures: Postures,
+    curvature: Array,
+    least: Array,
+) -> Flags:
+    """As `bridge_jumps`, of some frames by themselves."""
+    count = len(path.q)
     course = Course(path.copy(), path, np.zeros(count, dtype=bool))
     rows = Pieces(path, np.arange(count), np.zeros(count, np.int64), course.touched)
     bridge(recording, options, rows, postures, curvature)

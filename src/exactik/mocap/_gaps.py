@@ -78,6 +78,12 @@ class Postures(NamedTuple):
         )
         return rest, firm
 
+    def between(self, first: int, end: int) -> Postures:
+        """Return those of the frames from `first` on, `end` excluded, as a recording of its own."""
+        own = (self.frames >= first) & (self.frames < end)
+        few = {"course": self.course[own], "pull": self.pull[own], "loose": self.loose[first:end]}
+        return self._replace(frames=self.frames[own] - first, **few)
+
 
 def pulled(
     skeleton: Skeleton, rest: Array, firm: Array, other: Array, more: Array

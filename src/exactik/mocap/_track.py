@@ -142,7 +142,7 @@ def track(
     fill_gaps(recording, warm, path, postures, workers)
     bridged, excess = np.zeros(len(recording), dtype=bool), np.zeros(len(recording))
     if branches and offsets is None:
-        bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0), least)
+        bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0), least, workers)
     recording.weigh(path.q)
     if branches:
         excess = np.maximum(path.cost / np.maximum(least, float(warm[SMALL])) - 1.0, 0.0)
