@@ -3,7 +3,8 @@
 While solutions are compared a change has an estimated charge. Here every change is bridged, which
 tells what it really costs. Where that is much, the solution before it is followed on beside the
 path, and the one after it back, and changes at other frames are tried: earlier, later, or none at
-all, where the two meet again. Each try is bridged by itself; what costs least in sum is taken.
+all, where the two meet again. The most hopeful of these tries are bridged, each by itself; what
+costs least in sum is taken.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
-ROUNDS = 2
 PART = 4096  # frames that are bridged by themselves, on any thread
 DEAR = 3.0  # price of a bridge, in the cost of a usual frame, from which others are tried
 LONGEST = 3.0  # [s] that solutions are followed beside the path
 LOSS = 40.0  # frames' worth of cost that they may lose on the way
 PLACES = (0.03, 0.1, 0.3, 1.0)  # [s] bounds of the places tried, one between each two
 RAISED = 1.1  # cost of a frame, of what it was, above which continuity has a price
+EFFORT = 0.25  # frames of tries that are bridged in a round, over the frames there are
 LEAST = 0.2  # in the cost of a usual frame, that a try has to save
 
 
@@ -114,12 +115,8 @@ def _bridge_part(
     rows = Pieces(path, np.arange(count), np.zeros(count, np.int64), course.touched)
     bridge(recording, options, rows, postures, curvature)
     usual = float(np.median(course.raw.cost))
-    fresh = np.ones(count, dtype=bool)
-    for _ in range(ROUNDS):
-        tries = list(_tries(recording, options, course, postures, usual, least, fresh))
-        fresh = _take(recording, options, course, postures, curvature, tries, LEAST * usual)
-        if not fresh.any():
-            break
+    tries = list(_tries(recording, options, course, postures, usual, least))
+    _take(recording, options, course, postures, curvature, tries, LEAST * usual)
     _unwound(recording, path.q)
     bridge(recording, options, rows, postures, curvature)  # should seams of tries leave a jump
     return course.touched & (path.cost > RAISED * course.raw.cost)
@@ -137,16 +134,15 @@ def _tries(
     postures: Postures,
     usual: float,
     least: Array,
-    fresh: Flags,
 ) -> Iterator[Try]:
-    """Yield other places for changes that are dear, near frames that are new."""
+    """Yield other places for changes that are dear."""
     raw, count = course.raw, len(course.raw.q)
     margin, longest = (round(s * recording.rate) for s in (MARGIN, LONGEST))
     above = np.concatenate([[0.0], np.cumsum(course.bridged.cost - raw.cost)])
     loose = np.concatenate([[-1], postures.frames, [count]])  # which go by their course there
     for t in jumps_of(recording, raw.q):
         low, high = max(t - margin, 0), min(t + 1 + margin, count)
-        dear = above[high] - above[low] > DEAR * usual and fresh[low:high].any()
+        dear = above[high] - above[low] > DEAR * usual
         if not dear or t in loose or t + 1 in loose:
             continue
         stop = int(loose[np.searchsorted(loose, t)])
@@ -203,20 +199,19 @@ def _take(
     curvature: Array,
     tries: list[Try],
     least: float,
-) -> Flags:
-    """Bridge every try by itself, take those that save most; return which frames changed, (T,)."""
+) -> None:
+    """Bridge the most hopeful tries, each by itself, and take those that save most."""
     new = np.zeros(len(course.touched), dtype=bool)
     spans = [_span(recording, course, each) for each in tries]
     # Even if its bridges were for nothing, a try must cost less than what there is.
     now = np.array([course.bridged.cost[a:b].sum() for a, b in spans])
-    kept = []
+    hope = now.copy()
     for k, (each, (a, b)) in enumerate(zip(tries, spans, strict=True)):
         own = slice(each.first, each.first + len(each.path.q))
-        free = course.raw.cost[a:b].sum() + (each.path.cost - course.raw.cost[own]).sum()
-        if free < now[k] - least:
-            kept.append(k)
+        hope[k] -= course.raw.cost[a:b].sum() + (each.path.cost - course.raw.cost[own]).sum()
+    kept = _most_hopeful(hope, spans, least, round(EFFORT * len(new)))
     if len(kept) == 0:
-        return new
+        return
     tries, spans, now = [tries[k] for k in kept], [spans[k] for k in kept], now[kept]
     starts = np.cumsum([0, *(b - a for a, b in spans)])
     which = np.concatenate([np.arange(a, b) for a, b in spans])
@@ -248,7 +243,19 @@ def _take(
         for old, other in ((course.raw, raw), (course.bridged, rows.path)):
             old.q[a:b], old.found[a:b] = other.q[own], other.found[own]
         course.touched[a:b] = rows.touched[own]
-    return new
+
+
+def _most_hopeful(
+    hope: Array, spans: list[tuple[int, int]], least: float, frames: int
+) -> list[int]:
+    """Return the tries that may save most, in order, as many as have so many frames in sum."""
+    kept, sum_ = [], 0
+    for k in np.argsort(-hope, kind="stable"):
+        sum_ += spans[k][1] - spans[k][0]
+        if hope[k] <= least or sum_ > frames:
+            break
+        kept.append(int(k))
+    return sorted(kept)
 
 
 def _span(recording: Recording, course: Course, each: Try) -> tuple[int, int]:
