@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,13 +33,6 @@ def hidden_and_visible(found: ik.Track, true: Array, hidden: Mask) -> tuple[floa
 SEEDS = (1, 2, 3, 4)
 
 
-def seeded(fails: set[tuple[str, int]], reason: str) -> list[Any]:
-    """Every take with every seed; those that are known to fail are marked."""
-    marks = {True: [pytest.mark.xfail(reason=reason)], False: []}
-    every = [(name, seed) for name in TAKES for seed in SEEDS]
-    return [pytest.param(*own, marks=marks[own in fails]) for own in every]
-
-
 @cache
 def gappy_take(shared: Path, name: str, seed: int) -> tuple[ik.Track, float, float]:
     """The motion, and the mean errors at hidden and at visible samples [m]."""
@@ -53,10 +45,8 @@ def gappy_take(shared: Path, name: str, seed: int) -> tuple[ik.Track, float, flo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "seed"),
-    seeded(set(), ""),
-)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", TAKES)
 def test_a_fifth_of_the_markers_hidden_in_bursts(shared_data: Path, name: str, seed: int):
     _, gone, there = gappy_take(shared_data, name, seed)
     print(f"{name}, seed {seed}: hidden {1e3 * gone:.1f} mm, visible {1e3 * there:.1f} mm")
@@ -64,10 +54,8 @@ def test_a_fifth_of_the_markers_hidden_in_bursts(shared_data: Path, name: str, s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "seed"),
-    seeded({("03-05_02", 2)}, "a step of a marker by 30 mm beside a gap is not bridged"),
-)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", TAKES)
 def test_gaps_leave_no_jumps(shared_data: Path, name: str, seed: int):
     found, _, _ = gappy_take(shared_data, name, seed)
     assert len(jumps_of(found._recording, np.array(found.motion.q))) == 0
