@@ -123,21 +123,25 @@ def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
     markers, ghost = viewer.scene.markers, viewer.scene.ghosts[0]
     viewer.seek(60)
     page.get_by_text("Frame 60", exact=True).wait_for(timeout=10_000)
-    shown = greenish(picture(page))  # the curve under the timeline is green as well
-    for name, node in (
-        ("markers", markers.model),
-        ("measured", markers.measured),
-        ("residuals", markers.residuals),
-        ("ghost", ghost.figure.node),
-    ):
+
+    def switch(name: str, node: Any) -> None:
+        before = node.visible
+        page.get_by_label(name, exact=True).click()
+        assert soon(page, lambda: node.visible is not before), name
+
+    others = {"measured": markers.measured, "residuals": markers.residuals}
+    others["ghost"] = ghost.figure.node
+    for name, node in others.items():
         assert node.visible
-        page.get_by_label(name, exact=True).click()
-        assert soon(page, lambda node=node: not node.visible), name
-        if name == "markers":
-            assert soon(page, lambda: greenish(picture(page)) < shown - 60)
-        page.get_by_label(name, exact=True).click()
-        assert soon(page, lambda node=node: node.visible), name
-    assert soon(page, lambda: greenish(picture(page)) >= shown - 40)  # glass dims some of it
+        switch(name, node)
+    shown = greenish(picture(page))  # the curve under the timeline is green as well
+    switch("markers", markers.model)
+    assert soon(page, lambda: greenish(picture(page)) < shown - 60)
+    hidden = greenish(picture(page))
+    switch("markers", markers.model)
+    assert soon(page, lambda: greenish(picture(page)) > hidden + 60)
+    for name, node in others.items():
+        switch(name, node)
     lines = np.array(markers.residuals.points)
     viewer.panel.exaggeration.value = 10
     assert soon(page, lambda: not np.array_equal(markers.residuals.points, lines))
