@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from exactik.reproduce._recording import Recording
 
 # Compilation makes the first example slow, so there is no deadline. Under CI the examples are
 # the same in every run; elsewhere each run looks at new ones.
@@ -30,3 +34,11 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real files are absent: no folder ../shared beside the checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def recording() -> Recording:
+    """Our own recording, as `exactik reproduce` takes it; made once."""
+    from exactik.reproduce._recording import synthetic
+
+    return synthetic()

@@ -18,7 +18,7 @@ from exactik.goals import PositionGoal
 from exactik.landscape import basins, landscape
 from exactik.model import human
 from exactik.problem import Problem
-from exactik.reproduce import EXPERIMENTS, PAPERS, Recording, Section, hdm05, reproduce, synthetic
+from exactik.reproduce import EXPERIMENTS, PAPERS, Recording, Section, hdm05, reproduce
 from exactik.reproduce._descents import ENOUGH, METHODS, QUASI, SOLVED
 from exactik.reproduce._figa10 import linkage
 from exactik.reproduce._hybrid import fitted
@@ -55,11 +55,6 @@ class Tables(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.inside:
             self.tables[-1][-1][-1] += data
-
-
-@pytest.fixture(scope="module")
-def recording() -> Recording:
-    return synthetic()
 
 
 @pytest.fixture(scope="module")

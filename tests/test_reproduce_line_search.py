@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.reproduce import EXPERIMENTS, Recording, synthetic, text_of
+from exactik.reproduce import EXPERIMENTS, Recording, text_of
 from exactik.reproduce import _pls_jitter as jitters
 from exactik.reproduce import _pls_jump as jumps
 from exactik.reproduce import _pls_leg as legs
@@ -27,11 +27,6 @@ from exactik.reproduce._sampled import (
 )
 
 pytest.importorskip("matplotlib")
-
-
-@pytest.fixture(scope="module")
-def recording() -> Recording:
-    return synthetic()
 
 
 def nothing(done: int, total: int) -> None:

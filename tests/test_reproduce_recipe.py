@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.reproduce import EXPERIMENTS, Recording, synthetic
+from exactik.reproduce import EXPERIMENTS, Recording
 from exactik.reproduce import _recipe_limits as limits
 from exactik.reproduce import _recipe_solvers as solvers
 from exactik.reproduce import _recipe_trim as trim
@@ -26,11 +26,6 @@ from exactik.reproduce._recipe_passes import POINT, chain, somewhere
 from exactik.spatial import cross
 
 pytest.importorskip("matplotlib")
-
-
-@pytest.fixture(scope="module")
-def recording() -> Recording:
-    return synthetic()
 
 
 def nothing(done: int, total: int) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import wait_for
 from numpy.typing import NDArray
 
 import exactik as ik
@@ -408,15 +409,6 @@ def test_settings_are_undone_too_and_the_list_is_bounded():
 
 
 # --- the worker
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        if condition():
-            return True
-        time.sleep(0.005)
-    return False
 
 
 def test_the_worker_follows_rests_and_stops():

@@ -59,12 +59,5 @@ def _upright(name: str) -> Skeleton:
 
 def serve(shown: Any, browser: bool) -> None:
     """Say where the page is, open it, and wait for Ctrl-C."""
-    import webbrowser
-
     say(f"The page is at {shown.url}; Ctrl-C ends it.")
-    if browser:
-        webbrowser.open(shown.url)
-    try:
-        shown.wait()
-    finally:
-        shown.close()
+    shown.serve(browser)

@@ -19,7 +19,7 @@ from exactik.reproduce._descents import (
 )
 from exactik.reproduce._experiment import Table
 
-__all__ = ["COLOURS", "curves_table", "draw_curves", "reached", "summary_table"]
+__all__ = ["COLOURS", "curves_table", "draw_curves", "legend_below", "reached", "summary_table"]
 
 Curves = Mapping[tuple[str, str], Sequence[Curve]]  # by kind and method
 
@@ -143,6 +143,12 @@ def draw_curves(
     if shares:
         axes[2, 0].set_ylabel(f"frames with f < {ENOUGH:g} [%]")
         axes[2, 0].set_ylim(-3, 103)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
+    legend_below(picture, axes[0, 0], 6)
     return picture
+
+
+def legend_below(picture: Any, axes: Any, columns: int) -> None:
+    """Add one legend for all axes of a picture, those of one of them, below, in so many columns."""
+    handles, labels = axes.get_legend_handles_labels()
+    columns = min(len(labels), columns)
+    picture.legend(handles, labels, loc="outside lower center", ncols=columns)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.reproduce._descents import ENOUGH, EXACT, METHODS, curve
-from exactik.reproduce._draw_curves import FLOOR
+from exactik.reproduce._draw_curves import FLOOR, legend_below
 from exactik.reproduce._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik.reproduce._recording import Recording
 
@@ -127,8 +127,7 @@ def _picture(shown: dict) -> object:
         place.set_xlim(0, longest)
         place.grid(alpha=0.25)
     axes[0].set_ylabel("f [cm²]")
-    handles, labels = axes[0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=len(BANDS))
+    legend_below(picture, axes[0], len(BANDS))
     return picture
 
 

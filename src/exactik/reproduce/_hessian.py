@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.reproduce._descents import AUTO, ENOUGH, EXACT, METHODS, curve
+from exactik.reproduce._draw_curves import COLOURS, legend_below
 from exactik.reproduce._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik.reproduce._published_hessian import PublishedNewton, published_hessian
 from exactik.reproduce._recording import Recording
@@ -139,8 +140,6 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
 def _picture(curves: dict[tuple[str, str], list[np.ndarray]]) -> object:
     from matplotlib.figure import Figure
 
-    from exactik.reproduce._draw_curves import COLOURS
-
     colours = {**COLOURS, EMULATED: "#d0021b"}
     picture = Figure(figsize=(11.5, 4.2), layout="constrained")
     axes = picture.subplots(1, len(CASES), sharey=True)
@@ -156,8 +155,7 @@ def _picture(curves: dict[tuple[str, str], list[np.ndarray]]) -> object:
         place.set_xlim(0, COUNT)
         place.grid(alpha=0.25)
     axes[0].set_ylabel("(f − lowest) / (first f − lowest)")
-    handles, labels = axes[0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=3)
+    legend_below(picture, axes[0], 3)
     return picture
 
 

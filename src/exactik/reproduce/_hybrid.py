@@ -10,6 +10,7 @@ import numpy as np
 from exactik.io._coordinates import joint_coordinates
 from exactik.mocap._rigid import rigid_motions
 from exactik.reproduce._descents import AUTO, ENOUGH, EXACT, LM, METHODS, QUASI, SOLVED, measured
+from exactik.reproduce._draw_curves import COLOURS, legend_below
 from exactik.reproduce._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik.reproduce._recording import Recording, Take
 from exactik.solvers import Method
@@ -138,8 +139,6 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
 def _picture(found: dict) -> object:
     from matplotlib.figure import Figure
 
-    from exactik.reproduce._draw_curves import COLOURS
-
     picture = Figure(figsize=(11, 4.2), layout="constrained")
     left, right = picture.subplots(1, 2)
     for k, name in enumerate(OURS):
@@ -154,8 +153,7 @@ def _picture(found: dict) -> object:
     for axes in (left, right):
         axes.set_xticks(range(len(STARTS)), ["frame before", "θ = 0", "θ = 0, rigid fit"])
         axes.grid(axis="y", alpha=0.25)
-    handles, labels = left.get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=len(OURS))
+    legend_below(picture, left, len(OURS))
     return picture
 
 

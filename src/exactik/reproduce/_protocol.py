@@ -8,7 +8,7 @@ import numpy as np
 
 from exactik.reproduce._convergence import OTHERS
 from exactik.reproduce._descents import AUTO, EXACT, LM, SOLVED, Curve, curves
-from exactik.reproduce._draw_curves import COLOURS
+from exactik.reproduce._draw_curves import COLOURS, legend_below
 from exactik.reproduce._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik.reproduce._recording import Recording, Take
 from exactik.solvers import solve
@@ -135,8 +135,7 @@ def _picture(paper: dict, runs: dict, lowest: list[float]) -> object:
         axes.set_xlim(0, COUNT)
         axes.grid(alpha=0.25)
     left.set_ylabel("(f − lowest) / (first f − lowest)")
-    handles, labels = left.get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=len(OTHERS))
+    legend_below(picture, left, len(OTHERS))
     return picture
 
 

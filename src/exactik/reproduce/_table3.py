@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.reproduce._descents import AUTO, ENOUGH, EXACT, LM, METHODS, QUASI, SOLVED, measured
+from exactik.reproduce._draw_curves import COLOURS, legend_below
 from exactik.reproduce._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik.reproduce._recording import Recording
 
@@ -122,8 +123,6 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
 def _bars(means: dict) -> object:
     from matplotlib.figure import Figure
 
-    from exactik.reproduce._draw_curves import COLOURS
-
     picture = Figure(figsize=(11, 4.2), layout="constrained")
     left, right = picture.subplots(1, 2)
     for k, name in enumerate(OURS):
@@ -141,8 +140,7 @@ def _bars(means: dict) -> object:
         axes.set_xticks(range(len(PUBLISHED)), list(PUBLISHED))
         axes.set_ylabel(words)
         axes.grid(axis="y", alpha=0.25)
-    handles, labels = left.get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=6)
+    legend_below(picture, left, 6)
     return picture
 
 

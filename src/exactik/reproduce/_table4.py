@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.reproduce._descents import AUTO, ENOUGH, EXACT, LM, METHODS, QUASI, SOLVED
+from exactik.reproduce._draw_curves import COLOURS, legend_below
 from exactik.reproduce._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik.reproduce._recording import Recording, Take
 from exactik.solvers import Method, solve
@@ -233,8 +234,6 @@ def _flips(take: Take) -> list[tuple]:
 def _picture(recording: Recording, found: dict) -> object:
     from matplotlib.figure import Figure
 
-    from exactik.reproduce._draw_curves import COLOURS
-
     takes = list(recording.takes.values())
     picture = Figure(figsize=(11.5, 3.6 * len(takes)), layout="constrained")
     places = picture.subplots(len(takes), 1, squeeze=False)[:, 0]
@@ -256,8 +255,7 @@ def _picture(recording: Recording, found: dict) -> object:
         axes.set_title(f"{take.name}, first frame from θ = 0", fontsize=11)
         axes.grid(alpha=0.25)
     places[-1].set_xlabel("time in the take [s]")
-    handles, labels = places[-1].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=3)
+    legend_below(picture, places[-1], 3)
     return picture
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import webbrowser
 from typing import Any, Self
 
 from exactik.viewer._server import stop
@@ -44,6 +45,15 @@ class Viewer:
             self._ended.wait()
         except KeyboardInterrupt:
             pass
+
+    def serve(self, browser: bool = True) -> None:
+        """Open the page in a browser, if asked to, and return when Ctrl-C is pressed, closed."""
+        if browser:
+            webbrowser.open(self.url)
+        try:
+            self.wait()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Stop the server; a second time does nothing."""

@@ -11,7 +11,7 @@ from exactik.model import Pose
 from exactik.viewer._colours import GHOST, MARKER, RESIDUAL, TARGET, painted
 from exactik.viewer._footage import Footage
 from exactik.viewer._handles import reach_of
-from exactik.viewer._scene import FigureScene
+from exactik.viewer._scene import FigureScene, add_batch
 from exactik.viewer._shapes import BALL
 
 __all__ = ["GhostScene", "MarkerScene"]
@@ -58,15 +58,8 @@ class MarkerScene:
         self._scales = np.empty(0)
 
     def _balls(self, server: Any, name: str, count: int, size: float, **options: Any) -> Any:
-        return server.scene.add_batched_meshes_simple(
-            *(name, BALL.vertices, BALL.faces, np.tile((1.0, 0.0, 0.0, 0.0), (count, 1))),
-            np.zeros((count, 3), np.float32),
-            batched_scales=np.full(count, size * self._size, np.float32),
-            cast_shadow=False,
-            receive_shadow=False,
-            lod="off",
-            **options,
-        )
+        sizes = np.full(count, size * self._size)
+        return add_batch(server, name, BALL, np.zeros((count, 3)), sizes, **options)
 
     def draw(self, frame: int, pose: Pose) -> None:
         """Move the markers; to be called inside `server.atomic()`."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik.model import Skeleton
 from exactik.viewer._colours import painted
+from exactik.viewer._scene import add_batch
 from exactik.viewer._shapes import LIMB, limbs_at, segments_of
 
 __all__ = ["overlay"]
@@ -40,13 +41,5 @@ def overlay(
     turns = np.concatenate([turn for _, turn in drawn])
     scale = np.tile(segments.scale * (SLIMMER, SLIMMER, 1.0), (len(poses), 1))
     paint = np.repeat(painted(colours)[: len(poses)], len(segments.bone), axis=0)
-    return server.scene.add_batched_meshes_simple(
-        name,
-        *(LIMB.vertices, LIMB.faces, turns, places),
-        batched_scales=scale.astype(np.float32),
-        batched_colors=paint,
-        opacity=OPACITY,
-        cast_shadow=False,
-        receive_shadow=False,
-        lod="off",
-    )
+    look = {"batched_colors": paint, "opacity": OPACITY}
+    return add_batch(server, name, LIMB, places, scale, turns, **look)

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from exactik.solvers import Result, solvers
+from exactik.viewer._limits import LimitState
 from exactik.viewer._panel_compare import ComparePanel
 from exactik.viewer._panel_joints import JointPanel
 from exactik.viewer._panel_keys import KeyPanel
@@ -48,7 +49,7 @@ class Panel:
 
     # --- what is shown
 
-    def show(self, update: Update) -> None:
+    def show(self, update: Update, limits: LimitState) -> None:
         """Tell how it goes, some times a second."""
         self.live.add(update)
         if update.moved > 0.0:
@@ -59,11 +60,11 @@ class Panel:
         self._last = now
         worst = max(update.misses, key=lambda k: update.misses[k], default="")
         miss = f"{worst} {1e3 * update.misses[worst]:.1f} mm off" if worst else "nothing is held"
-        at = self.session.limits().named(self.session.skeleton)
+        at = limits.named(self.session.skeleton)
         held = f"{len(at)} at limits" + (f": {', '.join(at[:3])}" if len(at) > 0 else "")
         self.status.content = plain(f"{1e3 * update.seconds:.2f} ms, {miss}; {held}")
         self.live.draw()
-        self.joints.show()
+        self.joints.show(limits)
 
     def judge(self, verdict: Result | None) -> None:
         """Say what became of the goals."""

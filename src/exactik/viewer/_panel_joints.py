@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik.viewer._limits import AT, NEAR
+from exactik.viewer._limits import AT, NEAR, LimitState
 from exactik.viewer._session import PosingSession
 from exactik.viewer._worker import PosingWorker
 
@@ -33,7 +33,7 @@ class JointPanel:
         self.strength.on_update(self._strengthened)
         self._make_sliders()
 
-    def show(self) -> None:
+    def show(self, limits: LimitState) -> None:
         """Let the sliders follow the pose, and say which limits it is at."""
         self._own = True
         try:
@@ -41,10 +41,9 @@ class JointPanel:
                 slider.value = self._shown(dof)
         finally:
             self._own = False
-        limits, skeleton = self.session.limits(), self.session.skeleton
         words = []
         for level, what in ((AT, "At a limit"), (NEAR, "Near a limit")):
-            names = limits.named(skeleton, level)
+            names = limits.named(self.session.skeleton, level)
             if len(names) > 0:
                 words.append(f"{what}: {', '.join(f'`{name}`' for name in names)}")
         self.limited.content = "\n\n".join(words)

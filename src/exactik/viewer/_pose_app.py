@@ -65,11 +65,11 @@ class PoseViewer(Viewer):
         self.handles.forget(client.client_id, len(others) == 0)
 
     def _show(self, update: Update) -> None:
-        pose = self.session.skeleton.forward(update.q)
+        pose, limits = self.session.skeleton.forward(update.q), self.session.limits()
         with self.server.atomic():
-            self.figure.draw(pose, self.session.limits())
+            self.figure.draw(pose, limits)
             self.handles.draw(pose)
-            self.panel.show(update)
+            self.panel.show(update, limits)
         self.server.flush()  # else it waits for a sixtieth of a second
 
     def _rested(self, update: Update, verdict: Any) -> None:

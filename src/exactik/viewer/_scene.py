@@ -14,10 +14,10 @@ from exactik.viewer._colours import BONE, FREE, HELD, JOINT, LEVELS, PINNED, RES
 from exactik.viewer._handles import reach_of
 from exactik.viewer._limits import LimitState
 from exactik.viewer._session import PosingSession
-from exactik.viewer._shapes import BALL, LIMB, balls_at, balls_of, limbs_at, segments_of
+from exactik.viewer._shapes import BALL, LIMB, Mesh, balls_at, balls_of, limbs_at, segments_of
 from exactik.viewer._worker import PosingWorker
 
-__all__ = ["FigureScene", "HandleScene", "light"]
+__all__ = ["FigureScene", "HandleScene", "add_batch", "light"]
 
 Array = NDArray[np.float64]
 
@@ -49,6 +49,37 @@ def light(
     server.initial_camera.position = middle + away * reach * np.array([1.0, -0.65, 0.3])
 
 
+def add_batch(
+    server: Any,
+    name: str,
+    mesh: Mesh,
+    places: Array,
+    scales: Array,
+    turns: Array | None = None,
+    **look: Any,
+) -> Any:
+    """Add copies of a mesh to the scene of a viser server, to be moved in one message.
+
+    Args:
+        server: viser's.
+        name: in the scene.
+        mesh: what is copied.
+        places: of the copies [m], (n, 3).
+        scales: (n,), or of each axis (n, 3).
+        turns: as quaternions wxyz, (n, 4); none if None.
+        look: colours and opacity, as viser takes them.
+    """
+    level = np.tile((1.0, 0.0, 0.0, 0.0), (len(places), 1)) if turns is None else turns
+    return server.scene.add_batched_meshes_simple(
+        *(name, mesh.vertices, mesh.faces, level, places),
+        batched_scales=scales.astype(np.float32),
+        cast_shadow=False,
+        receive_shadow=False,
+        lod="off",
+        **look,
+    )
+
+
 class FigureScene:
     """A figure, drawn in two messages: its limbs, and its joints and heads.
 
@@ -66,21 +97,10 @@ class FigureScene:
         self.balls = balls_of(skeleton, self.segments)
         pose = skeleton.forward(skeleton.neutral())
         places, turns = limbs_at(self.segments, pose)
-        look: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False, "lod": "off"}
-        look["opacity"] = opacity
-        self.bones = server.scene.add_batched_meshes_simple(
-            f"{name}/bones",
-            *(LIMB.vertices, LIMB.faces, turns, places),
-            batched_scales=self.segments.scale.astype(np.float32),
-            **look,
-        )
-        self.joints = server.scene.add_batched_meshes_simple(
-            f"{name}/joints",
-            *(BALL.vertices, BALL.faces, np.tile((1.0, 0.0, 0.0, 0.0), (len(self.balls.size), 1))),
-            balls_at(self.balls, pose),
-            batched_scales=self.balls.size.astype(np.float32),
-            **look,
-        )
+        limbs = (f"{name}/bones", LIMB, places, self.segments.scale, turns)
+        self.bones = add_batch(server, *limbs, opacity=opacity)
+        joints = (f"{name}/joints", BALL, balls_at(self.balls, pose), self.balls.size)
+        self.joints = add_batch(server, *joints, opacity=opacity)
         self._shown: NDArray[np.uint8] | None = None
         self.paint()
 
@@ -129,20 +149,12 @@ class HandleScene:
         self.names = [name for name, h in session.handles.items() if h.kind != "grab"]
         self.on_select: Any = lambda name: None
         self._gizmo_held, self._visible = False, True
+        self._colours: list[tuple[int, int, int]] = []
         self._balls = self._gizmo = self._misses = None
         if len(self.names) > 0:
-            size = BALL_SIZE * reach_of(session.skeleton)
             count = len(self.names)
-            self._balls = server.scene.add_batched_meshes_simple(
-                "/handles",
-                *(BALL.vertices, BALL.faces, np.tile((1.0, 0, 0, 0), (count, 1))),
-                np.zeros((count, 3)),
-                batched_scales=np.full(count, size, dtype=np.float32),
-                batched_colors=np.tile(painted(FREE), (count, 1)),
-                cast_shadow=False,
-                receive_shadow=False,
-                lod="off",
-            )
+            sizes = np.full(count, BALL_SIZE * reach_of(session.skeleton))
+            self._balls = add_batch(server, "/handles", BALL, np.zeros((count, 3)), sizes)
             self._balls.on_click(self._clicked)
             self._balls.on_drag(self._ball_dragged)
             gizmo = {"fixed": True, "scale": GIZMO, "depth_test": False}
@@ -173,7 +185,8 @@ class HandleScene:
         places = np.array([pose.point(h.bone, h.point) for h in own])
         colours = [HELD if h.name in dragged else (PINNED if h.pinned else FREE) for h in own]
         self._balls.batched_positions = places.astype(np.float32)
-        self._balls.batched_colors = painted(colours)
+        if colours != self._colours:  # seldom, so that it is no part of most messages
+            self._balls.batched_colors, self._colours = painted(colours), colours
         asked = [
             h.position if h.pinned or h.name in dragged else places[k] for k, h in enumerate(own)
         ]

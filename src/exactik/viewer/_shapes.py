@@ -11,7 +11,17 @@ from exactik.model import Pose, Skeleton
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
 from exactik.viewer._handles import head_of, reach_of, tip_of
 
-__all__ = ["BALL", "LIMB", "Balls", "Segments", "balls_at", "balls_of", "limbs_at", "segments_of"]
+__all__ = [
+    "BALL",
+    "LIMB",
+    "Balls",
+    "Mesh",
+    "Segments",
+    "balls_at",
+    "balls_of",
+    "limbs_at",
+    "segments_of",
+]
 
 Array = NDArray[np.float64]
 

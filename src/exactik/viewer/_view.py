@@ -54,13 +54,10 @@ def view(
     shown = _opened(thing, options)
     end = " (Ctrl-C ends it)" if block else ""
     print(f"The page is at {shown.url}{end}")
-    if browser:
-        webbrowser.open(shown.url)
     if block:
-        try:
-            shown.wait()
-        finally:
-            shown.close()
+        shown.serve(browser)
+    elif browser:
+        webbrowser.open(shown.url)
     return shown
 
 
