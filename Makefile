@@ -48,15 +48,15 @@ wheel-check: $(STAMP) ## build the wheel and run the README's example from it el
 
 clean: ## remove build outputs and caches, but not .venv
 	rm -rf build dist .pytest_cache .ruff_cache .hypothesis
-	find src tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src papers tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml papers/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "exactik needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; \
 		exit 1; }
 	@echo "Setting up .venv, which takes a minute or two the first time ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]' -e papers
 	@touch $@
 
 $(PEERS): $(STAMP)

@@ -15,13 +15,13 @@ from benchmarks.models import bushy_tree, serial_chain
 from benchmarks.numpy_rival import NumpyRival
 from benchmarks.report import Metric, Report
 from exactik import MarkerGoal, Problem, Skeleton, human
-from exactik.kernels.box import box_step
-from exactik.kernels.evaluate import evaluate
-from exactik.kernels.fk import forward_kinematics
-from exactik.kernels.ltdl import Pattern, factor, solve
-from exactik.kernels.search import new_search
-from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT
-from exactik.kernels.work import new_work
+from exactik.kernels.calculus.evaluate import evaluate
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
+from exactik.kernels.calculus.workspace import new_work
+from exactik.kernels.descent.state import new_search
+from exactik.kernels.linear.box import box_step
+from exactik.kernels.linear.ltdl import Pattern, factor, solve
+from exactik.kernels.tree.fk import forward_kinematics
 from exactik.spatial import jit
 
 Array = NDArray[np.float64]

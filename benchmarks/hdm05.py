@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.reproduce._hdm05 import BONES, LOCK, TAKES
+from exactik_papers._hdm05 import BONES, LOCK, TAKES
 
 __all__ = ["LOCK", "TAKES", "Take", "hdm05_folder", "load_take"]
 

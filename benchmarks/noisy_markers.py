@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from benchmarks.report import Metric, Report
-from exactik.kernels.box import project
+from exactik.kernels.linear.box import project
 
 Array = NDArray[np.float64]
 POSES = 30

@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.report import Metric, Report
-from exactik.demo import performance, recorded
-from exactik.mocap import Track, track
+from exactik.synthetic import performance, recorded
+from exactik.tracking import Track, track
 from exactik.viewer import Footage
-from exactik.viewer._export import export
-from exactik.viewer._play_app import MotionViewer
+from exactik.viewer.playback._app import MotionViewer
+from exactik.viewer.playback._export import export
 
 MINUTES, RATE = 10, 60  # of playback, and frames a second that are shown
 LONG = 134.0  # [s] of a performance that does not repeat itself

@@ -12,7 +12,7 @@ from benchmarks import posing_socket
 from benchmarks.report import Metric, Report
 from exactik.model import Skeleton, hand, human, octopus, quadruped
 from exactik.viewer import PosingSession
-from exactik.viewer._handles import reach_of
+from exactik.viewer.posing._handles import reach_of
 
 Array = NDArray[np.float64]
 

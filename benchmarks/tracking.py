@@ -32,13 +32,13 @@ import exactik as ik
 from benchmarks.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
 from benchmarks.report import Metric, Report
 from benchmarks.tracking_peers import Mink, Rival, Scipy
-from exactik.demo import performance, recorded
-from exactik.kernels.frames import ITERATIONS, SLOPE
-from exactik.mocap._cold import cold_poses
-from exactik.mocap._jumps import jumps_of
-from exactik.mocap._passes import Path, follow
-from exactik.mocap._recording import Recording, start_recording
-from exactik.mocap._track import COLD, WARM
+from exactik.kernels.recording.frames import ITERATIONS, SLOPE
+from exactik.synthetic import performance, recorded
+from exactik.tracking._cold import cold_poses
+from exactik.tracking._jumps import jumps_of
+from exactik.tracking._passes import Path, follow
+from exactik.tracking._recording import Recording, start_recording
+from exactik.tracking._track import COLD, WARM
 
 Array = NDArray[np.float64]
 T = TypeVar("T")

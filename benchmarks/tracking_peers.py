@@ -16,7 +16,7 @@ from scipy.optimize import least_squares
 
 import exactik as ik
 from benchmarks.peers.with_mink import MinkMarkers
-from exactik.mocap._recording import Recording
+from exactik.tracking._recording import Recording
 
 __all__ = ["Followed", "Mink", "Rival", "Scipy", "motions"]
 

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import exactik as ik
-from exactik.demo import performance, recorded
+from exactik.synthetic import performance, recorded
 
 # A made one, so that the example needs no file; otherwise: ik.load_markers("walk.c3d")
 take = recorded(performance(seconds=4.0), noise=0.001, gaps=0.05)

@@ -6,7 +6,7 @@ So for an .asf with an .amc and a .c3d of the same take: markers rest on their b
 import numpy as np
 
 import exactik as ik
-from exactik.demo import performance, recorded
+from exactik.synthetic import performance, recorded
 
 motion = performance(seconds=4.0, rate=60.0)
 take = recorded(motion, noise=0.002, gaps=0.02, swap=False)

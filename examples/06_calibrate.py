@@ -3,7 +3,7 @@
 import numpy as np
 
 import exactik as ik
-from exactik.demo import performance, recorded
+from exactik.synthetic import performance, recorded
 
 # The subject: legs 8 % longer, arms 5 % shorter than ours.
 factors = {"thigh": 1.08, "shin": 1.08, "upper_arm": 0.95, "forearm": 0.95}

@@ -3,7 +3,7 @@
 import tempfile
 
 import exactik as ik
-from exactik.demo import performance
+from exactik.synthetic import performance
 
 with tempfile.TemporaryDirectory() as folder:
     performance(seconds=2.0, rate=30.0).save(f"{folder}/wave.npz")

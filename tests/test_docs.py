@@ -31,7 +31,7 @@ def test_sections_that_the_code_cites_exist():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_files_that_a_page_names_exist(page: Path):
-    """Names in backquotes such as `kernels/fk.py`, `tests/reference.py: dofs`; links to pages."""
+    """Names in backquotes such as `kernels/tree/fk.py` or `tests/conftest.py`; links to pages."""
     text = page.read_text("utf-8")
     places = (ROOT, ROOT / "src" / "exactik", ROOT / "tests")
     for name, inside in re.findall(r"`([\w/]+\.py)(?:: (\w+))?`", text):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import exactik as ik
-from exactik.demo import performance, recorded
+from exactik.synthetic import performance, recorded
 from exactik.viewer import MotionViewer, PoseViewer
 
 CHROMIUM = "/usr/bin/chromium"

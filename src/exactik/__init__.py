@@ -19,6 +19,7 @@ from exactik.errors import (
     NonFiniteError,
     ShapeError,
     UnknownNameError,
+    UsageError,
 )
 from exactik.goals import (
     AimGoal,
@@ -47,7 +48,6 @@ from exactik.io import (
     save_motion,
     save_skeleton,
 )
-from exactik.mocap import Attention, Track, track
 from exactik.model import Bone, Joint, Pose, Skeleton, hand, human, octopus, quadruped
 from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
@@ -80,6 +80,7 @@ from exactik.solvers import (
     solve,
     solvers,
 )
+from exactik.tracking import Attention, Track, track
 from exactik.viewer import Keyframes, PosingSession, view
 
 __all__ = [
@@ -145,6 +146,7 @@ __all__ = [
     "Stepper",
     "Track",
     "UnknownNameError",
+    "UsageError",
     "View",
     "apply_couplings",
     "attach_markers",

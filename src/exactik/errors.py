@@ -2,6 +2,7 @@
 
     ExactikError
     ├── ModelError        (ValueError)  a skeleton that cannot be: cycle, swapped limits, bad axis
+    ├── UsageError        (ValueError)  an option or argument that cannot be: a port, no output
     ├── FileError         (ValueError)  a file that cannot be read: names it, the place, the fault
     ├── GoalError         (ValueError)  a goal that cannot be: weight not symmetric, no rotation
     ├── ShapeError        (ValueError)  an array of the wrong shape
@@ -28,6 +29,7 @@ __all__ = [
     "NonFiniteError",
     "ShapeError",
     "UnknownNameError",
+    "UsageError",
 ]
 
 
@@ -37,6 +39,10 @@ class ExactikError(Exception):
 
 class ModelError(ExactikError, ValueError):
     """The description of a skeleton contradicts itself."""
+
+
+class UsageError(ExactikError, ValueError):
+    """A call or command line asks for what cannot be done: an option, a port, a missing output."""
 
 
 class GoalError(ExactikError, ValueError):

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from exactik._arrays import frozen, numbers
 from exactik.errors import ModelError, ShapeError
 from exactik.goals._retarget import batch_targets
-from exactik.kernels import starts as kernel
-from exactik.kernels.search import new_search
-from exactik.kernels.targets import Targets
-from exactik.kernels.work import new_work
+from exactik.kernels.calculus.workspace import new_work
+from exactik.kernels.descent import starts as kernel
+from exactik.kernels.descent.state import new_search
+from exactik.kernels.goals.targets import Targets
 from exactik.problem import Problem
 from exactik.solvers import Certificate, Covariance, Method, Result, solve
 from exactik.solvers._loop import ENDED, CompiledMethod, whole

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import ModelError, UnknownNameError
-from exactik.mocap._recording import matched_markers
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
+from exactik.tracking._recording import matched_markers
 
 __all__ = ["attach_markers", "recorded_name", "seen_from"]
 

@@ -13,9 +13,9 @@ from exactik.calibration._mapping import ByHand, MarkerMapping, propose_mapping
 from exactik.calibration._mapping_names import bare
 from exactik.calibration._model import SCALES
 from exactik.errors import ModelError, UnknownNameError
-from exactik.mocap._recording import matched_markers
 from exactik.model import Skeleton
 from exactik.motion import Markers
+from exactik.tracking._recording import matched_markers
 
 __all__ = ["calibrate"]
 

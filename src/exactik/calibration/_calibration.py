@@ -16,7 +16,7 @@ from exactik.model import Skeleton
 from exactik.motion import Markers
 
 if TYPE_CHECKING:
-    from exactik.mocap._track import Track
+    from exactik.tracking._track import Track
 
 __all__ = ["Calibration"]
 
@@ -112,7 +112,7 @@ class Calibration:
     @cached_property
     def track(self) -> Track:
         """The recording, followed by the calibrated skeleton; worked out when asked for."""
-        from exactik.mocap._track import track
+        from exactik.tracking._track import track
 
         return track(self.skeleton, self.markers, limits=self.limits, lock=self.lock)
 

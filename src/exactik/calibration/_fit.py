@@ -32,11 +32,11 @@ from exactik.calibration._frames import (
 )
 from exactik.calibration._model import Figure, figure_of
 from exactik.calibration._normal import Normal, normal_equations
-from exactik.mocap._passes import Path, try_starts
-from exactik.mocap._recording import Recording, matched_markers, start_recording
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.solvers import Auto
+from exactik.tracking._passes import Path, try_starts
+from exactik.tracking._recording import Recording, matched_markers, start_recording
 
 __all__ = ["Asked", "Beliefs", "Fit", "Fitted", "Progress", "fit", "fit_figure", "recorded"]
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import ModelError
-from exactik.mocap._cold import cold_poses
-from exactik.mocap._passes import Path, try_starts
-from exactik.mocap._recording import Recording
-from exactik.mocap._rigid import moved_to_markers, rigid_motions
 from exactik.motion import Markers
+from exactik.tracking._cold import cold_poses
+from exactik.tracking._passes import Path, try_starts
+from exactik.tracking._recording import Recording
+from exactik.tracking._rigid import moved_to_markers, rigid_motions
 
 __all__ = [
     "borrow",

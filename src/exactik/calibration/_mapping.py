@@ -14,9 +14,9 @@ from exactik.calibration._attach import recorded_name
 from exactik.calibration._mapping_geometry import bones_at_rest
 from exactik.calibration._mapping_names import bare, same_landmarks, unlabelled
 from exactik.errors import ModelError, UnknownNameError
-from exactik.mocap._recording import matched_markers
 from exactik.model import Skeleton
 from exactik.motion import Markers
+from exactik.tracking._recording import matched_markers
 
 __all__ = ["ByHand", "MarkerMapping", "Match", "propose_mapping"]
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.calibration._model import Figure
-from exactik.mocap._recording import Recording
+from exactik.tracking._recording import Recording
 
 __all__ = ["Normal", "normal_equations"]
 

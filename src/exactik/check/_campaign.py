@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik.check._random_goals import FAR, RandomProblem, random_problem
-from exactik.oracle import evaluate, forward, point_jacobian, point_jacobian_dot
+from exactik.check.oracle import evaluate, forward, point_jacobian, point_jacobian_dot
 from exactik.problem import Problem
 
 __all__ = ["CampaignReport", "CampaignRow", "run"]

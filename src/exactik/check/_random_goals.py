@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.check._random import random_coordinates, random_rotation, random_skeleton
+from exactik.check.oracle import forward
 from exactik.goals import (
     AimGoal,
     DirectionGoal,
@@ -22,7 +23,6 @@ from exactik.goals import (
     SoftLimitGoal,
 )
 from exactik.model import Skeleton
-from exactik.oracle import forward
 from exactik.problem import Problem
 from exactik.spatial import exp_rotation, wxyz_from_matrix
 

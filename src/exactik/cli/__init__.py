@@ -1,22 +1,13 @@
 """The command line, one module a command.
 
 Exit codes: 0 done, 1 done but something needs attention, 2 misuse or unreadable input (one line, no
-traceback).
+traceback). Other distributions add commands through the entry points `exactik.commands`.
 """
 
-# Each adds its command to --help.
-from exactik.cli import (  # noqa: F401
-    _calibrate,
-    _check,
-    _convert,
-    _demo,
-    _inspect,
-    _map,
-    _play,
-    _reproduce,
-    _solve,
-    _view,
-)
-from exactik.cli._app import main
+from exactik.cli import _check, _convert, _demo, _map, _play, _view  # noqa: F401
+from exactik.cli._app import AsJson, compiling, main, print_json, progress_bar, say
+from exactik.cli.inspect import _command as _inspect  # noqa: F401
+from exactik.cli.solve import _calibrate  # noqa: F401
+from exactik.cli.solve import _command as _solve  # noqa: F401
 
-__all__ = ["main"]
+__all__ = ["AsJson", "compiling", "main", "print_json", "progress_bar", "say"]

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +25,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from exactik.errors import ExactikError
+from exactik.errors import ExactikError, UsageError
 
 __all__ = [
     "AsJson",
@@ -38,6 +39,11 @@ __all__ = [
     "progress_bar",
     "say",
 ]
+
+# Entry points of this group are functions; each becomes a command.
+COMMAND_GROUP = "exactik.commands"
+# Commands of distributions of ours that may be absent, and how to install them.
+OPTIONAL_COMMANDS = {"reproduce": "`pip install ./papers`, from a clone of exactik,"}
 
 app = typer.Typer(
     help="Exact second-order inverse kinematics of articulated figures.",
@@ -135,9 +141,24 @@ def _root(
         raise typer.Exit
 
 
+def _add_commands_of_other_distributions(arguments: list[str]) -> None:
+    """Register the command asked for, or all for --help, unless it is one of this package's."""
+    first = next((word for word in arguments if not word.startswith("-")), None)
+    ours = {own.name or own.callback.__name__ for own in app.registered_commands if own.callback}
+    if first in ours:
+        return  # looking through what is installed takes time
+    entries = entry_points(group=COMMAND_GROUP)
+    for entry in entries:
+        if first in (None, entry.name):
+            app.command(entry.name)(entry.load())
+    if first in OPTIONAL_COMMANDS and first not in entries.names:
+        raise UsageError(f"no command {first}: {OPTIONAL_COMMANDS[first]} adds it")
+
+
 def main() -> None:
     """Run the command line; an error of ours becomes one line and exit code 2."""
     try:
+        _add_commands_of_other_distributions(sys.argv[1:])
         app()
     except ExactikError as error:
         err.print(f"exactik: {error}", style="red", markup=False, highlight=False, soft_wrap=True)

@@ -135,8 +135,8 @@ def _show(done: Conversion) -> None:
 
 def _pairs(sources: list[Path], folder: Path, suffix: str) -> list[tuple[Path, Path]]:
     """Return what becomes what; of a folder, the recordings that can become it."""
-    from exactik.io._convert import targets_of
     from exactik.io._load import MARKERS, MOTIONS
+    from exactik.io.conversion._convert import targets_of
 
     if folder.exists() and not folder.is_dir():
         raise FileError(folder, "is a file; expected a folder, because of --to")

@@ -14,7 +14,7 @@ import typer
 from exactik.cli._app import AsJson, app, frames_bar, print_json, say
 from exactik.cli._demo_reach import show_reach
 from exactik.cli._kernels import prepare
-from exactik.demo import Recorded
+from exactik.synthetic import Recorded
 
 __all__ = ["demo"]
 
@@ -37,12 +37,12 @@ def demo(
     if reach:
         show_reach(as_json)
         return
-    from exactik.cli._solve_inputs import read_recording
-    from exactik.cli._solve_outputs import planned, write_motion
-    from exactik.cli._solve_words import WIDTH, entry
-    from exactik.demo import judged, performance, recorded
-    from exactik.mocap import track
+    from exactik.cli.solve._inputs import read_recording
+    from exactik.cli.solve._outputs import planned, write_motion
+    from exactik.cli.solve._words import WIDTH, entry
     from exactik.report import headline_of, summary_of
+    from exactik.synthetic import judged, performance, recorded
+    from exactik.tracking import track
 
     began = time.perf_counter()
     source = folder / f"{NAME}.c3d"

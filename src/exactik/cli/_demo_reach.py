@@ -11,7 +11,7 @@ __all__ = ["show_reach"]
 
 def show_reach(as_json: bool = False) -> None:
     """Pose the built-in human inside its limits and say what happened."""
-    from exactik.demo import reach
+    from exactik.synthetic import reach
 
     with compiling():
         result = reach()

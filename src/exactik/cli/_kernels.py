@@ -33,7 +33,7 @@ def prepare(robust: str | None = None, smooth: float | None = None) -> None:
 
 def _track_a_little(robust: str | None, smooth: float | None) -> None:
     """Solve a second of somebody who waves, one marker missing: it takes all kernels."""
-    from exactik.mocap import track
+    from exactik.tracking import track
 
     solved = track(*_recording(), robust=robust, smooth=smooth, starts=2)
     assert solved.certified.shape == (FRAMES,) and len(solved.sd) == FRAMES
@@ -58,13 +58,13 @@ def _second_process() -> subprocess.Popen[bytes]:
 
 def compile_other_half() -> None:
     """Compile what the tracker comes to late: first the step of a descent, then the error bars."""
-    from exactik.kernels.descend import advance
-    from exactik.kernels.ltdl import Pattern
-    from exactik.kernels.search import restart
-    from exactik.kernels.starts import first_order
-    from exactik.mocap._error_bars import at_minimum, standard_deviations
-    from exactik.mocap._recording import start_recording
+    from exactik.kernels.descent.descend import advance
+    from exactik.kernels.descent.starts import first_order
+    from exactik.kernels.descent.state import restart
+    from exactik.kernels.linear.ltdl import Pattern
     from exactik.solvers import Auto
+    from exactik.tracking._error_bars import at_minimum, standard_deviations
+    from exactik.tracking._recording import start_recording
 
     recording = start_recording(*_recording())
     problem, tree, scratch = recording.problem, recording.skeleton.tree, recording.scratch

@@ -52,9 +52,9 @@ def play(
     browser: Open = True,
 ) -> None:
     """Play a motion in the browser, or write a file that plays it."""
-    from exactik.io._convert import files_to_write
+    from exactik.io.conversion._convert import files_to_write
     from exactik.viewer import Footage, MotionViewer
-    from exactik.viewer._export import check_path
+    from exactik.viewer.playback._export import check_path
 
     every = (*motions, *(reference or ()))
     if export is not None:
@@ -81,9 +81,9 @@ def play(
 
 def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
     """Return the motion in a file, with the axis that is up in it."""
-    from exactik.io._convert_read import beside, up_of_skeleton
     from exactik.io._load import MARKERS, MOTIONS, checked_axis, load_motion, load_skeleton
     from exactik.io._notes import warnings_noted
+    from exactik.io.conversion._read import beside, up_of_skeleton
 
     path, suffix = Path(name), Path(name).suffix.lower()
     if suffix in MARKERS and suffix not in MOTIONS:
@@ -103,8 +103,8 @@ def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
 
 def _markers(name: str, axes: str | None, unit: str | None) -> Markers:
     """Return the recording in a file with z up, as motions are shown."""
-    from exactik.cli._solve import number_or_name
-    from exactik.cli._solve_inputs import read_recording
+    from exactik.cli.solve._command import number_or_name
+    from exactik.cli.solve._inputs import read_recording
 
     reading = read_recording(Path(name), "z", axes=axes, unit=number_or_name(unit))
     for text in reading.notes:
@@ -117,7 +117,7 @@ def _note(name: str, text: str) -> None:
 
 
 def _write(footage: Footage, path: str, fps: float) -> None:
-    from exactik.viewer._export import export
+    from exactik.viewer.playback._export import export
 
     with frames_bar() as bar:
         task = bar.add_task("exporting", total=len(footage))

@@ -37,7 +37,7 @@ def pose(
 def figure_of(name: str) -> tuple[Skeleton, str | None]:
     """Return a built-in figure, or the one in a file; and which axis is up."""
     from exactik import model
-    from exactik.cli._solve_inputs import read_figure
+    from exactik.cli.solve._inputs import read_figure
 
     if name.lower() in BUILT_IN and not Path(name).exists():
         return getattr(model, name.lower())(), "z"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from exactik._arrays import owned
 from exactik.errors import GoalError, ShapeError
 from exactik.goals._goal import Goal
-from exactik.kernels.sums import EXACT, VALUE
+from exactik.kernels.calculus.sums import EXACT, VALUE
 from exactik.spatial import exp_rotation
 
 if TYPE_CHECKING:

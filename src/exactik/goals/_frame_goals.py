@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from exactik._arrays import shaped
 from exactik.errors import GoalError
 from exactik.goals._goal import Goal
-from exactik.kernels import terms as kinds
+from exactik.kernels.goals import terms as kinds
 from exactik.spatial import is_rotation, matrix_from_wxyz, nearest_rotation
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from exactik.goals._custom import FrameGoal
 from exactik.goals._frame_goals import Term, TermGoal
 from exactik.goals._goal import Goal
 from exactik.goals._joint_goals import PostureGoal, SoftLimitGoal
-from exactik.kernels import clouds as cloud
-from exactik.kernels import terms as kinds
-from exactik.kernels.clouds import Clouds
-from exactik.kernels.coordinates import Coordinates
-from exactik.kernels.terms import Terms
-from exactik.kernels.work import Goals
+from exactik.kernels.calculus.workspace import Goals
+from exactik.kernels.goals import clouds as cloud
+from exactik.kernels.goals import terms as kinds
+from exactik.kernels.goals.clouds import Clouds
+from exactik.kernels.goals.coordinates import Coordinates
+from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
 
 __all__ = ["CustomTerm", "PackedGoals", "checked_goal", "pack_goals", "reference"]

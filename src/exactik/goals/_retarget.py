@@ -21,8 +21,8 @@ from exactik.goals._frame_goals import (
 )
 from exactik.goals._goal import Goal
 from exactik.goals._packing import PackedGoals, reference
-from exactik.kernels.targets import Targets, retarget
-from exactik.kernels.terms import AIM, POSITION
+from exactik.kernels.goals.targets import Targets, retarget
+from exactik.kernels.goals.terms import AIM, POSITION
 from exactik.spatial import is_rotation, nearest_rotation
 
 __all__ = ["batch_targets", "retargeted"]

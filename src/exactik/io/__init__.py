@@ -1,9 +1,5 @@
 """Files: readers that turn them into models and recordings, in metres and radians; and writers."""
 
-from exactik.io._convert import Conversion, convert
-from exactik.io._couplings import Coupling, apply_couplings
-from exactik.io._facts import BoneFacts, DofFacts, Facts, MarkerFacts, SkeletonFacts
-from exactik.io._inspect import READABLE, inspect_file
 from exactik.io._load import (
     load_couplings,
     load_joint_names,
@@ -11,8 +7,18 @@ from exactik.io._load import (
     load_motion,
     load_skeleton,
 )
-from exactik.io._robot import JointPlace
 from exactik.io._save import save_markers, save_motion, save_skeleton
+from exactik.io.conversion._convert import Conversion, convert
+from exactik.io.inspection._facts import (
+    BoneFacts,
+    DofFacts,
+    Facts,
+    MarkerFacts,
+    SkeletonFacts,
+)
+from exactik.io.inspection._inspect import READABLE, inspect_file
+from exactik.io.robots._couplings import Coupling, apply_couplings
+from exactik.io.robots._robot import JointPlace
 
 __all__ = [
     "READABLE",

@@ -18,8 +18,8 @@ from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 
 if TYPE_CHECKING:
-    from exactik.io._couplings import Coupling
-    from exactik.io._robot import JointPlace, Robot
+    from exactik.io.robots._couplings import Coupling
+    from exactik.io.robots._robot import JointPlace, Robot
 
 __all__ = [
     "load_couplings",
@@ -38,26 +38,26 @@ SKELETONS = {
     ".urdf": "exactik.io._load:_read_robot_skeleton",
     ".xml": "exactik.io._load:_read_robot_skeleton",
     ".mjcf": "exactik.io._load:_read_robot_skeleton",
-    ".asf": "exactik.io._asf:read_asf",
-    ".bvh": "exactik.io._bvh:read_bvh_skeleton",
-    ".glb": "exactik.io._gltf:read_gltf_skeleton",
-    ".gltf": "exactik.io._gltf:read_gltf_skeleton",
-    ".npz": "exactik.io._npz:read_npz_skeleton",
+    ".asf": "exactik.io.acclaim._asf:read_asf",
+    ".bvh": "exactik.io.bvh._read:read_bvh_skeleton",
+    ".glb": "exactik.io.gltf._read:read_gltf_skeleton",
+    ".gltf": "exactik.io.gltf._read:read_gltf_skeleton",
+    ".npz": "exactik.io.native._npz:read_npz_skeleton",
 }
 MOTIONS = {
-    ".amc": "exactik.io._amc:read_amc",
-    ".bvh": "exactik.io._bvh:read_bvh",
-    ".glb": "exactik.io._gltf:read_gltf_motion",
-    ".gltf": "exactik.io._gltf:read_gltf_motion",
-    ".npz": "exactik.io._npz:read_npz_motion",
-    ".mot": "exactik.io._mot:read_mot_motion",
-    ".sto": "exactik.io._mot:read_mot_motion",
+    ".amc": "exactik.io.acclaim._amc:read_amc",
+    ".bvh": "exactik.io.bvh._read:read_bvh",
+    ".glb": "exactik.io.gltf._read:read_gltf_motion",
+    ".gltf": "exactik.io.gltf._read:read_gltf_motion",
+    ".npz": "exactik.io.native._npz:read_npz_motion",
+    ".mot": "exactik.io.tables._mot:read_mot_motion",
+    ".sto": "exactik.io.tables._mot:read_mot_motion",
 }
 MARKERS = {
-    ".c3d": "exactik.io._c3d:read_c3d",
-    ".trc": "exactik.io._trc:read_trc",
-    ".tsv": "exactik.io._tsv:read_tsv",
-    ".npz": "exactik.io._npz:read_npz_markers",
+    ".c3d": "exactik.io.c3d._read:read_c3d",
+    ".trc": "exactik.io.tables._trc:read_trc",
+    ".tsv": "exactik.io.tables._tsv:read_tsv",
+    ".npz": "exactik.io.native._npz:read_npz_markers",
 }
 
 
@@ -195,9 +195,9 @@ def load_joint_names(path: PathLike, floating: bool = False) -> dict[str, JointP
 
 def _read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
     """Read URDF or MJCF; the root element tells them apart, whatever the file is called."""
-    from exactik.io._mjcf import read_mjcf
-    from exactik.io._urdf import read_urdf
     from exactik.io._xml import read_xml
+    from exactik.io.robots._mjcf import read_mjcf
+    from exactik.io.robots._urdf import read_urdf
 
     metres = 1.0 if length_unit is None or length_unit == "auto" else metres_per(length_unit)
     root = read_xml(path)

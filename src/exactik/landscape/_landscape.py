@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import shaped
 from exactik.errors import ModelError, UnknownNameError
-from exactik.kernels.sums import EXACT
+from exactik.kernels.calculus.sums import EXACT
 from exactik.problem import Problem
 
 __all__ = ["INDEFINITE", "NEGATIVE", "POSITIVE", "SEMI", "Landscape", "landscape"]

@@ -1,8 +1,6 @@
 """The figure: bones, joints, markers, limits; forward kinematics and Jacobians."""
 
 from exactik.model._bone import Bone
-from exactik.model._hand import hand
-from exactik.model._human import human
 from exactik.model._jacobian import (
     Frame,
     Route,
@@ -12,11 +10,13 @@ from exactik.model._jacobian import (
 )
 from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
 from exactik.model._joint import EULER_ORDERS, Joint
-from exactik.model._octopus import octopus
 from exactik.model._pose import Pose
-from exactik.model._quadruped import quadruped
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
+from exactik.model.figures._hand import hand
+from exactik.model.figures._human import human
+from exactik.model.figures._octopus import octopus
+from exactik.model.figures._quadruped import quadruped
 
 __all__ = [
     "EULER_ORDERS",

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import shaped
 from exactik.errors import UnknownNameError
-from exactik.kernels import fk
-from exactik.kernels import jacobian as routes
-from exactik.kernels import jacobian_dot as rates
+from exactik.kernels.tree import fk
+from exactik.kernels.tree import jacobian as routes
+from exactik.kernels.tree import jacobian_dot as rates
 from exactik.spatial import sincos
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik.kernels import jacobian as routes
-from exactik.kernels import jacobian_dot as rates
+from exactik.kernels.tree import jacobian as routes
+from exactik.kernels.tree import jacobian_dot as rates
 from exactik.model._jacobian import Frame, Rows, placed, request
 from exactik.spatial import log_rotation
 

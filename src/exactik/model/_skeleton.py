@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import finite, frozen, numbers, owned, shaped
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
-from exactik.kernels import batch
-from exactik.kernels import integrate as moves
-from exactik.kernels.tree import Tree
+from exactik.kernels.tree import batch
+from exactik.kernels.tree import integrate as moves
+from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
 from exactik.model._order import parents_first

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import ModelError, UnknownNameError
-from exactik.kernels import tree as codes
-from exactik.kernels.search import Box
+from exactik.kernels.descent.state import Box
+from exactik.kernels.tree import packed as codes
 from exactik.model import Skeleton
 
 __all__ = ["box_of", "locked_dofs", "matching", "strengths"]

@@ -24,13 +24,13 @@ from exactik.errors import GoalError, ModelError
 from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
 from exactik.goals._packing import PackedGoals, checked_goal, pack_goals
 from exactik.goals._retarget import retargeted
-from exactik.kernels import dense
-from exactik.kernels import evaluate as kernel
-from exactik.kernels.ltdl import Pattern
-from exactik.kernels.search import Box, Search, new_search
-from exactik.kernels.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
-from exactik.kernels.terms import carry
-from exactik.kernels.work import Work, new_work, row_width
+from exactik.kernels.calculus import dense
+from exactik.kernels.calculus import evaluate as kernel
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
+from exactik.kernels.calculus.workspace import Work, new_work, row_width
+from exactik.kernels.descent.state import Box, Search, new_search
+from exactik.kernels.goals.terms import carry
+from exactik.kernels.linear.ltdl import Pattern
 from exactik.model import Skeleton
 from exactik.problem._choice import box_of, locked_dofs, strengths
 from exactik.problem._scipy import ScipyProblem, to_scipy

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._error_bars import standard_deviations
 from exactik.report._png import colours
 from exactik.report._summary import frame_errors, missing_in
+from exactik.tracking._error_bars import standard_deviations
 
 if TYPE_CHECKING:
-    from exactik.mocap._tracked import Track
+    from exactik.tracking._tracked import Track
 
 __all__ = ["Angles", "Bins", "Heat", "angles_of", "encoded", "heat_of", "rounded_up", "series_of"]
 

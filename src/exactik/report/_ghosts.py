@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._attention import IGNORED, runs_of
 from exactik.report._swaps import JudgedSwap
+from exactik.tracking._attention import IGNORED, runs_of
 
 if TYPE_CHECKING:
-    from exactik.mocap._tracked import Track
+    from exactik.tracking._tracked import Track
 
 __all__ = ["FarMarker", "far_markers"]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._attention import runs_of
 from exactik.report._data import Bins, Heat, rounded_up
 from exactik.report._png import colours, png
+from exactik.tracking._attention import runs_of
 
 __all__ = ["Lane", "area_row", "axis_row", "curve", "heat_row", "heat_scale", "lanes_row", "row"]
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik.io._files import writing
-from exactik.mocap._attention import runs_of
 from exactik.report._angles import Joint, angle_charts, angle_data, chosen_first, joints_of
 from exactik.report._data import (
     Angles,
@@ -38,9 +37,10 @@ from exactik.report._tables import (
     tiles,
 )
 from exactik.report._words import count_of, millimetres, share
+from exactik.tracking._attention import runs_of
 
 if TYPE_CHECKING:
-    from exactik.mocap._tracked import Track
+    from exactik.tracking._tracked import Track
 
 __all__ = ["report_html", "write_report"]
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.kernels.frames import HUBER, TUKEY
-from exactik.mocap._attention import DEARER, Attention, runs_of
-from exactik.mocap._recording import matched_markers
+from exactik.kernels.recording.frames import HUBER, TUKEY
 from exactik.motion import frozen_markers
 from exactik.report._ghosts import far_markers
 from exactik.report._swaps import JudgedSwap, judged_swaps, recorded_columns
 from exactik.report._words import headline_of
+from exactik.tracking._attention import DEARER, Attention, runs_of
+from exactik.tracking._recording import matched_markers
 
 if TYPE_CHECKING:
-    from exactik.mocap._tracked import Track
+    from exactik.tracking._tracked import Track
 
 __all__ = ["frame_errors", "headline_of", "missing_in", "summary_of", "versions"]
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.mocap._attention import runs_of
-from exactik.mocap._passes import try_starts
-from exactik.mocap._recording import Recording, matched_markers
 from exactik.motion import suspected_swaps
 from exactik.solvers import Auto
+from exactik.tracking._attention import runs_of
+from exactik.tracking._passes import try_starts
+from exactik.tracking._recording import Recording, matched_markers
 
 if TYPE_CHECKING:
-    from exactik.mocap._tracked import Track
+    from exactik.tracking._tracked import Track
 
 __all__ = ["JudgedSwap", "judged_swaps", "recorded_columns"]
 

@@ -13,10 +13,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik.kernels import search as at
-from exactik.kernels.descend import advance, run
-from exactik.kernels.search import restart
-from exactik.kernels.starts import first_order
+from exactik.kernels.descent import state as at
+from exactik.kernels.descent.descend import advance, run
+from exactik.kernels.descent.starts import first_order
+from exactik.kernels.descent.state import restart
 from exactik.problem import Problem
 from exactik.solvers._method import Method
 from exactik.solvers._misses import NEAR, term_tolerances

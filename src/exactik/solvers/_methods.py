@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from exactik.errors import UnknownNameError
-from exactik.solvers._auto import Auto
-from exactik.solvers._bfgs import BFGS
-from exactik.solvers._ccd import CCD
-from exactik.solvers._damped_least_squares import DampedLeastSquares
-from exactik.solvers._gauss_newton import GaussNewton
-from exactik.solvers._jacobian_transpose import JacobianTranspose
-from exactik.solvers._l_bfgs import LBFGS
-from exactik.solvers._levenberg_marquardt import LevenbergMarquardt
 from exactik.solvers._method import Method
-from exactik.solvers._newton import Newton
-from exactik.solvers._newton_higham import NewtonHigham
-from exactik.solvers._newton_pcg import NewtonPCG
-from exactik.solvers._projected_cg import ProjectedCG
-from exactik.solvers._projected_gradient import ProjectedGradient
-from exactik.solvers._pseudo_inverse import PseudoInverse
+from exactik.solvers.methods._auto import Auto
+from exactik.solvers.methods._bfgs import BFGS
+from exactik.solvers.methods._ccd import CCD
+from exactik.solvers.methods._damped_least_squares import DampedLeastSquares
+from exactik.solvers.methods._gauss_newton import GaussNewton
+from exactik.solvers.methods._jacobian_transpose import JacobianTranspose
+from exactik.solvers.methods._l_bfgs import LBFGS
+from exactik.solvers.methods._levenberg_marquardt import LevenbergMarquardt
+from exactik.solvers.methods._newton import Newton
+from exactik.solvers.methods._newton_higham import NewtonHigham
+from exactik.solvers.methods._newton_pcg import NewtonPCG
+from exactik.solvers.methods._projected_cg import ProjectedCG
+from exactik.solvers.methods._projected_gradient import ProjectedGradient
+from exactik.solvers.methods._pseudo_inverse import PseudoInverse
 
 __all__ = ["METHODS", "method_named", "solvers"]
 

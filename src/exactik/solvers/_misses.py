@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.goals import FrameGoal, PoseGoal, TermGoal
-from exactik.kernels.misses import misses
-from exactik.kernels.terms import POSITION
+from exactik.kernels.goals.errors import misses
+from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 
 __all__ = ["NEAR", "Judged", "goal_misses", "judged_goals", "term_tolerances"]

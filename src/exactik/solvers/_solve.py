@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from exactik._arrays import shaped
 from exactik.errors import ModelError
 from exactik.goals import Goal
-from exactik.kernels import starts as kernel
-from exactik.kernels.starts import Table
-from exactik.kernels.sums import VALUE
-from exactik.kernels.targets import Targets
+from exactik.kernels.calculus.sums import VALUE
+from exactik.kernels.descent import starts as kernel
+from exactik.kernels.descent.starts import Table
+from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers._loop import ENDED, CompiledMethod, Descent, descend, whole

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import ModelError
-from exactik.kernels.starts import Table
+from exactik.kernels.descent.starts import Table
 from exactik.problem import Problem
 
 __all__ = ["start_table"]

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 from exactik.errors import CoordinateError
 from exactik.goals import DirectionGoal, OrientationGoal, PoseGoal, TermGoal
-from exactik.kernels import dense
-from exactik.kernels import terms as term
-from exactik.kernels.work import place as place_figure
+from exactik.kernels.calculus import dense
+from exactik.kernels.calculus.workspace import place as place_figure
+from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
 from exactik.solvers._certificate import held_dofs
 from exactik.solvers._view import View

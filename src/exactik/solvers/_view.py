@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.kernels.box import hold, project, steepness
-from exactik.kernels.integrate import integrate
-from exactik.kernels.sums import GAUSS_NEWTON
+from exactik.kernels.calculus.sums import GAUSS_NEWTON
+from exactik.kernels.linear.box import hold, project, steepness
+from exactik.kernels.tree.integrate import integrate
 from exactik.problem import Problem
 
 __all__ = ["Place", "View"]

@@ -6,14 +6,14 @@ import webbrowser
 from typing import Any
 
 from exactik.errors import ModelError
-from exactik.mocap import Track
 from exactik.model import Skeleton
 from exactik.motion import Motion
-from exactik.viewer._embedded import EmbeddedView, in_notebook
-from exactik.viewer._footage import Footage
-from exactik.viewer._keyframes import Keyframes
-from exactik.viewer._play_app import MotionViewer
-from exactik.viewer._pose_app import PoseViewer
+from exactik.tracking import Track
+from exactik.viewer.keyframes._keyframes import Keyframes
+from exactik.viewer.playback._app import MotionViewer
+from exactik.viewer.playback._embedded import EmbeddedView, in_notebook
+from exactik.viewer.playback._footage import Footage
+from exactik.viewer.posing._app import PoseViewer
 
 __all__ = ["view"]
 

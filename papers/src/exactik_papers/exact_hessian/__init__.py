@@ -1,0 +1,1 @@
+"""Erleben & Andrews 2018: inverse kinematics with exact Hessians."""

@@ -1,0 +1,1 @@
+"""Ubisoft 2017: a recipe for Jacobians."""

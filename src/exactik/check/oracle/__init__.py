@@ -1,0 +1,20 @@
+"""An independent judge of every derivative: forward kinematics and goals written a second time.
+
+It works by second-order automatic differentiation of elementary operations and shares no code with
+the kernels: nothing here knows a Jacobian column, a cross product with a lever arm, or a subtree
+sum. It is slow (milliseconds) and exact, and `exactik check` runs it against the fast code.
+"""
+
+from exactik.check.oracle._evaluate import OracleAnswer, evaluate
+from exactik.check.oracle._jacobians import point_jacobian, point_jacobian_dot
+from exactik.check.oracle._jet import Jet
+from exactik.check.oracle._kinematics import forward
+
+__all__ = [
+    "Jet",
+    "OracleAnswer",
+    "evaluate",
+    "forward",
+    "point_jacobian",
+    "point_jacobian_dot",
+]

@@ -1,0 +1,160 @@
+"""Residuals of the built-in goals, written once more on jets, and their weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik.check.oracle._jet import Jet, concatenate, constant, dot, sqrt, transform
+from exactik.check.oracle._kinematics import (
+    Frame,
+    exp,
+    log,
+    place,
+    quaternion_matrix,
+    slices,
+)
+from exactik.check.oracle._stencil import local_derivatives
+from exactik.errors import GoalError, ShapeError
+from exactik.goals import (
+    AimGoal,
+    DirectionGoal,
+    FrameGoal,
+    Goal,
+    MarkerGoal,
+    OrientationGoal,
+    PoseGoal,
+    PositionGoal,
+    PostureGoal,
+    SoftLimitGoal,
+)
+
+if TYPE_CHECKING:
+    from exactik.model import Skeleton
+
+__all__ = ["residual", "weight"]
+
+Array = NDArray[np.float64]
+
+
+def residual(
+    goal: Goal, skeleton: Skeleton, where: dict[str, Frame], q: ArrayLike, step: Jet
+) -> Jet:
+    """Return the rows of a goal.
+
+    Args:
+        goal: a built-in goal, or one of a user's own that watches a frame.
+        skeleton: the model.
+        where: the frames of its bones at q moved by `step`.
+        q: coordinates, (nq,).
+        step: the increment v, (nv,), whose value is zero.
+    """
+    if isinstance(goal, PositionGoal):
+        return np.asarray(goal.target, dtype=float) - place(where, goal.bone, goal.point)
+    if isinstance(goal, MarkerGoal):
+        bone, point = skeleton.markers[goal.marker]
+        return np.asarray(goal.target, dtype=float) - place(where, bone, point)
+    if isinstance(goal, DirectionGoal):
+        return _unit(goal.target) - where[goal.bone].rotation @ _unit(goal.axis)
+    if isinstance(goal, AimGoal):
+        sight = np.asarray(goal.target, dtype=float) - place(where, goal.bone, goal.point)
+        return sight / sqrt(dot(sight, sight)) - where[goal.bone].rotation @ _unit(goal.axis)
+    if isinstance(goal, OrientationGoal):
+        rotation = where[goal.bone].rotation
+        wanted = quaternion_matrix(goal.wxyz) if goal.wxyz is not None else np.array(goal.target)
+        if goal.kind == "log":
+            return log(wanted @ rotation.T)
+        return concatenate([wanted[:, a] - rotation.T[a] for a in range(3)])
+    if isinstance(goal, PoseGoal):
+        target = np.array(goal.target, dtype=float)
+        rotation = where[goal.bone].rotation
+        return concatenate(
+            [
+                target[:3, 3] - place(where, goal.bone, goal.point),
+                log(target[:3, :3] @ rotation.T),
+            ]
+        )
+    if isinstance(goal, PostureGoal):
+        return _posture(goal, skeleton, q, step)
+    if isinstance(goal, SoftLimitGoal):
+        return _soft_limits(skeleton, q, step)
+    if isinstance(goal, FrameGoal):
+        return _frame_goal(goal, where[goal.bone])
+    raise GoalError(f"the oracle knows no goal of type {type(goal).__name__}")
+
+
+def _unit(vector: ArrayLike) -> Array:
+    return np.asarray(vector, dtype=float) / np.linalg.norm(vector)
+
+
+def _posture(goal: PostureGoal, skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
+    now, rest = np.asarray(q, dtype=float), np.asarray(goal.q_rest, dtype=float)
+    rows = []
+    for bone in skeleton.bones:
+        at = slices(skeleton)[bone.name]
+        plain = bone.joint.nv - (3 if bone.joint.rotation_part.kind == "quaternion" else 0)
+        d, a, b = step[at.v], now[at.q], rest[at.q]
+        rows.append(b[:plain] - a[:plain] - d[:plain])
+        if plain < bone.joint.nv:
+            turned = quaternion_matrix(a[plain:]) @ exp(d[plain:])
+            rows.append(log(turned.T @ quaternion_matrix(b[plain:])))
+    return concatenate(rows)
+
+
+def _soft_limits(skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
+    now, gap, outside = np.asarray(q, dtype=float), np.zeros(step.shape), np.zeros(step.shape)
+    for bone in skeleton.bones:
+        at = slices(skeleton)[bone.name]
+        for a, (low, high) in enumerate(bone.joint.limits):
+            # Dofs of a quaternion have no limits; those before them have the index of their q.
+            if np.isfinite(low) or np.isfinite(high):
+                x, row = now[at.q][a], at.v.start + a
+                gap[row] = min(max(x, low), high) - x
+                outside[row] = float(x < low or x > high)
+    return (gap - step) * outside
+
+
+def _turned(w: Array) -> Array:
+    """Return exp[w] in plain numbers, which a black box is asked for hundreds of times."""
+    angle = float(np.sqrt(w @ w))
+    if angle == 0.0:
+        return np.eye(3)
+    x, y, z = w * (np.sin(angle) / angle)
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    bend = 2.0 * (np.sin(0.5 * angle) / angle) ** 2
+    return np.cos(angle) * np.eye(3) + skew + bend * np.outer(w, w)
+
+
+def _frame_goal(goal: FrameGoal, frame: Frame) -> Jet:
+    """Return r of a black box: its local Taylor polynomial at the frame, then the chain rule."""
+    here = frame.rotation.value, frame.position.value
+    if frame.rotation.n == 0:
+        return constant(goal.residual(*here), 0)
+
+    def local(x: Array) -> Array:
+        return goal.residual(_turned(x[:3]) @ here[0], here[1] + x[3:])
+
+    value, first, second = local_derivatives(local, 6)
+    turned, moved = log(frame.rotation @ here[0].T), frame.position - here[1]
+    x = concatenate([turned, moved])
+    # The local coordinates vanish here, so rounding in their value must not leak into the rows.
+    x = Jet(np.zeros(6), x.gradient, x.hessian)
+    curved = np.einsum("mab,ay,bz->myz", second, x.gradient, x.gradient, optimize=True)
+    linear = transform(first, x)
+    return Jet(value, linear.gradient, linear.hessian + curved)
+
+
+def weight(goal: Goal, rows: int) -> Array:
+    """Return the weight of a goal as a matrix over its rows."""
+    given = np.asarray(goal.weight, dtype=float)
+    if given.shape == (rows, rows) and given.ndim == 2:
+        return given
+    short = isinstance(goal, PoseGoal) and given.shape == (2,)
+    short |= isinstance(goal, OrientationGoal) and rows == 9 and given.shape == (3,)
+    if short:
+        given = np.repeat(given, 3)
+    if given.shape not in ((), (rows,)):
+        raise ShapeError(f"weight of goal {goal.label!r} has shape {given.shape} for {rows} rows")
+    return np.eye(rows) * given

@@ -1,0 +1,198 @@
+"""Forward kinematics of the oracle: straight from the description of the bones, on jets.
+
+A configuration is q together with increments, small vectors v in the tangent space that are applied
+one after the other: q + v for ordinary coordinates, a rotation by v on the right for quaternions.
+The increments are the jets; q itself is a plain array.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik.check.oracle._jet import (
+    Jet,
+    atanc,
+    constant,
+    cos,
+    cosc,
+    cross,
+    dot,
+    sin,
+    sinc,
+    stack,
+)
+from exactik.errors import ShapeError, UnknownNameError
+
+if TYPE_CHECKING:
+    from exactik.model import Bone, Joint, Skeleton
+
+__all__ = [
+    "Frame",
+    "Slices",
+    "exp",
+    "forward",
+    "frames",
+    "log",
+    "place",
+    "quaternion_matrix",
+    "slices",
+]
+
+Array = NDArray[np.float64]
+_AXES = {"X": np.array([1.0, 0, 0]), "Y": np.array([0, 1.0, 0]), "Z": np.array([0, 0, 1.0])}
+
+
+class Frame(NamedTuple):
+    """A bone in the world: R_world_bone and the position of its origin."""
+
+    rotation: Jet
+    position: Jet
+
+
+class Slices(NamedTuple):
+    """Where the coordinates and the dofs of a bone lie in q and v."""
+
+    q: slice
+    v: slice
+
+
+def slices(skeleton: Skeleton) -> dict[str, Slices]:
+    """Return the place of every bone in q and v: bone after bone, in the order of the skeleton."""
+    found, q, v = {}, 0, 0
+    for bone in skeleton.bones:
+        found[bone.name] = Slices(
+            slice(q, q + bone.joint.nq),
+            slice(v, v + bone.joint.nv),
+        )
+        q, v = q + bone.joint.nq, v + bone.joint.nv
+    return found
+
+
+def exp(w: Jet) -> Jet:
+    """Return the rotation matrix of a rotation vector."""
+    k, s = cross(w), dot(w, w)
+    return np.eye(3) + k * sinc(s) + (k @ k) * cosc(s)
+
+
+def turn(axis: ArrayLike, angle: Jet) -> Jet:
+    """Return the rotation by a scalar angle about a constant unit axis."""
+    k = cross(constant(axis, angle.n))
+    return np.eye(3) + k * sin(angle) + (k @ k) * (1.0 - cos(angle))
+
+
+def log(rotation: Jet) -> Jet:
+    """Return the rotation vector of a rotation matrix, accurate also near half a turn.
+
+    The matrix gives q_a q_b for all pairs of entries of the quaternion; the row of the largest
+    entry keeps all digits, and the angle comes from sine and cosine together.
+    """
+    m = rotation
+    x, y, z = (m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1])
+    xy, yz, xz = (m[0, 1] + m[1, 0], m[1, 2] + m[2, 1], m[0, 2] + m[2, 0])
+    rows = (
+        (m[0, 0] + m[1, 1] + m[2, 2] + 1.0, x, y, z),
+        (x, m[0, 0] - m[1, 1] - m[2, 2] + 1.0, xy, xz),
+        (y, xy, m[1, 1] - m[2, 2] - m[0, 0] + 1.0, yz),
+        (z, xz, yz, m[2, 2] - m[0, 0] - m[1, 1] + 1.0),
+    )
+    wxyz = stack(rows[int(np.argmax([rows[i][i].value for i in range(4)]))])
+    if wxyz.value[0] < 0.0:  # of the two quaternions take that of the smaller angle
+        wxyz = wxyz * -1.0
+    # No need to normalise: the angle and the axis depend on ratios only.
+    w, xyz = wxyz[0], wxyz[1:]
+    return xyz * atanc(dot(xyz, xyz), w) * 2.0
+
+
+def quaternion_matrix(wxyz: ArrayLike) -> Array:
+    """Return the rotation matrix of a quaternion of any length but zero."""
+    w, x, y, z = np.asarray(wxyz, dtype=float) / np.linalg.norm(wxyz)
+    return np.array(
+        [
+            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+    )
+
+
+def joint_motion(joint: Joint, q: Array, increments: list[Jet], n: int) -> tuple[Jet, Jet]:
+    """Return rotation (3, 3) and shift (3,) of a joint, in its base frame."""
+    rotation, shift = constant(np.eye(3), n), constant(np.zeros(3), n)
+    if joint.kind == "free":
+        assert joint.rotation is not None
+        shift = sum((d[:3] for d in increments), constant(q[:3], n))
+        rotation, _ = joint_motion(joint.rotation, q[3:], [d[3:] for d in increments], n)
+        return rotation, shift
+    if joint.kind == "quaternion":
+        rotation = constant(quaternion_matrix(q), n)
+        for d in increments:
+            rotation = rotation @ exp(d)
+        return rotation, shift
+    x = sum(increments, constant(q, n))
+    if joint.kind == "revolute":
+        assert joint.axis is not None
+        rotation = turn(joint.axis, x[0])
+    elif joint.kind == "prismatic":
+        assert joint.axis is not None
+        shift = np.asarray(joint.axis) * x[0]
+    elif joint.kind == "translation":
+        shift = x
+    elif joint.kind == "euler":
+        for a, letter in enumerate(joint.order):
+            rotation = rotation @ turn(_AXES[letter], x[a])
+    elif joint.kind == "exp_map":
+        rotation = exp(x)
+    elif joint.kind == "swing_twist":
+        twist = "XYZ".index(joint.order)
+        s, t, n_axis = (_AXES["XYZ"[(twist + k) % 3]] for k in (1, 2, 0))
+        rotation = exp(s * x[0] + t * x[1]) @ turn(n_axis, x[2])
+    elif joint.kind != "fixed":
+        raise NotImplementedError(f"the oracle knows no joint of kind {joint.kind!r}")
+    return rotation, shift
+
+
+def frames(skeleton: Skeleton, q: ArrayLike, *increments: Jet) -> dict[str, Frame]:
+    """Return the frame of every bone at q moved by the increments, each a vector of nv dofs."""
+    q = np.asarray(q, dtype=float)
+    n = increments[0].n if len(increments) > 0 else 0
+    places = slices(skeleton)
+    bones: dict[str, Bone] = {bone.name: bone for bone in skeleton.bones}
+    if q.shape != (sum(bone.joint.nq for bone in skeleton.bones),):
+        raise ShapeError(f"q has shape {q.shape}; expected ({skeleton.nq},)")
+    found: dict[str, Frame] = {}
+
+    def frame(name: str) -> Frame:
+        if name not in found:
+            bone = bones[name]
+            at = places[name]
+            above = world if bone.parent is None else frame(bone.parent)
+            pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
+            post = np.eye(3) if bone.post is None else np.array(bone.post)
+            turned, shift = joint_motion(bone.joint, q[at.q], [d[at.v] for d in increments], n)
+            found[name] = Frame(
+                above.rotation @ (pre @ turned) @ post,
+                above.position + above.rotation @ (pre @ shift + np.array(bone.offset)),
+            )
+        return found[name]
+
+    world = Frame(constant(np.eye(3), n), constant(np.zeros(3), n))
+    return {bone.name: frame(bone.name) for bone in skeleton.bones}
+
+
+def place(where: dict[str, Frame], bone: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Jet:
+    """Return a point of a bone in the world."""
+    if bone not in where:
+        raise UnknownNameError("bone", bone, where)
+    return where[bone].position + where[bone].rotation @ np.asarray(point, dtype=float)
+
+
+def forward(skeleton: Skeleton, q: ArrayLike) -> tuple[Array, Array]:
+    """Return positions (nb, 3) [m] and rotations (nb, 3, 3) of the bones in the world."""
+    where = frames(skeleton, q).values()
+    return (
+        np.array([f.position.value for f in where]).reshape(-1, 3),
+        np.array([f.rotation.value for f in where]).reshape(-1, 3, 3),
+    )

@@ -1,0 +1,1 @@
+"""`exactik inspect`."""

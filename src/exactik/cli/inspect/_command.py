@@ -1,0 +1,114 @@
+"""`exactik inspect`."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from exactik.cli._app import AsJson, app, compiling, err, out, print_json, progress_bar
+from exactik.cli.inspect._note import note
+from exactik.cli.inspect._table import Row, table_lines
+from exactik.errors import ExactikError, FileError
+
+__all__ = ["inspect"]
+
+FEW = 5  # files
+PIPE = 80  # columns of a note that goes to no terminal
+
+
+@app.command()
+def inspect(
+    files: Annotated[list[str], typer.Argument(help="Files, or folders for all files below them.")],
+    table: Annotated[bool, typer.Option("--table", help="Print one line per file.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show all gaps and all bones.")] = False,
+    skeleton: Annotated[
+        str | None, typer.Option(help="Skeleton of a motion that has none, such as an .asf.")
+    ] = None,
+    length_unit: Annotated[
+        str | None, typer.Option(help="Length unit in place of the file's: m, cm, mm, in, …")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is in a file and what is odd about it: motions, markers, skeletons."""
+    from exactik.io import inspect_file
+
+    names, skipped = _files(files)
+    rows = []
+    few = len(names) <= FEW  # what takes long is then compiling, else the number of files
+    with compiling() if few else nullcontext(), nullcontext() if few else progress_bar() as bar:
+        task = None if bar is None else bar.add_task("looking at files", total=len(names))
+        for path, name in names:
+            try:
+                facts = inspect_file(path, skeleton=skeleton, length_unit=length_unit)
+                rows.append(Row(name, facts))
+            except ExactikError as error:
+                rows.append(Row(name, None, _reason(error)))
+            if bar is not None and task is not None:
+                bar.update(task, advance=1)
+    if as_json:
+        print_json([_plain(row, path) for row, (path, _) in zip(rows, names, strict=True)])
+    elif table:
+        width = out.width if out.is_terminal else None
+        for line in table_lines(rows, width):
+            out.print(Text(line), soft_wrap=True)
+    else:
+        _print_notes(rows, everything)
+    if len(skipped) > 0 and not as_json:
+        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(skipped.items()))
+        err.print(f"Not looked at, for want of a reader: {kinds}.", style="dim", highlight=False)
+    raise typer.Exit(2 if any(row.facts is None for row in rows) else 0)
+
+
+def _files(given: list[str]) -> tuple[list[tuple[str, str]], Counter[str]]:
+    """Return path and shown name of each file, and how many files of which kind are left out."""
+    from exactik.io import READABLE
+
+    found: list[tuple[str, str]] = []
+    skipped: Counter[str] = Counter()
+    for path in given:
+        if not os.path.isdir(path):
+            found.append((path, path))
+            continue
+        below = sorted(file for file in Path(path).rglob("*") if file.is_file())
+        kept = [file for file in below if file.suffix.lower() in READABLE]
+        skipped.update(
+            file.suffix.lower() or "without suffix" for file in below if file not in kept
+        )
+        found += [(str(file), file.relative_to(path).as_posix()) for file in kept]
+    if len(found) == 0:
+        raise FileError(given[0], f"no file to read in this folder; expected {' '.join(READABLE)}")
+    return found, skipped
+
+
+def _reason(error: ExactikError) -> str:
+    """Return what is wrong without the name of the file, on one line."""
+    text = f"{error.place}: {error.message}" if isinstance(error, FileError) else str(error)
+    return " ".join(text.removeprefix(": ").split())
+
+
+def _plain(row: Row, path: str) -> dict[str, Any]:
+    if row.facts is None:
+        return {"path": path, "error": row.error}
+    plain = asdict(row.facts)
+    plain["swaps"] = [swap._asdict() for swap in row.facts.swaps]
+    plain["frozen"] = [marker._asdict() for marker in row.facts.frozen]
+    return plain
+
+
+def _print_notes(rows: list[Row], everything: bool) -> None:
+    width = out.width if out.is_terminal else PIPE
+    for n, row in enumerate(rows):
+        if row.facts is None:
+            text = f"exactik: {row.name}: {row.error}"
+            err.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+            continue
+        if n > 0:
+            out.print(Text("─" * min(width, PIPE), "dim"))
+        out.print(note(row.facts, min(width, 100), everything), soft_wrap=True)

@@ -1,0 +1,1 @@
+"""`exactik solve` and `exactik calibrate`."""

@@ -1,0 +1,1 @@
+"""ASF skeletons and AMC motions."""

@@ -1,0 +1,1 @@
+"""One file to another, and what that loses."""

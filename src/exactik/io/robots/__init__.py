@@ -1,0 +1,1 @@
+"""Robots: URDF and MJCF."""

@@ -1,0 +1,1 @@
+"""Tables as text: TRC, Qualisys TSV, OpenSim MOT, CSV."""

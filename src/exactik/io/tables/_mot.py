@@ -1,0 +1,128 @@
+"""OpenSim's .mot and .sto: a header that ends with endheader, the names of the columns, rows.
+
+Angles are in degrees where the header says inDegrees=yes, and in the old header of SIMM, which says
+nothing; translations are always in metres.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.errors import FileError
+from exactik.io._files import read_text, writing
+from exactik.io._notes import Notes
+from exactik.io.tables._cells import even_rate, number, numbers_of
+from exactik.model import Skeleton
+from exactik.motion import Motion
+
+__all__ = ["CoordinateTable", "read_mot", "read_mot_motion", "write_mot"]
+
+Array = NDArray[np.float64]
+
+
+class CoordinateTable(NamedTuple):
+    """Columns of numbers over time, as the file has them.
+
+    Attributes:
+        names: of the columns, without the time.
+        values: (T, n); angles in degrees if `in_degrees`.
+        times: [s], (T,).
+        in_degrees: whether angles are in degrees.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    times: Array
+    in_degrees: bool
+
+
+def read_mot(path: str, notes: Notes) -> CoordinateTable:
+    """Return the columns of a .mot or .sto file."""
+    lines = read_text(path).split("\n")
+    end = next((i for i, line in enumerate(lines) if line.strip().lower() == "endheader"), None)
+    if end is None or end + 1 >= len(lines):
+        raise notes.error("no line endheader; expected a motion or storage of OpenSim")
+    header = [line.strip() for line in lines[:end]]
+    stated = next((x for x in header if x.lower().startswith("indegrees")), None)
+    in_degrees = stated is None or stated.partition("=")[2].strip().lower() == "yes"
+    if stated is None:
+        notes.odd("the header does not say whether angles are in degrees; degrees are assumed")
+    names = [cell.strip() for cell in lines[end + 1].rstrip().split("\t")]
+    if len(names) < 2:
+        names = lines[end + 1].split()
+    if len(names) == 0 or names[0].lower() != "time":
+        raise notes.error("expected a first column called time", f"line {end + 2}")
+    rows = []
+    for at in range(end + 2, len(lines)):
+        if lines[at].strip() == "":
+            continue
+        cells = lines[at].split()
+        if len(cells) != len(names):
+            place = f"line {at + 1}"
+            if at >= len(lines) - 2 and len(cells) < len(names) and len(rows) > 0:
+                notes.damaged("the last row is cut off and was dropped", place)
+                continue
+            raise notes.error(f"expected {len(names)} numbers, found {len(cells)}", place)
+        rows.append(numbers_of(cells, notes, at + 1))
+    table = np.array(rows).reshape(len(rows), len(names))
+    for line in header:
+        key, _, value = line.replace("=", " ").partition(" ")
+        count = number(value) if key.lower() in ("nrows", "datarows") else None
+        if count is not None and count == count and int(count) != len(rows):
+            notes.damaged(f"the header states {int(count)} rows, the file has {len(rows)}")
+    return CoordinateTable(tuple(names[1:]), table[:, 1:], table[:, 0], in_degrees)
+
+
+def read_mot_motion(
+    path: str,
+    notes: Notes,
+    skeleton: Skeleton | None = None,
+    length_unit: str | float | None = None,
+    rate: float | None = None,
+    positions: str = "replace",
+) -> Motion:
+    """Return the columns as a motion of a skeleton; columns are matched with the names of dofs."""
+    if skeleton is None:
+        raise notes.error("holds no skeleton; give one: load_motion(path, skeleton)")
+    table = read_mot(path, notes)
+    names = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
+    q = np.tile(skeleton.neutral(), (len(table.times), 1))
+    used = {name for name in table.names if names.get(name, -1) >= 0}
+    if len(used) == 0:
+        found, known = ((*some, "none")[0] for some in (table.names, names))
+        text = f"no column is named as a dof of the skeleton: the first is {found[:40]!r}"
+        raise notes.error(f"{text}; expected names such as {known!r}")
+    turns = dict(zip(skeleton.dof_names, skeleton.turns.tolist(), strict=True))
+    for column, name in enumerate(table.names):
+        if name in used:
+            scale = np.pi / 180.0 if table.in_degrees and turns[name] else 1.0
+            q[:, names[name]] = table.values[:, column] * scale
+    left = [name for name in table.names if name not in used]
+    if len(left) > 0:
+        notes.odd(f"{len(left)} columns match no dof and were left out: {', '.join(left[:5])}")
+    frames = rate if rate is not None else even_rate(table.times, None, notes)
+    return Motion(skeleton, q, frames, source=path, metadata={"format": "MOT"}, notes=notes.all)
+
+
+def write_mot(motion: Motion, path: str, in_degrees: bool = True) -> None:
+    """Write the coordinates of all dofs, a column each; quaternions have no such column."""
+    skeleton = motion.skeleton
+    if len(skeleton.quaternions) > 0:
+        bone, _ = skeleton.quaternions[0]
+        hint = "BVH and NPZ can hold it, and a skeleton read from BVH has angles instead"
+        raise FileError(path, f"bone {bone!r} turns by a quaternion, no column of .mot; {hint}")
+    for name in skeleton.bone_names:
+        if name != name.lstrip() or any(c in name for c in "\t\n\r"):
+            rule = "in .mot a name has no tabs, no line ends and no blanks before it"
+            raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
+    degrees = np.where(skeleton.turns & in_degrees, 180.0 / np.pi, 1.0)
+    values = motion.q[:, skeleton.plain_q] * degrees
+    header = ("Coordinates", "version=1", f"nRows={len(motion)}", f"nColumns={skeleton.nv + 1}")
+    with writing(path) as file:
+        file.write("\n".join((*header, f"inDegrees={'yes' if in_degrees else 'no'}", "endheader")))
+        file.write("\n" + "\t".join(("time", *skeleton.dof_names)) + "\n")
+        for time, row in zip(motion.times.tolist(), values.tolist(), strict=True):
+            file.write("\t".join(f"{x:.12g}" for x in (time, *row)) + "\n")

@@ -1,0 +1,1 @@
+"""The chain rule of the tree: subtree sums and the sweeps over them."""

@@ -1,0 +1,85 @@
+"""The residual and its Jacobian row by row, for weights that couple goals and so cannot be summed.
+
+    cost = ½ rᵀWr ,   g = −JᵀWr ,   H = JᵀWJ + Σ (Wr)·∂²r
+
+`rows` writes r and J; `begin_bend` and `finish_bend` the last term, by the same sums and the same
+sweep as always, driven by the forces Wr. Between the two a caller may `carry` goals of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.kernels.calculus import sums as total
+from exactik.kernels.calculus import sweeps
+from exactik.kernels.calculus.sums import EXACT, ROW
+from exactik.kernels.calculus.workspace import place
+from exactik.kernels.goals import terms as term
+from exactik.kernels.goals.coordinates import coordinate_bend, coordinate_rows
+from exactik.spatial import jit
+
+__all__ = ["add_rows", "begin_bend", "finish_bend", "rows"]
+
+
+@jit
+def add_rows(tree, free, S, k, e, D, row, J):
+    """Write J = −D ∂(ω, δ)/∂v for the rows of one goal at the point e of frame k.
+
+    J_i = −(D_ω ω_i + D_δ (v_i + ω_i × e)) for the dofs i on the path of k.
+    """
+    frame = k
+    while frame > 0:
+        for i in range(np.int64(tree.first_v[frame]), np.int64(tree.first_v[frame + 1])):
+            a, b, c = S[i, 0], S[i, 1], S[i, 2]
+            x = S[i, 3] + b * e[2] - c * e[1]
+            y = S[i, 4] + c * e[0] - a * e[2]
+            z = S[i, 5] + a * e[1] - b * e[0]
+            for m in range(D.shape[0]):
+                turning = D[m, 0] * a + D[m, 1] * b + D[m, 2] * c
+                J[row + m, i] = -free[i] * (turning + (D[m, 3] * x + D[m, 4] * y + D[m, 5] * z))
+        frame = np.int64(tree.parent[frame])
+
+
+@jit
+def rows(tree, goals, q, work, r, J):
+    """Write the unweighted residual r (m,) and J = −∂r/∂v (m, nv), zeroed before, of all goals."""
+    place(tree, goals, q, work)
+    for i in range(3):
+        work.f[i] = 0.0
+    for m in range(goals.terms.kind.shape[0]):
+        row = np.int64(goals.terms.row[m])
+        term.local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+        term.local_derivatives(
+            goals.terms, m, work.R, work.shift, work.e, work.r, work.f, work.D, work.X
+        )
+        add_rows(tree, goals.free, work.S, np.int64(goals.terms.frame[m]), work.e, work.D, row, J)
+        for i in range(3):
+            r[row + i] = work.r[i]
+    coordinate_rows(tree, goals.coordinates, q, goals.free, r, J, work.D, work.X)
+
+
+@jit
+def begin_bend(goals, force, work):
+    """After `rows`, fill work.sums with what the residuals do under forces (m,) on their rows.
+
+    Wrench and curvature of Σ force·∂²r: what JᵀWJ lacks of the exact Hessian, for any W, however it
+    couples the goals.
+    """
+    total.clear(work.sums, ROW)
+    f, D = work.f, work.D
+    for m in range(goals.terms.kind.shape[0]):
+        row = np.int64(goals.terms.row[m])
+        term.local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+        for i in range(3):
+            f[i] = force[row + i]
+        term.local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, f, D, work.X)
+        term.local_wrench(D, f, work.h)
+        term.carry(np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums)
+
+
+@jit
+def finish_bend(tree, goals, q, force, work):
+    """Run the sweep over the sums that `begin_bend` left: work.H = Σ force·∂²r/∂v²."""
+    total.collect(tree, work.sums, ROW)
+    sweeps.hessian(tree, q, work.R, work.p, work.S, work.sums, goals.free, EXACT, work.path, work.H)
+    coordinate_bend(tree, goals.coordinates, q, force, goals.free, work.H, work.D, work.X)

@@ -1,0 +1,93 @@
+"""One problem at one configuration: cost, gradient, Gauss–Newton, exact Hessian, H x.
+
+`evaluate` is the hot path of every solver. It is `begin` and `finish`; between the two a caller may
+`carry` goals of its own into the sums.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.kernels.calculus import sums as total
+from exactik.kernels.calculus import sweeps
+from exactik.kernels.calculus.sums import EXACT, GRADIENT, ROW, VALUE, WRENCH
+from exactik.kernels.calculus.workspace import place
+from exactik.kernels.goals import clouds as cloud
+from exactik.kernels.goals import terms as term
+from exactik.kernels.goals.coordinates import add_coordinates
+from exactik.spatial import inlined, jit
+
+__all__ = ["add_goals", "begin", "evaluate", "finish", "multiply"]
+
+
+@inlined
+def evaluate(tree, goals, q, order, work):
+    """Return the cost at q; fill work.g (order ≥ GRADIENT) and work.H (GAUSS_NEWTON or EXACT)."""
+    return begin(tree, goals, q, order, work) + finish(tree, goals, q, order, work)
+
+
+@inlined
+def begin(tree, goals, q, order, work):
+    """Place the figure; return the cost of the goals on bones, their sums left in work.sums."""
+    place(tree, goals, q, work)
+    return add_goals(goals, order, work)
+
+
+@inlined
+def add_goals(goals, order, work):
+    """Return the cost of the goals on the bones of a placed figure; their sums in work.sums."""
+    if order > VALUE:
+        total.clear(work.sums, WRENCH if order == GRADIENT else ROW)
+    cost = cloud.add_clouds(goals.clouds, work.R, work.p, work.shift, order, work.sums)
+    for n in range(goals.apart.shape[0]):
+        cost += add_term(goals.terms, np.int64(goals.apart[n]), order, work)
+    return cost
+
+
+@jit
+def add_term(terms, m, order, work):
+    """Return the cost of term m and add its wrench and curvature to the sums of its frame."""
+    r, f, D, X = work.r, work.f, work.D, work.X
+    term.local_residual(terms, m, work.R, work.p, work.shift, work.e, r)
+    W = terms.weight
+    for i in range(3):
+        f[i] = W[m, i, 0] * r[0] + W[m, i, 1] * r[1] + W[m, i, 2] * r[2]
+    if order > VALUE:
+        term.local_derivatives(terms, m, work.R, work.shift, work.e, r, f, D, X)
+        term.local_wrench(D, f, work.h)
+        if order > GRADIENT:
+            for i in range(6):
+                x = W[m, 0, 0] * D[0, i] + W[m, 0, 1] * D[1, i] + W[m, 0, 2] * D[2, i]
+                y = W[m, 1, 0] * D[0, i] + W[m, 1, 1] * D[1, i] + W[m, 1, 2] * D[2, i]
+                z = W[m, 2, 0] * D[0, i] + W[m, 2, 1] * D[1, i] + W[m, 2, 2] * D[2, i]
+                for j in range(6):
+                    bend = X[i, j] if order == EXACT else 0.0
+                    X[i, j] = bend + x * D[0, j] + y * D[1, j] + z * D[2, j]
+        term.carry(np.int64(terms.frame[m]), work.e, work.h, X, order, work.sums)
+    return 0.5 * (r[0] * f[0] + r[1] * f[1] + r[2] * f[2])
+
+
+@inlined
+def finish(tree, goals, q, order, work):
+    """Run the sweeps over the sums that `begin` left; return the cost of coordinate goals."""
+    if order > VALUE:
+        total.collect(tree, work.sums, WRENCH if order == GRADIENT else ROW)
+        sweeps.gradient(tree, work.S, work.sums, goals.free, work.g)
+    if order > GRADIENT:
+        sweeps.hessian(
+            tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.path, work.H
+        )
+    return add_coordinates(
+        tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X
+    )
+
+
+@jit
+def multiply(tree, goals, q, order, x, V, A, P, y, work):
+    """Write y = H x from the sums that `begin` left; V, A, P: scratch of `hessian_product`."""
+    total.collect(tree, work.sums, ROW)
+    sweeps.hessian_product(
+        tree, q, work.R, work.p, work.S, work.sums, goals.free, order, x, V, A, P, work.H, y
+    )
+    add_coordinates(tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X)
+    sweeps.add_own_blocks(tree, work.H, x, y)

@@ -1,0 +1,226 @@
+"""The chain rule of the tree, once per order of derivative, for every joint and every goal.
+
+Derived in docs/maths.md §4, §6 and §9. Each frame k holds the wrench w = (τ, F) and the symmetric
+6×6 𝓗 of its whole subtree, collected (`sums`). With the world twists S_i = (ω_i, v_i):
+
+    gradient     g_i = −S_i · w_k
+    Hessian      H_ij = S_j · p_i ,    p_i = 𝓗_k S_i − ½ (ω_i × τ + v_i × F ;  ω_i × F)
+
+for dof i of joint k and every dof j above it on the path or itself; 0 on different branches. The
+second part of p_i is half the Lie bracket [S_j, S_i] against w: ancestors carry the later joint
+along. Inside one joint that formula supposes that outer dofs carry inner ones and not the reverse,
+which Euler angles and hinges fulfil. A ball joint in other coordinates adds what the inner dof i
+does to the axis of the outer dof j,
+
+    H_ij −= D_ji · (τ − p_k × F) ,     D_ji = ∂ω_j/∂θ_i ,  j ≤ i             (`bend_within_joint`)
+
+Gauss–Newton is the same sweep with its own 𝓗 and w = 0.
+
+H is stored by rows of ancestors: H[i, l] couples dof i with the dof at level l of its path. Frames
+are visited depth first, so the twists of the current path lie side by side in `path` and a row is
+one vector loop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.kernels.calculus.sums import EXACT
+from exactik.kernels.linear.ltdl import padded
+from exactik.kernels.tree.packed import AXES, EXP_MAP, NO_ROTATION, QUATERNION
+from exactik.spatial import cross, exp_coefficients, inlined, jit, left_jacobian_derivative
+
+__all__ = ["add_own_blocks", "gradient", "hessian", "hessian_product"]
+
+
+@inlined
+def gradient(tree, S, sums, free, g):
+    """Write g (nv,) from the collected wrenches; `free` is 0 for a locked dof and 1 for others."""
+    for k in range(1, tree.parent.shape[0]):
+        for i in range(np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])):
+            turn = S[i, 0] * sums[k, 0] + S[i, 1] * sums[k, 1] + S[i, 2] * sums[k, 2]
+            shift = S[i, 3] * sums[k, 3] + S[i, 4] * sums[k, 4] + S[i, 5] * sums[k, 5]
+            g[i] = -free[i] * (turn + shift)
+
+
+@inlined
+def carried(sums, k, order):
+    """Return the 36 entries, row by row, of the matrix that takes S_i to p_i.
+
+    𝓗 for Gauss–Newton; for the exact Hessian 𝓗 + ½ [[ [τ], [F] ], [ [F], 0 ]], no longer symmetric.
+    """
+    tx, ty, tz, fx, fy, fz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if order == EXACT:
+        tx, ty, tz = 0.5 * sums[k, 0], 0.5 * sums[k, 1], 0.5 * sums[k, 2]
+        fx, fy, fz = 0.5 * sums[k, 3], 0.5 * sums[k, 4], 0.5 * sums[k, 5]
+    h01, h02, h12 = sums[k, 7], sums[k, 8], sums[k, 13]
+    h03, h04, h05 = sums[k, 9], sums[k, 10], sums[k, 11]
+    h13, h14, h15 = sums[k, 14], sums[k, 15], sums[k, 16]
+    h23, h24, h25 = sums[k, 18], sums[k, 19], sums[k, 20]
+    h34, h35, h45 = sums[k, 22], sums[k, 23], sums[k, 25]
+    return (
+        *(sums[k, 6], h01 - tz, h02 + ty, h03, h04 - fz, h05 + fy),
+        *(h01 + tz, sums[k, 12], h12 - tx, h13 + fz, h14, h15 - fx),
+        *(h02 - ty, h12 + tx, sums[k, 17], h23 - fy, h24 + fx, h25),
+        *(h03, h13 - fz, h23 + fy, sums[k, 21], h34, h35),
+        *(h04 + fz, h14, h24 - fx, h34, sums[k, 24], h45),
+        *(h05 - fy, h15 + fx, h25, h35, h45, sums[k, 26]),
+    )
+
+
+@inlined
+def applied(m, S, i):
+    """Return M S_i for a matrix of 36 numbers."""
+    a, b, c, u, v, w = S[i, 0], S[i, 1], S[i, 2], S[i, 3], S[i, 4], S[i, 5]
+    return (
+        (m[0] * a + m[1] * b + m[2] * c) + (m[3] * u + m[4] * v + m[5] * w),
+        (m[6] * a + m[7] * b + m[8] * c) + (m[9] * u + m[10] * v + m[11] * w),
+        (m[12] * a + m[13] * b + m[14] * c) + (m[15] * u + m[16] * v + m[17] * w),
+        (m[18] * a + m[19] * b + m[20] * c) + (m[21] * u + m[22] * v + m[23] * w),
+        (m[24] * a + m[25] * b + m[26] * c) + (m[27] * u + m[28] * v + m[29] * w),
+        (m[30] * a + m[31] * b + m[32] * c) + (m[33] * u + m[34] * v + m[35] * w),
+    )
+
+
+@inlined
+def hessian(tree, q, R, p, S, sums, free, order, path, H):
+    """Write H (nv, width) by ancestor rows from collected sums, order GAUSS_NEWTON or EXACT.
+
+    `path` (6, width) is scratch; width is the deepest level + 1, `padded`.
+    """
+    for turn in range(tree.visit.shape[0]):
+        k = np.int64(tree.visit[turn])
+        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
+        depth = np.int64(tree.depth[k])
+        matrix = carried(sums, k, order)
+        for i in range(first, end):
+            p0, p1, p2, p3, p4, p5 = scaled(free[i], applied(matrix, S, i))
+            for at in range(padded(depth)):
+                turning = p0 * path[0, at] + p1 * path[1, at] + p2 * path[2, at]
+                H[i, at] = turning + (p3 * path[3, at] + p4 * path[4, at] + p5 * path[5, at])
+            for j in range(first, i + 1):
+                H[i, depth + j - first] = free[j] * dot(S, j, (p0, p1, p2, p3, p4, p5))
+        for i in range(first, end):
+            for c in range(6):
+                path[c, depth + i - first] = free[i] * S[i, c]
+        if order == EXACT:
+            bend_within_joint(tree, k, q, R, p, S, sums, free, H)
+
+
+@jit
+def hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
+    """Write y = H x (nv,) in O(n) from collected sums, without the rows of H.
+
+    Down the tree V_k is the twist that x gives to frame k, up the tree A_k is the momentum of all
+    that hangs below it; V, A (n+1, 6) and P (nv, 6) are scratch. Of H only the block of each joint
+    with itself is written.
+    """
+    n = tree.parent.shape[0]
+    for c in range(6):
+        V[0, c] = 0.0
+    for k in range(1, n):
+        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
+        depth = np.int64(tree.depth[k])
+        parent = np.int64(tree.parent[k])
+        matrix = carried(sums, k, order)
+        for c in range(6):
+            V[k, c] = V[parent, c]
+            A[k, c] = 0.0
+        for i in range(first, end):
+            m = scaled(free[i], applied(matrix, S, i))
+            y[i] = dot(V, parent, m)
+            for c in range(6):
+                P[i, c] = m[c]
+                V[k, c] += free[i] * x[i] * S[i, c]
+            for j in range(first, i + 1):
+                H[i, depth + j - first] = free[j] * dot(S, j, m)
+        if order == EXACT:
+            bend_within_joint(tree, k, q, R, p, S, sums, free, H)
+    for c in range(6):
+        A[0, c] = 0.0
+    for back in range(1, n):
+        k = n - back
+        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
+        parent = np.int64(tree.parent[k])
+        for c in range(6):
+            A[parent, c] += A[k, c]
+        for i in range(first, end):
+            below = (A[k, 0], A[k, 1], A[k, 2], A[k, 3], A[k, 4], A[k, 5])
+            y[i] += free[i] * dot(S, i, below)
+            for c in range(6):
+                A[parent, c] += x[i] * P[i, c]
+
+
+@jit
+def add_own_blocks(tree, H, x, y):
+    """Add the product of x with each joint's own block, the last part of `hessian_product`."""
+    for k in range(1, tree.parent.shape[0]):
+        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
+        depth = np.int64(tree.depth[k])
+        for i in range(first, end):
+            y[i] += H[i, depth + i - first] * x[i]
+            for j in range(first, i):
+                y[i] += H[i, depth + j - first] * x[j]
+                y[j] += H[i, depth + j - first] * x[i]
+
+
+@inlined
+def scaled(a, m):
+    """Return a m for six numbers."""
+    return a * m[0], a * m[1], a * m[2], a * m[3], a * m[4], a * m[5]
+
+
+@inlined
+def dot(S, i, m):
+    """Return S_i · m."""
+    turning = S[i, 0] * m[0] + S[i, 1] * m[1] + S[i, 2] * m[2]
+    return turning + (S[i, 3] * m[3] + S[i, 4] * m[4] + S[i, 5] * m[5])
+
+
+@inlined
+def bend_within_joint(tree, k, q, R, p, S, sums, free, H):
+    """Subtract D_ji · (τ − p_k × F) for the pairs j ≤ i of a ball joint; other joints need none."""
+    kind = tree.rotation[k]
+    if kind != AXES and kind != NO_ROTATION:
+        bend_ball(tree, k, q, R, p, S, sums, free, H)
+
+
+@jit
+def bend_ball(tree, k, q, R, p, S, sums, free, H):
+    """See `bend_within_joint`."""
+    shifts = np.int64(tree.shifts[k])
+    first = np.int64(tree.first_v[k]) + shifts
+    at_q = np.int64(tree.first_q[k]) + shifts
+    level = np.int64(tree.depth[k]) + shifts
+    fx, fy, fz = cross(p[k, 0], p[k, 1], p[k, 2], sums[k, 3], sums[k, 4], sums[k, 5])
+    mx, my, mz = sums[k, 0] - fx, sums[k, 1] - fy, sums[k, 2] - fz  # moment about the joint
+    kind = tree.rotation[k]
+    if kind == QUATERNION:  # D_ji = ½ ω_i × ω_j
+        for i in range(1, 3):
+            for j in range(i):
+                a, b = first + i, first + j
+                dx, dy, dz = cross(S[a, 0], S[a, 1], S[a, 2], S[b, 0], S[b, 1], S[b, 2])
+                H[a, level + j] -= 0.5 * free[a] * free[b] * (dx * mx + dy * my + dz * mz)
+        return
+    # Exponential map and swing: D_ji = P dJ_l(w; e_j, e_i), P = R_λ pre. Bring the moment to the
+    # base frame instead.
+    mx, my, mz = transposed_times(R, np.int64(tree.parent[k]), mx, my, mz)
+    mx, my, mz = transposed_times(tree.pre, k, mx, my, mz)
+    curved = 3 if kind == EXP_MAP else 2  # the twist, innermost, bends no other axis
+    w = (q[at_q], q[at_q + 1], q[at_q + 2] if kind == EXP_MAP else 0.0)
+    _, b_, c_, db, dc = exp_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    for i in range(curved):
+        for j in range(i + 1):
+            a, b = first + i, first + j
+            dx, dy, dz = left_jacobian_derivative(w, j, i, b_, c_, db, dc)
+            H[a, level + j] -= free[a] * free[b] * (dx * mx + dy * my + dz * mz)
+
+
+@inlined
+def transposed_times(M, k, x, y, z):
+    """Return M_kᵀ (x, y, z)."""
+    return (
+        M[k, 0, 0] * x + M[k, 1, 0] * y + M[k, 2, 0] * z,
+        M[k, 0, 1] * x + M[k, 1, 1] * y + M[k, 2, 1] * z,
+        M[k, 0, 2] * x + M[k, 1, 2] * y + M[k, 2, 2] * z,
+    )

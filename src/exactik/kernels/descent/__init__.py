@@ -1,0 +1,1 @@
+"""The compiled descent: state, steps, acceptance, several starts."""

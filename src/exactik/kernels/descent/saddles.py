@@ -1,0 +1,64 @@
+"""Where to go from a stationary point that is no minimum.
+
+With H + δD = LᵀΔL on the dofs that are not held, a negative pivot Δ_k tells that H is not positive
+semi-definite, and x = L⁻¹e_k is a direction of negative curvature: xᵀ(H + δD)x = Δ_k. The shift δ
+keeps directions that cost nothing, which redundant figures have, from looking like negative ones.
+
+A pivot that almost vanishes makes x almost flat, although some other direction may bend down
+steeply: with H = (2 1; 1 0) the first one found is (0, 1). So δ grows until nothing negative is
+left, and the last direction before that is taken; its curvature is within a factor of the worst.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.kernels.linear.box import copy_free
+from exactik.kernels.linear.ltdl import factor
+from exactik.spatial import jit
+
+__all__ = ["downhill_bend"]
+
+FLAT = 1e-7  # of D: a curvature above −FLAT counts as none
+GROWTH, MOST = 10.0, 8  # of δ, and how often
+
+
+@jit
+def downhill_bend(pattern, g, H, search):
+    """Write a direction of negative curvature, largest entry 1, to search.step; whether one exists.
+
+    Where the gradient is not quite zero the direction is the one that goes down.
+    """
+    L, step, level = search.L, search.step, search.level
+    copy_free(pattern, H, FLAT, search.scale, search.held, L)
+    if factor(pattern, L) > 0.0:
+        return False
+    shift = FLAT
+    for _ in range(MOST):
+        copy_free(pattern, H, GROWTH * shift, search.scale, search.held, L)
+        if factor(pattern, L) > 0.0:
+            break
+        shift *= GROWTH
+    copy_free(pattern, H, shift, search.scale, search.held, L)
+    factor(pattern, L)
+    count = pattern.order.shape[0]
+    k = -1
+    for back in range(1, count + 1):  # the first to be eliminated: later ones may be spoiled
+        i = np.int64(pattern.order[count - back])
+        if not L[i, np.int64(pattern.level[i])] > 0.0:
+            k = i
+            break
+    largest, slope = 0.0, 0.0
+    for n in range(count):
+        i = np.int64(pattern.order[n])
+        own = np.int64(pattern.level[i])
+        x = 1.0 if i == k else 0.0
+        for above in range(own):
+            x -= L[i, above] * level[above] if level[above] != 0.0 else 0.0  # 0 · ∞ is none
+        level[own] = x
+        step[i] = x if search.held[i] == 0.0 else 0.0
+        largest = max(largest, abs(step[i]))
+        slope += g[i] * step[i]
+    for i in range(step.shape[0]):
+        step[i] *= (-1.0 if slope > 0.0 else 1.0) / largest
+    return True

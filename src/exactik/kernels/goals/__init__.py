@@ -1,0 +1,1 @@
+"""Local calculus of the goals: terms of a frame, marker clouds, coordinates."""

@@ -1,0 +1,150 @@
+"""Goals on the coordinates themselves: rest postures and soft limits (docs/maths.md §8).
+
+    plain dof:   r = rest − q ,  or  r = clip(q, lower, upper) − q         D = −1 ,  ∂²r = 0
+    quaternion:  r = log(Qᵀ Q_rest), body axes; under Q → Q exp[δ] this is log(exp[−δ] exp[r]), the
+                 mirror image of the LOG term: with φ̃ = −r and force −f its D and f·∂²r are those
+                 of `log_derivatives`
+
+Both touch a joint's own dofs only, so they add to the gradient and to the joint's own block of H.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.calculus.sums import EXACT, GRADIENT, VALUE
+from exactik.kernels.goals.terms import log_derivatives
+from exactik.kernels.tree.integrate import relative_rotation_vector
+from exactik.kernels.tree.packed import QUATERNION
+from exactik.spatial import inlined, jit
+
+__all__ = ["Coordinates", "add_coordinates", "coordinate_bend", "coordinate_rows"]
+
+
+class Coordinates(NamedTuple):
+    """Rest postures and soft limits, each with its own weights."""
+
+    rest: NDArray[np.float64]  #           (n, nq)
+    rest_weight: NDArray[np.float64]  #    (n, nv)
+    rest_row: NDArray[np.uint32]  #        (n,) first row of the residual
+    limit_weight: NDArray[np.float64]  #   (m, nv)
+    limit_row: NDArray[np.uint32]  #       (m,) first row of the residual
+    lower: NDArray[np.float64]  #          (nv,)
+    upper: NDArray[np.float64]  #          (nv,)
+
+
+@jit
+def outside(lower, upper, i, value):
+    """Return clip(value) − value."""
+    return min(max(value, lower[i]), upper[i]) - value
+
+
+@inlined
+def add_coordinates(tree, goals, q, order, free, g, H, D, X):
+    """Return the cost of all coordinate goals; add to g (order ≥ 1) and own blocks of H (≥ 2).
+
+    D (3, 6) and X (6, 6) are scratch.
+    """
+    cost = 0.0
+    for k in range(1, tree.parent.shape[0]):
+        at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
+        end = np.int64(tree.first_v[k + 1])
+        ball = end - 3 if tree.rotation[k] == QUATERNION else end
+        for n in range(goals.rest.shape[0] + goals.limit_weight.shape[0]):
+            m = n - goals.rest.shape[0]
+            for i in range(at_v, ball):
+                value = q[at_q + i - at_v]
+                if m < 0:
+                    w, r = goals.rest_weight[n, i], goals.rest[n, at_q + i - at_v] - value
+                else:
+                    w, r = goals.limit_weight[m, i], outside(goals.lower, goals.upper, i, value)
+                cost += 0.5 * w * r * r
+                if order >= GRADIENT:
+                    g[i] -= free[i] * w * r
+                if order > GRADIENT and (m < 0 or r != 0.0):
+                    H[i, np.int64(tree.level[i])] += free[i] * w
+            if m < 0 and ball < end:
+                at = at_q + ball - at_v
+                cost += add_ball(tree, goals, n, q, at, ball, order, free, g, H, D, X)
+    return cost
+
+
+@jit
+def add_ball(tree, goals, n, q, at, first, order, free, g, H, D, X):
+    """The share of one quaternion joint in rest posture n."""
+    x, y, z = relative_rotation_vector(goals.rest[n], q, at)
+    w0, w1, w2 = (
+        goals.rest_weight[n, first],
+        goals.rest_weight[n, first + 1],
+        goals.rest_weight[n, first + 2],
+    )
+    fx, fy, fz = w0 * x, w1 * y, w2 * z
+    if order > VALUE:
+        rest_derivatives(x, y, z, fx, fy, fz, D, X)
+        for i in range(3):
+            g[first + i] += free[first + i] * (D[0, i] * fx + D[1, i] * fy + D[2, i] * fz)
+    if order > GRADIENT:
+        for i in range(3):
+            for j in range(i + 1):
+                a, b = first + i, first + j
+                block = w0 * D[0, i] * D[0, j] + w1 * D[1, i] * D[1, j] + w2 * D[2, i] * D[2, j]
+                if order == EXACT:
+                    block += X[i, j]
+                H[a, np.int64(tree.level[b])] += free[a] * free[b] * block
+    return 0.5 * (fx * x + fy * y + fz * z)
+
+
+@jit
+def rest_derivatives(x, y, z, fx, fy, fz, D, X):
+    """Write D = ∂r/∂δ and X = f·∂²r/∂δ² for r = log(Qᵀ Q_rest) and Q → Q exp[δ]."""
+    for i in range(3):
+        for j in range(3):
+            X[i, j] = 0.0
+    log_derivatives(-x, -y, -z, -fx, -fy, -fz, D, X)
+
+
+@jit
+def coordinate_rows(tree, goals, q, free, r, J, D, X):
+    """Write all coordinate goals' rows of the residual r (m,) and J = −∂r/∂v (m, nv), J zeroed."""
+    for k in range(1, tree.parent.shape[0]):
+        at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
+        end = np.int64(tree.first_v[k + 1])
+        ball = end - 3 if tree.rotation[k] == QUATERNION else end
+        for n in range(goals.rest.shape[0]):
+            row = np.int64(goals.rest_row[n])
+            for i in range(at_v, ball):
+                r[row + i] = goals.rest[n, at_q + i - at_v] - q[at_q + i - at_v]
+                J[row + i, i] = free[i]
+            if ball < end:
+                x, y, z = relative_rotation_vector(goals.rest[n], q, at_q + ball - at_v)
+                rest_derivatives(x, y, z, 0.0, 0.0, 0.0, D, X)
+                r[row + ball], r[row + ball + 1], r[row + ball + 2] = x, y, z
+                for i in range(3):
+                    for j in range(3):
+                        J[row + ball + i, ball + j] = -free[ball + j] * D[i, j]
+        for n in range(goals.limit_weight.shape[0]):
+            row = np.int64(goals.limit_row[n])
+            for i in range(at_v, ball):
+                r[row + i] = outside(goals.lower, goals.upper, i, q[at_q + i - at_v])
+                J[row + i, i] = free[i] if r[row + i] != 0.0 else 0.0
+
+
+@jit
+def coordinate_bend(tree, goals, q, force, free, H, D, X):
+    """Add force·∂²r of the rest postures' quaternion rows to H; other coordinate rows have none."""
+    for k in range(1, tree.parent.shape[0]):
+        if tree.rotation[k] != QUATERNION:
+            continue
+        at = np.int64(tree.first_q[k]) + tree.shifts[k]
+        first = np.int64(tree.first_v[k]) + tree.shifts[k]
+        for n in range(goals.rest.shape[0]):
+            row = np.int64(goals.rest_row[n]) + first
+            x, y, z = relative_rotation_vector(goals.rest[n], q, at)
+            rest_derivatives(x, y, z, force[row], force[row + 1], force[row + 2], D, X)
+            for i in range(3):
+                for j in range(i + 1):
+                    a, b = first + i, first + j
+                    H[a, np.int64(tree.level[b])] += free[a] * free[b] * X[i, j]

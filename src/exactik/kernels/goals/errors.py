@@ -1,0 +1,47 @@
+"""By how much each goal on a bone is missed, in metres or radians.
+
+POSITION    |r|
+LOG         |r|, the angle
+DIRECTION   the angle between the two unit vectors, 2 asin(|r|/2); so for AIM
+"""
+
+from __future__ import annotations
+
+import math
+
+from exactik.kernels.calculus.workspace import place_apart
+from exactik.kernels.goals.terms import LOG, POSITION, local_residual
+from exactik.spatial import inlined, jit
+
+__all__ = ["miss_of", "misses", "within"]
+
+
+@inlined
+def miss_of(terms, m, r):
+    """Return the miss [m or rad] of term m, residual r (3,); rows without weight do not count."""
+    kind, size = terms.kind[m], 0.0
+    for i in range(3):
+        size += r[i] * r[i] if terms.weight[m, i, i] > 0.0 else 0.0
+    size = math.sqrt(size)
+    if kind == POSITION or kind == LOG:
+        return size
+    return 2.0 * math.asin(min(0.5 * size, 1.0))
+
+
+@jit
+def misses(tree, goals, q, out, work):
+    """Write the miss of every term at q (nq,) to `out` (n,)."""
+    place_apart(tree, goals, q, work)
+    for m in range(goals.terms.kind.shape[0]):
+        local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+        out[m] = miss_of(goals.terms, m, work.r)
+
+
+@jit
+def within(tree, goals, tolerance, q, out, work):
+    """Write the misses to `out` (n,), and return whether none is above its tolerance (n,)."""
+    misses(tree, goals, q, out, work)
+    for m in range(out.shape[0]):
+        if not out[m] <= tolerance[m]:
+            return False
+    return True

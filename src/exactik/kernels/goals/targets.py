@@ -1,0 +1,34 @@
+"""New targets for the same goals: all that changes from frame to frame and from drag to drag."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.goals.clouds import gather
+from exactik.spatial import jit
+
+__all__ = ["Targets", "retarget"]
+
+
+class Targets(NamedTuple):
+    """Targets of B problems on n terms; empty arrays where nothing is to change."""
+
+    origin: NDArray[np.float64]  #    (B, 3) what places are relative to [m, world]
+    target: NDArray[np.float64]  #    (B, n, 3) as in `Terms`
+    rotation: NDArray[np.float64]  #  (B, n, 3, 3)
+
+
+@jit
+def retarget(goals, targets, b):
+    """Write the targets of problem b into `goals`."""
+    for i in range(3):
+        goals.origin[i] = targets.origin[b, i]
+    for m in range(goals.terms.kind.shape[0]):
+        for i in range(3):
+            goals.terms.target[m, i] = targets.target[b, m, i]
+            for j in range(3):
+                goals.terms.rotation[m, i, j] = targets.rotation[b, m, i, j]
+    gather(goals.terms, goals.slot, goals.clouds)

@@ -1,0 +1,1 @@
+"""Branch-sparse factorisation, bounded steps, the trust-region subproblem."""

@@ -1,0 +1,188 @@
+"""One frame of a recording: what its markers ask, and the pose that answers it.
+
+A marker that is missing has no weight in its frame: its bone's cloud is gathered from the others.
+
+With a robust loss a frame is solved several times, each time with weights from the residuals of the
+last, which never raises  Σ w ρ(|r|)  (docs/maths.md §15):
+
+    quadratic    weight 1
+    Huber        1 up to c, then c/|r|: far markers pull with a constant force
+    Tukey        (1 − r²/c²)² up to c, then 0, and `HOMING` times Huber's everywhere: far markers
+                 hardly pull, but a limb that has lost all of its own finds back
+
+From afar the first rounds take a wider c, so that a figure that has yet to catch up with its
+markers does not take them for errors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.calculus.evaluate import add_goals, evaluate
+from exactik.kernels.calculus.sums import VALUE
+from exactik.kernels.calculus.workspace import place_apart
+from exactik.kernels.descent import state as at
+from exactik.kernels.descent.descend import advance
+from exactik.kernels.descent.starts import first_order
+from exactik.kernels.descent.state import restart
+from exactik.kernels.goals.clouds import gather
+from exactik.kernels.goals.coordinates import add_coordinates
+from exactik.kernels.tree.fk import root_position
+from exactik.spatial import jit, pasted
+
+__all__ = [
+    "COST",
+    "EVALUATIONS",
+    "FOUND_COUNT",
+    "HOMING",
+    "HUBER",
+    "ITERATIONS",
+    "QUADRATIC",
+    "SLOPE",
+    "STANDING",
+    "TUKEY",
+    "Frames",
+    "cost_at",
+    "residual_at",
+    "set_frame",
+    "solve_frame",
+]
+
+Floats = NDArray[np.float64]
+
+STANDING, COST, SLOPE, ITERATIONS, EVALUATIONS, FOUND_COUNT = range(6)
+"""What is found of each frame; the cost with the loss and the posture in it."""
+
+QUADRATIC, HUBER, TUKEY = 0, 1, 2
+HOMING = 0.02
+ROUNDS = 12
+SETTLED = 1e-2  # change of weights below which no further round is worth it
+
+
+class Frames(NamedTuple):
+    """What is asked of a figure in T frames by n markers, which are all its terms."""
+
+    place: Floats  #        (T, n, 3) [m, world], not a number where missing
+    weight: Floats  #       (n,)
+    trust: Floats  #        (0 or T, n) share of the weight that a marker has in a frame
+    point: Floats  #        (1 or T, n, 3) of the marker in its bone [m], for all frames or each
+    rest: Floats  #         (1 or T, nq) posture to stay near
+    rest_weight: Floats  #  (1 or T, nv) how firmly
+    loss: Floats  #         (3,) kind, c [m], how many times wider in the first round
+    factor: Floats  #       (0 or T, n) of the weights: read if the loss is quadratic, else written
+
+
+@jit
+def set_frame(tree, goals, frames, t, q):
+    """Write what frame t asks into `goals`; places relative to the root of the pose q (nq,)."""
+    root_position(tree, q, 1, goals.origin)
+    point = frames.point[t if frames.point.shape[0] > 1 else 0]
+    trusted = frames.trust.shape[0] > 0
+    weighted = frames.factor.shape[0] > 0 and frames.loss[0] == QUADRATIC
+    for m in range(frames.place.shape[1]):
+        own = frames.place[t, m]
+        missing = math.isnan(own[0] + own[1] + own[2])
+        weight = frames.weight[m] * (frames.trust[t, m] if trusted else 1.0)
+        weight *= frames.factor[t, m] if weighted else 1.0
+        for i in range(3):
+            goals.terms.weight[m, i, i] = 0.0 if missing else weight
+            goals.terms.point[m, i] = point[m, i]
+            goals.terms.target[m, i] = 0.0 if missing else own[i] - goals.origin[i]
+    rest = frames.rest[t if frames.rest.shape[0] > 1 else 0]
+    firm = frames.rest_weight[t if frames.rest_weight.shape[0] > 1 else 0]
+    for j in range(rest.shape[0]):
+        goals.coordinates.rest[0, j] = rest[j]
+    for i in range(firm.shape[0]):
+        goals.coordinates.rest_weight[0, i] = firm[i]
+    gather(goals.terms, goals.slot, goals.clouds)
+
+
+@jit
+def cost_at(tree, goals, q, work):
+    """Return the cost of pose q, with the weights that are set."""
+    place_apart(tree, goals, q, work)
+    return add_goals(goals, np.int64(VALUE), work) + add_coordinates(
+        tree, goals.coordinates, q, VALUE, goals.free, work.g, work.H, work.D, work.X
+    )
+
+
+@jit
+def residual_at(goals, m, work):
+    """Write target − model of marker m [m, world] to work.r, for the pose that is placed."""
+    k = np.int64(goals.terms.frame[m])
+    x, y, z = goals.terms.point[m, 0], goals.terms.point[m, 1], goals.terms.point[m, 2]
+    for i in range(3):
+        turned = work.R[k, i, 0] * x + work.R[k, i, 1] * y + work.R[k, i, 2] * z
+        work.r[i] = goals.terms.target[m, i] - (work.shift[i] + work.p[k, i] + turned)
+    return math.sqrt(work.r[0] ** 2 + work.r[1] ** 2 + work.r[2] ** 2)
+
+
+@jit
+def reweigh(tree, goals, frames, t, width, pose, work):
+    """Set the weights that the residuals at `pose` deserve; return their largest change."""
+    place_apart(tree, goals, pose, work)
+    changed, trusted = 0.0, frames.trust.shape[0] > 0
+    for m in range(frames.place.shape[1]):
+        if math.isnan(frames.place[t, m, 0]):
+            frames.factor[t, m] = 0.0
+            continue
+        share = residual_at(goals, m, work) / (width * frames.loss[1])
+        factor = 1.0 if share <= 1.0 else 1.0 / share
+        if frames.loss[0] == TUKEY:
+            inside = max(1.0 - share * share, 0.0)
+            factor = inside * inside + HOMING * factor
+        changed = max(changed, abs(factor - frames.factor[t, m]))
+        frames.factor[t, m] = factor
+        weight = frames.weight[m] * (frames.trust[t, m] if trusted else 1.0)
+        for i in range(3):
+            goals.terms.weight[m, i, i] = factor * weight
+    gather(goals.terms, goals.slot, goals.clouds)
+    return changed
+
+
+@jit
+def robust_cost(tree, goals, frames, t, pose, work):
+    """Return Σ w ρ(|r|), and the posture's cost."""
+    place_apart(tree, goals, pose, work)
+    total, c, trusted = 0.0, frames.loss[1], frames.trust.shape[0] > 0
+    for m in range(frames.place.shape[1]):
+        if math.isnan(frames.place[t, m, 0]):
+            continue
+        r = residual_at(goals, m, work)
+        weight = frames.weight[m] * (frames.trust[t, m] if trusted else 1.0)
+        value = 0.5 * r * r if r <= c else c * (r - 0.5 * c)
+        if frames.loss[0] == TUKEY:
+            inside = max(1.0 - (r / c) ** 2, 0.0)
+            value = c * c / 6.0 * (1.0 - inside**3) + HOMING * value
+        total += weight * value
+    return total + add_coordinates(
+        tree, goals.coordinates, pose, VALUE, goals.free, work.g, work.H, work.D, work.X
+    )
+
+
+@pasted
+def solve_frame(tree, pattern, goals, box, options, frames, t, pose, found, search, work):
+    """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the answer."""
+    found[ITERATIONS], found[EVALUATIONS] = 0.0, 0.0
+    robust, width = frames.loss[0] != QUADRATIC, frames.loss[2]
+    for n in range(ROUNDS if robust else 1):
+        if robust:
+            changed = reweigh(tree, goals, frames, t, width, pose, work)
+            if n > 0 and width == 1.0 and changed < SETTLED:
+                break
+            width = max(0.5 * width, 1.0)
+        restart(box, options, first_order(options), True, pose, search)
+        while search.state[at.STANDING] == at.RUNNING:
+            order = np.int64(search.state[at.ORDER])
+            value = evaluate(tree, goals, search.trial, order, work)
+            advance(tree, pattern, box, options, pose, value, work.g, work.H, search)
+        found[STANDING], found[COST] = search.state[at.STANDING], search.state[at.COST]
+        found[SLOPE] = search.state[at.SLOPE]
+        found[ITERATIONS] += search.state[at.ITERATIONS]
+        found[EVALUATIONS] += search.state[at.EVALUATIONS]
+    if robust:
+        found[COST] = robust_cost(tree, goals, frames, t, pose, work)

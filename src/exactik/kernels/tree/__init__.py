@@ -1,0 +1,1 @@
+"""The packed tree: forward kinematics, integration and Jacobians."""

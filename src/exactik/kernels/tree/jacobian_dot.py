@@ -1,0 +1,168 @@
+"""Velocities of the bones, and the time derivative of a Jacobian, both in one pass.
+
+With the joint velocities v, the bones move, from the root down, with
+
+    ω_k = ω_λ + Σ ω_i v_i                               over the turning dofs i of joint k
+    ṗ_k = ṗ_λ + ω_λ × (p_k − p_λ) + Σ a_i v_i           over its shifting dofs
+
+and the columns of J (see `kernels.jacobian`) change along q(t) = q ⊕ t v by
+
+    turn      ( ω̇_i × (e − p_k) + ω_i × (ė − ṗ_k) , ω̇_i )
+    shift     ( ω_λ × a_i , 0 )
+    ė         ṗ_b + ω_b × (e − p_b); zero for the spatial frame, whose e stays at the world's origin
+    body      R_bᵀ ( J̇ − ω_b × J ) in place of J̇
+
+where ω̇_i is ω_λ × ω_i plus what the joint's own motion does to the axis:
+
+    axes one after the other        + (Σ ω_j v_j over the outer dofs j) × ω_i
+    exponential map, swing          + P_k Σ_j v_j ∂(J_l(w) e_i)/∂w_j
+    twist, quaternion               the axis is fixed in the bone: ω_k × ω_i in all
+
+For a quaternion this is not the derivative with respect to exponential coordinates about q, whose
+within-joint part is half as large: J(q(t)) refers to the tangent space at q(t).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.kernels.tree.jacobian import BODY, SPATIAL, clear, put, turn_rows, watched_point
+from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION, SWING_TWIST
+from exactik.spatial import cross, exp_coefficients, jit, left_jacobian_derivative
+
+__all__ = ["jacobian_dot", "propagate_velocity", "unit_velocity_jacobian"]
+
+
+@jit
+def propagate_velocity(tree, last, v, p, S, V):
+    """Fill V[k] = (ω_k, ṗ_k) for the frames up to `last`, from the root down."""
+    for c in range(6):
+        V[0, c] = 0.0
+    for k in range(1, last + 1):
+        parent = np.int64(tree.parent[k])
+        x, y, z = cross(
+            V[parent, 0],
+            V[parent, 1],
+            V[parent, 2],
+            p[k, 0] - p[parent, 0],
+            p[k, 1] - p[parent, 1],
+            p[k, 2] - p[parent, 2],
+        )
+        V[k, 3] = V[parent, 3] + x
+        V[k, 4] = V[parent, 4] + y
+        V[k, 5] = V[parent, 5] + z
+        first = np.int64(tree.first_v[k])
+        turns = first + np.int64(tree.shifts[k])
+        for c in range(3):
+            V[k, c] = V[parent, c]
+            for i in range(first, turns):
+                V[k, 3 + c] += S[i, 3 + c] * v[i]
+            for i in range(turns, np.int64(tree.first_v[k + 1])):
+                V[k, c] += S[i, c] * v[i]
+
+
+@jit
+def velocity_at(V, b, x, y, z):
+    """Return the velocity of the point of bone b at (x, y, z) from its origin, world axes."""
+    cx, cy, cz = cross(V[b, 0], V[b, 1], V[b, 2], x, y, z)
+    return V[b, 3] + cx, V[b, 4] + cy, V[b, 5] + cz
+
+
+@jit
+def unit_velocity_jacobian(tree, b, point, frame, rows, origin, R, p, S, v, V, J):
+    """Fill J by one propagation per dof, of the velocities that one unit of it gives."""
+    clear(J)
+    ex, ey, ez = watched_point(b, point, frame, origin, R, p)
+    x, y, z = ex - p[b, 0], ey - p[b, 1], ez - p[b, 2]
+    for i in range(v.shape[0]):
+        v[i] = 0.0
+    for i in range(v.shape[0]):
+        v[i] = 1.0
+        propagate_velocity(tree, b, v, p, S, V)
+        put(J, i, rows, velocity_at(V, b, x, y, z), (V[b, 0], V[b, 1], V[b, 2]))
+        v[i] = 0.0
+    if frame == BODY:
+        turn_rows(tree, b, R[b], J)
+
+
+@jit
+def jacobian_dot(tree, q, v, b, point, frame, rows, origin, R, p, S, V, W, J):
+    """Fill J (3 or 6, nv) with J̇ at the velocity v; the workspaces are V (n+1, 6) and W (6, 3)."""
+    clear(J)
+    propagate_velocity(tree, b, v, p, S, V)
+    ex, ey, ez = watched_point(b, point, frame, origin, R, p)
+    ux, uy, uz = 0.0, 0.0, 0.0
+    if frame != SPATIAL:
+        ux, uy, uz = velocity_at(V, b, ex - p[b, 0], ey - p[b, 1], ez - p[b, 2])
+    k = b
+    while k != 0:
+        axis_rates(tree, k, q, v, R, S, V, W)
+        first = np.int64(tree.first_v[k])
+        turns = first + np.int64(tree.shifts[k])
+        x, y, z = ex - p[k, 0], ey - p[k, 1], ez - p[k, 2]
+        dx, dy, dz = ux - V[k, 3], uy - V[k, 4], uz - V[k, 5]
+        for i in range(first, np.int64(tree.first_v[k + 1])):
+            lx, ly, lz = S[i, 3], S[i, 4], S[i, 5]  # the column of J, then its rate
+            wx, wy, wz = 0.0, 0.0, 0.0
+            mx, my, mz = W[i - first, 0], W[i - first, 1], W[i - first, 2]
+            nx, ny, nz = 0.0, 0.0, 0.0
+            if i >= turns:
+                wx, wy, wz = S[i, 0], S[i, 1], S[i, 2]
+                lx, ly, lz = cross(wx, wy, wz, x, y, z)
+                nx, ny, nz = mx, my, mz
+                gx, gy, gz = cross(nx, ny, nz, x, y, z)
+                mx, my, mz = cross(wx, wy, wz, dx, dy, dz)
+                mx, my, mz = mx + gx, my + gy, mz + gz
+            if frame == BODY:
+                gx, gy, gz = cross(V[b, 0], V[b, 1], V[b, 2], lx, ly, lz)
+                mx, my, mz = mx - gx, my - gy, mz - gz
+                gx, gy, gz = cross(V[b, 0], V[b, 1], V[b, 2], wx, wy, wz)
+                nx, ny, nz = nx - gx, ny - gy, nz - gz
+            put(J, i, rows, (mx, my, mz), (nx, ny, nz))
+        k = np.int64(tree.parent[k])
+    if frame == BODY:
+        turn_rows(tree, b, R[b], J)
+
+
+@jit
+def axis_rates(tree, k, q, v, R, S, V, W):
+    """Fill W with the rate of the world axis of each dof of joint k, ȧ or ω̇, in their order."""
+    parent = np.int64(tree.parent[k])
+    first, shifts = np.int64(tree.first_v[k]), np.int64(tree.shifts[k])
+    count = np.int64(tree.first_v[k + 1]) - first
+    kind = tree.rotation[k]
+    x, y, z = V[parent, 0], V[parent, 1], V[parent, 2]
+    for a in range(count):
+        i = first + a
+        if a < shifts:
+            W[a, 0], W[a, 1], W[a, 2] = cross(x, y, z, S[i, 3], S[i, 4], S[i, 5])
+            continue
+        if kind == QUATERNION or (kind == SWING_TWIST and a == count - 1):
+            x, y, z = V[k, 0], V[k, 1], V[k, 2]
+        W[a, 0], W[a, 1], W[a, 2] = cross(x, y, z, S[i, 0], S[i, 1], S[i, 2])
+        if kind == AXES:
+            x, y, z = x + S[i, 0] * v[i], y + S[i, 1] * v[i], z + S[i, 2] * v[i]
+    if kind == EXP_MAP or kind == SWING_TWIST:
+        add_map_rates(tree, k, parent, kind, q, v, first + shifts, shifts, R, W)
+
+
+@jit
+def add_map_rates(tree, k, parent, kind, q, v, at_v, shifts, R, W):
+    """Add P_k Σ_j v_j ∂(J_l(w) e_i)/∂w_j to the rates of an exponential map or a swing."""
+    at_q = np.int64(tree.first_q[k]) + shifts
+    count = 3 if kind == EXP_MAP else 2
+    w = (q[at_q], q[at_q + 1], q[at_q + 2] if kind == EXP_MAP else 0.0)
+    _, b, c, db, dc = exp_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    for i in range(count):
+        x, y, z = 0.0, 0.0, 0.0
+        for j in range(count):
+            dx, dy, dz = left_jacobian_derivative(w, i, j, b, c, db, dc)
+            x, y, z = x + dx * v[at_v + j], y + dy * v[at_v + j], z + dz * v[at_v + j]
+        M = tree.pre[k]
+        x, y, z = (
+            M[0, 0] * x + M[0, 1] * y + M[0, 2] * z,
+            M[1, 0] * x + M[1, 1] * y + M[1, 2] * z,
+            M[2, 0] * x + M[2, 1] * y + M[2, 2] * z,
+        )
+        for r in range(3):
+            W[shifts + i, r] += R[parent, r, 0] * x + R[parent, r, 1] * y + R[parent, r, 2] * z

@@ -1,0 +1,35 @@
+"""Cyclic coordinate descent, with the exact minimiser of each dof (`kernels.single`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.calculus.sums import EXACT
+from exactik.kernels.descent import state as at
+from exactik.solvers._loop import CompiledMethod
+
+__all__ = ["CCD"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CCD(CompiledMethod):
+    """One dof at a time, from the tips to the root; an iteration is a sweep over all dofs.
+
+    Strengths make no difference: each dof goes to its own minimum.
+    """
+
+    name: ClassVar[str] = "ccd"
+    max_iterations: int = 1000
+    tolerance: float = 1e-6
+
+    def settings(self) -> dict[int, float]:
+        """One dof at a time; exact curvature."""
+        return {at.RULE: at.CCD, at.CURVATURE: EXACT}
+
+    def control(self, state: NDArray[np.float64]) -> float:
+        """Return the length of the step."""
+        return float(state[at.LENGTH])

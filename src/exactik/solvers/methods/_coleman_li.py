@@ -1,0 +1,169 @@
+"""Limits by Coleman and Li: a scaling that slows dofs down near their limits (docs/maths.md §14).
+
+Let |u_i| be the distance of a dof to the limit that −g pushes it to, 1 if there is none. At a
+minimum inside the limits u_i g_i = 0 for all i. A Newton step for these equations, in ŝ = D s with
+D⁻¹ = strength √|u|, minimises the model
+
+    ψ(ŝ) = ĝ·ŝ + ½ ŝᵀĤŝ ,   ĝ = D⁻¹ g ,   Ĥ = D⁻¹ H D⁻¹ + C ,   C_ii = strength_i² |g_i|
+
+(C_ii = 0 where there is no limit). A step that would meet a limit is cut off before it, or
+reflected at it, or replaced by the best step along −ĝ, whichever has the lowest ψ. The share of the
+way to a limit that may be used is θ = max(0.95, 1 − |D⁻²g|/cost), so steps end strictly inside and
+dofs come quadratically close to the limits where they belong.
+
+The stopping test that all methods share asks for more: it knows only dofs that are on a limit and
+those that are free. So a dof within `NEAR` of its limit is put on it, if the cost does not rise and
+g still pushes there (`settled`). Then D⁻¹ = 0 and it stays, until g turns: it is moved inside again
+(`loosened`), as far as the cost falls. A start on limits is treated the same way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.solvers._view import Place, View
+from exactik.solvers.methods._near_limits import NEAR
+
+__all__ = ["Model", "loosened", "model_at", "to_sphere"]
+
+Array = NDArray[np.float64]
+
+INSIDE = 1e-3  # of the range of the dof, or of 1 rad or m: how far a dof is moved off its limit
+CLOSEST = 0.95  # least θ
+
+
+class Model(NamedTuple):
+    """ψ on the dofs that are not held, n of them.
+
+    Attributes:
+        gradient: ĝ, (n,).
+        hessian: Ĥ, (n, n).
+        scale: D⁻¹, (n,).
+        extra: C, (n,), the part of Ĥ that is no curvature of the cost.
+        low: least step, (n,), that the limits allow, in s.
+        high: greatest step, likewise.
+        share: θ.
+        free: (nv,) which dofs these are.
+    """
+
+    gradient: Array
+    hessian: Array
+    scale: Array
+    extra: Array
+    low: Array
+    high: Array
+    share: float
+    free: NDArray[np.bool_]
+
+    def value(self, s: Array) -> float:
+        """Return ψ."""
+        return float(self.gradient @ s + 0.5 * (s @ (self.hessian @ s)))
+
+    def step(self, s: Array) -> Array:
+        """Return the step of all dofs, (nv,) [rad or m], that ŝ stands for."""
+        v = np.zeros(len(self.free))
+        v[self.free] = self.scale * s
+        return v
+
+    def without(self, dofs: NDArray[np.bool_]) -> Model:
+        """Return ψ with some of the n dofs held where they are."""
+        keep, free = ~dofs, self.free.copy()
+        free[free] = keep
+        return Model(
+            self.gradient[keep],
+            self.hessian[np.ix_(keep, keep)],
+            self.scale[keep],
+            self.extra[keep],
+            self.low[keep],
+            self.high[keep],
+            self.share,
+            free,
+        )
+
+    def meets(self, s: Array, start: Array) -> tuple[float, NDArray[np.bool_]]:
+        """Return the τ at which start + τ ŝ first meets a limit, and which dofs do."""
+        d = self.scale * s
+        room = np.where(d < 0.0, self.low, self.high) - self.scale * start
+        times = np.full(len(d), np.inf)
+        np.divide(room, d, out=times, where=d != 0.0)
+        times = np.maximum(times, 0.0)
+        first = float(times.min(initial=np.inf))
+        return first, times <= first
+
+    def lowest(self, start: Array, s: Array, least: float, most: float) -> Array:
+        """Return start + τ ŝ with the lowest ψ for least ≤ τ ≤ most."""
+        Hs = self.hessian @ s
+        slope, bend = float(self.gradient @ s + start @ Hs), float(s @ Hs)
+        if bend > 0.0:
+            tau = min(max(-slope / bend, least), most)
+        else:
+            tau = min((least, most), key=lambda t: t * (slope + 0.5 * t * bend))
+        return start + tau * s
+
+    def inside(self, s: Array, radius: float) -> Array:
+        """Return ŝ, or where it leaves the limits the best of ŝ cut, ŝ reflected and −ĝ."""
+        zero = np.zeros(len(s))
+        first, hit = self.meets(s, zero)
+        if first > 1.0:
+            return s
+        choices = [self.share * first * s]
+        bounced, corner = np.where(hit, -s, s), first * s
+        most = min(self.meets(bounced, corner)[0], to_sphere(corner, bounced, radius))
+        least = (1.0 - self.share) * most
+        if most > 0.0:
+            choices.append(self.lowest(corner, bounced, least, self.share * most))
+        down = -self.gradient
+        room = min(self.share * self.meets(down, zero)[0], to_sphere(zero, down, radius))
+        choices.append(self.lowest(zero, down, 0.0, room))
+        return min(choices, key=self.value)
+
+
+def to_sphere(start: Array, s: Array, radius: float) -> float:
+    """Return the τ ≥ 0 with |start + τ s| = radius, 0 if start is outside."""
+    a, b = float(s @ s), float(start @ s)
+    c = float(start @ start) - radius**2
+    if a == 0.0 or c >= 0.0:
+        return 0.0
+    root = np.sqrt(b * b - a * c)
+    return float(-c / (b + root) if b > 0.0 else (root - b) / a)
+
+
+def model_at(view: View, place: Place) -> Model:
+    """Return ψ at a place."""
+    low, high = view.room(place.q)
+    g, strength = place.gradient, view.strength
+    gap = np.where(g < 0.0, high, -low)
+    limited = np.isfinite(gap)
+    gap = np.where(limited, gap, 1.0)
+    free = ~place.held & (gap > 0.0)
+    scale, extra = strength * np.sqrt(gap), np.where(limited, strength**2 * np.abs(g), 0.0)
+    away = float(np.abs(gap * g)[free].max(initial=0.0)) / max(place.cost, 1e-300)
+    H = view.hessian(place) * np.outer(scale, scale) + np.diag(extra)
+    return Model(
+        gradient=(scale * g)[free],
+        hessian=H[np.ix_(free, free)],
+        scale=scale[free],
+        extra=extra[free],
+        low=low[free],
+        high=high[free],
+        share=max(CLOSEST, 1.0 - away),
+        free=free,
+    )
+
+
+def loosened(view: View, place: Place) -> Place:
+    """Return the place with the dofs moved inside that are on a limit which g pulls them off."""
+    low, high = view.room(place.q)
+    width = np.minimum(high - low, 1.0)
+    off = np.where(low == 0.0, width, np.where(high == 0.0, -width, 0.0))
+    off = np.where(place.held, 0.0, off)
+    share = INSIDE
+    while off.any() and share > NEAR**2:
+        trial = view.at(view.move(place.q, share * off))
+        if trial.cost < place.cost:
+            return trial
+        share *= 0.1
+    return place

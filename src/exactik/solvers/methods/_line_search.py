@@ -1,0 +1,105 @@
+"""Line searches along d: projected back-tracking (Armijo), and strong Wolfe clear of the limits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.solvers._view import Place, View
+from exactik.solvers.methods._near_limits import BEYOND
+
+__all__ = ["longest", "projected_armijo", "reach", "strong_wolfe"]
+
+Array = NDArray[np.float64]
+
+SUFFICIENT = 1e-4  # share of the fall that the slope promises (Armijo)
+SHORTEST = 1e-16
+CURVATURE = 0.9  # share of the first slope that may be left (strong Wolfe)
+TRIES = 40  # of the Wolfe search; each cuts a tenth off the bracket at least
+ROUNDING = 1e-14  # of the cost
+
+
+def projected_armijo(
+    view: View, place: Place, direction: Array, length: float
+) -> tuple[Place | None, float]:
+    """Return the accepted place, or None, and the length τ that led to it.
+
+    Accepts where cost ≤ old + 1e-4 g·(step really made) and that step goes down; where the promised
+    fall drowns in rounding, where the projected gradient falls.
+
+    Args:
+        view: the problem.
+        place: where to start.
+        direction: d, (nv,) [rad or m].
+        length: first τ to try.
+    """
+    while length >= SHORTEST:
+        q = view.move(place.q, length * direction)
+        step = view.moved(q, place.q)
+        promise = float(place.gradient @ step)
+        if promise < 0.0:
+            trial = view.at(q)
+            if -promise <= ROUNDING * place.cost:
+                return (trial, length) if trial.slope < place.slope else (None, length)
+            if trial.cost <= place.cost + SUFFICIENT * promise:
+                return trial, length
+        length *= 0.5
+    return None, length
+
+
+def reach(view: View, place: Place, d: Array) -> float:
+    """Return the τ at which q ⊕ τ d has just met a limit."""
+    low, high = view.room(place.q)
+    moving = d != 0.0
+    room = np.where(d < 0.0, low, high)[moving] / d[moving]
+    return BEYOND * float(room.min(initial=np.inf))
+
+
+def longest(view: View, d: Array, most: float) -> float:
+    """Return the greatest τ ≤ 1 for which τ d turns no dof by more than `most` [rad]."""
+    return most / max(most, float(np.abs(view.box.turns * d).max(initial=0.0)))
+
+
+def strong_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Place | None, float]:
+    """Return a place along q ⊕ τ d where the strong Wolfe conditions hold, or None, and its τ.
+
+    [a, b] brackets such a τ: at a the cost has fallen enough and still falls steeply, at b it has
+    not, or it rises. Within rounding of the first cost the slope alone decides. A trial that would
+    meet a limit is cut off there and accepted if the cost has fallen enough.
+    """
+    steep, limit = float(place.gradient @ d), reach(view, place, d)
+    a, cost_a, slope_a, best = 0.0, place.cost, steep, None
+    b, cost_b, slope_b = math.inf, 0.0, 0.0
+    for _ in range(TRIES):
+        trial = view.at(view.move(place.q, length * d))
+        slope = float(trial.gradient @ d)
+        level = abs(slope) <= -CURVATURE * steep
+        fell = trial.cost <= place.cost + SUFFICIENT * length * steep
+        if level and (fell or trial.cost <= place.cost * (1.0 + ROUNDING)):
+            return trial, length
+        if fell and slope < 0.0:
+            a, cost_a, slope_a, best = length, trial.cost, slope, trial
+            if length >= limit:
+                break
+        else:
+            b, cost_b, slope_b = length, trial.cost, slope
+        if b == math.inf:
+            length = min(3.0 * length, limit)
+        elif b - a > 1e-12 * b:
+            length = _cubic(a, cost_a, slope_a, b, cost_b, slope_b)
+        else:
+            break
+    return best, a
+
+
+def _cubic(a: float, f_a: float, g_a: float, b: float, f_b: float, g_b: float) -> float:
+    """Return the minimum of the cubic through two values and slopes, well inside [a, b]."""
+    c = g_a + g_b - 3.0 * (f_b - f_a) / (b - a)
+    square = c * c - g_a * g_b
+    share = 0.5
+    if square >= 0.0 and g_b - g_a + 2.0 * math.sqrt(square) != 0.0:
+        root = math.sqrt(square)
+        share = 1.0 - (g_b + root - c) / (g_b - g_a + 2.0 * root)
+    return a + (b - a) * min(max(share, 0.1), 0.9)

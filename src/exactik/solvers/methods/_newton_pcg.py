@@ -1,0 +1,171 @@
+"""Newton's method in a trust region, by preconditioned conjugate gradients (docs/maths.md §14).
+
+Each step minimises the model ψ(ŝ) of `_coleman_li`, which is that of the cost with the exact
+Hessian where no limits are near, within |ŝ| ≤ Δ:
+
+1. Steihaug's conjugate gradients for Ĥ ŝ = −ĝ, preconditioned by M, a band of Ĥ (`_banded`), until
+   √(rᵀM⁻¹r) has fallen to the share min(ε, √slope), which makes the last steps superlinear; a
+   direction d that bends down, dᵀĤd ≤ 0, or leaves the region, is followed to the edge.
+2. ψ is minimised exactly over the plane of that ŝ and ĝ, inside the region. M has no part in this,
+   so the region is a ball whose measure does not change when M does.
+3. Where it leaves the limits, ŝ is cut, reflected or replaced (`Model.inside`). If it meets one
+   before half of its way, the dofs that do are held and 1 and 2 repeated for the others, else dofs
+   next to a limit, pulled inside by g and pushed out by Newton, would stop every step; of all
+   steps found, the one with the lowest ψ is tried.
+
+With ρ the fall of the cost, less ½ ŝᵀCŝ, over the fall of the model: ρ ≤ ¼ shrinks the region to
+min(|ŝ|, Δ)/4; ρ ≥ ¾ at its edge, |ŝ| ≥ 0.9 Δ, doubles it. Any step that lowers the cost is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.errors import ModelError
+from exactik.solvers._loop import PythonMethod
+from exactik.solvers._view import Place, View
+from exactik.solvers.methods._banded import Banded
+from exactik.solvers.methods._coleman_li import Model, loosened, model_at, to_sphere
+from exactik.solvers.methods._near_limits import settled
+
+__all__ = ["NewtonPCG"]
+
+Array = NDArray[np.float64]
+
+GOOD, EDGE, POOR = 0.75, 0.9, 0.25  # ρ and |ŝ|/Δ, the usual ones of trust regions
+BLOCKED = 0.5  # share of a step; a dof that stops it before is held
+SMALLEST = 1e-15  # Δ, below which no step lowers the cost
+ROUNDING = 1e-14  # of the cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewtonPCG(PythonMethod):
+    """The trust-region Newton method with a banded preconditioner and interior reflections.
+
+    Attributes:
+        bandwidth: of the preconditioner; 0 for its diagonal alone.
+        epsilon: by how much conjugate gradients reduce the residual of the Newton equations.
+        initial_radius: of the trust region [rad or m, for dofs of strength 1 far from limits].
+    """
+
+    name: ClassVar[str] = "newton-pcg"
+    bandwidth: int = 24
+    epsilon: float = 0.1
+    initial_radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the options that are numbers."""
+        super().__post_init__()
+        if not self.initial_radius > 0.0:
+            raise ModelError(f"NewtonPCG(initial_radius={self.initial_radius!r}): must be > 0")
+
+    def stepper(self, view: View) -> _Stepper:
+        """Return a fresh stepper."""
+        return _Stepper(view, self)
+
+
+class _Stepper:
+    """Remembers the radius."""
+
+    def __init__(self, view: View, method: NewtonPCG):
+        self.view, self.method = view, method
+        self.control = method.initial_radius  # Δ
+
+    def step(self, place: Place) -> Place | None:
+        start = loosened(self.view, place)
+        following = self.search(start)
+        if following is None:
+            following = start if start.cost < place.cost else None
+        return None if following is None else settled(self.view, following)
+
+    def search(self, place: Place) -> Place | None:
+        """Return a lower place, the first that a shrinking region leads to."""
+        whole = model_at(self.view, place)
+        while self.control > SMALLEST and len(whole.gradient) > 0:
+            model, s = self.propose(whole, min(self.method.epsilon, math.sqrt(place.slope)))
+            trial = self.view.at(self.view.move(place.q, model.step(s)))
+            predicted, size = -model.value(s), float(np.linalg.norm(s))
+            if predicted <= ROUNDING * place.cost:
+                alike = trial.cost <= place.cost * (1.0 + ROUNDING)
+                return trial if alike and trial.slope < place.slope else None
+            ratio = (place.cost - trial.cost - 0.5 * float(s @ (model.extra * s))) / predicted
+            if ratio <= POOR:
+                self.control = 0.25 * min(size, self.control)
+            elif ratio >= GOOD and size >= EDGE * self.control:
+                self.control *= 2.0
+            if trial.cost < place.cost:
+                return trial
+        return None
+
+    def propose(self, model: Model, epsilon: float) -> tuple[Model, Array]:
+        """Return the best step inside region and limits, and the model of the dofs it moves."""
+        choices, radius = [], self.control
+        while len(model.gradient) > 0:
+            band = Banded(model.hessian, self.method.bandwidth)
+            s = in_plane(model, steihaug(model, band, epsilon, radius), radius)
+            choices.append((model, model.inside(s, radius)))
+            first, hit = model.meets(s, np.zeros(len(s)))
+            if first >= BLOCKED:
+                break
+            model = model.without(hit)
+        return min(choices, key=lambda choice: choice[0].value(choice[1]))
+
+
+def steihaug(model: Model, preconditioner: Banded, epsilon: float, radius: float) -> Array:
+    """Return an approximate minimiser ŝ of ψ, (n,), within or on the sphere."""
+    s, r = np.zeros(len(model.gradient)), -model.gradient
+    z = preconditioner.solve(r)
+    d, rz = z, float(r @ z)
+    enough = epsilon**2 * rz
+    for _ in range(len(s) ** 2):
+        Hd = model.hessian @ d
+        bend = float(d @ Hd)
+        if bend <= 0.0:
+            return s + to_sphere(s, d, radius) * d
+        following = s + (rz / bend) * d
+        if np.linalg.norm(following) >= radius:
+            return s + to_sphere(s, d, radius) * d
+        s, r = following, r - (rz / bend) * Hd
+        z = preconditioner.solve(r)
+        old, rz = rz, float(r @ z)
+        if rz <= enough:
+            break
+        d = z + (rz / old) * d
+    return s
+
+
+def in_plane(model: Model, s: Array, radius: float) -> Array:
+    """Return the minimiser of ψ over the ball in the plane of ĝ and ŝ."""
+    basis, _ = np.linalg.qr(np.column_stack([s, model.gradient]))
+    values, vectors = np.linalg.eigh(basis.T @ model.hessian @ basis)
+    basis = basis @ vectors
+    return basis @ np.array(in_ball(values.tolist(), (basis.T @ model.gradient).tolist(), radius))
+
+
+def in_ball(values: list[float], slopes: list[float], radius: float) -> list[float]:
+    """Minimise Σ slope x + ½ value x² over |x| ≤ radius; values are in rising order."""
+
+    def shifted(shift: float) -> list[float]:
+        bends = [max(value + shift, 1e-300) for value in values]
+        return [-slope / bend for slope, bend in zip(slopes, bends, strict=True)]
+
+    if values[0] > 0.0 and math.hypot(*shifted(0.0)) <= radius:
+        return shifted(0.0)
+    low = max(0.0, -values[0])
+    high = low + math.hypot(*slopes) / radius
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if math.hypot(*shifted(middle)) > radius:
+            low = middle
+        else:
+            high = middle
+    x = shifted(high)
+    rest = radius**2 - sum(entry**2 for entry in x[1:])
+    if values[0] < 0.0 and rest > 0.0:  # no slope along the downward bend: either way will do
+        x[0] = math.copysign(math.sqrt(rest), x[0])
+    return x

@@ -1,0 +1,132 @@
+"""The pseudo-inverse: y = J⁺e, the shortest of the steps that do most for the goals; Gauss–Newton.
+
+With J for W½ JS and e = W½ r (docs/maths.md §14), the step is d = S y and J⁺ comes from
+
+    svd   J = UΣVᵀ ,      J⁺ = VΣ⁺Uᵀ ,         σ inverted if σ > rcond σ₁
+    qr    JᵀP = QR ,      J⁺ = Q (Rᵀ)⁺ Pᵀ ,    rows of R kept if |R_ii| > rcond |R_11| ;
+          Rᵀ = Q₂R₂ ,     (Rᵀ)⁺ = R₂⁻¹Q₂ᵀ
+
+with columns exchanged by P so that |R_ii| falls. The second factor makes it the pseudo-inverse at
+any rank and shape; for a J of full rank both are the same up to rounding. Either has an orthonormal
+basis B of the row space, V or Q, without the columns of what is dropped; I − J⁺J = I − BBᵀ.
+
+A secondary goal, to be near q_rest, adds the part of its own step that the goals do not feel:
+
+    y += (I − J⁺J) S ζ ,   ζ = rest_gain (q_rest ⊖ q)
+
+to first order, as JS(I − J⁺J) = 0; and ζ·S(I − J⁺J)Sζ ≥ 0, so that it does bring q_rest nearer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import shaped
+from exactik.errors import ModelError
+from exactik.solvers._view import Place, View
+from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
+
+__all__ = ["PseudoInverse", "inverted_by_qr", "inverted_by_svd"]
+
+Array = NDArray[np.float64]
+
+SHARE = 0.5  # of the fall of the cost: what the secondary goal may undo by its second order
+ATTEMPTS = 5  # with a quarter of the last pull each; its second order falls to 1/16 each time
+
+
+@dataclass(frozen=True, kw_only=True)
+class PseudoInverse(ClampedMethod):
+    """Steps by the pseudo-inverse: quadratic near a reachable target, wild near singular poses.
+
+    Attributes:
+        max_step: on by default, as J⁺e has no bound near singular poses.
+        factorisation: "svd" or "qr".
+        rcond: singular values (for "qr", diagonal entries of R) below this share of the largest
+            count as zero.
+        rest: q_rest, (nq,), a posture to approach as far as the goals do not mind; None for none.
+            Approached on the way only: the run ends when the goals are at rest. A `PostureGoal` of
+            small weight goes all the way.
+        rest_gain: share of the way to q_rest that each step asks for.
+    """
+
+    name: ClassVar[str] = "pseudo-inverse"
+    max_iterations: int = 500
+    tolerance: float = 1e-8
+    max_step: float | None = 0.5
+    factorisation: str = "svd"
+    rcond: float = 1e-6
+    rest: ArrayLike | None = None
+    rest_gain: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Check the options; keep q_rest as a tuple, which can be compared and hashed."""
+        super().__post_init__()
+        if self.factorisation not in ("svd", "qr"):
+            raise ModelError(f"factorisation is {self.factorisation!r}; it must be 'svd' or 'qr'")
+        if self.rest is not None:
+            object.__setattr__(self, "rest", tuple(shaped("rest", self.rest, -1).tolist()))
+
+    def stepper(self, view: View) -> _Stepper:
+        """Return a fresh stepper."""
+        return _Stepper(self, view)
+
+
+class _Stepper(ClampedStepper):
+    def __init__(self, method: PseudoInverse, view: View):
+        super().__init__(method, view)
+        self.rcond, self.gain, self.rest = method.rcond, method.rest_gain, None
+        self.invert = inverted_by_svd if method.factorisation == "svd" else inverted_by_qr
+        self.pull = np.zeros(view.nv)  # Sζ
+        if method.rest is not None:
+            skeleton = view.problem.skeleton
+            self.rest = skeleton.normalised(shaped("rest", method.rest, skeleton.nq))
+
+    def solve(self, J: Array, e: Array, free: NDArray[np.bool_]) -> Array:
+        y, B = self.invert(J, e, self.rcond)
+        pull = self.pull[free]
+        return y + pull - B @ (B.T @ pull)
+
+    def step(self, place: Place) -> Place | None:
+        if self.rest is None:
+            return super().step(place)
+        whole = self.gain * self.view.strength * self.view.moved(self.rest, place.q)
+        if not self.method.safeguard:
+            self.pull = whole
+            return super().step(place)
+        self.pull = np.zeros(self.view.nv)
+        alone = super().step(place)
+        if alone is None:
+            return None
+        most = alone.cost + SHARE * (place.cost - alone.cost)
+        for attempt in range(ATTEMPTS):
+            self.pull = 0.25**attempt * whole
+            d = self.direction(place)
+            if d is not None:
+                both = self.view.at(self.view.move(place.q, self.control * d))
+                if both.cost <= most:
+                    return both
+        return alone
+
+
+def inverted_by_svd(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
+    """Return J⁺e, (n,), and an orthonormal basis of the row space of J, (n, rank)."""
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    kept = s > rcond * s.max(initial=0.0)
+    B = Vt[kept].T
+    return B @ ((U[:, kept].T @ e) / s[kept]), B
+
+
+def inverted_by_qr(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
+    """Return the same as `inverted_by_svd`, by two QR factors."""
+    from scipy.linalg import qr, solve_triangular  # heavy, and not needed to import exactik
+
+    Q, R, order = qr(J.T, mode="economic", pivoting=True, check_finite=False)
+    size = np.abs(np.diag(R))
+    rank = int(np.count_nonzero(size > rcond * size.max(initial=0.0)))
+    B = Q[:, :rank]
+    Q2, R2 = np.linalg.qr(R[:rank].T)
+    return B @ solve_triangular(R2, Q2.T @ e[order], check_finite=False), B

@@ -1,0 +1,80 @@
+"""Noise of the markers, and what it does to the dofs of every frame."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.kernels.recording.series import convex, spread
+from exactik.tracking._passes import in_threads
+from exactik.tracking._recording import Recording
+
+__all__ = ["ANYWHERE", "at_minimum", "estimated_sigma", "standard_deviations"]
+
+Array = NDArray[np.float64]
+
+ASSUMED = 0.002  # [m] where residuals do not tell
+ANYWHERE = np.pi / np.sqrt(3.0)  # [rad or m] standard deviation of what nothing determines
+FLAT = 1e-7  # share of the curvature that counts as none
+AT_ONCE = 512
+
+
+def estimated_sigma(errors: Array, nv: int) -> float:
+    """Return the standard deviation of the markers along each axis [m] that residuals speak of.
+
+    `ASSUMED` where frames have no more coordinates of markers than dofs.
+
+    Args:
+        errors: distance of every marker from its place [m], (T, M), not a number where missing.
+        nv: number of dofs that were fitted to each frame.
+    """
+    total, rows = 0.0, 0
+    for at in range(0, len(errors), AT_ONCE):
+        own = errors[at : at + AT_ONCE]
+        more = 3 * np.isfinite(own).sum(axis=1) - nv
+        rows += int(np.maximum(more, 0).sum())
+        total += float(np.nansum(own[more > 0] ** 2))
+    return float(np.sqrt(total / rows)) if rows > 0 else ASSUMED
+
+
+def standard_deviations(recording: Recording, q: Array, sigma: float, threads: int) -> Array:
+    """Return the standard deviation of every dof in every frame [rad or m], (T, nv).
+
+    No more than that of an angle of which nothing is known. Dofs at a limit have none.
+    """
+    sigma = max(sigma, 1e-6)  # what fits exactly still has rounding
+    sd = np.zeros((len(q), recording.skeleton.nv))
+    prior = np.full(sd.shape[1], sigma**2 / ANYWHERE**2)
+
+    def work(part: NDArray[np.int64]) -> None:
+        scratch = recording.scratch
+        out, own = np.empty((len(part), sd.shape[1])), np.full(len(part), sigma)
+        B = np.zeros_like(scratch.work.H)
+        spread(
+            *(recording.skeleton.tree, scratch.goals, recording.problem.box, recording.frames),
+            *(prior, own, part, q[part], B, out, scratch.search, scratch.work),
+        )
+        sd[part] = np.minimum(out, ANYWHERE)
+
+    in_threads(threads, work, _parts(len(q)))
+    return sd
+
+
+def at_minimum(
+    recording: Recording, q: Array, which: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Return whether the exact Hessian of the free dofs has no negative curvature, (n,).
+
+    Of all frames, or of frames `which`, (n,), at poses q, (n, nq).
+    """
+    which = np.arange(len(q)) if which is None else which
+    found, scratch = np.zeros(len(q)), recording.scratch
+    convex(
+        *(recording.skeleton.tree, scratch.goals, recording.problem.box, recording.frames, FLAT),
+        *(which, q, found, scratch.search, scratch.work),
+    )
+    return found != 0.0
+
+
+def _parts(count: int) -> list[NDArray[np.int64]]:
+    return [np.arange(at, min(at + AT_ONCE, count)) for at in range(0, count, AT_ONCE)]

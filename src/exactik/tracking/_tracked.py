@@ -1,0 +1,181 @@
+"""A solved recording: the motion, and how far to trust it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.errors import ModelError
+from exactik.model import Skeleton
+from exactik.motion import Markers, Motion, Swap
+from exactik.tracking._attention import Attention, attention_of, frame_reasons
+from exactik.tracking._error_bars import at_minimum, standard_deviations
+from exactik.tracking._recording import Recording
+
+__all__ = ["Track"]
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+OPEN, SAMPLES = 0.5, 24
+CONVERGED = 1e-3  # relative gradient up to which a frame that stalled is at rest
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Track:
+    """What `track` found.
+
+    Attributes:
+        motion: the poses, inside the limits, angles without whole turns from frame to frame.
+        names: of the markers that were used, (M,), as the skeleton has them.
+        marker_errors: distance of every marker from its place on the figure [m], (T, M); not a
+            number where it is missing.
+        cost: ½ Σ w |r|² of the markers, (T,).
+        projected_gradient: relative, of the last solve of each frame, (T,).
+        ended: how that solve ended, (T,): "at-rest", "stalled" or "iteration-limit".
+        iterations: of it, (T,).
+        undetermined: dofs that had lost their markers and went by their course, (T, nv).
+        bridged: frames between two solutions, (T,), where the path had to change.
+        excess: share by which each frame costs more than the best solution that was found for it
+            alone, (T,): what a continuous motion costs there; before smoothing.
+        marker_weights: that a robust loss gave to the markers, 0 to 1, (T, M), else None.
+        swaps: pairs of markers that were exchanged back, if the loss is robust.
+        spikes: samples that were left out because they stand out from their neighbours in time, if
+            the loss is robust, (T, M); else empty.
+        sigma: standard deviation of the markers along each axis [m]: given, or estimated.
+        seconds: that it took.
+        solver: name of the method.
+        markers: the recording, as it was given.
+        settings: options that `track` was called with, by name.
+    """
+
+    motion: Motion
+    names: tuple[str, ...]
+    marker_errors: Array
+    cost: Array
+    projected_gradient: Array
+    ended: NDArray[np.str_]
+    iterations: NDArray[np.int64]
+    undetermined: Flags
+    bridged: Flags
+    excess: Array
+    marker_weights: Array | None
+    swaps: tuple[Swap, ...]
+    spikes: Flags
+    sigma: float
+    seconds: float
+    solver: str
+    markers: Markers
+    settings: Mapping[str, Any]
+    _recording: Recording
+    _threads: int = 1
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.cost)
+
+    def __repr__(self) -> str:
+        error = 1e3 * self.mean_error
+        return f"<Track of {self.skeleton.name!r}: {len(self)} frames, {error:.1f} mm a marker>"
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The figure."""
+        return self.motion.skeleton
+
+    @property
+    def mean_error(self) -> float:
+        """Mean distance of a marker that is there from its place on the figure [m]."""
+        seen = np.isfinite(self.marker_errors)
+        return float(self.marker_errors[seen].mean()) if seen.any() else float("nan")
+
+    @property
+    def converged(self) -> Flags:
+        """Whether each frame's pose is a stationary point within the limits, (T,)."""
+        return (self.ended == "at-rest") | (self.projected_gradient <= CONVERGED)
+
+    @cached_property
+    def at_limits(self) -> Flags:
+        """Which dofs sit on a limit, (T, nv)."""
+        problem = self._recording.problem
+        q = self.motion.q[:, np.maximum(problem.box.plain, 0)]
+        on = (q <= problem.lower) | (q >= problem.upper)
+        return on & (problem.box.plain >= 0) & ~problem.locked
+
+    @cached_property
+    def status(self) -> NDArray[np.str_]:
+        """One word a frame, (T,).
+
+        "no-markers" (fewer than three), "not-converged", "bridged", "gap", "at-limits" or
+        "converged"; the first that holds.
+        """
+        words = np.full(len(self), "converged", dtype="U13")
+        words[self.at_limits.any(axis=1)] = "at-limits"
+        words[self.undetermined.any(axis=1)] = "gap"
+        words[self.bridged] = "bridged"
+        words[~self.converged] = "not-converged"
+        words[np.isfinite(self.marker_errors).sum(axis=1) < 3] = "no-markers"
+        return words
+
+    @cached_property
+    def sd(self) -> Array:
+        """Standard deviation of every dof [rad or m], (T, nv), from that of the markers.
+
+        By the exact Hessian of each frame; of smoothed motions it is an upper bound. What no marker
+        determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit none.
+        """
+        recording, q = self._recording, np.array(self.motion.q)
+        return standard_deviations(recording, q, self.sigma, self._threads)
+
+    @cached_property
+    def never_determined(self) -> tuple[str, ...]:
+        """Dofs that the markers hardly determine in any frame: more than `OPEN` rad or m off.
+
+        Judged by some frames spread over the recording.
+        """
+        some = np.unique(np.linspace(0, len(self) - 1, SAMPLES).astype(np.int64))
+        q, problem = np.array(self.motion.q[some]), self._recording.problem
+        sd = standard_deviations(self._recording.at(some), q, self.sigma, 1)
+        open_ = (np.median(sd, axis=0) > OPEN) & ~problem.locked
+        return tuple(np.array(self.skeleton.dof_names)[open_].tolist())
+
+    @cached_property
+    def certified(self) -> Flags:
+        """Whether each pose is at a minimum, (T,).
+
+        Stationary, and the exact Hessian of the free dofs without negative curvature.
+        """
+        return self.converged & at_minimum(self._recording, np.array(self.motion.q))
+
+    @cached_property
+    def attention(self) -> list[Attention]:
+        """Stretches of frames that deserve a look, with the reason, the worst first."""
+        return attention_of(self)
+
+    @property
+    def why(self) -> list[str]:
+        """One sentence a frame: what it is that `status` says in a word."""
+        return frame_reasons(self)
+
+    def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
+        """Write a report: one HTML file that needs nothing else.
+
+        Args:
+            path: of the file.
+            command: that repeats the solve, to be printed in it.
+        """
+        from exactik.report._report import write_report
+
+        if not os.fspath(path).lower().endswith((".html", ".htm")):
+            raise ModelError(f"report is {os.fspath(path)!r}; it must be an .html file")
+        write_report(self, os.fspath(path), command)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the motion, see `Motion.save`."""
+        self.motion.save(path)

@@ -1,0 +1,1 @@
+"""Key frames and the motion between them."""

@@ -1,0 +1,197 @@
+"""Key frames: poses at times, the motion through them, and what is held on the way."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from exactik._arrays import shaped
+from exactik.errors import ModelError
+from exactik.io import save_skeleton
+from exactik.model import Skeleton
+from exactik.motion import Motion
+from exactik.viewer.keyframes._file import read_keys, write_keys
+from exactik.viewer.keyframes._held import Hold, Key, held_pose, holds_at, holds_of
+from exactik.viewer.keyframes._tween import Way, between, way_of
+from exactik.viewer.posing._handles import Handle
+from exactik.viewer.posing._history import Undo
+from exactik.viewer.posing._session import PosingSession
+
+__all__ = ["Keyframes"]
+
+Array = NDArray[np.float64]
+PathLike = str | os.PathLike[str]
+
+SAME = 1e-6  # [s] keys that are nearer to each other are one
+
+
+class Keyframes:
+    """Poses of a figure at times; every change can be undone.
+
+    What two neighbouring keys both hold (a foot on the floor) is held in all poses between them.
+
+    Attributes:
+        skeleton: the figure.
+        smooth: whether poses follow cubic curves; else straight lines.
+        keep_limits: whether poses between keys keep the limits where they are solved for.
+    """
+
+    def __init__(self, skeleton: Skeleton, keys: tuple[Key, ...] = (), *, smooth: bool = True):
+        """Begin with these keys."""
+        self.skeleton, self.smooth, self.keep_limits = skeleton, smooth, True
+        self._way: Way = way_of(skeleton)
+        self._keys = tuple(sorted(keys, key=lambda key: key.time))
+        self._undo: Undo[tuple[Key, ...]] = Undo()
+        self._lock = threading.RLock()
+
+    # --- what there is
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys in the order of their times."""
+        return self._keys
+
+    @property
+    def times(self) -> Array:
+        """Times of the keys [s], (n,)."""
+        return np.array([key.time for key in self._keys])
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __repr__(self) -> str:
+        span = f" from {self._keys[0].time:g} to {self._keys[-1].time:g} s" if self._keys else ""
+        return f"<Keyframes of {self.skeleton.name!r}: {len(self)} keys{span}>"
+
+    # --- changes
+
+    def add(self, time: float, q: ArrayLike, holds: Mapping[str, Hold] | None = None) -> Key:
+        """Add a key, in place of one at the same time.
+
+        Args:
+            time: [s].
+            q: the pose, (nq,).
+            holds: what is held there, by name.
+        """
+        pose = self.skeleton.normalised(shaped("q", q, self.skeleton.nq))
+        key = Key(float(shaped("time", time)), pose, dict(holds or {}))
+        with self._lock:
+            self._set((*self._others(key.time), key))
+        return key
+
+    def add_from(self, session: PosingSession, time: float) -> Key:
+        """Add the pose of a session; its pinned handles are held."""
+        state = session.state
+        return self.add(time, state.q, self.holds(state.q, state.handles))
+
+    def holds(self, q: ArrayLike, handles: Mapping[str, Handle]) -> dict[str, Hold]:
+        """Return the pinned handles as they are in the pose q, (nq,)."""
+        return holds_of(self.skeleton, shaped("q", q, self.skeleton.nq), handles)
+
+    def move(self, time: float, to: float) -> None:
+        """Move the key at a time to another [s]; a key that is there already is replaced."""
+        with self._lock:
+            key, goal = self._at(time), float(shaped("to", to))
+            others = [k for k in self._others(goal) if k is not key]
+            self._set((*others, Key(goal, key.q, key.holds)), ("move", id(key.q)))
+
+    def delete(self, time: float) -> None:
+        """Remove the key at a time [s]."""
+        with self._lock:
+            key = self._at(time)
+            self._set(tuple(k for k in self._keys if k is not key))
+
+    def undo(self) -> bool:
+        """Take back the last change; return whether there was one."""
+        with self._lock:
+            there = self._undo.undoable > 0
+            self._keys = self._undo.undo(self._keys)
+            return there
+
+    def redo(self) -> bool:
+        """Do again what was taken back last; return whether there was anything."""
+        with self._lock:
+            there = self._undo.redoable > 0
+            self._keys = self._undo.redo(self._keys)
+            return there
+
+    # --- motion
+
+    def tween(self, times: ArrayLike) -> Array:
+        """Return the poses at times [s], (m,) → (m, nq).
+
+        Before the first key and after the last the pose stays. A pose at a key is the key's, to the
+        last bit.
+        """
+        keys = self._keys
+        if len(keys) == 0:
+            raise ModelError("there are no keys yet; add one first")
+        at = np.atleast_1d(shaped("times", np.atleast_1d(times), -1))
+        own, poses = np.array([key.time for key in keys]), np.array([key.q for key in keys])
+        found = between(self._way, own, poses, at, self.smooth)
+        for n, time in enumerate(at.tolist()):
+            k = int(np.searchsorted(own, time, side="right")) - 1
+            if not 0 <= k < len(keys) - 1 or time == own[k]:
+                continue
+            share = (time - own[k]) / (own[k + 1] - own[k])
+            holds = holds_at(keys[k], keys[k + 1], share)
+            if len(holds) > 0:
+                found[n] = held_pose(self.skeleton, found[n], holds, self.keep_limits)
+        return found
+
+    def bake(self, rate: float = 60.0) -> Motion:
+        """Return the motion from the first key to the last, with so many frames a second [Hz]."""
+        if len(self._keys) == 0:
+            raise ModelError("there are no keys to make a motion of; add one first")
+        first, last = self._keys[0].time, self._keys[-1].time
+        count = round((last - first) * rate) + 1
+        at = first + np.arange(count) / rate
+        near = np.abs(at[:, None] - self.times[None]) < SAME
+        frame, key = np.nonzero(near)
+        at[frame] = self.times[key]  # rounding must not miss a key
+        return Motion(self.skeleton, self.tween(np.minimum(at, last)), rate, up_axis="z")
+
+    # --- files
+
+    def save(self, path: PathLike, *, rate: float = 60.0) -> None:
+        """Write the keys to .json, or the motion to .npz, .bvh, .amc, .glb and other formats.
+
+        An .amc needs its skeleton to be read again: that goes to an .asf of the same name.
+
+        Args:
+            path: of the file; its ending says what it is.
+            rate: frames a second of a motion [Hz].
+        """
+        stem, ending = os.path.splitext(os.fspath(path))
+        if ending.lower() == ".json":
+            write_keys(path, self.skeleton, self._keys, self.smooth)
+            return
+        self.bake(rate).save(path)
+        if ending.lower() == ".amc":
+            save_skeleton(self.skeleton, stem + ".asf")
+
+    @classmethod
+    def load(cls, path: PathLike, skeleton: Skeleton) -> Keyframes:
+        """Return the keys of a .json file that `save` wrote, for the same figure."""
+        keys, smooth = read_keys(path, skeleton)
+        return cls(skeleton, keys, smooth=smooth)
+
+    # --- inside; the lock is held
+
+    def _at(self, time: float) -> Key:
+        for key in self._keys:
+            if abs(key.time - time) < SAME:
+                return key
+        shown = ", ".join(f"{key.time:g}" for key in self._keys) or "none"
+        raise ModelError(f"there is no key at {time:g} s (there are keys at: {shown})")
+
+    def _others(self, time: float) -> list[Key]:
+        return [key for key in self._keys if abs(key.time - time) >= SAME]
+
+    def _set(self, keys: tuple[Key, ...], step: Hashable = None) -> None:
+        self._undo.remember(self._keys, step)
+        self._keys = tuple(sorted(keys, key=lambda key: key.time))

@@ -1,0 +1,105 @@
+"""Markers of the figure, those that were measured, and lines between them; all in three nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.model import Pose
+from exactik.viewer.page._colours import GHOST, MARKER, RESIDUAL, TARGET, painted
+from exactik.viewer.page._scene import FigureScene, add_batch
+from exactik.viewer.page._shapes import BALL
+from exactik.viewer.playback._footage import Footage
+from exactik.viewer.posing._handles import reach_of
+
+__all__ = ["GhostScene", "MarkerScene"]
+
+Array = NDArray[np.float64]
+
+OPACITY = 0.28  # of ghosts
+GLASS = 0.25  # opacity of measured markers: the figure's own is seen inside
+SIZE, LARGER = 0.009, 1.7  # radius of a marker over the figure's reach; a measured one's over it
+WIDTH = 3.0  # [pixels] of lines
+
+
+class MarkerScene:
+    """Model markers as balls, measured ones as glass around them, residuals as lines.
+
+    Attributes:
+        model: balls of the figure's markers, None if none was recorded.
+        measured: larger ones where markers were recorded, None if there are none.
+        residuals: lines from the first to the second, times `exaggeration`.
+        exaggeration: of the lines.
+    """
+
+    def __init__(self, server: Any, footage: Footage, below: str = ""):
+        """Add what the footage has, below a node."""
+        self.footage, self.exaggeration = footage, 1.0
+        self.model: Any = None
+        self.measured: Any = None
+        self.residuals: Any = None
+        self._size = SIZE * reach_of(footage.skeleton)
+        recorded = footage.targets(0)
+        if len(recorded) > 0:
+            glass = {"batched_colors": painted(TARGET), "opacity": GLASS}
+            self.measured = self._balls(server, f"{below}/measured", len(recorded), LARGER, **glass)
+        count = len(footage.names)
+        if count > 0:
+            self.model = self._balls(
+                server, f"{below}/markers", count, 1.0, batched_colors=painted(MARKER)
+            )
+            self.residuals = server.scene.add_line_segments(
+                *(f"{below}/residuals", np.zeros((count, 2, 3), np.float32), RESIDUAL),
+                thickness=WIDTH,
+                thickness_units="screen",
+            )
+        self._scales = np.empty(0)
+
+    def _balls(self, server: Any, name: str, count: int, size: float, **options: Any) -> Any:
+        sizes = np.full(count, size * self._size)
+        return add_batch(server, name, BALL, np.zeros((count, 3)), sizes, **options)
+
+    def draw(self, frame: int, pose: Pose) -> None:
+        """Move the markers; to be called inside `server.atomic()`."""
+        if self.measured is not None:
+            places = self.footage.targets(frame)
+            seen = np.asarray(np.isfinite(places).all(axis=1, keepdims=True))
+            self.measured.batched_positions = np.where(seen, places, 0.0).astype(np.float32)
+            scales = np.where(seen[:, 0], LARGER * self._size, 0.0).astype(np.float32)
+            if not np.array_equal(scales, self._scales):  # a missing one is there, without size
+                self.measured.batched_scales = self._scales = scales
+        if self.model is not None and self.residuals is not None:
+            own, places = self.footage.shown(frame), self.footage.matched_targets(frame)
+            model = self.footage.model_markers(own, pose)
+            self.model.batched_positions = model.astype(np.float32)
+            seen = np.asarray(np.isfinite(places).all(axis=1, keepdims=True))
+            off = np.where(seen, places - model, 0.0)
+            lines = np.stack([model, model + self.exaggeration * off], axis=1)
+            self.residuals.points = lines.astype(np.float32)
+
+
+class GhostScene:
+    """A reference motion beside the figure, translucent."""
+
+    def __init__(self, server: Any, footage: Footage, k: int, below: str = ""):
+        """Add the k-th reference of the footage, below a node."""
+        self.footage, self.k = footage, k
+        skeleton = footage.references[k].thing.skeleton
+        self.figure = FigureScene(server, skeleton, f"{below}/ghost_{k}", OPACITY)
+        self.figure.paint(np.tile(GHOST, (len(skeleton.bones), 1)))
+        self.wanted = True
+
+    def put_aside(self, metres: float) -> None:
+        """Move the ghost along y by so much [m]."""
+        self.figure.node.position = (0.0, metres, 0.0)
+
+    def draw(self, frame: int) -> None:
+        """Move the ghost; it hides where the reference has no pose."""
+        pose = self.footage.reference(self.k, frame) if self.wanted else None
+        visible = pose is not None
+        if self.figure.node.visible != visible:
+            self.figure.node.visible = visible
+        if pose is not None:
+            self.figure.draw(pose)

@@ -1,0 +1,1 @@
+"""Posing by hand."""

@@ -1,0 +1,91 @@
+"""The viewer as a whole: a server, a scene, a panel, a worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from exactik.model import Skeleton
+from exactik.viewer.page._base import Viewer
+from exactik.viewer.page._scene import FigureScene, HandleScene, light
+from exactik.viewer.page._server import guarded_server
+from exactik.viewer.posing._handles import reach_of
+from exactik.viewer.posing._session import PosingSession, Update
+from exactik.viewer.posing._worker import PosingWorker
+from exactik.viewer.posing.panel._panel import Panel
+
+__all__ = ["PoseViewer"]
+
+
+class PoseViewer(Viewer):
+    """A figure to be posed in a browser.
+
+    Attributes:
+        session: the figure; everything that can be done in the browser can be done here.
+        server: viser's.
+        url: where the page is.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        q: ArrayLike | None = None,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        expose: bool = False,
+    ):
+        """Start a server; the page is at `url`.
+
+        Args:
+            skeleton: the figure, z up.
+            q: first pose, (nq,); the neutral one if None.
+            host: where to listen; anything but this machine alone needs `expose`.
+            port: 0 for any that is free.
+            expose: allow other machines to connect; there is no password.
+        """
+        self.session = PosingSession(skeleton, q)
+        _warm_up(skeleton)
+        label = f"exactik: {skeleton.name}"
+        super().__init__(guarded_server(host, port, expose=expose, label=label), host)
+        pose = self.session.pose()
+        middle = 0.5 * (pose.positions.min(axis=0) + pose.positions.max(axis=0))
+        light(self.server, reach_of(skeleton), middle)
+        self.worker = PosingWorker(self.session, self._show, self._rested)
+        self.figure = FigureScene(self.server, skeleton)
+        self.handles = HandleScene(self.server, self.session, self.worker, self.figure)
+        self.panel = Panel(self.server, self.session, self.worker, self.handles)
+        self._show(self.session.advance())
+        self.worker.start()
+        self.server.on_client_disconnect(self._page_gone)
+
+    async def _page_gone(self, client: Any) -> None:
+        others = set(self.server.get_clients()) - {client.client_id}
+        self.handles.forget(client.client_id, len(others) == 0)
+
+    def _show(self, update: Update) -> None:
+        pose, limits = self.session.skeleton.forward(update.q), self.session.limits()
+        with self.server.atomic():
+            self.figure.draw(pose, limits)
+            self.handles.draw(pose)
+            self.panel.show(update, limits)
+        self.server.flush()  # else it waits for a sixtieth of a second
+
+    def _rested(self, update: Update, verdict: Any) -> None:
+        self._show(update)
+        self.panel.judge(verdict)
+        self.server.flush()
+
+    def _stop(self) -> None:
+        self.panel.keys.close()
+        self.worker.stop()
+
+
+def _warm_up(skeleton: Skeleton) -> None:
+    """Drag a figure that nobody sees: the first drag of the user must not wait for compilers."""
+    session = PosingSession(skeleton)
+    for handle in list(session.handles.values())[:1]:
+        session.drag(handle.name, handle.position + 0.01 * reach_of(skeleton))
+        session.advance()
+        session.verdict()

@@ -1,0 +1,255 @@
+"""Steps inside a box of limits, against dense linear algebra and scipy."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scipy.optimize
+from numpy.typing import NDArray
+
+from exactik import Problem, Skeleton
+from exactik.kernels.linear.box import (
+    ROUNDS,
+    box_step,
+    hold,
+    project,
+    rows_product,
+    steepness,
+)
+from exactik.spatial import jit
+from tests.support.models import bushy_tree, configuration, serial_chain
+from tests.support.problems import menagerie, posed
+from tests.support.quadratics import (
+    blank_search,
+    indefinite,
+    pattern_of,
+    positive_definite,
+    rows_of,
+    value,
+)
+
+Array = NDArray[np.float64]
+FIGURES = (serial_chain(1), serial_chain(9), bushy_tree(23, 3), menagerie())
+
+
+@jit
+def product(pattern, H, x, level, y):
+    rows_product(pattern, H, x, level, y)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_ancestor_rows_times_a_vector_is_the_full_matrix_times_it(figure: Skeleton):
+    rng, search = np.random.default_rng(1), blank_search(figure)
+    for _ in range(5):
+        matrix, x = indefinite(figure, rng, 0.5), rng.normal(size=figure.nv)
+        product(pattern_of(figure), rows_of(figure, matrix), x, search.level, search.right)
+        np.testing.assert_allclose(search.right, matrix @ x, atol=1e-13)
+
+
+class Step(NamedTuple):
+    step: Array
+    held: NDArray[np.bool_]
+    pivot: float
+
+
+class Model(NamedTuple):
+    """g·s + ½ sᵀ(H + μD)s for q + s between the limits, some dofs held from the start."""
+
+    figure: Skeleton
+    g: Array
+    H: Array
+    damping: float
+    scale: Array
+    q: Array
+    low: Array
+    high: Array
+    held: NDArray[np.bool_]
+
+    @property
+    def damped(self) -> Array:
+        return self.H + self.damping * np.diag(self.scale)
+
+    @property
+    def room(self) -> tuple[Array, Array]:
+        """How far each dof can go down and up; dofs of quaternions as far as they like."""
+        plain = self.figure.plain_q
+        own = np.where(plain >= 0, self.q[plain], 0.0)
+        return self.low - own, self.high - own
+
+    def step(self) -> Step:
+        search = blank_search(self.figure)
+        search.held[:], search.scale[:] = self.held, self.scale
+        limits = self.low, self.high
+        rows = rows_of(self.figure, self.H)
+        with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
+            pivot = box_step(
+                *(pattern_of(self.figure), self.figure.plain_q, *limits, self.q, self.g, rows),
+                *(self.damping, search),
+            )
+        return Step(search.step, search.held != 0.0, pivot)
+
+    def best(self) -> Array:
+        """The minimiser of the damped model in the box."""
+        free = ~self.held
+        root = np.linalg.cholesky(self.damped[np.ix_(free, free)]).T
+        bounds = tuple(np.clip(side, -1e9, 1e9)[free] for side in self.room)
+        target = -np.linalg.solve(root.T, self.g[free])
+        answer = scipy.optimize.lsq_linear(root, target, bounds, method="bvls", tol=1e-15)
+        step = np.zeros(len(free))
+        step[free] = answer.x
+        return step
+
+
+def model_of(figure: Skeleton, seed: int, room: float, *, locks: float = 0.0) -> Model:
+    """A random model whose dofs have about this much room on either side."""
+    rng = np.random.default_rng(seed)
+    q, plain = configuration(figure, seed), figure.plain_q
+    own = q[plain]
+    low, high = own - rng.exponential(room, figure.nv), own + rng.exponential(room, figure.nv)
+    low[plain < 0], high[plain < 0] = -np.inf, np.inf
+    return Model(
+        *(figure, rng.normal(size=figure.nv), positive_definite(figure, rng)),
+        *(float(rng.choice([0.0, 0.1, 3.0])), rng.uniform(0.1, 2.0, size=figure.nv)),
+        *(q, low, high, rng.random(figure.nv) < locks),
+    )
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_without_limits_it_is_a_damped_newton_step(figure: Skeleton):
+    """(H + μD) s = −g for the dofs that are not held, and the held ones stay."""
+    for seed in range(6):
+        model = model_of(figure, seed, np.inf, locks=0.3 * (seed % 2))
+        found, free = model.step(), ~model.held
+        expected = np.zeros(figure.nv)
+        expected[free] = np.linalg.solve(model.damped[np.ix_(free, free)], -model.g[free])
+        np.testing.assert_allclose(found.step, expected, atol=1e-11)
+        assert found.pivot > 0.0
+        assert np.array_equal(found.held, model.held)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_it_stays_in_the_box_and_is_stationary_along_it(figure: Skeleton):
+    """Put on a limit or left free: no slope is left along what is free, and nothing is outside.
+
+    Where moreover every dof on a limit is pushed against it, no step in the box is better.
+    """
+    best = 0
+    for seed, room in itertools.product(range(20), (0.02, 0.3, 2.0)):
+        model = model_of(figure, seed, room, locks=0.2 * (seed % 2))
+        step, held, pivot = model.step()
+        below, above = model.room
+        assert pivot > 0.0
+        assert not step[model.held].any()
+        assert (step >= below).all() and (step <= above).all()
+        put = held & ~model.held
+        assert ((step == below) | (step == above))[put].all()
+        assert (held | (step > below) & (step < above)).all()
+        slope = model.g + model.damped @ step
+        np.testing.assert_allclose(slope[~held], 0.0, atol=1e-11)
+        if (np.where(step < 0.0, slope, -slope)[put] >= 0.0).all():
+            best += 1
+            np.testing.assert_allclose(step, model.best(), atol=1e-8)
+    assert best >= 5
+
+
+def test_dofs_that_do_not_bear_on_each_other_go_as_far_as_they_may():
+    """With a diagonal matrix the minimiser in a box is the clipped one."""
+    figure = bushy_tree(23, 3)
+    for seed in range(5):
+        model = model_of(figure, seed, 0.3)
+        model = model._replace(H=np.diag(np.diag(model.H)))
+        expected = np.clip(-model.g / np.diag(model.damped), *model.room)
+        np.testing.assert_allclose(model.step().step, expected, atol=1e-14)
+
+
+def test_a_step_that_meets_one_limit_after_another_ends():
+    """Each round may push one dof more out; where rounds run out the rest is cut, not let go."""
+    figure = serial_chain(3 * ROUNDS)
+    nv = figure.nv
+    model = model_of(figure, 0, 1.0)
+    # A stiff chain: each dof follows its neighbour, and the first is pulled far away.
+    H = 2.001 * np.eye(nv) - np.eye(nv, k=1) - np.eye(nv, k=-1)
+    low, high = model.q - 0.5, model.q + 0.4 * 0.8 ** np.arange(nv)
+    model = model._replace(H=H, g=-100.0 * np.eye(nv)[0], damping=0.0, low=low, high=high)
+    step, held, pivot = model.step()
+    assert pivot > 0.0
+    assert held.sum() >= ROUNDS
+    below, above = model.room
+    assert (step >= below).all() and (step <= above).all()
+    assert value(model.g, H, step) < 0.0
+
+
+def test_no_step_is_offered_where_the_matrix_is_not_positive_definite():
+    """The pivot tells whether it is on the dofs that may move; others do not matter."""
+    figure = menagerie()
+    signs = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        H, held = indefinite(figure, rng, 0.05), rng.random(figure.nv) < 0.5
+        damping = float(rng.choice([0.0, 0.5]))
+        model = model_of(figure, seed, np.inf)._replace(H=H, held=held, damping=damping)
+        lowest = np.linalg.eigvalsh(model.damped[np.ix_(~held, ~held)])[0]
+        assert (model.step().pivot > 0.0) == (lowest > 0.0)
+        signs.add(bool(lowest > 0.0))
+    assert signs == {False, True}
+
+
+# --- the box itself
+
+
+def test_projection_moves_what_is_outside_to_its_nearest_limit():
+    figure, rng = menagerie(), np.random.default_rng(2)
+    for _ in range(20):
+        q, plain = rng.normal(size=figure.nq), figure.plain_q
+        low = rng.normal(size=figure.nv)
+        high = low + rng.exponential(size=figure.nv)
+        found, expected = q.copy(), q.copy()
+        project(plain, low, high, found)
+        for i, j in enumerate(plain):
+            if j >= 0:
+                expected[j] = np.clip(q[j], low[i], high[i])
+        assert np.array_equal(found, expected)  # quaternions among them untouched
+        project(plain, low, high, found)
+        assert np.array_equal(found, expected)
+
+
+def test_held_are_the_locked_and_those_pushed_against_the_limit_that_they_sit_on():
+    figure, rng = menagerie(), np.random.default_rng(3)
+    nv, plain = figure.nv, figure.plain_q
+    low, high, held = np.full(nv, -1.0), np.full(nv, 1.0), np.full(nv, np.nan)
+    for _ in range(50):
+        q = rng.choice([-1.0, -0.5, 1.0, 1.5], size=figure.nq)
+        g, free = rng.choice([-2.0, 0.0, 2.0], size=nv), rng.choice([0.0, 1.0, 1.0], size=nv)
+        hold(plain, low, high, free, q, g, held)
+        for i in range(nv):
+            own = q[plain[i]] if plain[i] >= 0 else 0.0
+            pushed = (own <= -1.0 and g[i] > 0.0) or (own >= 1.0 and g[i] < 0.0)
+            assert held[i] == (1.0 if pushed or free[i] == 0.0 else 0.0)
+
+
+def test_steepness_is_the_cosine_between_the_residual_and_what_a_dof_does_to_it():
+    """By the weighted residual and Jacobian; largest over the dofs that are not held."""
+    figure = menagerie()
+    for seed in range(5):
+        q, goals = posed(figure, seed)
+        problem = Problem(figure, goals[:-1])
+        root = np.linalg.cholesky(problem.packed.weight).T
+        r, J = root @ problem.residual(q), root @ problem.jacobian(q)
+        cosines = np.abs(J.T @ r) / np.linalg.norm(r) / np.linalg.norm(J, axis=0)
+        held = np.where(np.random.default_rng(seed).random(figure.nv) < 0.5, 1.0, 0.0)
+        curvature = np.diag(problem.gauss_newton(q)).copy()
+        found = steepness(problem.gradient(q), held, curvature, problem.cost(q))
+        assert found == pytest.approx(cosines[held == 0.0].max(), rel=1e-10)
+        assert 0.0 < found <= 1.0
+
+
+def test_steepness_of_what_has_no_slope_or_no_curvature():
+    zeros, ones = np.zeros(3), np.ones(3)
+    assert steepness(zeros, zeros, zeros, 1.0) == 0.0
+    assert steepness(zeros, zeros, ones, 0.0) == 0.0
+    assert steepness(ones, ones, ones, 1.0) == 0.0  # all held
+    assert steepness(ones, zeros, zeros, 1.0) >= 1.0  # a slope with nothing to measure it by
+    assert steepness(1e-16 * ones, zeros, zeros, 1.0) < 1e-10  # rounding, by the cost itself

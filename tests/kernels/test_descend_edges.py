@@ -1,0 +1,204 @@
+"""The compiled descent where it is hard: saddles, no curvature, infinities, other units."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+import exactik as ik
+from exactik import Bone, Joint, MarkerGoal, PositionGoal, Problem, Skeleton, human
+from exactik.kernels.descent import state as at
+from exactik.kernels.descent.descend import run
+from exactik.solvers import CompiledMethod
+from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
+from tests.support.models import planar_arm
+from tests.support.problems import menagerie, posed
+
+Array = NDArray[np.float64]
+HINGE = Skeleton.build("hinge", [Bone("h", joint=Joint.revolute("z"))])
+
+
+def straight_arm(target: ArrayLike) -> Problem:
+    return Problem(planar_arm(), [MarkerGoal("HAND", target)])
+
+
+# --- the first step, against dense linear algebra
+
+
+def first_step(
+    method: CompiledMethod, lock: tuple[str, ...]
+) -> tuple[Problem, Array, Array, Array]:
+    """A problem with strengths, a place, the first step from it, and the state."""
+    figure = menagerie()
+    q, goals = posed(figure, 1)
+    strength = {"root": 2.0, "ball*": 0.1, "quat.wy": 5.0}
+    problem = Problem(figure, goals[:-1], strength=strength, lock=lock, limits="off")
+    found = descend(problem, q, method, passes=1)
+    assert np.array_equal(found.q, q)
+    return problem, q, found.step, found.state
+
+
+@pytest.mark.parametrize("lock", [(), ("hinge", "swing", "root.tx")], ids=["free", "locked"])
+@pytest.mark.parametrize(
+    "method", [ik.Auto(), ik.Newton(), ik.LevenbergMarquardt()], ids=lambda m: m.name
+)
+def test_a_damped_step_is_measured_by_the_strengths(method: CompiledMethod, lock: tuple[str, ...]):
+    """(curvature + μD) s = −g, where D falls with the square of a strength; locked dofs rest."""
+    problem, q, step, state = first_step(method, lock)
+    exact = method.name != "levenberg-marquardt"
+    H, free = problem.hessian(q) if exact else problem.gauss_newton(q), ~problem.locked
+    D = problem.strength**-2
+    if method.name != "newton":
+        D *= np.abs(np.diag(H))
+        D = np.maximum(D, 1e-3 * D.max()) if exact else np.where(D > 0.0, D, 1.0)
+    matrix = (H + state[at.DAMPING] * np.diag(D))[np.ix_(free, free)]
+    expected = np.zeros(len(free))
+    expected[free] = np.linalg.solve(matrix, -problem.gradient(q)[free])
+    np.testing.assert_allclose(step, expected, atol=1e-10 * np.abs(expected).max())
+    assert np.linalg.eigvalsh(matrix)[0] > 0.0
+    assert not step[~free].any()
+    if method.name == "newton":
+        size = math.sqrt(float(step @ (D * step)))
+        assert state[at.SIZE] == pytest.approx(size, rel=1e-12)
+        assert size <= 1.1 * method.options(problem)[at.FIRST_RADIUS]
+
+
+def test_a_gradient_step_grows_with_the_square_of_the_strength():
+    problem, q, step, _ = first_step(ik.ProjectedGradient(), ("hinge",))
+    np.testing.assert_allclose(step, -(problem.strength**2) * problem.gradient(q), rtol=1e-13)
+
+
+# --- saddles
+
+
+@EVERY_METHOD
+def test_it_stops_at_once_at_a_minimum(method: CompiledMethod):
+    bent = planar_arm().forward([0.5, 1.0]).markers[0]
+    found = ik.solve(straight_arm(bent), q0=[0.5, 1.0], solver=method)
+    assert (found.iterations, found.evaluations, found.ended) == (0, 1, "at-rest")
+    assert found.q.tolist() == [0.5, 1.0]
+
+
+def test_at_a_saddle_newton_rests_and_says_so_and_auto_leaves_it():
+    """A stretched arm that should reach half as far."""
+    problem = straight_arm((0.35, 0, 0))
+    assert np.linalg.eigvalsh(problem.hessian([0.0, 0.0]))[0] < -1e-3
+    for method in (ik.Newton(), ik.Auto(escape=False)):
+        found = ik.solve(problem, q0=[0.0, 0.0], solver=method)
+        assert (found.iterations, found.status) == (0, "saddle")
+    found = ik.solve(problem, q0=[0.0, 0.0])
+    assert found.reached and found.cost <= 1e-18
+
+
+@pytest.mark.parametrize("start", [(0.0, 0.0), (0.0, np.pi), (0.0, -np.pi), (np.pi, 0.0)])
+@pytest.mark.parametrize("goal", [1.0, 2.0])
+def test_auto_leaves_saddles_that_look_flat_to_single_dofs(start: tuple[float, float], goal: float):
+    # Straight at its goal or folded upon its root, the diagonal of the Hessian of two links is 0.
+    first = ik.Bone("first", joint=ik.Joint.revolute("z"))
+    second = ik.Bone("second", parent="first", offset=(1, 0, 0), joint=ik.Joint.revolute("z"))
+    chain = ik.Skeleton.build("two links", [first, second])
+    result = ik.solve(chain, [ik.PositionGoal("second", (goal, 0, 0), point=(1, 0, 0))], q0=start)
+    assert result.reached, result.why
+
+
+def test_leaving_a_saddle_is_an_iteration_like_others():
+    found = ik.solve(straight_arm((0.35, 0, 0)), q0=[0.0, 0.0], solver=ik.Auto(max_iterations=0))
+    assert (found.iterations, found.q.tolist()) == (0, [0.0, 0.0])
+
+
+@EVERY_METHOD
+def test_next_to_a_saddle_it_leaves_downhill(method: CompiledMethod):
+    assert ik.solve(straight_arm((0.35, 0, 0)), q0=[1e-3, -2e-3], solver=method).reached
+
+
+# --- curvature that vanishes, and numbers that are none
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize("x", [0.0, 1e-17, -1e-17, -0.1, 0.1])
+def test_a_quarter_turn_away_the_curvature_vanishes_and_it_still_arrives(
+    x: float, method: CompiledMethod
+):
+    """There H is zero, next to nothing or negative, and the gradient as large as can be."""
+    problem = Problem(HINGE, [PositionGoal("h", (x, 1, 0), (1, 0, 0))])
+    found = ik.solve(problem, q0=[0.0], solver=method)
+    assert found.converged
+    assert problem.cost(found.q) == pytest.approx(0.5 * (math.hypot(x, 1.0) - 1.0) ** 2, abs=1e-12)
+    assert np.abs(found.q).max() <= 2.0 * np.pi
+
+
+@pytest.mark.skipif(not hasattr(run, "signatures"), reason="int(inf) raises in plain Python")
+@EVERY_METHOD
+def test_a_step_to_infinity_is_refused(method: CompiledMethod):
+    """The curvature may be so small that the step overflows; no pose is taken from that."""
+    problem = Problem(HINGE, [PositionGoal("h", (1e-320, 1, 0), (1, 0, 0))])
+    found = ik.solve(problem, q0=[0.0], solver=method, history=True)
+    assert found.history is not None
+    assert np.isfinite(found.q).all() and np.isfinite(found.history.cost).all()
+    assert problem.cost(found.q) <= 1.0
+
+
+@EVERY_METHOD
+def test_where_the_cost_is_no_number_it_stops_at_once(method: CompiledMethod):
+    problem, q = straight_arm((0.35, 0, 0)), [0.3, np.nan]
+    found = descend(problem, q, method)
+    assert found.passes == 1
+    assert found.state[at.STANDING] == at.STALLED
+    assert np.array_equal(found.q, q, equal_nan=True)
+
+
+# --- units, and options at their ends
+
+
+@EVERY_METHOD
+def test_the_unit_of_the_cost_makes_no_difference(method: CompiledMethod):
+    """Weights times a power of two: the very same steps, but for methods whose step has a unit."""
+    if method.name == "projected-gradient":
+        pytest.skip("its first step is a multiple of the gradient")
+    figure, rng = human(), np.random.default_rng(3)
+    places = figure.forward(rng.uniform(-0.6, 0.6, size=figure.nq)).markers
+    places += rng.normal(scale=0.01, size=places.shape)
+    counts = set()
+    for unit in (1.0, 2.0**60, 2.0**-60):
+        pairs = zip(figure.markers, places, strict=True)
+        goals = [MarkerGoal(marker, place, weight=unit) for marker, place in pairs]
+        found = descend(Problem(figure, goals, limits="off"), figure.neutral(), method, passes=60)
+        counts.add((found.passes, found.state[at.COST] / unit, *found.q))
+    assert len(counts) == 1
+
+
+EXTREMES: dict[str, CompiledMethod] = {
+    "no damping": ik.Auto(initial_damping=0.0),
+    "no damping, Fletcher's rule": ik.LevenbergMarquardt(initial_damping=0.0),
+    "no radius": ik.Newton(initial_radius=0.0),
+    "any radius": ik.Newton(initial_radius=1e300),
+    "no length": ik.ProjectedGradient(initial_step=0.0),
+    "no step": ik.ProjectedGradient(max_step=0.0),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_every_descent_ends(name: str):
+    """Also where the first step is as long as can be, or none at all; redundant figure or not."""
+    for problem, q in ((straight_arm((-0.3, 0.2, 0)), [0.3, 0.1]), (two_hands(), np.zeros(58))):
+        assert descend(problem, q, EXTREMES[name], passes=20_000).passes < 20_000
+
+
+def two_hands() -> Problem:
+    """A human that is asked for next to nothing."""
+    goals = [PositionGoal("l_hand", (0.5, 0.4, 1.2)), PositionGoal("r_hand", (0.3, 0.1, 0.2))]
+    return Problem(human(), goals)
+
+
+@SECOND_ORDER
+def test_what_costs_nothing_stays_where_it_is(solver: str):
+    """Dofs that no goal asks for have neither slope nor curvature."""
+    problem = two_hands()
+    found = ik.solve(problem, solver=solver)
+    assert found.reached
+    asked = problem.jacobian(found.q).any(axis=0)
+    assert 0 < asked.sum() < 58
+    assert np.abs(found.q[~asked]).max() <= 1e-9

@@ -1,0 +1,62 @@
+"""The compiled methods, and their kernels run by hand with scratch that holds no numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+import exactik as ik
+from exactik import Problem
+from exactik.kernels.calculus.workspace import new_work
+from exactik.kernels.descent import state as at
+from exactik.kernels.descent.descend import run
+from exactik.kernels.descent.starts import first_order
+from exactik.kernels.descent.state import new_search, restart
+from exactik.solvers import CompiledMethod
+
+__all__ = ["EVERY_METHOD", "SECOND_ORDER", "Descent", "descend"]
+
+Array = NDArray[np.float64]
+METHODS: tuple[CompiledMethod, ...] = (
+    *(ik.Auto(), ik.Newton(), ik.LevenbergMarquardt(), ik.GaussNewton()),
+    *(ik.ProjectedGradient(), ik.CCD()),
+)
+EVERY_METHOD = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+SECOND_ORDER = pytest.mark.parametrize("solver", ["auto", "newton"])
+
+
+class Descent(NamedTuple):
+    """What a descent left behind."""
+
+    passes: int
+    q: Array
+    state: Array
+    step: Array
+
+
+def descend(
+    problem: Problem,
+    q: ArrayLike,
+    method: CompiledMethod,
+    *,
+    passes: int = 10**6,
+    at_once: int | None = None,
+    scratch: float = np.nan,
+) -> Descent:
+    """Run the kernels, a number of passes at once, with scratch that holds no numbers."""
+    figure, options = problem.skeleton, method.options(problem)
+    q, work = np.array(q, dtype=float), new_work(figure.tree)
+    search = new_search(figure.tree, work.H.shape[1])
+    for array in (*work, *search):
+        array[...] = scratch
+    restart(problem.box, options, first_order(options), True, q, search)
+    made = 0
+    with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
+        while made < passes and search.state[at.STANDING] == at.RUNNING:
+            count = min(passes - made, at_once or passes)
+            arrays = problem.packed.arrays
+            made += run(figure.tree, arrays, problem.box, options, q, count, search, work)
+    return Descent(made, q, search.state, search.step)

@@ -1,0 +1,44 @@
+"""What the tests of tracking share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import exactik as ik
+from tests.support.problems import menagerie
+
+__all__ = ["determined", "inside", "moving_menagerie"]
+
+Array = NDArray[np.float64]
+
+OPEN = ("hand.rx", "fingers.rx", "neck.rx", "neck.ry", "neck.rz", "head.rx", "head.ry", "head.rz")
+"""Ends of dofs of the built-in human that its markers leave open or nearly so: two hinges in a row
+with one marker beyond them have two solutions, balls in line can turn against each other."""
+
+
+def determined(figure: ik.Skeleton) -> NDArray[np.bool_]:
+    """Dofs of the built-in human that its markers determine well, (nv,)."""
+    return np.array([not name.endswith(OPEN) for name in figure.dof_names])
+
+
+def inside(skeleton: ik.Skeleton, q: Array) -> bool:
+    """Whether poses, (T, nq), are inside the limits, to the last digit."""
+    own = skeleton.plain_q >= 0
+    values = q[:, skeleton.plain_q[own]]
+    return bool((values >= skeleton.lower[own]).all() and (values <= skeleton.upper[own]).all())
+
+
+def moving_menagerie(frames: int, noise: float = 0.0) -> tuple[ik.Skeleton, Array, ik.Markers]:
+    """A figure of all kinds of joints whose root tumbles through more than a turn."""
+    skeleton, rng = menagerie(), np.random.default_rng(2)
+    pace = rng.uniform(0.3, 0.8, skeleton.nv)
+    t = np.arange(frames)[:, None] / 60.0
+    v = 0.4 * np.sin(2.0 * np.pi * pace * t + rng.uniform(0, 6, skeleton.nv))
+    v[:, 3:6] = 0.0
+    v[:, 5] = 5.0 * t[:, 0]
+    q = np.array([skeleton.integrate(skeleton.neutral(), own) for own in v])
+    q = skeleton.clip(q)
+    place = skeleton.forward(q).markers
+    place = place + rng.normal(0.0, noise, place.shape) if noise > 0.0 else place
+    return skeleton, q, ik.Markers(place, tuple(skeleton.markers), 60.0)

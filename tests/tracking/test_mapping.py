@@ -1,0 +1,146 @@
+"""What recorded markers are: by hand, by name, by where they rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.calibration._calibrate import calibrate
+from exactik.calibration._mapping import propose_mapping
+from exactik.calibration._mapping_names import landmark, unlabelled
+from tests.support.subjects import Subject, subject
+
+
+@pytest.fixture(scope="module")
+def somebody() -> Subject:
+    return subject(ik.human(), 4, frames=300, away=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("RASI", "right front of the pelvis"),
+        ("R.ASIS", "right front of the pelvis"),
+        ("rASIS", "right front of the pelvis"),
+        ("Daniel:RFWT", "right front of the pelvis"),
+        ("L_IPS", "left back of the pelvis"),
+        ("LPSI", "left back of the pelvis"),
+        ("L_Ankle_Lateral", "left outer ankle"),
+        ("L.Ankle.Lat", "left outer ankle"),
+        ("LANK", "left outer ankle"),
+        ("R_FAL", "right outer ankle"),
+        ("R.MedialAnkle", "right inner ankle"),
+        ("L_FLE", "left outer knee"),
+        ("L.Knee", "left outer knee"),
+        ("latKnee", "outer knee"),
+        ("r_calc", "right heel"),
+        ("R.Heel", "right heel"),
+        ("r_5meta", "right outer edge of the foot"),
+        ("RSmallToe", "right outer edge of the foot"),
+        ("LTIB", "left shin"),
+        ("RBAK", "right shoulder blade"),
+        ("R_SCAP", "right shoulder blade"),
+        ("CV7", "7th neck vertebra"),
+        ("C7", "7th neck vertebra"),
+        ("IJ", "notch of the collar bones"),
+        ("Sternum", "breast bone"),
+        ("R.Acromium", "right shoulder"),
+        ("LShoulder", "left shoulder"),
+        ("R_wrist_radius", "right wrist, thumb's side"),
+        ("LWRB", "left wrist, small finger's side"),
+        ("V.Sacral", "sacrum"),
+        ("L_HDF", "left front of the head"),
+        ("R.Offset", None),
+        ("foo", None),
+        ("RKNE#2", None),
+    ],
+)
+def test_names_of_common_marker_sets(name: str, place: str | None):
+    assert landmark(name) == place
+
+
+def test_every_marker_of_the_human_is_a_landmark_of_its_own():
+    places = [landmark(name) for name in ik.human().markers]
+    assert None not in places
+    assert len(set(places)) == len(places)
+
+
+def test_names_that_say_nothing():
+    assert all(map(unlabelled, ("*0", "New 0012", "Marker_7", "S:*3", "unlabeled 4", "M12")))
+    assert not any(map(unlabelled, ("LKNE", "C7", "T10", "MT5")))
+
+
+def test_by_name(somebody: Subject):
+    names = {"LFWT": "S:L.ASIS", "LKNE": "S:L_Knee_Lateral", "C7": "S:C7", "T10": "t10"}
+    mapping = propose_mapping(ik.human(), somebody.markers.renamed(names), geometry=False)
+    assert mapping["S:L.ASIS"].marker == "LFWT" and mapping["S:L.ASIS"].confidence < 0.9
+    assert mapping["S:L_Knee_Lateral"].reason == "both names mean the left outer knee"
+    assert mapping["S:C7"].reason == "same name after a prefix"
+    assert mapping["t10"].reason == "same name in other case"
+    assert mapping["RKNE"].reason == "same name" and mapping["RKNE"].confidence == 1.0
+    named = mapping.applied()
+    assert set(named.markers) == set(ik.human().markers) - {"LFWT", "LKNE"} | {
+        "L.ASIS",
+        "L_Knee_Lateral",
+    }
+    assert named.markers["L.ASIS"] == ik.human().markers["LFWT"]
+
+
+def test_by_geometry(somebody: Subject):
+    """Five markers that lost their names are found again; one that is on nothing is not."""
+    lost = {"LTHI": "A", "RUPA": "B", "LBHD": "m3", "RHEE": "*4", "LFRM": "E"}
+    places = somebody.markers.positions
+    rng = np.random.default_rng(0)
+    ghost = places[:, :1] + rng.normal(0.0, 0.3, (len(places), 1, 3))
+    markers = ik.Markers(
+        np.concatenate([places, ghost], axis=1), (*somebody.markers.names, "ghost"), 120.0
+    ).renamed(lost)
+    mapping = propose_mapping(ik.human(), markers)
+    for old, new in lost.items():
+        assert mapping[new].bone == ik.human().markers[old][0]
+        assert mapping[new].marker == old
+        assert 0.2 < mapping[new].confidence < 0.95
+        assert "mm on" in mapping[new].reason
+    assert mapping["ghost"].bone is None
+    assert "on no bone at rest" in mapping["ghost"].reason
+
+
+def test_a_marker_that_the_skeleton_has_not(somebody: Subject):
+    """An extra marker on the left shin, of another name: it gets a place there."""
+    point = np.array([0.05, -0.03, -0.12])
+    extra = somebody.skeleton.forward(somebody.q).point("l_shin", point)[:, None]
+    markers = ik.Markers(
+        np.concatenate([somebody.markers.positions, extra], axis=1),
+        (*somebody.markers.names, "extra"),
+        120.0,
+    )
+    fit = calibrate(ik.human(), markers, frames=40)
+    match = fit.mapping["extra"]
+    assert (match.bone, match.marker) == ("l_shin", None)
+    assert np.linalg.norm(fit.offsets["extra"] - point) < 0.01
+    assert fit.skeleton.markers["extra"][0] == "l_shin"
+
+
+def test_by_hand(somebody: Subject):
+    markers = somebody.markers.renamed({"LTHI": "A", "LKNE": "B", "LSHN": "C"})
+    by_hand = {"A": "LTHI", "B": "l_thigh", "C": ("l_shin", (0.03, 0.04, -0.2)), "C7": None}
+    mapping = propose_mapping(ik.human(), markers, by_hand, geometry=False)
+    assert (mapping["A"].marker, mapping["A"].bone) == ("LTHI", "l_thigh")
+    assert (mapping["B"].marker, mapping["B"].bone, mapping["B"].point) == (None, "l_thigh", None)
+    assert mapping["C"].point == (0.03, 0.04, -0.2)
+    assert mapping["C7"].bone is None and "C7" not in {m.recorded for m in mapping.used}
+    middle = 0.5 * np.array(ik.human().bones[ik.human().bone_index("l_shin")].offset)
+    assert np.allclose(mapping.applied().markers["B"][1], middle)
+    with pytest.raises(ik.UnknownNameError, match="no bone or marker named 'thig'"):
+        propose_mapping(ik.human(), markers, {"A": "thig"})
+    with pytest.raises(ik.ModelError, match="cannot both be 'LTHI'"):
+        propose_mapping(ik.human(), markers, {"A": "LTHI", "B": "LTHI"}, geometry=False)
+
+
+def test_the_table(somebody: Subject):
+    mapping = propose_mapping(ik.human(), somebody.markers.renamed({"LTHI": "?"}), geometry=False)
+    lines = str(mapping).splitlines()
+    assert lines[0].split() == ["recorded", "marker", "bone", "sure", "why"]
+    assert len(lines) == 1 + len(mapping)
+    assert any("not used" in line and "no name that is known" in line for line in lines)

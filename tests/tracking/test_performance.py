@@ -1,0 +1,310 @@
+"""The performer keeps to the floor, to its limits and to what its acts promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.errors import ModelError, UnknownNameError
+from exactik.synthetic import performance, recorded
+from exactik.synthetic._acts import ACTS
+from exactik.synthetic._body import HEEL, TIP, arm_angles
+from exactik.synthetic._curves import curve
+
+EVERY = ("walk", "punch", "kick", "squat", "jack", "wave")
+
+
+@pytest.fixture(scope="module")
+def whole() -> ik.Motion:
+    return performance()
+
+
+@pytest.fixture(scope="module")
+def long() -> list[ik.Motion]:
+    """Four rounds of everything, so both sides and both ways to walk, by some performers."""
+    return [performance(90.4, 60.0, seed, acts=EVERY) for seed in range(4)]
+
+
+def soles(motion: ik.Motion) -> dict[str, np.ndarray]:
+    """Heel and tip of the toes, and the joint of the toes less its height when flat, (T, 3)."""
+    pose, found = motion.forward(), {}
+    for side in ("l", "r"):
+        found[f"{side} heel"] = pose.point(f"{side}_foot", HEEL)
+        found[f"{side} tip"] = pose.point(f"{side}_toes", TIP)
+        found[f"{side} joint"] = pose.point(f"{side}_toes") + np.array([0.0, 0.0, TIP[2]])
+    return found
+
+
+def runs(mask: np.ndarray) -> np.ndarray:
+    """First frame and end of each run of True, (n, 2)."""
+    return np.flatnonzero(np.diff(np.r_[False, mask, False].astype(int))).reshape(-1, 2)
+
+
+# --- the whole performance
+
+
+def test_it_is_what_was_asked_for(whole: ik.Motion):
+    assert len(whole) == 2401 and whole.rate == 120.0 and whole.skeleton is ik.human()
+    acts = whole.metadata["acts"]
+    assert [name for name, _, _ in acts] == ["walk", "punch", "kick", "squat", "jack"]
+    assert acts[0][1] == 0.0 and acts[-1][2] == 20.0
+
+
+def test_every_dof_stays_within_its_limits(long: list[ik.Motion]):
+    """With room to spare, so that the clip at the end never did anything."""
+    for motion in long:
+        figure = motion.skeleton
+        room = np.minimum(motion.q - figure.lower, figure.upper - motion.q).min(axis=0)
+        assert np.degrees(room.min()) > 0.3, figure.dof_names[int(room.argmin())]
+
+
+def test_no_knee_is_locked(long: list[ik.Motion]):
+    """A leg stretched to its end would be one that could not reach, and its knee would jump."""
+    for motion in long:
+        knees = [motion.skeleton.dof_names.index(f"{side}_shin.ry") for side in "lr"]
+        assert np.degrees(motion.q[:, knees].min()) > 8.0
+
+
+def test_no_sole_goes_below_the_floor(long: list[ik.Motion]):
+    for motion in long:
+        for name, path in soles(motion).items():
+            assert path[:, 2].min() > -1e-9, name
+
+
+def test_planted_feet_stay_where_they_are(long: list[ik.Motion]):
+    """Points within 0.5 mm of the floor keep within 5 mm of their place, for as long as they do."""
+    for motion in long:
+        for name, path in soles(motion).items():
+            for first, end in runs(path[:, 2] < 5e-4):
+                place = np.median(path[first:end, :2], axis=0)
+                assert np.linalg.norm(path[first:end, :2] - place, axis=1).max() < 0.005, name
+
+
+def test_someone_always_stands_except_in_a_jump(long: list[ik.Motion]):
+    for motion in long:
+        lowest = np.min([path[:, 2] for path in soles(motion).values()], axis=0)
+        jumps = [(start, end) for name, start, end in motion.metadata["acts"] if name == "jack"]
+        jumping = np.any([(motion.times > a) & (motion.times < b) for a, b in jumps], axis=0)
+        assert lowest[~jumping].max() < 1e-3
+        assert lowest[jumping].max() > 0.02
+
+
+def test_speeds_are_those_of_people(long: list[ik.Motion]):
+    for motion in long:
+        speeds = np.abs(np.diff(motion.q, axis=0)) * motion.rate
+        assert speeds[:, 3:].max() < 25.0
+        assert speeds[:, :3].max() < 2.5
+
+
+def test_accelerations_are_continuous():
+    """A jump of the acceleration would stay when frames come closer; here it goes with them."""
+    jumps = []
+    for rate in (500.0, 1000.0, 2000.0):
+        q = performance(8.0, rate, acts=("walk", "kick")).q
+        jumps.append(np.abs(np.diff(q, 3, axis=0)).max() * rate**2)
+    assert jumps[1] < 0.6 * jumps[0] and jumps[2] < 0.6 * jumps[1]
+    assert jumps[2] < 15.0  # rad/s², of some 300
+
+
+def test_the_head_looks_ahead(whole: ik.Motion):
+    pose = whole.forward()
+    look = pose.rotations[:, whole.skeleton.bone_index("head"), :, 0]
+    assert look[:, 0].min() > np.cos(np.radians(25.0))
+
+
+def test_rounds_vary_and_stay_in_the_room(long: list[ik.Motion]):
+    q = long[0].q
+    first, second = q[: int(22.6 * 60)], q[int(22.6 * 60) : int(45.2 * 60)]
+    assert np.abs(first - second[: len(first)])[:, 6:].max() > 0.5
+    assert np.abs(q[:, :2]).max() < 6.0
+    hand = long[0].skeleton.bone_names.index("r_hand")
+    assert not np.allclose(
+        long[0].forward().positions[:, hand], long[1].forward().positions[:, hand]
+    )
+
+
+def test_the_same_seed_makes_the_same_motion(whole: ik.Motion):
+    assert np.array_equal(whole.q, performance().q)
+    assert not np.array_equal(whole.q, performance(seed=1).q)
+
+
+def test_other_rates_are_the_same_motion(whole: ik.Motion):
+    assert np.allclose(performance(rate=30.0).q, whole.q[::4], atol=1e-9)
+    assert performance(2.0, 10.0).q.shape == (21, 58)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"seconds": 1.0}, {"rate": 5.0}, {"acts": ()}, {"acts": "walk"}, {"seconds": float("nan")}],
+)
+def test_misuse_is_named(arguments):
+    with pytest.raises(ModelError, match=next(iter(arguments))):
+        performance(**arguments)
+    with pytest.raises(UnknownNameError, match="squat"):
+        performance(acts=("squad",))
+
+
+# --- one act alone
+
+
+def alone(act: str) -> ik.Motion:
+    return performance(ACTS[act].seconds, 120.0, acts=(act,))
+
+
+def test_walk_travels_and_its_feet_alternate():
+    motion = alone("walk")
+    pelvis = motion.forward().point("pelvis")
+    assert pelvis[-1, 0] - pelvis[0, 0] > 2.5
+    speed = np.diff(pelvis[:, 0]) * motion.rate
+    assert 0.9 < speed.max() < 1.6 and speed.min() > -0.05
+    found = soles(motion)
+    swings = []
+    for side in ("l", "r"):
+        height = np.minimum(found[f"{side} heel"][:, 2], found[f"{side} joint"][:, 2])
+        swings += [(int(first), side) for first, _ in runs(height > 0.01)]
+    assert "".join(side for _, side in sorted(swings)) == "rlrlrlr"
+    # Arms swing against the legs.
+    pose = motion.forward()
+    arms = pose.point("l_hand")[:, 0] - pose.point("r_hand")[:, 0]
+    legs = pose.point("l_foot")[:, 0] - pose.point("r_foot")[:, 0]
+    assert np.corrcoef(arms, legs)[0, 1] < -0.7
+
+
+def test_punches_are_fast_and_end_with_a_straight_arm():
+    motion = alone("punch")
+    pose = motion.forward()
+    for side, times in (("l", 2), ("r", 2)):
+        fist, shoulder = pose.point(f"{side}_fingers"), pose.point(f"{side}_upper_arm")
+        assert np.linalg.norm(np.diff(fist, axis=0), axis=1).max() * motion.rate > 3.0
+        elbow = np.abs(motion.q[:, motion.skeleton.dof_names.index(f"{side}_forearm.rz")])
+        ahead = fist[:, 0] - shoulder[:, 0]
+        assert len(runs(ahead > 0.55)) == times
+        assert np.degrees(elbow[ahead > 0.55].min()) < 12.0
+
+
+def test_kicks_raise_the_knee_and_then_the_foot():
+    motion = alone("kick")
+    pose = motion.forward()
+    for side, own in (("r", slice(0, 240)), ("l", slice(240, 481))):
+        foot, knee = pose.point(f"{side}_foot")[own], pose.point(f"{side}_shin")[own]
+        hip = pose.point(f"{side}_thigh")[own]
+        bent = motion.q[own, motion.skeleton.dof_names.index(f"{side}_shin.ry")]
+        chamber, strike = bent.argmax(), (foot[:, 0] - hip[:, 0]).argmax()
+        assert chamber < strike
+        assert hip[chamber, 2] - knee[chamber, 2] < 0.1 and np.degrees(bent[chamber]) > 90.0
+        assert foot[strike, 2] > 0.75 * hip[strike, 2] and np.degrees(bent[strike]) < 25.0
+        assert np.linalg.norm(np.diff(foot, axis=0), axis=1).max() * motion.rate > 4.0
+
+
+def test_squats_go_down_twice_over_planted_feet():
+    motion = alone("squat")
+    height = motion.forward().point("pelvis")[:, 2]
+    assert height[0] - height.min() > 0.25
+    assert len(runs(height < height[0] - 0.25)) == 2
+    found, own = soles(motion), slice(int(0.9 * 120), int(3.6 * 120))
+    for path in found.values():
+        assert np.abs(path[own] - path[own][0]).max() < 1e-6
+
+
+def test_jacks_spread_arms_and_legs_together():
+    motion = alone("jack")
+    pose = motion.forward()
+    hands = 0.5 * (pose.point("l_hand") + pose.point("r_hand"))[:, 2]
+    apart = pose.point("l_foot")[:, 1] - pose.point("r_foot")[:, 1]
+    assert len(runs(hands > pose.point("head")[:, 2])) == 3 == len(runs(apart > 0.45))
+    assert apart.min() > 0.15
+
+
+def test_wave_raises_one_hand():
+    pose = alone("wave").forward()
+    assert (pose.point("r_hand")[:, 2] - pose.point("r_upper_arm")[:, 2]).max() > 0.15
+    assert pose.point("l_hand")[:, 2].max() < 1.0
+
+
+# --- what it is made of
+
+
+def test_curves_pass_their_keys_and_never_overshoot():
+    random = np.random.default_rng(0)
+    times = np.cumsum(random.uniform(0.1, 1.0, 40))
+    values = random.standard_normal(40)
+    values[10:13] = values[10]  # a hold
+    assert np.allclose(curve(times, values, times), values, atol=1e-12)
+    for k in range(39):
+        piece = np.diff(curve(times, values, np.linspace(times[k], times[k + 1], 200)))
+        assert (piece * np.sign(values[k + 1] - values[k]) >= -1e-12).all()
+
+
+def test_arm_angles_point_where_they_say():
+    figure = ik.human()
+    for raised, spread, way in ((0, 0, (0, 0, -1)), (90, 0, (1, 0, 0)), (0, 90, (0, 1, 0))):
+        q = figure.neutral()
+        first = figure.dof_names.index("l_upper_arm.rz")
+        q[first : first + 3] = np.radians(arm_angles(raised, spread, 0.0))
+        pose = figure.forward(q)
+        arm = pose.point("l_forearm") - pose.point("l_upper_arm")
+        assert np.allclose(arm / np.linalg.norm(arm), way, atol=1e-9)
+
+
+# --- as recorded by cameras
+
+
+def test_recorded_faults_are_those_asked_for(whole: ik.Motion):
+    found = recorded(whole, noise=0.002, gaps=0.08, outliers=0.01, seed=3)
+    seen = found.markers.positions
+    assert found.markers.names == tuple(whole.skeleton.markers)
+    assert np.allclose(found.clean, whole.forward().markers)
+    assert np.array_equal(found.missing, found.markers.missing)
+    assert found.missing.mean() == pytest.approx(0.08, rel=0.05)
+    lengths = np.concatenate([np.diff(runs(column)).ravel() for column in found.missing.T])
+    assert lengths.max() <= 121 and np.sort(lengths)[1] >= 12  # one may be cut to fit the share
+    good = ~found.missing & ~found.outliers & ~found.swapped_frames[:, None]
+    error = (seen - found.clean)[good]
+    assert error.std() == pytest.approx(0.002, rel=0.05)
+    assert found.outliers.mean() == pytest.approx(0.01 * 0.92, rel=0.2)
+    assert np.linalg.norm((seen - found.clean)[found.outliers], axis=1).min() > 0.05
+
+
+@pytest.mark.parametrize("swap", [True, ("LTHI", "LKNE")])
+def test_the_swap_is_told_truthfully(whole: ik.Motion, swap):
+    found = recorded(whole, swap=swap, gaps=0.3)
+    assert found.swapped is not None and found.swapped_frames.sum() == 96
+    assert swap is True or found.swapped == swap
+    a, b = (found.markers.names.index(name) for name in found.swapped)
+    own = found.swapped_frames
+    seen = found.markers.positions
+    assert np.linalg.norm(seen[own, a] - found.clean[own, b], axis=1).max() < 0.01
+    assert np.linalg.norm(seen[own, b] - found.clean[own, a], axis=1).max() < 0.01
+    assert np.nanmax(np.linalg.norm(seen - found.clean, axis=2)[~own]) < 0.01
+    if swap is True:
+        assert np.linalg.norm(found.clean[:, a] - found.clean[:, b], axis=1).mean() < 0.1
+
+
+def test_tissue_is_systematic_and_as_large_as_asked(whole: ik.Motion):
+    found = recorded(whole, noise=0.0, gaps=0.0, swap=False, tissue=0.006)
+    off = found.markers.positions - found.clean
+    assert np.allclose(np.sqrt((off**2).sum(axis=2).mean(axis=0)), 0.006, rtol=1e-6)
+    steps = np.linalg.norm(np.diff(off, axis=0), axis=2)
+    assert np.median(steps) < 0.1 * 0.006  # smooth in time, unlike noise
+    assert found.swapped is None and not found.swapped_frames.any()
+
+
+def test_recorded_at_another_rate_and_without_faults(whole: ik.Motion):
+    found = recorded(whole, noise=0.0, gaps=0.0, swap=False, rate=60.0)
+    assert found.markers.rate == 60.0 and len(found.truth) == 1201
+    assert np.array_equal(found.markers.positions, found.clean)
+    again = recorded(whole, seed=5).markers.positions
+    assert np.array_equal(again, recorded(whole, seed=5).markers.positions, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"noise": -1.0}, {"gaps": 0.9}, {"outliers": float("nan")}, {"tissue": -0.1}]
+)
+def test_recorded_names_misuse(whole: ik.Motion, arguments):
+    with pytest.raises(ModelError, match=next(iter(arguments))):
+        recorded(whole, **arguments)
+    with pytest.raises(UnknownNameError, match="LKNE"):
+        recorded(whole, swap=("LKNE", "LKN"))
+    with pytest.raises(ModelError, match="two different"):
+        recorded(whole, swap=("LKNE", "LKNE"))

@@ -1,0 +1,419 @@
+"""The report on a solved recording: true, whole, safe to open, small."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import time
+import zlib
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exactik import Track, human, track
+from exactik.errors import FileError, ModelError
+from exactik.model import Skeleton
+from exactik.motion import Markers, Motion
+from exactik.report._data import Bins, rounded_up
+from exactik.report._png import colours, png
+from exactik.report._report import report_html
+from exactik.report._summary import headline_of, summary_of
+from exactik.synthetic import Recorded, performance, recorded
+
+# `Track.attention` takes means over markers that are missing in a whole stretch, which warn.
+VOID = {"meta", "br", "image", "path", "img", "link", "hr", "input"}
+EVIL = '<script>alert("x")</script>&'
+
+
+class Walk(HTMLParser):
+    """Opens and closes every element; keeps ids, attributes and what scripts hold."""
+
+    def __init__(self, text: str):
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.words: list[str] = []
+        self.data = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "src", "srcset", "action", "data", "poster", "xlink:href"):
+                self.addresses.append(value or "")
+            assert not name.startswith("on"), f"{name} on {tag}"
+            if name in ("d", "style", "viewbox", "width", "height"):
+                assert re.search("nan|inf|None", value or "") is None, value
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] == ["script"] and data.startswith("{"):
+            self.data += data
+        elif self.open[-1:] not in (["script"], ["style"]):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def checked(text: str) -> Walk:
+    """Walk through a report that must be well formed and need nothing else."""
+    walk = Walk(text)
+    assert walk.open == []
+    assert len(set(walk.ids)) == len(walk.ids)
+    assert walk.tags.count("script") == 2
+    assert "link" not in walk.tags and "iframe" not in walk.tags
+    for address in walk.addresses:
+        assert address.startswith(("#", "data:image/png;base64,"))
+        assert not address.startswith("#") or address[1:] in walk.ids
+    assert re.search(r"https?://|url\(|@import", text) is None
+    assert re.search(r"\b(nan|inf)\b", walk.text) is None
+    return walk
+
+
+def decoded(entry: dict[str, Any]) -> np.ndarray:
+    raw = np.frombuffer(base64.b64decode(entry["data"]), dtype=f"<u{entry['bits'] // 8}")
+    return np.where(raw == 65535, np.nan, entry["scale"] * raw)
+
+
+@pytest.fixture(scope="module")
+def faulty() -> tuple[Track, Recorded]:
+    """20 s with gaps, noise, sliding skin and two markers that exchange their names."""
+    motion = performance(20.0)
+    record = recorded(motion, tissue=0.004)
+    return track(motion.skeleton, record.markers), record
+
+
+@pytest.fixture(scope="module")
+def short() -> Recorded:
+    return recorded(performance(2.0, 60.0), swap=False, gaps=0.0)
+
+
+def strict(summary: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(json.dumps(summary, allow_nan=False))
+
+
+def test_the_report_is_one_whole_file(faulty: tuple[Track, Recorded], tmp_path: Path):
+    path, command = tmp_path / "walk.html", "exactik track 'a b.c3d' --report walk.html"
+    faulty[0].report(path, command=command)
+    walk = checked(path.read_text(encoding="utf-8"))
+    for name in ("attention", "suspects", "time", "markers", "angles", "repeat", "heat"):
+        assert name in walk.ids
+    assert command in walk.text
+    assert headline_of(summary_of(faulty[0])) in walk.text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_report_has_the_numbers_of_the_track(faulty: tuple[Track, Recorded]):
+    solved, _ = faulty
+    walk = checked(report_html(solved))
+    data = json.loads(walk.data)
+    errors = 1e3 * solved.marker_errors
+    np.testing.assert_allclose(
+        decoded(data["series"]["mean"]), np.nanmean(errors, axis=1), atol=0.01
+    )
+    np.testing.assert_allclose(
+        decoded(data["series"]["most"]), np.nanmax(errors, axis=1), atol=0.01
+    )
+    np.testing.assert_array_equal(decoded(data["series"]["iterations"]), solved.iterations)
+    missing = np.isnan(solved.marker_errors).sum(axis=1)
+    np.testing.assert_array_equal(decoded(data["series"]["missing"]), missing)
+    level = np.frombuffer(base64.b64decode(data["heat"]["data"]), dtype=np.uint8)
+    level = level.reshape(len(solved), -1).astype(float)
+    shown = np.where(level == 0, np.nan, data["heat"]["most"] * ((level - 1) / 254) ** 2)
+    np.testing.assert_array_equal(np.isnan(shown), np.isnan(errors))
+    np.testing.assert_allclose(
+        np.sqrt(shown), np.sqrt(errors), atol=np.sqrt(data["heat"]["most"]) / 500
+    )
+
+
+def test_the_report_has_the_angles_and_their_error_bars(faulty: tuple[Track, Recorded]):
+    solved, _ = faulty
+    angles = json.loads(checked(report_html(solved)).data)["angles"]
+    assert angles["bins"] == len(solved)
+    assert sum(len(joint["dofs"]) for joint in angles["joints"]) == solved.skeleton.nv
+    shin = next(joint for joint in angles["joints"] if joint["name"] == "l_shin")
+    k = solved.skeleton.dof_names.index("l_shin.ry")
+    (dof,) = shin["dofs"]
+    raw = np.frombuffer(base64.b64decode(dof["a"]), dtype="<u2")
+    q = np.degrees(solved.motion.q[:, solved.skeleton.plain_q[k]])
+    np.testing.assert_allclose(dof["low"] + dof["step"] * raw, q, atol=0.01)
+    sd = np.frombuffer(base64.b64decode(dof["sd"]), dtype=np.uint8).astype(float)
+    np.testing.assert_allclose(
+        np.sqrt(dof["wide"]) * sd / 255, np.sqrt(np.degrees(solved.sd[:, k])), atol=0.02
+    )
+
+
+def test_the_summary_has_the_numbers_of_the_track(faulty: tuple[Track, Recorded]):
+    solved, record = faulty
+    summary = strict(summary_of(solved, "again", per_frame=True))
+    errors = 1e3 * solved.marker_errors
+    seen = errors[np.isfinite(errors)]
+    assert summary["frames"] == len(solved) == len(summary["per_frame"]["mean_mm"])
+    assert summary["command"] == "again"
+    assert summary["error"]["mean_mm"] == pytest.approx(1e3 * solved.mean_error)
+    assert summary["error"]["p95_mm"] == pytest.approx(np.percentile(seen, 95))
+    assert summary["error"]["max_mm"] == pytest.approx(seen.max())
+    worst = solved.names.index(summary["error"]["worst_marker"])
+    assert errors[summary["error"]["worst_frame"], worst] == pytest.approx(seen.max())
+    assert summary["missing_share"] == pytest.approx(record.missing.mean())
+    assert sum(gap["frames"] for gap in summary["gaps"]) == record.missing.sum()
+    assert [m["name"] for m in summary["error_per_marker"]] == list(solved.names)
+    assert len(summary["attention"]) == len(solved.attention)
+    for mine, own in zip(summary["attention"], solved.attention, strict=True):
+        assert (mine["kind"], mine["first"], mine["last"], mine["text"]) == (
+            *(own.kind, own.first, own.last, own.text),
+        )
+        assert mine["start_s"] == pytest.approx(own.first / 120.0, abs=1e-5)
+    touched = {limit["dof"]: limit["share"] for limit in summary["limits"]}
+    for name, share in zip(solved.skeleton.dof_names, solved.at_limits.mean(axis=0), strict=True):
+        assert touched.get(name, 0.0) == pytest.approx(share)
+    assert summary["iterations"]["max"] == solved.iterations.max()
+    assert sum(summary["status"].values()) == len(solved)
+    assert {"exactik", "numpy", "numba", "scipy", "python"} <= summary["versions"].keys()
+
+
+def test_a_swap_is_named_with_its_frames(faulty: tuple[Track, Recorded]):
+    solved, record = faulty
+    summary = summary_of(solved)
+    (swap,) = summary["swaps"]
+    frames = np.flatnonzero(record.swapped_frames)
+    assert record.swapped is not None and set(swap["names"]) == set(record.swapped)
+    assert (swap["first"], swap["last"]) == (frames[0], frames[-1])
+    assert swap["verdict"] == "likely" and swap["found_by"] == "paths and pose"
+    assert swap["exchanged_mm"] < 0.2 * swap["error_mm"]
+    assert f"{swap['names'][0]} and {swap['names'][1]} seem to have" in headline_of(summary)
+    walk = checked(report_html(solved))
+    assert " ↔ ".join(swap["names"]) in walk.text
+
+
+def test_a_swap_that_the_pose_follows_is_found_by_solving_again():
+    """Two markers of a wrist: it turns over, and errors at the solved pose are small."""
+    motion = performance(20.0)
+    record = recorded(motion, swap=("LWRA", "LWRB"))
+    (swap,) = summary_of(track(motion.skeleton, record.markers))["swaps"]
+    assert set(swap["names"]) == {"LWRA", "LWRB"} and swap["verdict"] == "likely"
+    assert swap["exchanged_mm"] > swap["error_mm"]
+    assert swap["squares_ratio"] < 0.5
+
+
+def test_markers_with_each_others_names_all_along_are_found(short: Recorded):
+    """No path jumps; only the pose can tell."""
+    markers = short.markers.renamed({"LANK": "LHEE", "LHEE": "LANK"})
+    (swap,) = summary_of(track(human(), markers))["swaps"]
+    assert set(swap["names"]) == {"LANK", "LHEE"} and swap["found_by"] == "pose"
+    assert swap["verdict"] == "likely" and swap["frames"] > 0.9 * len(markers)
+
+
+def test_where_nothing_is_swapped_nothing_is_suspected(short: Recorded):
+    summary = summary_of(track(human(), short.markers))
+    assert summary["swaps"] == [] and summary["ghosts"] == [] and summary["frozen"] == []
+
+
+def test_a_marker_far_off_for_a_while_is_a_ghost(short: Recorded):
+    places = np.array(short.markers.positions)
+    m = short.markers.names.index("T10")
+    places[40:70, m] += (0.0, 0.15, 0.1)
+    summary = summary_of(track(human(), replace(short.markers, positions=places)))
+    worst = summary["ghosts"][0]
+    assert worst["name"] == "T10" and worst["off_mm"] > 50.0
+    assert abs(worst["first"] - 40) <= 1 and abs(worst["last"] - 69) <= 1
+
+
+def test_a_robust_solve_tells_what_it_left_out():
+    motion = performance(4.0)
+    record = recorded(motion, tissue=0.002, outliers=0.004)
+    solved = track(motion.skeleton, record.markers, robust="huber")
+    assert solved.marker_weights is not None
+    summary = strict(summary_of(solved))
+    assert summary["settings"]["robust"] == "huber"
+    # A sample without an error that was recorded is no gap.
+    assert summary["missing_share"] == pytest.approx(record.missing.mean())
+    gone = np.isnan(solved.marker_errors) & ~record.missing
+    assert summary["spikes"] == gone.sum()
+    assert all("mean_weight" in marker for marker in summary["error_per_marker"])
+    walk = checked(report_html(solved))
+    assert gone.sum() == 0 or f"{gone.sum()} samples stood out as spikes" in walk.text
+
+
+def test_no_gaps_and_no_limits(short: Recorded):
+    solved = track(human(), short.markers, limits="off")
+    summary = summary_of(solved)
+    assert summary["gaps"] == [] and summary["limits"] == []
+    assert summary["missing_share"] == 0.0
+    walk = checked(report_html(solved))
+    assert "No marker is ever missing." in walk.text and "Limits were off." in walk.text
+    assert "none ever missing" in headline_of(summary)
+
+
+def test_one_frame(short: Recorded):
+    solved = track(human(), short.markers.between(0.0, 0.0))
+    assert len(solved) == 1
+    assert strict(summary_of(solved))["frames"] == 1
+    checked(report_html(solved))
+
+
+def test_frames_without_markers(short: Recorded):
+    places = np.array(short.markers.positions)
+    places[20:30], places[:, 3] = np.nan, np.nan
+    solved = track(human(), replace(short.markers, positions=places))
+    summary = strict(summary_of(solved, per_frame=True))
+    assert summary["per_frame"]["mean_mm"][25] is None
+    assert summary["markers"]["never_seen"] == [short.markers.names[3]]
+    assert any((a["first"], a["last"]) == (20, 29) for a in summary["attention"])
+    walk = checked(report_html(solved))
+    assert "never seen" in walk.text
+
+
+def test_nothing_seen_at_all(short: Recorded):
+    places = np.full_like(short.markers.positions, np.nan)
+    solved = track(human(), replace(short.markers, positions=places))
+    summary = strict(summary_of(solved))
+    assert summary["error"]["mean_mm"] is None
+    assert headline_of(summary).startswith("No marker was seen")
+    checked(report_html(solved))
+
+
+def test_names_are_shown_and_never_run(short: Recorded, tmp_path: Path):
+    names = {"T10": EVIL, "C7": "Müller–骨 ✓", "CLAV": '" onload="x', "STRN": "</script><b>"}
+    figure = human()
+    marks = {names.get(name, name): place for name, place in figure.markers.items()}
+    renamed = Skeleton.build(EVIL, figure.bones, marks)
+    markers = replace(short.markers.renamed(names), source=f"/data/{EVIL.replace('/', '')}.c3d")
+    path = tmp_path / "é.html"
+    track(renamed, markers).report(path, command=f"exactik track '{EVIL}'")
+    text = path.read_text(encoding="utf-8")
+    walk = checked(text)
+    assert "alert(" not in re.sub(r"&lt;script&gt;alert|\\u003cscript>alert", "", text)
+    assert walk.text.count(EVIL) > 2 and "Müller–骨 ✓" in walk.text
+    assert json.loads(walk.data)["markers"].count(EVIL) == 1
+
+
+def test_headline_is_plain_text(faulty: tuple[Track, Recorded]):
+    headline = headline_of(summary_of(faulty[0]))
+    assert headline.startswith("The markers fit to ") and headline.endswith(".")
+    assert "\n" not in headline and "<" not in headline and "None" not in headline
+    assert "need a look" in headline and "95 % within" in headline
+
+
+def test_only_html_is_written(short: Recorded, tmp_path: Path):
+    solved = track(human(), short.markers.between(0.0, 0.1))
+    with pytest.raises(ModelError, match=r"must be an \.html file"):
+        solved.report(tmp_path / "walk.pdf")
+    with pytest.raises(FileError):
+        solved.report(tmp_path / "no such folder" / "walk.html")
+
+
+def test_twenty_seconds_are_small_and_quick(faulty: tuple[Track, Recorded]):
+    solved, _ = faulty
+    _ = solved.sd, solved.attention  # not the report's own time
+    start = time.perf_counter()
+    text = report_html(solved)
+    # A second is asked for; other work on the machine must not fail the test.
+    assert time.perf_counter() - start < 3.0
+    assert len(text.encode()) < 1.5e6
+
+
+def tiled(solved: Track, times: int) -> Track:
+    """The same track so many times in a row."""
+
+    def more(array: np.ndarray) -> np.ndarray:
+        return np.concatenate([array] * times)
+
+    markers, frames = solved.markers, solved._recording.frames
+    return replace(
+        solved,
+        motion=Motion(solved.skeleton, more(solved.motion.q), solved.motion.rate),
+        markers=Markers(more(markers.positions), markers.names, markers.rate),
+        _recording=solved._recording.asking(place=more(frames.place)),
+        **{
+            name: more(getattr(solved, name))
+            for name in ("marker_errors", "cost", "projected_gradient", "ended", "iterations")
+        },
+        undetermined=more(solved.undetermined),
+        bridged=more(solved.bridged),
+        excess=more(solved.excess),
+    )
+
+
+def test_long_recordings_are_binned(faulty: tuple[Track, Recorded]):
+    """Eight minutes: fewer angles than frames, but no peak is lost."""
+    solved = tiled(faulty[0], 24)
+    text = report_html(solved)
+    data = json.loads(checked(text).data)
+    assert len(text.encode()) < 9e6
+    assert data["angles"]["bins"] < len(solved) == data["frames"]
+    level = np.frombuffer(base64.b64decode(data["heat"]["data"]), dtype=np.uint8)
+    assert level.max() == 255
+    shin = next(joint for joint in data["angles"]["joints"] if joint["name"] == "l_shin")
+    (dof,) = shin["dofs"]
+    high = dof["low"] + dof["step"] * np.frombuffer(base64.b64decode(dof["b"]), dtype="<u2")
+    k = solved.skeleton.plain_q[solved.skeleton.dof_names.index("l_shin.ry")]
+    assert high.max() == pytest.approx(np.degrees(solved.motion.q[:, k].max()), abs=0.01)
+
+
+@pytest.mark.slow
+def test_an_hour_stays_below_fifteen_megabytes(faulty: tuple[Track, Recorded]):
+    solved = tiled(faulty[0], 180)
+    assert len(solved) / solved.markers.rate >= 3600.0
+    assert len(report_html(solved).encode()) < 15e6
+
+
+def test_colours_rise_evenly_in_lightness():
+    """So they keep their order for readers who see fewer hues, and in print without colours."""
+    rgb = colours(np.linspace(0.0, 1.0, 256)) / 255.0
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    lightness = np.cbrt(linear @ (0.2126, 0.7152, 0.0722))
+    assert (np.diff(lightness) > -1e-3).all()
+    assert lightness[-1] - lightness[0] > 0.5
+
+
+def test_png_is_read_back():
+    pixels = np.array([[0, 1, 2], [2, 1, 0]], dtype=np.uint8)
+    raw = png(pixels, colours(np.linspace(0, 1, 3)))
+    assert raw.startswith(b"\x89PNG")
+    at, parts = 8, {}
+    while at < len(raw):
+        size = int.from_bytes(raw[at : at + 4], "big")
+        kind, body = raw[at + 4 : at + 8], raw[at + 8 : at + 8 + size]
+        assert int.from_bytes(raw[at + 8 + size : at + 12 + size], "big") == zlib.crc32(kind + body)
+        parts[kind], at = body, at + 12 + size
+    assert parts[b"tRNS"] == b"\x00" and len(parts[b"PLTE"]) == 9
+    rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), dtype=np.uint8).reshape(2, 4)
+    np.testing.assert_array_equal(rows[:, 1:], pixels)
+
+
+def test_bins_keep_peaks_and_gaps():
+    values = np.arange(10.0)
+    values[3:6] = np.nan
+    bins = Bins.of(10, 4)
+    np.testing.assert_array_equal(bins.edges, [0, 2, 5, 7])
+    np.testing.assert_array_equal(bins.most(values), [1.0, 2.0, 6.0, 9.0])
+    np.testing.assert_array_equal(bins.least(values), [0.0, 2.0, 6.0, 7.0])
+    assert math.isnan(Bins.of(10, 10).most(values)[4])
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.0, 1.0), (87.0, 100.0), (5.2, 6.0), (1.0, 1.0)])
+def test_ends_of_axes_are_round(value: float, expected: float):
+    assert rounded_up(value) == pytest.approx(expected)

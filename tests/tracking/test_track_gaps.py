@@ -1,0 +1,176 @@
+"""Markers that are missing for a while: the figure goes on where it would have been seen."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import exactik as ik
+from exactik.synthetic import performance, recorded
+from exactik.tracking._fill import filled
+from exactik.tracking._jumps import jumps_of
+from exactik.tracking._recording import start_recording
+from tests.support.hdm05 import LOCK, TAKES, bursts, family_keeps, places, take, with_places
+from tests.support.tracking import inside
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+ARM = ("LUPA", "LELB", "LFRM", "LWRA", "LWRB", "LFIN")
+ARM_BONES = ("lhumerus", "lradius", "lwrist", "lhand")
+
+
+def hidden_and_visible(found: ik.Track, true: Array, hidden: Mask) -> tuple[float, float]:
+    """Mean error [m] at hidden samples whose neighbourhood keeps three markers, and at visible."""
+    error = np.linalg.norm(places(found.skeleton, found.motion.q, found.names) - true, axis=2)
+    keeps = family_keeps(found.skeleton, found.names, hidden, 3)
+    return float(error[hidden & keeps].mean()), float(error[~hidden].mean())
+
+
+SEEDS = (1, 2, 3, 4)
+
+
+@cache
+def gappy_take(shared: Path, name: str, seed: int) -> tuple[ik.Track, float, float]:
+    """The motion, and the mean errors at hidden and at visible samples [m]."""
+    own = take(shared, name)
+    true = own.markers.positions
+    hidden = bursts((len(own), 41), 0.2, 120.0, seed)
+    seen = with_places(own.markers, np.where(hidden[:, :, None], np.nan, true))
+    found = ik.track(own.skeleton, seen, lock=LOCK, limits="off")
+    return found, *hidden_and_visible(found, true, hidden)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", TAKES)
+def test_a_fifth_of_the_markers_hidden_in_bursts(shared_data: Path, name: str, seed: int):
+    _, gone, there = gappy_take(shared_data, name, seed)
+    print(f"{name}, seed {seed}: hidden {1e3 * gone:.1f} mm, visible {1e3 * there:.1f} mm")
+    assert gone <= 1.5 * there
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", TAKES)
+def test_gaps_leave_no_jumps(shared_data: Path, name: str, seed: int):
+    found, _, _ = gappy_take(shared_data, name, seed)
+    assert len(jumps_of(found._recording, np.array(found.motion.q))) == 0
+
+
+def gappy(tissue: float) -> tuple[float, float]:
+    """Errors at hidden and visible samples of a performance, against where the bones have them."""
+    motion = performance(8.0, 60.0, seed=2, acts=("squat", "kick"))
+    rec = recorded(motion, noise=0.001, tissue=tissue, gaps=0.0, swap=False)
+    hidden = bursts(rec.clean.shape[:2], 0.2, 60.0, seed=3)
+    place = np.where(hidden[:, :, None], np.nan, rec.markers.positions)
+    found = ik.track(motion.skeleton, with_places(rec.markers, place))
+    assert np.isfinite(found.motion.q).all()
+    return hidden_and_visible(found, rec.clean, hidden)
+
+
+def test_a_fifth_hidden_of_a_performance_where_skin_slides():
+    gone, there = gappy(tissue=0.015)
+    assert gone <= 1.8 * there
+
+
+@pytest.mark.parametrize(("tissue", "most"), [(0.015, 1.6), (0.005, 2.3)])
+def test_a_fifth_hidden_of_a_performance(tissue: float, most: float):
+    """The less the skin moves, the better seen markers fit, and the harder it is to keep up."""
+    gone, there = gappy(tissue)
+    assert gone <= most * there
+
+
+def test_gaps_do_no_harm_where_the_others_determine_the_pose():
+    """Cameras good to a millimetre: markers that are seen should still fit to a millimetre."""
+    motion = performance(7.0, 60.0, seed=3, acts=("punch", "kick"))
+    rec = recorded(motion, noise=0.001, gaps=0.02, swap=False, seed=1)
+    found = ik.track(motion.skeleton, rec.markers)
+    assert found.sigma == pytest.approx(0.001, rel=0.15)
+    assert np.nanmax(found.marker_errors) < 0.008
+
+
+def blackout(own: ik.Markers, names: tuple[str, ...], first: int, end: int) -> ik.Markers:
+    seen = np.array(own.positions)
+    seen[first:end, [own.names.index(name) for name in names]] = np.nan
+    return with_places(own, seen)
+
+
+PLACES = (500, 1000, 2000, 3000)
+
+
+@cache
+def lost_arm(shared: Path, name: str, first: int) -> ik.Track:
+    own = take(shared, name)
+    seen = blackout(own.markers, ARM, first, first + 240)
+    return ik.track(own.skeleton, seen, lock=LOCK, limits="off")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", PLACES)
+@pytest.mark.parametrize("name", TAKES)
+def test_an_arm_lost_for_two_seconds_is_flagged(shared_data: Path, name: str, first: int):
+    found, end = lost_arm(shared_data, name, first), first + 240
+    bones = [dof.split(".")[0] for dof in found.skeleton.dof_names]
+    dofs = np.flatnonzero(np.isin(bones, ARM_BONES))
+    assert found.undetermined[first + 5 : end - 5][:, dofs].all()
+    assert not found.undetermined[: first - 10].any() and not found.undetermined[end + 10 :].any()
+    assert np.isin(found.status[first + 5 : end - 5], ["gap", "bridged"]).all()
+    outside = float(np.median(found.sd[first - 100, dofs]))
+    assert np.median(found.sd[first + 100, dofs]) > max(0.5, 3.0 * outside)
+    gaps = [item for item in found.attention if item.kind == "gap"]
+    assert [(item.first, item.last) for item in gaps] == [(first, end - 1)]
+    assert "lhumerus" in gaps[0].text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [(name, first) for name in TAKES for first in PLACES],
+)
+def test_an_arm_lost_for_two_seconds_goes_on(shared_data: Path, name: str, first: int):
+    found = lost_arm(shared_data, name, first)
+    jumps = jumps_of(found._recording, np.array(found.motion.q))
+    assert not ((jumps > first - 20) & (jumps < first + 260)).any()
+
+
+def test_an_arm_lost_by_a_performer():
+    motion = performance(6.0, 60.0, seed=4, acts=("walk", "wave"))
+    rec = recorded(motion, noise=0.001, gaps=0.0, swap=False)
+    figure = motion.skeleton
+    found = ik.track(figure, blackout(rec.markers, ARM, 150, 270))
+    bones = [name.split(".")[0] for name in figure.dof_names]
+    dofs = np.flatnonzero(np.isin(bones, ("l_upper_arm", "l_forearm", "l_wrist")))
+    assert found.undetermined[155:265][:, dofs].all()
+    assert not found.undetermined[:150].any() and not found.undetermined[271:].any()
+    assert (found.status[155:265] == "gap").all()
+    assert np.median(found.sd[200, dofs]) > 0.5 > 10 * np.median(found.sd[100, dofs])
+    assert [(a.first, a.last) for a in found.attention if a.kind == "gap"] == [(150, 269)]
+    # What is still seen is as good as before, and nothing jumps.
+    rest = [m for m, name in enumerate(found.names) if name not in ARM]
+    assert found.marker_errors[150:270][:, rest].mean() < 1.2 * found.marker_errors[:150].mean()
+    assert len(jumps_of(found._recording, np.array(found.motion.q))) == 0
+    assert inside(figure, found.motion.q)
+
+
+def test_filling_is_exact_for_a_rigid_body():
+    """Markers that keep their distances: what is filled in is what was hidden."""
+    figure = ik.human()
+    body = [n for n, (bone, _) in figure.markers.items() if bone in ("pelvis", "head")]
+    rng, t = np.random.default_rng(0), np.arange(100) / 50.0
+    q = np.tile(figure.neutral(), (100, 1))
+    q[:, :3] = np.stack([t, np.sin(t), 0.1 * t], axis=1)
+    q[:, 3:6] = 0.5 * np.sin(t)[:, None] * rng.normal(size=3)
+    true = figure.forward(q).markers
+    names = tuple(figure.markers)
+    seen = true.copy()
+    seen[30:60, names.index(body[0])] = np.nan
+    seen[:20, names.index(body[5])] = np.nan  # at the start: only frames after can tell
+    recording = start_recording(figure, ik.Markers(seen, names, 50.0))
+    place = filled(recording, 0.001).frames.place
+    assert np.isfinite(place).all()
+    assert np.abs(place - true).max() < 1e-9
+    assert np.array_equal(place[np.isfinite(seen)], seen[np.isfinite(seen)])

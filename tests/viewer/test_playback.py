@@ -1,0 +1,367 @@
+"""Playback without a browser: what is shown when, how wrong it is, and what is written."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import exactik as ik
+from benchmarks.playing import reading, ten_minutes
+from exactik.cli import main
+from exactik.synthetic import performance, recorded
+from exactik.viewer import EmbeddedView, Footage, MotionViewer
+from exactik.viewer.page import _base as base
+from exactik.viewer.playback._curve import pieces_of
+from exactik.viewer.playback._embedded import in_notebook
+from exactik.viewer.playback._export import export, frames_at
+from exactik.viewer.playback._scene import LIMITS, UNCERTAINTY
+from exactik.viewer.playback._stops import missing_stops, peaks
+from exactik.viewer.playback._tint import (
+    joint_deviations,
+    least_certain,
+    uncertainty_colours,
+)
+from exactik.viewer.playback._transport import Transport
+from tests.support.browser import wait_for
+
+pytestmark = pytest.mark.viewer
+pytest.importorskip("viser")
+
+Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def take() -> ik.Track:
+    made = recorded(performance(2.0), noise=0.001, gaps=0.05)
+    return ik.track(made.truth.skeleton, made.markers)
+
+
+# --- time
+
+
+def test_time_passes_only_while_it_plays_and_begins_again_or_ends():
+    transport = Transport(11, 10.0)
+    assert transport.advance(0.5) == 0
+    transport.play()
+    assert transport.advance(0.45) == 4
+    transport.speed = 2.0
+    assert transport.advance(0.1) == 6
+    transport.step(-1)
+    assert (transport.frame, transport.playing) == (5, False)
+    transport.play()
+    transport.speed = 1.0
+    assert transport.advance(0.6 + 0.2) == 2  # eleven frames last 1.1 s
+    transport.loop = False
+    assert (transport.advance(5.0), transport.playing) == (10, False)
+    transport.play()
+    assert transport.frame == 0
+    transport.seek(99)
+    assert transport.frame == 10
+    alone = Transport(1, 10.0)
+    alone.play()
+    assert not alone.playing
+
+
+# --- what stands beside what
+
+
+def test_a_track_and_its_motion_with_the_recording_show_the_same(take: ik.Track):
+    own, other = Footage.of(take), Footage.of(take.motion, markers=take.markers)
+    assert np.array_equal(own.errors, take.marker_errors, equal_nan=True)
+    assert np.allclose(other.errors, take.marker_errors, atol=1e-12, equal_nan=True)
+    for footage in (own, other):
+        pose = footage.pose(100)
+        off = footage.matched_targets(100) - footage.model_markers(100, pose)
+        expected = take.marker_errors[100]
+        assert np.allclose(np.linalg.norm(off, axis=1), expected, atol=1e-12, equal_nan=True)
+        deviations = footage.deviations(100)
+        assert deviations is not None
+        assert np.allclose(deviations, take.sd[100], rtol=1e-6)
+    mean, most = own.frame_errors
+    assert mean[7] == pytest.approx(np.nanmean(take.marker_errors[7]))
+    assert most[7] == pytest.approx(np.nanmax(take.marker_errors[7]))
+    with pytest.raises(ik.ModelError, match="its markers with it"):
+        Footage.of(take, markers=take.markers)
+
+
+@pytest.mark.parametrize(("up", "axes"), [("y", "YZX"), ("x", "ZXY")])
+def test_what_has_another_axis_up_is_turned(take: ik.Track, up: str, axes: str):
+    turned, markers = take.motion.turned(axes), take.markers.turned(axes)
+    assert (turned.up_axis, markers.up_axis) == (up, up)
+    shown = Footage.of(turned, markers=markers, references=[turned])
+    straight = Footage.of(take.motion, markers=take.markers)
+    assert np.allclose(shown.pose(50).positions, straight.pose(50).positions)
+    assert np.allclose(shown.targets(50), straight.targets(50), equal_nan=True)
+    ghost = shown.reference(0, 50)
+    assert ghost is not None
+    assert np.allclose(ghost.positions, straight.pose(50).positions)
+    still = replace(turned, q=turned.q[:1])
+    track = ik.track(turned.skeleton, markers.between(0.0, 0.1))
+    assert np.allclose(Footage.of(track).targets(5), straight.targets(5), equal_nan=True)
+    assert len(Footage.of(still)) == 1
+
+
+def test_things_are_together_by_time_or_by_the_numbers_of_frames(take: ik.Track):
+    late = replace(take.motion, q=take.motion.q[100:], first_frame=101)
+    footage = Footage.of(late, markers=take.markers)
+    assert np.array_equal(footage.targets(0), take.markers.positions[100], equal_nan=True)
+    assert np.allclose(footage.errors, take.marker_errors[100:], atol=1e-12, equal_nan=True)
+    unnumbered = Footage.of(replace(late, first_frame=1), markers=take.markers)
+    assert np.array_equal(unnumbered.targets(0), take.markers.positions[0], equal_nan=True)
+    half = replace(take.markers, positions=take.markers.positions[::2], rate=60.0)
+    footage = Footage.of(take.motion, markers=half)
+    assert np.array_equal(footage.targets(100), take.markers.positions[100], equal_nan=True)
+    short = replace(take.motion, q=take.motion.q[:10])
+    footage = Footage.of(take.motion, references=[short])
+    assert footage.reference(0, 9) is not None
+    assert footage.reference(0, 10) is None
+    footage = Footage.of(take.motion, markers=take.markers.between(0.0, 0.5))
+    assert np.isnan(footage.targets(100)).all()
+    assert np.isnan(footage.errors[100]).all()
+
+
+def test_markers_that_a_skeleton_does_not_have_are_shown_without_residuals(take: ik.Track):
+    strange = take.markers.renamed({name: f"{name}x" for name in take.markers.names})
+    footage = Footage.of(take.motion, markers=strange)
+    assert len(footage.targets(0)) == len(strange.names)
+    assert footage.names == ()
+    assert not footage.knows_deviations
+    with MotionViewer(footage) as shown:
+        assert shown.scene.markers.residuals is None
+        assert "no residuals" in shown.panel.words(3)
+
+
+def test_missing_frames_show_the_last_pose_and_are_listed(take: ik.Track):
+    q = np.array(take.motion.q[:60])
+    q[:3], q[20:25] = np.nan, np.nan
+    footage = Footage.of(ik.Motion(take.skeleton, q, 120.0), markers=take.markers)
+    assert [footage.shown(t) for t in (0, 2, 3, 19, 22, 25)] == [3, 3, 3, 19, 19, 25]
+    assert np.isnan(footage.errors[22]).all()
+    assert [(s.frame, s.title) for s in footage.stops[:2]] == [(20, "no pose"), (0, "no pose")]
+    with MotionViewer(footage) as shown:
+        shown.show(22)
+        assert "There is no pose" in shown.panel.text.content
+        assert np.isfinite(shown.scene.figure.bones.batched_positions).all()
+        assert np.isfinite(shown.scene.markers.residuals.points).all()
+    with pytest.raises(ik.ModelError, match="no frame"):
+        Footage.of(ik.Motion(take.skeleton, q[:3], 120.0))
+
+
+# --- how far to trust it
+
+
+def test_the_worst_frames_come_first_and_apart():
+    errors = np.full((1000, 2), 0.001)
+    errors[300, 0], errors[301, 1], errors[700, 1], errors[5] = 0.05, 0.04, 0.03, np.nan
+    found = peaks(errors, ("A", "B"), 100.0, 2)
+    assert [stop.frame for stop in found] == [300, 700]
+    assert found[0].title == "A 50 mm off"
+    assert "marker B is 30.0 mm" in found[1].text
+    assert peaks(np.full((9, 2), np.nan), ("A", "B"), 100.0) == []
+    assert peaks(np.empty((9, 0)), (), 100.0) == []
+    present = np.ones(20, dtype=bool)
+    present[3], present[10:15] = False, False
+    assert [stop.frame for stop in missing_stops(present)] == [10, 3]
+
+
+def test_stretches_that_need_a_look_are_stops_with_their_reason(take: ik.Track):
+    stops = Footage.of(take).stops
+    assert len(take.attention) > 0
+    for each, stop in zip(take.attention, stops, strict=False):
+        assert each.first <= stop.frame <= each.last
+        assert each.text in stop.text
+
+
+def test_error_bars_are_said_and_painted(take: ik.Track):
+    figure, sd = take.skeleton, np.zeros(take.skeleton.nv)
+    sd[figure.dof_names.index("head.rx")] = np.radians(2.1)
+    sd[figure.dof_names.index("pelvis.tx")] = 1.0  # metres, not an angle
+    deviation = joint_deviations(figure, sd)
+    assert least_certain(figure, deviation) == "head ±2.1°"
+    deviation[figure.bone_index("l_hand")] = 1.8
+    assert least_certain(figure, deviation) == "l_hand unknown, head ±2.1°"
+    light = uncertainty_colours(np.radians([0.1, 0.3, 2.0, 15.0, 90.0])).astype(int).sum(axis=1)
+    assert light[0] == light[1] < light[2] < light[3] == light[4]
+    with MotionViewer(take) as shown:
+        before = np.array(shown.scene.figure.bones.batched_colors)
+        shown.change(lambda: shown.scene.colour_by(UNCERTAINTY))
+        bones = shown.scene.figure.bones
+        assert wait_for(lambda: not np.array_equal(bones.batched_colors, before))
+        assert "Least certain" in shown.panel.text.content
+        shown.change(lambda: shown.scene.colour_by(LIMITS))
+        assert wait_for(lambda: np.array_equal(bones.batched_colors, before))
+
+
+def test_a_curve_is_cut_at_its_gaps():
+    values = np.arange(10.0)
+    values[[3, 4, 7]] = np.nan
+    first, second, third = pieces_of(values)
+    assert np.isfinite(first).nonzero()[0].tolist() == [0, 1, 2]
+    assert np.isfinite(second).nonzero()[0].tolist() == [5, 6]
+    assert np.isfinite(third).nonzero()[0].tolist() == [8, 9]
+    assert len(pieces_of(values, 2)) == 2  # the longest gap is kept
+    assert len(pieces_of(np.full(5, np.nan))) == 1
+
+
+# --- files
+
+
+def test_exports_have_thirty_frames_a_second_at_most():
+    frames, rate = frames_at(241, 120.0, 30.0)
+    assert (len(frames), rate) == (61, 30.0)
+    assert (frames[:3].tolist(), frames[-1]) == ([0, 4, 8], 240)
+    frames, rate = frames_at(100, 25.0, 30.0)
+    assert (len(frames), rate) == (100, 25.0)
+    assert frames_at(1, 120.0, 30.0)[0].tolist() == [0]
+    with pytest.raises(ik.ModelError, match="fps"):
+        frames_at(10, 120.0, float("nan"))
+
+
+def test_exports_are_whole_or_not_there(take: ik.Track, tmp_path: Path):
+    with MotionViewer(take) as shown:
+        done: list[int] = []
+        shown.export(tmp_path / "take.html", progress=lambda n, total: done.append(total - n))
+        assert done == list(range(60, -1, -1))
+        shown.export(tmp_path / "take.glb", fps=60.0)
+    text = (tmp_path / "take.html").read_text("utf-8")
+    assert "__VISER_EMBED_DATA__" in text
+    again = ik.load_motion(tmp_path / "take.glb")
+    assert (len(again), again.rate) == (121, 60.0)
+    bone = take.skeleton.bone_index("head")
+    there = again.forward().positions[30, again.skeleton.bone_index("head")]
+    assert np.allclose(there, take.motion.forward().positions[60, bone], atol=1e-4)
+    for name in ("take.txt", "take", "nowhere/take.html"):
+        with pytest.raises(ik.FileError, match=r"no export as|cannot be written"):
+            export(Footage.of(take), tmp_path / name)
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(ik.FileError, match="is a folder"):
+        export(Footage.of(take.motion.between(0.0, 0.0)), tmp_path / "folder.html")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "take.glb", "take.html"]
+
+
+def test_notebooks_get_something_to_show(take: ik.Track, monkeypatch: pytest.MonkeyPatch):
+    short = take.motion.between(0.0, 0.2)
+    shown = ik.view(short, static=True, height=300)
+    assert isinstance(shown, EmbeddedView)
+    frame = shown._repr_html_()
+    assert frame.startswith('<iframe srcdoc="')
+    assert "height:300px" in frame
+    assert '<script>window.__VISER_EMBED_DATA__="' not in frame  # escaped
+    assert isinstance(ik.view(ik.hand(), static=True), EmbeddedView)
+    assert not in_notebook()
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert in_notebook()
+    assert isinstance(ik.view(take), EmbeddedView)
+    server = ik.view(short, port=0, browser=False)  # whoever names a port wants a server
+    assert isinstance(server, MotionViewer)
+    server.close()
+
+
+# --- the command
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["exactik", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def test_the_command_exports_a_motion_with_its_markers(
+    take: ik.Track,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(tmp_path)
+    take.markers.save("take.c3d")
+    for name in ("take.npz", "take.glb", "take.bvh"):
+        take.save(name)
+    options = ("--markers", "take.c3d", "--reference", "take.glb", "--export", "out.html")
+    assert run(monkeypatch, "play", "take.npz", *options) == 0
+    assert "written out.html" in capsys.readouterr().out
+    assert run(monkeypatch, "play", "take.bvh", "take.npz", *options, "--up", "z") == 0
+    assert "none of these markers" in " ".join(capsys.readouterr().err.split())
+    wrong: list[tuple[tuple[str, ...], str]] = [
+        (("take.c3d",), "--markers"),
+        (("absent.bvh",), "cannot be read"),
+        (("take.mot",), "--skeleton"),
+        (("take.npz", "--export", "out.txt"), "expected .html or .glb"),
+        (("take.npz", "--export", "take.npz"), "expected .html or .glb"),
+        (("take.glb", "--export", "take.glb"), "is read"),
+        (("take.npz", "--export", "out.html", "--fps", "0"), "fps"),
+        (("take.npz", "--up", "w"), "up_axis"),
+    ]
+    for arguments, words in wrong:
+        assert run(monkeypatch, "play", *arguments) == 2
+        text = capsys.readouterr().err
+        assert words in " ".join(text.split())
+        assert "Traceback" not in text
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert run(monkeypatch, "play", "take.npz", "--no-browser", "--port", port) == 2
+    assert "another program does" in " ".join(capsys.readouterr().err.split())
+
+
+# --- the server
+
+
+def test_one_frame_and_a_hundred_thousand(take: ik.Track):
+    one = replace(take.motion, q=take.motion.q[:1])
+    with MotionViewer(one, markers=take.markers, references=[one]) as shown:
+        shown.play()
+        shown.step(1)
+        assert (shown.frame, shown.transport.playing) == (0, False)
+        assert "<iframe" in EmbeddedView(shown.footage)._repr_html_()
+    q = np.resize(take.motion.q, (100_000, take.skeleton.nq))
+    positions = np.resize(take.markers.positions, (100_000, len(take.markers.names), 3))
+    markers = replace(take.markers, positions=positions)
+    with MotionViewer(replace(take.motion, q=q), markers=markers) as shown:
+        shown.show(99_999)
+        assert shown.panel.curve is not None
+        assert max(map(len, shown.panel.curve.data())) <= 240
+        assert shown.panel.slider.value == 99_999
+
+
+def test_a_page_that_draws_nothing_gets_a_hint_once(
+    take: ik.Track, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(base, "PATIENCE", 0.2)
+    with caplog.at_level(logging.WARNING, "exactik.viewer"):
+        with MotionViewer(take) as shown, reading(shown), reading(shown):
+            assert wait_for(lambda: len(caplog.records) > 0)
+            shown.show(5)
+    assert len(caplog.records) == 1
+    assert "WebGL" in caplog.text
+
+
+def test_closing_ends_it_for_good(take: ik.Track):
+    shown = MotionViewer(take)
+    shown.play()
+    shown.close()
+    shown.close()
+    shown.wait()
+    assert not shown._thread.is_alive()
+    with pytest.raises(OSError), socket.create_connection(("127.0.0.1", int(shown.url[-5:])), 1.0):
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_stays_over_ten_minutes(take: ik.Track):
+    with MotionViewer(take, references=[take.motion]) as shown, reading(shown):
+        before, after = ten_minutes(shown)
+    print(json.dumps({"after a minute": before, "after ten": after, "unit": "MB"}))
+    assert after - before < 10.0

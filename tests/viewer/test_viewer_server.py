@@ -1,0 +1,150 @@
+"""The server seen from outside, and the viewers without a page."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.viewer import MotionViewer, PoseViewer
+from exactik.viewer.page._server import allowed_request, guarded_server
+from exactik.viewer.posing.panel._compare import curves
+from tests.support.browser import wait_for
+
+pytestmark = pytest.mark.viewer
+pytest.importorskip("viser")
+
+
+@pytest.fixture(scope="module")
+def viewer() -> Iterator[PoseViewer]:
+    with PoseViewer(ik.human()) as running:
+        yield running
+
+
+# --- the server
+
+
+def answer(viewer: PoseViewer, headers: dict[str, str]) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.server.get_port(), timeout=10)
+    connection.putrequest("GET", "/", skip_host=True)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_the_server_answers_its_own_page_only(viewer: PoseViewer):
+    own = f"127.0.0.1:{viewer.server.get_port()}"
+    assert answer(viewer, {"Host": own}) == 200
+    assert answer(viewer, {"Host": own, "Origin": f"http://{own}"}) == 200
+    assert answer(viewer, {"Host": own, "Origin": "http://evil.example"}) == 403
+    assert answer(viewer, {"Host": own, "Origin": "null"}) == 403
+    assert answer(viewer, {"Host": "evil.example"}) == 403
+    socket_of_another = {"Host": own, "Origin": "http://evil.example", "Connection": "Upgrade"}
+    more = {"Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    key = {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    assert answer(viewer, {**socket_of_another, **more, **key}) == 403
+
+
+def test_the_server_listens_on_this_machine_only_and_opens_no_tunnel(viewer: PoseViewer):
+    assert viewer.url.startswith("http://127.0.0.1:")
+    assert viewer.server.request_share_url() is None
+    with pytest.raises(ik.ModelError, match="expose"):
+        guarded_server("0.0.0.0")
+    with pytest.raises(ik.ModelError, match="cannot listen"):
+        guarded_server("nowhere.invalid", expose=True)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(ik.ModelError, match="cannot listen"):
+            guarded_server(port=taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("host", "origins", "allowed"),
+    [
+        ("127.0.0.1:80", [], True),
+        ("localhost:80", ["http://localhost:80"], True),
+        ("[::1]:80", ["http://[::1]:80"], True),
+        ("127.0.0.1:80", ["http://localhost:80"], False),
+        ("127.0.0.1:80", ["http://127.0.0.1:81"], False),
+        ("127.0.0.1:80", ["http://127.0.0.1:80", "http://evil.example"], False),
+        ("127.0.0.1.evil.example:80", [], False),
+        ("evil.example", ["https://hub.example"], True),
+        (None, [], False),
+    ],
+)
+def test_which_requests_are_answered(host: str | None, origins: list[str], allowed: bool):
+    names = ("127.0.0.1", "localhost", "[::1]")
+    assert allowed_request(host, origins, names, ("https://hub.example",)) is allowed
+
+
+# --- a motion, and what else can be shown
+
+
+def test_a_motion_plays_pauses_and_is_scrubbed():
+    figure = ik.human()
+    q = np.tile(figure.neutral(), (50, 1))
+    q[:, figure.dof_names.index("l_shin.ry")] = np.linspace(0.0, 1.0, 50)
+    q[20:25] = np.nan
+    with MotionViewer(ik.Motion(figure, q, 100.0)) as shown:
+        shown.seek(40)
+        assert shown.frame == 40
+        shown.seek(22)  # missing: what was there last is shown
+        place = shown.scene.figure.bones.batched_positions[figure.bone_index("l_foot")]
+        assert np.isfinite(place).all()
+        shown.seek(0)
+        shown.play()
+        assert wait_for(lambda: shown.frame > 10)
+        shown.play(False)
+        frame = shown.frame
+        time.sleep(0.1)
+        assert shown.frame == frame
+    with pytest.raises(ik.ModelError, match="no frame"):
+        MotionViewer(ik.Motion(figure, np.full((3, 58), np.nan), 100.0))
+
+
+def test_view_shows_what_can_be_shown(capsys: pytest.CaptureFixture[str]):
+    figure = ik.hand()
+    result = ik.solve(figure, [ik.MarkerGoal("INDEX", (0.05, 0.03, 0.15))], lock="palm")
+    for thing in (figure, result, ik.PosingSession(figure)):
+        shown = ik.view(thing, block=False, browser=False)
+        assert isinstance(shown, PoseViewer)
+        assert shown.session.skeleton == figure
+        shown.close()
+    assert "http://127.0.0.1:" in capsys.readouterr().out
+    keys = ik.Keyframes(figure)
+    keys.add(0.0, figure.neutral())
+    shown = ik.view(keys, block=False, browser=False)
+    assert isinstance(shown, MotionViewer)
+    shown.close()
+    with pytest.raises(ik.ModelError, match="show a int"):
+        ik.view(3)
+
+
+def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
+    panel, session = viewer.panel, viewer.session
+    panel.keys.act(session, "add", 0.0)
+    viewer.worker.drag("l_hand", (0.4, 0.3, 1.3))
+    assert wait_for(lambda: session.resting and "l_hand" in session.dragged)
+    panel.keys.act(session, "add", 0.2)
+    assert "0, 0.2 s" in panel.keys.listed.content
+    panel.keys.play()
+    panel.keys.close()
+    found = panel.compare.run()
+    assert set(found) == set(ik.solvers())
+    assert "| auto |" in panel.compare._text.content
+    assert len(curves(found)) == len(found) + 1
+    viewer.worker.post(lambda s: s.reset())
+    assert wait_for(lambda: len(session.dragged) == 0)
+    panel.keys.act(session, "go there", 0.1)
+    assert session.q[6:].any()
+    viewer.worker.post(lambda s: s.reset())
+    assert wait_for(lambda: not session.q[6:].any())
