@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.models import bushy_tree, serial_chain
 from benchmarks.numpy_rival import NumpyRival
 from benchmarks.report import Metric, Report
 from exactik import MarkerGoal, Problem, Skeleton, human
+from exactik._typing import Array
 from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.calculus.workspace import new_work
@@ -24,7 +24,6 @@ from exactik.kernels.linear.ltdl import Pattern, factor, solve
 from exactik.kernels.tree.fk import forward_kinematics
 from exactik.spatial import jit
 
-Array = NDArray[np.float64]
 SHIFT = 1.0  # makes the factored matrix positive definite whatever the pose
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import exactik as ik
 from benchmarks.report import Metric, Report
+from exactik._typing import Array
 
-Array = NDArray[np.float64]
 RATE = 120.0  # [Hz]
 SIZES = {".c3d": 4e6, ".amc": 3e6, ".bvh": 3e6}  # [bytes] asked of some; the others are as long
 BARS = {".c3d": 0.5, ".amc": 0.5}  # [s] "well under a second"

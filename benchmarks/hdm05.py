@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik_papers._hdm05 import BONES, LOCK, TAKES
 
 __all__ = ["LOCK", "TAKES", "Take", "hdm05_folder", "load_take"]
 
-Array = NDArray[np.float64]
 
 WIDER = 0.05  # of their absolute value, that limits from data are widened by
 

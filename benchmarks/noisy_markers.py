@@ -19,13 +19,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import exactik as ik
 from benchmarks.report import Metric, Report
+from exactik._typing import Array
 from exactik.kernels.linear.box import project
 
-Array = NDArray[np.float64]
 POSES = 30
 NOISES = (5, 10, 20)  # [mm]
 SPREAD, NEAR = 0.3, 0.05  # [rad or m] of the poses about neutral, of warm starts about the pose

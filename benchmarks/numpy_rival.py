@@ -8,12 +8,10 @@ implementation.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from exactik import Bone, Skeleton
-
-Array = NDArray[np.float64]
+from exactik._typing import Array
 
 
 class NumpyRival:

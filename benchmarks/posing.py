@@ -6,15 +6,13 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks import posing_socket
 from benchmarks.report import Metric, Report
+from exactik._typing import Array
 from exactik.model import Skeleton, hand, human, octopus, quadruped
 from exactik.viewer import PosingSession
 from exactik.viewer.posing._handles import reach_of
-
-Array = NDArray[np.float64]
 
 UPDATES = 2000
 # Figure, the handle that is dragged, and whether all handles are goals or only those pinned.

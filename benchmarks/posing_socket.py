@@ -14,11 +14,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.report import Metric, Report
-
-Array = NDArray[np.float64]
+from exactik._typing import Array
 
 DRAGS, PAUSE, STREAM, UPDATES = 80, 0.08, 8.0, 20_000
 SERVER = """

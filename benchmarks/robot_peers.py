@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.urdf import about_axis, bare_urdf, chain, limits_of, origin
+from exactik._typing import Array
 
-Array = NDArray[np.float64]
 POSITION, ROTATION = 1e-3, 1e-2  # what counts as reached: metres, radians
 ROUNDING = 1e-9  # radians past a limit that are no violation
 INSIDE = 0.9  # peers stop at this fraction of it, since their measures of error are not the judge's

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import exactik as ik
 from benchmarks.report import Metric, Report
 from benchmarks.robot_peers import PEERS, Judge, Peer
+from exactik._typing import Array
 
-Array = NDArray[np.float64]
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 URDF = SHARED / "data" / "robots" / "urdf"
 ATTEMPTS = 30

@@ -16,11 +16,10 @@ from scipy.optimize import least_squares
 
 import exactik as ik
 from benchmarks.peers.with_mink import MinkMarkers
+from exactik._typing import Array
 from exactik.tracking._recording import Recording
 
 __all__ = ["Followed", "Mink", "Rival", "Scipy", "motions"]
-
-Array = NDArray[np.float64]
 
 
 class Followed(NamedTuple):

@@ -6,9 +6,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from exactik._typing import Array
 
 
 def chain(path: Path, tool: str) -> list[ET.Element]:

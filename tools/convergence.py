@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.solvers._methods import method_named
 
-Array = NDArray[np.float64]
 Task = tuple[ik.Problem, Array]  # and where to start
 DOCS = Path(__file__).parent.parent / "docs"
 GROUPS = {

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import PositionGoal
 from exactik.model import Pose
 from exactik.synthetic import reach
 
-Array = NDArray[np.float64]
 SCALE, FLOOR, MARGIN = 150.0, 310.0, 18.0  # pixels per metre, height of the floor line
 
 

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.urdf import link_of, origin, vector
+from exactik._typing import Array
 
-Array = NDArray[np.float64]
 POSITION, ROTATION = 1e-3, 1e-2  # what counts as reached: metres, radians
 ROUNDING = 1e-6  # radians past a limit that are no violation: some tools answer in single precision
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import exactik as ik
 from benchmarks.hdm05 import LOCK, hdm05_folder, load_take
@@ -14,8 +13,8 @@ from benchmarks.peers.environments import Answers
 from benchmarks.peers.judge import Judge
 from benchmarks.peers.protocol import Arm, Figure
 from benchmarks.peers.tasks import free_dofs
+from exactik._typing import Array
 
-Array = NDArray[np.float64]
 SEARCH = 48  # starts for each frame, for the best objective known
 NEAR, NEARER, FAR = 1e-2, 1e-3, 0.25  # shares above the best objective
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.urdf import about_axis, chain, origin
-
-Array = NDArray[np.float64]
+from exactik._typing import Array
 
 
 class Tree:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from exactik._typing import Array
 from exactik.errors import NonFiniteError, ShapeError
 
 __all__ = ["finite", "frozen", "numbers", "owned", "shaped"]
 
 
-def numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def numbers(name: str, value: ArrayLike) -> Array:
     """Return `value` as float64; raise `ShapeError` naming it if it is no array of numbers."""
     try:
         array = np.asarray(value)
@@ -21,7 +22,7 @@ def numbers(name: str, value: ArrayLike) -> NDArray[np.float64]:
         raise ShapeError(f"{name} is {value!r}, which is no array of real numbers") from None
 
 
-def finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def finite(name: str, value: ArrayLike) -> Array:
     """Return `value` as float64; raise `NonFiniteError` with its name and the first bad place."""
     array = numbers(name, value)
     good = np.isfinite(array)
@@ -32,7 +33,7 @@ def finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def shaped(name: str, value: ArrayLike, *shape: int) -> NDArray[np.float64]:
+def shaped(name: str, value: ArrayLike, *shape: int) -> Array:
     """Return `value` as finite float64 of exactly this shape (−1 matches any length)."""
     array = numbers(name, value)
     if array.ndim != len(shape) or any(
@@ -43,7 +44,7 @@ def shaped(name: str, value: ArrayLike, *shape: int) -> NDArray[np.float64]:
     return finite(name, array)
 
 
-def owned(array: NDArray) -> NDArray[np.float64]:
+def owned(array: NDArray) -> Array:
     """Return a copy of the one kind that the kernels are compiled for: contiguous and writable."""
     return np.array(array, dtype=float, order="C")
 

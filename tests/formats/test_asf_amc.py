@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from exactik import Bone, Joint, Skeleton, human
+from exactik._typing import Array
 from exactik.errors import FileError, FileWarning, ModelError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
 from exactik.io.acclaim._asf_write import AcclaimSkeleton, coded_name
@@ -22,7 +22,6 @@ from exactik.motion import Motion
 from exactik.spatial import axis_rotation
 from tests.support.models import EVERY_JOINT, chain_of, configuration, skeletons
 
-Array = NDArray[np.float64]
 CMU = 0.0254 / 0.45  # [m] in one unit of those files
 
 # AMC: its ASF, and the number of frames.

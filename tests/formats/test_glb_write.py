@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import FileError, ModelError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
 from exactik.io._coordinates import continuous, coordinates_of
@@ -32,7 +32,6 @@ from tests.support.models import (
     skeletons,
 )
 
-Array = NDArray[np.float64]
 COMPONENT = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 WIDTH = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 

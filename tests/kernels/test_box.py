@@ -11,6 +11,7 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from exactik import Problem, Skeleton
+from exactik._typing import Array
 from exactik.kernels.linear.box import (
     ROUNDS,
     box_step,
@@ -31,7 +32,6 @@ from tests.support.quadratics import (
     value,
 )
 
-Array = NDArray[np.float64]
 FIGURES = (serial_chain(1), serial_chain(9), bushy_tree(23, 3), menagerie())
 
 

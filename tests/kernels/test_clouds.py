@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from exactik import DirectionGoal, Goal, PositionGoal, Problem, human
+from exactik._typing import Array
 from tests.support.models import configuration
 from tests.support.problems import assert_same, menagerie, quantities
-
-Array = NDArray[np.float64]
 
 FIGURE = menagerie()
 Q = configuration(FIGURE, 4)

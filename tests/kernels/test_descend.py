@@ -6,16 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
 from exactik import Goal, MarkerGoal, OrientationGoal, PostureGoal, Problem, human
+from exactik._typing import Array
 from exactik.solvers import CompiledMethod
 from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
 from tests.support.models import configuration, exp_map_arm
 from tests.support.problems import menagerie, posed
-
-Array = NDArray[np.float64]
 
 
 def noisy_human(limits: str = "off") -> tuple[Problem, Array]:

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Bone, Joint, MarkerGoal, PositionGoal, Problem, Skeleton, human
+from exactik._typing import Array
 from exactik.kernels.descent import state as at
 from exactik.kernels.descent.descend import run
 from exactik.solvers import CompiledMethod
@@ -17,7 +18,6 @@ from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
 from tests.support.models import planar_arm
 from tests.support.problems import menagerie, posed
 
-Array = NDArray[np.float64]
 HINGE = Skeleton.build("hinge", [Bone("h", joint=Joint.revolute("z"))])
 
 

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.check import _random
 from exactik.kernels.tree.equivalent import come_near, unwind
 from tests.support.models import EVERY_JOINT, chain_of
 from tests.support.problems import menagerie
 
-Array = NDArray[np.float64]
 TURNING = [name for name in EVERY_JOINT if EVERY_JOINT[name].nv > 0]
 
 

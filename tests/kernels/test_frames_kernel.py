@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.recording.frames import HOMING
 from exactik.kernels.recording.series import evaluate_frames, spread
@@ -17,7 +17,6 @@ from exactik.tracking._recording import LOSSES, Recording, start_recording
 from tests.support.models import configuration
 from tests.support.problems import menagerie
 
-Array = NDArray[np.float64]
 SEEDS = range(4)
 TIGHT = ik.Auto(tolerance=1e-11, max_iterations=300, small_cost=0.0, detour=False, escape=False)
 

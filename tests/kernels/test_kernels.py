@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from numba import types
 from numba.core.errors import NumbaError
-from numpy.typing import NDArray
 
 from exactik import DirectionGoal, FrameGoal, MarkerGoal, Problem, Skeleton
+from exactik._typing import Array
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
@@ -28,8 +28,6 @@ from exactik.spatial import _jit, inlined, jit
 from tests.support.every_kernel import answers
 from tests.support.models import configuration
 from tests.support.problems import assert_same, menagerie, posed, quantities
-
-Array = NDArray[np.float64]
 
 FIGURE = menagerie()
 compiled_only = pytest.mark.skipif(

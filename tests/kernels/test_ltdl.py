@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from exactik import Bone, Joint, Skeleton
+from exactik._typing import Array
 from exactik.kernels.calculus.workspace import new_work
 from exactik.kernels.linear.ltdl import factor, padded, solve
 from tests.support.models import bushy_tree, serial_chain
 from tests.support.problems import menagerie
-
-Array = NDArray[np.float64]
 
 
 def tree_of(parents: Sequence[int], joints: Sequence[Joint] = ()) -> Skeleton:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton
+from exactik._typing import Array
 from exactik.kernels.descent import state as at
 from exactik.kernels.descent.saddles import FLAT, downhill_bend
 from exactik.kernels.descent.single_dof import best_turn
@@ -22,7 +22,6 @@ from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import menagerie
 from tests.support.quadratics import blank_search, indefinite, pattern_of, rows_of, value
 
-Array = NDArray[np.float64]
 CHAIN = serial_chain(8)
 
 

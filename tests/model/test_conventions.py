@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.model import EULER_ORDERS
 from exactik.spatial import axis_rotation, exp_rotation, log_rotation, matrix_from_wxyz
 from tests.support.models import EVERY_JOINT, chain_of, configuration, planar_arm
 
-Array = NDArray[np.float64]
 PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
 QUARTER = np.pi / 2
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
-
-Array = NDArray[np.float64]
+from exactik._typing import Array
 
 FIGURES = {"quadruped": ik.quadruped, "hand": ik.hand, "octopus": ik.octopus}
 TIPS = {

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.check import oracle
 from exactik.errors import NonFiniteError, ShapeError, UnknownNameError
 from exactik.model import (
@@ -38,7 +38,6 @@ from tests.support.models import (
     skeletons,
 )
 
-Array = NDArray[np.float64]
 FRAMES: tuple[Frame, ...] = get_args(Frame)
 ROWS: tuple[Rows, ...] = get_args(Rows)
 ROUTES: tuple[Route, ...] = get_args(Route)

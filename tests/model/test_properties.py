@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from exactik import Goal, PostureGoal, Problem, Skeleton, SoftLimitGoal
+from exactik._typing import Array
 from exactik.check import random_problem, random_skeleton
 from tests.support.models import EVERY_JOINT, configuration, skeletons
 from tests.support.problems import goals_of_every_kind, worst_difference
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 ANYWHERE = tuple(EVERY_JOINT)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.check import random_coordinates, random_skeleton
 from exactik.check.oracle import evaluate, forward, point_jacobian
 from exactik.goals import PositionGoal
@@ -24,8 +24,6 @@ from tests.support.reference import (
     position_derivatives,
     position_jacobian,
 )
-
-Array = NDArray[np.float64]
 
 ROTATIONS = [
     Joint.revolute((0.6, 0.0, 0.8)),

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from exactik.check import oracle
 from exactik.errors import (
@@ -36,7 +35,6 @@ from tests.support.models import (
     skeletons,
 )
 
-Array = NDArray[np.float64]
 ANYWHERE = tuple(EVERY_JOINT)
 MODELS = [planar_arm(), gantry(), exp_map_arm(), recipe_tree(), human(), serial_chain(6)]
 

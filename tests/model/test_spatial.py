@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import EULER_ORDERS
 from exactik.spatial import (
     axis_rotation,
@@ -28,8 +28,6 @@ from exactik.spatial import (
     skew,
     wxyz_from_matrix,
 )
-
-Array = NDArray[np.float64]
 
 # To 60 digits, from Machin's formula in whole numbers.
 PI = Fraction(

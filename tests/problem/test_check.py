@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.check import (
     CampaignRow,
     Distance,
@@ -19,8 +19,6 @@ from exactik.errors import ShapeError
 from exactik.goals import AimGoal, FrameGoal, PositionGoal
 from exactik.model import Bone, Joint, Skeleton
 from exactik.problem import Problem
-
-Array = NDArray[np.float64]
 
 
 def arm() -> Skeleton:

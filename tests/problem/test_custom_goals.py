@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik import (
     DirectionGoal,
@@ -20,6 +20,7 @@ from exactik import (
     Problem,
     ShapeError,
 )
+from exactik._typing import Array
 from exactik.spatial import exp_rotation, skew
 from tests.support.models import configuration, random_rotation
 from tests.support.problems import (
@@ -31,8 +32,6 @@ from tests.support.problems import (
     unit,
     worst_difference,
 )
-
-Array = NDArray[np.float64]
 
 FIGURE = menagerie()
 Q = configuration(FIGURE, 4)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik import (
     AimGoal,
@@ -28,11 +28,10 @@ from exactik import (
     UnknownNameError,
     human,
 )
+from exactik._typing import Array
 from exactik.spatial import exp_rotation
 from tests.support.models import configuration
 from tests.support.problems import Range, menagerie
-
-Array = NDArray[np.float64]
 
 FIGURE = menagerie()
 BONE, TARGET, AXIS = "ball", np.array([0.5, 1.2, -0.4]), np.array([1.0, -2.0, 0.5])

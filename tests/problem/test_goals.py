@@ -25,6 +25,7 @@ from exactik import (
     Problem,
     SoftLimitGoal,
 )
+from exactik._typing import Array
 from exactik.check.oracle import evaluate
 from exactik.spatial import exp_rotation, is_rotation, wxyz_from_matrix
 from tests.support.models import configuration, random_rotation
@@ -37,8 +38,6 @@ from tests.support.problems import (
     unit,
     worst_difference,
 )
-
-Array = NDArray[np.float64]
 
 FIGURE = menagerie()
 Q = configuration(FIGURE, 4)

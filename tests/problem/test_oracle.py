@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from exactik._typing import Array
 from exactik.check import Distance, Lever, random_coordinates, random_goals, random_skeleton
 from exactik.check.oracle import (
     Jet,
@@ -26,8 +26,6 @@ from exactik.check.oracle._stencil import local_derivatives
 from exactik.errors import GoalError, ShapeError
 from exactik.goals import FrameGoal, Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
-
-Array = NDArray[np.float64]
 
 
 def differences(function, n: int) -> tuple[Array, Array, Array]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from exactik import (
     Bone,
@@ -32,6 +31,7 @@ from exactik import (
     check_derivatives,
     human,
 )
+from exactik._typing import Array
 from tests.support.models import EVERY_JOINT, chain_of, configuration, planar_arm
 from tests.support.problems import (
     assert_same,
@@ -41,8 +41,6 @@ from tests.support.problems import (
     positive,
     quantities,
 )
-
-Array = NDArray[np.float64]
 
 FIGURE = menagerie()
 

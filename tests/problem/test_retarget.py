@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import exactik as ik
+from exactik._typing import Array
 from tests.support.models import configuration, planar_arm, random_rotation
 from tests.support.problems import (
     Range,
@@ -20,8 +21,6 @@ from tests.support.problems import (
     positive,
     quantities,
 )
-
-Array = NDArray[np.float64]
 
 PLACES = (ik.MarkerGoal, ik.PositionGoal, ik.AimGoal)
 FAR = np.array([1e4, -7e3, 4e3])  # [m] some 13 km away

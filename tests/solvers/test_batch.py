@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.solvers._methods import METHODS
 from exactik.solvers._starts import start_table
 from tests.support.models import chain_of, configuration, planar_arm, random_rotation
 from tests.support.problems import Range, goals_of_every_kind, menagerie, positive
 
-Array = NDArray[np.float64]
 Targets = dict[str, Array]
 
 B = 6

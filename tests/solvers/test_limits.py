@@ -15,15 +15,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.check import oracle
 from exactik.check._random import random_coordinates, random_skeleton
 from exactik.check._random_goals import random_goals as goals_of_every_kind
 
-Array = NDArray[np.float64]
 Rng = np.random.Generator
 
 NOTHING = 1e-18  # cost per weight [m² or rad²] that counts as none: the goals are met

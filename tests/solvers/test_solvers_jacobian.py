@@ -10,9 +10,10 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.solvers import _loop
 from exactik.solvers._loop import Descent, History, descend
 from exactik.solvers._methods import method_named, solvers
@@ -27,8 +28,6 @@ from exactik.solvers.methods._pseudo_inverse import (
 )
 from tests.support.models import chain_of, configuration, exp_map_arm, gantry, planar_arm
 from tests.support.problems import menagerie, posed
-
-Array = NDArray[np.float64]
 
 KINDS = (JacobianTranspose, PseudoInverse, DampedLeastSquares)
 PLAIN: dict[str, ClampedMethod] = {

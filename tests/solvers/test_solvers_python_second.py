@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import scipy.optimize
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik import (
     Bone,
@@ -27,6 +27,7 @@ from exactik import (
     Skeleton,
     human,
 )
+from exactik._typing import Array
 from exactik.solvers import _loop
 from exactik.solvers._loop import Descent, History, PythonMethod, descend
 from exactik.solvers._methods import method_named, solvers
@@ -41,8 +42,6 @@ from exactik.solvers.methods._newton_higham import NewtonHigham
 from exactik.solvers.methods._newton_pcg import NewtonPCG, in_ball, in_plane, steihaug
 from tests.support.models import chain_of, configuration, exp_map_arm, gantry, planar_arm
 from tests.support.problems import menagerie, posed
-
-Array = NDArray[np.float64]
 
 FOUR: dict[str, PythonMethod] = {
     "bfgs": BFGS(),

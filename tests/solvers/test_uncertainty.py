@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.spatial import exp_rotation
 from tests.support.models import chain_of, configuration, gantry, planar_arm
 from tests.support.problems import goals_of_every_kind, menagerie, positive
-
-Array = NDArray[np.float64]
 
 SIGMA = 5e-4  # [m] noise of the Monte Carlo draws: the pose follows it nearly linearly
 DRAWS = 2000  # a standard deviation is then known to 1.6 %

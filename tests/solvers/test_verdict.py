@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.spatial import exp_rotation
 from tests.support.models import serial_chain
 from tests.support.problems import Range
-
-Array = NDArray[np.float64]
 
 
 def arm(elbow: ArrayLike | None = None) -> ik.Skeleton:

@@ -11,14 +11,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from test_limits import optimality, random_figure, random_goals, targets_at
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.check import oracle
 from exactik.check._random import random_coordinates
-
-Array = NDArray[np.float64]
 
 OTHERS = ["newton", "gauss-newton", "levenberg-marquardt", "bfgs"]
 

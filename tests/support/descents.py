@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Problem
+from exactik._typing import Array
 from exactik.kernels.calculus.workspace import new_work
 from exactik.kernels.descent import state as at
 from exactik.kernels.descent.descend import run
@@ -19,7 +20,6 @@ from exactik.solvers import CompiledMethod
 
 __all__ = ["EVERY_METHOD", "SECOND_ORDER", "Descent", "descend"]
 
-Array = NDArray[np.float64]
 METHODS: tuple[CompiledMethod, ...] = (
     *(ik.Auto(), ik.Newton(), ik.LevenbergMarquardt(), ik.GaussNewton()),
     *(ik.ProjectedGradient(), ik.CCD()),

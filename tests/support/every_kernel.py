@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+
+from exactik._typing import Array
 
 if __name__ == "__main__":  # pytest has these on its path
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -23,8 +24,6 @@ from exactik.kernels.descent.starts import first_order
 from exactik.kernels.descent.state import new_search, restart
 from exactik.solvers import CCD, Auto, GaussNewton, LevenbergMarquardt, Newton, ProjectedGradient
 from tests.support.problems import menagerie, posed, quantities
-
-Array = NDArray[np.float64]
 
 
 def answers() -> dict[str, dict[str, Array]]:

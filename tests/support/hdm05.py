@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from benchmarks.hdm05 import LOCK, TAKES, Take, load_take
+from exactik._typing import Array
 
 __all__ = ["LOCK", "TAKES", "Take", "bursts", "family_keeps", "places", "take", "with_places"]
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

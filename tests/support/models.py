@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from benchmarks.models import bushy_tree, serial_chain
+from exactik._typing import Array
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import matrix_from_wxyz
 
@@ -29,7 +29,6 @@ __all__ = [
     "skeletons",
 ]
 
-Array = NDArray[np.float64]
 
 # One of each kind; every Euler order, and orders of one and two axes.
 INNER_JOINTS: dict[str, Joint] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik import (
     AimGoal,
@@ -25,6 +25,7 @@ from exactik import (
     Skeleton,
     SoftLimitGoal,
 )
+from exactik._typing import Array
 from exactik.spatial import exp_rotation, skew
 from tests.support.models import configuration, random_rotation
 
@@ -38,8 +39,6 @@ __all__ = [
     "transform",
     "worst_difference",
 ]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik import Skeleton
+from exactik._typing import Array
 from exactik.kernels.calculus.workspace import new_work
 from exactik.kernels.descent.state import Search, new_search
 from exactik.kernels.linear.ltdl import Pattern
 
 __all__ = ["blank_search", "indefinite", "pattern_of", "positive_definite", "rows_of", "value"]
-
-Array = NDArray[np.float64]
 
 
 def pattern_of(skeleton: Skeleton) -> Pattern:

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io import JointPlace
 from exactik.model import Skeleton
 from exactik.spatial import wxyz_from_matrix
 from tests.support.models import random_rotation
-
-Array = NDArray[np.float64]
 
 
 class Placed(NamedTuple):

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Bone, Joint, MarkerGoal, PositionGoal, Problem, Skeleton, human
+from exactik._typing import Array
 from exactik.spatial import axis_rotation, exp_rotation
 from tests.support.models import exp_map_arm, gantry, planar_arm
 from tests.support.problems import Range, positive
 
 __all__ = ["CASES", "Case", "case", "panda", "planar_chain", "quaternion_arm"]
-Array = NDArray[np.float64]
 FREE, ONE = (-np.inf, np.inf), (-1, 1)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.calibration._model import Figure, figure_of
 
 __all__ = ["Subject", "densely_marked", "joint_errors", "smooth_motion", "subject"]
 
-Array = NDArray[np.float64]
 RATE = 120.0
 
 

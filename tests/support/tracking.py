@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from tests.support.problems import menagerie
 
 __all__ = ["determined", "inside", "moving_menagerie"]
 
-Array = NDArray[np.float64]
 
 OPEN = ("hand.rx", "fingers.rx", "neck.rx", "neck.ry", "neck.rz", "head.rx", "head.ry", "head.rz")
 """Ends of dofs of the built-in human that its markers leave open or nearly so: two hinges in a row

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import FileWarning
 from exactik.io import load_markers
 from exactik.motion import FrozenMarker, Markers, Swap, frozen_markers, suspected_swaps
-
-Array = NDArray[np.float64]
 
 
 def recording(

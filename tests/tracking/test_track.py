@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.synthetic import Recorded, performance, recorded
@@ -16,7 +15,6 @@ from exactik.tracking._jumps import jumps_of
 from tests.support.models import planar_arm
 from tests.support.tracking import determined, inside, moving_menagerie
 
-Array = NDArray[np.float64]
 STATUSES = {"no-markers", "not-converged", "bridged", "gap", "at-limits", "converged"}
 
 

@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.synthetic import performance, recorded
 from exactik.tracking._clean import spikes
 from tests.support.hdm05 import LOCK, TAKES, places, take, with_places
 
-Array = NDArray[np.float64]
 LOSSES = ("huber", "tukey")
 WRIST, ANKLE = ("LWRA", "LWRB"), ("LANK", "LHEE")
 FIRST, END = 300, 400

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.synthetic import performance, recorded
 from exactik.tracking._fill import filled
 from exactik.tracking._jumps import jumps_of
@@ -17,7 +18,6 @@ from exactik.tracking._recording import start_recording
 from tests.support.hdm05 import LOCK, TAKES, bursts, family_keeps, places, take, with_places
 from tests.support.tracking import inside
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 ARM = ("LUPA", "LELB", "LFRM", "LWRA", "LWRB", "LFIN")
 ARM_BONES = ("lhumerus", "lradius", "lwrist", "lhand")

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.kernels.recording.frames import SLOPE
 from exactik.tracking._branches import UNLIMITED
 from exactik.tracking._cold import cold_poses
@@ -27,7 +28,6 @@ from exactik.tracking._track import COLD
 from tests.support.hdm05 import LOCK, TAKES, Take, take
 from tests.support.tracking import inside
 
-Array = NDArray[np.float64]
 PAPER_CM = 100.0 * 2.5189 / 2.54
 SOLVED = 1e-6  # [m²] 1e-2 cm², half the sum of squares that the paper stops at
 PAPER = ik.Auto(

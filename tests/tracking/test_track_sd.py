@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.synthetic import performance, recorded
@@ -13,7 +12,6 @@ from exactik.tracking._passes import try_starts
 from exactik.tracking._recording import start_recording
 from tests.support.tracking import determined
 
-Array = NDArray[np.float64]
 SIGMA, DRAWS = 0.001, 600
 SMALL = 0.1  # [rad or m] sd above which a pose is not linear in its markers any more
 METHOD = ik.Auto(tolerance=1e-9, small_cost=0.0, detour=False, escape=False)

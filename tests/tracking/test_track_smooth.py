@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import EXACT
 from exactik.synthetic import Recorded, performance, recorded
 from exactik.tracking._passes import follow
@@ -14,8 +14,6 @@ from exactik.tracking._recording import start_recording
 from exactik.tracking._smoothing import DAMPING, Sequence
 from tests.support.problems import menagerie
 from tests.support.tracking import inside
-
-Array = NDArray[np.float64]
 
 
 def small_sequence(count: int, limits: str = "hard") -> tuple[Sequence, Array]:

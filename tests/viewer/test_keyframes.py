@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.spatial import log_rotation
 from exactik.viewer import Keyframes, PosingSession
 from exactik.viewer.keyframes._tween import between, way_of
-
-Array = NDArray[np.float64]
 
 
 def crouching() -> tuple[PosingSession, Keyframes]:

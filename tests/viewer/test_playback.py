@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
 from benchmarks.playing import reading, ten_minutes
@@ -35,8 +34,6 @@ from tests.support.browser import wait_for
 
 pytestmark = pytest.mark.viewer
 pytest.importorskip("viser")
-
-Array = NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")

@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.spatial import matrix_from_wxyz
 from exactik.viewer import PoseViewer, Update
 from tests.support.browser import chromium, open_page, requests_elsewhere, wait_for
 
 pytestmark = [pytest.mark.viewer, pytest.mark.browser]
 pytest.importorskip("viser")
-
-Array = NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")

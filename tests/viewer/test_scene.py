@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik import (
     AimGoal,
@@ -21,6 +21,7 @@ from exactik import (
     Skeleton,
     human,
 )
+from exactik._typing import Array
 from exactik.check import oracle
 from tests.support.models import configuration, random_rotation
 from tests.support.problems import (
@@ -31,8 +32,6 @@ from tests.support.problems import (
     quantities,
     transform,
 )
-
-Array = NDArray[np.float64]
 
 FAR = 1e4  # [m]
 FOUR_DIGITS = 1e-11  # left of about 1e-15

@@ -11,15 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import exactik as ik
+from exactik._typing import Array
 from exactik.viewer import Handle, PosingSession, PosingWorker, Undo, Update
 from exactik.viewer.posing._handles import reach_of
 from exactik.viewer.posing._limits import AT, FINE, NEAR
 from tests.support.browser import wait_for
-
-Array = NDArray[np.float64]
 
 
 def robot() -> ik.Skeleton:

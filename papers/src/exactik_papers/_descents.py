@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.batch import solve_batch
 from exactik.goals import PositionGoal
 from exactik.problem import Problem
@@ -48,7 +48,6 @@ __all__ = [
     "measured",
 ]
 
-Array = NDArray[np.float64]
 Start = Callable[[Take, int], Array]  # where to start at a frame
 
 ENOUGH = 1e-2  # f [cm²] at which the paper's tables stop

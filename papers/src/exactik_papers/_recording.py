@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.goals import PositionGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
@@ -24,8 +24,6 @@ from exactik.synthetic import performance, recorded
 
 __all__ = ["CM", "Chosen", "Recording", "Take", "fastest", "scaled", "spread", "synthetic", "take"]
 
-Array = NDArray[np.float64]
-Frames = NDArray[np.int64]
 
 CM = 100.0  # centimetres in a metre
 WIDER = 0.05  # of their absolute value, that limits from data are widened by
@@ -120,7 +118,7 @@ class Take:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Frames of a kind of motion.
+    """IntArray of a kind of motion.
 
     Attributes:
         take: where from.
@@ -129,7 +127,7 @@ class Chosen:
     """
 
     take: Take
-    frames: Frames
+    frames: IntArray
     rule: str
 
 
@@ -219,7 +217,7 @@ def replace_offset(bone: Bone, offset: tuple[float, ...]) -> Bone:
     )
 
 
-def fastest(speed: Array, inside: NDArray[np.bool_], rate: float, count: int = PER_KIND) -> Frames:
+def fastest(speed: Array, inside: BoolArray, rate: float, count: int = PER_KIND) -> IntArray:
     """Return the frames where a speed is largest, one after another, `APART` from each other."""
     left = np.where(inside, speed, -np.inf)
     left[0] = -np.inf  # it has no frame before
@@ -232,7 +230,7 @@ def fastest(speed: Array, inside: NDArray[np.bool_], rate: float, count: int = P
     return np.array(sorted(found), dtype=np.int64)
 
 
-def spread(inside: NDArray[np.bool_], count: int = PER_KIND) -> Frames:
+def spread(inside: BoolArray, count: int = PER_KIND) -> IntArray:
     """Return frames spread evenly over those allowed."""
     allowed = np.flatnonzero(inside)
     allowed = allowed[allowed > 0]
@@ -252,7 +250,7 @@ def synthetic(seconds: float = 20.0) -> Recording:
     times, hands = np.arange(len(own)) / own.rate, np.maximum(own.speed("LFIN"), own.speed("RFIN"))
     feet = np.maximum(own.speed("LTOE"), own.speed("RTOE"))
 
-    def during(*names: str) -> NDArray[np.bool_]:
+    def during(*names: str) -> BoolArray:
         spans = [(a, b) for name, a, b in motion.metadata["acts"] if name in names]
         return np.any([(times >= a) & (times < b) for a, b in spans], axis=0)
 

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.goals import PositionGoal
 from exactik.model import Skeleton
 from exactik.problem import Problem
@@ -39,7 +39,6 @@ __all__ = [
     "sampled",
 ]
 
-Array = NDArray[np.float64]
 
 UNIT = 0.2 * CM  # a unit of the paper [cm]
 STEP = 0.005  # of its Jacobian transpose
@@ -113,7 +112,7 @@ def sampled(recording: Recording, interval: float, *, start: float = 0.0) -> Sam
     return of_frames(take, frames, interval)
 
 
-def of_frames(take: Take, frames: NDArray[np.int64], interval: float) -> Sampled:
+def of_frames(take: Take, frames: IntArray, interval: float) -> Sampled:
     """Return given frames of a take."""
     skeleton, q = scaled(take.skeleton, np.array(take.q[frames]), 1.0 / UNIT)
     q = skeleton.clip(q)

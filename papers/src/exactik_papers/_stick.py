@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bare", "dots", "seen", "stick"]
 
-Array = NDArray[np.float64]
 
 AZIMUTH = 50.0  # degrees about the vertical
 TILT = 0.18  # how much of the depth is seen as height: the sine of looking down

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import frozen, numbers
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError, ShapeError
 from exactik.goals._retarget import batch_targets
 from exactik.kernels.calculus.workspace import new_work
@@ -34,7 +35,6 @@ from exactik.solvers._starts import start_table
 
 __all__ = ["BatchResult", "solve_batch"]
 
-Array = NDArray[np.float64]
 
 CHUNK = 64  # problems a compiled call; fewer where threads would have nothing to do
 
@@ -66,9 +66,9 @@ class BatchResult:
     projected_gradient: Array
     tolerance: float
     ended: NDArray[np.str_]
-    iterations: NDArray[np.int64]
-    evaluations: NDArray[np.int64]
-    attempts: NDArray[np.int64]
+    iterations: IntArray
+    evaluations: IntArray
+    attempts: IntArray
     seconds: Array
     _missed: Array | None = None
 
@@ -105,13 +105,13 @@ class BatchResult:
         return {goal.name: self.misses[:, k] for k, goal in enumerate(goals)}
 
     @property
-    def reached(self) -> NDArray[np.bool_]:
+    def reached(self) -> BoolArray:
         """Whether every goal is within its tolerance, (B,)."""
         allowed = np.array([goal.tolerance for goal in judged_goals(self.problem)])
         return np.asarray((self.misses <= allowed).all(axis=1))
 
     @property
-    def converged(self) -> NDArray[np.bool_]:
+    def converged(self) -> BoolArray:
         """Whether q is a stationary point within the limits, (B,)."""
         aim = max(self.tolerance, CONVERGED)
         return (self.ended == "at-rest") | (self.projected_gradient <= aim)

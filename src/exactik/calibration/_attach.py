@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
@@ -14,7 +14,6 @@ from exactik.tracking._recording import matched_markers
 
 __all__ = ["attach_markers", "recorded_name", "seen_from"]
 
-Array = NDArray[np.float64]
 
 ASTRAY = 0.15  # [m] markers that move more than this on their bones are not on them
 

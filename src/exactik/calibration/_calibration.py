@@ -8,19 +8,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.calibration._fit import Fit
 from exactik.calibration._mapping import MarkerMapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
 
 if TYPE_CHECKING:
-    from exactik.tracking._track import Track
+    from exactik.tracking import Track
 
 __all__ = ["Calibration"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -84,7 +82,7 @@ class Calibration:
         return dict(zip(figure.names, np.linalg.norm(sd, axis=1).tolist(), strict=True))
 
     @property
-    def frames(self) -> NDArray[np.int64]:
+    def frames(self) -> IntArray:
         """Frames of the recording that were used, (F,)."""
         return self.fit.chosen
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.calibration._frames import (
     diverse_frames,
     mend,
@@ -40,7 +40,6 @@ from exactik.tracking._recording import Recording, matched_markers, start_record
 
 __all__ = ["Asked", "Beliefs", "Fit", "Fitted", "Progress", "fit", "fit_figure", "recorded"]
 
-Array = NDArray[np.float64]
 Progress = Callable[[int, int], object]
 
 TIE = 4e-8  # weight of the posture: less than tracking's, or it would outweigh what is believed
@@ -96,7 +95,7 @@ class Asked(NamedTuple):
     markers: Markers
     limits: str
     lock: tuple[str, ...]
-    near: NDArray[np.int64]
+    near: IntArray
     progress: Progress | None = None
 
 
@@ -250,7 +249,7 @@ class Fit(NamedTuple):
     """
 
     fitted: Fitted
-    chosen: NDArray[np.int64]
+    chosen: IntArray
     before: Array
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.errors import ModelError
 from exactik.motion import Markers
 from exactik.tracking._cold import cold_poses
@@ -21,8 +21,6 @@ __all__ = [
     "start_poses",
 ]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 LOOKED_AT = 2400  # frames among which to choose
 SEEN = 0.7  # share of the markers that a frame must have, of the most that any has
@@ -54,7 +52,7 @@ def shapes_of(places: Array) -> Array:
     return np.where(seen[..., None], shapes, reference)
 
 
-def diverse_frames(markers: Markers, count: int) -> Indices:
+def diverse_frames(markers: Markers, count: int) -> IntArray:
     """Return the numbers of frames whose poses differ most, (n,) in the order of time.
 
     From the frame with the most ordinary shape on, the one farthest from all that are chosen is
@@ -83,7 +81,7 @@ def _apart(shapes: Array, one: Array) -> Array:
     return np.sqrt(((shapes - one) ** 2).reshape(len(shapes), -1, 3).sum(axis=2)).mean(axis=1)
 
 
-def neighbours(shapes: Array, count: int) -> Indices:
+def neighbours(shapes: Array, count: int) -> IntArray:
     """Return the frames whose shapes, (F, M, 3), are nearest to each, (F, count)."""
     flat = shapes.reshape(len(shapes), -1)
     apart = np.array([_apart(flat, one) for one in flat])
@@ -91,7 +89,7 @@ def neighbours(shapes: Array, count: int) -> Indices:
     return np.argsort(apart, axis=1, kind="stable")[:, : min(count, len(shapes) - 1)]
 
 
-def start_poses(recording: Recording, options: Array, near: Indices) -> Path:
+def start_poses(recording: Recording, options: Array, near: IntArray) -> Path:
     """Return poses of all frames from nothing: from the neutral one, then from each other's."""
     every = np.arange(len(recording))
     neutral = np.tile(recording.skeleton.neutral(), (len(every), 1))
@@ -107,7 +105,7 @@ def start_poses(recording: Recording, options: Array, near: Indices) -> Path:
     return path
 
 
-def borrow(recording: Recording, options: Array, path: Path, near: Indices) -> int:
+def borrow(recording: Recording, options: Array, path: Path, near: IntArray) -> int:
     """Try for every frame the poses of frames that look alike; return how many gained by it.
 
     Args:
@@ -130,7 +128,7 @@ def borrow(recording: Recording, options: Array, path: Path, near: Indices) -> i
     return len(better)
 
 
-def mend(recording: Recording, options: Array, path: Path, near: Indices) -> int:
+def mend(recording: Recording, options: Array, path: Path, near: IntArray) -> int:
     """As `borrow`, and look from everywhere at the frames that fit much worse than most."""
     gained = borrow(recording, options, path, near)
     worst = np.flatnonzero(path.cost > WORSE * np.median(path.cost))

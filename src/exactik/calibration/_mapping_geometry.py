@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.calibration._attach import seen_from
 from exactik.calibration._fit import Beliefs, fit_figure
 from exactik.model import Skeleton
@@ -19,7 +19,6 @@ from exactik.motion import Markers
 
 __all__ = ["AtRest", "bones_at_rest"]
 
-Array = NDArray[np.float64]
 
 FRAMES = 60  # to look at
 FARTHEST = 0.03  # [m] spread on its bone above which a marker is on none
@@ -85,9 +84,7 @@ def bones_at_rest(
     return _as_own_markers(skeleton, free, found)
 
 
-def _judged(
-    skeleton: Skeleton, name: str, local: Array, scale: Array, bodies: NDArray[np.int64]
-) -> AtRest:
+def _judged(skeleton: Skeleton, name: str, local: Array, scale: Array, bodies: IntArray) -> AtRest:
     """Return the verdict on a marker from its places on all bones [m], (n_bones, F, 3)."""
     spread = np.sqrt(local.var(axis=1).sum(axis=1))
     middle = local.mean(axis=1) / scale[:, None]
@@ -133,7 +130,7 @@ def _as_own_markers(skeleton: Skeleton, free: Sequence[str], found: list[AtRest]
     ]
 
 
-def _rigid_bodies(skeleton: Skeleton) -> NDArray[np.int64]:
+def _rigid_bodies(skeleton: Skeleton) -> IntArray:
     """Return a number for each bone, the same for bones that cannot move against each other."""
     body = np.arange(len(skeleton.bones))
     for k, bone in enumerate(skeleton.bones):

@@ -23,15 +23,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError
 from exactik.model import Bone, Skeleton
 
 __all__ = ["SCALES", "Figure", "figure_of", "mirrored"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SCALES = ("bone", "symmetric", "global")
 SIDES = (("l_", "r_"), ("left", "right"), ("l", "r"))  # how names of bones begin, longest first
@@ -54,11 +52,11 @@ class Figure:
 
     skeleton: Skeleton
     names: tuple[str, ...]
-    bone: Indices
+    bone: IntArray
     place: Array
     groups: tuple[tuple[str, ...], ...]
-    group: Indices
-    moves: NDArray[np.bool_]
+    group: IntArray
+    moves: BoolArray
 
     @property
     def size(self) -> int:
@@ -133,7 +131,7 @@ class Figure:
         groups = _groups(self.skeleton, kind)
         return replace(self, groups=groups, group=_numbers(self.skeleton, groups))
 
-    def with_moves(self, moves: NDArray[np.bool_]) -> Figure:
+    def with_moves(self, moves: BoolArray) -> Figure:
         """Return the same with other markers that may move."""
         return replace(self, moves=moves)
 
@@ -184,7 +182,7 @@ def _groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], ...]:
     return tuple(groups)
 
 
-def _numbers(skeleton: Skeleton, groups: tuple[tuple[str, ...], ...]) -> Indices:
+def _numbers(skeleton: Skeleton, groups: tuple[tuple[str, ...], ...]) -> IntArray:
     number = {name: g for g, group in enumerate(groups) for name in group}
     return np.array([number.get(bone.name, -1) for bone in skeleton.bones], dtype=np.int64)
 

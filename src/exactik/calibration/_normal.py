@@ -19,14 +19,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.calibration._model import Figure
 from exactik.tracking._recording import Recording
 
 __all__ = ["Normal", "normal_equations"]
 
-Array = NDArray[np.float64]
 
 AT_LIMIT = 1e-9  # [rad or m] nearer to a limit than this is at it
 RIDGE = 1e-13  # of the trace of A, so that it can be factored where nothing is known of a dof
@@ -94,7 +93,7 @@ def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Arra
 
 def _by_poses(
     recording: Recording, q: Array
-) -> tuple[Array, Array, tuple[Array, Array], Callable[[Array], NDArray[np.bool_]]]:
+) -> tuple[Array, Array, tuple[Array, Array], Callable[[Array], BoolArray]]:
     """Return J (F, M, 3, nv), r (F, M, 3), tie and its force, and which dofs a gradient holds."""
     problem, skeleton, frames = recording.problem, recording.skeleton, recording.frames
     count = len(recording.names)
@@ -108,7 +107,7 @@ def _by_poses(
     at = np.where(plain >= 0, q[:, np.maximum(plain, 0)], 0.0)
     low, high = at <= problem.lower + AT_LIMIT, at >= problem.upper - AT_LIMIT
 
-    def held(gradient: Array) -> NDArray[np.bool_]:
+    def held(gradient: Array) -> BoolArray:
         return problem.locked | (low & (gradient > 0.0)) | (high & (gradient < 0.0))
 
     return J, r, (firm, force), held

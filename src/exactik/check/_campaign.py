@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.check._random_goals import FAR, RandomProblem, random_problem
 from exactik.check.oracle import evaluate, forward, point_jacobian, point_jacobian_dot
 from exactik.problem import Problem
 
 __all__ = ["CampaignReport", "CampaignRow", "run"]
 
-Array = NDArray[np.float64]
 
 FRAMES: tuple[Literal["world", "body", "spatial"], ...] = ("world", "body", "spatial")
 ROWS: tuple[Literal["linear", "angular", "both"], ...] = ("linear", "angular", "both")

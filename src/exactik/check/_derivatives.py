@@ -17,14 +17,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.errors import ShapeError
 from exactik.problem import Problem
 
 __all__ = ["DerivativeReport", "DerivativeRow", "check_derivatives"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import matrix_from_wxyz
 
 __all__ = ["random_angle", "random_coordinates", "random_rotation", "random_skeleton"]
 
-Array = NDArray[np.float64]
 Rng = np.random.Generator
 
 _SUBSETS = ("X", "Y", "Z", "XY", "XZ", "YX", "YZ", "ZX", "ZY")

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.check._random import random_coordinates, random_rotation, random_skeleton
 from exactik.check.oracle import forward
 from exactik.goals import (
@@ -28,7 +28,6 @@ from exactik.spatial import exp_rotation, wxyz_from_matrix
 
 __all__ = ["Distance", "Lever", "RandomProblem", "random_goals", "random_problem"]
 
-Array = NDArray[np.float64]
 Rng = np.random.Generator
 
 FAR = 2.9
@@ -229,7 +228,7 @@ class RandomProblem:
     q: Array
     goals: tuple[Goal, ...]
     limits: str
-    lock: NDArray[np.bool_]
+    lock: BoolArray
     weight_matrix: Array | None
     largest_log: float
 

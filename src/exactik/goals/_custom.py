@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik._arrays import owned
+from exactik._typing import Array
 from exactik.errors import GoalError, ShapeError
 from exactik.goals._goal import Goal
 from exactik.kernels.calculus.sums import EXACT, VALUE
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from exactik.model import Skeleton
 
 __all__ = ["FrameGoal"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

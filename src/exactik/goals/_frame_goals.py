@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
+from exactik._typing import Array
 from exactik.errors import GoalError
 from exactik.goals._goal import Goal
 from exactik.kernels.goals import terms as kinds
@@ -31,7 +32,6 @@ __all__ = [
     "TermGoal",
 ]
 
-Array = NDArray[np.float64]
 _ZERO, _EYE = np.zeros(3), np.eye(3)
 
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import finite, frozen
+from exactik._typing import Array
 from exactik.errors import GoalError, ShapeError
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton
 
 __all__ = ["Goal"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik._arrays import frozen, shaped
+from exactik._typing import Array
 from exactik.errors import GoalError
 from exactik.goals._custom import FrameGoal
 from exactik.goals._frame_goals import Term, TermGoal
@@ -25,8 +26,6 @@ from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
 
 __all__ = ["CustomTerm", "PackedGoals", "checked_goal", "pack_goals", "reference"]
-
-Array = NDArray[np.float64]
 
 
 class CustomTerm(NamedTuple):

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import finite, numbers
+from exactik._typing import Array, BoolArray
 from exactik.errors import GoalError, ShapeError, UnknownNameError
 from exactik.goals._frame_goals import (
     AimGoal,
@@ -27,7 +28,6 @@ from exactik.spatial import is_rotation, nearest_rotation
 
 __all__ = ["batch_targets", "retargeted"]
 
-Array = NDArray[np.float64]
 
 SHAPES: dict[type[TermGoal], tuple[int, ...]] = {
     **dict.fromkeys((PositionGoal, MarkerGoal, DirectionGoal, AimGoal), (3,)),
@@ -142,7 +142,7 @@ def _checked(named: Mapping[str, Goal], name: str, value: ArrayLike, one: bool) 
     return array
 
 
-def _refuse_any(wrong: NDArray[np.bool_], what: str, fault: str) -> None:
+def _refuse_any(wrong: BoolArray, what: str, fault: str) -> None:
     """Raise, naming the first problem of a batch whose target is wrong."""
     if wrong.any():
         where = f" (problem {int(np.argmax(wrong))} of the batch)" if len(wrong) > 1 else ""

@@ -14,14 +14,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, log_rotation, matrix_from_wxyz, wxyz_from_matrix
 
 __all__ = ["continuous", "continuous_angles", "coordinates_of", "joint_coordinates"]
-
-Array = NDArray[np.float64]
 
 
 def coordinates_of(skeleton: Skeleton, positions: Array, rotations: Array) -> Array:

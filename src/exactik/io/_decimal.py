@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.spatial import jit
 
 __all__ = ["NOT_FINITE", "NUMBER", "WORD", "Tokens", "count_tokens", "scan_tokens", "tokens"]
@@ -57,13 +58,13 @@ class Tokens(NamedTuple):
     Page faults cost as much as the scan itself, so there is no array that only messages need.
     """
 
-    values: NDArray[np.float64]  # (n,) numbers, NaN where a token is none
+    values: Array  # (n,) numbers, NaN where a token is none
     kinds: NDArray[np.int16]  #    (n,) index of a name, or NUMBER, NOT_FINITE, WORD
-    firsts: NDArray[np.int64]  #   (m,) first token of each line
+    firsts: IntArray  #   (m,) first token of each line
     start: int  #                  byte of the text before which nothing was read
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> IntArray:
         """Number of tokens on each line, (m,)."""
         return np.diff(self.firsts, append=len(self.values))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.batch import solve_batch
 from exactik.errors import GoalError
 from exactik.goals import (
@@ -22,7 +22,6 @@ from exactik.solvers import Method
 
 __all__ = ["Basins", "basins"]
 
-Array = NDArray[np.float64]
 
 SAME = 1e-2  # ends that differ by less are one [rad or m]: flat minima end where they may
 MOST = 9  # basins told apart; further ones count as one
@@ -43,10 +42,10 @@ class Basins:
 
     landscape: Landscape
     solver: str
-    label: NDArray[np.int64]
+    label: IntArray
     ends: Array
     costs: Array
-    iterations: NDArray[np.int64]
+    iterations: IntArray
 
     @property
     def shares(self) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.landscape._basins import MOST, Basins
 from exactik.landscape._landscape import Landscape
 
@@ -19,7 +19,7 @@ OWN = (*OWN, "#aa4499", "#bbbbbb")  # the last for further ones
 LEVELS = 14
 
 
-def _axis(land: Landscape, which: int) -> tuple[NDArray[np.float64], str]:
+def _axis(land: Landscape, which: int) -> tuple[Array, str]:
     """Return values and label of a dof: degrees where it turns."""
     values, dof = (land.first, land.second)[which], land.dofs[which]
     skeleton = land.problem.skeleton
@@ -28,7 +28,7 @@ def _axis(land: Landscape, which: int) -> tuple[NDArray[np.float64], str]:
     return values, f"{dof} [m]"
 
 
-def _frame(axes: Any, land: Landscape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _frame(axes: Any, land: Landscape) -> tuple[Array, Array]:
     (x, own), (y, other) = _axis(land, 0), _axis(land, 1)
     axes.set_xlabel(own)
     axes.set_ylabel(other)

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
+from exactik._typing import Array, IntArray
 from exactik.errors import ModelError, UnknownNameError
 from exactik.kernels.calculus.sums import EXACT
 from exactik.problem import Problem
 
 __all__ = ["INDEFINITE", "NEGATIVE", "POSITIVE", "SEMI", "Landscape", "landscape"]
 
-Array = NDArray[np.float64]
 
 POSITIVE, INDEFINITE, NEGATIVE, SEMI = range(4)
 NOTHING = 1e-9  # an eigenvalue that counts as zero, as a share of the largest on the map
@@ -49,7 +49,7 @@ class Landscape:
     eigenvalues: Array
 
     @property
-    def kind(self) -> NDArray[np.int64]:
+    def kind(self) -> IntArray:
         """0 positive definite, 1 indefinite, 2 negative definite, 3 semi-definite, (n, m)."""
         low, high = np.moveaxis(self.eigenvalues, -1, 0)
         nothing = NOTHING * float(np.abs(self.eigenvalues).max(initial=0.0))

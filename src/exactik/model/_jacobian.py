@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
+from exactik._typing import Array
 from exactik.errors import UnknownNameError
 from exactik.kernels.tree import fk
 from exactik.kernels.tree import jacobian as routes
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Frame", "Route", "Rows", "bone_jacobian", "bone_jacobian_dot"]
 
-Array = NDArray[np.float64]
 Frame = Literal["world", "body", "spatial"]
 Rows = Literal["linear", "angular", "both"]
 Route = Literal["cross", "poe", "adjusted"]

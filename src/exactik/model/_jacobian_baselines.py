@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
 from exactik.model._jacobian import Frame, Rows, placed, request
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["finite_difference_jacobian", "unit_velocity_jacobian"]
 
-Array = NDArray[np.float64]
 
 # Where rounding and truncation meet: ε^(1/2) for one-sided and ε^(1/3) for central differences.
 _STEPS = {"forward": 1.5e-8, "central": 6.0e-6}

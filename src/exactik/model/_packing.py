@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik._arrays import frozen
+from exactik._typing import Array, IntArray
 from exactik.kernels.tree import packed as codes
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
@@ -16,7 +17,6 @@ from exactik.spatial import rotation_taking_z_to
 
 __all__ = ["ancestor_pairs", "pack_tree"]
 
-Array = NDArray[np.float64]
 _KINDS = {
     "revolute": codes.AXES,
     "euler": codes.AXES,
@@ -119,7 +119,7 @@ def _dof_paths(
     return upward, level
 
 
-def ancestor_pairs(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def ancestor_pairs(tree: Tree) -> tuple[IntArray, IntArray, IntArray]:
     """Return dof, level and the dof at that level of its path, for every entry of ancestor rows."""
     level = tree.level.astype(np.int64)
     paths = np.zeros((len(level), int(level.max(initial=0)) + 1), np.int64)

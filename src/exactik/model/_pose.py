@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
+from exactik._typing import Array
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
 
 __all__ = ["Pose"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint, Limits
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
 
 __all__ = ["reroot", "reroot_coordinates"]
-
-Array = NDArray[np.float64]
 
 
 def reroot(skeleton: Skeleton, bone: str) -> Skeleton:

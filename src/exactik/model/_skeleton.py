@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import finite, frozen, numbers, owned, shaped
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels.tree import batch
 from exactik.kernels.tree import integrate as moves
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Skeleton"]
 
-Array = NDArray[np.float64]
 Point = tuple[float, float, float]
 
 
@@ -120,12 +120,12 @@ class Skeleton:
         return pack_tree(self.bones, self.parents.tolist())
 
     @cached_property
-    def ancestor_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def ancestor_pairs(self) -> tuple[IntArray, IntArray, IntArray]:
         """Where the ancestor rows of the kernels lie in a full matrix: dof, level, dof above."""
         return ancestor_pairs(self.tree)
 
     @cached_property
-    def parents(self) -> NDArray[np.int64]:
+    def parents(self) -> IntArray:
         """Index of each bone's parent, −1 for a root, shape (n_bones,)."""
         indices = [-1 if b.parent is None else self._index[b.parent] for b in self.bones]
         return frozen(np.array(indices, dtype=np.int64))
@@ -175,7 +175,7 @@ class Skeleton:
         )
 
     @cached_property
-    def plain_q(self) -> NDArray[np.int64]:
+    def plain_q(self) -> IntArray:
         """For each dof the index of the coordinate it adds to; −1 for the dofs of quaternions."""
         index = np.full(self.nv, -1, dtype=np.int64)
         tree = self.tree
@@ -185,7 +185,7 @@ class Skeleton:
         return frozen(index)
 
     @cached_property
-    def turns(self) -> NDArray[np.bool_]:
+    def turns(self) -> BoolArray:
         """Which dofs are rotations [rad]; the others are shifts [m], (nv,)."""
         turns, tree = np.ones(self.nv, dtype=bool), self.tree
         for k in range(1, len(tree.parent)):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import ModelError
 
 __all__ = ["axes_matrix", "quarter_turn", "turned_axis"]
 
-Array = NDArray[np.float64]
 
 # From → to, the turn about the third axis: what is up comes to point where it should.
 _QUARTERS = {

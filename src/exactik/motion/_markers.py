@@ -9,16 +9,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik._arrays import frozen, numbers
+from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.motion._axes import axes_matrix, turned_axis
 from exactik.motion._time import checked_rate, frames_between, frames_of_rate
 
 __all__ = ["Markers", "Series"]
-
-Array = NDArray[np.float64]
 
 
 class Series(NamedTuple):
@@ -99,7 +97,7 @@ class Markers:
         return np.arange(len(self)) / self.rate
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> BoolArray:
         """Where a marker is missing, (T, M)."""
         return np.asarray(np.isnan(self.positions).any(axis=2))
 

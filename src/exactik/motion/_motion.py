@@ -9,17 +9,15 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik._arrays import frozen, numbers
+from exactik._typing import Array
 from exactik.errors import ShapeError
 from exactik.model import Bone, Pose, Skeleton
 from exactik.motion._axes import axes_matrix, turned_axis
 from exactik.motion._time import checked_rate, frames_between, frames_of_rate
 
 __all__ = ["Motion"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

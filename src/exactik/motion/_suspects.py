@@ -13,14 +13,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.motion._markers import Markers
 
 __all__ = ["FrozenMarker", "Swap", "frozen_markers", "suspected_swaps"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 GAP = 0.2  # [s] the longest gap across which a swap is looked for; in more time too much happens
 LEAST_GAP = 5  # frames, where these take longer
@@ -68,14 +66,14 @@ class FrozenMarker(NamedTuple):
 class _Steps(NamedTuple):
     """Steps from one sight of a marker to the next, one a row."""
 
-    marker: Indices
-    start: Indices  #  frame it was last seen in
-    end: Indices  #    frame it is seen in again
+    marker: IntArray
+    start: IntArray  #  frame it was last seen in
+    end: IntArray  #    frame it is seen in again
     before: Array  #   place at `start` [m], (n, 3)
     speed: Array  #    [m a frame], (n, 3); 0 where unknown
     after: Array  #    place at `end` [m], (n, 3)
 
-    def chosen(self, index: NDArray[np.bool_] | Indices) -> _Steps:
+    def chosen(self, index: BoolArray | IntArray) -> _Steps:
         rows = (self.marker[index], self.start[index], self.end[index])
         return _Steps(*rows, self.before[index], self.speed[index], self.after[index])
 
@@ -147,7 +145,7 @@ def _steps(markers: Markers) -> _Steps:
     return steps.chosen(same)
 
 
-def _jumps(steps: _Steps, count: int) -> tuple[Array, NDArray[np.bool_]]:
+def _jumps(steps: _Steps, count: int) -> tuple[Array, BoolArray]:
     """Return how far each step ends from where it should, and which of them are jumps."""
     every = np.arange(len(steps.marker))
     miss = _misses(steps, every, every)
@@ -157,7 +155,7 @@ def _jumps(steps: _Steps, count: int) -> tuple[Array, NDArray[np.bool_]]:
     return miss, miss > np.maximum(JUMP, UNUSUAL * usual[steps.marker])
 
 
-def _pairs(steps: _Steps, longest: int) -> Iterator[tuple[Indices, Indices]]:
+def _pairs(steps: _Steps, longest: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield pairs of jumps of different markers at about the same time, each pair once."""
     count = len(steps.end)
     late = np.searchsorted(steps.end, steps.end + longest, side="right")
@@ -180,7 +178,7 @@ def _pairs(steps: _Steps, longest: int) -> Iterator[tuple[Indices, Indices]]:
         yield one[keep], other[keep]
 
 
-def _misses(steps: _Steps, past: Indices, future: Indices) -> Array:
+def _misses(steps: _Steps, past: IntArray, future: IntArray) -> Array:
     """Return the distance from the end of one step to where the past of another leads [m], (n,)."""
     to_go = (steps.end[future] - steps.start[past])[:, None]
     off = steps.after[future] - steps.before[past]

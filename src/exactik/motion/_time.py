@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import ModelError
 
 __all__ = ["checked_rate", "frames_between", "frames_of_rate"]
@@ -24,7 +24,7 @@ def frames_between(count: int, rate: float, start: float | None, end: float | No
     return slice(max(first, 0), max(min(last, count), 0))
 
 
-def frames_of_rate(count: int, rate: float, new: float) -> NDArray[np.float64]:
+def frames_of_rate(count: int, rate: float, new: float) -> Array:
     """Return where frames of another rate lie, in frames of the old one, (n,)."""
     if count == 0:
         return np.empty(0)

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError, UnknownNameError
 from exactik.kernels.descent.state import Box
 from exactik.kernels.tree import packed as codes
@@ -16,10 +16,8 @@ from exactik.model import Skeleton
 
 __all__ = ["box_of", "locked_dofs", "matching", "strengths"]
 
-Array = NDArray[np.float64]
 
-
-def matching(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
+def matching(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     """Return the dofs whose name, or whose bone's name, is or fits one of the patterns."""
     matched = np.zeros(skeleton.nv, bool)
     bones = [dof.rpartition(".")[0] for dof in skeleton.dof_names]
@@ -36,7 +34,7 @@ def matching(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
     return matched
 
 
-def locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> NDArray[np.bool_]:
+def locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     """Return the dofs to lock, (nv,); a quaternion is locked whole or not at all.
 
     Turns about one axis of a ball are no coordinate: what holding it means would depend on the way.

@@ -17,9 +17,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import frozen, owned, shaped
+from exactik._typing import Array
 from exactik.errors import GoalError, ModelError
 from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
 from exactik.goals._packing import PackedGoals, checked_goal, pack_goals
@@ -37,7 +38,6 @@ from exactik.problem._scipy import ScipyProblem, to_scipy
 
 __all__ = ["Problem"]
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 

@@ -16,14 +16,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from exactik._typing import Array
 
 if TYPE_CHECKING:
     from exactik.problem._problem import Problem
 
 __all__ = ["ScipyProblem", "to_scipy"]
-
-Array = NDArray[np.float64]
 
 
 class ScipyProblem(NamedTuple):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.report._png import colours
 from exactik.report._summary import frame_errors, missing_in
 from exactik.tracking._error_bars import standard_deviations
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Angles", "Bins", "Heat", "angles_of", "encoded", "heat_of", "rounded_up", "series_of"]
 
-Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 HEAT_CELLS = 1_500_000  # bytes of the heat map at most
@@ -36,7 +36,7 @@ class Bins(NamedTuple):
     """
 
     frames: int
-    edges: NDArray[np.int64]
+    edges: IntArray
 
     @classmethod
     def of(cls, count: int, most: int) -> Bins:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import IntArray
 from exactik.report._swaps import JudgedSwap
 from exactik.tracking._attention import IGNORED, runs_of
 
@@ -78,7 +78,7 @@ def far_markers(track: Track, swaps: Sequence[JudgedSwap] = ()) -> list[FarMarke
     return sorted(found, key=lambda each: -each.off * (each.last - each.first + 1))
 
 
-def _left_out(track: Track, m: int, which: NDArray[np.int64]) -> bool:
+def _left_out(track: Track, m: int, which: IntArray) -> bool:
     weights = track.marker_weights
     return weights is not None and bool((weights[which, m] < IGNORED).mean() > 0.5)
 

@@ -13,15 +13,14 @@ from html import escape
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.report._data import Bins, Heat, rounded_up
 from exactik.report._png import colours, png
 from exactik.tracking._attention import runs_of
 
 __all__ = ["Lane", "area_row", "axis_row", "curve", "heat_row", "heat_scale", "lanes_row", "row"]
 
-Array = NDArray[np.float64]
 
 POINTS = 900  # of a curve without scripts
 COLUMNS = 2400  # of the heat map without scripts

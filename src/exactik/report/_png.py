@@ -8,9 +8,10 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
+
 __all__ = ["colours", "png"]
 
-Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 # From Oklab to the cube roots of cone responses, and from these responses to linear sRGB.

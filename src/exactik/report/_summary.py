@@ -7,8 +7,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.kernels.recording.frames import HUBER, TUKEY
 from exactik.motion import frozen_markers
 from exactik.report._ghosts import far_markers
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["frame_errors", "headline_of", "missing_in", "summary_of", "versions"]
 
-Array = NDArray[np.float64]
 Facts = dict[str, Any]
 
 LOSSES = {HUBER: "huber", TUKEY: "tukey"}
@@ -97,7 +96,7 @@ def versions() -> dict[str, str]:
     return {**found, "python": platform.python_version(), "platform": platform.platform()}
 
 
-def missing_in(track: Track) -> NDArray[np.bool_]:
+def missing_in(track: Track) -> BoolArray:
     """Return where markers in use are missing in the recording, (T, M).
 
     What a robust solve left out as spikes is not: it has no error either, but it was there.
@@ -168,7 +167,7 @@ def _per_frame_error(track: Track) -> Facts:
     return {**_millimetres(mean), "worst_frame": worst}
 
 
-def _marker(track: Track, m: int, missing: NDArray[np.bool_]) -> Facts:
+def _marker(track: Track, m: int, missing: BoolArray) -> Facts:
     errors = track.marker_errors[:, m]
     facts: Facts = {"name": track.names[m], **_millimetres(errors)}
     facts["missing_share"] = _number(missing[:, m].mean())
@@ -178,7 +177,7 @@ def _marker(track: Track, m: int, missing: NDArray[np.bool_]) -> Facts:
     return facts
 
 
-def _gaps(track: Track, missing: NDArray[np.bool_]) -> list[Facts]:
+def _gaps(track: Track, missing: BoolArray) -> list[Facts]:
     """Return the gaps of every marker that has any, those missing most first."""
     rate, found = track.markers.rate, []
     for m in np.argsort(-missing.sum(axis=0), kind="stable"):
@@ -196,7 +195,7 @@ def _attention(track: Track, each: Attention) -> Facts:
     return {"kind": each.kind, **_stretch(track, each.first, each.last), "text": each.text}
 
 
-def _remarkable(track: Track) -> NDArray[np.bool_]:
+def _remarkable(track: Track) -> BoolArray:
     """Return the frames that some stretch of `attention` holds, (T,)."""
     edges = np.zeros(len(track) + 1, dtype=np.int64)
     for each in track.attention:

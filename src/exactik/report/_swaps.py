@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.motion import suspected_swaps
 from exactik.solvers import Auto
 from exactik.tracking._attention import runs_of
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JudgedSwap", "judged_swaps", "recorded_columns"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 OFF, UNUSUAL = 0.010, 2.5  # [m] and times its usual error: a marker that may be another one
 NEAR = 0.25  # [m] that the places of two markers must once come near to each other
@@ -105,7 +103,7 @@ def judged_swaps(track: Track) -> list[JudgedSwap]:
     return sorted(judged, key=lambda s: (s.first, s.names))
 
 
-def _model_places(track: Track, which: Indices) -> Array:
+def _model_places(track: Track, which: IntArray) -> Array:
     """Return where the markers in use are on the figure in these frames [m, world], (n, M, 3)."""
     skeleton, point = track.skeleton, track._recording.frames.point
     bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in track.names]
@@ -176,7 +174,7 @@ def _by_pose(track: Track) -> list[_Suspicion]:
     return kept
 
 
-def _near_pairs(track: Track, off: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _near_pairs(track: Track, off: BoolArray) -> list[tuple[int, int]]:
     """Return pairs of markers that are off together and whose places come near to each other."""
     together = np.triu(off.astype(np.float32).T @ off.astype(np.float32), 1) >= SHORTEST
     some = np.unique(np.linspace(0, len(track) - 1, min(len(track), 200)).astype(np.int64))
@@ -214,7 +212,7 @@ def _judged(track: Track, what: _Suspicion) -> JudgedSwap:
     return JudgedSwap(*head, apart, own, cross, ratio, "unlikely" if ratio > UNLIKELY else likely)
 
 
-def _again(track: Track, what: _Suspicion, there: Indices) -> float:
+def _again(track: Track, what: _Suspicion, there: IntArray) -> float:
     """Return by how much the squares of all markers change if frames are solved with both swapped.
 
     The median over some frames. Each is solved from its own pose, and from those before and after

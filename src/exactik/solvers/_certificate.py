@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.problem import Problem
 from exactik.solvers._view import Place, View
 
 __all__ = ["FLAT", "Certificate", "certify", "held_dofs"]
 
-Array = NDArray[np.float64]
 
 FLAT = 1e-8  # of the largest curvature: one within this of zero is none
 SLACK = 1e-9  # relative gradient below which a limit is touched but not pushed against
@@ -49,7 +48,7 @@ class Certificate:
         return self.descent is not None
 
 
-def held_dofs(problem: Problem, place: Place) -> NDArray[np.bool_]:
+def held_dofs(problem: Problem, place: Place) -> BoolArray:
     """Return the dofs that are locked, or pushed against a limit by more than rounding, (nv,).
 
     Where a method stopped early, what is left of the gradient elsewhere is noise, too.

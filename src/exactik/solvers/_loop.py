@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array, IntArray
 from exactik.kernels.descent import state as at
 from exactik.kernels.descent.descend import advance, run
 from exactik.kernels.descent.starts import first_order
@@ -33,7 +34,6 @@ __all__ = [
     "whole",
 ]
 
-Array = NDArray[np.float64]
 
 AT_ONCE = 64  # passes between two looks at the clock
 SMALLEST_STEP = 1e-14  # [rad or m] below it a step changes nothing
@@ -131,7 +131,7 @@ class CompiledMethod(Method):
         return float(state[at.DAMPING])
 
 
-def whole(iterations: ArrayLike) -> NDArray[np.int64]:
+def whole(iterations: ArrayLike) -> IntArray:
     """Return counts of iterations, begun ones included; a sweep of ccd is made of many parts."""
     return np.ceil(np.asarray(iterations) - 1e-9).astype(np.int64)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import FrameGoal, PoseGoal, TermGoal
 from exactik.kernels.goals.errors import misses
 from exactik.kernels.goals.terms import POSITION
@@ -14,7 +14,6 @@ from exactik.problem import Problem
 
 __all__ = ["NEAR", "Judged", "goal_misses", "judged_goals", "term_tolerances"]
 
-Array = NDArray[np.float64]
 
 NEAR, TURNED = 1e-3, 1e-2  # default tolerances [m], [rad]
 

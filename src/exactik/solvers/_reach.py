@@ -14,15 +14,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import MarkerGoal, PoseGoal, PositionGoal, TermGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
 
 __all__ = ["shortfall"]
-
-Array = NDArray[np.float64]
 
 
 def shortfall(problem: Problem, goal: TermGoal, q: Array) -> tuple[float, bool]:

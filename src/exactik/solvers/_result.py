@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.problem import Problem
 from exactik.solvers._certificate import Certificate, certify
 from exactik.solvers._loop import History
@@ -18,7 +18,6 @@ from exactik.solvers._verdict import verdict
 
 __all__ = ["CONVERGED", "Result"]
 
-Array = NDArray[np.float64]
 
 CONVERGED = 1e-8  # relative projected gradient that counts as none, whatever a method aimed at
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
+from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
@@ -27,7 +28,6 @@ from exactik.solvers._starts import start_table
 
 __all__ = ["checked_count", "solve", "solves_compiled"]
 
-Array = NDArray[np.float64]
 
 NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3)))
 

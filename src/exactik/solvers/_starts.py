@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.errors import ModelError
 from exactik.kernels.descent.starts import Table
 from exactik.problem import Problem
 
 __all__ = ["start_table"]
-
-Array = NDArray[np.float64]
 
 
 def start_table(problem: Problem, count: int, seed: int) -> Table:
@@ -73,7 +71,7 @@ def _even_rotations(u: Array) -> Array:
     return np.stack([b * np.cos(y), a * np.sin(x), a * np.cos(x), b * np.sin(y)], axis=1)
 
 
-def _primes(count: int) -> NDArray[np.int64]:
+def _primes(count: int) -> IntArray:
     """Return the first primes."""
     found: list[int] = []
     n = 2

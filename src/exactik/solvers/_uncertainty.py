@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import CoordinateError
 from exactik.goals import DirectionGoal, OrientationGoal, PoseGoal, TermGoal
 from exactik.kernels.calculus import dense
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Covariance", "covariance", "sensitivity"]
 
-Array = NDArray[np.float64]
 
 NOTHING = 1e-9  # share of the largest (scaled) eigenvalue that counts as none
 ROUNDING = 1e-12  # share of the largest curvature that is rounding

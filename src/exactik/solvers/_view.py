@@ -6,16 +6,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
 from exactik.kernels.linear.box import hold, project, steepness
 from exactik.kernels.tree.integrate import integrate
 from exactik.problem import Problem
 
 __all__ = ["Place", "View"]
-
-Array = NDArray[np.float64]
 
 
 class Place(NamedTuple):
@@ -33,7 +31,7 @@ class Place(NamedTuple):
     q: Array
     cost: float
     gradient: Array
-    held: NDArray[np.bool_]
+    held: BoolArray
     slope: float
     scale: Array
 

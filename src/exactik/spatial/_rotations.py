@@ -8,7 +8,9 @@ outermost.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from exactik._typing import Array
 
 __all__ = [
     "axis_rotation",
@@ -23,7 +25,6 @@ __all__ = [
     "wxyz_from_matrix",
 ]
 
-Array = NDArray[np.float64]
 _LETTERS = {"X": 0, "Y": 1, "Z": 2}
 
 

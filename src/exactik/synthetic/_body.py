@@ -18,14 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import Skeleton, human
 from exactik.spatial import axis_rotation, euler_angles
 
 __all__ = ["BALL", "HEEL", "TIP", "arm_angles", "coordinates"]
 
-Array = NDArray[np.float64]
 Channels = Mapping[str, Array]
 Put = Callable[[str, Array], None]
 

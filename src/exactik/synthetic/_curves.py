@@ -17,11 +17,11 @@ a cosine. Keys within the limits of a joint therefore make a curve within them.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from exactik._typing import Array
 
 __all__ = ["curve"]
 
-Array = NDArray[np.float64]
 
 _COSINE = 0.5 * np.pi**2  # bend at the end of half a cosine of height 1 and length 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import human
 from exactik.motion import Motion
@@ -16,7 +16,6 @@ from exactik.synthetic._script import Script
 
 __all__ = ["performance"]
 
-Array = NDArray[np.float64]
 
 # Nobody stands like a statue: slow sway of some channels, largest deviation [° or m].
 _SWAY = {

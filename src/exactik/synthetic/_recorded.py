@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik._arrays import frozen
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError, UnknownNameError
 from exactik.motion import Markers, Motion
 
 __all__ = ["Recorded", "recorded"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _SHORTEST, _LONGEST, _SWAP = 0.1, 1.0, 0.8  # gaps and the swap [s]
 _NEAR, _FAR = 0.1, 0.5  # how far outliers are off [m]
@@ -37,10 +35,10 @@ class Recorded:
     markers: Markers
     truth: Motion
     clean: Array
-    missing: Mask
+    missing: BoolArray
     swapped: tuple[str, str] | None
-    swapped_frames: Mask
-    outliers: Mask
+    swapped_frames: BoolArray
+    outliers: BoolArray
 
     def __repr__(self) -> str:
         facts = [f"{100.0 * self.missing.mean():.1f} % missing", f"{self.outliers.sum()} outliers"]
@@ -123,7 +121,7 @@ def recorded(
 
 def _pair(
     clean: Array, names: tuple[str, ...], swap: bool | tuple[str, str], random: np.random.Generator
-) -> NDArray[np.int64] | None:
+) -> IntArray | None:
     """Return two markers to swap: those asked for, or one of the nearest pairs."""
     if swap is False or len(clean) < 2 or len(names) < 2:
         return None
@@ -143,7 +141,7 @@ def _pair(
     return np.array([first[chosen], second[chosen]])
 
 
-def _bursts(shown: Mask, share: float, rate: float, random: np.random.Generator) -> Mask:
+def _bursts(shown: BoolArray, share: float, rate: float, random: np.random.Generator) -> BoolArray:
     """Return gaps, (T, M), that cover a share of all samples and none of those that are shown."""
     count, markers = shown.shape
     missing = np.zeros_like(shown)

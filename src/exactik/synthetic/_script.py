@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.synthetic._body import arm_angles
 from exactik.synthetic._curves import curve
 
 __all__ = ["HANG", "REST", "Goal", "Goals", "Script"]
 
-Array = NDArray[np.float64]
 Goal = float | Sequence[float]
 Goals = Mapping[str, Goal]
 

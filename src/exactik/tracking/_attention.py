@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from exactik._typing import Array, BoolArray
 
 if TYPE_CHECKING:
     from exactik.tracking._tracked import Track
@@ -36,7 +37,7 @@ class Attention(NamedTuple):
     severity: float
 
 
-def runs_of(flags: NDArray[np.bool_], join: int = 0) -> list[tuple[int, int]]:
+def runs_of(flags: BoolArray, join: int = 0) -> list[tuple[int, int]]:
     """Return first and last index of every stretch that is True; gaps up to `join` do not count."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     runs: list[tuple[int, int]] = []
@@ -101,7 +102,7 @@ def _dearer(track: Track) -> list[Attention]:
     return found
 
 
-def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+def _mean(values: Array, axis: int) -> Array:
     """Return the mean of what is a number; 0 where nothing is."""
     count = np.isfinite(values).sum(axis=axis)
     return np.nansum(values, axis=axis) / np.maximum(count, 1)

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.kernels.recording.frames import COST
 from exactik.tracking._limbs import limbs_of
 from exactik.tracking._passes import Path, follow_beside, near_to, try_starts
@@ -26,7 +26,6 @@ from exactik.tracking._recording import Recording
 
 __all__ = ["NEAR", "Stretch", "charges", "improve", "splice"]
 
-Array = NDArray[np.float64]
 
 JUMP = 5.0  # κ
 TURN = 0.2  # τ, in the cost of an ordinary frame: what a limb that turns by one radian has to save
@@ -45,7 +44,7 @@ def improve(
     path: Path,
     first: int,
     last: int,
-    which: NDArray[np.int64],
+    which: IntArray,
     seed: int,
     least: Array,
 ) -> int:
@@ -78,9 +77,7 @@ def improve(
     return taken
 
 
-def _other_poses(
-    stretch: Stretch, which: NDArray[np.int64], seed: int
-) -> tuple[Array, NDArray[np.int64]]:
+def _other_poses(stretch: Stretch, which: IntArray, seed: int) -> tuple[Array, IntArray]:
     """Return poses with one limb elsewhere, (n, nq), and the frame of each, (n,).
 
     Where a limb fits worse than it usually does. Half of the poses have it as in the neutral pose,
@@ -106,10 +103,10 @@ def _other_poses(
     return np.concatenate(poses), np.concatenate(frames)
 
 
-def _limbs(recording: Recording) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _limbs(recording: Recording) -> list[tuple[IntArray, IntArray]]:
     """Return the dofs of every limb, and the markers on it."""
 
-    def find() -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def find() -> list[tuple[IntArray, IntArray]]:
         skeleton, found = recording.skeleton, []
         bones = np.array([skeleton.bone_index(skeleton.marker(n)[0]) for n in recording.names])
         first = np.asarray(skeleton.tree.first_v, dtype=np.int64)
@@ -142,7 +139,7 @@ class Stretch(NamedTuple):
     last: int
     least: Array
 
-    def ways(self, t: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def ways(self, t: int) -> Iterator[tuple[int, IntArray]]:
         """Yield 1 and −1, and the frames that may change from t on in that direction."""
         end = len(self.path.q) - 1
         yield 1, np.arange(t, min(self.last + (self.last == end), t + LONGEST))
@@ -181,8 +178,8 @@ def splice(stretch: Stretch, t: int, start: Array) -> bool:
 
 def _charges(
     stretch: Stretch,
-    there: NDArray[np.int64],
-    here: NDArray[np.int64],
+    there: IntArray,
+    here: IntArray,
     strand: Path,
     residual: Array,
     usual: float,

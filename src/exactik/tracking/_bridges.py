@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.kernels.descent.state import ITERATIONS_ALLOWED
 from exactik.kernels.recording.frames import COST
 from exactik.tracking._gaps import Postures, pulled
@@ -21,8 +21,6 @@ from exactik.tracking._recording import Recording
 
 __all__ = ["MARGIN", "Pieces", "bridge", "costs_of"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 PULLS = (
     *((0.03, 0.05), (0.1, 0.05), (0.3, 0.06), (1.0, 0.08), (4.0, 0.1), (10.0, 0.12)),
@@ -49,11 +47,11 @@ class Pieces(NamedTuple):
     """
 
     path: Path
-    which: Indices
-    piece: Indices
-    touched: NDArray[np.bool_]
+    which: IntArray
+    piece: IntArray
+    touched: BoolArray
 
-    def inner(self, rows: Indices, count: int) -> Indices:
+    def inner(self, rows: IntArray, count: int) -> IntArray:
         """Return those rows that may change: all but ends of pieces inside a recording of count."""
         end = len(self.which) - 1
         before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, end)
@@ -64,7 +62,7 @@ class Pieces(NamedTuple):
 
 
 def costs_of(
-    recording: Recording, options: Array, postures: Postures, which: Indices, q: Array
+    recording: Recording, options: Array, postures: Postures, which: IntArray, q: Array
 ) -> Array:
     """Return what poses q, (n, nq), of frames `which` cost, loss and posture included, (n,)."""
     still = options.copy()
@@ -81,7 +79,7 @@ def bridge(
     postures: Postures,
     curvature: Array,
     bars: Array | None = None,
-) -> Indices:
+) -> IntArray:
     """Spread every jump over some frames; return the rows from which there is still one.
 
     Args:
@@ -136,7 +134,7 @@ def bridge(
     return np.array([*left, *jumps], dtype=np.int64)
 
 
-def _usual(recording: Recording, pieces: Pieces, jumps: Indices) -> Array:
+def _usual(recording: Recording, pieces: Pieces, jumps: IntArray) -> Array:
     """Return how far each dof usually goes in a step around jumps, (n, nv)."""
     span, end = max(2, round(AROUND * recording.rate)), len(pieces.which) - 2
     rows = np.clip(jumps[:, None] + np.arange(-span, span + 1), 0, end)
@@ -147,7 +145,7 @@ def _usual(recording: Recording, pieces: Pieces, jumps: Indices) -> Array:
     return np.median(steps, axis=1)
 
 
-def _jumps_near(recording: Recording, pieces: Pieces, rows: Indices) -> Indices:
+def _jumps_near(recording: Recording, pieces: Pieces, rows: IntArray) -> IntArray:
     """Return the jumps among rows, (n,), in order, that were changed, and right beside them."""
     wide = np.unique(np.clip(rows[:, None] + np.arange(-3, 4), 0, len(pieces.which) - 1))
     cut = (np.diff(wide) > 1) | (np.diff(pieces.piece[wide]) != 0)
@@ -157,7 +155,7 @@ def _jumps_near(recording: Recording, pieces: Pieces, rows: Indices) -> Indices:
     return jumps[np.isin(jumps, rows) | np.isin(jumps + 1, rows)]
 
 
-def _fade(recording: Recording, path: Path, rows: Indices, k: int, turn: Array) -> None:
+def _fade(recording: Recording, path: Path, rows: IntArray, k: int, turn: Array) -> None:
     """Spread a jump (nv,) after row k evenly: fade it in before and out after."""
     x = (rows - rows[0] + 1.0) / (len(rows) + 1.0)
     fade = x * x * (3.0 - 2.0 * x)
@@ -171,7 +169,7 @@ def _pull_together(
     pieces: Pieces,
     postures: Postures,
     firm: Array,
-    rows: Indices,
+    rows: IntArray,
 ) -> None:
     """Solve rows again, each pulled to the middle between its neighbours as firmly as (n, nv)."""
     skeleton, path, piece = recording.skeleton, pieces.path, pieces.piece

@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.motion import Markers, Swap, suspected_swaps
 from exactik.tracking._fill import families
 from exactik.tracking._recording import Recording
 
 __all__ = ["Cleaning", "cleaned", "spikes"]
 
-Array = NDArray[np.float64]
 
 LEAST = 0.02  # [m] that a spike stands out
 FASTEST = 400.0  # [m/s²] acceleration beyond what bodies do
@@ -37,7 +36,7 @@ class Cleaning(NamedTuple):
     """
 
     swaps: tuple[Swap, ...]
-    spikes: NDArray[np.bool_]
+    spikes: BoolArray
 
 
 def cleaned(recording: Recording) -> tuple[Recording, Cleaning]:
@@ -55,7 +54,7 @@ def cleaned(recording: Recording) -> tuple[Recording, Cleaning]:
     return recording.asking(place=place), Cleaning(tuple(swaps), gone)
 
 
-def spikes(place: Array, rate: float) -> NDArray[np.bool_]:
+def spikes(place: Array, rate: float) -> BoolArray:
     """Return the samples, (T, M), that lie far from every line through their neighbours in time."""
     limit = LEAST + 0.5 * FASTEST / rate**2
     out = np.zeros(place.shape[:2], dtype=bool)

@@ -7,8 +7,8 @@ markers as a rigid whole (Kabsch), all are solved, and the least cost is taken.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.solvers._starts import start_table
 from exactik.tracking._passes import Path, try_starts
 from exactik.tracking._recording import Recording
@@ -16,13 +16,12 @@ from exactik.tracking._rigid import moved_to_markers
 
 __all__ = ["cold_poses"]
 
-Array = NDArray[np.float64]
 
 POSTURE_SPREAD = 0.3  # of the limits, or of a turn: people seldom are at the ends of their range
 
 
 def cold_poses(
-    recording: Recording, options: Array, which: NDArray[np.int64], starts: int, small: float = 0.0
+    recording: Recording, options: Array, which: IntArray, starts: int, small: float = 0.0
 ) -> Path:
     """Return the best pose of each of the frames `which`, none depending on another.
 

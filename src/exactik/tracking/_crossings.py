@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.kernels.tree.equivalent import unwind
 from exactik.tracking._attention import runs_of
 from exactik.tracking._branches import NEAR, charges
@@ -27,9 +27,6 @@ from exactik.tracking._recording import Recording
 
 __all__ = ["bridge_jumps"]
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Indices = NDArray[np.int64]
 
 PART = 4096  # frames that are bridged by themselves, on any thread
 DEAR = 3.0  # price of a bridge, in the cost of a usual frame, from which others are tried
@@ -52,7 +49,7 @@ class Course(NamedTuple):
 
     raw: Path
     bridged: Path
-    touched: Flags
+    touched: BoolArray
 
 
 class Try(NamedTuple):
@@ -70,7 +67,7 @@ def bridge_jumps(
     curvature: Array,
     least: Array,
     threads: int = 1,
-) -> Flags:
+) -> BoolArray:
     """Spread every jump of a path over some frames; return the frames that cost more for it, (T,).
 
     Args:
@@ -108,7 +105,7 @@ def _bridge_part(
     postures: Postures,
     curvature: Array,
     least: Array,
-) -> Flags:
+) -> BoolArray:
     """As `bridge_jumps`, of some frames by themselves."""
     count = len(path.q)
     course = Course(path.copy(), path, np.zeros(count, dtype=bool))
@@ -161,7 +158,7 @@ def _beside(
     options: Array,
     course: Course,
     own: int,
-    which: Indices,
+    which: IntArray,
     usual: float,
     least: Array,
 ) -> Iterator[Try]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.kernels.recording.series import convex, spread
 from exactik.tracking._passes import in_threads
 from exactik.tracking._recording import Recording
 
 __all__ = ["ANYWHERE", "at_minimum", "estimated_sigma", "standard_deviations"]
 
-Array = NDArray[np.float64]
 
 ASSUMED = 0.002  # [m] where residuals do not tell
 ANYWHERE = np.pi / np.sqrt(3.0)  # [rad or m] standard deviation of what nothing determines
@@ -46,7 +45,7 @@ def standard_deviations(recording: Recording, q: Array, sigma: float, threads: i
     sd = np.zeros((len(q), recording.skeleton.nv))
     prior = np.full(sd.shape[1], sigma**2 / ANYWHERE**2)
 
-    def work(part: NDArray[np.int64]) -> None:
+    def work(part: IntArray) -> None:
         scratch = recording.scratch
         out, own = np.empty((len(part), sd.shape[1])), np.full(len(part), sigma)
         B = np.zeros_like(scratch.work.H)
@@ -60,9 +59,7 @@ def standard_deviations(recording: Recording, q: Array, sigma: float, threads: i
     return sd
 
 
-def at_minimum(
-    recording: Recording, q: Array, which: NDArray[np.int64] | None = None
-) -> NDArray[np.bool_]:
+def at_minimum(recording: Recording, q: Array, which: IntArray | None = None) -> BoolArray:
     """Return whether the exact Hessian of the free dofs has no negative curvature, (n,).
 
     Of all frames, or of frames `which`, (n,), at poses q, (n, nq).
@@ -76,5 +73,5 @@ def at_minimum(
     return found != 0.0
 
 
-def _parts(count: int) -> list[NDArray[np.int64]]:
+def _parts(count: int) -> list[IntArray]:
     return [np.arange(at, min(at + AT_ONCE, count)) for at in range(0, count, AT_ONCE)]

@@ -11,15 +11,13 @@ from __future__ import annotations
 from itertools import pairwise, permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.tracking._recording import Recording
 from exactik.tracking._rigid import rigid_motions
 
 __all__ = ["families", "filled"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 MISS = 0.002  # [m] noise of the markers that are seen, at which a filled-in one counts half
 ENOUGH = 5  # neighbours to look for; three must be there
@@ -55,7 +53,7 @@ def filled(recording: Recording, sigma: float) -> Recording:
     return recording.asking(place=place, trust=trust)
 
 
-def families(recording: Recording) -> list[Indices]:
+def families(recording: Recording) -> list[IntArray]:
     """Return the markers nearest to each along the bones: `ENOUGH`, and all as near as the last.
 
     None is further than `FAR` bones.
@@ -67,7 +65,7 @@ def families(recording: Recording) -> list[Indices]:
     ]
 
 
-def _hops(recording: Recording) -> Indices:
+def _hops(recording: Recording) -> IntArray:
     """Return how many bones lie between each two markers, (M, M); itself is out of reach."""
     skeleton, names = recording.skeleton, recording.names
     above: list[list[int]] = []
@@ -84,7 +82,7 @@ def _hops(recording: Recording) -> Indices:
     return hops
 
 
-def _pieces(seen: NDArray[np.bool_], m: int, family: Indices) -> list[Indices]:
+def _pieces(seen: BoolArray, m: int, family: IntArray) -> list[IntArray]:
     """Return the gaps of marker m, cut wherever one of its neighbours appears or goes."""
     gone = np.flatnonzero(~seen[:, m])
     if len(gone) == 0 or len(family) < 3:
@@ -95,7 +93,7 @@ def _pieces(seen: NDArray[np.bool_], m: int, family: Indices) -> list[Indices]:
 
 
 def _fill(
-    place: Array, seen: NDArray[np.bool_], m: int, family: Indices, frames: Indices, out: Array
+    place: Array, seen: BoolArray, m: int, family: IntArray, frames: IntArray, out: Array
 ) -> bool:
     """Write the place of marker m in a piece of a gap, if three neighbours tell; whether so."""
     if len(family) < 3:
@@ -117,7 +115,7 @@ def _fill(
     return len(guesses) > 0
 
 
-def _join(course: Array, one: Indices, two: Indices) -> None:
+def _join(course: Array, one: IntArray, two: IntArray) -> None:
     """Close the step between two pieces of a gap, in which different neighbours told."""
     step = course[two[0]] - course[one[-1]]
     if len(one) > 1 and len(two) > 1:  # as it moves anyway
@@ -128,7 +126,7 @@ def _join(course: Array, one: Indices, two: Indices) -> None:
 
 
 def _moved_along(
-    place: Array, m: int, family: Indices, known: int, frames: Indices
+    place: Array, m: int, family: IntArray, known: int, frames: IntArray
 ) -> Array | None:
     """Return marker m of frame `known` moved rigidly with its neighbours to others, (n, 3)."""
     old, new, own = place[known, family], place[frames][:, family], place[known, m]

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.recording.frames import FOUND_COUNT
 from exactik.kernels.tree.equivalent import unwind
 from exactik.tracking._branches import Stretch, splice
@@ -23,7 +23,6 @@ from exactik.tracking._recording import Recording
 
 __all__ = ["STRETCH", "first_path", "stretches"]
 
-Array = NDArray[np.float64]
 
 STRETCH = 2000  # frames
 AGREE = 2e-3  # [m] of every marker, and

@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.model import Skeleton
 from exactik.tracking._passes import Path, in_threads, try_starts
 from exactik.tracking._recording import Recording
 
 __all__ = ["Postures", "fill_gaps", "information", "postures_of", "pulled"]
 
-Array = NDArray[np.float64]
 
 SOLID = 0.6  # share that a dof may lose and still go by its markers alone
 PULL = 0.3  # of the curvature that was lost
@@ -37,7 +36,7 @@ def information(recording: Recording, q: Array) -> Array:
     return recording.frames.weight[:, None] * total / max(len(chosen), 1)
 
 
-def lost_share(seen: NDArray[np.bool_], info: Array) -> Array:
+def lost_share(seen: BoolArray, info: Array) -> Array:
     """Return how much of what determines each dof is missing, 0 to 1, (n, nv), by markers seen."""
     lost = (~seen).astype(float) @ info
     whole = info.sum(axis=0)
@@ -60,12 +59,12 @@ class Postures(NamedTuple):
     skeleton: Skeleton
     neutral: Array
     tie: Array
-    frames: NDArray[np.int64]
+    frames: IntArray
     course: Array
     pull: Array
-    loose: NDArray[np.bool_]
+    loose: BoolArray
 
-    def of(self, which: NDArray[np.int64]) -> tuple[Array, Array]:
+    def of(self, which: IntArray) -> tuple[Array, Array]:
         """Return the postures of frames, (n, nq), and how firmly they hold, (n, nv)."""
         rest = np.repeat(self.neutral[None], len(which), axis=0)
         firm = np.repeat(self.tie[None], len(which), axis=0)
@@ -127,7 +126,7 @@ def fill_gaps(
     in_threads(threads, solve, range(0, len(which), AT_ONCE))
 
 
-def _course(recording: Recording, q: Array, loose: NDArray[np.bool_]) -> Array:
+def _course(recording: Recording, q: Array, loose: BoolArray) -> Array:
     """Return q, (T, nq), with every loose stretch of a dof drawn straight from side to side."""
     out, times = q.copy(), np.arange(len(q))
     skeleton = recording.skeleton

@@ -8,14 +8,12 @@ two counts: a flip in two steps must not excuse itself.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.tracking._recording import Recording
 
 __all__ = ["jumping", "jumps_of"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 TURN_RATE = 60.0  # [rad/s] beyond what its neighbours do, a bone's turn is a jump
 MARKER_RATE = 3.0  # [m/s] likewise, a marker's move against its target's
@@ -23,7 +21,7 @@ FASTER = 1.5  # times as much as in the neighbouring steps, that is no jump eith
 AT_ONCE = 4096  # frames placed in one go
 
 
-def jumps_of(recording: Recording, q: Array, first: int = 0) -> Indices:
+def jumps_of(recording: Recording, q: Array, first: int = 0) -> IntArray:
     """Return the frames t, (k,), from which the path q jumps to t + 1.
 
     Args:
@@ -34,7 +32,7 @@ def jumps_of(recording: Recording, q: Array, first: int = 0) -> Indices:
     return jumping(recording, q, np.arange(first, first + len(q)), np.zeros(len(q), np.int64))
 
 
-def jumping(recording: Recording, q: Array, which: Indices, piece: Indices) -> Indices:
+def jumping(recording: Recording, q: Array, which: IntArray, piece: IntArray) -> IntArray:
     """Return the rows k, (n,), from which pieces of paths jump to row k + 1.
 
     Args:
@@ -52,7 +50,7 @@ def jumping(recording: Recording, q: Array, which: Indices, piece: Indices) -> I
     return np.concatenate(found) if len(found) > 0 else np.empty(0, np.int64)
 
 
-def _jumping(recording: Recording, q: Array, which: Indices, piece: Indices) -> Indices:
+def _jumping(recording: Recording, q: Array, which: IntArray, piece: IntArray) -> IntArray:
     rotations = recording.skeleton.forward(q).rotations
     # |A − B|² = 8 sin²(θ/2) for rotations by θ from each other.
     apart = np.sqrt(((rotations[1:] - rotations[:-1]) ** 2).sum(axis=(2, 3)) / 8.0)
@@ -67,7 +65,7 @@ def _jumping(recording: Recording, q: Array, which: Indices, piece: Indices) -> 
     return np.flatnonzero((turned | moved) & ~seam)
 
 
-def _beside(steps: Array, seam: NDArray[np.bool_]) -> Array:
+def _beside(steps: Array, seam: BoolArray) -> Array:
     """Return the smaller of the steps before and after each, (n, k); where there is but one, it."""
     around = np.full((len(steps) + 2, steps.shape[1]), np.inf)
     around[1:-1] = np.where(seam[:, None] | np.isnan(steps), np.inf, steps)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import BoolArray, IntArray
 from exactik.model import Skeleton
 
 __all__ = ["limbs_of"]
@@ -12,7 +12,7 @@ __all__ = ["limbs_of"]
 SMALL = 4  # dofs below which a branch is no limb of its own, as a thumb
 
 
-def limbs_of(skeleton: Skeleton, locked: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+def limbs_of(skeleton: Skeleton, locked: BoolArray) -> list[IntArray]:
     """Return the free dofs of every limb; what moves the whole figure is in none.
 
     The tree is cut where it forks into branches of at least `SMALL` dofs.

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.kernels.recording import follow as kernel
 from exactik.kernels.recording.frames import COST, FOUND_COUNT
 from exactik.kernels.tree.equivalent import come_near
@@ -16,8 +16,6 @@ from exactik.tracking._recording import Recording
 
 __all__ = ["Path", "follow", "follow_beside", "in_threads", "near_to", "try_starts"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 T = TypeVar("T")
 
 
@@ -42,7 +40,7 @@ class Path(NamedTuple):
         return Path(self.q.copy(), self.found.copy())
 
 
-def follow(recording: Recording, options: Array, which: Indices, start: Array) -> Path:
+def follow(recording: Recording, options: Array, which: IntArray, start: Array) -> Path:
     """Solve frames one after the other, each from the answer before it.
 
     Args:
@@ -56,7 +54,7 @@ def follow(recording: Recording, options: Array, which: Indices, start: Array) -
     return _run(recording, options, which, True, q)
 
 
-def try_starts(recording: Recording, options: Array, which: Indices, q: Array) -> Path:
+def try_starts(recording: Recording, options: Array, which: IntArray, q: Array) -> Path:
     """Solve frames `which` (n,), each by itself from its row of q, (n, nq)."""
     return _run(recording, options, which, False, np.array(q, dtype=float, order="C"))
 
@@ -64,7 +62,7 @@ def try_starts(recording: Recording, options: Array, which: Indices, q: Array) -
 def follow_beside(
     recording: Recording,
     options: Array,
-    which: Indices,
+    which: IntArray,
     start: Array,
     residual: Array,
     cost: Array,
@@ -94,7 +92,7 @@ def follow_beside(
 def _run(
     recording: Recording,
     options: Array,
-    which: Indices,
+    which: IntArray,
     warm: bool,
     q: Array,
     beside: tuple[Array, Array, float, float] | None = None,

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import numbers, shaped
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.goals import MarkerGoal, PostureGoal
 from exactik.kernels.calculus.workspace import Goals, Work, new_work
@@ -25,7 +26,6 @@ from exactik.problem import Problem
 
 __all__ = ["LOSSES", "TIE", "Recording", "Scratch", "matched_markers", "start_recording"]
 
-Array = NDArray[np.float64]
 
 LOSSES = {None: kinds.QUADRATIC, "huber": kinds.HUBER, "tukey": kinds.TUKEY}
 TIE = 4e-7  # weight of the posture that settles what markers leave open, of markers' own
@@ -68,7 +68,7 @@ class Recording:
         return len(self.frames.place)
 
     @property
-    def seen(self) -> NDArray[np.bool_]:
+    def seen(self) -> BoolArray:
         """Which markers are there, (T, M)."""
         return ~np.isnan(self.frames.place[:, :, 0])
 
@@ -91,7 +91,7 @@ class Recording:
         kind, width, _ = self.frames.loss
         return self if kind == kinds.QUADRATIC else self.asking(loss=np.array([kind, width, 4.0]))
 
-    def at(self, which: NDArray[np.int64]) -> Recording:
+    def at(self, which: IntArray) -> Recording:
         """Return the recording of some frames alone; postures given for them already are kept."""
         frames = self.frames
         return self.asking(
@@ -115,12 +115,12 @@ class Recording:
                 factor = np.maximum(1.0 - share**2, 0.0) ** 2 + kinds.HOMING * factor
             self.frames.factor[own] = np.where(np.isnan(self.frames.place[own, :, 0]), 0.0, factor)
 
-    def keep_weights(self, which: NDArray[np.int64], other: Recording) -> None:
+    def keep_weights(self, which: IntArray, other: Recording) -> None:
         """Take over the robust weights that another recording found for these frames."""
         if len(self.frames.factor) > 0:
             self.frames.factor[which] = other.frames.factor
 
-    def residuals(self, q: Array, which: NDArray[np.int64] | None = None) -> Array:
+    def residuals(self, q: Array, which: IntArray | None = None) -> Array:
         """Return target − model of every marker [m, world], (n, M, 3), of frames `which` or all."""
         which = np.arange(len(q)) if which is None else which
         out, scratch = np.empty((len(q), len(self.names), 3)), self.scratch
@@ -230,7 +230,7 @@ def _weights(names: tuple[str, ...], weights: Mapping[str, float] | ArrayLike | 
     return array
 
 
-def _of_roots(skeleton: Skeleton) -> NDArray[np.bool_]:
+def _of_roots(skeleton: Skeleton) -> BoolArray:
     """Return which dofs place the whole figure, (nv,)."""
     first = skeleton.tree.first_v
     roots = np.zeros(skeleton.nv, dtype=bool)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.io._coordinates import joint_coordinates
 from exactik.tracking._recording import Recording
 
 __all__ = ["RigidMotions", "moved_to_markers", "rigid_motions"]
-
-Array = NDArray[np.float64]
 
 
 class RigidMotions(NamedTuple):
@@ -48,7 +46,7 @@ def rigid_motions(points: Array, targets: Array, weight: Array) -> RigidMotions:
     return RigidMotions(U @ Vt, middle, aim, spread)
 
 
-def moved_to_markers(recording: Recording, q: Array, which: NDArray[np.int64]) -> Array:
+def moved_to_markers(recording: Recording, q: Array, which: IntArray) -> Array:
     """Return poses, (n, nq), moved as rigid wholes as near to the markers of `which` (n,) as can.
 
     Figures whose roots are not free to move keep their place, and all in frames of fewer than three

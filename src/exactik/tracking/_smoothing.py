@@ -18,8 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.errors import ModelError
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
 from exactik.kernels.recording.frames import COST, QUADRATIC
@@ -30,7 +30,6 @@ from exactik.tracking._recording import Recording
 
 __all__ = ["checked_cutoff", "smooth_path"]
 
-Array = NDArray[np.float64]
 
 PART, OVERLAP = 1000, 50  # frames
 STEPS = 12
@@ -98,7 +97,7 @@ class Sequence:
     """
 
     recording: Recording
-    which: NDArray[np.int64]
+    which: IntArray
     stiff: Array
     soft: Array
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.kernels.descent.state import SMALL
 from exactik.kernels.recording.frames import ITERATIONS, SLOPE, STANDING
@@ -37,7 +38,6 @@ from exactik.tracking._tracked import Track
 
 __all__ = ["track"]
 
-Array = NDArray[np.float64]
 Progress = Callable[[int, int], object]
 
 TOLERANCE = 1e-4  # relative gradient

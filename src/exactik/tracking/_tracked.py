@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap
@@ -20,8 +21,6 @@ from exactik.tracking._recording import Recording
 
 __all__ = ["Track"]
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 OPEN, SAMPLES = 0.5, 24
 CONVERGED = 1e-3  # relative gradient up to which a frame that stalled is at rest
@@ -61,13 +60,13 @@ class Track:
     cost: Array
     projected_gradient: Array
     ended: NDArray[np.str_]
-    iterations: NDArray[np.int64]
-    undetermined: Flags
-    bridged: Flags
+    iterations: IntArray
+    undetermined: BoolArray
+    bridged: BoolArray
     excess: Array
     marker_weights: Array | None
     swaps: tuple[Swap, ...]
-    spikes: Flags
+    spikes: BoolArray
     sigma: float
     seconds: float
     solver: str
@@ -96,12 +95,12 @@ class Track:
         return float(self.marker_errors[seen].mean()) if seen.any() else float("nan")
 
     @property
-    def converged(self) -> Flags:
+    def converged(self) -> BoolArray:
         """Whether each frame's pose is a stationary point within the limits, (T,)."""
         return (self.ended == "at-rest") | (self.projected_gradient <= CONVERGED)
 
     @cached_property
-    def at_limits(self) -> Flags:
+    def at_limits(self) -> BoolArray:
         """Which dofs sit on a limit, (T, nv)."""
         problem = self._recording.problem
         q = self.motion.q[:, np.maximum(problem.box.plain, 0)]
@@ -146,7 +145,7 @@ class Track:
         return tuple(np.array(self.skeleton.dof_names)[open_].tolist())
 
     @cached_property
-    def certified(self) -> Flags:
+    def certified(self) -> BoolArray:
         """Whether each pose is at a minimum, (T,).
 
         Stationary, and the exact Hessian of the free dofs without negative curvature.

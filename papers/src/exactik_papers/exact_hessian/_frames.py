@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io import save_motion
 from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Motion
@@ -20,7 +20,6 @@ from exactik_papers.exact_hessian._table4 import STARTS, follow
 
 __all__ = ["FIGURE_2", "FIGURE_6", "side_by_side"]
 
-Array = NDArray[np.float64]
 APART = 1.2  # of the two figures in a file [m]
 WORKOUT = 4  # frames of Figure 6
 GREY, BLUE, RED = "#b9c0c5", "#0072b2", "#c8500a"

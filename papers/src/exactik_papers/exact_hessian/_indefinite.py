@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import PostureGoal
 from exactik.problem import Problem
 from exactik.solvers import PythonMethod, View, solve
@@ -19,7 +19,6 @@ from exactik_papers._recording import Recording, Take
 
 __all__ = ["EXPERIMENT", "Signs", "signs"]
 
-Array = NDArray[np.float64]
 
 POSES = 20  # random ones at each frame
 SPREADS = (0.001, 0.01, 0.1, 1.0)  # [rad] about the pose of the frame

@@ -17,15 +17,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import PositionGoal
 from exactik.problem import Problem
 from exactik.solvers import NewtonPCG, Place, View
 
 __all__ = ["PublishedNewton", "published_hessian"]
-
-Array = NDArray[np.float64]
 
 
 def published_hessian(problem: Problem, q: Array) -> Array:

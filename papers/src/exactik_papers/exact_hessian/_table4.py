@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.solvers import Method, solve
 from exactik_papers._descents import AUTO, ENOUGH, EXACT, LM, METHODS, QUASI, SOLVED
 from exactik_papers._draw_curves import COLOURS, legend_below
@@ -18,7 +18,6 @@ from exactik_papers._recording import Recording, Take
 
 __all__ = ["EXPERIMENT", "Followed", "follow"]
 
-Array = NDArray[np.float64]
 COMPARABLE = "dg_03-05_02"  # the published take that is to be had
 AIM = 0.5  # [cm] of the exact Hessian there
 PUBLISHED = {  # seconds and centimetres a frame: BFGS 10, BFGS 100, exact 10

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording
 from exactik_papers._sampled import (
@@ -25,7 +25,6 @@ from exactik_papers._stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "away", "jitter", "run"]
 
-Array = NDArray[np.float64]
 
 INTERVALS = (1.0 / 30.0, 0.175)  # [s]
 BUDGET = 100  # gradients for a sample

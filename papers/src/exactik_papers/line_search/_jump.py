@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import Goal, PositionGoal, PostureGoal
 from exactik.model import human
 from exactik.motion import Motion
@@ -24,7 +24,6 @@ from exactik_papers._stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "KEYS", "jump", "run"]
 
-Array = NDArray[np.float64]
 
 # Time [s]; pelvis forward and up; ankles forward and up; how far toes are below them; hands, and
 # head, from the pelvis, forward and up [m]. Pelvis None: in flight, between the keys around.

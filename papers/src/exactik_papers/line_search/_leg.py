@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import PositionGoal
 from exactik.model import human
 from exactik.problem import Problem
@@ -17,7 +17,6 @@ from exactik_papers._stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "GOALS", "run", "solved"]
 
-Array = NDArray[np.float64]
 
 ENDING, HIP = "l_foot", "l_thigh"
 GOALS = {

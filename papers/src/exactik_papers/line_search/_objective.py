@@ -12,8 +12,8 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording
 from exactik_papers._sampled import (
@@ -32,7 +32,6 @@ from exactik_papers._sampled import (
 
 __all__ = ["BUDGETS", "FIGURE_08", "FIGURE_09", "FIGURE_10", "objectives", "run"]
 
-Array = NDArray[np.float64]
 
 BUDGETS = (20, 100)  # gradients for a sample
 SAMPLES = 150  # in all
@@ -123,7 +122,7 @@ def run(
     )
 
 
-def _outliers(values: Array) -> NDArray[np.bool_]:
+def _outliers(values: Array) -> BoolArray:
     low, high = np.percentile(values, [25, 75])
     return (values > high + 1.5 * (high - low)) | (values < low - 1.5 * (high - low))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import PostureGoal
 from exactik.problem import Problem
 from exactik.solvers import solve
@@ -26,7 +26,6 @@ from exactik_papers.line_search._jitter import away
 
 __all__ = ["EXPERIMENT", "nearest", "run"]
 
-Array = NDArray[np.float64]
 
 INTERVAL = 0.175  # [s]
 BUDGET = 10000  # gradients, so that goals are met

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording
 from exactik_papers._sampled import STEP, Sampled, sampled, transpose
@@ -20,7 +20,6 @@ from exactik_papers._stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "flips", "iterates", "largest_stable", "run"]
 
-Array = NDArray[np.float64]
 
 INTERVAL = 0.175  # [s]
 STEPS = (0.0025, 0.005, 0.01, 0.02, 0.05)

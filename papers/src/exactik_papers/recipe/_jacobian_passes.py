@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree.fk import forward_kinematics
 from exactik.kernels.tree.jacobian import adjoint_jacobian, cross_jacobian
@@ -35,7 +35,6 @@ __all__ = [
     "seconds",
 ]
 
-Array = NDArray[np.float64]
 
 STEP = 6e-6  # of central differences [rad or m]
 MOST = 1 << 20  # repetitions when timed
@@ -148,7 +147,7 @@ WAYS: dict[str, Callable[..., None]] = {
 }
 
 
-def _bones(skeleton: Skeleton, names: Sequence[str]) -> NDArray[np.int64]:
+def _bones(skeleton: Skeleton, names: Sequence[str]) -> IntArray:
     return np.array([skeleton.bone_index(name) + 1 for name in names], dtype=np.int64)
 
 

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.solvers.methods._damped_least_squares import damped_step
 from exactik_papers._sampled import Sampled
 
 __all__ = ["JT", "LAMBDA", "PINV", "QR", "SR", "STEPS", "SVD", "Walk", "linearised", "walk"]
 
-Array = NDArray[np.float64]
 Step = Callable[[Array, Array], Array]
 
 LAMBDA = 0.1  # of SR [unit²]; the Recipe says "typically < 1"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.solvers import DampedLeastSquares, solve
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording
@@ -15,7 +15,6 @@ from exactik_papers.recipe._jacobian_steps import LAMBDA, SR, STEPS, Walk, walk
 
 __all__ = ["EXPERIMENT", "FINALLY", "KEPT", "OUTSIDE", "ROWS", "run"]
 
-Array = NDArray[np.float64]
 
 INTERVAL = 0.7  # [s]
 SAMPLES = 40

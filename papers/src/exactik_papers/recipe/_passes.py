@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.model._jacobian_baselines import finite_difference_jacobian
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
@@ -26,7 +26,6 @@ from exactik_papers.recipe._jacobian_passes import (
 
 __all__ = ["EXPERIMENT", "POINT", "chain", "run", "somewhere"]
 
-Array = NDArray[np.float64]
 
 LENGTHS = (2, 4, 8, 16, 32)  # joints of the chains
 POINT = np.array([0.03, -0.02, 0.05])  # on the bone [m]

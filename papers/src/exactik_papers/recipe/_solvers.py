@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import Bone, Joint, Skeleton
 from exactik.solvers.methods._damped_least_squares import damped_step
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
@@ -30,7 +30,6 @@ from exactik_papers.recipe._jacobian_steps import (
 
 __all__ = ["EXPERIMENT", "bent", "flops", "run"]
 
-Array = NDArray[np.float64]
 
 INTERVAL = 0.7  # [s]
 SAMPLES = 40

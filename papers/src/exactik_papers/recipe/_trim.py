@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
@@ -26,7 +26,6 @@ __all__ = [
     "turned",
 ]
 
-Array = NDArray[np.float64]
 
 POINT = np.array([0.02, -0.03, 0.10])  # of the end effector on its bone [m]
 ANGLES = np.array([0.7, -0.5, 0.9])  # of the joint [rad]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.check.oracle._goals import residual, weight
 from exactik.check.oracle._jet import concatenate, constant, dot, transform, variables
 from exactik.check.oracle._kinematics import frames
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from exactik.model import Skeleton
 
 __all__ = ["OracleAnswer", "evaluate"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

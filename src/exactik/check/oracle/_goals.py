@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.check.oracle._jet import Jet, concatenate, constant, dot, sqrt, transform
 from exactik.check.oracle._kinematics import (
     Frame,
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from exactik.model import Skeleton
 
 __all__ = ["residual", "weight"]
-
-Array = NDArray[np.float64]
 
 
 def residual(

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.check.oracle._jet import transform, variables
 from exactik.check.oracle._kinematics import frames, place
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from exactik.model import Skeleton
 
 __all__ = ["point_jacobian", "point_jacobian_dot"]
-
-Array = NDArray[np.float64]
 
 
 def _axial(m: Array) -> Array:

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from exactik._typing import Array
 
 __all__ = [
     "Jet",
@@ -40,8 +42,6 @@ __all__ = [
     "transform",
     "variables",
 ]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from exactik._typing import Array
 
 __all__ = ["local_derivatives"]
 
-Array = NDArray[np.float64]
 
 _REACH = 7
 _STEPS = 0.16 * 0.5 ** np.arange(5)

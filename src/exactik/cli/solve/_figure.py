@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.calibration._attach import attach_markers, seen_from
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
@@ -25,7 +25,6 @@ from exactik.motion import Markers, Motion
 
 __all__ = ["Dressed", "dressed", "renamed", "says_what_fitted"]
 
-Array = NDArray[np.float64]
 
 LONG = 2.0  # [s] of a recording in which joints may have moved
 LOOK = 300  # frames at which to see on which bone a marker is
@@ -211,7 +210,7 @@ def _headings(up: str | None) -> list[str]:
 
 
 def _steadiest(
-    skeleton: Skeleton, motion: Motion, markers: Markers, which: NDArray[np.int64]
+    skeleton: Skeleton, motion: Motion, markers: Markers, which: IntArray
 ) -> dict[str, tuple[str, float]]:
     """Return for each marker with a name the bone that it is on, and how much it spreads there [m].
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.io._decimal import NUMBER, WORD, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
@@ -27,7 +28,6 @@ from exactik.motion import Motion
 
 __all__ = ["read_amc"]
 
-Array = NDArray[np.float64]
 Unit = str | float | None
 
 _RATE = 120.0  # [Hz] of most such files
@@ -240,7 +240,7 @@ class _Lines:
                 q[frames[lines, None], column.at] = values[at] * column.units
         return self.without_missing(q, seen)
 
-    def without_missing(self, q: Array, seen: NDArray[np.int64]) -> Array:
+    def without_missing(self, q: Array, seen: IntArray) -> Array:
         moving = [len(column.at) > 0 for column in self.columns]
         lacks = (seen == 0) & moving
         never = np.flatnonzero(lacks.all(axis=0)) if len(q) > 1 else []
@@ -268,7 +268,7 @@ class _Lines:
         return q
 
 
-def _in_time(q: Array, numbers: NDArray[np.int64], notes: Notes) -> tuple[Array, int]:
+def _in_time(q: Array, numbers: IntArray, notes: Notes) -> tuple[Array, int]:
     """Return q with missing frames where numbers are left out, and the first number."""
     if len(numbers) == 0:
         return q, 1

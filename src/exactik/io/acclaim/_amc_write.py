@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
 from exactik.io.acclaim._asf_write import AsfBone, asf_bones, asf_unit, root_order
@@ -14,7 +14,6 @@ from exactik.motion import Motion
 
 __all__ = ["write_amc"]
 
-Array = NDArray[np.float64]
 
 _CHUNK = 1 << 21  # entries of rotation matrices that are in memory at a time
 

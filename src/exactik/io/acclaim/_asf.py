@@ -23,8 +23,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import ModelError, NonFiniteError
 from exactik.io._files import decoded, read_bytes
 from exactik.io._notes import Notes
@@ -36,7 +36,6 @@ from exactik.spatial import axis_rotation
 
 __all__ = ["read_asf"]
 
-Array = NDArray[np.float64]
 Unit = str | float | None
 
 _COMMENT = re.compile(r"(^|\s)#.*")

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.io._files import writing
 from exactik.io._units import metres_per
 from exactik.io.bvh._write import NUMBER, AtRest, at_rest, axis_letter
@@ -38,7 +39,6 @@ __all__ = [
     "write_asf",
 ]
 
-Array = NDArray[np.float64]
 
 INCH = 0.0254  # [m]
 CONVENTION = INCH / 0.45  # [m] in one unit of most such files

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
@@ -34,7 +33,6 @@ __all__ = [
     "skeleton_of",
 ]
 
-Array = NDArray[np.float64]
 
 _WORD = re.compile(r"[{}]|[^\s{}]+")
 _NAME = re.compile(r"[ \t]*([^\n{}]*)")

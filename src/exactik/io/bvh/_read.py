@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.io._decimal import WORD, Tokens, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
@@ -27,7 +27,6 @@ from exactik.motion import Motion
 
 __all__ = ["has_motion", "read_bvh", "read_bvh_skeleton"]
 
-Array = NDArray[np.float64]
 Unit = str | float | None
 
 # "MOTION" may also be the name of a joint; the line after it tells.
@@ -184,7 +183,7 @@ def _frames(found: Tokens, data: bytes, frames: int, channels: int, notes: Notes
     return found.values[: whole * channels].reshape(whole, channels)
 
 
-def _is_wrapped(counts: NDArray[np.int64], channels: int) -> bool:
+def _is_wrapped(counts: IntArray, channels: int) -> bool:
     """Tell whether every frame begins on a line of its own and takes several."""
     if counts[0] >= channels:
         return False

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import IO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import FileError
 from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
@@ -38,7 +38,6 @@ __all__ = [
     "write_bvh_skeleton",
 ]
 
-Array = NDArray[np.float64]
 
 NUMBER = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
 _CHUNK = 1 << 21  # entries of rotation matrices that are in memory at a time

@@ -20,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
+
 __all__ = ["ENCODINGS", "Encoding", "Layout", "Points", "read_points"]
 
 
@@ -101,23 +103,23 @@ class Points(NamedTuple):
         fourth: negative where a point is missing, else a mask of cameras and a residual, (T, P).
     """
 
-    values: NDArray[np.float64]
+    values: Array
     fourth: NDArray[np.float32]
 
     @property
-    def flagged(self) -> NDArray[np.bool_]:
+    def flagged(self) -> BoolArray:
         """Where the file says itself that a point is missing, (T, P)."""
         return ~(self.fourth >= 0.0)
 
     @property
-    def unnumbered(self) -> NDArray[np.bool_]:
+    def unnumbered(self) -> BoolArray:
         """Where a coordinate is infinite or not a number, (T, P)."""
         x, y, z = np.moveaxis(self.values, 2, 0)  # far faster than to reduce so short an axis
         with np.errstate(invalid="ignore"):
             return ~np.isfinite(x + y + z)
 
     @property
-    def at_origin(self) -> NDArray[np.bool_]:
+    def at_origin(self) -> BoolArray:
         """Where a point is exactly at (0, 0, 0), (T, P)."""
         x, y, z = np.moveaxis(self.values, 2, 0)
         return (x == 0.0) & (y == 0.0) & (z == 0.0)
@@ -126,7 +128,7 @@ class Points(NamedTuple):
         """Return a copy of these points only."""
         return Points(self.values.take(index, axis=1), self.fourth.take(index, axis=1))
 
-    def residuals(self, scale: float) -> NDArray[np.float64]:
+    def residuals(self, scale: float) -> Array:
         """Return how well the cameras agreed where a point is not missing [unit of the file]."""
         seen = self.fourth[(self.fourth >= 0.0) & (self.fourth < 32768.0)]
         return np.asarray((seen.astype(np.int32) & 0xFF) * abs(scale), dtype=np.float64)

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
@@ -169,7 +169,7 @@ def _kinds(parameters: Parameters, labels: Sequence[str]) -> list[tuple[str | No
 
 def _positions(
     points: Points, zeros_are_missing: bool, notes: Notes
-) -> tuple[NDArray[np.float64], dict[str, int]]:
+) -> tuple[Array, dict[str, int]]:
     """Return coordinates that are not a number where missing, and how many are for which reason."""
     flagged, unnumbered = points.flagged, points.unnumbered & ~points.flagged
     zero = points.at_origin & ~flagged
@@ -184,7 +184,7 @@ def _positions(
 
 def _unit(
     parameters: Parameters,
-    positions: NDArray[np.float64],
+    positions: Array,
     length_unit: str | float | None,
     notes: Notes,
 ) -> tuple[str, float]:

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.io._notes import Notes
 from exactik.io.gltf._document import Document
 from exactik.io.gltf._json import Part
@@ -33,8 +33,6 @@ EVEN = 0.02  # of a frame; more than files lose that give times in milliseconds
 ROUNDING = 2.0**-23  # of a time: a step of single precision, in which glTF has its times
 
 WIDTH = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
-
-Array = NDArray[np.float64]
 
 
 class Curve(NamedTuple):
@@ -70,7 +68,7 @@ class Frames(NamedTuple):
     rate: float
     first: int
     tolerance: float
-    present: NDArray[np.bool_]
+    present: BoolArray
 
 
 def read_curves(
@@ -129,7 +127,7 @@ def _read_curve(document: Document, sampler: Part, path: str, notes: Notes) -> C
     return Curve(times[keep], values, slopes, kind == "STEP", sampler.place)
 
 
-def sampled(curve: Curve, frames: Frames, rows: NDArray[np.int64], rotation: bool) -> Array:
+def sampled(curve: Curve, frames: Frames, rows: IntArray, rotation: bool) -> Array:
     """Return a curve at some of the frames, (T, width)."""
     at = frames.times[rows]
     keys, values = curve.times, curve.values

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
 from exactik.io.gltf._json import Part, shown
@@ -38,8 +39,6 @@ COMPONENTS = {
     5126: np.dtype("<f4"),
 }
 WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
-
-Array = NDArray[np.float64]
 
 
 class Document(Part):

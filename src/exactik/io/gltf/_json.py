@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import FileError
 
 __all__ = ["Part", "shown"]
 
 MAX_PARTS = 200_000  # entries of one list: nodes, accessors, channels
-
-Array = NDArray[np.float64]
 
 
 class Part:

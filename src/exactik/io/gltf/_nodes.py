@@ -15,16 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._notes import Notes
 from exactik.io.gltf._document import Document
 from exactik.io.gltf._json import Part
 from exactik.spatial import axis_rotation, matrix_from_wxyz, nearest_rotation, wxyz_from_matrix
 
 __all__ = ["Forest", "turn_to_y", "turns_of"]
-
-Array = NDArray[np.float64]
 
 
 def turn_to_y(up_axis: str | None) -> Array:

@@ -8,8 +8,8 @@ frames in `_gltf_curves`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.io._coordinates import continuous, coordinates_of
 from exactik.io._notes import Notes
 from exactik.io.gltf._curves import Frames, even_frames, sampled
@@ -26,7 +26,6 @@ MAX_COORDINATES, COORDINATES_PER_BYTE = 1 << 22, 8
 CHUNK = 4096  # frames at a time
 OFF = 1e-4  # of the figure's size; a bone further from its place is worth a word
 
-Array = NDArray[np.float64]
 Unit = str | float | None
 
 
@@ -135,9 +134,7 @@ def _coordinates(
     return q
 
 
-def _world(
-    figure: Figure, curves: Curves, frames: Frames, rows: NDArray[np.int64]
-) -> tuple[Array, Array]:
+def _world(figure: Figure, curves: Curves, frames: Frames, rows: IntArray) -> tuple[Array, Array]:
     """Return positions [m] and rotations of the file's bones in some frames, as `Pose` has them."""
     forest = figure.forest
     moved = {}

@@ -7,8 +7,9 @@ face. A bone without children ends in a shorter one, and a marker is a small reg
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array, IntArray
 from exactik.model import Pose, Skeleton
 
 __all__ = ["bone_mesh", "figure_size", "marker_mesh", "octahedron"]
@@ -16,8 +17,6 @@ __all__ = ["bone_mesh", "figure_size", "marker_mesh", "octahedron"]
 WAIST = 0.1  # of the length: where an octahedron is widest, and how wide it is to each side
 TIP = 0.6  # length of the last bone of a chain, of the one before it
 SMALLEST = 0.02  # of the figure's size: what is shorter is no bone to look at
-
-Array = NDArray[np.float64]
 
 
 def octahedron(start: ArrayLike, end: ArrayLike, waist: float = WAIST) -> Array:
@@ -50,7 +49,7 @@ def normals_of(triangles: Array) -> Array:
     return np.repeat(normals[:, None], 3, axis=1)
 
 
-def bone_mesh(skeleton: Skeleton, pose: Pose) -> tuple[Array, Array, NDArray[np.int64]]:
+def bone_mesh(skeleton: Skeleton, pose: Pose) -> tuple[Array, Array, IntArray]:
     """Return the figure in one pose.
 
     Args:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
@@ -30,7 +29,6 @@ __all__ = ["Figure", "read_figure"]
 MAX_BONES = 20_000
 NOISE = 1e-5  # of the figure's size, and of a turn; less is what exporters lose
 
-Array = NDArray[np.float64]
 Curves = dict[tuple[int, str], Curve]
 
 

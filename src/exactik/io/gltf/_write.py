@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.errors import FileError, ModelError
 from exactik.io._files import writing
 from exactik.io.gltf._nodes import turn_to_y
@@ -34,8 +35,6 @@ FLOAT, BYTE, SHORT = 5126, 5121, 5123
 SHIFTING = ("free", "prismatic", "translation")
 STEADY = ("fixed", "prismatic", "translation")
 COLOURS = {"bones": (0.56, 0.61, 0.67, 1.0), "markers": (0.85, 0.2, 0.15, 1.0)}
-
-Array = NDArray[np.float64]
 
 
 def write_glb(
@@ -181,7 +180,7 @@ class _File:
 
     # --- the motion
 
-    def animate(self, motion: Motion, frames: NDArray[np.int64]) -> None:
+    def animate(self, motion: Motion, frames: IntArray) -> None:
         """Add the animation: a key for each of these frames."""
         times = (frames / motion.rate).astype(np.float32)
         if (np.diff(times) <= 0.0).any():

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._units import LENGTH_UNITS
 from exactik.model import Skeleton
 from exactik.motion import FrozenMarker, Markers, Swap
@@ -30,7 +30,6 @@ __all__ = [
     "unit_name",
 ]
 
-Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 _FORMATS = {".tsv": "Qualisys TSV", ".gltf": "glTF", ".xml": "MJCF", ".npz": "exactik NPZ"}

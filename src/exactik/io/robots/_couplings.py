@@ -24,8 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import polynomial
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Skeleton
 
@@ -53,23 +54,21 @@ class Coupling:
         """All coefficients, constant first."""
         return (self.offset, self.multiplier, *self.higher)
 
-    def value(self, source: ArrayLike) -> NDArray[np.float64]:
+    def value(self, source: ArrayLike) -> Array:
         """Return the dependent value [rad or m] at these values of the source."""
         return self._polynomial(self.coefficients, source)
 
-    def slope(self, source: ArrayLike) -> NDArray[np.float64]:
+    def slope(self, source: ArrayLike) -> Array:
         """Return d(dependent)/d(source) at these values of the source."""
         return self._polynomial(polynomial.polyder(self.coefficients), source)
 
     @staticmethod
-    def _polynomial(coefficients: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+    def _polynomial(coefficients: ArrayLike, x: ArrayLike) -> Array:
         value = polynomial.polyval(np.asarray(x, dtype=float), np.asarray(coefficients))
         return np.asarray(value, dtype=np.float64)
 
 
-def apply_couplings(
-    skeleton: Skeleton, couplings: Mapping[str, Coupling], q: ArrayLike
-) -> NDArray[np.float64]:
+def apply_couplings(skeleton: Skeleton, couplings: Mapping[str, Coupling], q: ArrayLike) -> Array:
     """Return q, (…, nq), with every dependent coordinate set from its source.
 
     Args:

@@ -25,8 +25,8 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import FileWarning
 from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import Body, BodyJoint, read_bodies
@@ -38,8 +38,6 @@ from exactik.model import Joint
 from exactik.spatial import exp_rotation
 
 __all__ = ["read_mjcf"]
-
-Array = NDArray[np.float64]
 
 
 def read_mjcf(root: Element, metres: float, floating: bool) -> Robot:

@@ -10,15 +10,14 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._xml import Element
 from exactik.io.robots._mjcf_settings import Compiler, Defaults
 from exactik.io.robots._robot import checked_limits
 
 __all__ = ["Body", "BodyJoint", "read_bodies"]
 
-Array = NDArray[np.float64]
 _FREE = (-math.inf, math.inf)
 _UNREAD = ("replicate", "attach", "composite", "flexcomp")
 

@@ -6,14 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._xml import Element
 from exactik.spatial import axis_rotation, exp_rotation, matrix_from_wxyz
 
 __all__ = ["Compiler", "Defaults", "read_compiler", "read_defaults"]
 
-Array = NDArray[np.float64]
 _ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 _TINY = 1e-10  # shorter than this is no direction; MuJoCo's threshold is near it
 

@@ -20,8 +20,8 @@ import math
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._xml import Element
 from exactik.io.robots._couplings import Coupling
 from exactik.io.robots._robot import Assembly, Robot, checked_limits
@@ -30,7 +30,6 @@ from exactik.spatial import axis_rotation, matrix_from_wxyz, rotation_taking_z_t
 
 __all__ = ["read_urdf"]
 
-Array = NDArray[np.float64]
 _TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
 
 

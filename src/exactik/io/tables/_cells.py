@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.io._notes import Notes
 
 __all__ = ["even_rate", "number", "numbers_of", "unique", "unique_names"]
 
-Array = NDArray[np.float64]
 
 _LATEST = 1e12  # [s] beyond which times tell nothing of a rate
 MISSING = ("", "nan", "-nan", "null", "none")

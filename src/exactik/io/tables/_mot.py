@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import FileError
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
@@ -19,8 +19,6 @@ from exactik.model import Skeleton
 from exactik.motion import Motion
 
 __all__ = ["CoordinateTable", "read_mot", "read_mot_motion", "write_mot"]
-
-Array = NDArray[np.float64]
 
 
 class CoordinateTable(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import ROW
 from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import Coordinates
@@ -18,15 +19,14 @@ from exactik.spatial import inlined, jit
 
 __all__ = ["Goals", "Work", "new_work", "place", "place_apart", "row_width"]
 
-Floats = NDArray[np.float64]
 CACHE_LINE = 8  # numbers
 
 
 class Goals(NamedTuple):
     """All that a problem asks of a tree, as plain arrays."""
 
-    origin: Floats  #       (3,) what the targets in here are relative to [m, world]
-    free: Floats  #         (nv,) 0 for a locked dof, else 1
+    origin: Array  #       (3,) what the targets in here are relative to [m, world]
+    free: Array  #         (nv,) 0 for a locked dof, else 1
     terms: Terms  #         goals on bones
     apart: NDArray[np.uint32]  # the terms that are in no cloud
     slot: NDArray[np.uint32]  #  (n_frames,) cloud of a frame
@@ -37,23 +37,23 @@ class Goals(NamedTuple):
 class Work(NamedTuple):
     """Scratch and results of one evaluation; one per thread."""
 
-    sine: Floats
-    cosine: Floats
-    R: Floats  #       (n+1, 3, 3) frames in the world
-    origin: Floats  #  (3,) the first root, about which all sums are taken [m, world]
-    shift: Floats  #   (3,) it, from `Goals.origin`
-    p: Floats  #       (n+1, 3) origins of the frames, relative to it [m]
-    S: Floats  #       (nv, 6) twists of the dofs
-    sums: Floats  #    (n+1, 27) see `sums`
-    g: Floats  #       (nv,) gradient
-    H: Floats  #       (nv, width) curvature by ancestor rows
-    path: Floats  #    (6, width)
-    e: Floats  #       (3,) point, residual, force of a term
-    r: Floats
-    f: Floats
-    h: Floats  #       (6,) its wrench
-    D: Floats  #       (3, 6) and derivatives
-    X: Floats  #       (6, 6)
+    sine: Array
+    cosine: Array
+    R: Array  #       (n+1, 3, 3) frames in the world
+    origin: Array  #  (3,) the first root, about which all sums are taken [m, world]
+    shift: Array  #   (3,) it, from `Goals.origin`
+    p: Array  #       (n+1, 3) origins of the frames, relative to it [m]
+    S: Array  #       (nv, 6) twists of the dofs
+    sums: Array  #    (n+1, 27) see `sums`
+    g: Array  #       (nv,) gradient
+    H: Array  #       (nv, width) curvature by ancestor rows
+    path: Array  #    (6, width)
+    e: Array  #       (3,) point, residual, force of a term
+    r: Array
+    f: Array
+    h: Array  #       (6,) its wrench
+    D: Array  #       (3, 6) and derivatives
+    X: Array  #       (6, 6)
 
 
 def new_work(tree: Tree) -> Work:
@@ -75,7 +75,7 @@ def row_width(longest: int) -> int:
     return -(-longest // CACHE_LINE) * CACHE_LINE
 
 
-def _aligned(shape: tuple[int, ...]) -> Floats:
+def _aligned(shape: tuple[int, ...]) -> Array:
     """Return zeros that start on a cache line: vector code then never straddles two."""
     count = int(np.prod(shape))
     block = np.zeros(count + CACHE_LINE)

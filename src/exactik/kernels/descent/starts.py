@@ -18,8 +18,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.calculus.evaluate import add_goals, evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
 from exactik.kernels.calculus.workspace import place_apart
@@ -35,7 +35,6 @@ from exactik.spatial import inlined, jit, pasted, unlocked
 
 __all__ = ["FOUND_COUNT", "Table", "first_order", "on_a_limit", "seek_all", "set_out", "turn_home"]
 
-Floats = NDArray[np.float64]
 
 STANDING, COST, SLOPE, REACHED, ITERATIONS, EVALUATIONS, ATTEMPTS, TICKS, FOUND_COUNT = range(9)
 """What is found: of the chosen descent, and summed over all."""
@@ -44,11 +43,11 @@ STANDING, COST, SLOPE, REACHED, ITERATIONS, EVALUATIONS, ATTEMPTS, TICKS, FOUND_
 class Table(NamedTuple):
     """n starts besides the own one, and room to rank them in."""
 
-    q: Floats  #       (n, nq), not a number where the own start's is to be taken
-    cost: Floats  #    (n + 1,) of each start, the own one last
-    R: Floats  #       (n, n_frames, 3, 3) frames; empty where starts depend on the own one
-    p: Floats  #       (n, n_frames, 3)
-    origin: Floats  #  (n, 3)
+    q: Array  #       (n, nq), not a number where the own start's is to be taken
+    cost: Array  #    (n + 1,) of each start, the own one last
+    R: Array  #       (n, n_frames, 3, 3) frames; empty where starts depend on the own one
+    p: Array  #       (n, n_frames, 3)
+    origin: Array  #  (n, 3)
 
 
 @inlined

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit
 
@@ -26,7 +26,6 @@ __all__ = [
     "restart",
 ]
 
-Floats = NDArray[np.float64]
 
 DAMPED, FLETCHER, RADIUS_BOUND, LINE, GRADIENT_ONLY, CCD = 0, 1, 2, 3, 4, 5
 """Rules of a descent, see `descend`."""
@@ -52,31 +51,31 @@ FIRST, TRIAL, AGAIN, ESCAPE = 0, 1, 2, 3
 class Box(NamedTuple):
     """Limits and strengths of the dofs."""
 
-    plain: NDArray[np.int64]  #  (nv,) coordinate that the dof adds to; −1 for a quaternion's
-    lower: Floats  #             (nv,)
-    upper: Floats  #             (nv,)
-    free: Floats  #              (nv,) 0 for a locked dof, else 1
-    strength: Floats  #          (nv,)
-    turns: Floats  #             (nv,) 1 for a rotation, 0 for a shift
-    period: Floats  #            (nv,) after which a dof is where it was, 2π for angles; 0 for none
+    plain: IntArray  #  (nv,) coordinate that the dof adds to; −1 for a quaternion's
+    lower: Array  #             (nv,)
+    upper: Array  #             (nv,)
+    free: Array  #              (nv,) 0 for a locked dof, else 1
+    strength: Array  #          (nv,)
+    turns: Array  #             (nv,) 1 for a rotation, 0 for a shift
+    period: Array  #            (nv,) after which a dof is where it was, 2π for angles; 0 for none
 
 
 class Search(NamedTuple):
     """State and scratch of a descent; one per thread."""
 
-    state: Floats  #  (STATE_COUNT,)
-    low: Floats  #    (nv,) limits that this descent regards
-    high: Floats  #   (nv,)
-    trial: Floats  #  (nq,) where to evaluate next
-    step: Floats  #   (nv,)
-    right: Floats  #  (nv,)
-    held: Floats  #   (nv,) 1 where the dof does not move freely in this step
-    curve: Floats  #  (nv,) largest curvature seen of each dof
-    scale: Floats  #  (nv,) D, the metric of the damping
-    level: Floats  #  (width,) one number per level of the current path
-    L: Floats  #      (nv, width) what is factored
-    best: Floats  #   (nq,) for whoever compares descents
-    start: Floats  #  (nq,)
+    state: Array  #  (STATE_COUNT,)
+    low: Array  #    (nv,) limits that this descent regards
+    high: Array  #   (nv,)
+    trial: Array  #  (nq,) where to evaluate next
+    step: Array  #   (nv,)
+    right: Array  #  (nv,)
+    held: Array  #   (nv,) 1 where the dof does not move freely in this step
+    curve: Array  #  (nv,) largest curvature seen of each dof
+    scale: Array  #  (nv,) D, the metric of the damping
+    level: Array  #  (width,) one number per level of the current path
+    L: Array  #      (nv, width) what is factored
+    best: Array  #   (nq,) for whoever compares descents
+    start: Array  #  (nq,)
 
 
 def new_search(tree: Tree, width: int) -> Search:

@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import (
     GAUSS_NEWTON,
     GRADIENT,
@@ -52,9 +53,9 @@ class Clouds(NamedTuple):
     """The reduced rows of every bone that has any; constant while the targets are."""
 
     frames: NDArray[np.uint32]  #   (n,) frames with a cloud
-    rows: NDArray[np.float64]  #    (n, 4, 7): (α, u, z) for the point and the three arrows
+    rows: Array  #    (n, 4, 7): (α, u, z) for the point and the three arrows
     used: NDArray[np.uint32]  #     (n,) rows in use: 1 for one marker, all 4 for four or more
-    floor: NDArray[np.float64]  #   (1,) cost that no pose can remove
+    floor: Array  #   (1,) cost that no pose can remove
 
 
 @jit

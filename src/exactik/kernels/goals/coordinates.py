@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import EXACT, GRADIENT, VALUE
 from exactik.kernels.goals.terms import log_derivatives
 from exactik.kernels.tree.integrate import relative_rotation_vector
@@ -27,13 +28,13 @@ __all__ = ["Coordinates", "add_coordinates", "coordinate_bend", "coordinate_rows
 class Coordinates(NamedTuple):
     """Rest postures and soft limits, each with its own weights."""
 
-    rest: NDArray[np.float64]  #           (n, nq)
-    rest_weight: NDArray[np.float64]  #    (n, nv)
+    rest: Array  #           (n, nq)
+    rest_weight: Array  #    (n, nv)
     rest_row: NDArray[np.uint32]  #        (n,) first row of the residual
-    limit_weight: NDArray[np.float64]  #   (m, nv)
+    limit_weight: Array  #   (m, nv)
     limit_row: NDArray[np.uint32]  #       (m,) first row of the residual
-    lower: NDArray[np.float64]  #          (nv,)
-    upper: NDArray[np.float64]  #          (nv,)
+    lower: Array  #          (nv,)
+    upper: Array  #          (nv,)
 
 
 @jit

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from exactik._typing import Array
 from exactik.kernels.goals.clouds import gather
 from exactik.spatial import jit
 
@@ -16,9 +14,9 @@ __all__ = ["Targets", "retarget"]
 class Targets(NamedTuple):
     """Targets of B problems on n terms; empty arrays where nothing is to change."""
 
-    origin: NDArray[np.float64]  #    (B, 3) what places are relative to [m, world]
-    target: NDArray[np.float64]  #    (B, n, 3) as in `Terms`
-    rotation: NDArray[np.float64]  #  (B, n, 3, 3)
+    origin: Array  #    (B, 3) what places are relative to [m, world]
+    target: Array  #    (B, n, 3) as in `Terms`
+    rotation: Array  #  (B, n, 3, 3)
 
 
 @jit

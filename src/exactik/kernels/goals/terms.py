@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import (
     EXACT,
     GRADIENT,
@@ -64,11 +65,11 @@ class Terms(NamedTuple):
 
     kind: NDArray[np.uint32]  #     (n,)
     frame: NDArray[np.uint32]  #    (n,) frame number in the tree
-    point: NDArray[np.float64]  #   (n, 3) in the bone's frame [m]
-    axis: NDArray[np.float64]  #    (n, 3) unit vector in the bone's frame
-    target: NDArray[np.float64]  #  (n, 3) place from `Goals.origin` [m], or unit direction
-    rotation: NDArray[np.float64]  # (n, 3, 3) target rotation of LOG
-    weight: NDArray[np.float64]  #  (n, 3, 3)
+    point: Array  #   (n, 3) in the bone's frame [m]
+    axis: Array  #    (n, 3) unit vector in the bone's frame
+    target: Array  #  (n, 3) place from `Goals.origin` [m], or unit direction
+    rotation: Array  # (n, 3, 3) target rotation of LOG
+    weight: Array  #  (n, 3, 3)
     pooled: NDArray[np.uint32]  #   (n,) 1 where the term is part of its bone's cloud, see `clouds`
     row: NDArray[np.uint32]  #      (n,) first of its three rows in the residual
 

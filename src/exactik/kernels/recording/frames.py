@@ -20,8 +20,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.calculus.evaluate import add_goals, evaluate
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import place_apart
@@ -52,7 +52,6 @@ __all__ = [
     "solve_frame",
 ]
 
-Floats = NDArray[np.float64]
 
 STANDING, COST, SLOPE, ITERATIONS, EVALUATIONS, FOUND_COUNT = range(6)
 """What is found of each frame; the cost with the loss and the posture in it."""
@@ -66,14 +65,14 @@ SETTLED = 1e-2  # change of weights below which no further round is worth it
 class Frames(NamedTuple):
     """What is asked of a figure in T frames by n markers, which are all its terms."""
 
-    place: Floats  #        (T, n, 3) [m, world], not a number where missing
-    weight: Floats  #       (n,)
-    trust: Floats  #        (0 or T, n) share of the weight that a marker has in a frame
-    point: Floats  #        (1 or T, n, 3) of the marker in its bone [m], for all frames or each
-    rest: Floats  #         (1 or T, nq) posture to stay near
-    rest_weight: Floats  #  (1 or T, nv) how firmly
-    loss: Floats  #         (3,) kind, c [m], how many times wider in the first round
-    factor: Floats  #       (0 or T, n) of the weights: read if the loss is quadratic, else written
+    place: Array  #        (T, n, 3) [m, world], not a number where missing
+    weight: Array  #       (n,)
+    trust: Array  #        (0 or T, n) share of the weight that a marker has in a frame
+    point: Array  #        (1 or T, n, 3) of the marker in its bone [m], for all frames or each
+    rest: Array  #         (1 or T, nq) posture to stay near
+    rest_weight: Array  #  (1 or T, nv) how firmly
+    loss: Array  #         (3,) kind, c [m], how many times wider in the first round
+    factor: Array  #       (0 or T, n) of the weights: read if the loss is quadratic, else written
 
 
 @jit

@@ -48,8 +48,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.tree.packed import AXES, NO_ROTATION, QUATERNION, SWING_TWIST
 from exactik.spatial import cross, exp_coefficients, jit
 
@@ -68,16 +68,14 @@ __all__ = [
 WORLD, BODY, SPATIAL = 0, 1, 2
 LINEAR, ANGULAR, BOTH, NEITHER = 0, 1, 2, 3
 
-Floats = NDArray[np.float64]
-
 
 class Climb(NamedTuple):
     """Workspace of the adjoint routes."""
 
-    A: Floats  #  (3, 3) axes of the frame that has been reached, seen from e
-    t: Floats  #  (3,) its origin, seen from e
-    Q: Floats  #  (3, 3) rotation of an Euler joint
-    U: Floats  #  (3, 3) its axes in the base frame
+    A: Array  #  (3, 3) axes of the frame that has been reached, seen from e
+    t: Array  #  (3,) its origin, seen from e
+    Q: Array  #  (3, 3) rotation of an Euler joint
+    U: Array  #  (3, 3) its axes in the base frame
 
 
 # --- one column, or all of them

@@ -18,11 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
+
 __all__ = ["AXES", "EXP_MAP", "NO_ROTATION", "QUATERNION", "SWING_TWIST", "Tree"]
 
 NO_ROTATION, AXES, EXP_MAP, SWING_TWIST, QUATERNION = 0, 1, 2, 3, 4
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.uint32]
 
 
@@ -40,9 +41,9 @@ class Tree(NamedTuple):
     order: Indices  #      (nv,) the dofs in depth-first order
     upward: Indices  #     (nv,) per dof: the dof above it on its path; itself for the first
     level: Indices  #      (nv,) per dof: number of dofs above it on its path
-    offset: Floats  #      (n + 1, 3) joint centre in the parent's frame [m]
-    pre: Floats  #         (n + 1, 3, 3) constant rotation before the joint
-    post: Floats  #        (n + 1, 3, 3) constant rotation after the joint
+    offset: Array  #      (n + 1, 3) joint centre in the parent's frame [m]
+    pre: Array  #         (n + 1, 3, 3) constant rotation before the joint
+    post: Array  #        (n + 1, 3, 3) constant rotation after the joint
     has_pre: Indices  #    0 where `pre` is the identity
     has_post: Indices  #   0 where `post` is the identity
-    slide: Floats  #       (n + 1, 3, 3) axis of each shift, a row each, in the frame after `pre`
+    slide: Array  #       (n + 1, 3, 3) axis of each shift, a row each, in the frame after `pre`

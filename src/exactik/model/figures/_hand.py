@@ -13,8 +13,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint
@@ -69,7 +69,7 @@ def hand(side: str = "right") -> Skeleton:
 def _finger(
     name: str,
     knuckle: Point,
-    pre: NDArray[np.float64],
+    pre: Array,
     lengths: Point,
     degrees: tuple,
     mirror: float,

@@ -12,11 +12,11 @@ Jacobi's preconditioner. The dofs of a limb follow one another, so a band holds 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from exactik._typing import Array
 
 __all__ = ["Banded"]
 
-Array = NDArray[np.float64]
 
 LEAST_PIVOT = 1e-5  # root of a pivot; the diagonal is 1
 SHIFTS = tuple(1e-4 * 4.0**k for k in range(60))  # κ

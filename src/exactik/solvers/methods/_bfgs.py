@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import (
@@ -43,7 +43,6 @@ from exactik.solvers.methods._near_limits import blocked, inside, settled, to_li
 
 __all__ = ["BFGS", "Memory", "QuasiNewtonStepper"]
 
-Array = NDArray[np.float64]
 
 FIRST, TURN = 0.1, 1.0  # [rad] most to turn at first, when curvature is unknown, and later
 FLATTEST = 1e-3  # least (JᵀWJ)_ii that σ regards, as a share of the largest
@@ -62,7 +61,7 @@ class Memory(Protocol):
         """Return a positive diagonal that stands for the inverse Hessian, (nv,)."""
         ...
 
-    def newton(self, g: Array, free: NDArray[np.bool_]) -> Array:
+    def newton(self, g: Array, free: BoolArray) -> Array:
         """Return the Newton step of the free dofs alone, (nv,), zero for the others."""
         ...
 
@@ -106,7 +105,7 @@ class _Dense:
     def diagonal(self) -> Array:
         return np.diag(self.B)
 
-    def newton(self, g: Array, free: NDArray[np.bool_]) -> Array:
+    def newton(self, g: Array, free: BoolArray) -> Array:
         # With w_F = g_F, choose w_A so that the step −B w leaves A where it is.
         w, other = np.where(free, g, 0.0), ~free
         if other.any():
@@ -154,7 +153,7 @@ class QuasiNewtonStepper:
         diagonal = self.scale**2 * self.memory.diagonal()
         outer = blocked(view, place, diagonal)
 
-        def newton(free: NDArray[np.bool_]) -> Array:
+        def newton(free: BoolArray) -> Array:
             return self.scale * self.memory.newton(self.scale * g, free)
 
         try:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import EXACT
 from exactik.kernels.descent import state as at
 from exactik.solvers._loop import CompiledMethod
@@ -30,6 +28,6 @@ class CCD(CompiledMethod):
         """One dof at a time; exact curvature."""
         return {at.RULE: at.CCD, at.CURVATURE: EXACT}
 
-    def control(self, state: NDArray[np.float64]) -> float:
+    def control(self, state: Array) -> float:
         """Return the length of the step."""
         return float(state[at.LENGTH])

@@ -26,8 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.problem import Problem
 from exactik.solvers._loop import PythonMethod
@@ -36,7 +36,6 @@ from exactik.solvers.methods._line_search import ROUNDING
 
 __all__ = ["WORTH", "ClampedMethod", "ClampedStepper"]
 
-Array = NDArray[np.float64]
 
 WORTH = 0.1  # share of the safe step's promised fall below which it is taken instead
 HALVINGS = 30  # a step 1e-9 times as long either lowers the cost or drowns in rounding
@@ -85,7 +84,7 @@ class ClampedStepper:
         self.control = 1.0  # that, times the share of the last step that was taken
         self.parts = goal_parts(view.problem)
 
-    def solve(self, J: Array, e: Array, free: NDArray[np.bool_]) -> Array:
+    def solve(self, J: Array, e: Array, free: BoolArray) -> Array:
         """Return y, (n,), of the displacement e, (m,), and JS, (m, n), the columns `free` (nv,)."""
         raise NotImplementedError
 
@@ -153,7 +152,7 @@ class ClampedStepper:
             cut = True
         return d, cut
 
-    def spread(self, J: Array, e: Array, free: NDArray[np.bool_]) -> Array:
+    def spread(self, J: Array, e: Array, free: BoolArray) -> Array:
         """Return the step of the free dofs for e, (nv,), zero for the others."""
         S, d = self.view.strength[free], np.zeros(self.view.nv)
         d[free] = S * self.solve(J[:, free] * S, e, free)

@@ -22,14 +22,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._near_limits import NEAR
 
 __all__ = ["Model", "loosened", "model_at", "to_sphere"]
 
-Array = NDArray[np.float64]
 
 INSIDE = 1e-3  # of the range of the dof, or of 1 rad or m: how far a dof is moved off its limit
 CLOSEST = 0.95  # least θ
@@ -56,7 +55,7 @@ class Model(NamedTuple):
     low: Array
     high: Array
     share: float
-    free: NDArray[np.bool_]
+    free: BoolArray
 
     def value(self, s: Array) -> float:
         """Return ψ."""
@@ -68,7 +67,7 @@ class Model(NamedTuple):
         v[self.free] = self.scale * s
         return v
 
-    def without(self, dofs: NDArray[np.bool_]) -> Model:
+    def without(self, dofs: BoolArray) -> Model:
         """Return ψ with some of the n dofs held where they are."""
         keep, free = ~dofs, self.free.copy()
         free[free] = keep
@@ -83,7 +82,7 @@ class Model(NamedTuple):
             free,
         )
 
-    def meets(self, s: Array, start: Array) -> tuple[float, NDArray[np.bool_]]:
+    def meets(self, s: Array, start: Array) -> tuple[float, BoolArray]:
         """Return the τ at which start + τ ŝ first meets a limit, and which dofs do."""
         d = self.scale * s
         room = np.where(d < 0.0, self.low, self.high) - self.scale * start

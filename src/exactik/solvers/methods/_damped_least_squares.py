@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.solvers._view import View
 from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
 
 __all__ = ["DampedLeastSquares", "damped_step"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +60,7 @@ class _Stepper(ClampedStepper):
         super().__init__(method, view)
         self.damping = method.damping
 
-    def solve(self, J: Array, e: Array, free: NDArray[np.bool_]) -> Array:
+    def solve(self, J: Array, e: Array, free: BoolArray) -> Array:
         return damped_step(J, e, self.damping)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
 from exactik.kernels.descent import state as at
 from exactik.solvers._loop import CompiledMethod
@@ -28,6 +26,6 @@ class GaussNewton(CompiledMethod):
         """A line search, Gauss–Newton's curvature."""
         return {at.RULE: at.LINE, at.CURVATURE: GAUSS_NEWTON}
 
-    def control(self, state: NDArray[np.float64]) -> float:
+    def control(self, state: Array) -> float:
         """Return the length of the step."""
         return float(state[at.LENGTH])

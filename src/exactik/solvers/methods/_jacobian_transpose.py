@@ -16,16 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.solvers._view import View
 from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
 
 __all__ = ["JacobianTranspose"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +57,7 @@ class _Stepper(ClampedStepper):
         super().__init__(method, view)
         self.fixed = method.step
 
-    def solve(self, J: Array, e: Array, free: NDArray[np.bool_]) -> Array:
+    def solve(self, J: Array, e: Array, free: BoolArray) -> Array:
         slope = J.T @ e
         if self.fixed is not None:
             self.unit = self.fixed

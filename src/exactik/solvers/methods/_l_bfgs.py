@@ -21,16 +21,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import View
 from exactik.solvers.methods._bfgs import QuasiNewtonStepper
 
 __all__ = ["LBFGS"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +76,7 @@ class _Pairs:
     def diagonal(self) -> Array:
         return np.full(self.nv, 1.0 / self.theta)
 
-    def newton(self, g: Array, free: NDArray[np.bool_]) -> Array:
+    def newton(self, g: Array, free: BoolArray) -> Array:
         d = np.where(free, -g / self.theta, 0.0)
         if not self.empty:
             W = np.hstack([self.Z, self.theta * self.S])[free]

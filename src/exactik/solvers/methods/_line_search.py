@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._near_limits import BEYOND
 
 __all__ = ["longest", "projected_armijo", "reach", "strong_wolfe"]
 
-Array = NDArray[np.float64]
 
 SUFFICIENT = 1e-4  # share of the fall that the slope promises (Armijo)
 SHORTEST = 1e-16

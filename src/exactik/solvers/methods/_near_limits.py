@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.solvers._view import Place, View
 
 __all__ = ["BEYOND", "NEAR", "blocked", "inside", "settled", "to_limits"]
 
-Array = NDArray[np.float64]
 
 BEYOND = 1.0 + 1e-12  # q + (limit − q) may fall short of the limit by rounding
 MARGIN = 1e-3  # [rad or m] greatest ε
@@ -27,7 +26,7 @@ NEAR = 1e-6  # of the range of the dof, or of 1 rad or m where that is less
 ROUNDING = 1e-15  # of the cost
 
 
-def blocked(view: View, place: Place, diagonal: Array) -> NDArray[np.bool_]:
+def blocked(view: View, place: Place, diagonal: Array) -> BoolArray:
     """Return the dofs that are locked, or within ε of a limit that the gradient pushes them to.
 
     Args:
@@ -46,8 +45,8 @@ def blocked(view: View, place: Place, diagonal: Array) -> NDArray[np.bool_]:
 def inside(
     view: View,
     place: Place,
-    free: NDArray[np.bool_],
-    newton: Callable[[NDArray[np.bool_]], Array],
+    free: BoolArray,
+    newton: Callable[[BoolArray], Array],
 ) -> Array:
     """Return the step of the free dofs without those that it would push over the limit they are on.
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import EXACT
 from exactik.kernels.descent import state as at
 from exactik.solvers._loop import CompiledMethod
@@ -34,6 +32,6 @@ class Newton(CompiledMethod):
             at.FIRST_RADIUS: self.initial_radius,
         }
 
-    def control(self, state: NDArray[np.float64]) -> float:
+    def control(self, state: Array) -> float:
         """Return the radius."""
         return float(state[at.RADIUS])

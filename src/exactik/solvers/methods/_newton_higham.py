@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import projected_armijo
@@ -29,7 +29,6 @@ from exactik.solvers.methods._near_limits import blocked, inside, settled, to_li
 
 __all__ = ["NewtonHigham"]
 
-Array = NDArray[np.float64]
 
 TURN = 0.1  # [rad] with 1 rad, markers on a human figure took twice as many steps
 
@@ -65,7 +64,7 @@ class _Stepper:
         diagonal = strength**2 / curve
         outer = blocked(view, place, diagonal)
 
-        def newton(free: NDArray[np.bool_]) -> Array:
+        def newton(free: BoolArray) -> Array:
             return self.newton(H, strength * place.gradient, free)
 
         d = inside(view, place, ~outer, newton)
@@ -73,7 +72,7 @@ class _Stepper:
         following, self.control = projected_armijo(view, place, d, 1.0)
         return None if following is None else settled(view, following)
 
-    def newton(self, H: Array, g: Array, free: NDArray[np.bool_]) -> Array:
+    def newton(self, H: Array, g: Array, free: BoolArray) -> Array:
         """Return the step, (nv,) [rad or m], of the free dofs alone, for H and g in y."""
         strength, d = self.view.strength[free], np.zeros(len(g))
         values, vectors = np.linalg.eigh(H[np.ix_(free, free)])

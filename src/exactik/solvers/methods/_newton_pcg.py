@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import Place, View
@@ -35,7 +35,6 @@ from exactik.solvers.methods._near_limits import settled
 
 __all__ = ["NewtonPCG"]
 
-Array = NDArray[np.float64]
 
 GOOD, EDGE, POOR = 0.75, 0.9, 0.25  # ρ and |ŝ|/Δ, the usual ones of trust regions
 BLOCKED = 0.5  # share of a step; a dof that stops it before is held

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import projected_armijo
 
 __all__ = ["ProjectedCG"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
 from exactik.kernels.descent import state as at
 from exactik.solvers._loop import CompiledMethod
@@ -39,6 +39,6 @@ class ProjectedGradient(CompiledMethod):
             at.LONGEST_STEP: self.max_step,
         }
 
-    def control(self, state: NDArray[np.float64]) -> float:
+    def control(self, state: Array) -> float:
         """Return τ."""
         return float(state[at.LENGTH])

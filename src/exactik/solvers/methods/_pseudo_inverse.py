@@ -23,16 +23,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
+from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
 
 __all__ = ["PseudoInverse", "inverted_by_qr", "inverted_by_svd"]
 
-Array = NDArray[np.float64]
 
 SHARE = 0.5  # of the fall of the cost: what the secondary goal may undo by its second order
 ATTEMPTS = 5  # with a quarter of the last pull each; its second order falls to 1/16 each time
@@ -85,7 +85,7 @@ class _Stepper(ClampedStepper):
             skeleton = view.problem.skeleton
             self.rest = skeleton.normalised(shaped("rest", method.rest, skeleton.nq))
 
-    def solve(self, J: Array, e: Array, free: NDArray[np.bool_]) -> Array:
+    def solve(self, J: Array, e: Array, free: BoolArray) -> Array:
         y, B = self.invert(J, e, self.rcond)
         pull = self.pull[free]
         return y + pull - B @ (B.T @ pull)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik._arrays import frozen
+from exactik._typing import Array
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Skeleton
 from exactik.problem import Problem
@@ -19,7 +19,6 @@ from exactik.viewer.posing._handles import Handle, reach_of
 
 __all__ = ["Hold", "Key", "held_pose", "holds_at", "holds_of"]
 
-Array = NDArray[np.float64]
 Point = tuple[float, float, float]
 
 NEARNESS = 1e-5  # weight of the tweened pose beside a held place's 1

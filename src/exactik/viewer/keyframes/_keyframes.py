@@ -7,9 +7,10 @@ import threading
 from collections.abc import Hashable, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
+from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.io import save_skeleton
 from exactik.model import Skeleton
@@ -23,7 +24,6 @@ from exactik.viewer.posing._session import PosingSession
 
 __all__ = ["Keyframes"]
 
-Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 
 SAME = 1e-6  # [s] keys that are nearer to each other are one

@@ -17,14 +17,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.model import Skeleton
 from exactik.spatial import axis_rotation, euler_angles, exp_rotation, log_rotation
 
 __all__ = ["Way", "between", "way_of"]
-
-Array = NDArray[np.float64]
 
 
 class Ball(NamedTuple):
@@ -40,7 +38,7 @@ class Way(NamedTuple):
 
     skeleton: Skeleton
     balls: tuple[Ball, ...]
-    turning: NDArray[np.int64]  # dofs that are angles without limits
+    turning: IntArray  # dofs that are angles without limits
 
     def apart(self, q1: Array, q0: Array) -> Array:
         """Return the v that leads from q0 to q1, both (nq,); (nv,)."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from exactik._typing import Array
 from exactik.model import Skeleton
 from exactik.viewer.page._colours import painted
 from exactik.viewer.page._scene import add_batch
@@ -22,7 +23,7 @@ SLIMMER = 0.7  # than the figure itself, which must remain to be seen
 def overlay(
     server: Any,
     skeleton: Skeleton,
-    poses: Sequence[NDArray[np.float64]],
+    poses: Sequence[Array],
     colours: ArrayLike,
     name: str = "/compared",
 ) -> Any:

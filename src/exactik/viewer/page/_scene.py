@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array, IntArray
 from exactik.model import Pose, Skeleton
 from exactik.spatial import matrix_from_wxyz, wxyz_from_matrix
 from exactik.viewer.page._colours import (
@@ -36,7 +37,6 @@ from exactik.viewer.posing._worker import PosingWorker
 
 __all__ = ["FigureScene", "HandleScene", "add_batch", "light"]
 
-Array = NDArray[np.float64]
 
 BALL_SIZE = 0.025  # of the figure's reach
 GIZMO = 80.0  # [pixels]
@@ -145,7 +145,7 @@ class FigureScene:
         """Have the name of a bone that the mouse pulls, and viser's event, sent to a function."""
         for mesh, bones in ((self.bones, self.segments.bone), (self.joints, self.balls.bone)):
 
-            async def dragged(event: Any, bones: NDArray[np.int64] = bones) -> None:
+            async def dragged(event: Any, bones: IntArray = bones) -> None:
                 if event.instance_index is not None:
                     name = self.skeleton.bone_names[int(bones[event.instance_index])]
                     await callback(name, event)

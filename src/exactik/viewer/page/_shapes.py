@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.model import Pose, Skeleton
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
 from exactik.viewer.posing._handles import head_of, reach_of, tip_of
@@ -23,7 +24,6 @@ __all__ = [
     "segments_of",
 ]
 
-Array = NDArray[np.float64]
 
 SLIM = 0.2  # half the width of a limb over its length
 THICKEST, THINNEST = 0.032, 0.007  # of the figure's reach
@@ -84,7 +84,7 @@ class Segments(NamedTuple):
         scale: width, width and length [m], (n, 3).
     """
 
-    bone: NDArray[np.int64]
+    bone: IntArray
     turn: Array
     scale: Array
 
@@ -126,10 +126,10 @@ class Balls(NamedTuple):
         head: whether it is part of the body rather than a joint, (n,).
     """
 
-    bone: NDArray[np.int64]
+    bone: IntArray
     point: Array
     size: Array
-    head: NDArray[np.bool_]
+    head: BoolArray
 
 
 def balls_of(skeleton: Skeleton, segments: Segments) -> Balls:

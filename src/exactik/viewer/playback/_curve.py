@@ -6,15 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.report._data import Bins, rounded_up
 from exactik.tracking._attention import runs_of
 from exactik.viewer.playback._footage import Footage
 
 __all__ = ["ErrorCurve", "pieces_of"]
 
-Array = NDArray[np.float64]
 
 POINTS = 240  # a frame that stands out is in one of them, whatever their number
 PIECES = 6  # of a curve with gaps

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import IntArray
 from exactik.errors import FileError, ModelError
 from exactik.io import save_motion
 from exactik.io._files import writing
@@ -37,7 +37,7 @@ def check_path(path: str | os.PathLike[str]) -> str:
     return path
 
 
-def frames_at(count: int, rate: float, fps: float) -> tuple[NDArray[np.int64], float]:
+def frames_at(count: int, rate: float, fps: float) -> tuple[IntArray, float]:
     """Return which frames to keep for so many a second, and how many that are; never more."""
     if not 0.0 < fps < np.inf:
         raise ModelError(f"fps is {fps!r}; it must be a number > 0")

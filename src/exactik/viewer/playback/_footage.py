@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
@@ -20,7 +20,6 @@ from exactik.viewer.playback._stops import Stop, attention_stops, missing_stops,
 
 __all__ = ["Footage", "Timed", "upright"]
 
-Array = NDArray[np.float64]
 
 # All axes move on in a circle, as `exactik solve` turns recordings: with y up a figure looks along
 # z, with z up along x, as is the custom with both.
@@ -116,12 +115,12 @@ class Footage:
         return self.motion.skeleton
 
     @cached_property
-    def present(self) -> NDArray[np.bool_]:
+    def present(self) -> BoolArray:
         """Which frames have a pose, (T,)."""
         return np.asarray(np.isfinite(self.motion.q).all(axis=1))
 
     @cached_property
-    def _last_present(self) -> NDArray[np.int64]:
+    def _last_present(self) -> IntArray:
         """For each frame the last one up to it that has a pose, else the first that has, (T,)."""
         own = np.maximum.accumulate(np.where(self.present, np.arange(len(self)), -1))
         return np.where(own < 0, int(np.argmax(self.present)), own)
@@ -159,13 +158,13 @@ class Footage:
         return tuple(self.pairs.values())
 
     @cached_property
-    def _columns(self) -> NDArray[np.int64]:
+    def _columns(self) -> IntArray:
         assert self.recorded is not None
         index = [self.recorded.thing.names.index(name) for name in self.pairs]
         return np.array(index, dtype=np.int64)
 
     @cached_property
-    def _on_bones(self) -> tuple[NDArray[np.int64], Array]:
+    def _on_bones(self) -> tuple[IntArray, Array]:
         """Bones of the markers, (K,), and places on them [m], (1 or T, K, 3)."""
         where = [self.skeleton.marker(name) for name in self.names]
         bones = np.array([self.skeleton.bone_index(bone) for bone, _ in where], dtype=np.int64)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.model import Pose
 from exactik.viewer.page._colours import GHOST, MARKER, RESIDUAL, TARGET, painted
@@ -16,7 +15,6 @@ from exactik.viewer.posing._handles import reach_of
 
 __all__ = ["GhostScene", "MarkerScene"]
 
-Array = NDArray[np.float64]
 
 OPACITY = 0.28  # of ghosts
 GLASS = 0.25  # opacity of measured markers: the figure's own is seen inside

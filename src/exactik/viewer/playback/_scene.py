@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.viewer.page._scene import FigureScene, light
 from exactik.viewer.playback._footage import Footage
 from exactik.viewer.playback._marker_scene import GhostScene, MarkerScene
@@ -16,7 +16,6 @@ from exactik.viewer.posing._limits import LimitState, limit_state
 
 __all__ = ["LIMITS", "PLAIN", "UNCERTAINTY", "PlayScene"]
 
-Array = NDArray[np.float64]
 
 PLAIN, LIMITS, UNCERTAINTY = "plain", "limits", "uncertainty"
 LOOKED_AT = 64  # frames, to find out where the figure goes

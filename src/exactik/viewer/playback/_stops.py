@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array, BoolArray
 from exactik.tracking._attention import runs_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Stop", "attention_stops", "missing_stops", "peaks"]
 
-Array = NDArray[np.float64]
 
 APART = 0.25  # [s] between two peaks
 TITLES = {
@@ -80,7 +79,7 @@ def peaks(errors: Array, names: Sequence[str], rate: float, count: int = 12) -> 
     return found
 
 
-def missing_stops(present: NDArray[np.bool_]) -> list[Stop]:
+def missing_stops(present: BoolArray) -> list[Stop]:
     """Return the begin of every stretch without a pose, the longest first."""
     runs = sorted(runs_of(~present), key=lambda run: run[0] - run[1])
     texts = [f"Frames {first} to {last} have no pose." for first, last in runs]

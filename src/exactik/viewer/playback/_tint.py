@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import Skeleton
 from exactik.report._png import colours
 
 __all__ = ["LEGEND", "joint_deviations", "least_certain", "uncertainty_colours"]
 
-Array = NDArray[np.float64]
 
 LEAST, MOST = np.radians(0.3), np.radians(15.0)  # of the scale, which is logarithmic
 UNKNOWN = np.radians(90.0)  # more is as good as nothing

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from exactik._typing import Array
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Auto, Result, solve
@@ -17,8 +15,6 @@ from exactik.viewer.posing._handles import Handle
 from exactik.viewer.posing._state import PosingState
 
 __all__ = ["compared", "judged", "stated"]
-
-Array = NDArray[np.float64]
 
 
 def stated(

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import frozen, shaped
+from exactik._typing import Array
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Pose, Skeleton
 from exactik.problem._choice import locked_dofs, strengths
@@ -23,8 +24,6 @@ from exactik.viewer.posing._limits import LimitState, limit_state
 from exactik.viewer.posing._state import PosingState
 
 __all__ = ["EditedFigure"]
-
-Array = NDArray[np.float64]
 
 
 class EditedFigure:

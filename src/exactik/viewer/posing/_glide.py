@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.viewer.posing._handles import Handle
 
 __all__ = ["Glide"]
 
-Array = NDArray[np.float64]
 
 CLOSE, ALIGNED = 1e-5, 1e-4  # [m], [rad] where a target is taken for reached
 

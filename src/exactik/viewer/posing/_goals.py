@@ -20,8 +20,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
@@ -32,7 +32,6 @@ from exactik.viewer.posing._handles import Handle, reach_of
 
 __all__ = ["LiveGoals", "asked"]
 
-Array = NDArray[np.float64]
 
 PULL, TWIST = 0.08, 0.5  # [reach], [rad] beyond which the force of a handle is constant
 LEVER = 0.2  # [reach] an angle counts as much as what it moves at this distance

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import Joint, Skeleton
 
 __all__ = ["Handle", "choose_handles", "head_of", "reach_of", "tip_of"]
 
-Array = NDArray[np.float64]
 Point = tuple[float, float, float]
 
 MOST = 32  # handles; more cannot be told apart

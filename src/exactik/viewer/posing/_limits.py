@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.model import Skeleton
 
 __all__ = ["AT", "FINE", "NEAR", "LimitState", "limit_state"]
 
-Array = NDArray[np.float64]
 
 FINE, NEAR, AT = 0, 1, 2
 """Levels: nothing to say; within 5 % of the range of a limit (amber); on it (red)."""

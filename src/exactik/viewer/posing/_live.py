@@ -6,8 +6,8 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import new_work, place_apart
 from exactik.kernels.descent import starts as kernel
@@ -23,7 +23,6 @@ from exactik.viewer.posing._goals import LiveGoals
 
 __all__ = ["LiveSolver", "live_method"]
 
-Array = NDArray[np.float64]
 
 LONGEST = 0.5  # [rad] a dof turns at most, and a shift moves by as much of the reach, per update
 ITERATIONS, SLOW_ITERATIONS = 24, 60

@@ -18,9 +18,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from exactik._arrays import frozen, numbers, shaped
+from exactik._typing import Array
 from exactik.errors import GoalError
 from exactik.model import Skeleton
 from exactik.problem import Problem
@@ -35,7 +36,6 @@ from exactik.viewer.posing._state import PosingState
 
 __all__ = ["PosingSession", "Update"]
 
-Array = NDArray[np.float64]
 
 STILL = 2e-5  # [rad or m] an update that changes less than this changes nothing
 SETTLED = 3  # such updates, and the figure rests

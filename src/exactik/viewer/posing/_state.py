@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik._arrays import frozen
+from exactik._typing import Array
 from exactik.viewer.posing._handles import Handle
 
 __all__ = ["PosingState"]
@@ -28,7 +28,7 @@ class PosingState:
         solver: name of the method.
     """
 
-    q: NDArray[np.float64]
+    q: Array
     handles: Mapping[str, Handle]
     locked: tuple[str, ...] = ()
     strength: Mapping[str, float] = field(default_factory=dict)

@@ -14,15 +14,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from exactik.solvers import Result
 from exactik.viewer.posing._session import PosingSession, Update
 
 __all__ = ["Mailbox", "PosingWorker"]
 
-Array = NDArray[np.float64]
 Command = Callable[[PosingSession], object]
 
 SOONEST = 0.25  # of the period: nothing that is asked is answered earlier after the last answer

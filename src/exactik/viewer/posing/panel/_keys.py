@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exactik._typing import Array
 from exactik.errors import ExactikError
 from exactik.motion import Motion
 from exactik.viewer.keyframes._keyframes import Keyframes
@@ -24,7 +24,6 @@ from exactik.viewer.posing._worker import PosingWorker
 
 __all__ = ["KeyPanel"]
 
-Array = NDArray[np.float64]
 
 RATE = 60.0  # [Hz] of what is played and of files
 FILES = ("json", "bvh", "amc", "glb", "npz")
