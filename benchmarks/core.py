@@ -14,7 +14,6 @@ from benchmarks.models import bushy_tree, serial_chain
 from benchmarks.numpy_rival import NumpyRival
 from benchmarks.report import Metric, Report
 from exactik import MarkerGoal, Problem, Skeleton, human
-from exactik._typing import Array
 from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.calculus.workspace import new_work
@@ -23,6 +22,7 @@ from exactik.kernels.linear.box import box_step
 from exactik.kernels.linear.ltdl import Pattern, factor, solve
 from exactik.kernels.tree.fk import forward_kinematics
 from exactik.spatial import jit
+from exactik.typing import Array
 
 SHIFT = 1.0  # makes the factored matrix positive definite whatever the pose
 SIZES = (10, 20, 50, 100, 200, 500, 1000)

@@ -17,7 +17,7 @@ import numpy as np
 
 import exactik as ik
 from benchmarks.report import Metric, Report
-from exactik._typing import Array
+from exactik.typing import Array
 
 RATE = 120.0  # [Hz]
 SIZES = {".c3d": 4e6, ".amc": 3e6, ".bvh": 3e6}  # [bytes] asked of some; the others are as long

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import exactik as ik
-from exactik._typing import Array
+from exactik.typing import Array
 from exactik_papers._hdm05 import BONES, LOCK, TAKES
 
 __all__ = ["LOCK", "TAKES", "Take", "hdm05_folder", "load_take"]

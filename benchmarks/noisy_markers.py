@@ -22,8 +22,8 @@ import numpy as np
 
 import exactik as ik
 from benchmarks.report import Metric, Report
-from exactik._typing import Array
 from exactik.kernels.linear.box import project
+from exactik.typing import Array
 
 POSES = 30
 NOISES = (5, 10, 20)  # [mm]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from exactik import Bone, Skeleton
-from exactik._typing import Array
+from exactik.typing import Array
 
 
 class NumpyRival:

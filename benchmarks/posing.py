@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks import posing_socket
 from benchmarks.report import Metric, Report
-from exactik._typing import Array
 from exactik.model import Skeleton, hand, human, octopus, quadruped
+from exactik.typing import Array
 from exactik.viewer import PosingSession
 from exactik.viewer.posing._handles import reach_of
 

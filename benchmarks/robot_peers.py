@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from benchmarks.urdf import about_axis, bare_urdf, chain, limits_of, origin
-from exactik._typing import Array
+from exactik.typing import Array
 
 POSITION, ROTATION = 1e-3, 1e-2  # what counts as reached: metres, radians
 ROUNDING = 1e-9  # radians past a limit that are no violation

@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 import exactik as ik
 from benchmarks.report import Metric, Report
 from benchmarks.robot_peers import PEERS, Judge, Peer
-from exactik._typing import Array
+from exactik.typing import Array
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 URDF = SHARED / "data" / "robots" / "urdf"

@@ -32,7 +32,6 @@ import exactik as ik
 from benchmarks.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
 from benchmarks.report import Metric, Report
 from benchmarks.tracking_peers import Mink, Rival, Scipy
-from exactik._typing import Array
 from exactik.kernels.recording.frames import ITERATIONS, SLOPE
 from exactik.synthetic import performance, recorded
 from exactik.tracking._cold import cold_poses
@@ -40,6 +39,7 @@ from exactik.tracking._jumps import jumps_of
 from exactik.tracking._passes import Path, follow
 from exactik.tracking._recording import Recording, start_recording
 from exactik.tracking._track import COLD, WARM
+from exactik.typing import Array
 
 T = TypeVar("T")
 SECONDS, TISSUE, NOISE = 30.0, 0.012, 0.001

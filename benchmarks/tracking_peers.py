@@ -16,8 +16,8 @@ from scipy.optimize import least_squares
 
 import exactik as ik
 from benchmarks.peers.with_mink import MinkMarkers
-from exactik._typing import Array
 from exactik.tracking._recording import Recording
+from exactik.typing import Array
 
 __all__ = ["Followed", "Mink", "Rival", "Scipy", "motions"]
 

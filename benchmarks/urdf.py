@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 
 def chain(path: Path, tool: str) -> list[ET.Element]:

@@ -23,7 +23,7 @@ SOURCE = Path(exactik.__file__).parent
 # From the ground up: a module imports its own layer and those of the lines above it, none beside
 # it. "exactik" is the facade, __init__.py.
 LAYERS = """
-    errors _typing
+    errors typing
     _arrays
     spatial
     kernels
@@ -44,8 +44,8 @@ RANK = {name: rank for rank, line in enumerate(LAYERS.splitlines()) for name in 
 # Layers that see less than their rank allows, inside functions too: their own layers and the
 # third-party packages. The oracle judges the kernels, so it shares no code with them.
 ONLY = {
-    "kernels": {"_typing", "errors", "spatial", "numpy", "numba", "llvmlite"},
-    "check.oracle": {"_typing", "errors", "model", "goals", "numpy"},
+    "kernels": {"typing", "errors", "spatial", "numpy", "numba", "llvmlite"},
+    "check.oracle": {"typing", "errors", "model", "goals", "numpy"},
 }
 
 

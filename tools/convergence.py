@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.solvers._methods import method_named
+from exactik.typing import Array
 
 Task = tuple[ik.Problem, Array]  # and where to start
 DOCS = Path(__file__).parent.parent / "docs"

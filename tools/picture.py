@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.goals import PositionGoal
 from exactik.model import Pose
 from exactik.synthetic import reach
+from exactik.typing import Array
 
 SCALE, FLOOR, MARGIN = 150.0, 310.0, 18.0  # pixels per metre, height of the floor line
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

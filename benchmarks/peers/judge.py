@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.urdf import link_of, origin, vector
-from exactik._typing import Array
+from exactik.typing import Array
 
 POSITION, ROTATION = 1e-3, 1e-2  # what counts as reached: metres, radians
 ROUNDING = 1e-6  # radians past a limit that are no violation: some tools answer in single precision

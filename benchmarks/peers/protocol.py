@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 SURE = 0.9  # share of the judge's tolerance at which tools may stop, their measures differing a bit
 PASSES = 3  # of which the fastest counts; slow tools have one

@@ -13,7 +13,7 @@ from benchmarks.peers.environments import Answers
 from benchmarks.peers.judge import Judge
 from benchmarks.peers.protocol import Arm, Figure
 from benchmarks.peers.tasks import free_dofs
-from exactik._typing import Array
+from exactik.typing import Array
 
 SEARCH = 48  # starts for each frame, for the best objective known
 NEAR, NEARER, FAR = 1e-2, 1e-3, 0.25  # shares above the best objective

@@ -18,7 +18,7 @@ from benchmarks.peers.protocol import Arm, Figure
 from benchmarks.robots import ATTEMPTS, SHARED, URDF, random_coordinates
 from benchmarks.tracking_peers import motions
 from benchmarks.urdf import add_weight, bare_urdf, rpy_from_matrix
-from exactik._typing import Array
+from exactik.typing import Array
 
 FRAMES, COLD = 300, 60
 FAR = 100.0  # [rad], [m] a limit for programs that want one

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.urdf import about_axis, chain, origin
-from exactik._typing import Array
+from exactik.typing import Array
 
 
 class Tree:

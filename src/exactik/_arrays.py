@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik._typing import Array
 from exactik.errors import NonFiniteError, ShapeError
+from exactik.typing import Array
 
 __all__ = ["finite", "frozen", "numbers", "owned", "shaped"]
 

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, Skeleton, human
-from exactik._typing import Array
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
 from exactik.io.bvh._read import rate_of
 from exactik.motion import Motion
 from exactik.spatial import axis_rotation, euler_angles
+from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, chain_of, configuration, skeletons
 
 CMU = 0.0254 / 0.45  # [m] in one unit of those files

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exactik._typing import Array
 from exactik.errors import FileError, ModelError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
 from exactik.io._coordinates import continuous, coordinates_of
@@ -23,6 +22,7 @@ from exactik.io.gltf._shapes import bone_mesh, marker_mesh, octahedron
 from exactik.io.gltf._write import _File
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.motion import Motion
+from exactik.typing import Array
 from tests.support.models import (
     EVERY_JOINT,
     chain_of,

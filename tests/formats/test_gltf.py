@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exactik._typing import Array
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_motion, load_skeleton
 from exactik.io._notes import Notes
@@ -22,6 +21,7 @@ from exactik.io.gltf import _read as _gltf
 from exactik.io.gltf._read import read_gltf_motion
 from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Motion
+from exactik.typing import Array
 
 HALF = math.sqrt(0.5)
 Z_UP = [-HALF, 0.0, 0.0, HALF]  # xyzw of the turn that takes z to y

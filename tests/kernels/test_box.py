@@ -11,7 +11,6 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from exactik import Problem, Skeleton
-from exactik._typing import Array
 from exactik.kernels.linear.box import (
     ROUNDS,
     box_step,
@@ -21,6 +20,7 @@ from exactik.kernels.linear.box import (
     steepness,
 )
 from exactik.spatial import jit
+from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import menagerie, posed
 from tests.support.quadratics import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from exactik import DirectionGoal, Goal, PositionGoal, Problem, human
-from exactik._typing import Array
+from exactik.typing import Array
 from tests.support.models import configuration
 from tests.support.problems import assert_same, menagerie, quantities
 

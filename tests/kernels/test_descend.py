@@ -9,8 +9,8 @@ import pytest
 
 import exactik as ik
 from exactik import Goal, MarkerGoal, OrientationGoal, PostureGoal, Problem, human
-from exactik._typing import Array
 from exactik.solvers import CompiledMethod
+from exactik.typing import Array
 from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
 from tests.support.models import configuration, exp_map_arm
 from tests.support.problems import menagerie, posed

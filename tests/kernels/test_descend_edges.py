@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Bone, Joint, MarkerGoal, PositionGoal, Problem, Skeleton, human
-from exactik._typing import Array
 from exactik.kernels.descent import state as at
 from exactik.kernels.descent.descend import run
 from exactik.solvers import CompiledMethod
+from exactik.typing import Array
 from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
 from tests.support.models import planar_arm
 from tests.support.problems import menagerie, posed

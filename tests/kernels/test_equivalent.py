@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.check import _random
 from exactik.kernels.tree.equivalent import come_near, unwind
+from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, chain_of
 from tests.support.problems import menagerie
 

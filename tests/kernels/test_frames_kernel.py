@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.recording.frames import HOMING
 from exactik.kernels.recording.series import evaluate_frames, spread
 from exactik.tracking._passes import follow, follow_beside, try_starts
 from exactik.tracking._recording import LOSSES, Recording, start_recording
+from exactik.typing import Array
 from tests.support.models import configuration
 from tests.support.problems import menagerie
 

@@ -16,7 +16,6 @@ from numba import types
 from numba.core.errors import NumbaError
 
 from exactik import DirectionGoal, FrameGoal, MarkerGoal, Problem, Skeleton
-from exactik._typing import Array
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
@@ -25,6 +24,7 @@ from exactik.kernels.goals import clouds
 from exactik.kernels.linear.ltdl import factor, solve
 from exactik.kernels.tree import batch
 from exactik.spatial import _jit, inlined, jit
+from exactik.typing import Array
 from tests.support.every_kernel import answers
 from tests.support.models import configuration
 from tests.support.problems import assert_same, menagerie, posed, quantities

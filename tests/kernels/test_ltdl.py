@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, Skeleton
-from exactik._typing import Array
 from exactik.kernels.calculus.workspace import new_work
 from exactik.kernels.linear.ltdl import factor, padded, solve
+from exactik.typing import Array
 from tests.support.models import bushy_tree, serial_chain
 from tests.support.problems import menagerie
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton
-from exactik._typing import Array
 from exactik.kernels.descent import state as at
 from exactik.kernels.descent.saddles import FLAT, downhill_bend
 from exactik.kernels.descent.single_dof import best_turn
 from exactik.kernels.descent.starts import turn_home
 from exactik.kernels.linear.region import bounded_step
 from exactik.spatial import jit
+from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import menagerie
 from tests.support.quadratics import blank_search, indefinite, pattern_of, rows_of, value

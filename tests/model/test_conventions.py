@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.model import EULER_ORDERS
 from exactik.spatial import axis_rotation, exp_rotation, log_rotation, matrix_from_wxyz
+from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, chain_of, configuration, planar_arm
 
 PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"

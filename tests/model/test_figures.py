@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
+from exactik.typing import Array
 
 FIGURES = {"quadruped": ik.quadruped, "hand": ik.hand, "octopus": ik.octopus}
 TIPS = {

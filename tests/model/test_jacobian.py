@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exactik._typing import Array
 from exactik.check import oracle
 from exactik.errors import NonFiniteError, ShapeError, UnknownNameError
 from exactik.model import (
@@ -25,6 +24,7 @@ from exactik.model import (
     unit_velocity_jacobian,
 )
 from exactik.spatial import axis_rotation, skew
+from exactik.typing import Array
 from tests.support.models import (
     EVERY_JOINT,
     bushy_tree,

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exactik._typing import Array
 from exactik.check import random_coordinates, random_skeleton
 from exactik.check.oracle import evaluate, forward, point_jacobian
 from exactik.goals import PositionGoal
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import matrix_from_wxyz
+from exactik.typing import Array
 from tests.support.reference import (
     Dof,
     Marker,

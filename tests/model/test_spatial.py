@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exactik._typing import Array
 from exactik.model import EULER_ORDERS
 from exactik.spatial import (
     axis_rotation,
@@ -28,6 +27,7 @@ from exactik.spatial import (
     skew,
     wxyz_from_matrix,
 )
+from exactik.typing import Array
 
 # To 60 digits, from Machin's formula in whole numbers.
 PI = Fraction(

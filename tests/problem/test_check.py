@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from exactik._typing import Array
 from exactik.check import (
     CampaignRow,
     Distance,
@@ -19,6 +18,7 @@ from exactik.errors import ShapeError
 from exactik.goals import AimGoal, FrameGoal, PositionGoal
 from exactik.model import Bone, Joint, Skeleton
 from exactik.problem import Problem
+from exactik.typing import Array
 
 
 def arm() -> Skeleton:

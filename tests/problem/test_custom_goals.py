@@ -20,8 +20,8 @@ from exactik import (
     Problem,
     ShapeError,
 )
-from exactik._typing import Array
 from exactik.spatial import exp_rotation, skew
+from exactik.typing import Array
 from tests.support.models import configuration, random_rotation
 from tests.support.problems import (
     assert_same,

@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from exactik import MarkerGoal, PositionGoal, Problem
-from exactik._typing import Array
 from exactik.check import random_coordinates
 from exactik.check.oracle import evaluate, forward, point_jacobian
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation, exp_rotation, log_rotation, skew
+from exactik.typing import Array
 from tests.support.models import planar_arm, random_rotation, recipe_tree
 from tests.support.reference import Marker, chain, column, dofs, position_jacobian
 

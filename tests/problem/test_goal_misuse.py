@@ -28,8 +28,8 @@ from exactik import (
     UnknownNameError,
     human,
 )
-from exactik._typing import Array
 from exactik.spatial import exp_rotation
+from exactik.typing import Array
 from tests.support.models import configuration
 from tests.support.problems import Range, menagerie
 

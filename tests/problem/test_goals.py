@@ -25,9 +25,9 @@ from exactik import (
     Problem,
     SoftLimitGoal,
 )
-from exactik._typing import Array
 from exactik.check.oracle import evaluate
 from exactik.spatial import exp_rotation, is_rotation, wxyz_from_matrix
+from exactik.typing import Array
 from tests.support.models import configuration, random_rotation
 from tests.support.problems import (
     Range,

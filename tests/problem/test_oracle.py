@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from exactik._typing import Array
 from exactik.check import Distance, Lever, random_coordinates, random_goals, random_skeleton
 from exactik.check.oracle import (
     Jet,
@@ -26,6 +25,7 @@ from exactik.check.oracle._stencil import local_derivatives
 from exactik.errors import GoalError, ShapeError
 from exactik.goals import FrameGoal, Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
+from exactik.typing import Array
 
 
 def differences(function, n: int) -> tuple[Array, Array, Array]:

@@ -31,7 +31,7 @@ from exactik import (
     check_derivatives,
     human,
 )
-from exactik._typing import Array
+from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, chain_of, configuration, planar_arm
 from tests.support.problems import (
     assert_same,

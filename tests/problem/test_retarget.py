@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 import exactik as ik
-from exactik._typing import Array
+from exactik.typing import Array
 from tests.support.models import configuration, planar_arm, random_rotation
 from tests.support.problems import (
     Range,

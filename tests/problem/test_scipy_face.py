@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import approx_fprime, check_grad, minimize
 
 import exactik as ik
-from exactik._typing import Array
+from exactik.typing import Array
 from tests.support.models import chain_of, configuration, gantry
 from tests.support.problems import goals_of_every_kind, menagerie, positive
 

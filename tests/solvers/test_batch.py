@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.solvers._methods import METHODS
 from exactik.solvers._starts import start_table
+from exactik.typing import Array
 from tests.support.models import chain_of, configuration, planar_arm, random_rotation
 from tests.support.problems import Range, goals_of_every_kind, menagerie, positive
 

@@ -13,9 +13,9 @@ from scipy.spatial.transform import Rotation
 
 import exactik as ik
 from exactik import Problem, Result
-from exactik._typing import Array
 from exactik.check.oracle import forward
 from exactik.solvers._methods import method_named
+from exactik.typing import Array
 from tests.support.problems import Range
 from tests.support.solver_problems import CASES, Case, case, quaternion_arm
 

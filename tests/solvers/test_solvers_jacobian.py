@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import ArrayLike
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.solvers import _loop
 from exactik.solvers._loop import Descent, History, descend
 from exactik.solvers._methods import method_named, solvers
@@ -26,6 +25,7 @@ from exactik.solvers.methods._pseudo_inverse import (
     inverted_by_qr,
     inverted_by_svd,
 )
+from exactik.typing import Array
 from tests.support.models import chain_of, configuration, exp_map_arm, gantry, planar_arm
 from tests.support.problems import menagerie, posed
 

@@ -27,7 +27,6 @@ from exactik import (
     Skeleton,
     human,
 )
-from exactik._typing import Array
 from exactik.solvers import _loop
 from exactik.solvers._loop import Descent, History, PythonMethod, descend
 from exactik.solvers._methods import method_named, solvers
@@ -40,6 +39,7 @@ from exactik.solvers.methods._line_search import strong_wolfe
 from exactik.solvers.methods._near_limits import blocked, inside, settled
 from exactik.solvers.methods._newton_higham import NewtonHigham
 from exactik.solvers.methods._newton_pcg import NewtonPCG, in_ball, in_plane, steihaug
+from exactik.typing import Array
 from tests.support.models import chain_of, configuration, exp_map_arm, gantry, planar_arm
 from tests.support.problems import menagerie, posed
 

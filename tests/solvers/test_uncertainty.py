@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.spatial import exp_rotation
+from exactik.typing import Array
 from tests.support.models import chain_of, configuration, gantry, planar_arm
 from tests.support.problems import goals_of_every_kind, menagerie, positive
 

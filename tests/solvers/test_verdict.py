@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import ArrayLike
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.spatial import exp_rotation
+from exactik.typing import Array
 from tests.support.models import serial_chain
 from tests.support.problems import Range
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik import Bone, Joint, MarkerGoal, OrientationGoal, PostureGoal, Problem, Skeleton
-from exactik._typing import Array
 from exactik.kernels.calculus.workspace import Work, new_work
 from exactik.kernels.descent.descend import run
 from exactik.kernels.descent.starts import first_order
 from exactik.kernels.descent.state import Search, new_search, restart
 from exactik.solvers import CCD, Auto, CompiledMethod, Newton
+from exactik.typing import Array
 
 cuda: Any = numba.cuda  # its annotations do not know how kernels are launched
 PASSES = 100

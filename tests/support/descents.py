@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Problem
-from exactik._typing import Array
 from exactik.kernels.calculus.workspace import new_work
 from exactik.kernels.descent import state as at
 from exactik.kernels.descent.descend import run
 from exactik.kernels.descent.starts import first_order
 from exactik.kernels.descent.state import new_search, restart
 from exactik.solvers import CompiledMethod
+from exactik.typing import Array
 
 __all__ = ["EVERY_METHOD", "SECOND_ORDER", "Descent", "descend"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 if __name__ == "__main__":  # pytest has these on its path
     sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from benchmarks.hdm05 import LOCK, TAKES, Take, load_take
-from exactik._typing import Array
+from exactik.typing import Array
 
 __all__ = ["LOCK", "TAKES", "Take", "bursts", "family_keeps", "places", "take", "with_places"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from benchmarks.models import bushy_tree, serial_chain
-from exactik._typing import Array
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import matrix_from_wxyz
+from exactik.typing import Array
 
 __all__ = [
     "EVERY_JOINT",

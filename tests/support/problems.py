@@ -25,8 +25,8 @@ from exactik import (
     Skeleton,
     SoftLimitGoal,
 )
-from exactik._typing import Array
 from exactik.spatial import exp_rotation, skew
+from exactik.typing import Array
 from tests.support.models import configuration, random_rotation
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from exactik import Skeleton
-from exactik._typing import Array
 from exactik.kernels.calculus.workspace import new_work
 from exactik.kernels.descent.state import Search, new_search
 from exactik.kernels.linear.ltdl import Pattern
+from exactik.typing import Array
 
 __all__ = ["blank_search", "indefinite", "pattern_of", "positive_definite", "rows_of", "value"]
 

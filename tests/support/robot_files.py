@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from exactik._typing import Array
 from exactik.io import JointPlace
 from exactik.model import Skeleton
 from exactik.spatial import wxyz_from_matrix
+from exactik.typing import Array
 from tests.support.models import random_rotation
 
 

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Bone, Joint, MarkerGoal, PositionGoal, Problem, Skeleton, human
-from exactik._typing import Array
 from exactik.spatial import axis_rotation, exp_rotation
+from exactik.typing import Array
 from tests.support.models import exp_map_arm, gantry, planar_arm
 from tests.support.problems import Range, positive
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.calibration._model import Figure, figure_of
+from exactik.typing import Array
 
 __all__ = ["Subject", "densely_marked", "joint_errors", "smooth_motion", "subject"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik._typing import Array
+from exactik.typing import Array
 from tests.support.problems import menagerie
 
 __all__ = ["determined", "inside", "moving_menagerie"]

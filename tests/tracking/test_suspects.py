@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exactik._typing import Array
 from exactik.errors import FileWarning
 from exactik.io import load_markers
 from exactik.motion import FrozenMarker, Markers, Swap, frozen_markers, suspected_swaps
+from exactik.typing import Array
 
 
 def recording(

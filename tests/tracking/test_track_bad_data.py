@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.synthetic import performance, recorded
 from exactik.tracking._clean import spikes
+from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, places, take, with_places
 
 LOSSES = ("huber", "tukey")

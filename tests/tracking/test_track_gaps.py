@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.synthetic import performance, recorded
 from exactik.tracking._fill import filled
 from exactik.tracking._jumps import jumps_of
 from exactik.tracking._recording import start_recording
+from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, bursts, family_keeps, places, take, with_places
 from tests.support.tracking import inside
 

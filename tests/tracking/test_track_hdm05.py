@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.kernels.recording.frames import SLOPE
 from exactik.tracking._branches import UNLIMITED
 from exactik.tracking._cold import cold_poses
@@ -25,6 +24,7 @@ from exactik.tracking._limbs import limbs_of
 from exactik.tracking._passes import follow, try_starts
 from exactik.tracking._recording import Recording, start_recording
 from exactik.tracking._track import COLD
+from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, Take, take
 from tests.support.tracking import inside
 

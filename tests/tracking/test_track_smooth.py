@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import EXACT
 from exactik.synthetic import Recorded, performance, recorded
 from exactik.tracking._passes import follow
 from exactik.tracking._recording import start_recording
 from exactik.tracking._smoothing import DAMPING, Sequence
+from exactik.typing import Array
 from tests.support.problems import menagerie
 from tests.support.tracking import inside
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.spatial import log_rotation
+from exactik.typing import Array
 from exactik.viewer import Keyframes, PosingSession
 from exactik.viewer.keyframes._tween import between, way_of
 

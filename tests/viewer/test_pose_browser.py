@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
 from exactik.spatial import matrix_from_wxyz
+from exactik.typing import Array
 from exactik.viewer import PoseViewer, Update
 from tests.support.browser import chromium, open_page, requests_elsewhere, wait_for
 

@@ -21,8 +21,8 @@ from exactik import (
     Skeleton,
     human,
 )
-from exactik._typing import Array
 from exactik.check import oracle
+from exactik.typing import Array
 from tests.support.models import configuration, random_rotation
 from tests.support.problems import (
     Range,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik._typing import Array
+from exactik.typing import Array
 from exactik.viewer import Handle, PosingSession, PosingWorker, Undo, Update
 from exactik.viewer.posing._handles import reach_of
 from exactik.viewer.posing._limits import AT, FINE, NEAR

@@ -14,7 +14,6 @@ from itertools import product
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.batch import solve_batch
 from exactik.goals import PositionGoal
 from exactik.problem import Problem
@@ -29,6 +28,7 @@ from exactik.solvers import (
     NewtonPCG,
     solve,
 )
+from exactik.typing import Array
 from exactik_papers._experiment import Progress
 from exactik_papers._recording import Chosen, Take
 

@@ -16,11 +16,11 @@ from functools import cached_property
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.goals import PositionGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
 from exactik.synthetic import performance, recorded
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["CM", "Chosen", "Recording", "Take", "fastest", "scaled", "spread", "synthetic", "take"]
 

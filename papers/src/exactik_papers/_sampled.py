@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.goals import PositionGoal
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Auto, JacobianTranspose, ProjectedGradient, PseudoInverse, solve
+from exactik.typing import Array, IntArray
 from exactik_papers._recording import CM, Recording, Take, scaled
 
 __all__ = [

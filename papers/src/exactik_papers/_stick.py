@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.model import Skeleton
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import frozen, numbers
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError, ShapeError
 from exactik.goals._retarget import batch_targets
 from exactik.kernels.calculus.workspace import new_work
@@ -32,6 +31,7 @@ from exactik.solvers._misses import judged_goals, term_tolerances
 from exactik.solvers._result import CONVERGED
 from exactik.solvers._solve import checked_count, solves_compiled
 from exactik.solvers._starts import start_table
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["BatchResult", "solve_batch"]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
 from exactik.tracking._recording import matched_markers
+from exactik.typing import Array
 
 __all__ = ["attach_markers", "recorded_name", "seen_from"]
 

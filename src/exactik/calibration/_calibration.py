@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.calibration._fit import Fit
 from exactik.calibration._mapping import MarkerMapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
+from exactik.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from exactik.tracking import Track

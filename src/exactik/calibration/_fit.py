@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.calibration._frames import (
     diverse_frames,
     mend,
@@ -37,6 +36,7 @@ from exactik.motion import Markers
 from exactik.solvers import Auto
 from exactik.tracking._passes import Path, try_starts
 from exactik.tracking._recording import Recording, matched_markers, start_recording
+from exactik.typing import Array, IntArray
 
 __all__ = ["Asked", "Beliefs", "Fit", "Fitted", "Progress", "fit", "fit_figure", "recorded"]
 

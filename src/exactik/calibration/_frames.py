@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.errors import ModelError
 from exactik.motion import Markers
 from exactik.tracking._cold import cold_poses
 from exactik.tracking._passes import Path, try_starts
 from exactik.tracking._recording import Recording
 from exactik.tracking._rigid import moved_to_markers, rigid_motions
+from exactik.typing import Array, IntArray
 
 __all__ = [
     "borrow",

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.calibration._attach import seen_from
 from exactik.calibration._fit import Beliefs, fit_figure
 from exactik.model import Skeleton
 from exactik.motion import Markers
+from exactik.typing import Array, IntArray
 
 __all__ = ["AtRest", "bones_at_rest"]
 

@@ -24,9 +24,9 @@ from functools import cached_property
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError
 from exactik.model import Bone, Skeleton
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["SCALES", "Figure", "figure_of", "mirrored"]
 

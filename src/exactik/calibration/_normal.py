@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.calibration._model import Figure
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, BoolArray
 
 __all__ = ["Normal", "normal_equations"]
 

@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.check._random_goals import FAR, RandomProblem, random_problem
 from exactik.check.oracle import evaluate, forward, point_jacobian, point_jacobian_dot
 from exactik.problem import Problem
+from exactik.typing import Array
 
 __all__ = ["CampaignReport", "CampaignRow", "run"]
 

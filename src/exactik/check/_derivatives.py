@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.errors import ShapeError
 from exactik.problem import Problem
+from exactik.typing import Array
 
 __all__ = ["DerivativeReport", "DerivativeRow", "check_derivatives"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import matrix_from_wxyz
+from exactik.typing import Array
 
 __all__ = ["random_angle", "random_coordinates", "random_rotation", "random_skeleton"]
 

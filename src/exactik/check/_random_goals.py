@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.check._random import random_coordinates, random_rotation, random_skeleton
 from exactik.check.oracle import forward
 from exactik.goals import (
@@ -25,6 +24,7 @@ from exactik.goals import (
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.spatial import exp_rotation, wxyz_from_matrix
+from exactik.typing import Array, BoolArray
 
 __all__ = ["Distance", "Lever", "RandomProblem", "random_goals", "random_problem"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exactik._arrays import owned
-from exactik._typing import Array
 from exactik.errors import GoalError, ShapeError
 from exactik.goals._goal import Goal
 from exactik.kernels.calculus.sums import EXACT, VALUE
 from exactik.spatial import exp_rotation
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
-from exactik._typing import Array
 from exactik.errors import GoalError
 from exactik.goals._goal import Goal
 from exactik.kernels.goals import terms as kinds
 from exactik.spatial import is_rotation, matrix_from_wxyz, nearest_rotation
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton

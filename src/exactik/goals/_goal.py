@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import finite, frozen
-from exactik._typing import Array
 from exactik.errors import GoalError, ShapeError
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton

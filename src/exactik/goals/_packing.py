@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik._arrays import frozen, shaped
-from exactik._typing import Array
 from exactik.errors import GoalError
 from exactik.goals._custom import FrameGoal
 from exactik.goals._frame_goals import Term, TermGoal
@@ -24,6 +23,7 @@ from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import Coordinates
 from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
+from exactik.typing import Array
 
 __all__ = ["CustomTerm", "PackedGoals", "checked_goal", "pack_goals", "reference"]
 

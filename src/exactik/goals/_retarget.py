@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import finite, numbers
-from exactik._typing import Array, BoolArray
 from exactik.errors import GoalError, ShapeError, UnknownNameError
 from exactik.goals._frame_goals import (
     AimGoal,
@@ -25,6 +24,7 @@ from exactik.goals._packing import PackedGoals, reference
 from exactik.kernels.goals.targets import Targets, retarget
 from exactik.kernels.goals.terms import AIM, POSITION
 from exactik.spatial import is_rotation, nearest_rotation
+from exactik.typing import Array, BoolArray
 
 __all__ = ["batch_targets", "retargeted"]
 

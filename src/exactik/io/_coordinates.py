@@ -15,9 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, log_rotation, matrix_from_wxyz, wxyz_from_matrix
+from exactik.typing import Array
 
 __all__ = ["continuous", "continuous_angles", "coordinates_of", "joint_coordinates"]
 

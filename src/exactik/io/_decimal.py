@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array, IntArray
 from exactik.spatial import jit
+from exactik.typing import Array, IntArray
 
 __all__ = ["NOT_FINITE", "NUMBER", "WORD", "Tokens", "count_tokens", "scan_tokens", "tokens"]
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.batch import solve_batch
 from exactik.errors import GoalError
 from exactik.goals import (
@@ -19,6 +18,7 @@ from exactik.goals import (
 )
 from exactik.landscape._landscape import Landscape
 from exactik.solvers import Method
+from exactik.typing import Array, IntArray
 
 __all__ = ["Basins", "basins"]
 

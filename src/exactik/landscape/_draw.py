@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.landscape._basins import MOST, Basins
 from exactik.landscape._landscape import Landscape
+from exactik.typing import Array
 
 __all__ = ["KINDS", "draw_basins", "draw_definiteness", "draw_surface", "legend_of_kinds"]
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
-from exactik._typing import Array, IntArray
 from exactik.errors import ModelError, UnknownNameError
 from exactik.kernels.calculus.sums import EXACT
 from exactik.problem import Problem
+from exactik.typing import Array, IntArray
 
 __all__ = ["INDEFINITE", "NEGATIVE", "POSITIVE", "SEMI", "Landscape", "landscape"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
-from exactik._typing import Array
 from exactik.errors import UnknownNameError
 from exactik.kernels.tree import fk
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
 from exactik.spatial import sincos
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton

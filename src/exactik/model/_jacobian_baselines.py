@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
 from exactik.model._jacobian import Frame, Rows, placed, request
 from exactik.spatial import log_rotation
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton

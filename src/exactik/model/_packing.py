@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik._arrays import frozen
-from exactik._typing import Array, IntArray
 from exactik.kernels.tree import packed as codes
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint, swing_twist_axes
 from exactik.spatial import rotation_taking_z_to
+from exactik.typing import Array, IntArray
 
 __all__ = ["ancestor_pairs", "pack_tree"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
-from exactik._typing import Array
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton

@@ -33,11 +33,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint, Limits
 from exactik.spatial import euler_angles, exp_rotation, log_rotation, wxyz_from_matrix
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton

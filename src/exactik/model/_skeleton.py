@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import finite, frozen, numbers, owned, shaped
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels.tree import batch
 from exactik.kernels.tree import integrate as moves
@@ -23,6 +22,7 @@ from exactik.model._order import parents_first
 from exactik.model._packing import ancestor_pairs, pack_tree
 from exactik.model._pose import Pose
 from exactik.model._printing import tree_text
+from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     pass

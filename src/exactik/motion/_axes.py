@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import ModelError
+from exactik.typing import Array
 
 __all__ = ["axes_matrix", "quarter_turn", "turned_axis"]
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactik._arrays import frozen, numbers
-from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.motion._axes import axes_matrix, turned_axis
 from exactik.motion._time import checked_rate, frames_between, frames_of_rate
+from exactik.typing import Array, BoolArray
 
 __all__ = ["Markers", "Series"]
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from exactik._arrays import frozen, numbers
-from exactik._typing import Array
 from exactik.errors import ShapeError
 from exactik.model import Bone, Pose, Skeleton
 from exactik.motion._axes import axes_matrix, turned_axis
 from exactik.motion._time import checked_rate, frames_between, frames_of_rate
+from exactik.typing import Array
 
 __all__ = ["Motion"]
 

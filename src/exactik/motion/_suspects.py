@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.motion._markers import Markers
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["FrozenMarker", "Swap", "frozen_markers", "suspected_swaps"]
 

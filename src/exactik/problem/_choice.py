@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError, UnknownNameError
 from exactik.kernels.descent.state import Box
 from exactik.kernels.tree import packed as codes
 from exactik.model import Skeleton
+from exactik.typing import Array, BoolArray
 
 __all__ = ["box_of", "locked_dofs", "matching", "strengths"]
 

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import frozen, owned, shaped
-from exactik._typing import Array
 from exactik.errors import GoalError, ModelError
 from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
 from exactik.goals._packing import PackedGoals, checked_goal, pack_goals
@@ -35,6 +34,7 @@ from exactik.kernels.linear.ltdl import Pattern
 from exactik.model import Skeleton
 from exactik.problem._choice import box_of, locked_dofs, strengths
 from exactik.problem._scipy import ScipyProblem, to_scipy
+from exactik.typing import Array
 
 __all__ = ["Problem"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.problem._problem import Problem

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array, IntArray
 from exactik.report._png import colours
 from exactik.report._summary import frame_errors, missing_in
 from exactik.tracking._error_bars import standard_deviations
+from exactik.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from exactik.tracking._tracked import Track

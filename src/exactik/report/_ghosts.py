@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from exactik._typing import IntArray
 from exactik.report._swaps import JudgedSwap
 from exactik.tracking._attention import IGNORED, runs_of
+from exactik.typing import IntArray
 
 if TYPE_CHECKING:
     from exactik.tracking._tracked import Track

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.report._data import Bins, Heat, rounded_up
 from exactik.report._png import colours, png
 from exactik.tracking._attention import runs_of
+from exactik.typing import Array
 
 __all__ = ["Lane", "area_row", "axis_row", "curve", "heat_row", "heat_scale", "lanes_row", "row"]
 

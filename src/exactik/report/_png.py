@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 __all__ = ["colours", "png"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.kernels.recording.frames import HUBER, TUKEY
 from exactik.motion import frozen_markers
 from exactik.report._ghosts import far_markers
@@ -16,6 +15,7 @@ from exactik.report._swaps import JudgedSwap, judged_swaps, recorded_columns
 from exactik.report._words import headline_of
 from exactik.tracking._attention import DEARER, Attention, runs_of
 from exactik.tracking._recording import matched_markers
+from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
     from exactik.tracking._tracked import Track

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.motion import suspected_swaps
 from exactik.solvers import Auto
 from exactik.tracking._attention import runs_of
 from exactik.tracking._passes import try_starts
 from exactik.tracking._recording import Recording, matched_markers
+from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from exactik.tracking._tracked import Track

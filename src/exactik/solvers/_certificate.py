@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.problem import Problem
 from exactik.solvers._view import Place, View
+from exactik.typing import Array, BoolArray
 
 __all__ = ["FLAT", "Certificate", "certify", "held_dofs"]
 

@@ -13,7 +13,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array, IntArray
 from exactik.kernels.descent import state as at
 from exactik.kernels.descent.descend import advance, run
 from exactik.kernels.descent.starts import first_order
@@ -22,6 +21,7 @@ from exactik.problem import Problem
 from exactik.solvers._method import Method
 from exactik.solvers._misses import NEAR, term_tolerances
 from exactik.solvers._view import Place, View
+from exactik.typing import Array, IntArray
 
 __all__ = [
     "ENDED",

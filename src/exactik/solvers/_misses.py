@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.goals import FrameGoal, PoseGoal, TermGoal
 from exactik.kernels.goals.errors import misses
 from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
+from exactik.typing import Array
 
 __all__ = ["NEAR", "Judged", "goal_misses", "judged_goals", "term_tolerances"]
 

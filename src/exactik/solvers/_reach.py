@@ -15,10 +15,10 @@ import math
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.goals import MarkerGoal, PoseGoal, PositionGoal, TermGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
+from exactik.typing import Array
 
 __all__ = ["shortfall"]
 

@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.problem import Problem
 from exactik.solvers._certificate import Certificate, certify
 from exactik.solvers._loop import History
 from exactik.solvers._misses import goal_misses, judged_goals
 from exactik.solvers._uncertainty import Covariance, covariance, sensitivity
 from exactik.solvers._verdict import verdict
+from exactik.typing import Array
 
 __all__ = ["CONVERGED", "Result"]
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
-from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
@@ -25,6 +24,7 @@ from exactik.solvers._methods import method_named
 from exactik.solvers._misses import goal_misses, judged_goals, term_tolerances
 from exactik.solvers._result import Result
 from exactik.solvers._starts import start_table
+from exactik.typing import Array
 
 __all__ = ["checked_count", "solve", "solves_compiled"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.errors import ModelError
 from exactik.kernels.descent.starts import Table
 from exactik.problem import Problem
+from exactik.typing import Array, IntArray
 
 __all__ = ["start_table"]
 

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import CoordinateError
 from exactik.goals import DirectionGoal, OrientationGoal, PoseGoal, TermGoal
 from exactik.kernels.calculus import dense
@@ -36,6 +35,7 @@ from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
 from exactik.solvers._certificate import held_dofs
 from exactik.solvers._view import View
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.solvers._result import Result

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
 from exactik.kernels.linear.box import hold, project, steepness
 from exactik.kernels.tree.integrate import integrate
 from exactik.problem import Problem
+from exactik.typing import Array, BoolArray
 
 __all__ = ["Place", "View"]
 

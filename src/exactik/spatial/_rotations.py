@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 __all__ = [
     "axis_rotation",

@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.model import Skeleton, human
 from exactik.spatial import axis_rotation, euler_angles
+from exactik.typing import Array
 
 __all__ = ["BALL", "HEEL", "TIP", "arm_angles", "coordinates"]
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import human
 from exactik.motion import Motion
 from exactik.synthetic._acts import ACTS
 from exactik.synthetic._body import coordinates
 from exactik.synthetic._script import Script
+from exactik.typing import Array
 
 __all__ = ["performance"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactik._arrays import frozen
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError, UnknownNameError
 from exactik.motion import Markers, Motion
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Recorded", "recorded"]
 

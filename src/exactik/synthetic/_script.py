@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.synthetic._body import arm_angles
 from exactik.synthetic._curves import curve
+from exactik.typing import Array
 
 __all__ = ["HANG", "REST", "Goal", "Goals", "Script"]
 

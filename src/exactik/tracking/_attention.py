@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
+from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
     from exactik.tracking._tracked import Track

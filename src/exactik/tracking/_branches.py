@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.kernels.recording.frames import COST
 from exactik.tracking._limbs import limbs_of
 from exactik.tracking._passes import Path, follow_beside, near_to, try_starts
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, IntArray
 
 __all__ = ["NEAR", "Stretch", "charges", "improve", "splice"]
 

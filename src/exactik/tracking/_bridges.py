@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.kernels.descent.state import ITERATIONS_ALLOWED
 from exactik.kernels.recording.frames import COST
 from exactik.tracking._gaps import Postures, pulled
 from exactik.tracking._jumps import jumping
 from exactik.tracking._passes import Path, try_starts
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["MARGIN", "Pieces", "bridge", "costs_of"]
 

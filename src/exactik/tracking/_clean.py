@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.motion import Markers, Swap, suspected_swaps
 from exactik.tracking._fill import families
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, BoolArray
 
 __all__ = ["Cleaning", "cleaned", "spikes"]
 

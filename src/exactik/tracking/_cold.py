@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.solvers._starts import start_table
 from exactik.tracking._passes import Path, try_starts
 from exactik.tracking._recording import Recording
 from exactik.tracking._rigid import moved_to_markers
+from exactik.typing import Array, IntArray
 
 __all__ = ["cold_poses"]
 

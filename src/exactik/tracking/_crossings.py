@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.kernels.tree.equivalent import unwind
 from exactik.tracking._attention import runs_of
 from exactik.tracking._branches import NEAR, charges
@@ -24,6 +23,7 @@ from exactik.tracking._gaps import Postures
 from exactik.tracking._jumps import jumps_of
 from exactik.tracking._passes import Path, follow_beside, in_threads, near_to
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["bridge_jumps"]
 

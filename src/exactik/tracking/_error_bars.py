@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.kernels.recording.series import convex, spread
 from exactik.tracking._passes import in_threads
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["ANYWHERE", "at_minimum", "estimated_sigma", "standard_deviations"]
 

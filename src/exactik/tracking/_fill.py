@@ -12,9 +12,9 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.tracking._recording import Recording
 from exactik.tracking._rigid import rigid_motions
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["families", "filled"]
 

@@ -13,13 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.kernels.recording.frames import FOUND_COUNT
 from exactik.kernels.tree.equivalent import unwind
 from exactik.tracking._branches import Stretch, splice
 from exactik.tracking._cold import cold_poses
 from exactik.tracking._passes import Path, follow, in_threads, near_to
 from exactik.tracking._recording import Recording
+from exactik.typing import Array
 
 __all__ = ["STRETCH", "first_path", "stretches"]
 

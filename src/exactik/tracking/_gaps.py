@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.model import Skeleton
 from exactik.tracking._passes import Path, in_threads, try_starts
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Postures", "fill_gaps", "information", "postures_of", "pulled"]
 

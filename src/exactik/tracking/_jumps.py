@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["jumping", "jumps_of"]
 

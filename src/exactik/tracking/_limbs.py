@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import BoolArray, IntArray
 from exactik.model import Skeleton
+from exactik.typing import BoolArray, IntArray
 
 __all__ = ["limbs_of"]
 

@@ -8,11 +8,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.kernels.recording import follow as kernel
 from exactik.kernels.recording.frames import COST, FOUND_COUNT
 from exactik.kernels.tree.equivalent import come_near
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, IntArray
 
 __all__ = ["Path", "follow", "follow_beside", "in_threads", "near_to", "try_starts"]
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import numbers, shaped
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.goals import MarkerGoal, PostureGoal
 from exactik.kernels.calculus.workspace import Goals, Work, new_work
@@ -23,6 +22,7 @@ from exactik.kernels.recording.frames import Frames
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.problem import Problem
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["LOSSES", "TIE", "Recording", "Scratch", "matched_markers", "start_recording"]
 

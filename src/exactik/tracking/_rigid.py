@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.io._coordinates import joint_coordinates
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, IntArray
 
 __all__ = ["RigidMotions", "moved_to_markers", "rigid_motions"]
 

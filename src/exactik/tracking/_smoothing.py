@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.errors import ModelError
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
 from exactik.kernels.recording.frames import COST, QUADRATIC
@@ -27,6 +26,7 @@ from exactik.kernels.recording.series import evaluate_frames
 from exactik.tracking._error_bars import at_minimum
 from exactik.tracking._passes import Path, in_threads
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, IntArray
 
 __all__ = ["checked_cutoff", "smooth_path"]
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.kernels.descent.state import SMALL
 from exactik.kernels.recording.frames import ITERATIONS, SLOPE, STANDING
@@ -35,6 +34,7 @@ from exactik.tracking._passes import Path, in_threads
 from exactik.tracking._recording import LOSSES, TIE, Recording, start_recording
 from exactik.tracking._smoothing import checked_cutoff, smooth_path
 from exactik.tracking._tracked import Track
+from exactik.typing import Array
 
 __all__ = ["track"]
 

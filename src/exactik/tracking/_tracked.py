@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap
 from exactik.tracking._attention import Attention, attention_of, frame_reasons
 from exactik.tracking._error_bars import at_minimum, standard_deviations
 from exactik.tracking._recording import Recording
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Track"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.io import save_motion
 from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Motion
 from exactik.solvers import solve
+from exactik.typing import Array
 from exactik_papers._descents import AUTO, ENOUGH, METHODS, SOLVED
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table
 from exactik_papers._recording import CM, Chosen, Recording, Take, scaled

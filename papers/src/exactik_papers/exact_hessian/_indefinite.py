@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.goals import PostureGoal
 from exactik.problem import Problem
 from exactik.solvers import PythonMethod, View, solve
+from exactik.typing import Array
 from exactik_papers._descents import AUTO, ENOUGH, EXACT, METHODS
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording, Take

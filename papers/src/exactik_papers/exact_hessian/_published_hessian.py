@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.goals import PositionGoal
 from exactik.problem import Problem
 from exactik.solvers import NewtonPCG, Place, View
+from exactik.typing import Array
 
 __all__ = ["PublishedNewton", "published_hessian"]
 

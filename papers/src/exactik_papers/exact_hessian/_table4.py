@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.solvers import Method, solve
+from exactik.typing import Array
 from exactik_papers._descents import AUTO, ENOUGH, EXACT, LM, METHODS, QUASI, SOLVED
 from exactik_papers._draw_curves import COLOURS, legend_below
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims

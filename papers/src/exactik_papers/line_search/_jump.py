@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.goals import Goal, PositionGoal, PostureGoal
 from exactik.model import human
 from exactik.motion import Motion
 from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, solve
+from exactik.typing import Array
 from exactik.viewer import Hold, Keyframes
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import CM, Recording

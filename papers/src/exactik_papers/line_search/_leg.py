@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.goals import PositionGoal
 from exactik.model import human
 from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, Result, solve
+from exactik.typing import Array
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import CM, Recording
 from exactik_papers._stick import bare, dots, stick

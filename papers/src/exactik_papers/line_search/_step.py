@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
+from exactik.typing import Array
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording
 from exactik_papers._sampled import STEP, Sampled, sampled, transpose

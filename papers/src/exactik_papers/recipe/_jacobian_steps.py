@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.solvers.methods._damped_least_squares import damped_step
+from exactik.typing import Array
 from exactik_papers._sampled import Sampled
 
 __all__ = ["JT", "LAMBDA", "PINV", "QR", "SR", "STEPS", "SVD", "Walk", "linearised", "walk"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.solvers import DampedLeastSquares, solve
+from exactik.typing import Array
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording
 from exactik_papers._sampled import Sampled, sampled

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.model._jacobian_baselines import finite_difference_jacobian
+from exactik.typing import Array
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording
 from exactik_papers.recipe._jacobian_passes import (

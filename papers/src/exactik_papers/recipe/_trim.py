@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
+from exactik.typing import Array
 from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
 from exactik_papers._recording import Recording
 

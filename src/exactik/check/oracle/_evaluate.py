@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.check.oracle._goals import residual, weight
 from exactik.check.oracle._jet import concatenate, constant, dot, transform, variables
 from exactik.check.oracle._kinematics import frames
 from exactik.goals import Goal, SoftLimitGoal
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton

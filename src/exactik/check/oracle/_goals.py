@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.check.oracle._jet import Jet, concatenate, constant, dot, sqrt, transform
 from exactik.check.oracle._kinematics import (
     Frame,
@@ -31,6 +30,7 @@ from exactik.goals import (
     PostureGoal,
     SoftLimitGoal,
 )
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton

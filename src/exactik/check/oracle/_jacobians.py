@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.check.oracle._jet import transform, variables
 from exactik.check.oracle._kinematics import frames, place
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton

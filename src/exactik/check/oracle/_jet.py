@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 __all__ = [
     "Jet",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.check.oracle._jet import (
     Jet,
     atanc,
@@ -26,6 +25,7 @@ from exactik.check.oracle._jet import (
     stack,
 )
 from exactik.errors import ShapeError, UnknownNameError
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model import Bone, Joint, Skeleton

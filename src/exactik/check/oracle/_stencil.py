@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 __all__ = ["local_derivatives"]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.calibration._attach import attach_markers, seen_from
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
@@ -22,6 +21,7 @@ from exactik.io import load_motion
 from exactik.io.inspection._oddities import listed
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
+from exactik.typing import Array, IntArray
 
 __all__ = ["Dressed", "dressed", "renamed", "says_what_fitted"]
 

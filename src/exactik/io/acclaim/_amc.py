@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array, IntArray
 from exactik.io._decimal import NUMBER, WORD, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
@@ -25,6 +24,7 @@ from exactik.io._units import metres_per
 from exactik.io.acclaim._asf_write import CONVENTION, AcclaimSkeleton, coded_name
 from exactik.model import Skeleton
 from exactik.motion import Motion
+from exactik.typing import Array, IntArray
 
 __all__ = ["read_amc"]
 

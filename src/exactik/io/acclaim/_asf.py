@@ -24,7 +24,6 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import ModelError, NonFiniteError
 from exactik.io._files import decoded, read_bytes
 from exactik.io._notes import Notes
@@ -33,6 +32,7 @@ from exactik.io.acclaim._asf_write import INCH, Acclaim, AcclaimSkeleton
 from exactik.io.bvh._hierarchy import parsed_number
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
+from exactik.typing import Array
 
 __all__ = ["read_asf"]
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.io._decimal import WORD, Tokens, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
@@ -24,6 +23,7 @@ from exactik.io.bvh._hierarchy import (
 )
 from exactik.model import Skeleton
 from exactik.motion import Motion
+from exactik.typing import Array, IntArray
 
 __all__ = ["has_motion", "read_bvh", "read_bvh_skeleton"]
 

@@ -19,13 +19,13 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import FileError
 from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
 from exactik.io._units import metres_per
 from exactik.model import Joint, Skeleton
 from exactik.motion import Motion
+from exactik.typing import Array
 
 __all__ = [
     "NUMBER",

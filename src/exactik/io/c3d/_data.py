@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array, BoolArray
+from exactik.typing import Array, BoolArray
 
 __all__ = ["ENCODINGS", "Encoding", "Layout", "Points", "read_points"]
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
@@ -28,6 +27,7 @@ from exactik.io.c3d._layout import Frames, find_frames
 from exactik.io.c3d._parameters import Header, Parameters, read_header, read_parameters
 from exactik.io.tables._cells import unique
 from exactik.motion import Markers, Series
+from exactik.typing import Array
 
 __all__ = ["KINDS", "read_c3d", "unique"]
 

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.io._notes import Notes
 from exactik.io.gltf._document import Document
 from exactik.io.gltf._json import Part
 from exactik.io.gltf._nodes import Forest
 from exactik.motion._time import checked_rate
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Curve", "Frames", "even_frames", "read_curves", "sampled"]
 

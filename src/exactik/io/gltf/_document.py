@@ -18,10 +18,10 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
 from exactik.io.gltf._json import Part, shown
+from exactik.typing import Array
 
 __all__ = ["Document", "read_document"]
 

@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import FileError
+from exactik.typing import Array
 
 __all__ = ["Part", "shown"]
 

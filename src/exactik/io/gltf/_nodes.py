@@ -16,11 +16,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.io._notes import Notes
 from exactik.io.gltf._document import Document
 from exactik.io.gltf._json import Part
 from exactik.spatial import axis_rotation, matrix_from_wxyz, nearest_rotation, wxyz_from_matrix
+from exactik.typing import Array
 
 __all__ = ["Forest", "turn_to_y", "turns_of"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.io._coordinates import continuous, coordinates_of
 from exactik.io._notes import Notes
 from exactik.io.gltf._curves import Frames, even_frames, sampled
@@ -18,6 +17,7 @@ from exactik.io.gltf._skeleton import Curves, Figure, read_figure
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.spatial import matrix_from_wxyz
+from exactik.typing import Array, IntArray
 
 __all__ = ["read_gltf_motion", "read_gltf_skeleton"]
 

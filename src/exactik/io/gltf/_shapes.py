@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array, IntArray
 from exactik.model import Pose, Skeleton
+from exactik.typing import Array, IntArray
 
 __all__ = ["bone_mesh", "figure_size", "marker_mesh", "octahedron"]
 

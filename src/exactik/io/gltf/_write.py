@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array, IntArray
 from exactik.errors import FileError, ModelError
 from exactik.io._files import writing
 from exactik.io.gltf._nodes import turn_to_y
@@ -27,6 +26,7 @@ from exactik.io.gltf._shapes import bone_mesh, figure_size, marker_mesh
 from exactik.model import Pose, Skeleton
 from exactik.motion import Motion
 from exactik.spatial import wxyz_from_matrix
+from exactik.typing import Array, IntArray
 
 __all__ = ["write_glb", "write_glb_skeleton"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.io._units import LENGTH_UNITS
 from exactik.model import Skeleton
 from exactik.motion import FrozenMarker, Markers, Swap
+from exactik.typing import Array
 
 __all__ = [
     "BoneFacts",

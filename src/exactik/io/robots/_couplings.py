@@ -26,9 +26,9 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Skeleton
+from exactik.typing import Array
 
 __all__ = ["Coupling", "apply_couplings", "in_order"]
 

@@ -26,7 +26,6 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import FileWarning
 from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import Body, BodyJoint, read_bodies
@@ -36,6 +35,7 @@ from exactik.io.robots._mjcf_settings import read_compiler, read_defaults
 from exactik.io.robots._robot import Assembly, Robot
 from exactik.model import Joint
 from exactik.spatial import exp_rotation
+from exactik.typing import Array
 
 __all__ = ["read_mjcf"]
 

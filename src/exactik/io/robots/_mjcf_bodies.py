@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.io._xml import Element
 from exactik.io.robots._mjcf_settings import Compiler, Defaults
 from exactik.io.robots._robot import checked_limits
+from exactik.typing import Array
 
 __all__ = ["Body", "BodyJoint", "read_bodies"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.io._xml import Element
 from exactik.spatial import axis_rotation, exp_rotation, matrix_from_wxyz
+from exactik.typing import Array
 
 __all__ = ["Compiler", "Defaults", "read_compiler", "read_defaults"]
 

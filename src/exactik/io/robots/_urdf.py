@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.io._xml import Element
 from exactik.io.robots._couplings import Coupling
 from exactik.io.robots._robot import Assembly, Robot, checked_limits
 from exactik.model import Joint
 from exactik.spatial import axis_rotation, matrix_from_wxyz, rotation_taking_z_to
+from exactik.typing import Array
 
 __all__ = ["read_urdf"]
 

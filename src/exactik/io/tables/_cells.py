@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.io._notes import Notes
+from exactik.typing import Array
 
 __all__ = ["even_rate", "number", "numbers_of", "unique", "unique_names"]
 

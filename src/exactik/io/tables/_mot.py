@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import FileError
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
 from exactik.io.tables._cells import even_rate, number, numbers_of
 from exactik.model import Skeleton
 from exactik.motion import Motion
+from exactik.typing import Array
 
 __all__ = ["CoordinateTable", "read_mot", "read_mot_motion", "write_mot"]
 

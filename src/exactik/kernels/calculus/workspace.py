@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import ROW
 from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import Coordinates
@@ -16,6 +15,7 @@ from exactik.kernels.linear.ltdl import LANES
 from exactik.kernels.tree.fk import forward_kinematics, root_position
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import inlined, jit
+from exactik.typing import Array
 
 __all__ = ["Goals", "Work", "new_work", "place", "place_apart", "row_width"]
 

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.kernels.calculus.evaluate import add_goals, evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
 from exactik.kernels.calculus.workspace import place_apart
@@ -32,6 +31,7 @@ from exactik.kernels.goals.errors import within
 from exactik.kernels.goals.targets import retarget
 from exactik.kernels.linear.ltdl import Pattern
 from exactik.spatial import inlined, jit, pasted, unlocked
+from exactik.typing import Array
 
 __all__ = ["FOUND_COUNT", "Table", "first_order", "on_a_limit", "seek_all", "set_out", "turn_home"]
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit
+from exactik.typing import Array, IntArray
 
 __all__ = [
     "AT_REST",

@@ -31,7 +31,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import (
     GAUSS_NEWTON,
     GRADIENT,
@@ -43,6 +42,7 @@ from exactik.kernels.calculus.sums import (
 )
 from exactik.kernels.goals.terms import POSITION
 from exactik.spatial import inlined, jit
+from exactik.typing import Array
 
 __all__ = ["Clouds", "add_clouds", "gather"]
 

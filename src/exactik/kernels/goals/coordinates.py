@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import EXACT, GRADIENT, VALUE
 from exactik.kernels.goals.terms import log_derivatives
 from exactik.kernels.tree.integrate import relative_rotation_vector
 from exactik.kernels.tree.packed import QUATERNION
 from exactik.spatial import inlined, jit
+from exactik.typing import Array
 
 __all__ = ["Coordinates", "add_coordinates", "coordinate_bend", "coordinate_rows"]
 

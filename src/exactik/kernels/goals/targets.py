@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from exactik._typing import Array
 from exactik.kernels.goals.clouds import gather
 from exactik.spatial import jit
+from exactik.typing import Array
 
 __all__ = ["Targets", "retarget"]
 

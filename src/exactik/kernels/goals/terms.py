@@ -32,7 +32,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import (
     EXACT,
     GRADIENT,
@@ -41,6 +40,7 @@ from exactik.kernels.calculus.sums import (
     add_wrench,
 )
 from exactik.spatial import cross, inlined, jit, log_coefficients, log_vector
+from exactik.typing import Array
 
 __all__ = [
     "AIM",

@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.kernels.calculus.evaluate import add_goals, evaluate
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import place_apart
@@ -33,6 +32,7 @@ from exactik.kernels.goals.clouds import gather
 from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.tree.fk import root_position
 from exactik.spatial import jit, pasted
+from exactik.typing import Array
 
 __all__ = [
     "COST",

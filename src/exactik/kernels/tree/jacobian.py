@@ -49,9 +49,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.kernels.tree.packed import AXES, NO_ROTATION, QUATERNION, SWING_TWIST
 from exactik.spatial import cross, exp_coefficients, jit
+from exactik.typing import Array
 
 __all__ = [
     "ANGULAR",

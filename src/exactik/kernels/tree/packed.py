@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 __all__ = ["AXES", "EXP_MAP", "NO_ROTATION", "QUATERNION", "SWING_TWIST", "Tree"]
 

@@ -14,13 +14,13 @@ from functools import cache
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures._mirror import Point
 from exactik.spatial import axis_rotation
+from exactik.typing import Array
 
 __all__ = ["hand"]
 

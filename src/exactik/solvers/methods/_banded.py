@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik._typing import Array
+from exactik.typing import Array
 
 __all__ = ["Banded"]
 

@@ -30,7 +30,6 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import (
@@ -40,6 +39,7 @@ from exactik.solvers.methods._line_search import (
     strong_wolfe,
 )
 from exactik.solvers.methods._near_limits import blocked, inside, settled, to_limits
+from exactik.typing import Array, BoolArray
 
 __all__ = ["BFGS", "Memory", "QuasiNewtonStepper"]
 

@@ -27,12 +27,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.problem import Problem
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import ROUNDING
+from exactik.typing import Array, BoolArray
 
 __all__ = ["WORTH", "ClampedMethod", "ClampedStepper"]
 

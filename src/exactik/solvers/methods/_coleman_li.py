@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._near_limits import NEAR
+from exactik.typing import Array, BoolArray
 
 __all__ = ["Model", "loosened", "model_at", "to_sphere"]
 

@@ -16,10 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.solvers._view import View
 from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
+from exactik.typing import Array, BoolArray
 
 __all__ = ["DampedLeastSquares", "damped_step"]
 

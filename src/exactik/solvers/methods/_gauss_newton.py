@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
 from exactik.kernels.descent import state as at
 from exactik.solvers._loop import CompiledMethod
+from exactik.typing import Array
 
 __all__ = ["GaussNewton"]
 

@@ -22,11 +22,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import View
 from exactik.solvers.methods._bfgs import QuasiNewtonStepper
+from exactik.typing import Array, BoolArray
 
 __all__ = ["LBFGS"]
 

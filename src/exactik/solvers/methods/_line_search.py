@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._near_limits import BEYOND
+from exactik.typing import Array
 
 __all__ = ["longest", "projected_armijo", "reach", "strong_wolfe"]
 

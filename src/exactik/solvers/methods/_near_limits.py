@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.solvers._view import Place, View
+from exactik.typing import Array, BoolArray
 
 __all__ = ["BEYOND", "NEAR", "blocked", "inside", "settled", "to_limits"]
 

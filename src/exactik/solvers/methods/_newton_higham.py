@@ -21,11 +21,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import projected_armijo
 from exactik.solvers.methods._near_limits import blocked, inside, settled, to_limits
+from exactik.typing import Array, BoolArray
 
 __all__ = ["NewtonHigham"]
 

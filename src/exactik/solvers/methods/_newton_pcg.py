@@ -25,13 +25,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.solvers._loop import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._banded import Banded
 from exactik.solvers.methods._coleman_li import Model, loosened, model_at, to_sphere
 from exactik.solvers.methods._near_limits import settled
+from exactik.typing import Array
 
 __all__ = ["NewtonPCG"]
 

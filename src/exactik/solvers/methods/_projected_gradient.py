@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
 from exactik.kernels.descent import state as at
 from exactik.solvers._loop import CompiledMethod
+from exactik.typing import Array
 
 __all__ = ["ProjectedGradient"]
 

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
-from exactik._typing import Array, BoolArray
 from exactik.errors import ModelError
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
+from exactik.typing import Array, BoolArray
 
 __all__ = ["PseudoInverse", "inverted_by_qr", "inverted_by_svd"]
 

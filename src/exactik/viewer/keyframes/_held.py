@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from exactik._arrays import frozen
-from exactik._typing import Array
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Auto, solve
 from exactik.spatial import exp_rotation, log_rotation
+from exactik.typing import Array
 from exactik.viewer.posing._goals import LEVER, posture_metric
 from exactik.viewer.posing._handles import Handle, reach_of
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import shaped
-from exactik._typing import Array
 from exactik.errors import ModelError
 from exactik.io import save_skeleton
 from exactik.model import Skeleton
 from exactik.motion import Motion
+from exactik.typing import Array
 from exactik.viewer.keyframes._file import read_keys, write_keys
 from exactik.viewer.keyframes._held import Hold, Key, held_pose, holds_at, holds_of
 from exactik.viewer.keyframes._tween import Way, between, way_of

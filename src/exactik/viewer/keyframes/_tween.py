@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, IntArray
 from exactik.model import Skeleton
 from exactik.spatial import axis_rotation, euler_angles, exp_rotation, log_rotation
+from exactik.typing import Array, IntArray
 
 __all__ = ["Way", "between", "way_of"]
 

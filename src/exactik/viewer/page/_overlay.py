@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._typing import Array
 from exactik.model import Skeleton
+from exactik.typing import Array
 from exactik.viewer.page._colours import painted
 from exactik.viewer.page._scene import add_batch
 from exactik.viewer.page._shapes import LIMB, limbs_at, segments_of

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array, IntArray
 from exactik.model import Pose, Skeleton
 from exactik.spatial import matrix_from_wxyz, wxyz_from_matrix
+from exactik.typing import Array, IntArray
 from exactik.viewer.page._colours import (
     BONE,
     FREE,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.model import Pose, Skeleton
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
+from exactik.typing import Array, BoolArray, IntArray
 from exactik.viewer.posing._handles import head_of, reach_of, tip_of
 
 __all__ = [

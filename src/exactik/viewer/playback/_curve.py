@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.report._data import Bins, rounded_up
 from exactik.tracking._attention import runs_of
+from exactik.typing import Array
 from exactik.viewer.playback._footage import Footage
 
 __all__ = ["ErrorCurve", "pieces_of"]

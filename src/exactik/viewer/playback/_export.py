@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._typing import IntArray
 from exactik.errors import FileError, ModelError
 from exactik.io import save_motion
 from exactik.io._files import writing
+from exactik.typing import IntArray
 from exactik.viewer.page._server import guarded_server, stop
 from exactik.viewer.playback._footage import Footage
 from exactik.viewer.playback._scene import PlayScene

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray, IntArray
 from exactik.errors import ModelError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
 from exactik.tracking import Track
 from exactik.tracking._error_bars import estimated_sigma, standard_deviations
 from exactik.tracking._recording import Recording, matched_markers, start_recording
+from exactik.typing import Array, BoolArray, IntArray
 from exactik.viewer.playback._stops import Stop, attention_stops, missing_stops, peaks
 
 __all__ = ["Footage", "Timed", "upright"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik._typing import Array
+from exactik.typing import Array
 from exactik.viewer.page._scene import FigureScene, light
 from exactik.viewer.playback._footage import Footage
 from exactik.viewer.playback._marker_scene import GhostScene, MarkerScene

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik._typing import Array, BoolArray
 from exactik.tracking._attention import runs_of
+from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
     from exactik.tracking import Track

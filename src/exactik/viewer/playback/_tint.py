@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
 from exactik.model import Skeleton
 from exactik.report._png import colours
+from exactik.typing import Array
 
 __all__ = ["LEGEND", "joint_deviations", "least_certain", "uncertainty_colours"]
 

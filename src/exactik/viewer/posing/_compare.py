@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from exactik._typing import Array
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Auto, Result, solve
 from exactik.solvers._methods import METHODS, method_named
+from exactik.typing import Array
 from exactik.viewer.posing._goals import asked, comfort
 from exactik.viewer.posing._handles import Handle
 from exactik.viewer.posing._state import PosingState

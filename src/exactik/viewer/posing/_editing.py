@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import frozen, shaped
-from exactik._typing import Array
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Pose, Skeleton
 from exactik.problem._choice import locked_dofs, strengths
 from exactik.solvers import Method
 from exactik.solvers._methods import method_named
+from exactik.typing import Array
 from exactik.viewer.posing._glide import Glide
 from exactik.viewer.posing._handles import Handle, choose_handles
 from exactik.viewer.posing._history import Undo

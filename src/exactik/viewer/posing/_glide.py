@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.spatial import exp_rotation, log_rotation
+from exactik.typing import Array
 from exactik.viewer.posing._handles import Handle
 
 __all__ = ["Glide"]

@@ -21,13 +21,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.problem._choice import strengths
 from exactik.spatial import exp_rotation, log_rotation
+from exactik.typing import Array
 from exactik.viewer.posing._handles import Handle, reach_of
 
 __all__ = ["LiveGoals", "asked"]

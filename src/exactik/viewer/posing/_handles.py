@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.model import Joint, Skeleton
+from exactik.typing import Array
 
 __all__ = ["Handle", "choose_handles", "head_of", "reach_of", "tip_of"]
 

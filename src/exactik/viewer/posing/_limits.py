@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._typing import Array
 from exactik.model import Skeleton
+from exactik.typing import Array
 
 __all__ = ["AT", "FINE", "NEAR", "LimitState", "limit_state"]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import new_work, place_apart
 from exactik.kernels.descent import starts as kernel
@@ -19,6 +18,7 @@ from exactik.solvers._methods import method_named
 from exactik.solvers._misses import term_tolerances
 from exactik.solvers._solve import solves_compiled
 from exactik.solvers._starts import start_table
+from exactik.typing import Array
 from exactik.viewer.posing._goals import LiveGoals
 
 __all__ = ["LiveSolver", "live_method"]

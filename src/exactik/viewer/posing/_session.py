@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import frozen, numbers, shaped
-from exactik._typing import Array
 from exactik.errors import GoalError
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Method, Result
 from exactik.spatial import is_rotation, nearest_rotation
+from exactik.typing import Array
 from exactik.viewer.posing._compare import compared, judged, stated
 from exactik.viewer.posing._editing import EditedFigure
 from exactik.viewer.posing._goals import LiveGoals

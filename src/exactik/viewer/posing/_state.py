@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from exactik._arrays import frozen
-from exactik._typing import Array
+from exactik.typing import Array
 from exactik.viewer.posing._handles import Handle
 
 __all__ = ["PosingState"]

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from exactik._typing import Array
 from exactik.errors import ExactikError
 from exactik.motion import Motion
+from exactik.typing import Array
 from exactik.viewer.keyframes._keyframes import Keyframes
 from exactik.viewer.page._colours import GHOST
 from exactik.viewer.page._overlay import overlay
