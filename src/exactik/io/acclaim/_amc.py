@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.errors import Advice
 from exactik.io._decimal import NUMBER, WORD, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
@@ -65,13 +66,15 @@ def read_amc(
         positions: for BVH only.
     """
     if skeleton is None:
-        raise notes.error("AMC holds no skeleton; give skeleton=load_skeleton('….asf')")
+        raise notes.error(
+            "AMC holds no skeleton; give skeleton=load_skeleton('….asf')", code="no-skeleton"
+        )
     data = unix_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf"))
     start, said, own_rate = _head(data)
     rate = own_rate if rate is None else rate
     if rate is None:
         rate = _RATE
-        notes.odd(f"AMC states no rate; {rate:g} Hz assumed")
+        notes.remark(f"AMC states no rate; {rate:g} Hz assumed", code="rate-not-stated")
     metres, radians = _units(skeleton, length_unit, said, notes)
     lines = _Lines(data, start, _columns(skeleton, metres, radians, notes), notes)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite becomes missing
@@ -110,10 +113,14 @@ def _units(
         metres = metres_per(length_unit)
     elif facts is None:
         reason = "AMC states no length unit and the skeleton is not from an ASF file"
-        notes.assume(f"{reason}: 1/0.45 inch assumed; give length_unit")
+        notes.assume(
+            f"{reason}: 1/0.45 inch assumed",
+            code="unit-assumed",
+            advice=Advice("; give ", "length_unit"),
+        )
     if b"RADIANS" in said or b"DEGREES" in said:
         return metres, 1.0 if b"RADIANS" in said else _DEGREE
-    notes.odd("neither :DEGREES nor :RADIANS; taken as in the ASF file, else degrees")
+    notes.remark("neither :DEGREES nor :RADIANS; taken as in the ASF file, else degrees")
     return metres, _DEGREE if facts is None else facts.radians
 
 
@@ -250,7 +257,7 @@ class _Lines:
             raise self.notes.error(f"bone {bone!r} of the skeleton is in no frame; {expected}")
         if lacks[-1].any():
             where = f"frame {self.numbers[-1]}"
-            self.notes.damaged(f"{where}, the last, is cut off and was dropped")
+            self.notes.flag_damage(f"{where}, the last, is cut off and was dropped")
             q, lacks, self.numbers = q[:-1], lacks[:-1], self.numbers[:-1]
         missing = lacks.any(axis=1)
         if missing.any():
@@ -258,12 +265,12 @@ class _Lines:
             bone = self.columns[int(np.argmax(lacks[frame]))].bone
             more = f" and {missing.sum() - 1} more frames lack some" if missing.sum() > 1 else ""
             what = f"frame {self.numbers[frame]} lacks bone {bone!r}{more}"
-            self.notes.damaged(f"{what}; all of such a frame is missing")
+            self.notes.flag_damage(f"{what}; all of such a frame is missing")
         finite = np.isfinite(q).all(axis=1)
         if not finite.all():
             frame = self.numbers[np.argmin(finite)]
             what = f"values in frame {frame} are not finite"
-            self.notes.damaged(f"{what}; all of such a frame is missing")
+            self.notes.flag_damage(f"{what}; all of such a frame is missing")
         q[missing | ~finite] = np.nan
         return q
 
@@ -276,7 +283,7 @@ def _in_time(q: Array, numbers: IntArray, notes: Notes) -> tuple[Array, int]:
     if (steps < 1).any():
         at = int(np.argmax(steps < 1))
         what = f"frame {numbers[at + 1]} comes after {numbers[at]}"
-        notes.damaged(f"{what}; frames are taken in the order of the file")
+        notes.flag_damage(f"{what}; frames are taken in the order of the file")
         return q, int(numbers[0])
     gaps = np.flatnonzero(steps > 1)
     if len(gaps) == 0:
@@ -287,7 +294,7 @@ def _in_time(q: Array, numbers: IntArray, notes: Notes) -> tuple[Array, int]:
     if left_out > max(_LARGEST_GAP, len(q)):
         raise notes.error(f"{frames} left out; expected frames that follow each other")
     more = "" if len(gaps) == 1 else f" and others, {left_out} in all"
-    notes.damaged(f"{frames} left out{more}; there the motion is missing")
+    notes.flag_damage(f"{frames} left out{more}; there the motion is missing")
     whole = np.full((len(q) + left_out, q.shape[1]), np.nan)
     whole[numbers - numbers[0]] = q
     return whole, int(numbers[0])

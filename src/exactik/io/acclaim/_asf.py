@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from exactik.errors import ModelError, NonFiniteError
+from exactik.errors import Advice, ModelError, NonFiniteError
 from exactik.io._files import decoded, read_bytes
 from exactik.io._notes import Notes
 from exactik.io._units import announced_unit, guessed_unit, metres_per
@@ -173,7 +173,10 @@ class _Asf:
             return metres_per(length_unit)
         line = self.units.get("length")
         if line is None:
-            self.notes.assume("no length in :units; 1.0, which makes the unit an inch, assumed")
+            self.notes.assume(
+                "no length in :units; 1.0, which makes the unit an inch, assumed",
+                code="unit-assumed",
+            )
             return INCH
         if not (number := float(self.numbers(line, 1)[0])) > 0.0:
             raise self.notes.error(f"length {number:g} in :units; expected more than 0", line.place)
@@ -181,7 +184,12 @@ class _Asf:
         if not _PLAUSIBLE[0] < tall * metres < _PLAUSIBLE[1]:
             hint = "" if guess is None else f" (in {guess[0]}: {tall * guess[1]:.2f} m)"
             result = f"the figure measure {tall * metres:.3g} m{hint}"
-            self.notes.assume(f"length {number:g} makes {result}; give length_unit", line.place)
+            self.notes.assume(
+                f"length {number:g} makes {result}",
+                line.place,
+                code="unit-implausible",
+                advice=Advice("; give ", "length_unit"),
+            )
         return metres
 
     def height(self) -> float:
@@ -255,7 +263,7 @@ class _Asf:
             names += reversed(children.get(name, []))
         lost = [name for name in self.bones if name not in found]
         if len(lost) > 0:
-            self.notes.damaged(f"bones not below the root were dropped: {', '.join(lost)[:99]}")
+            self.notes.flag_damage(f"bones not below the root were dropped: {', '.join(lost)[:99]}")
         return found
 
     def numbers(self, line: _Line, count: int) -> Array:
@@ -292,8 +300,8 @@ class _Asf:
     def check_limits(self, bone: _AsfBone) -> None:
         if len(bone.limits) not in (0, len(bone.dofs)):
             what = f"{bone.name!r} has {len(bone.limits)} limits for {len(bone.dofs)} dofs"
-            self.notes.damaged(f"bone {what}; they are ignored", bone.place)
+            self.notes.flag_damage(f"bone {what}; they are ignored", bone.place)
             bone.limits = []
         if any(low > high for low, high in bone.limits):
-            self.notes.damaged(f"limits of bone {bone.name!r} were swapped", bone.place)
+            self.notes.flag_damage(f"limits of bone {bone.name!r} were swapped", bone.place)
             bone.limits = [(min(pair), max(pair)) for pair in bone.limits]

@@ -206,7 +206,7 @@ def read_hierarchy(text: str, notes: Notes) -> list[BvhJoint]:
             taken[wanted] += 1
             name = f"{wanted}_{k}" if joint.name != "" else f"{wanted}{k}"
         if name != wanted and not joint.is_end:
-            notes.damaged(f"a second joint named {wanted!r}, now called {name!r}", joint.place)
+            notes.flag_damage(f"a second joint named {wanted!r}, now called {name!r}", joint.place)
         taken[name] = 2
         joint.name = name
     return joints

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.errors import Advice
 from exactik.io._decimal import WORD, Tokens, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
@@ -82,7 +83,9 @@ def read_bvh(
     data = unix_lines(read_bytes(path))
     joints, at, encoding = _hierarchy(data, notes)
     if at < 0:
-        raise notes.error("no MOTION section, only a skeleton, which load_skeleton reads")
+        raise notes.error(
+            "no MOTION section, only a skeleton, which load_skeleton reads", code="no-motion"
+        )
     metres = _metres(joints, length_unit, notes)
     own = skeleton_of(joints, metres, Path(path).stem, notes)
     rows = _rows(data, at, sum(len(j.channels or ()) for j in joints), rate, notes)
@@ -97,7 +100,7 @@ def read_bvh(
         q[missing] = np.nan
         frames = f"frame {np.argmax(missing) + 1}"
         frames += f" and {missing.sum() - 1} others" if missing.sum() > 1 else ""
-        notes.damaged(f"values in {frames} are not finite; all of such a frame is missing")
+        notes.flag_damage(f"values in {frames} are not finite; all of such a frame is missing")
     facts = {"length_unit": metres, "frame_time": rows.frame_time, "positions": positions}
     facts["encoding"] = encoding
     figure = own if skeleton is None else skeleton
@@ -110,14 +113,18 @@ def _hierarchy(data: bytes, notes: Notes) -> tuple[list[BvhJoint], int, str]:
     text, encoding = decoded(data if match is None else data[: match.start()])
     joints = read_hierarchy(text, notes)
     if encoding != "utf-8-sig":
-        notes.odd(f"names are read as {encoding}, for they are not UTF-8")
+        notes.remark(f"names are read as {encoding}, for they are not UTF-8")
     return joints, -1 if match is None else match.end(), encoding.removesuffix("-sig")
 
 
 def _metres(joints: Sequence[BvhJoint], length_unit: Unit, notes: Notes) -> float:
     if length_unit is None:
         known = "'cm', 'm', 'in', … (or the metres in one unit)"
-        raise notes.error(f"BVH states no length unit; give length_unit={known} or 'auto'")
+        raise notes.error(
+            "BVH states no length unit",
+            code="unit-missing",
+            advice=Advice("; give ", "length_unit", after=f"={known} or 'auto'"),
+        )
     if length_unit != "auto":
         return metres_per(length_unit)
     return announced_unit(height(joints), notes)
@@ -139,14 +146,23 @@ def _rows(data: bytes, at: int, channels: int, rate: float | None, notes: Notes)
     if rate is None:
         if np.isnan(frame_time):
             place = _place(data, time_match.start(1))
-            raise notes.error(f"Frame Time {text[:40]!r}; expected a number, or give rate", place)
+            raise notes.error(
+                f"Frame Time {text[:40]!r}; expected a number",
+                place,
+                code="rate-missing",
+                advice=Advice(", or give ", "rate"),
+            )
         if not 1e-6 < frame_time < 1e6:
-            notes.damaged(f"Frame Time is {text[:40]}; {_FALLBACK:g} Hz assumed, or give rate")
+            notes.flag_damage(
+                f"Frame Time is {text[:40]}; {_FALLBACK:g} Hz assumed",
+                code="rate-assumed",
+                advice=Advice(", or give ", "rate"),
+            )
             rate = _FALLBACK
         else:
             rate = rate_of(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
-                notes.odd(f"Frame Time {text} taken for {rate:g} Hz")
+                notes.remark(f"Frame Time {text} taken for {rate:g} Hz")
     found = tokens(data, start=start)
     words = np.flatnonzero(found.kinds == WORD)
     if len(words) > 0:
@@ -169,7 +185,7 @@ def _frames(found: Tokens, data: bytes, frames: int, channels: int, notes: Notes
     counts = found.counts
     wrong = np.flatnonzero(counts != channels)
     if len(wrong) > 0 and n == frames * channels:
-        notes.odd("frames and lines do not agree, but the number of values is right")
+        notes.remark("frames and lines do not agree, but the number of values is right")
     elif len(wrong) > 0 and not (lines > frames and _is_wrapped(counts, channels)):
         count = int(counts[wrong[0]])
         if wrong[0] < lines - 1 or count > channels or lines == 1:  # not just cut off
@@ -177,9 +193,9 @@ def _frames(found: Tokens, data: bytes, frames: int, channels: int, notes: Notes
             raise notes.error(f"{count} values; expected {channels}, one a channel", f"line {line}")
     whole, left = divmod(n, max(channels, 1))
     if left > 0:
-        notes.damaged(f"the last row has {left} of {channels} values and was dropped")
+        notes.flag_damage(f"the last row has {left} of {channels} values and was dropped")
     if whole + (left > 0) != frames:
-        notes.damaged(f"'Frames: {frames}', but there are {whole}; all of them are used")
+        notes.flag_damage(f"'Frames: {frames}', but there are {whole}; all of them are used")
     return found.values[: whole * channels].reshape(whole, channels)
 
 
@@ -257,7 +273,9 @@ def _suspect_positions(joints: Sequence[BvhJoint], values: Array, notes: Notes) 
         which = repr(suspects[0]) + (" and others" if len(suspects) > 1 else "")
         notes.assume(
             f"positions of {len(suspects)} of {several} joints ({which}) begin near 0 and their "
-            "OFFSET is not: it was replaced; read with positions='add' if they add to it"
+            "OFFSET is not: it was replaced",
+            code="positions-ambiguous",
+            advice=Advice("; read with ", "positions", "add", " if they add to it"),
         )
 
 

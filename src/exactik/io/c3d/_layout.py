@@ -47,7 +47,7 @@ def find_frames(data: bytes, header: Header, parameters: Parameters, notes: Note
     stated = _stated(len(data), layout, claims, present)
     for source, claim in claims.items():
         if claim != stated:
-            grade = notes.damaged if source == "the header" else notes.odd
+            grade = notes.flag_damage if source == "the header" else notes.remark
             grade(f"{source} says {claim} frames; {min(stated, present)} are read")
     if present == 0 and stated > 0:
         raise notes.error(
@@ -56,10 +56,10 @@ def find_frames(data: bytes, header: Header, parameters: Parameters, notes: Note
             f"byte {layout.start}",
         )
     if stated > present:
-        notes.damaged(f"cut short: {present} of {stated} frames are there", f"byte {len(data)}")
+        notes.flag_damage(f"cut short: {present} of {stated} frames are there", f"byte {len(data)}")
     elif stated < present and not layout.fits(len(data), stated):
         extra = len(data) - layout.start - stated * layout.stride
-        notes.odd(f"{extra} bytes follow the last of {stated} frames; they are not read")
+        notes.remark(f"{extra} bytes follow the last of {stated} frames; they are not read")
     return Frames(layout, min(stated, present), first, scale)
 
 
@@ -72,7 +72,7 @@ def _claims(header: Header, parameters: Parameters, notes: Notes) -> tuple[int, 
         if first == min(starts, MOST) or first == starts % (MOST + 1):
             first = starts
         else:
-            notes.odd(f"TRIAL starts at frame {starts}, the header at {first}, which is used")
+            notes.remark(f"TRIAL starts at frame {starts}, the header at {first}, which is used")
     longer = parameters.count("POINT:LONG_FRAMES")
     shorter = parameters.count("POINT:FRAMES")
     claims |= {} if longer is None else {"POINT:LONG_FRAMES": longer}
@@ -83,7 +83,7 @@ def _claims(header: Header, parameters: Parameters, notes: Notes) -> tuple[int, 
     claims = {k: n for k, n in claims.items() if n == most or n not in (MOST, left)}
     cut = own < most and (header.last == MOST or own % (MOST + 1) == left)
     if own < 0 and not cut:
-        notes.damaged(
+        notes.flag_damage(
             f"the first frame has number {header.first}, the last {header.last}", "byte 6"
         )
     return first, claims if own < 0 or cut else {"the header": own, **claims}
@@ -120,9 +120,11 @@ def _layout(
         for floats, start, many, samples in product(kinds, starts, points, analog):
             layout = Layout(start, many, samples, floats)
             if layout.start <= size and any(layout.fits(size, n) for n in counts):
-                notes.damaged(f"header and parameters disagree; frames fit with {_words(layout)}")
+                notes.flag_damage(
+                    f"header and parameters disagree; frames fit with {_words(layout)}"
+                )
                 return layout
-    grade = notes.odd if fits else notes.damaged
+    grade = notes.remark if fits else notes.flag_damage
     if own.points != other.points:
         grade(f"POINT:USED says {other.points} points, the header {own.points}, which are read")
     if own.analog != other.analog:
@@ -146,10 +148,10 @@ def _start(size: int, header: Header, parameters: Parameters, notes: Notes) -> i
     if block < 2 or (block - 1) * BLOCK == header.parameters:
         after = -(-parameters.end // BLOCK) + 1
         used = stated if stated is not None and stated >= 2 else after
-        notes.damaged(f"data in block {block}; block {used} is read instead", "byte 16")
+        notes.flag_damage(f"data in block {block}; block {used} is read instead", "byte 16")
         block = used
     elif stated is not None and stated != block:
-        notes.odd(f"POINT:DATA_START says block {stated}, the header {block}")
+        notes.remark(f"POINT:DATA_START says block {stated}, the header {block}")
     start = (block - 1) * BLOCK
     if start > size:
         raise notes.error(
@@ -182,7 +184,7 @@ def _scale(header: Header, parameters: Parameters, floats: bool, notes: Notes) -
     if other is not None and abs(abs(other) - scale) > 1e-3 * scale:
         text = f"POINT:SCALE is {other:g}, the header has {own:g}"
         if floats:
-            notes.odd(f"{text}; coordinates do not depend on it")
+            notes.remark(f"{text}; coordinates do not depend on it")
         else:
-            notes.damaged(f"{text}, which is used", "byte 12")
+            notes.flag_damage(f"{text}, which is used", "byte 12")
     return scale if math.isfinite(scale) else 0.0

@@ -146,7 +146,9 @@ def _section(data: bytes, notes: Notes) -> int:
     if start >= BLOCK and start + 4 <= len(data) and data[start + 3] in ENCODINGS:
         return start
     if len(data) >= BLOCK + 4 and data[BLOCK + 3] in ENCODINGS:
-        notes.damaged(f"block {data[0]} holds no parameters; those in block 2 are read", "byte 0")
+        notes.flag_damage(
+            f"block {data[0]} holds no parameters; those in block 2 are read", "byte 0"
+        )
         return BLOCK
     if start < BLOCK or start + 4 > len(data):
         raise notes.error(
@@ -165,7 +167,7 @@ def _encoding(data: bytes, start: int, notes: Notes) -> Encoding:
     for encoding in ENCODINGS.values():
         scale, rate = (abs(float(encoding.floats(data[i : i + 4])[0])) for i in (12, 20))
         if 1e-6 < scale < 1e4 and 0.1 < rate < 1e5:
-            notes.damaged(
+            notes.flag_damage(
                 f"processor type {code}; expected 84, 85 or 86; {encoding.name} makes sense",
                 f"byte {start + 3}",
             )
@@ -202,9 +204,9 @@ def read_parameters(data: bytes, header: Header, notes: Notes) -> Parameters:
         wanted = math.prod(parameter.shape) * SIZES[parameter.kind]
         if len(parameter.raw) < wanted:
             text = f"{key} takes {wanted} bytes and has {len(parameter.raw)} to the next record"
-            (notes.damaged if key.startswith("POINT:") else notes.odd)(text, f"byte {at}")
+            (notes.flag_damage if key.startswith("POINT:") else notes.remark)(text, f"byte {at}")
         if key in found and len(found[key].raw) > 0:
-            notes.odd(f"{key} comes twice; the first is taken", f"byte {at}")
+            notes.remark(f"{key} comes twice; the first is taken", f"byte {at}")
         else:
             found[key] = parameter
     return Parameters(header.encoding, found, end)
@@ -223,7 +225,7 @@ def _records(
     while at + 4 <= limit and data[at] != 0:
         place = f"byte {at}"
         if not _is_record(data, at, limit):
-            notes.damaged("not a parameter; this and what follows is not read", place)
+            notes.flag_damage("not a parameter; this and what follows is not read", place)
             return
         length, ident = abs(_signed(data[at])), _signed(data[at + 1])
         here = at + 2 + length
@@ -240,10 +242,12 @@ def _records(
             return
         if not _is_record(data, after, limit):
             if _is_record(data, end, limit):
-                notes.damaged(f"{name} points to byte {after}; the next is at byte {end}", place)
+                notes.flag_damage(
+                    f"{name} points to byte {after}; the next is at byte {end}", place
+                )
                 after = end
             elif after > limit:
-                notes.damaged(f"{name} points to byte {after}, after the parameters", place)
+                notes.flag_damage(f"{name} points to byte {after}, after the parameters", place)
         at = after
 
 

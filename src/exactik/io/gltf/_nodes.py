@@ -125,7 +125,7 @@ class Forest:
         if length < 1e-6:
             raise part.error("is zero; expected a unit quaternion", "rotation")
         if abs(length - 1.0) > 1e-3:
-            notes.odd(f"quaternion of length {length:.4g} is brought to 1", part.at("rotation"))
+            notes.remark(f"quaternion of length {length:.4g} is brought to 1", part.at("rotation"))
         self.wxyz[k] = xyzw[[3, 0, 1, 2]] / length
         self.linear[k] = matrix_from_wxyz(self.wxyz[k]) * self.scales[k]
 

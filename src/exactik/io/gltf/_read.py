@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.errors import Advice
 from exactik.io._coordinates import continuous, coordinates_of
 from exactik.io._notes import Notes
 from exactik.io.gltf._curves import Frames, even_frames, sampled
@@ -74,15 +75,21 @@ def read_gltf_motion(
     others = [a.text("name") or a.place for a in figure.animations if a is not part]
     if len(others) > 0:
         shown = ", ".join(others[:20]) + (", …" if len(others) > 20 else "")
-        notes.odd(f"other animations are not read: {shown}", part.place)
+        notes.remark(
+            f"other animations are not read: {shown}", part.place, code="animations-not-read"
+        )
     if length_unit is None and figure.size > 20.0:
-        notes.odd(f"the figure is {figure.size:.3g} m in size; is its length unit the metre?")
+        notes.remark(f"the figure is {figure.size:.3g} m in size; is its length unit the metre?")
     frames = even_frames(curves.values(), part, rate, notes)
     target = figure.skeleton if skeleton is None else skeleton
     most = max(MAX_COORDINATES, COORDINATES_PER_BYTE * figure.document.size)
     if len(frames.times) * target.nq > most:
         text = f"{len(frames.times)} frames of {target.nq} coordinates at {frames.rate:g} Hz"
-        raise part.error(f"{text}; expected at most {most} numbers, or give a lower rate")
+        raise part.error(
+            f"{text}; expected at most {most} numbers",
+            code="too-large",
+            advice=Advice(", or give a lower ", "rate"),
+        )
     metadata = {
         "animation": part.text("name"),
         "animations": tuple(a.text("name") for a in figure.animations),
@@ -98,7 +105,9 @@ def _chosen(figure: Figure, animation: int | str) -> int:
     """Return the number of an animation given by number or name."""
     names = [part.text("name") for part in figure.animations]
     if len(names) == 0:
-        raise figure.document.error("missing or empty; expected a motion", "animations")
+        raise figure.document.error(
+            "missing or empty; expected a motion", "animations", code="no-motion"
+        )
     number = names.index(animation) if animation in names else animation
     if not isinstance(number, int) or not 0 <= number < len(names):
         text = f"no animation {animation!r}; expected one of 0 to {len(names) - 1} or its name"

@@ -80,7 +80,7 @@ def read_figure(
         except FileError as error:
             if read or notes.strict:
                 raise
-            notes.damaged(f"{error.message}; {part.place} is left out", error.place)
+            notes.flag_damage(f"{error.message}; {part.place} is left out", error.place)
             curves.append(None)
     joints = _joints(document, forest, [c for c in curves if c is not None])
     at = np.array([forest.rest_positions[k] for k in joints])
@@ -89,7 +89,9 @@ def read_figure(
     moved_above = (forest.with_ancestors(joints) - set(joints)) & (shifted | turned)
     moving = [k for k in forest.order if k in moved_above]
     for k in moving:
-        notes.odd(f"{forest.name(k)!r} is no joint, but it moves: taken as a bone", f"nodes[{k}]")
+        notes.remark(
+            f"{forest.name(k)!r} is no joint, but it moves: taken as a bone", f"nodes[{k}]"
+        )
     nodes, parents = _parents_first(forest, [*moving, *joints])
     if len(nodes) > MAX_BONES:
         raise document.error(f"{len(nodes)} bones; expected at most {MAX_BONES}", "nodes")
@@ -235,5 +237,5 @@ def _names(forest: Forest, nodes: list[int], notes: Notes) -> dict[int, str]:
         taken[name] = 1
         names[k] = name
         if name != base:
-            notes.odd(f"a second bone named {base!r} is called {name!r}", f"nodes[{k}]")
+            notes.remark(f"a second bone named {base!r} is called {name!r}", f"nodes[{k}]")
     return names

@@ -24,7 +24,7 @@ from exactik.io.inspection._facts import (
     unit_name,
 )
 from exactik.io.inspection._markers import maker_of
-from exactik.io.inspection._oddities import limit_sentences, parted, start_sentences
+from exactik.io.inspection._oddities import describe_limits, split_notes, describe_first_frame
 from exactik.io.tables._cells import even_rate
 from exactik.io.tables._mot import read_mot
 from exactik.model import Skeleton
@@ -83,7 +83,7 @@ def facts_of_motion(
     whole = motion.q[~gone]
     shown = whole[:: max(1, len(whole) // SAMPLES)]
     space, tallest = space_of(motion.skeleton.forward(shown).positions)
-    assumed, noted = parted((*motion.notes, *said))
+    assumed, noted = split_notes((*motion.notes, *said))
     metres = motion.metadata.get("length_unit")
     name = str(motion.metadata.get("animation") or "")
     return Facts(
@@ -105,7 +105,7 @@ def facts_of_motion(
         skeleton_path=skeleton_path,
         details={"animation": name} if name != "" else {},
         assumed=assumed,
-        oddities=(*limit_sentences(motion), *start_sentences(motion), *noted),
+        oddities=(*describe_limits(motion), *describe_first_frame(motion), *noted),
     )
 
 
@@ -116,7 +116,7 @@ def facts_of_skeleton(
     coupled = 0
     if Path(path).suffix.lower() in ROBOTS:
         coupled = len(load_couplings(path))
-    assumed, noted = parted(said)
+    assumed, noted = split_notes(said)
     figure = skeleton_facts(skeleton, coupled)
     unit = "m" if not isinstance(length_unit, float) else unit_name(length_unit)
     if isinstance(skeleton, AcclaimSkeleton):
@@ -204,7 +204,7 @@ def _mot_alone(path: str, said: Sequence[str]) -> Facts:
     rate = even_rate(table.times, None, notes) if len(table.times) > 1 else math.nan
     known = math.isfinite(rate)
     gone = np.isnan(table.values)
-    assumed, noted = parted((*notes.all, *said))
+    assumed, noted = split_notes((*notes.all, *said))
     return Facts(
         path=path,
         kind="coordinates",

@@ -15,11 +15,11 @@ from exactik.io.inspection._facts import (
     space_of,
 )
 from exactik.io.inspection._oddities import (
-    axis_sentences,
-    frozen_sentences,
-    marker_sentences,
-    parted,
-    swap_sentences,
+    describe_axis_conflict,
+    describe_frozen_markers,
+    describe_names,
+    split_notes,
+    describe_swaps,
 )
 from exactik.motion import Markers, frozen_markers, suspected_swaps
 
@@ -44,7 +44,7 @@ def facts_of_markers(path: str, markers: Markers, said: Sequence[str]) -> Facts:
         marker._replace(first=marker.first + first, last=marker.last + first)
         for marker in frozen_markers(markers)
     )
-    assumed, noted = parted((*markers.notes, *said))
+    assumed, noted = split_notes((*markers.notes, *said))
     gone = markers.missing
     return Facts(
         path=path,
@@ -69,10 +69,10 @@ def facts_of_markers(path: str, markers: Markers, said: Sequence[str]) -> Facts:
         details=_details(markers.metadata),
         assumed=assumed,
         oddities=(
-            *swap_sentences(swaps, first + len(markers) - 1),
-            *frozen_sentences(frozen, len(markers)),
-            *marker_sentences(markers),
-            *axis_sentences(markers.up_axis, tallest),
+            *describe_swaps(swaps, first + len(markers) - 1),
+            *describe_frozen_markers(frozen, len(markers)),
+            *describe_names(markers),
+            *describe_axis_conflict(markers.up_axis, tallest),
             *noted,
         ),
     )

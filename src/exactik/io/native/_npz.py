@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.errors import ExactikError, FileError, one_line
+from exactik._text import one_line
+from exactik.errors import ExactikError, FileError
 from exactik.io._files import read_bytes, writing
 from exactik.io._notes import Notes
 from exactik.model import Bone, Joint, Skeleton
@@ -211,7 +212,9 @@ def _read(
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise notes.error(f"not a file that exactik wrote; expected format {FORMAT!r}")
     if about.get("kind") not in kinds:
-        raise notes.error(f"holds {about.get('kind')!r}; expected {' or '.join(kinds)}")
+        raise notes.error(
+            f"holds {about.get('kind')!r}; expected {' or '.join(kinds)}", code="wrong-kind"
+        )
     return about, arrays
 
 

@@ -73,7 +73,7 @@ def unique_names(names: Iterable[str], notes: Notes, what: str = "marker") -> tu
     doubles = [name for name, count in Counter(given).items() if count > 1]
     if len(doubles) > 0:
         shown = ", ".join(doubles[:5])
-        notes.odd(f"{what} names occur more than once ({shown}); numbered with #2, #3, …")
+        notes.remark(f"{what} names occur more than once ({shown}); numbered with #2, #3, …")
     return tuple(unique(given))
 
 
@@ -97,17 +97,19 @@ def even_rate(times: Array, stated: float | None, notes: Notes) -> float:
             measured = 1.0 / usual
         uneven = np.abs(np.diff(known) * measured - 1.0).max()
         if uneven > 0.5:
-            notes.odd("the times of the frames are not even; an even rate is assumed")
+            notes.remark("the times of the frames are not even; an even rate is assumed")
     if stated is not None and stated > 0.0 and math.isfinite(stated):
         if measured is not None and abs(measured / stated - 1.0) > 0.02:
-            notes.damaged(
+            notes.flag_damage(
                 f"the header states {stated:g} Hz, the times of the frames give {measured:g} Hz; "
                 "the times are trusted"
             )
             return _rounded(measured)
         return float(stated)
     if measured is None:
-        notes.assume("no rate is stated and the times do not tell; 100 Hz is assumed")
+        notes.assume(
+            "no rate is stated and the times do not tell; 100 Hz is assumed", code="rate-assumed"
+        )
         return 100.0
     return _rounded(measured)
 

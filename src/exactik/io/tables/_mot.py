@@ -47,7 +47,7 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
     stated = next((x for x in header if x.lower().startswith("indegrees")), None)
     in_degrees = stated is None or stated.partition("=")[2].strip().lower() == "yes"
     if stated is None:
-        notes.odd("the header does not say whether angles are in degrees; degrees are assumed")
+        notes.remark("the header does not say whether angles are in degrees; degrees are assumed")
     names = [cell.strip() for cell in lines[end + 1].rstrip().split("\t")]
     if len(names) < 2:
         names = lines[end + 1].split()
@@ -61,7 +61,7 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
         if len(cells) != len(names):
             place = f"line {at + 1}"
             if at >= len(lines) - 2 and len(cells) < len(names) and len(rows) > 0:
-                notes.damaged("the last row is cut off and was dropped", place)
+                notes.flag_damage("the last row is cut off and was dropped", place)
                 continue
             raise notes.error(f"expected {len(names)} numbers, found {len(cells)}", place)
         rows.append(numbers_of(cells, notes, at + 1))
@@ -70,7 +70,7 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
         key, _, value = line.replace("=", " ").partition(" ")
         count = number(value) if key.lower() in ("nrows", "datarows") else None
         if count is not None and count == count and int(count) != len(rows):
-            notes.damaged(f"the header states {int(count)} rows, the file has {len(rows)}")
+            notes.flag_damage(f"the header states {int(count)} rows, the file has {len(rows)}")
     return CoordinateTable(tuple(names[1:]), table[:, 1:], table[:, 0], in_degrees)
 
 
@@ -84,7 +84,9 @@ def read_mot_motion(
 ) -> Motion:
     """Return the columns as a motion of a skeleton; columns are matched with the names of dofs."""
     if skeleton is None:
-        raise notes.error("holds no skeleton; give one: load_motion(path, skeleton)")
+        raise notes.error(
+            "holds no skeleton; give one: load_motion(path, skeleton)", code="no-skeleton"
+        )
     table = read_mot(path, notes)
     names = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
     q = np.tile(skeleton.neutral(), (len(table.times), 1))
@@ -100,7 +102,7 @@ def read_mot_motion(
             q[:, names[name]] = table.values[:, column] * scale
     left = [name for name in table.names if name not in used]
     if len(left) > 0:
-        notes.odd(f"{len(left)} columns match no dof and were left out: {', '.join(left[:5])}")
+        notes.remark(f"{len(left)} columns match no dof and were left out: {', '.join(left[:5])}")
     frames = rate if rate is not None else even_rate(table.times, None, notes)
     return Motion(skeleton, q, frames, source=path, metadata={"format": "MOT"}, notes=notes.all)
 

@@ -114,7 +114,9 @@ def _header_of_blanks(lines: list[str], at: int, notes: Notes) -> Header:
     """Read a file whose tabs became blanks: sound only if no name and no cell is empty."""
     values = dict(zip(lines[at].split(), lines[at + 1].split(), strict=False))
     names = lines[at + 2].split()[2:]
-    notes.damaged("blanks in place of tabs: an empty cell would shift the others", f"line {at + 1}")
+    notes.flag_damage(
+        "blanks in place of tabs: an empty cell would shift the others", f"line {at + 1}"
+    )
     first = at + 3
     while first < len(lines) and number((lines[first].split() or [""])[0]) in (None,):
         first += 1
@@ -131,7 +133,7 @@ def _unit(header: Header, given: str | float | None, notes: Notes) -> str | floa
         metres_per(stated)
     except UnknownNameError:
         if stated == "":
-            notes.assume("no length unit is stated; mm is assumed")
+            notes.assume("no length unit is stated; mm is assumed", code="unit-assumed")
             return "mm"
         raise notes.error(f"unknown length unit {stated!r}; expected mm, cm, m, …") from None
     return stated
@@ -152,7 +154,7 @@ def _rows(
         if blanks and len(cells) != wide:
             raise notes.error(f"expected {wide} numbers, found {len(cells)}", f"line {at + 1}")
         if at == last == len(lines) - 1 and len(cells) < wide and len(rows) > 0:
-            notes.damaged("the last row is cut off and was dropped", f"line {at + 1}")
+            notes.flag_damage("the last row is cut off and was dropped", f"line {at + 1}")
             continue
         while len(cells) > wide and cells[-1].strip() == "":
             cells.pop()
@@ -161,7 +163,7 @@ def _rows(
     if longest > wide:
         extra = -(-(longest - wide) // 3)
         wide += 3 * extra
-        notes.odd(f"{extra} points have no name: numbers follow beyond the last one that has")
+        notes.remark(f"{extra} points have no name: numbers follow beyond the last one that has")
     if len(rows) * wide > _SPARSE * sum(map(len, lines)):
         text = f"{len(rows)} rows for {wide} columns have {sum(map(len, rows))} numbers in all"
         raise notes.error(f"{text}; expected rows of one length")
@@ -175,7 +177,7 @@ def _compare(header: Header, markers: int, frames: int, notes: Notes) -> None:
     for key, found, what in (("NumMarkers", markers, "markers"), ("NumFrames", frames, "frames")):
         stated = number(header.values.get(key, ""))
         if stated is not None and stated == stated and int(stated) != found:
-            notes.damaged(f"the header states {int(stated)} {what}, the file has {found}")
+            notes.flag_damage(f"the header states {int(stated)} {what}, the file has {found}")
 
 
 def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> None:

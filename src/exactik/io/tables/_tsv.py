@@ -42,7 +42,7 @@ def read_tsv(
     wide = lead + 3 * len(names)
     short = [k for k, row in enumerate(rows) if len(row) < wide]
     if short == [len(rows) - 1] and len(rows) > 1:
-        notes.damaged("the last row is cut off and was dropped", f"line {len(lines)}")
+        notes.flag_damage("the last row is cut off and was dropped", f"line {len(lines)}")
         rows.pop()
     elif len(short) > 0:
         place = f"line {at + headed + short[0] + 1}"
@@ -56,7 +56,7 @@ def read_tsv(
     for key, found in (("NO_OF_FRAMES", len(rows)), ("NO_OF_MARKERS", len(names))):
         stated = number((values.get(key) or [""])[0])
         if stated is not None and stated == stated and int(stated) != found:
-            notes.damaged(f"the header states {int(stated)} for {key}, the file has {found}")
+            notes.flag_damage(f"the header states {int(stated)} for {key}, the file has {found}")
     stated = number((values.get("FREQUENCY") or [""])[0])
     times = table[:, 1] if lead == 2 else np.empty(0)
     start = table[0, 0] if lead == 2 and len(rows) > 0 else 1.0
