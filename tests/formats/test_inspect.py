@@ -21,7 +21,7 @@ from exactik.errors import FileError
 from exactik.io import READABLE, DofFacts, Facts, inspect_file, save_markers, save_skeleton
 from exactik.io._notes import Notes
 from exactik.io.inspection._oddities import sentence
-from exactik.io.tables._cells import even_rate
+from exactik.io.tables import even_rate
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.motion import Markers, Motion
 

@@ -125,7 +125,7 @@ def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
         said = f", turned from {up} up to {wanted} up, as readers of {suffix} expect"
     unit = None
     if suffix == ".amc":
-        from exactik.io.acclaim._asf_write import asf_unit
+        from exactik.io.acclaim import asf_unit
 
         unit = asf_unit(motion.skeleton, None)
     files = files_to_write(str(path), ())

@@ -6,8 +6,8 @@ import numpy as np
 
 from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
+from exactik.io._rest_frames import NUMBER, AtRest, at_rest, local_places, local_rotations
 from exactik.io.acclaim._asf_write import AsfBone, asf_bones, asf_unit, root_order
-from exactik.io.bvh._write import NUMBER, AtRest, at_rest, local_places, local_rotations
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array

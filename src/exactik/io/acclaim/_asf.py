@@ -27,9 +27,9 @@ import numpy as np
 from exactik.errors import ModelError, NonFiniteError
 from exactik.io._files import decoded, read_bytes
 from exactik.io._notes import Notes
+from exactik.io._text import parsed_number
 from exactik.io._units import announced_unit, guessed_unit, metres_per
 from exactik.io.acclaim._asf_write import INCH, Acclaim, AcclaimSkeleton
-from exactik.io.bvh._hierarchy import parsed_number
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
 from exactik.typing import Array

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.io._files import writing
+from exactik.io._rest_frames import NUMBER, AtRest, at_rest, axis_letter
 from exactik.io._units import metres_per
-from exactik.io.bvh._write import NUMBER, AtRest, at_rest, axis_letter
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import euler_angles, rotation_taking_z_to
 from exactik.typing import Array

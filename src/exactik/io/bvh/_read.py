@@ -13,11 +13,11 @@ import numpy as np
 from exactik.io._decimal import WORD, Tokens, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
+from exactik.io._text import parsed_number
 from exactik.io._units import announced_unit, metres_per
 from exactik.io.bvh._hierarchy import (
     BvhJoint,
     height,
-    parsed_number,
     read_hierarchy,
     skeleton_of,
 )

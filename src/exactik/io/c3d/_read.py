@@ -21,11 +21,11 @@ import numpy as np
 
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
+from exactik.io._text import unique
 from exactik.io._units import metres_per
 from exactik.io.c3d._data import Points, read_points
 from exactik.io.c3d._layout import Frames, find_frames
 from exactik.io.c3d._parameters import Header, Parameters, read_header, read_parameters
-from exactik.io.tables._cells import unique
 from exactik.motion import Markers, Series
 from exactik.typing import Array
 

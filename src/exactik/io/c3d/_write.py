@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from exactik.errors import FileError
 from exactik.io._files import writing
+from exactik.io._text import unique
 from exactik.io._units import named_unit
 from exactik.io.c3d._parameters import BLOCK
 from exactik.io.c3d._read import KINDS
-from exactik.io.tables._cells import unique
 from exactik.motion import Markers
 
 __all__ = ["write_c3d"]

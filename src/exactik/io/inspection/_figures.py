@@ -14,7 +14,7 @@ from exactik.errors import FileError
 from exactik.io._files import read_text
 from exactik.io._load import load_couplings, load_motion, load_skeleton
 from exactik.io._notes import Notes
-from exactik.io.acclaim._asf_write import AcclaimSkeleton
+from exactik.io.acclaim import AcclaimSkeleton
 from exactik.io.inspection._facts import (
     Facts,
     format_of,
@@ -25,8 +25,7 @@ from exactik.io.inspection._facts import (
 )
 from exactik.io.inspection._markers import maker_of
 from exactik.io.inspection._oddities import limit_sentences, parted, start_sentences
-from exactik.io.tables._cells import even_rate
-from exactik.io.tables._mot import read_mot
+from exactik.io.tables import even_rate, read_mot
 from exactik.model import Skeleton
 from exactik.motion import Motion
 

@@ -22,8 +22,9 @@ import numpy as np
 from exactik.errors import UnknownNameError
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
+from exactik.io._text import unique
 from exactik.io._units import metres_per, named_unit
-from exactik.io.tables._cells import even_rate, number, numbers_of, unique, unique_names
+from exactik.io.tables._cells import even_rate, number, numbers_of, unique_names
 from exactik.motion import Markers, Series
 
 __all__ = ["read_trc", "write_trc"]
