@@ -23,34 +23,41 @@ from exactik.typing import Array
 
 __all__ = [
     "NUMBER",
-    "AtRest",
-    "at_rest",
-    "axis_letter",
-    "local_places",
-    "local_rotations",
+    "RestFrames",
+    "compute_local_positions",
+    "compute_local_rotations",
+    "compute_rest_frames",
+    "find_axis_letter",
 ]
 
 NUMBER = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
 
 
-class AtRest(NamedTuple):
-    """A skeleton at q = 0."""
+class RestFrames(NamedTuple):
+    """The frames of a skeleton at q = 0.
 
-    rotations: Array  #      W of all bones, (n, 3, 3)
-    above: Array  #          W_λ, (n, 3, 3)
-    axes: Array  #           G, (n, 3, 3)
-    ends: frozenset[str]  #  bones "<parent>_end" that are the end of their parent and nothing else
+    Attributes:
+        R_world_bone: W of all bones, (n, 3, 3).
+        R_world_parent: W_λ, the identity for roots, (n, 3, 3).
+        R_world_joint: G, (n, 3, 3).
+        end_sites: bones "<parent>_end" that are the end of their parent and nothing else.
+    """
+
+    R_world_bone: Array
+    R_world_parent: Array
+    R_world_joint: Array
+    end_sites: frozenset[str]
 
 
-def at_rest(skeleton: Skeleton) -> AtRest:
+def compute_rest_frames(skeleton: Skeleton) -> RestFrames:
     """Return the frames of a skeleton at q = 0, quaternions at 1."""
     q = np.zeros(skeleton.nq)
-    q[[at for _, at in skeleton.quaternions]] = 1.0
-    rotations = skeleton.forward(q).rotations
-    above = np.concatenate([rotations, np.eye(3)[None]])[skeleton.parents]
+    q[[index for _, index in skeleton.quaternions]] = 1.0
+    R_world_bone = skeleton.forward(q).rotations
+    R_world_parent = np.concatenate([R_world_bone, np.eye(3)[None]])[skeleton.parents]
     pre = np.array([np.eye(3) if b.pre is None else np.array(b.pre) for b in skeleton.bones])
     parents = {bone.parent for bone in skeleton.bones}
-    ends = {
+    end_sites = {
         bone.name
         for bone in skeleton.bones
         if bone.parent is not None
@@ -58,30 +65,38 @@ def at_rest(skeleton: Skeleton) -> AtRest:
         and bone.joint.kind == "fixed"
         and bone.name not in parents
     }
-    return AtRest(rotations, above, above @ pre, frozenset(ends))
+    return RestFrames(
+        R_world_bone=R_world_bone,
+        R_world_parent=R_world_parent,
+        R_world_joint=R_world_parent @ pre,
+        end_sites=frozenset(end_sites),
+    )
 
 
-def axis_letter(joint: Joint) -> str:
+def find_axis_letter(joint: Joint) -> str:
     """Return "X", "Y" or "Z" for a hinge or slider with a coordinate axis, else nothing."""
     return "".join("XYZ"[a] for a, part in enumerate(joint.axis or ()) if part == 1.0)
 
 
-def local_places(skeleton: Skeleton, rest: AtRest, k: int, q: Array) -> Array:
+def compute_local_positions(skeleton: Skeleton, rest: RestFrames, k: int, q: Array) -> Array:
     """Return W_λ offset + G shift(q) of bone k [m], (T, 3) or (1, 3), for q (T, nq)."""
-    joint, at = skeleton.bones[k].joint, int(skeleton.tree.first_q[k + 1])
-    places = (rest.above[k] @ np.array(skeleton.bones[k].offset))[None]
+    joint, first = skeleton.bones[k].joint, int(skeleton.tree.first_q[k + 1])
+    p_parent_bone = (rest.R_world_parent[k] @ np.array(skeleton.bones[k].offset))[None]
     if joint.kind == "prismatic":
-        return places + q[:, at, None] * (rest.axes[k] @ np.array(joint.axis))
+        return p_parent_bone + q[:, first, None] * (rest.R_world_joint[k] @ np.array(joint.axis))
     if joint.kind in ("free", "translation"):
-        return places + q[:, at : at + 3] @ rest.axes[k].T
-    return places
+        return p_parent_bone + q[:, first : first + 3] @ rest.R_world_joint[k].T
+    return p_parent_bone
 
 
-def local_rotations(skeleton: Skeleton, rest: AtRest, bones: Sequence[int], q: Array) -> Array:
+def compute_local_rotations(
+    skeleton: Skeleton, rest: RestFrames, bones: Sequence[int], q: Array
+) -> Array:
     """Return L of these bones, (T, len(bones), 3, 3), for q (T, nq)."""
-    rotations = skeleton.forward(q).rotations
-    turned = rotations[:, bones] @ np.swapaxes(rest.rotations[bones], -1, -2)
+    R_world_bone = skeleton.forward(q).rotations
+    L = R_world_bone[:, bones] @ np.swapaxes(rest.R_world_bone[bones], -1, -2)
     for i, k in enumerate(bones):
         if (parent := int(skeleton.parents[k])) >= 0:
-            turned[:, i] = rest.above[k] @ np.swapaxes(rotations[:, parent], -1, -2) @ turned[:, i]
-    return turned
+            R_parent_world = np.swapaxes(R_world_bone[:, parent], -1, -2)
+            L[:, i] = rest.R_world_parent[k] @ R_parent_world @ L[:, i]
+    return L

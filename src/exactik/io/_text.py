@@ -6,17 +6,17 @@ import math
 import re
 from collections.abc import Iterable
 
-__all__ = ["parsed_number", "unique"]
+__all__ = ["make_unique", "parse_number"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 
 
-def parsed_number(word: str) -> float:
+def parse_number(word: str) -> float:
     """Return a decimal number as every format here writes it; NaN for anything else."""
     return float(word) if _NUMBER.fullmatch(word) is not None else math.nan
 
 
-def unique(labels: Iterable[str]) -> list[str]:
+def make_unique(labels: Iterable[str]) -> list[str]:
     """Return each label once: the second "RTHI" becomes "RTHI#2", an empty one "*0" or so."""
     labels = list(labels)
     taken = set(labels) | {""}

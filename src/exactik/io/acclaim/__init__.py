@@ -3,11 +3,11 @@
 from exactik.io.acclaim._amc import read_amc
 from exactik.io.acclaim._amc_write import write_amc
 from exactik.io.acclaim._asf import read_asf
-from exactik.io.acclaim._asf_write import AcclaimSkeleton, asf_unit, write_asf
+from exactik.io.acclaim._asf_write import AcclaimSkeleton, choose_asf_unit, write_asf
 
 __all__ = [
     "AcclaimSkeleton",
-    "asf_unit",
+    "choose_asf_unit",
     "read_amc",
     "read_asf",
     "write_amc",

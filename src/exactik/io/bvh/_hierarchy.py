@@ -23,7 +23,7 @@ import numpy as np
 
 from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
-from exactik.io._text import parsed_number
+from exactik.io._text import parse_number
 from exactik.model import Bone, Joint, Skeleton
 
 __all__ = [
@@ -154,7 +154,7 @@ class _Parser:
     def read_offset(self) -> None:
         joint = self.joints[self.open[-1]]
         words = [self.word() for _ in range(3)]
-        numbers = tuple(parsed_number(word) for word in words)
+        numbers = tuple(parse_number(word) for word in words)
         if not all(map(math.isfinite, numbers)):
             raise self.error(f"OFFSET {' '.join(words)[:60]!r}; expected three numbers")
         if joint.offset is not None:

@@ -17,11 +17,11 @@ from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
 from exactik.io._rest_frames import (
     NUMBER,
-    AtRest,
-    at_rest,
-    axis_letter,
-    local_places,
-    local_rotations,
+    RestFrames,
+    compute_local_positions,
+    compute_local_rotations,
+    compute_rest_frames,
+    find_axis_letter,
 )
 from exactik.io._units import metres_per
 from exactik.model import Skeleton
@@ -63,7 +63,11 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
         raise FileError(
             path, f"cannot be written: frame {frame} is missing, and BVH needs them all"
         )
-    skeleton, metres, rest = motion.skeleton, metres_per(length_unit), at_rest(motion.skeleton)
+    skeleton, metres, rest = (
+        motion.skeleton,
+        metres_per(length_unit),
+        compute_rest_frames(motion.skeleton),
+    )
     for bone in skeleton.bones:
         _check_name(bone.name, path)
     order = [int(k) - 1 for k in skeleton.tree.visit]
@@ -90,22 +94,22 @@ def _check_name(name: str, path: str) -> None:
         raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
 
 
-def _is_joint(skeleton: Skeleton, rest: AtRest, k: int) -> bool:
-    return skeleton.bones[k].name not in rest.ends
+def _is_joint(skeleton: Skeleton, rest: RestFrames, k: int) -> bool:
+    return skeleton.bones[k].name not in rest.end_sites
 
 
-def _channels(skeleton: Skeleton, rest: AtRest, k: int) -> _Channels:
+def _channels(skeleton: Skeleton, rest: RestFrames, k: int) -> _Channels:
     bone = skeleton.bones[k]
     positions = bone.parent is None or bone.joint.kind in ("free", "translation", "prismatic")
     turning = bone.joint.rotation_part
     if turning.kind in ("fixed", "translation", "prismatic"):
         return _Channels(k, positions, "ZYX", 0, np.ones(0))
     letters = turning.order if turning.kind == "euler" else ""
-    letters = axis_letter(turning) if turning.kind == "revolute" else letters
+    letters = find_axis_letter(turning) if turning.kind == "revolute" else letters
     # Axes of the joint that are those of the file, in another order or backwards, will do: a turn
     # about −x is the opposite one about x.
-    axes = np.rint(rest.axes[k])
-    parallel = np.abs(rest.axes[k] - axes).max() < _SAME
+    axes = np.rint(rest.R_world_joint[k])
+    parallel = np.abs(rest.R_world_joint[k] - axes).max() < _SAME
     if not parallel or len(letters) == 0 or len(set(letters)) < len(letters):
         return _Channels(k, positions, "ZYX", -1, np.ones(0))
     own = axes[:, ["XYZ".index(c) for c in letters]]
@@ -117,7 +121,7 @@ def _channels(skeleton: Skeleton, rest: AtRest, k: int) -> _Channels:
 def _write_hierarchy(
     file: IO[str],
     skeleton: Skeleton,
-    rest: AtRest,
+    rest: RestFrames,
     channels: Sequence[_Channels],
     metres: float,
 ) -> None:
@@ -136,7 +140,7 @@ def _write_hierarchy(
         indent = "\t" * min(len(open_bones), _DEEPEST)
         kind = "ROOT" if bone.parent is None else "JOINT"
         head = f"{kind} {bone.name}" if k in by_bone else "End Site"
-        offset = rest.above[k] @ np.array(bone.offset) / metres
+        offset = rest.R_world_parent[k] @ np.array(bone.offset) / metres
         if bone.parent is None:
             offset = np.zeros(3)  # its place is in the rows, whether they replace or add
         numbers = " ".join(NUMBER % x for x in offset)
@@ -151,7 +155,7 @@ def _write_hierarchy(
 
 def _rows(
     skeleton: Skeleton,
-    rest: AtRest,
+    rest: RestFrames,
     channels: Sequence[_Channels],
     q: Array,
     metres: float,
@@ -161,11 +165,13 @@ def _rows(
     computed = [c.bone for c in channels if c.own < 0]
     angles = np.zeros((len(q), 0, 3))
     if len(computed) > 0:
-        angles = continuous_angles("ZYX", local_rotations(skeleton, rest, computed, q), last)
+        angles = continuous_angles(
+            "ZYX", compute_local_rotations(skeleton, rest, computed, q), last
+        )
     columns = []
     for c in channels:
         if c.positions:
-            places = local_places(skeleton, rest, c.bone, q) / metres
+            places = compute_local_positions(skeleton, rest, c.bone, q) / metres
             columns.append(np.broadcast_to(places, (len(q), 3)))
         turns = np.zeros((len(q), 3))
         if c.own < 0:

@@ -51,9 +51,9 @@ def kind_in(path: str) -> str:
         found = suffix or "names without suffix"
         raise FileError(path, f"no reader for {found}; expected one of {known}")
     if suffix == ".npz":
-        from exactik.io.native import kind_of_npz
+        from exactik.io.native import read_npz_kind
 
-        return kind_of_npz(path, Notes(path))
+        return read_npz_kind(path, Notes(path))
     still = False
     if suffix == ".bvh":
         from exactik.io.bvh import has_motion
@@ -131,9 +131,9 @@ def beside(path: str) -> str:
 def _up_axis(path: str, suffix: str) -> str | None:
     """Return the up axis of a file that is read as a skeleton, which does not keep it."""
     if suffix == ".npz":
-        from exactik.io.native import up_axis_of_npz
+        from exactik.io.native import read_npz_up_axis
 
-        return up_axis_of_npz(path, Notes(path))
+        return read_npz_up_axis(path, Notes(path))
     if suffix not in (".glb", ".gltf"):
         return _UP_OF_SKELETONS.get(suffix)
     from exactik.io.gltf import read_gltf_up_axis

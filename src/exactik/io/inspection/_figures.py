@@ -25,7 +25,7 @@ from exactik.io.inspection._facts import (
 )
 from exactik.io.inspection._markers import maker_of
 from exactik.io.inspection._oddities import limit_sentences, parted, start_sentences
-from exactik.io.tables import even_rate, read_mot
+from exactik.io.tables import estimate_rate, read_mot
 from exactik.model import Skeleton
 from exactik.motion import Motion
 
@@ -200,7 +200,7 @@ def _mot_alone(path: str, said: Sequence[str]) -> Facts:
     """Return the table of a MOT or STO file."""
     notes = Notes(path)
     table = read_mot(path, notes)
-    rate = even_rate(table.times, None, notes) if len(table.times) > 1 else math.nan
+    rate = estimate_rate(table.times, None, notes) if len(table.times) > 1 else math.nan
     known = math.isfinite(rate)
     gone = np.isnan(table.values)
     assumed, noted = parted((*notes.all, *said))

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from exactik.io._notes import Notes
-from exactik.io._text import unique
+from exactik.io._text import make_unique
 from exactik.typing import Array
 
-__all__ = ["even_rate", "number", "numbers_of", "unique_names"]
+__all__ = ["estimate_rate", "number", "numbers_of", "unique_names"]
 
 
 _LATEST = 1e12  # [s] beyond which times tell nothing of a rate
@@ -58,10 +58,10 @@ def unique_names(names: Iterable[str], notes: Notes, what: str = "marker") -> tu
     if len(doubles) > 0:
         shown = ", ".join(doubles[:5])
         notes.odd(f"{what} names occur more than once ({shown}); numbered with #2, #3, …")
-    return tuple(unique(given))
+    return tuple(make_unique(given))
 
 
-def even_rate(times: Array, stated: float | None, notes: Notes) -> float:
+def estimate_rate(times: Array, stated: float | None, notes: Notes) -> float:
     """Return the rate [Hz] of frames at these times [s]; what a header states wins if it fits.
 
     Times are often rounded to a millisecond, so the mean spacing decides; unless a single gap
