@@ -20,16 +20,16 @@ from exactik.model import human
 from exactik.problem import Problem
 from exactik.solvers import solve
 from exactik_papers import EXPERIMENTS, PAPERS, Recording, Section, hdm05, reproduce
-from exactik_papers._descents import ENOUGH, METHODS, QUASI, SOLVED
-from exactik_papers._page import write_page
-from exactik_papers._write import text_of, write_findings
-from exactik_papers.exact_hessian._figa10 import linkage
-from exactik_papers.exact_hessian._hybrid import fitted
-from exactik_papers.exact_hessian._published_hessian import (
+from exactik_papers.descents import ENOUGH, METHODS, QUASI, SOLVED
+from exactik_papers.exact_hessian.figa10 import linkage
+from exactik_papers.exact_hessian.hybrid import fitted
+from exactik_papers.exact_hessian.published_hessian import (
     PublishedNewton,
     published_hessian,
 )
-from exactik_papers.exact_hessian._table4 import STARTS, follow
+from exactik_papers.exact_hessian.table4 import STARTS, follow
+from exactik_papers.page import write_page
+from exactik_papers.write import text_of, write_findings
 
 pytest.importorskip("matplotlib")
 

@@ -10,7 +10,13 @@ import pytest
 
 import exactik as ik
 from exactik_papers import EXPERIMENTS, Recording, text_of
-from exactik_papers._sampled import (
+from exactik_papers.line_search import _jitter as jitters
+from exactik_papers.line_search import _jump as jumps
+from exactik_papers.line_search import _leg as legs
+from exactik_papers.line_search import _objective as left
+from exactik_papers.line_search import _redundancy as redundancy
+from exactik_papers.line_search import _step as steps
+from exactik_papers.sampled import (
     FOLLOWERS,
     LINE_SEARCH,
     STRICT,
@@ -19,12 +25,6 @@ from exactik_papers._sampled import (
     follow,
     sampled,
 )
-from exactik_papers.line_search import _jitter as jitters
-from exactik_papers.line_search import _jump as jumps
-from exactik_papers.line_search import _leg as legs
-from exactik_papers.line_search import _objective as left
-from exactik_papers.line_search import _redundancy as redundancy
-from exactik_papers.line_search import _step as steps
 
 pytest.importorskip("matplotlib")
 

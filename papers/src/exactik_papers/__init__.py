@@ -1,6 +1,6 @@
 """The tables and figures of the papers, measured again and set beside what was published."""
 
-from exactik_papers._experiment import (
+from exactik_papers.experiment import (
     PAPERS,
     Cell,
     Experiment,
@@ -10,11 +10,11 @@ from exactik_papers._experiment import (
     Table,
     claims,
 )
-from exactik_papers._hdm05 import hdm05
-from exactik_papers._recording import Chosen, Recording, Take, synthetic
-from exactik_papers._registry import EXPERIMENTS, experiments_named
-from exactik_papers._run import reproduce
-from exactik_papers._write import Section, text_of
+from exactik_papers.hdm05 import hdm05
+from exactik_papers.recording import Chosen, Recording, Take, synthetic
+from exactik_papers.registry import EXPERIMENTS, experiments_named
+from exactik_papers.run import reproduce
+from exactik_papers.write import Section, text_of
 
 __all__ = [
     "EXPERIMENTS",

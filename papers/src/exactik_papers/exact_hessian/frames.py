@@ -13,10 +13,10 @@ from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Motion
 from exactik.solvers import solve
 from exactik.typing import Array
-from exactik_papers._descents import AUTO, ENOUGH, METHODS, SOLVED
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table
-from exactik_papers._recording import CM, Chosen, Recording, Take, scaled
-from exactik_papers.exact_hessian._table4 import STARTS, follow
+from exactik_papers.descents import AUTO, ENOUGH, METHODS, SOLVED
+from exactik_papers.exact_hessian.table4 import STARTS, follow
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table
+from exactik_papers.recording import CM, Chosen, Recording, Take, scaled
 
 __all__ = ["FIGURE_2", "FIGURE_6", "side_by_side"]
 
@@ -48,7 +48,7 @@ def figure_6(recording: Recording, out: Path, progress: Progress) -> Findings:
     findings = _findings("fig6", [("workout", chosen, int(frame)) for frame in some])
     take = chosen.take
     method = replace(METHODS[SOLVED], max_iterations=10, small_cost=ENOUGH)
-    solved = follow(*(take, method, STARTS[0], len(take)), lambda frame: progress(frame, len(take)))
+    solved = follow(take, method, STARTS[0], len(take), lambda frame: progress(frame, len(take)))
     for path, words in side_by_side(take, solved.q, out):
         findings.files.append((path, words))
     findings.tables.append(
@@ -58,7 +58,9 @@ def figure_6(recording: Recording, out: Path, progress: Progress) -> Findings:
             ("frames", "summed error, mean [cm]", "worst frame [cm]", "iterations, mean"),
             [
                 (
-                    *(len(take), float(solved.error.mean()), float(solved.error.max())),
+                    len(take),
+                    float(solved.error.mean()),
+                    float(solved.error.max()),
                     float(solved.iterations.mean()),
                 )
             ],

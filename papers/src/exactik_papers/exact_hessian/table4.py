@@ -11,10 +11,10 @@ import numpy as np
 
 from exactik.solvers import Method, solve
 from exactik.typing import Array
-from exactik_papers._descents import AUTO, ENOUGH, EXACT, LM, METHODS, QUASI, SOLVED
-from exactik_papers._draw_curves import COLOURS, legend_below
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording, Take
+from exactik_papers.descents import AUTO, ENOUGH, EXACT, LM, METHODS, QUASI, SOLVED
+from exactik_papers.draw_curves import COLOURS, legend_below
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording, Take
 
 __all__ = ["EXPERIMENT", "Followed", "follow"]
 
@@ -93,16 +93,32 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             theirs = PUBLISHED[take][COLUMNS.index((name, count))]
         rows.append(
             (
-                *(take, name, count, start, *(theirs if theirs is not None else (None, None))),
-                *(float(own.ms.mean()), float(own.error.mean()), float(np.median(own.error))),
-                *(float(own.error.max()), float(own.iterations.mean())),
+                take,
+                name,
+                count,
+                start,
+                *(theirs if theirs is not None else (None, None)),
+                float(own.ms.mean()),
+                float(own.error.mean()),
+                float(np.median(own.error)),
+                float(own.error.max()),
+                float(own.iterations.mean()),
                 None if theirs is None else 1e3 * theirs[0] / float(own.ms.mean()),
             )
         )
     columns = (
-        *("take", "method", "k_max", "first frame from", "published s", "published error [cm]"),
-        *("ours, ms", "ours, mean error [cm]", "median error [cm]", "worst frame [cm]"),
-        *("iterations, mean", "published time / ours"),
+        "take",
+        "method",
+        "k_max",
+        "first frame from",
+        "published s",
+        "published error [cm]",
+        "ours, ms",
+        "ours, mean error [cm]",
+        "median error [cm]",
+        "worst frame [cm]",
+        "iterations, mean",
+        "published time / ours",
     )
     table = Table("table4", "Time and summed error of the 41 markers per frame", columns, rows)
     others = Table(

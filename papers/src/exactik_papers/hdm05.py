@@ -16,7 +16,7 @@ import numpy as np
 
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_markers, load_motion, load_skeleton
-from exactik_papers._recording import (
+from exactik_papers.recording import (
     APART,
     CM,
     Chosen,

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from exactik.typing import Array
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
-from exactik_papers._sampled import (
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording
+from exactik_papers.sampled import (
     AUTO,
     FOLLOWERS,
     LINE_SEARCH,
@@ -21,7 +21,7 @@ from exactik_papers._sampled import (
     follow,
     sampled,
 )
-from exactik_papers._stick import bare, dots, stick
+from exactik_papers.stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "away", "jitter", "run"]
 
@@ -86,8 +86,12 @@ def run(
         "pls-fig11",
         f"All bones against those of the take, {budget} gradients a sample",
         (
-            *("interval [s]", "method", "distance, mean [cm]", "distance, most [cm]"),
-            *("jitter, rms [cm]", "jitter, most [cm]"),
+            "interval [s]",
+            "method",
+            "distance, mean [cm]",
+            "distance, most [cm]",
+            "jitter, rms [cm]",
+            "jitter, most [cm]",
         ),
         rows,
     )

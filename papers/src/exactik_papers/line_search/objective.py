@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from exactik.typing import Array, BoolArray
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
-from exactik_papers._sampled import (
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording
+from exactik_papers.sampled import (
     AUTO,
     FOLLOWERS,
     LINE_SEARCH,

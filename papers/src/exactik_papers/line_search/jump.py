@@ -18,9 +18,9 @@ from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, solve
 from exactik.typing import Array
 from exactik.viewer import Hold, Keyframes
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import CM, Recording
-from exactik_papers._stick import bare, dots, stick
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import CM, Recording
+from exactik_papers.stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "KEYS", "jump", "run"]
 

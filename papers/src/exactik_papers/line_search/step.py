@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from exactik.typing import Array
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
-from exactik_papers._sampled import STEP, Sampled, sampled, transpose
-from exactik_papers._stick import bare, dots, stick
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording
+from exactik_papers.sampled import STEP, Sampled, sampled, transpose
+from exactik_papers.stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "flips", "iterates", "largest_stable", "run"]
 
@@ -83,8 +83,15 @@ def run(
         "pls-fig6",
         f"Fixed steps, {COUNT} iterations at each of {len(chosen)} samples {INTERVAL} s apart",
         (
-            *("step τ", "samples with τ < 1/λ_max %", "settled %", "flipping %"),
-            *("one step leads", "two steps lead", "f before", "f last but one", "f last [unit²]"),
+            "step τ",
+            "samples with τ < 1/λ_max %",
+            "settled %",
+            "flipping %",
+            "one step leads",
+            "two steps lead",
+            "f before",
+            "f last but one",
+            "f last [unit²]",
         ),
         rows,
     )

@@ -12,10 +12,8 @@ import numpy as np
 from exactik.model import Bone, Joint, Skeleton
 from exactik.solvers.methods._damped_least_squares import damped_step
 from exactik.typing import Array
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
-from exactik_papers._sampled import TOLERANCE, sampled
-from exactik_papers.recipe._jacobian_steps import (
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recipe.jacobian_steps import (
     JT,
     LAMBDA,
     PINV,
@@ -27,6 +25,8 @@ from exactik_papers.recipe._jacobian_steps import (
     linearised,
     walk,
 )
+from exactik_papers.recording import Recording
+from exactik_papers.sampled import TOLERANCE, sampled
 
 __all__ = ["EXPERIMENT", "bent", "flops", "run"]
 
@@ -184,9 +184,16 @@ def run(
                 "recipe-fig8",
                 f"{len(tasks)} problems, reachable and out of reach; J is {m} × {n}",
                 (
-                    *("method", "met, reachable %", "still jumping, out of reach %"),
-                    *("last steps, out of reach", "longest step, out of reach", "µs a step"),
-                    *("flops as printed", "printed", "flops for a wide J", "wide"),
+                    "method",
+                    "met, reachable %",
+                    "still jumping, out of reach %",
+                    "last steps, out of reach",
+                    "longest step, out of reach",
+                    "µs a step",
+                    "flops as printed",
+                    "printed",
+                    "flops for a wide J",
+                    "wide",
                 ),
                 rows,
             ),

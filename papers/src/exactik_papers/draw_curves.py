@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from exactik_papers._descents import AUTO, ENOUGH, EXACT, HIGHAM, LM, QUASI, SOLVED, Curve
-from exactik_papers._experiment import Table
+from exactik_papers.descents import AUTO, ENOUGH, EXACT, HIGHAM, LM, QUASI, SOLVED, Curve
+from exactik_papers.experiment import Table
 
 __all__ = ["COLOURS", "curves_table", "draw_curves", "legend_below", "reached", "summary_table"]
 
@@ -43,7 +43,12 @@ def curves_table(name: str, curves: Curves, count: int) -> Table:
             for k in range(count + 1)
         ]
     columns = (
-        *("motion", "method", "iteration", "f, 10 % [cm²]", "f, median [cm²]", "f, 90 % [cm²]"),
+        "motion",
+        "method",
+        "iteration",
+        "f, 10 % [cm²]",
+        "f, median [cm²]",
+        "f, 90 % [cm²]",
         "time, median of frames [ms]",
     )
     return Table(f"{name}-curves", "the curves of the picture", columns, rows, shown=False)
@@ -58,7 +63,10 @@ def summary_table(name: str, curves: Curves) -> Table:
         ms = [float(one.enough or 0) * one.ms for one in there]
         rows.append(
             (
-                *(kind, method, len(own), 100.0 * reached(own)),
+                kind,
+                method,
+                len(own),
+                100.0 * reached(own),
                 float(np.median(counts)) if len(counts) > 0 else None,
                 float(np.median(ms)) if len(ms) > 0 else None,
                 float(np.median([one.cost[min(10, len(one.cost) - 1)] for one in own])),
@@ -67,8 +75,14 @@ def summary_table(name: str, curves: Curves) -> Table:
             )
         )
     columns = (
-        *("motion", "method", "frames", f"reach f < {ENOUGH:g} %", "iterations until then, median"),
-        *("ms until then, median", "f after 10, median [cm²]", "f at the end, median [cm²]"),
+        "motion",
+        "method",
+        "frames",
+        f"reach f < {ENOUGH:g} %",
+        "iterations until then, median",
+        "ms until then, median",
+        "f after 10, median [cm²]",
+        "f at the end, median [cm²]",
         "ms an iteration",
     )
     return Table(name, "Convergence over the frames", columns, rows)

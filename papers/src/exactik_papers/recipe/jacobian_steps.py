@@ -12,7 +12,7 @@ import numpy as np
 
 from exactik.solvers.methods._damped_least_squares import damped_step
 from exactik.typing import Array
-from exactik_papers._sampled import Sampled
+from exactik_papers.sampled import Sampled
 
 __all__ = ["JT", "LAMBDA", "PINV", "QR", "SR", "STEPS", "SVD", "Walk", "linearised", "walk"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exactik_papers._recording import Recording
+from exactik_papers.recording import Recording
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

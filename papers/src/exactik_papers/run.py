@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from exactik.errors import FileError, ModelError
-from exactik_papers._experiment import Table
-from exactik_papers._hdm05 import hdm05
-from exactik_papers._page import write_page
-from exactik_papers._recording import synthetic
-from exactik_papers._registry import experiments_named
-from exactik_papers._write import Section, write_findings, write_table
+from exactik_papers.experiment import Table
+from exactik_papers.hdm05 import hdm05
+from exactik_papers.page import write_page
+from exactik_papers.recording import synthetic
+from exactik_papers.registry import experiments_named
+from exactik_papers.write import Section, write_findings, write_table
 
 __all__ = ["reproduce"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exactik.io._files import writing
-from exactik_papers._experiment import Cell, Experiment, Findings, Picture, Table
+from exactik_papers.experiment import Cell, Experiment, Findings, Picture, Table
 
 __all__ = ["Section", "WrittenTable", "text_of", "write_findings", "write_table"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik_papers._descents import (
+from exactik_papers.descents import (
     AUTO,
     ENOUGH,
     EXACT,
@@ -17,9 +17,9 @@ from exactik_papers._descents import (
     Curve,
     curves,
 )
-from exactik_papers._draw_curves import curves_table, draw_curves, reached, summary_table
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, claims
-from exactik_papers._recording import Recording, Take
+from exactik_papers.draw_curves import curves_table, draw_curves, reached, summary_table
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, claims
+from exactik_papers.recording import Recording, Take
 
 __all__ = ["FIGURE_3", "FIGURE_4", "FIGURE_5", "FIGURE_7"]
 
@@ -131,7 +131,11 @@ def figure_4(recording: Recording, out: Path, progress: Progress) -> Findings:
     free = curves(kinds, (QUASI, EXACT), _warm, WARM, lambda done, total: progress(done, 2 * total))
     total = sum(len(own.frames) for own in kinds.values())
     found = curves(
-        *(kinds, OTHERS, _warm, WARM, lambda done, _: progress(total + done, 2 * total)),
+        kinds,
+        OTHERS,
+        _warm,
+        WARM,
+        lambda done, _: progress(total + done, 2 * total),
         limits="hard",
     )
     caption = "With limits, from the pose of the frame before."
@@ -251,7 +255,10 @@ def figure_7(recording: Recording, out: Path, progress: Progress) -> Findings:
     }
     for k, (title, (start, limits)) in enumerate(cases.items()):
         own = curves(
-            *(kinds, OTHERS, start, WARM),
+            kinds,
+            OTHERS,
+            start,
+            WARM,
             lambda done, _, k=k: progress(k * total + done, len(cases) * total),
             limits=limits,
         )

@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from exactik.io._files import writing
-from exactik_papers._experiment import PAPERS
-from exactik_papers._recording import Recording
-from exactik_papers._write import Section, WrittenTable, text_of
+from exactik_papers.experiment import PAPERS
+from exactik_papers.recording import Recording
+from exactik_papers.write import Section, WrittenTable, text_of
 
 __all__ = ["write_page"]
 
@@ -21,7 +21,7 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 def write_page(path: Path, sections: Sequence[Section], recording: Recording) -> None:
     """Write the page of all sections."""
-    style = (files("exactik_papers") / "_page.css").read_text("utf-8")
+    style = (files("exactik_papers") / "page.css").read_text("utf-8")
     by_paper = {
         paper: [own for own in sections if own.experiment.paper == paper] for paper in PAPERS
     }

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from exactik.solvers import Method, solve
-from exactik_papers._descents import AUTO, ENOUGH, EXACT, METHODS, curve
-from exactik_papers._draw_curves import COLOURS, legend_below
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
-from exactik_papers.exact_hessian._published_hessian import (
+from exactik_papers.descents import AUTO, ENOUGH, EXACT, METHODS, curve
+from exactik_papers.draw_curves import COLOURS, legend_below
+from exactik_papers.exact_hessian.published_hessian import (
     PublishedNewton,
     published_hessian,
 )
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT"]
 
@@ -78,7 +78,11 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             error = 100.0 * float(np.median(errors[case])) if name == EMULATED else None
             rows.append((case, name, aim, 100.0 * share[case, name], medians[case, name], error))
     columns = (
-        *("situation", "Hessian", "aim", "reach it %", "iterations, median"),
+        "situation",
+        "Hessian",
+        "aim",
+        "reach it %",
+        "iterations, median",
         "error of the Hessian at the start %",
     )
     table = Table("hessian", f"{len(frames)} frames of all kinds", columns, rows)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik_papers._descents import ENOUGH, EXACT, METHODS, curve
-from exactik_papers._draw_curves import FLOOR, legend_below
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
+from exactik_papers.descents import ENOUGH, EXACT, METHODS, curve
+from exactik_papers.draw_curves import FLOOR, legend_below
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT"]
 
@@ -44,7 +44,8 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         low = [_first(own.cost, LOW) for own in warm]
         rows.append(
             (
-                *(epsilon, band),
+                epsilon,
+                band,
                 float(np.median([_first(own.cost, ENOUGH) for own in warm])),
                 float(np.median(low)),
                 float(np.median([_first(own.cost, LOW) * own.ms for own in warm])),
@@ -54,8 +55,13 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         )
         progress(k + 1, len(settings))
     columns = (
-        *("ε_PCG", "b_PCG", f"iterations to f < {ENOUGH:g}", f"iterations to f < {LOW:g}"),
-        *(f"ms to f < {LOW:g}", f"from θ = 0: reach f < {ENOUGH:g} %", "from θ = 0: iterations"),
+        "ε_PCG",
+        "b_PCG",
+        f"iterations to f < {ENOUGH:g}",
+        f"iterations to f < {LOW:g}",
+        f"ms to f < {LOW:g}",
+        f"from θ = 0: reach f < {ENOUGH:g} %",
+        "from θ = 0: iterations",
     )
     table = Table("fig8", f"Medians over {len(frames)} frames", columns, rows)
     curves = Table(

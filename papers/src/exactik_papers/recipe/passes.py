@@ -10,9 +10,8 @@ import numpy as np
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.model._jacobian_baselines import finite_difference_jacobian
 from exactik.typing import Array
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
-from exactik_papers.recipe._jacobian_passes import (
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recipe.jacobian_passes import (
     ADJUSTED,
     BODY,
     DIFFERENCES,
@@ -23,6 +22,7 @@ from exactik_papers.recipe._jacobian_passes import (
     operations,
     seconds,
 )
+from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT", "POINT", "chain", "run", "somewhere"]
 

@@ -13,9 +13,9 @@ from exactik.goals import PostureGoal
 from exactik.problem import Problem
 from exactik.solvers import PythonMethod, View, solve
 from exactik.typing import Array
-from exactik_papers._descents import AUTO, ENOUGH, EXACT, METHODS
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording, Take
+from exactik_papers.descents import AUTO, ENOUGH, EXACT, METHODS
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording, Take
 
 __all__ = ["EXPERIMENT", "Signs", "signs"]
 
@@ -137,13 +137,15 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             "indefinite-posture",
             f"A posture goal towards the rest pose, {NEAR:g} rad about the pose, and its price",
             (
-                *("weight [cm²/rad²]", *shared),
+                "weight [cm²/rad²]",
+                *shared,
                 "mean distance of a marker at the end [cm], median",
                 f"from θ = 0: f < {ENOUGH:g} %",
             ),
             [
                 (
-                    *(weight, *facts(postured[weight])),
+                    weight,
+                    *facts(postured[weight]),
                     float(np.median([error for error, _ in price[weight]])),
                     100.0 * float(np.mean([there for _, there in price[weight]])),
                 )

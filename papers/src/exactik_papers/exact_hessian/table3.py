@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik_papers._descents import (
+from exactik_papers.descents import (
     AUTO,
     ENOUGH,
     EXACT,
@@ -17,9 +17,9 @@ from exactik_papers._descents import (
     SOLVED,
     measured,
 )
-from exactik_papers._draw_curves import COLOURS, legend_below
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
+from exactik_papers.draw_curves import COLOURS, legend_below
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT"]
 
@@ -52,15 +52,26 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             means[kind, name] = np.array([ms.mean(), evaluations.mean(), iterations.mean()])
             rows.append(
                 (
-                    *(kind, name, *(theirs if theirs is not None else (None, None))),
+                    kind,
+                    name,
+                    *(theirs if theirs is not None else (None, None)),
                     None if theirs is None else float((8.0 * theirs[1] + 1.0) ** 0.5 - 1.0) / 2.0,
-                    *(float(ms.mean()), float(evaluations.mean()), float(iterations.mean())),
+                    float(ms.mean()),
+                    float(evaluations.mean()),
+                    float(iterations.mean()),
                     100.0 * float(np.mean(cost < ENOUGH)),
                 )
             )
     columns = (
-        *("motion", "method", "published s", "published calls", "calls read as a running sum"),
-        *("ours, ms", "ours, evaluations", "ours, iterations", f"reach f < {ENOUGH:g} %"),
+        "motion",
+        "method",
+        "published s",
+        "published calls",
+        "calls read as a running sum",
+        "ours, ms",
+        "ours, evaluations",
+        "ours, iterations",
+        f"reach f < {ENOUGH:g} %",
     )
     table = Table("table3", f"Mean per frame until f < {ENOUGH:g}", columns, rows)
 

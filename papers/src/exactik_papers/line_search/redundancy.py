@@ -10,9 +10,10 @@ from exactik.goals import PostureGoal
 from exactik.problem import Problem
 from exactik.solvers import solve
 from exactik.typing import Array
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
-from exactik_papers._sampled import (
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.line_search.jitter import away
+from exactik_papers.recording import Recording
+from exactik_papers.sampled import (
     FOLLOWERS,
     LINE_SEARCH,
     TOLERANCE,
@@ -21,8 +22,7 @@ from exactik_papers._sampled import (
     follow,
     sampled,
 )
-from exactik_papers._stick import bare, dots, stick
-from exactik_papers.line_search._jitter import away
+from exactik_papers.stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "nearest", "run"]
 

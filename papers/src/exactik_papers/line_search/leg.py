@@ -11,9 +11,9 @@ from exactik.model import human
 from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, Result, solve
 from exactik.typing import Array
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import CM, Recording
-from exactik_papers._stick import bare, dots, stick
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import CM, Recording
+from exactik_papers.stick import bare, dots, stick
 
 __all__ = ["EXPERIMENT", "GOALS", "run", "solved"]
 
@@ -107,8 +107,12 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         "pls-fig4",
         "The projected line search with limits and without",
         (
-            *("pose", "miss [cm]", "miss without limits [cm]", "on a limit"),
-            *("most beyond a limit without [°]", "poses apart [°]"),
+            "pose",
+            "miss [cm]",
+            "miss without limits [cm]",
+            "on a limit",
+            "most beyond a limit without [°]",
+            "poses apart [°]",
         ),
         rows,
     )

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from exactik.solvers import solve
-from exactik_papers._descents import AUTO, EXACT, LM, SOLVED, Curve, curves
-from exactik_papers._draw_curves import COLOURS, legend_below
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording, Take
-from exactik_papers.exact_hessian._convergence import OTHERS
+from exactik_papers.descents import AUTO, EXACT, LM, SOLVED, Curve, curves
+from exactik_papers.draw_curves import COLOURS, legend_below
+from exactik_papers.exact_hessian.convergence import OTHERS
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording, Take
 
 __all__ = ["EXPERIMENT"]
 
@@ -30,7 +30,11 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     kinds = dict(recording.kinds)
     paper = curves(kinds, OTHERS, _warm, COUNT, lambda done, _: progress(done, total))
     real = curves(
-        *(kinds, OTHERS, _warm, COUNT, lambda done, _: progress(total // 2 + done, total)),
+        kinds,
+        OTHERS,
+        _warm,
+        COUNT,
+        lambda done, _: progress(total // 2 + done, total),
         real=True,
     )
     places = [(chosen.take, frame) for chosen in kinds.values() for frame in chosen.frames.tolist()]
@@ -51,13 +55,21 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         counts[name] = float(np.median(own)), float(np.mean(np.isfinite(own)))
         rows.append(
             (
-                *(name, float(np.median(ideal)), 100.0 * float(np.mean(np.isfinite(ideal)))),
-                *(counts[name][0], 100.0 * counts[name][1], float(np.median(ms))),
+                name,
+                float(np.median(ideal)),
+                100.0 * float(np.mean(np.isfinite(ideal))),
+                counts[name][0],
+                100.0 * counts[name][1],
+                float(np.median(ms)),
             )
         )
     columns = (
-        *("method", "paper's: iterations, median", "paper's: get there %"),
-        *("real: iterations, median", "real: get there %", "real: ms, median"),
+        "method",
+        "paper's: iterations, median",
+        "paper's: get there %",
+        "real: iterations, median",
+        "real: get there %",
+        "real: ms, median",
     )
     title = f"Iterations to within {CLOSE:g}: of the first cost, and above the lowest"
     table = Table("protocol", title, columns, rows)

@@ -21,7 +21,7 @@ from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Auto, JacobianTranspose, ProjectedGradient, PseudoInverse, solve
 from exactik.typing import Array, IntArray
-from exactik_papers._recording import CM, Recording, Take, scaled
+from exactik_papers.recording import CM, Recording, Take, scaled
 
 __all__ = [
     "AUTO",

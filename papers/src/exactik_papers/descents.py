@@ -29,8 +29,8 @@ from exactik.solvers import (
     solve,
 )
 from exactik.typing import Array
-from exactik_papers._experiment import Progress
-from exactik_papers._recording import Chosen, Take
+from exactik_papers.experiment import Progress
+from exactik_papers.recording import Chosen, Take
 
 __all__ = [
     "AUTO",

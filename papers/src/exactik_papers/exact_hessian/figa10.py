@@ -19,8 +19,8 @@ from exactik.landscape import (
 )
 from exactik.model import Bone, Joint, Skeleton
 from exactik.problem import Problem
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT", "GOALS", "SIZE", "linkage"]
 
@@ -89,8 +89,13 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         "figA10",
         f"Shares of {SIZE} × {SIZE} places, and the cost where the Hessian is definite",
         (
-            *("goal", "where", *(f"{kind} %" for kind in KINDS)),
-            *("least f, PD", "most f, PD", "least f, ND", "most f, ND"),
+            "goal",
+            "where",
+            *(f"{kind} %" for kind in KINDS),
+            "least f, PD",
+            "most f, PD",
+            "least f, ND",
+            "most f, ND",
         ),
         rows,
     )

@@ -19,7 +19,7 @@ from exactik.kernels.tree.jacobian_dot import unit_velocity_jacobian
 from exactik.model import Skeleton
 from exactik.spatial import jit, sincos
 from exactik.typing import Array, IntArray
-from exactik_papers.recipe._counted import Count, counted
+from exactik_papers.recipe.counted import Count, counted
 
 __all__ = [
     "ADJUSTED",

@@ -10,7 +10,7 @@ import numpy as np
 from exactik.io._coordinates import joint_coordinates
 from exactik.solvers import Method
 from exactik.tracking._rigid import rigid_motions
-from exactik_papers._descents import (
+from exactik_papers.descents import (
     AUTO,
     ENOUGH,
     EXACT,
@@ -20,9 +20,9 @@ from exactik_papers._descents import (
     SOLVED,
     measured,
 )
-from exactik_papers._draw_curves import COLOURS, legend_below
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording, Take
+from exactik_papers.draw_curves import COLOURS, legend_below
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recording import Recording, Take
 
 __all__ = ["EXPERIMENT", "fitted"]
 
@@ -84,14 +84,25 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             found[start, name] = share, middle, float(ms.mean()) / max(share, 1e-9)
             rows.append(
                 (
-                    *(start, name, 100.0 * share, middle, float(ms.mean())),
+                    start,
+                    name,
+                    100.0 * share,
+                    middle,
+                    float(ms.mean()),
                     found[start, name][2] if share > 0.0 else None,
-                    *(float(np.median(iterations)), float(np.median(evaluations))),
+                    float(np.median(iterations)),
+                    float(np.median(evaluations)),
                 )
             )
     columns = (
-        *("start", "method", f"reach f < {ENOUGH:g} %", "ms, median of those", "ms, mean of all"),
-        *("ms per frame reached", "iterations, median", "evaluations, median"),
+        "start",
+        "method",
+        f"reach f < {ENOUGH:g} %",
+        "ms, median of those",
+        "ms, mean of all",
+        "ms per frame reached",
+        "iterations, median",
+        "evaluations, median",
     )
     table = Table("hybrid", f"{len(places)} frames of all kinds", columns, rows)
     warm, zero, rigid = STARTS

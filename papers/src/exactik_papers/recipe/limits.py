@@ -8,10 +8,10 @@ import numpy as np
 
 from exactik.solvers import DampedLeastSquares, solve
 from exactik.typing import Array
-from exactik_papers._experiment import Experiment, Findings, Picture, Progress, Table, claims
-from exactik_papers._recording import Recording
-from exactik_papers._sampled import Sampled, sampled
-from exactik_papers.recipe._jacobian_steps import LAMBDA, SR, STEPS, Walk, walk
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.recipe.jacobian_steps import LAMBDA, SR, STEPS, Walk, walk
+from exactik_papers.recording import Recording
+from exactik_papers.sampled import Sampled, sampled
 
 __all__ = ["EXPERIMENT", "FINALLY", "KEPT", "OUTSIDE", "ROWS", "run"]
 
@@ -128,8 +128,13 @@ def run(
                 "recipe-limits",
                 f"{len(tasks)} problems, {count} steps of SR each [unit²; 1 unit = 0.2 m]",
                 (
-                    *("limits", "lower quartile", "median", "upper quartile", "most"),
-                    *("steps uphill %", "most beyond a limit on the way [°]"),
+                    "limits",
+                    "lower quartile",
+                    "median",
+                    "upper quartile",
+                    "most",
+                    "steps uphill %",
+                    "most beyond a limit on the way [°]",
                 ),
                 rows,
             ),
