@@ -39,6 +39,6 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def recording() -> Recording:
     """Our own recording, as `exactik reproduce` takes it; made once."""
-    from exactik_papers.recording import synthetic
+    from exactik_papers.recording import make_synthetic_recording
 
-    return synthetic()
+    return make_synthetic_recording()

@@ -10,9 +10,9 @@ import pytest
 import exactik as ik
 from exactik.spatial import cross
 from exactik_papers import EXPERIMENTS, Recording
-from exactik_papers.recipe import _limits as limits
-from exactik_papers.recipe import _solvers as solvers
-from exactik_papers.recipe import _trim as trim
+from exactik_papers.recipe import limits as limits
+from exactik_papers.recipe import solvers as solvers
+from exactik_papers.recipe import trim as trim
 from exactik_papers.recipe.counted import counted
 from exactik_papers.recipe.jacobian_passes import (
     BODY,

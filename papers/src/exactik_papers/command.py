@@ -26,15 +26,15 @@ def reproduce(
 ) -> None:
     """Measure the tables and figures of the papers again, beside what was published."""
     from exactik.synthetic import reach
-    from exactik_papers import experiments_named
+    from exactik_papers import find_experiments
     from exactik_papers import reproduce as run
 
-    experiments_named(name)  # before anything is compiled
+    find_experiments(name)  # before anything is compiled
     with compiling():
         reach()
     began = time.perf_counter()
     with progress_bar() as bar:
-        tasks = {own.name: bar.add_task(own.name) for own in experiments_named(name)}
+        tasks = {own.name: bar.add_task(own.name) for own in find_experiments(name)}
         sections = run(
             name,
             folder,

@@ -30,30 +30,30 @@ from exactik.solvers import (
 )
 from exactik.typing import Array
 from exactik_papers.experiment import Progress
-from exactik_papers.recording import Chosen, Take
+from exactik_papers.recording import MotionFrames, Take
 
 __all__ = [
     "AUTO",
-    "ENOUGH",
     "EXACT",
     "HIGHAM",
     "LM",
     "METHODS",
     "QUASI",
     "SOLVED",
-    "Curve",
+    "SOLVED_COST_CM2",
+    "ConvergenceCurve",
     "Start",
-    "curve",
-    "curves",
-    "measured",
+    "record_convergence",
+    "record_convergence_of_frames",
+    "time_solve",
 ]
 
 Start = Callable[[Take, int], Array]  # where to start at a frame
 
-ENOUGH = 1e-2  # f [cm²] at which the paper's tables stop
-LOWEST = 1e-20  # f at which its figures do
+SOLVED_COST_CM2 = 1e-2  # f [cm²] at which the paper's tables stop
+LOWEST_COST_CM2 = 1e-20  # f at which its figures do
 REPEATS = 5
-LONG = 0.02  # [s] of a run that is not repeated
+MAX_SECONDS_TO_REPEAT = 0.02  # [s] of a run that is not repeated
 BAND, EPSILON, RADIUS = 24, 0.1, 10.0  # of the paper; the radius is ours [rad and cm]
 
 QUASI, EXACT, SOLVED = "quasi-Newton (BFGS)", "exact Hessian (PCG)", "exact Hessian (newton)"
@@ -71,7 +71,7 @@ problem exactly, and `auto` is the hybrid of this package, here without its deto
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ConvergenceCurve:
     """How a solver went down at a frame.
 
     Attributes:
@@ -85,9 +85,9 @@ class Curve:
     evaluations: int
 
     @property
-    def enough(self) -> int | None:
+    def iterations_to_enough(self) -> int | None:
         """Iterations until f < 1e-2, or None."""
-        there = np.flatnonzero(self.cost < ENOUGH)
+        there = np.flatnonzero(self.cost < SOLVED_COST_CM2)
         return int(there[0]) if len(there) > 0 else None
 
     def at_iterations(self, count: int) -> Array:
@@ -100,7 +100,7 @@ class Curve:
         return self.cost[done]
 
 
-def measured(problem: Problem, q0: Array, method: Method) -> tuple[float, int, int, float]:
+def time_solve(problem: Problem, q0: Array, method: Method) -> tuple[float, int, int, float]:
     """Return time [ms], iterations, evaluations and f of one run, the fastest of some."""
     if isinstance(method, CompiledMethod):
         goals = [goal for goal in problem.goals if isinstance(goal, PositionGoal)]
@@ -111,27 +111,27 @@ def measured(problem: Problem, q0: Array, method: Method) -> tuple[float, int, i
     begin = time.thread_time()
     result = solve(problem, q0=q0, solver=method)
     spent = time.thread_time() - begin
-    if spent < LONG:  # the first of short runs is slower than others
+    if spent < MAX_SECONDS_TO_REPEAT:  # the first of short runs is slower than others
         begin = time.thread_time()
         solve(problem, q0=q0, solver=method)
         spent = min(spent, time.thread_time() - begin)
     return 1e3 * spent, result.iterations, result.evaluations, result.cost
 
 
-def curve(problem: Problem, q0: Array, method: Method) -> Curve:
+def record_convergence(problem: Problem, q0: Array, method: Method) -> ConvergenceCurve:
     """Run a method, record every iteration, and time them."""
     begin = time.thread_time()
     result = solve(problem, q0=q0, solver=method, history=True)
     spent = 1e3 * (time.thread_time() - begin)
     if isinstance(method, CompiledMethod):
-        spent = measured(problem, q0, method)[0]
+        spent = time_solve(problem, q0, method)[0]
     assert result.history is not None
     each = spent / max(len(result.history.cost) - 1, 1)
-    return Curve(result.history.cost, each, result.evaluations)
+    return ConvergenceCurve(result.history.cost, each, result.evaluations)
 
 
-def curves(
-    kinds: dict[str, Chosen],
+def record_convergence_of_frames(
+    kinds: dict[str, MotionFrames],
     methods: Sequence[str],
     start: Start,
     count: int,
@@ -139,7 +139,7 @@ def curves(
     *,
     limits: str = "off",
     real: bool = False,
-) -> dict[tuple[str, str], list[Curve]]:
+) -> dict[tuple[str, str], list[ConvergenceCurve]]:
     """Return the curves of all frames, by kind and method.
 
     Args:
@@ -151,14 +151,18 @@ def curves(
         limits: "off" or "hard".
         real: whether markers stay where they are on average.
     """
-    found: dict[tuple[str, str], list[Curve]] = {pair: [] for pair in product(kinds, methods)}
+    found: dict[tuple[str, str], list[ConvergenceCurve]] = {
+        pair: [] for pair in product(kinds, methods)
+    }
     total, done = sum(len(chosen.frames) for chosen in kinds.values()), 0
     for kind, chosen in kinds.items():
         for frame in chosen.frames.tolist():
             problem = chosen.take.problem(frame, limits=limits, real=real)
             for name in methods:
-                method = replace(METHODS[name], max_iterations=count, small_cost=LOWEST)
-                found[kind, name].append(curve(problem, start(chosen.take, frame), method))
+                method = replace(METHODS[name], max_iterations=count, small_cost=LOWEST_COST_CM2)
+                found[kind, name].append(
+                    record_convergence(problem, start(chosen.take, frame), method)
+                )
             done += 1
             progress(done, total)
     return found

@@ -7,12 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from exactik_papers.descents import AUTO, ENOUGH, EXACT, HIGHAM, LM, QUASI, SOLVED, Curve
-from exactik_papers.experiment import Table
+from exactik_papers.descents import (
+    AUTO,
+    EXACT,
+    HIGHAM,
+    LM,
+    QUASI,
+    SOLVED,
+    SOLVED_COST_CM2,
+    ConvergenceCurve,
+)
+from exactik_papers.experiment import ResultTable
 
-__all__ = ["COLOURS", "curves_table", "draw_curves", "legend_below", "reached", "summary_table"]
+__all__ = [
+    "COLOURS",
+    "add_legend_below",
+    "draw_curves",
+    "make_curves_table",
+    "make_summary_table",
+    "share_reached",
+]
 
-Curves = Mapping[tuple[str, str], Sequence[Curve]]  # by kind and method
+Curves = Mapping[tuple[str, str], Sequence[ConvergenceCurve]]  # by kind and method
 
 COLOURS = {
     QUASI: "#c8500a",
@@ -26,12 +42,12 @@ FLOOR = 1e-16  # of the pictures [cm²]
 TIMES = 120  # points in time
 
 
-def reached(curves: Sequence[Curve]) -> float:
+def share_reached(curves: Sequence[ConvergenceCurve]) -> float:
     """Return the share of frames that get to f < 1e-2."""
-    return float(np.mean([own.enough is not None for own in curves]))
+    return float(np.mean([own.iterations_to_enough is not None for own in curves]))
 
 
-def curves_table(name: str, curves: Curves, count: int) -> Table:
+def make_curves_table(name: str, curves: Curves, count: int) -> ResultTable:
     """Return all medians and bands, for every iteration."""
     rows = []
     for (kind, method), own in curves.items():
@@ -51,22 +67,22 @@ def curves_table(name: str, curves: Curves, count: int) -> Table:
         "f, 90 % [cm²]",
         "time, median of frames [ms]",
     )
-    return Table(f"{name}-curves", "the curves of the picture", columns, rows, shown=False)
+    return ResultTable(f"{name}-curves", "the curves of the picture", columns, rows, shown=False)
 
 
-def summary_table(name: str, curves: Curves) -> Table:
+def make_summary_table(name: str, curves: Curves) -> ResultTable:
     """Return what became of each kind and method."""
     rows = []
     for (kind, method), own in curves.items():
-        there = [one for one in own if one.enough is not None]
-        counts = [float(one.enough or 0) for one in there]
-        ms = [float(one.enough or 0) * one.ms for one in there]
+        there = [one for one in own if one.iterations_to_enough is not None]
+        counts = [float(one.iterations_to_enough or 0) for one in there]
+        ms = [float(one.iterations_to_enough or 0) * one.ms for one in there]
         rows.append(
             (
                 kind,
                 method,
                 len(own),
-                100.0 * reached(own),
+                100.0 * share_reached(own),
                 float(np.median(counts)) if len(counts) > 0 else None,
                 float(np.median(ms)) if len(ms) > 0 else None,
                 float(np.median([one.cost[min(10, len(one.cost) - 1)] for one in own])),
@@ -78,14 +94,14 @@ def summary_table(name: str, curves: Curves) -> Table:
         "motion",
         "method",
         "frames",
-        f"reach f < {ENOUGH:g} %",
+        f"reach f < {SOLVED_COST_CM2:g} %",
         "iterations until then, median",
         "ms until then, median",
         "f after 10, median [cm²]",
         "f at the end, median [cm²]",
         "ms an iteration",
     )
-    return Table(name, "Convergence over the frames", columns, rows)
+    return ResultTable(name, "Convergence over the frames", columns, rows)
 
 
 def draw_curves(
@@ -124,12 +140,14 @@ def draw_curves(
                 if not shares:
                     place.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
             if shares:
-                there = [np.minimum.accumulate(one.at_iterations(count)) < ENOUGH for one in own]
+                there = [
+                    np.minimum.accumulate(one.at_iterations(count)) < SOLVED_COST_CM2 for one in own
+                ]
                 lowest = axes[2, column]
                 lowest.plot(100.0 * np.mean(there, axis=0), color=colour, lw=1.8)
         for place in (above, below):
             place.set_yscale("log")
-            place.axhline(ENOUGH, color="#888888", lw=0.8, ls="--")
+            place.axhline(SOLVED_COST_CM2, color="#888888", lw=0.8, ls="--")
             place.grid(alpha=0.25)
         above.set_title(title, fontsize=11)
         ticks = [k for k in (0, 2, 4, 6, 8, 10, 20, 50, 100, 200) if k <= count]
@@ -146,13 +164,13 @@ def draw_curves(
         place.set_ylim(FLOOR / 3.0, 3.0 * most)
         place.set_ylabel("f [cm²]")
     if shares:
-        axes[2, 0].set_ylabel(f"frames with f < {ENOUGH:g} [%]")
+        axes[2, 0].set_ylabel(f"frames with f < {SOLVED_COST_CM2:g} [%]")
         axes[2, 0].set_ylim(-3, 103)
-    legend_below(picture, axes[0, 0], 6)
+    add_legend_below(picture, axes[0, 0], 6)
     return picture
 
 
-def legend_below(picture: Any, axes: Any, columns: int) -> None:
+def add_legend_below(picture: Any, axes: Any, columns: int) -> None:
     """Add one legend for all axes of a picture, those of one of them, below, in so many columns."""
     handles, labels = axes.get_legend_handles_labels()
     columns = min(len(labels), columns)

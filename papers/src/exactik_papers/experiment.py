@@ -1,8 +1,8 @@
 """An experiment of a paper, and what came of it.
 
-An experiment is one module of this package with an `Experiment` at its end; `_registry` lists them.
+An experiment is one module of this package with an `Experiment` at its end; `registry` lists them.
 Its `run` measures and returns `Findings`. It formats nothing and writes nothing of its own but
-recordings to look at: tables become CSV files and pictures PNG files in `_write`, and the page
+recordings to look at: tables become CSV files and pictures PNG files in `write`, and the page
 shows the cells of these very files.
 """
 
@@ -18,7 +18,16 @@ from exactik_papers.recording import Recording
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PAPERS", "Cell", "Experiment", "Findings", "Picture", "Progress", "Table", "claims"]
+__all__ = [
+    "PAPERS",
+    "Cell",
+    "Experiment",
+    "Findings",
+    "Picture",
+    "Progress",
+    "ResultTable",
+    "make_claims_table",
+]
 
 Cell = str | float | int | bool | None
 Progress = Callable[[int, int], None]  # steps done, steps in all
@@ -34,7 +43,7 @@ PAPERS = {
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Numbers, one row after another.
 
     Attributes:
@@ -79,7 +88,7 @@ class Findings:
         files: written by the experiment itself, to be linked, with a few words each.
     """
 
-    tables: list[Table] = field(default_factory=list)
+    tables: list[ResultTable] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
     files: list[tuple[Path, str]] = field(default_factory=list)
@@ -105,13 +114,13 @@ class Experiment:
     run: Callable[[Recording, Path, Progress], Findings]
 
 
-def claims(name: str, rows: Sequence[tuple[str, str, str, bool | None]]) -> Table:
+def make_claims_table(name: str, rows: Sequence[tuple[str, str, str, bool | None]]) -> ResultTable:
     """Return a table of claims: what is claimed, what was published, what we found, does it hold.
 
     The last entry is None where the data cannot tell.
     """
     words = {True: "holds", False: "does not hold", None: "cannot be said"}
-    return Table(
+    return ResultTable(
         f"{name}-claims",
         "Claims",
         ("claim", "published", "ours", "verdict"),

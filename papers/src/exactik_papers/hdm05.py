@@ -17,18 +17,18 @@ import numpy as np
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_markers, load_motion, load_skeleton
 from exactik_papers.recording import (
-    APART,
     CM,
-    Chosen,
+    MIN_FRAME_SPACING_S,
+    MotionFrames,
     Recording,
     Take,
-    fastest,
-    scaled,
-    spread,
-    take,
+    find_fastest_frames,
+    make_take,
+    scale_skeleton,
+    spread_frames,
 )
 
-__all__ = ["TAKES", "hdm05"]
+__all__ = ["TAKES", "load_hdm05"]
 
 TAKES = ("03-05_02", "01-03_01")
 SKELETON, FILE = "HDM_dg.asf", "HDM_dg_{}_120.{}"
@@ -61,7 +61,7 @@ BONES = {
 """Which markers each bone carries, as in the published scripts."""
 
 
-def hdm05(folder: Path) -> Recording:
+def load_hdm05(folder: Path) -> Recording:
     """Return the recording of a folder with HDM_dg.asf and AMC and C3D of the two takes."""
     files = [SKELETON, *(FILE.format(name, kind) for name in TAKES for kind in ("amc", "c3d"))]
     if not folder.is_dir():
@@ -76,29 +76,29 @@ def hdm05(folder: Path) -> Recording:
         np.maximum(workout.speed("LTOE"), workout.speed("RTOE")),
     )
     kicks = np.maximum(walk.speed("LTOE"), walk.speed("RTOE"))
-    apart = f"at least {APART:g} s apart"
+    apart = f"at least {MIN_FRAME_SPACING_S:g} s apart"
     kinds = {
-        "walking": Chosen(
+        "walking": MotionFrames(
             walk,
-            spread((pelvis > WALK[0]) & (pelvis < WALK[1])),
+            spread_frames((pelvis > WALK[0]) & (pelvis < WALK[1])),
             f"frames of {walk.name} spread evenly over those whose pelvis moves at "
             f"{WALK[0]:g} to {WALK[1]:g} m/s",
         ),
-        "punching": Chosen(
+        "punching": MotionFrames(
             workout,
-            fastest(hands, feet < STILL, workout.rate),
+            find_fastest_frames(hands, feet < STILL, workout.rate),
             f"no punches in these takes; in their place frames of {workout.name}, {apart}, where a "
             f"hand is fastest while both feet are below {STILL:g} m/s",
         ),
-        "kicking": Chosen(
+        "kicking": MotionFrames(
             walk,
-            fastest(kicks, np.ones(len(walk), dtype=bool), walk.rate),
+            find_fastest_frames(kicks, np.ones(len(walk), dtype=bool), walk.rate),
             f"no kicks in these takes; in their place frames of {walk.name}, {apart}, where a foot "
             "is fastest",
         ),
-        "workout": Chosen(
+        "workout": MotionFrames(
             workout,
-            spread(np.ones(len(workout), dtype=bool)),
+            spread_frames(np.ones(len(workout), dtype=bool)),
             f"frames spread evenly over {workout.name}",
         ),
     }
@@ -120,11 +120,11 @@ def load_take(folder: Path, name: str) -> Take:
     if len(absent) > 0:
         raise FileError(path, f"no markers named {', '.join(absent)}")
     count = min(len(motion), len(recorded))
-    figure, q = scaled(skeleton, np.array(motion.q[:count]), CM * THEIR_INCH / INCH)
+    figure, q = scale_skeleton(skeleton, np.array(motion.q[:count]), CM * THEIR_INCH / INCH)
     places = CM * recorded.positions[:count]
     markers = {
         marker: (bone_of[marker], places[:, m])
         for m, marker in enumerate(recorded.names)
         if marker in bone_of
     }
-    return take(f"dg_{name}", figure, q, markers, recorded.rate, "y", LOCK)
+    return make_take(f"dg_{name}", figure, q, markers, recorded.rate, "y", LOCK)

@@ -12,7 +12,7 @@ from pathlib import Path
 from exactik.io._files import writing
 from exactik_papers.experiment import PAPERS
 from exactik_papers.recording import Recording
-from exactik_papers.write import Section, WrittenTable, text_of
+from exactik_papers.write import Section, WrittenTable, format_cell
 
 __all__ = ["write_page"]
 
@@ -84,7 +84,7 @@ def _section(section: Section) -> str:
         for path, words in [*others, *findings.files]
     )
     parts.append(f"<h4>Files</h4><ul>{links}</ul>" if links != "" else "")
-    parts.append(f'<p class="note">It took {text_of(section.seconds)} s.</p></section>')
+    parts.append(f'<p class="note">It took {format_cell(section.seconds)} s.</p></section>')
     return "".join(parts)
 
 

@@ -22,14 +22,24 @@ from exactik.problem import Problem
 from exactik.synthetic import performance, recorded
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["CM", "Chosen", "Recording", "Take", "fastest", "scaled", "spread", "synthetic", "take"]
+__all__ = [
+    "CM",
+    "MotionFrames",
+    "Recording",
+    "Take",
+    "find_fastest_frames",
+    "make_synthetic_recording",
+    "make_take",
+    "scale_skeleton",
+    "spread_frames",
+]
 
 
 CM = 100.0  # centimetres in a metre
-WIDER = 0.05  # of their absolute value, that limits from data are widened by
-NARROWEST = 1e-6  # between two limits [rad]: a dof that never moves still needs an inside
-PER_KIND = 12  # frames of each kind of motion
-APART = 0.1  # least time between two of them [s]
+LIMIT_WIDENING = 0.05  # of their absolute value, that limits from data are widened by
+MIN_LIMIT_RANGE = 1e-6  # between two limits [rad]: a dof that never moves still needs an inside
+FRAMES_PER_KIND = 12  # frames of each kind of motion
+MIN_FRAME_SPACING_S = 0.1  # least time between two of them [s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +109,7 @@ class Take:
         q[:3] = self.markers[frame].mean(axis=0)
         return q
 
-    def misses(self, q: Array, frame: int, *, real: bool = False) -> Array:
+    def marker_errors(self, q: Array, frame: int, *, real: bool = False) -> Array:
         """Return how far each marker is off [cm], (M,)."""
         points = self.mean_offsets if real else self.offsets[frame]
         pose = self.skeleton.forward(q)
@@ -117,8 +127,8 @@ class Take:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
-    """IntArray of a kind of motion.
+class MotionFrames:
+    """Frames of a kind of motion.
 
     Attributes:
         take: where from.
@@ -145,7 +155,7 @@ class Recording:
     name: str
     about: str
     takes: Mapping[str, Take]
-    kinds: Mapping[str, Chosen]
+    kinds: Mapping[str, MotionFrames]
 
     @property
     def synthetic(self) -> bool:
@@ -153,7 +163,7 @@ class Recording:
         return self.name == "synthetic"
 
 
-def take(
+def make_take(
     name: str,
     skeleton: Skeleton,
     q: Array,
@@ -177,7 +187,7 @@ def take(
 def _limited(skeleton: Skeleton, q: Array) -> list[Bone]:
     """Return bones with the limits of the paper: least and most of the poses, widened."""
     low, high = q.min(axis=0), q.max(axis=0)
-    low, high = low - WIDER * np.abs(low), high + WIDER * np.abs(high)
+    low, high = low - LIMIT_WIDENING * np.abs(low), high + LIMIT_WIDENING * np.abs(high)
     bones, first = [], 0
     for bone in skeleton.bones:
         own = range(first, first + bone.joint.nv)
@@ -186,13 +196,13 @@ def _limited(skeleton: Skeleton, q: Array) -> list[Bone]:
             limits = ((-np.inf, np.inf),) * len(own)
             if bone.parent is not None:
                 pairs = ((float(low[i]), float(high[i])) for i in own)
-                limits = tuple((a, max(b, a + NARROWEST)) for a, b in pairs)
+                limits = tuple((a, max(b, a + MIN_LIMIT_RANGE)) for a, b in pairs)
             bone = replace(bone, joint=replace(bone.joint, limits=limits))
         bones.append(bone)
     return bones
 
 
-def scaled(skeleton: Skeleton, q: Array, factor: float) -> tuple[Skeleton, Array]:
+def scale_skeleton(skeleton: Skeleton, q: Array, factor: float) -> tuple[Skeleton, Array]:
     """Return a figure in another unit of length, and its poses; only the root may be shifted."""
     bones = [
         replace_offset(bone, tuple(factor * x for x in bone.offset)) for bone in skeleton.bones
@@ -217,12 +227,14 @@ def replace_offset(bone: Bone, offset: tuple[float, ...]) -> Bone:
     )
 
 
-def fastest(speed: Array, inside: BoolArray, rate: float, count: int = PER_KIND) -> IntArray:
+def find_fastest_frames(
+    speed: Array, inside: BoolArray, rate: float, count: int = FRAMES_PER_KIND
+) -> IntArray:
     """Return the frames where a speed is largest, one after another, `APART` from each other."""
     left = np.where(inside, speed, -np.inf)
     left[0] = -np.inf  # it has no frame before
     found: list[int] = []
-    near = round(APART * rate)
+    near = round(MIN_FRAME_SPACING_S * rate)
     while len(found) < count and np.isfinite(left.max()):
         best = int(np.argmax(left))
         found.append(best)
@@ -230,23 +242,23 @@ def fastest(speed: Array, inside: BoolArray, rate: float, count: int = PER_KIND)
     return np.array(sorted(found), dtype=np.int64)
 
 
-def spread(inside: BoolArray, count: int = PER_KIND) -> IntArray:
+def spread_frames(inside: BoolArray, count: int = FRAMES_PER_KIND) -> IntArray:
     """Return frames spread evenly over those allowed."""
     allowed = np.flatnonzero(inside)
     allowed = allowed[allowed > 0]
     return allowed[np.linspace(0, len(allowed) - 1, count).round().astype(int)]
 
 
-def synthetic(seconds: float = 20.0) -> Recording:
+def make_synthetic_recording(seconds: float = 20.0) -> Recording:
     """Return our own recording: the built-in human performs, skin slides on its bones by 6 mm."""
     motion = performance(seconds)
     made = recorded(motion, noise=0.0005, gaps=0.0, swap=False, tissue=0.006)
-    skeleton, q = scaled(motion.skeleton, np.array(made.truth.q), CM)
+    skeleton, q = scale_skeleton(motion.skeleton, np.array(made.truth.q), CM)
     places = CM * made.markers.positions
     markers = {
         name: (skeleton.marker(name)[0], places[:, m]) for m, name in enumerate(made.markers.names)
     }
-    own = take("performance", skeleton, q, markers, motion.rate, "z")
+    own = make_take("performance", skeleton, q, markers, motion.rate, "z")
     times, hands = np.arange(len(own)) / own.rate, np.maximum(own.speed("LFIN"), own.speed("RFIN"))
     feet = np.maximum(own.speed("LTOE"), own.speed("RTOE"))
 
@@ -254,20 +266,24 @@ def synthetic(seconds: float = 20.0) -> Recording:
         spans = [(a, b) for name, a, b in motion.metadata["acts"] if name in names]
         return np.any([(times >= a) & (times < b) for a, b in spans], axis=0)
 
-    fast = f"frames at least {APART:g} s apart where {{}} fastest, during the {{}}"
+    fast = f"frames at least {MIN_FRAME_SPACING_S:g} s apart where {{}} fastest, during the {{}}"
     kinds = {
-        "walking": Chosen(own, spread(during("walk")), "frames spread evenly over the walk"),
-        "punching": Chosen(
+        "walking": MotionFrames(
+            own, spread_frames(during("walk")), "frames spread evenly over the walk"
+        ),
+        "punching": MotionFrames(
             own,
-            fastest(hands, during("punch"), own.rate),
+            find_fastest_frames(hands, during("punch"), own.rate),
             fast.format("a hand is", "punches"),
         ),
-        "kicking": Chosen(
-            own, fastest(feet, during("kick"), own.rate), fast.format("a foot is", "kicks")
-        ),
-        "workout": Chosen(
+        "kicking": MotionFrames(
             own,
-            spread(during("squat", "jack")),
+            find_fastest_frames(feet, during("kick"), own.rate),
+            fast.format("a foot is", "kicks"),
+        ),
+        "workout": MotionFrames(
+            own,
+            spread_frames(during("squat", "jack")),
             "frames spread evenly over the squats and jumping jacks",
         ),
     }

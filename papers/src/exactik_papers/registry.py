@@ -19,7 +19,7 @@ from exactik_papers.experiment import Experiment
 from exactik_papers.line_search import jitter, jump, leg, objective, redundancy, step
 from exactik_papers.recipe import limits, passes, solvers, trim
 
-__all__ = ["EXPERIMENTS", "experiments_named"]
+__all__ = ["EXPERIMENTS", "find_experiments"]
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -54,7 +54,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 
 
-def experiments_named(name: str) -> list[Experiment]:
+def find_experiments(name: str) -> list[Experiment]:
     """Return the experiment of a name, or all of them for "all"."""
     if name == "all":
         return list(EXPERIMENTS.values())

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from exactik.errors import FileError, ModelError
-from exactik_papers.experiment import Table
-from exactik_papers.hdm05 import hdm05
+from exactik_papers.experiment import ResultTable
+from exactik_papers.hdm05 import load_hdm05
 from exactik_papers.page import write_page
-from exactik_papers.recording import synthetic
-from exactik_papers.registry import experiments_named
+from exactik_papers.recording import make_synthetic_recording
+from exactik_papers.registry import find_experiments
 from exactik_papers.write import Section, write_findings, write_table
 
 __all__ = ["reproduce"]
@@ -38,14 +38,14 @@ def reproduce(
     Returns:
         What was found, in the order of the page.
     """
-    chosen, folder = experiments_named(name), Path(out)
+    chosen, folder = find_experiments(name), Path(out)
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise ModelError(
             f"figures need matplotlib ({error}); install it with: pip install 'exactik[plot]'"
         ) from None
-    recording = synthetic() if data is None else hdm05(Path(data))
+    recording = make_synthetic_recording() if data is None else load_hdm05(Path(data))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -56,7 +56,7 @@ def reproduce(
         for frame in own.frames.tolist()
     ]
     columns = ("motion", "take", "frame", "rule")
-    write_table(Table("frames", "the frames chosen", columns, chosen_frames), folder)
+    write_table(ResultTable("frames", "the frames chosen", columns, chosen_frames), folder)
     sections: list[Section] = []
     for experiment in chosen:
 
@@ -69,6 +69,6 @@ def reproduce(
         took = time.perf_counter() - began
         sections.append(write_findings(experiment, findings, folder, took))
         times = [(own.experiment.name, own.seconds) for own in sections]
-        write_table(Table("seconds", "time taken", ("experiment", "s"), times), folder)
+        write_table(ResultTable("seconds", "time taken", ("experiment", "s"), times), folder)
         write_page(folder / "index.html", sections, recording)  # what there is so far
     return sections

@@ -21,7 +21,7 @@ from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.solvers import Auto, JacobianTranspose, ProjectedGradient, PseudoInverse, solve
 from exactik.typing import Array, IntArray
-from exactik_papers.recording import CM, Recording, Take, scaled
+from exactik_papers.recording import CM, Recording, Take, scale_skeleton
 
 __all__ = [
     "AUTO",
@@ -33,9 +33,9 @@ __all__ = [
     "TOLERANCE",
     "TRANSPOSE",
     "UNIT",
-    "Followed",
+    "FollowedSamples",
     "Sampled",
-    "follow",
+    "follow_samples",
     "sampled",
 ]
 
@@ -81,7 +81,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class FollowedSamples:
     """What a method made of the samples.
 
     Attributes:
@@ -114,7 +114,7 @@ def sampled(recording: Recording, interval: float, *, start: float = 0.0) -> Sam
 
 def of_frames(take: Take, frames: IntArray, interval: float) -> Sampled:
     """Return given frames of a take."""
-    skeleton, q = scaled(take.skeleton, np.array(take.q[frames]), 1.0 / UNIT)
+    skeleton, q = scale_skeleton(take.skeleton, np.array(take.q[frames]), 1.0 / UNIT)
     q = skeleton.clip(q)
     ends = ENDS if "l_hand" in {bone.name for bone in skeleton.bones} else ENDS_OF_HDM05
     index = [skeleton.bone_index(bone) for bone in ends]
@@ -176,7 +176,7 @@ FOLLOWERS: dict[str, Follower] = {
 }
 
 
-def follow(data: Sampled, follower: Follower, budget: int) -> Followed:
+def follow_samples(data: Sampled, follower: Follower, budget: int) -> FollowedSamples:
     """Follow all samples but the first, where the figure starts as the take has it."""
     q, poses, counts = data.q[0].copy(), [data.q[0]], []
     objective = [0.0]
@@ -189,4 +189,4 @@ def follow(data: Sampled, follower: Follower, budget: int) -> Followed:
     for n in range(1, len(data.q)):
         objective.append(2.0 * data.at(n).cost(poses[n]))
     n = max(1, len(counts))
-    return Followed(np.array(poses), np.array(objective), sum(counts) / n, 1e3 * seconds / n)
+    return FollowedSamples(np.array(poses), np.array(objective), sum(counts) / n, 1e3 * seconds / n)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exactik.io._files import writing
-from exactik_papers.experiment import Cell, Experiment, Findings, Picture, Table
+from exactik_papers.experiment import Cell, Experiment, Findings, Picture, ResultTable
 
-__all__ = ["Section", "WrittenTable", "text_of", "write_findings", "write_table"]
+__all__ = ["Section", "WrittenTable", "format_cell", "write_findings", "write_table"]
 
 DIGITS = 4
 DPI = 110
@@ -31,7 +31,7 @@ class WrittenTable:
         cells: its rows as text, as in the CSV.
     """
 
-    table: Table
+    table: ResultTable
     path: Path
     cells: list[list[str]]
 
@@ -53,7 +53,7 @@ class Section:
         return [*(own.path for own in self.tables), *(path for _, path in self.pictures), *made]
 
 
-def text_of(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """Return a cell as text: whole numbers as they are, others with four digits."""
     if cell is None:
         return ""
@@ -81,9 +81,9 @@ def write_findings(
     return Section(experiment, findings, tables, pictures, seconds)
 
 
-def write_table(table: Table, folder: Path) -> WrittenTable:
+def write_table(table: ResultTable, folder: Path) -> WrittenTable:
     """Write a table as CSV."""
-    cells = [[text_of(cell) for cell in row] for row in table.rows]
+    cells = [[format_cell(cell) for cell in row] for row in table.rows]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([list(table.columns), *cells])
     path = folder / f"{table.name}.csv"

@@ -8,17 +8,22 @@ import numpy as np
 
 from exactik_papers.descents import (
     AUTO,
-    ENOUGH,
     EXACT,
     HIGHAM,
     LM,
     QUASI,
     SOLVED,
-    Curve,
-    curves,
+    SOLVED_COST_CM2,
+    ConvergenceCurve,
+    record_convergence_of_frames,
 )
-from exactik_papers.draw_curves import curves_table, draw_curves, reached, summary_table
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, claims
+from exactik_papers.draw_curves import (
+    draw_curves,
+    make_curves_table,
+    make_summary_table,
+    share_reached,
+)
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, make_claims_table
 from exactik_papers.recording import Recording, Take
 
 __all__ = ["FIGURE_3", "FIGURE_4", "FIGURE_5", "FIGURE_7"]
@@ -40,7 +45,7 @@ IN_PYTHON = (
     "Times compare implementations: BFGS, PCG and Higham are written in Python here, the others "
     "compiled."
 )
-Group = dict[tuple[str, str], list[Curve]]
+Group = dict[tuple[str, str], list[ConvergenceCurve]]
 
 
 def _warm(take: Take, frame: int) -> np.ndarray:
@@ -51,7 +56,7 @@ def _zero(take: Take, frame: int) -> np.ndarray:
     return take.zero(frame)
 
 
-def _all(found: Group, method: str) -> list[Curve]:
+def _all(found: Group, method: str) -> list[ConvergenceCurve]:
     return [own for (_, name), group in found.items() if name == method for own in group]
 
 
@@ -67,9 +72,9 @@ def _findings(
     name: str, found: Group, titles: dict[str, str], count: int, caption: str, shares: bool = False
 ) -> Findings:
     bands = "" if shares else ", bands 10 to 90 %"
-    caption = f"{caption} Lines are medians over frames{bands}; dashed: f = {ENOUGH:g}."
+    caption = f"{caption} Lines are medians over frames{bands}; dashed: f = {SOLVED_COST_CM2:g}."
     return Findings(
-        [summary_table(name, found), curves_table(name, found, count)],
+        [make_summary_table(name, found), make_curves_table(name, found, count)],
         [Picture(name, caption, draw_curves(found, titles, count, shares=shares))],
     )
 
@@ -77,13 +82,13 @@ def _findings(
 def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Without limits, from the pose of the frame before."""
     kinds = {kind: recording.kinds[kind] for kind in MOTIONS}
-    found = curves(kinds, OTHERS, _warm, WARM, progress)
+    found = record_convergence_of_frames(kinds, OTHERS, _warm, WARM, progress)
     caption = "Without limits, from the pose of the frame before."
     findings = _findings("fig3", found, {kind: kind for kind in kinds}, WARM, caption)
     quasi, exact, auto = (_median_at(found, name, 10) for name in (QUASI, EXACT, AUTO))
     ends = {name: _to_rounding(found, name) for name in (EXACT, SOLVED, AUTO, LM)}
     findings.tables.append(
-        claims(
+        make_claims_table(
             "fig3",
             [
                 (
@@ -96,7 +101,7 @@ def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
                 (
                     "close to the solution the exact method converges quadratically",
                     "read off the picture",
-                    f"iterations from f < {ENOUGH:g} to {LOW:g}, median: "
+                    f"iterations from f < {SOLVED_COST_CM2:g} to {LOW:g}, median: "
                     + ", ".join(f"{name} {count:.0f}" for name, count in ends.items())
                     + f"; quadratic would be {QUADRATIC}",
                     ends[EXACT] <= QUADRATIC + 1,
@@ -104,10 +109,11 @@ def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
                 (
                     "LM converges comparably at less cost when started nearby",
                     "read off the picture",
-                    f"reach f < {ENOUGH:g}: LM {_percent(reached(_all(found, LM)))}, exact "
-                    f"{_percent(reached(_all(found, EXACT)))}; median f after 10: "
+                    f"reach f < {SOLVED_COST_CM2:g}: "
+                    f"LM {_percent(share_reached(_all(found, LM)))}, exact "
+                    f"{_percent(share_reached(_all(found, EXACT)))}; median f after 10: "
                     f"{_median_at(found, LM, 10):.1e}",
-                    reached(_all(found, LM)) >= reached(_all(found, EXACT)) - 0.05,
+                    share_reached(_all(found, LM)) >= share_reached(_all(found, EXACT)) - 0.05,
                 ),
             ],
         )
@@ -121,16 +127,22 @@ def _to_rounding(found: Group, method: str) -> float:
     counts = []
     for own in _all(found, method):
         there = np.flatnonzero(own.cost < LOW)
-        counts.append(np.inf if len(there) == 0 or own.enough is None else there[0] - own.enough)
+        counts.append(
+            np.inf
+            if len(there) == 0 or own.iterations_to_enough is None
+            else there[0] - own.iterations_to_enough
+        )
     return float(np.median(counts))
 
 
 def figure_4(recording: Recording, out: Path, progress: Progress) -> Findings:
     """With limits, from the pose of the frame before."""
     kinds = {kind: recording.kinds[kind] for kind in MOTIONS}
-    free = curves(kinds, (QUASI, EXACT), _warm, WARM, lambda done, total: progress(done, 2 * total))
+    free = record_convergence_of_frames(
+        kinds, (QUASI, EXACT), _warm, WARM, lambda done, total: progress(done, 2 * total)
+    )
     total = sum(len(own.frames) for own in kinds.values())
-    found = curves(
+    found = record_convergence_of_frames(
         kinds,
         OTHERS,
         _warm,
@@ -143,17 +155,18 @@ def figure_4(recording: Recording, out: Path, progress: Progress) -> Findings:
     better = []
     for name in (QUASI, EXACT):
         pairs = zip(_all(found, name), _all(free, name), strict=True)
-        both = [(a.enough, b.enough) for a, b in pairs]
+        both = [(a.iterations_to_enough, b.iterations_to_enough) for a, b in pairs]
         fewer = np.mean([a is not None and (b is None or a < b) for a, b in both])
         more = np.mean([b is not None and (a is None or b < a) for a, b in both])
         better.append((name, float(fewer), float(more)))
     words = "; ".join(
-        f"{name}: fewer iterations to f < {ENOUGH:g} in {_percent(fewer)} of the frames, more in "
+        f"{name}: fewer iterations to f < {SOLVED_COST_CM2:g} in {_percent(fewer)} of the frames, "
+        "more in "
         f"{_percent(more)}"
         for name, fewer, more in better
     )
     findings.tables.append(
-        claims(
+        make_claims_table(
             "fig4",
             [
                 (
@@ -185,22 +198,22 @@ def figure_5(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Without limits, from θ = 0."""
     kinds = {kind: recording.kinds[kind] for kind in MOTIONS}
     names = (QUASI, EXACT, SOLVED, HIGHAM, LM, AUTO)
-    found = curves(kinds, names, _zero, COLD, progress)
+    found = record_convergence_of_frames(kinds, names, _zero, COLD, progress)
     caption = "Without limits, from θ = 0 with the root in the middle of the markers."
     titles = {kind: kind for kind in kinds}
     findings = _findings("fig5", found, titles, COLD, caption, shares=True)
-    share = {name: reached(_all(found, name)) for name in names}
+    share = {name: share_reached(_all(found, name)) for name in names}
     alone = {name: _alone(found, name) for name in (EXACT, SOLVED)}
     told = ", ".join(f"{name} {_percent(own)}" for name, own in share.items())
     findings.tables.append(
-        claims(
+        make_claims_table(
             "fig5",
             [
                 (
                     "the exact Hessian in a trust region reaches a low residual consistently from "
                     "θ = 0: as published, by conjugate gradients",
                     "read off the picture",
-                    f"reach f < {ENOUGH:g} within {COLD} iterations: {told}",
+                    f"reach f < {SOLVED_COST_CM2:g} within {COLD} iterations: {told}",
                     share[EXACT] >= CONSISTENT,
                 ),
                 (
@@ -254,7 +267,7 @@ def figure_7(recording: Recording, out: Path, progress: Progress) -> Findings:
         "from θ = 0": (_zero, "off"),
     }
     for k, (title, (start, limits)) in enumerate(cases.items()):
-        own = curves(
+        own = record_convergence_of_frames(
             kinds,
             OTHERS,
             start,
@@ -265,13 +278,13 @@ def figure_7(recording: Recording, out: Path, progress: Progress) -> Findings:
         found |= {(title, method): group for (_, method), group in own.items()}
     caption = "Frames of the workout."
     findings = _findings("fig7", found, {title: title for title in cases}, WARM, caption)
-    cold = {name: reached(found["from θ = 0", name]) for name in OTHERS}
+    cold = {name: share_reached(found["from θ = 0", name]) for name in OTHERS}
     quasi, exact = (
         float(np.median([one.at_iterations(10)[-1] for one in found["without limits", name]]))
         for name in (QUASI, EXACT)
     )
     findings.tables.append(
-        claims(
+        make_claims_table(
             "fig7",
             [
                 (
@@ -283,7 +296,7 @@ def figure_7(recording: Recording, out: Path, progress: Progress) -> Findings:
                 (
                     "from θ = 0 LM converges better here",
                     "read off the picture",
-                    f"reach f < {ENOUGH:g}: "
+                    f"reach f < {SOLVED_COST_CM2:g}: "
                     + ", ".join(f"{name} {_percent(own)}" for name, own in cold.items()),
                     cold[LM] >= cold[EXACT],
                 ),

@@ -8,9 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik_papers.descents import ENOUGH, EXACT, METHODS, curve
-from exactik_papers.draw_curves import FLOOR, legend_below
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.descents import EXACT, METHODS, SOLVED_COST_CM2, record_convergence
+from exactik_papers.draw_curves import FLOOR, add_legend_below
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT"]
@@ -32,11 +39,11 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             METHODS[EXACT], epsilon=epsilon, bandwidth=band, max_iterations=COUNT, small_cost=1e-20
         )
         warm = [
-            curve(problem, take.warm(frame), method)
+            record_convergence(problem, take.warm(frame), method)
             for problem, frame in zip(problems, frames, strict=True)
         ]
         cold = [
-            curve(problem, take.zero(frame), method)
+            record_convergence(problem, take.zero(frame), method)
             for problem, frame in list(zip(problems, frames, strict=True))[:: len(frames) // COLD]
         ]
         shown[epsilon, band] = warm[0]
@@ -46,31 +53,31 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             (
                 epsilon,
                 band,
-                float(np.median([_first(own.cost, ENOUGH) for own in warm])),
+                float(np.median([_first(own.cost, SOLVED_COST_CM2) for own in warm])),
                 float(np.median(low)),
                 float(np.median([_first(own.cost, LOW) * own.ms for own in warm])),
-                100.0 * float(np.mean([own.enough is not None for own in cold])),
-                float(np.median([_first(own.cost, ENOUGH) for own in cold])),
+                100.0 * float(np.mean([own.iterations_to_enough is not None for own in cold])),
+                float(np.median([_first(own.cost, SOLVED_COST_CM2) for own in cold])),
             )
         )
         progress(k + 1, len(settings))
     columns = (
         "ε_PCG",
         "b_PCG",
-        f"iterations to f < {ENOUGH:g}",
+        f"iterations to f < {SOLVED_COST_CM2:g}",
         f"iterations to f < {LOW:g}",
         f"ms to f < {LOW:g}",
-        f"from θ = 0: reach f < {ENOUGH:g} %",
+        f"from θ = 0: reach f < {SOLVED_COST_CM2:g} %",
         "from θ = 0: iterations",
     )
-    table = Table("fig8", f"Medians over {len(frames)} frames", columns, rows)
-    curves = Table(
+    table = ResultTable("fig8", f"Medians over {len(frames)} frames", columns, rows)
+    curves = ResultTable(
         "fig8-curves", "the curves", ("ε_PCG", "b_PCG", "iteration", "f [cm²]"), data, shown=False
     )
     by = {(row[0], row[1]): row for row in rows}
     own, jacobi = by[0.1, 24], by[0.1, 0]
     fastest = min(rows, key=lambda row: (row[3], row[4]))
-    verdicts = claims(
+    verdicts = make_claims_table(
         "fig8",
         [
             (
@@ -127,13 +134,13 @@ def _picture(shown: dict) -> object:
             colour = colormaps["viridis"](k / len(BANDS))
             cost = np.maximum(shown[epsilon, band].cost, FLOOR)
             place.semilogy(cost, "o-", ms=3, color=colour, label=f"b = {band}")
-        place.axhline(ENOUGH, color="#888888", lw=0.8, ls="--")
+        place.axhline(SOLVED_COST_CM2, color="#888888", lw=0.8, ls="--")
         place.set_title(f"ε = {epsilon:g}", fontsize=11)
         place.set_xlabel("iterations")
         place.set_xlim(0, longest)
         place.grid(alpha=0.25)
     axes[0].set_ylabel("f [cm²]")
-    legend_below(picture, axes[0], len(BANDS))
+    add_legend_below(picture, axes[0], len(BANDS))
     return picture
 
 

@@ -19,7 +19,14 @@ from exactik.landscape import (
 )
 from exactik.model import Bone, Joint, Skeleton
 from exactik.problem import Problem
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT", "GOALS", "SIZE", "linkage"]
@@ -85,7 +92,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     progress(len(GOALS) + 1, len(GOALS) + 1)
     share = [land.shares for land in lands]
     near = _nearest_indefinite(lands[1].first, lands[1].second, lands[1].kind)
-    table = Table(
+    table = ResultTable(
         "figA10",
         f"Shares of {SIZE} × {SIZE} places, and the cost where the Hessian is definite",
         (
@@ -99,7 +106,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         ),
         rows,
     )
-    verdicts = claims(
+    verdicts = make_claims_table(
         "figA10",
         [
             (
@@ -131,7 +138,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             ),
         ],
     )
-    lowest = Table(
+    lowest = ResultTable(
         "figA10-basins",
         f"Where auto ends, from {COARSE} × {COARSE} starts",
         ("goal", "first angle °", "second angle °", "cost", "share of starts %"),

@@ -13,10 +13,10 @@ from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Motion
 from exactik.solvers import solve
 from exactik.typing import Array
-from exactik_papers.descents import AUTO, ENOUGH, METHODS, SOLVED
-from exactik_papers.exact_hessian.table4 import STARTS, follow
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table
-from exactik_papers.recording import CM, Chosen, Recording, Take, scaled
+from exactik_papers.descents import AUTO, METHODS, SOLVED, SOLVED_COST_CM2
+from exactik_papers.exact_hessian.table4 import STARTS, follow_take
+from exactik_papers.experiment import Experiment, Findings, Picture, Progress, ResultTable
+from exactik_papers.recording import CM, MotionFrames, Recording, Take, scale_skeleton
 
 __all__ = ["FIGURE_2", "FIGURE_6", "side_by_side"]
 
@@ -47,12 +47,14 @@ def figure_6(recording: Recording, out: Path, progress: Progress) -> Findings:
     some = chosen.frames[np.linspace(0, len(chosen.frames) - 2, WORKOUT).round().astype(int) + 1]
     findings = _findings("fig6", [("workout", chosen, int(frame)) for frame in some])
     take = chosen.take
-    method = replace(METHODS[SOLVED], max_iterations=10, small_cost=ENOUGH)
-    solved = follow(take, method, STARTS[0], len(take), lambda frame: progress(frame, len(take)))
+    method = replace(METHODS[SOLVED], max_iterations=10, small_cost=SOLVED_COST_CM2)
+    solved = follow_take(
+        take, method, STARTS[0], len(take), lambda frame: progress(frame, len(take))
+    )
     for path, words in side_by_side(take, solved.q, out):
         findings.files.append((path, words))
     findings.tables.append(
-        Table(
+        ResultTable(
             "fig6-take",
             f"All of {take.name}, the first frame from the pose of the file",
             ("frames", "summed error, mean [cm]", "worst frame [cm]", "iterations, mean"),
@@ -75,16 +77,16 @@ def figure_6(recording: Recording, out: Path, progress: Progress) -> Findings:
     return findings
 
 
-def _findings(name: str, shown: list[tuple[str, Chosen, int]]) -> Findings:
+def _findings(name: str, shown: list[tuple[str, MotionFrames, int]]) -> Findings:
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(min(3.7, 12.0 / len(shown)) * len(shown), 4.4), layout="constrained")
     rows = []
     for k, (kind, chosen, frame) in enumerate(shown):
         take = chosen.take
-        method = replace(METHODS[AUTO], small_cost=ENOUGH)
+        method = replace(METHODS[AUTO], small_cost=SOLVED_COST_CM2)
         result = solve(take.problem(frame), q0=take.warm(frame), solver=method)
-        error = float(take.misses(result.q, frame).sum())
+        error = float(take.marker_errors(result.q, frame).sum())
         axes = picture.add_subplot(1, len(shown), k + 1, projection="3d")
         stick(axes, take, take.warm(frame), GREY, 1.5)
         stick(axes, take, result.q, BLUE, 2.5)
@@ -95,7 +97,9 @@ def _findings(name: str, shown: list[tuple[str, Chosen, int]]) -> Findings:
         rows.append((kind, take.name, frame, result.iterations, error))
     columns = ("motion", "take", "frame", "iterations of auto", "summed error [cm]")
     caption = "Solved by auto (blue), the start (grey) and the markers (red)."
-    return Findings([Table(name, "The frames", columns, rows)], [Picture(name, caption, picture)])
+    return Findings(
+        [ResultTable(name, "The frames", columns, rows)], [Picture(name, caption, picture)]
+    )
 
 
 def _up(take: Take, points: Array) -> Array:
@@ -125,8 +129,8 @@ def _frame(axes: Any, dots: Array) -> None:
 
 def side_by_side(take: Take, q: Array, out: Path) -> list[tuple[Path, str]]:
     """Write the original and the solution as one BVH and one GLB, 1.2 m apart."""
-    figure, original = scaled(take.skeleton, take.q[: len(q)], 1.0 / CM)
-    _, solved = scaled(take.skeleton, q, 1.0 / CM)
+    figure, original = scale_skeleton(take.skeleton, take.q[: len(q)], 1.0 / CM)
+    _, solved = scale_skeleton(take.skeleton, q, 1.0 / CM)
     bones = [Bone("scene", joint=Joint.fixed())]
     for name, shift in (("original", 0.0), ("solved", APART)):
         for bone in figure.bones:

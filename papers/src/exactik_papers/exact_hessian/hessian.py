@@ -8,13 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from exactik.solvers import Method, solve
-from exactik_papers.descents import AUTO, ENOUGH, EXACT, METHODS, curve
-from exactik_papers.draw_curves import COLOURS, legend_below
+from exactik_papers.descents import AUTO, EXACT, METHODS, SOLVED_COST_CM2, record_convergence
+from exactik_papers.draw_curves import COLOURS, add_legend_below
 from exactik_papers.exact_hessian.published_hessian import (
     PublishedNewton,
     published_hessian,
 )
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT"]
@@ -53,9 +60,11 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             H = problem.hessian(q0)
             errors[case].append(np.linalg.norm(published_hessian(problem, q0) - H))
             errors[case][-1] /= np.linalg.norm(H)
-            low = ENOUGH
+            low = SOLVED_COST_CM2
             runs = {
-                name: curve(problem, q0, replace(own, max_iterations=COUNT, small_cost=1e-20))
+                name: record_convergence(
+                    problem, q0, replace(own, max_iterations=COUNT, small_cost=1e-20)
+                )
                 for name, own in methods.items()
             }
             lowest = 0.0
@@ -74,7 +83,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         for name in methods:
             medians[case, name] = float(np.median(counts[name]))
             share[case, name] = float(np.mean(reached[name]))
-            aim = f"within {CLOSE:g} of the lowest" if real else f"f < {ENOUGH:g}"
+            aim = f"within {CLOSE:g} of the lowest" if real else f"f < {SOLVED_COST_CM2:g}"
             error = 100.0 * float(np.median(errors[case])) if name == EMULATED else None
             rows.append((case, name, aim, 100.0 * share[case, name], medians[case, name], error))
     columns = (
@@ -85,9 +94,9 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         "iterations, median",
         "error of the Hessian at the start %",
     )
-    table = Table("hessian", f"{len(frames)} frames of all kinds", columns, rows)
+    table = ResultTable("hessian", f"{len(frames)} frames of all kinds", columns, rows)
     warm, cold, real = CASES
-    verdicts = claims(
+    verdicts = make_claims_table(
         "hessian",
         [
             (
@@ -162,7 +171,7 @@ def _picture(curves: dict[tuple[str, str], list[np.ndarray]]) -> object:
         place.set_xlim(0, COUNT)
         place.grid(alpha=0.25)
     axes[0].set_ylabel("(f − lowest) / (first f − lowest)")
-    legend_below(picture, axes[0], 3)
+    add_legend_below(picture, axes[0], 3)
     return picture
 
 

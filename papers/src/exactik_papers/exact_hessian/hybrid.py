@@ -12,16 +12,23 @@ from exactik.solvers import Method
 from exactik.tracking._rigid import rigid_motions
 from exactik_papers.descents import (
     AUTO,
-    ENOUGH,
     EXACT,
     LM,
     METHODS,
     QUASI,
     SOLVED,
-    measured,
+    SOLVED_COST_CM2,
+    time_solve,
 )
-from exactik_papers.draw_curves import COLOURS, legend_below
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.draw_curves import COLOURS, add_legend_below
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording, Take
 
 __all__ = ["EXPERIMENT", "fitted"]
@@ -72,13 +79,15 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         for take, frame in places:
             problem, q0 = take.problem(frame), begin(take, frame)
             for name in OURS:
-                method: Method = replace(METHODS[name], max_iterations=PATIENCE, small_cost=ENOUGH)
-                runs[name].append(measured(problem, q0, method))
+                method: Method = replace(
+                    METHODS[name], max_iterations=PATIENCE, small_cost=SOLVED_COST_CM2
+                )
+                runs[name].append(time_solve(problem, q0, method))
             done += 1
             progress(done, total)
         for name in OURS:
             ms, iterations, evaluations, cost = np.array(runs[name]).T
-            there = cost < ENOUGH
+            there = cost < SOLVED_COST_CM2
             share = float(np.mean(there))
             middle = float(np.median(ms[there])) if there.any() else None
             found[start, name] = share, middle, float(ms.mean()) / max(share, 1e-9)
@@ -97,20 +106,20 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     columns = (
         "start",
         "method",
-        f"reach f < {ENOUGH:g} %",
+        f"reach f < {SOLVED_COST_CM2:g} %",
         "ms, median of those",
         "ms, mean of all",
         "ms per frame reached",
         "iterations, median",
         "evaluations, median",
     )
-    table = Table("hybrid", f"{len(places)} frames of all kinds", columns, rows)
+    table = ResultTable("hybrid", f"{len(places)} frames of all kinds", columns, rows)
     warm, zero, rigid = STARTS
 
     def percent(start: str, name: str) -> str:
         return f"{100 * found[start, name][0]:.0f} %"
 
-    verdicts = claims(
+    verdicts = make_claims_table(
         "hybrid",
         [
             (
@@ -167,13 +176,13 @@ def _picture(found: dict) -> object:
         left.bar(x, shares, 0.15, color=COLOURS[name], label=name)
         times = [found[start, name][2] if found[start, name][0] > 0 else np.nan for start in STARTS]
         right.bar(x, times, 0.15, color=COLOURS[name])
-    left.set_ylabel(f"frames that reach f < {ENOUGH:g} [%]")
+    left.set_ylabel(f"frames that reach f < {SOLVED_COST_CM2:g} [%]")
     right.set_ylabel("time per frame reached [ms]")
     right.set_yscale("log")
     for axes in (left, right):
         axes.set_xticks(range(len(STARTS)), ["frame before", "θ = 0", "θ = 0, rigid fit"])
         axes.grid(axis="y", alpha=0.25)
-    legend_below(picture, left, len(OURS))
+    add_legend_below(picture, left, len(OURS))
     return picture
 
 

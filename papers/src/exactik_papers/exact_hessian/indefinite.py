@@ -13,8 +13,15 @@ from exactik.goals import PostureGoal
 from exactik.problem import Problem
 from exactik.solvers import PythonMethod, View, solve
 from exactik.typing import Array
-from exactik_papers.descents import AUTO, ENOUGH, EXACT, METHODS
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.descents import AUTO, EXACT, METHODS, SOLVED_COST_CM2
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording, Take
 
 __all__ = ["EXPERIMENT", "Signs", "signs"]
@@ -104,8 +111,8 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             problem = _with_posture(take, frame, weight)
             method = replace(METHODS[AUTO], tolerance=1e-9, max_iterations=200)
             result = solve(problem, q0=take.zero(frame), solver=method)
-            error = float(take.misses(result.q, frame).mean())
-            price[weight].append((error, take.problem(frame).cost(result.q) < ENOUGH))
+            error = float(take.marker_errors(result.q, frame).mean())
+            price[weight].append((error, take.problem(frame).cost(result.q) < SOLVED_COST_CM2))
         done += 1
         progress(done, total)
 
@@ -118,7 +125,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
 
     shared = ("poses", "indefinite %", "negative eigenvalues, mean", "least / largest, median")
     tables = [
-        Table(
+        ResultTable(
             "indefinite-poses",
             "Random poses",
             ("where", *shared),
@@ -127,20 +134,20 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 *((f"{spread:g} rad about the pose", *facts(own)) for spread, own in near.items()),
             ],
         ),
-        Table(
+        ResultTable(
             "indefinite-descents",
             f"The first {STEPS} places of trust-region descents (PCG)",
             ("start", "limits", *shared),
             [(*pair, *facts(own)) for pair, own in paths.items()],
         ),
-        Table(
+        ResultTable(
             "indefinite-posture",
             f"A posture goal towards the rest pose, {NEAR:g} rad about the pose, and its price",
             (
                 "weight [cm²/rad²]",
                 *shared,
                 "mean distance of a marker at the end [cm], median",
-                f"from θ = 0: f < {ENOUGH:g} %",
+                f"from θ = 0: f < {SOLVED_COST_CM2:g} %",
             ),
             [
                 (
@@ -152,7 +159,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 for weight in WEIGHTS
             ],
         ),
-        Table(
+        ResultTable(
             "indefinite-rank",
             "Directions that the markers determine at the solution",
             ("frames", "dofs", "rank of JᵀJ, least", "rank of JᵀJ, most"),
@@ -176,7 +183,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             f"{off[2]:.1f} and {on[2]:.1f} of {DOFS} on average"
         )
 
-    verdicts = claims(
+    verdicts = make_claims_table(
         "indefinite",
         [
             (
@@ -268,7 +275,7 @@ def _path(problem: Problem, q0: Array) -> list[Array]:
     assert isinstance(method, PythonMethod)
     stepper, place = method.stepper(view), view.at(view.project(q0))
     found = [place.q]
-    while len(found) < STEPS and place.cost > ENOUGH:
+    while len(found) < STEPS and place.cost > SOLVED_COST_CM2:
         following = stepper.step(place)
         if following is None:
             break

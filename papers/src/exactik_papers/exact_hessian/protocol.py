@@ -7,10 +7,24 @@ from pathlib import Path
 import numpy as np
 
 from exactik.solvers import solve
-from exactik_papers.descents import AUTO, EXACT, LM, SOLVED, Curve, curves
-from exactik_papers.draw_curves import COLOURS, legend_below
+from exactik_papers.descents import (
+    AUTO,
+    EXACT,
+    LM,
+    SOLVED,
+    ConvergenceCurve,
+    record_convergence_of_frames,
+)
+from exactik_papers.draw_curves import COLOURS, add_legend_below
 from exactik_papers.exact_hessian.convergence import OTHERS
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording, Take
 
 __all__ = ["EXPERIMENT"]
@@ -28,8 +42,10 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Run all solvers under both protocols from the pose of the frame before."""
     total = 2 * sum(len(chosen.frames) for chosen in recording.kinds.values())
     kinds = dict(recording.kinds)
-    paper = curves(kinds, OTHERS, _warm, COUNT, lambda done, _: progress(done, total))
-    real = curves(
+    paper = record_convergence_of_frames(
+        kinds, OTHERS, _warm, COUNT, lambda done, _: progress(done, total)
+    )
+    real = record_convergence_of_frames(
         kinds,
         OTHERS,
         _warm,
@@ -44,7 +60,9 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     runs = {name: _all(real, name) for name in OTHERS}
     for own in runs.values():
         lowest = [min(low, float(one.cost[-1])) for low, one in zip(lowest, own, strict=True)]
-    misses = [float(take.misses(take.q[frame], frame, real=True).mean()) for take, frame in places]
+    misses = [
+        float(take.marker_errors(take.q[frame], frame, real=True).mean()) for take, frame in places
+    ]
     rows, counts = [], {}
     for name in OTHERS:
         ideal = [_first(one, CLOSE * float(one.cost[0])) for one in _all(paper, name)]
@@ -72,14 +90,14 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         "real: ms, median",
     )
     title = f"Iterations to within {CLOSE:g}: of the first cost, and above the lowest"
-    table = Table("protocol", title, columns, rows)
-    facts = Table(
+    table = ResultTable("protocol", title, columns, rows)
+    facts = ResultTable(
         "protocol-residual",
         "What real markers leave",
         ("frames", "lowest f, median [cm²]", "distance of a marker at the file's pose, mean [cm]"),
         [(len(places), float(np.median(lowest)), float(np.mean(misses)))],
     )
-    verdicts = claims(
+    verdicts = make_claims_table(
         "protocol",
         [
             (
@@ -114,11 +132,13 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _all(found: dict[tuple[str, str], list[Curve]], method: str) -> list[Curve]:
+def _all(
+    found: dict[tuple[str, str], list[ConvergenceCurve]], method: str
+) -> list[ConvergenceCurve]:
     return [own for (_, name), group in found.items() if name == method for own in group]
 
 
-def _first(curve: Curve, low: float) -> float:
+def _first(curve: ConvergenceCurve, low: float) -> float:
     """Return the iterations until the cost is so low; infinite if it never is."""
     there = np.flatnonzero(curve.cost <= low)
     return float(there[0]) if len(there) > 0 else np.inf
@@ -147,7 +167,7 @@ def _picture(paper: dict, runs: dict, lowest: list[float]) -> object:
         axes.set_xlim(0, COUNT)
         axes.grid(alpha=0.25)
     left.set_ylabel("(f − lowest) / (first f − lowest)")
-    legend_below(picture, left, len(OTHERS))
+    add_legend_below(picture, left, len(OTHERS))
     return picture
 
 

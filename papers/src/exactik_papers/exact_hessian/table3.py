@@ -9,16 +9,23 @@ import numpy as np
 
 from exactik_papers.descents import (
     AUTO,
-    ENOUGH,
     EXACT,
     LM,
     METHODS,
     QUASI,
     SOLVED,
-    measured,
+    SOLVED_COST_CM2,
+    time_solve,
 )
-from exactik_papers.draw_curves import COLOURS, legend_below
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.draw_curves import COLOURS, add_legend_below
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording
 
 __all__ = ["EXPERIMENT"]
@@ -42,8 +49,8 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         for frame in chosen.frames.tolist():
             problem, q0 = chosen.take.problem(frame), chosen.take.warm(frame)
             for name in OURS:
-                method = replace(METHODS[name], max_iterations=PATIENCE, small_cost=ENOUGH)
-                found[name].append(measured(problem, q0, method))
+                method = replace(METHODS[name], max_iterations=PATIENCE, small_cost=SOLVED_COST_CM2)
+                found[name].append(time_solve(problem, q0, method))
             done += 1
             progress(done, total)
         for name in OURS:
@@ -59,7 +66,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                     float(ms.mean()),
                     float(evaluations.mean()),
                     float(iterations.mean()),
-                    100.0 * float(np.mean(cost < ENOUGH)),
+                    100.0 * float(np.mean(cost < SOLVED_COST_CM2)),
                 )
             )
     columns = (
@@ -71,9 +78,9 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         "ours, ms",
         "ours, evaluations",
         "ours, iterations",
-        f"reach f < {ENOUGH:g} %",
+        f"reach f < {SOLVED_COST_CM2:g} %",
     )
-    table = Table("table3", f"Mean per frame until f < {ENOUGH:g}", columns, rows)
+    table = ResultTable("table3", f"Mean per frame until f < {SOLVED_COST_CM2:g}", columns, rows)
 
     def ratio(one: str, other: str, entry: int) -> list[float]:
         return [float(means[kind, one][entry] / means[kind, other][entry]) for kind in PUBLISHED]
@@ -89,7 +96,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         for k in (3, 4)
     )
     hybrid, beside = ratio(LM, AUTO, 0), ratio(SOLVED, LM, 0)
-    verdicts = claims(
+    verdicts = make_claims_table(
         "table3",
         [
             (
@@ -160,7 +167,7 @@ def _bars(means: dict) -> object:
         axes.set_xticks(range(len(PUBLISHED)), list(PUBLISHED))
         axes.set_ylabel(words)
         axes.grid(axis="y", alpha=0.25)
-    legend_below(picture, left, 6)
+    add_legend_below(picture, left, 6)
     return picture
 
 

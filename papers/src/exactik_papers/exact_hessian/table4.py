@@ -11,12 +11,19 @@ import numpy as np
 
 from exactik.solvers import Method, solve
 from exactik.typing import Array
-from exactik_papers.descents import AUTO, ENOUGH, EXACT, LM, METHODS, QUASI, SOLVED
-from exactik_papers.draw_curves import COLOURS, legend_below
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.descents import AUTO, EXACT, LM, METHODS, QUASI, SOLVED, SOLVED_COST_CM2
+from exactik_papers.draw_curves import COLOURS, add_legend_below
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording, Take
 
-__all__ = ["EXPERIMENT", "Followed", "follow"]
+__all__ = ["EXPERIMENT", "FollowedTake", "follow_take"]
 
 COMPARABLE = "dg_03-05_02"  # the published take that is to be had
 AIM = 0.5  # [cm] of the exact Hessian there
@@ -32,7 +39,7 @@ FLIP = 90.0  # [degrees] that no bone turns by in a hundredth of a second
 SLOW = 100  # iterations in Python, which one start must do for
 
 
-class Followed(NamedTuple):
+class FollowedTake(NamedTuple):
     """A take as a solver followed it.
 
     Attributes:
@@ -48,7 +55,9 @@ class Followed(NamedTuple):
     iterations: Array
 
 
-def follow(take: Take, method: Method, start: str, frames: int, tell=lambda done: None) -> Followed:
+def follow_take(
+    take: Take, method: Method, start: str, frames: int, tell=lambda done: None
+) -> FollowedTake:
     """Solve frame after frame, each from the solution of the one before."""
     q = take.q[0].copy() if start == STARTS[0] else take.zero(0)
     poses, error, ms, iterations = [], [], [], []
@@ -59,16 +68,16 @@ def follow(take: Take, method: Method, start: str, frames: int, tell=lambda done
         ms.append(1e3 * (time.thread_time() - begin))
         q = result.q
         poses.append(q)
-        error.append(float(take.misses(q, frame).sum()))
+        error.append(float(take.marker_errors(q, frame).sum()))
         iterations.append(result.iterations)
         if frame % 50 == 0:
             tell(frame)
-    return Followed(*(np.array(own) for own in (poses, error, ms, iterations)))
+    return FollowedTake(*(np.array(own) for own in (poses, error, ms, iterations)))
 
 
 def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Follow every take with every column."""
-    found: dict[tuple[str, str, int, str], Followed] = {}
+    found: dict[tuple[str, str, int, str], FollowedTake] = {}
     jobs = [
         (take, name, count, start)
         for k, take in enumerate(recording.takes.values())
@@ -78,12 +87,12 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     ]
     total, before = sum(len(job[0]) for job in jobs), 0
     for take, name, count, start in jobs:
-        method = replace(METHODS[name], max_iterations=count, small_cost=ENOUGH)
+        method = replace(METHODS[name], max_iterations=count, small_cost=SOLVED_COST_CM2)
 
         def tell(frame: int, before: int = before) -> None:
             progress(before + frame, total)
 
-        found[take.name, name, count, start] = follow(take, method, start, len(take), tell)
+        found[take.name, name, count, start] = follow_take(take, method, start, len(take), tell)
         before += len(take)
     progress(total, total)
     rows = []
@@ -120,8 +129,10 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         "iterations, mean",
         "published time / ours",
     )
-    table = Table("table4", "Time and summed error of the 41 markers per frame", columns, rows)
-    others = Table(
+    table = ResultTable(
+        "table4", "Time and summed error of the 41 markers per frame", columns, rows
+    )
+    others = ResultTable(
         "table4-published",
         "All of the published table",
         ("take", "method", "k_max", "s", "error [cm]"),
@@ -147,7 +158,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             f"{error(name, 10, STARTS[0]):.3f} cm from the data pose"
         )
 
-    verdicts = claims(
+    verdicts = make_claims_table(
         "table4",
         [
             (
@@ -196,7 +207,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         for (take, name, count, start), own in found.items()
         for frame in range(len(own.error))
     ]
-    every = Table(
+    every = ResultTable(
         "table4-frames",
         "every frame",
         ("take", "method", "k_max", "first frame from", "frame", "error [cm]", "iterations"),
@@ -204,7 +215,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         shown=False,
     )
     flips = [row for take in recording.takes.values() for row in _flips(take)]
-    turned = Table(
+    turned = ResultTable(
         "table4-flips",
         f"Where a bone of the file turns by more than {FLIP:g}° from one frame to the next",
         ("take", "frame", "bone that turns most", "degrees"),
@@ -270,7 +281,7 @@ def _picture(recording: Recording, found: dict) -> object:
         axes.set_title(f"{take.name}, first frame from θ = 0", fontsize=11)
         axes.grid(alpha=0.25)
     places[-1].set_xlabel("time in the take [s]")
-    legend_below(picture, places[-1], 3)
+    add_legend_below(picture, places[-1], 3)
     return picture
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from exactik.typing import Array
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording
 from exactik_papers.sampled import (
     AUTO,
@@ -18,7 +25,7 @@ from exactik_papers.sampled import (
     TRANSPOSE,
     UNIT,
     Sampled,
-    follow,
+    follow_samples,
     sampled,
 )
 from exactik_papers.stick import bare, dots, stick
@@ -60,7 +67,7 @@ def run(
     data = sampled(recording, intervals[0])
     for k, interval in enumerate(intervals):
         data = sampled(recording, interval)
-        found = {name: follow(data, FOLLOWERS[name], budget).q for name in METHODS}
+        found = {name: follow_samples(data, FOLLOWERS[name], budget).q for name in METHODS}
         for name, q in found.items():
             off = away(data, q)
             distance, second = np.linalg.norm(off, axis=-1), jitter(off)
@@ -82,7 +89,7 @@ def run(
     def less(values: Mapping[tuple[float, str], float], low: str, high: str) -> bool:
         return all(values[own, low] < values[own, high] for own in intervals)
 
-    table = Table(
+    table = ResultTable(
         "pls-fig11",
         f"All bones against those of the take, {budget} gradients a sample",
         (
@@ -95,7 +102,7 @@ def run(
         ),
         rows,
     )
-    verdicts = claims(
+    verdicts = make_claims_table(
         "pls-fig11",
         [
             (

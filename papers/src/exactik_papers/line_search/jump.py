@@ -18,7 +18,14 @@ from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, solve
 from exactik.typing import Array
 from exactik.viewer import Hold, Keyframes
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import CM, Recording
 from exactik_papers.stick import bare, dots, stick
 
@@ -141,7 +148,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     beyond = float(np.maximum(figure.lower - q, q - figure.upper).max())
     slip = _slip(motion)
     worst, slowest = max(own[0] for own in found), max(own[2] for own in found)
-    table = Table(
+    table = ResultTable(
         "pls-fig5",
         "The keys, posed by the projected line search",
         ("time [s]", "pelvis up [m]", "worst miss [cm]", "iterations", "ms"),
@@ -150,7 +157,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             for k, (key, (miss, count, ms)) in enumerate(zip(KEYS, found, strict=True))
         ],
     )
-    verdicts = claims(
+    verdicts = make_claims_table(
         "pls-fig5",
         [
             (

@@ -11,7 +11,14 @@ from exactik.model import human
 from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, Result, solve
 from exactik.typing import Array
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import CM, Recording
 from exactik_papers.stick import bare, dots, stick
 
@@ -80,7 +87,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         poses.append((name, inside.q, free.q, goal))
         progress(k + 1, len(GOALS))
     third = rows[2]
-    verdicts = claims(
+    verdicts = make_claims_table(
         "pls-fig4",
         [
             (
@@ -103,7 +110,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             ),
         ],
     )
-    table = Table(
+    table = ResultTable(
         "pls-fig4",
         "The projected line search with limits and without",
         (

@@ -14,7 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from exactik.typing import Array, BoolArray
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording
 from exactik_papers.sampled import (
     AUTO,
@@ -26,7 +33,7 @@ from exactik_papers.sampled import (
     TOLERANCE,
     TRANSPOSE,
     UNIT,
-    follow,
+    follow_samples,
     sampled,
 )
 
@@ -65,7 +72,7 @@ def objectives(
     starts = [sampled(recording, interval, start=interval * k / rounds) for k in range(rounds)]
     left, work = {}, {}
     for name in methods:
-        runs = [follow(data, FOLLOWERS[name], budget) for data in starts]
+        runs = [follow_samples(data, FOLLOWERS[name], budget) for data in starts]
         left[name] = np.concatenate([own.objective[1:] for own in runs])
         counts = float(np.mean([own.evaluations for own in runs]))
         work[name] = counts, float(np.mean([own.ms for own in runs]))
@@ -93,13 +100,13 @@ def run(
             every += [(budget, method, n, float(value)) for n, value in enumerate(values)]
         progress(k + 1, len(budgets))
     columns = ("least", "lower quartile", "median", "upper quartile", "most", "outliers")
-    table = Table(
+    table = ResultTable(
         name,
         "Objective that is left, sum of squared errors [unit²; 1 unit = 0.2 m]",
         ("gradients", "method", "samples", *columns, "evaluations", "ms"),
         rows,
     )
-    values = Table(
+    values = ResultTable(
         f"{name}-values",
         "every objective of the box plots",
         ("gradients", "method", "sample", "objective [unit²]"),
@@ -107,7 +114,7 @@ def run(
         shown=False,
     )
     return Findings(
-        [table, claims(name, _verdicts(interval, found)), values],
+        [table, make_claims_table(name, _verdicts(interval, found)), values],
         [
             Picture(
                 name,

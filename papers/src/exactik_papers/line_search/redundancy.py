@@ -10,7 +10,14 @@ from exactik.goals import PostureGoal
 from exactik.problem import Problem
 from exactik.solvers import solve
 from exactik.typing import Array
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.line_search.jitter import away
 from exactik_papers.recording import Recording
 from exactik_papers.sampled import (
@@ -19,7 +26,7 @@ from exactik_papers.sampled import (
     TOLERANCE,
     UNIT,
     Sampled,
-    follow,
+    follow_samples,
     sampled,
 )
 from exactik_papers.stick import bare, dots, stick
@@ -48,7 +55,7 @@ def nearest(data: Sampled, n: int, last: Array, start: Array) -> Array:
 def run(recording: Recording, out: Path, progress: Progress, *, budget: int = BUDGET) -> Findings:
     """Follow the motion by the line search; compare what no goal asks for."""
     data = sampled(recording, INTERVAL)
-    q = follow(data, FOLLOWERS[LINE_SEARCH], budget).q
+    q = follow_samples(data, FOLLOWERS[LINE_SEARCH], budget).q
     progress(1, 2)
     off = np.linalg.norm(away(data, q), axis=-1)
     ends = [data.skeleton.bone_index(goal) for goal in data.problem.rows]
@@ -71,7 +78,7 @@ def run(recording: Recording, out: Path, progress: Progress, *, budget: int = BU
     progress(2, 2)
     ratio = float(np.median(np.array(moved) / np.array(least)))
     other = float(off[worst].max())
-    verdicts = claims(
+    verdicts = make_claims_table(
         "pls-fig2",
         [
             (
@@ -90,7 +97,7 @@ def run(recording: Recording, out: Path, progress: Progress, *, budget: int = BU
             ),
         ],
     )
-    table = Table(
+    table = ResultTable(
         "pls-fig2",
         f"How far bones are from the take's, where all goals are met within a centimetre "
         f"({len(met)} of {len(q) - 1} samples)",

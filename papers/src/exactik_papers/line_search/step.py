@@ -13,7 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from exactik.typing import Array
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording
 from exactik_papers.sampled import STEP, Sampled, sampled, transpose
 from exactik_papers.stick import bare, dots, stick
@@ -79,7 +86,7 @@ def run(
         curves.append(np.median(costs, axis=0))
         by_step[step] = runs, costs, settled, flipping
         progress(k + 1, len(steps))
-    table = Table(
+    table = ResultTable(
         "pls-fig6",
         f"Fixed steps, {COUNT} iterations at each of {len(chosen)} samples {INTERVAL} s apart",
         (
@@ -102,7 +109,7 @@ def run(
     best = int(np.argmin(ratio))
     settled = {step: float(own[2].mean()) for step, own in by_step.items()}
     low, high = float(bound.min()), float(bound.max())
-    verdicts = claims(
+    verdicts = make_claims_table(
         "pls-fig6",
         [
             (

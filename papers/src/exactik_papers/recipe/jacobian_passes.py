@@ -28,7 +28,7 @@ __all__ = [
     "VELOCITIES",
     "WAYS",
     "WORLD",
-    "Scratch",
+    "PassScratch",
     "jacobian_by",
     "operations",
     "scratch",
@@ -40,7 +40,7 @@ STEP = 6e-6  # of central differences [rad or m]
 MOST = 1 << 20  # repetitions when timed
 
 
-class Scratch(NamedTuple):
+class PassScratch(NamedTuple):
     """Arrays of one way; see `kernels.fk` and `kernels.jacobian`."""
 
     q: Array
@@ -60,14 +60,14 @@ class Scratch(NamedTuple):
     J: Array
 
 
-def scratch(skeleton: Skeleton, q: Array, point: Array) -> Scratch:
+def scratch(skeleton: Skeleton, q: Array, point: Array) -> PassScratch:
     """Return the arrays for a figure at q, (nq,), and a point in the bone's frame [m], (3,)."""
     n, nv = len(skeleton.bones) + 1, skeleton.nv
     frames = np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((nv, 6))
     climb = np.zeros((3, 3)), np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3))
     angles = np.zeros(skeleton.nq), np.zeros(skeleton.nq)
     last = np.zeros(nv), np.zeros((n, 6)), np.zeros((3, nv))
-    return Scratch(np.array(q), np.array(point), np.zeros(3), *angles, *frames, *climb, *last)
+    return PassScratch(np.array(q), np.array(point), np.zeros(3), *angles, *frames, *climb, *last)
 
 
 @jit
@@ -183,7 +183,7 @@ def seconds(
     return min(_timed(run, skeleton.tree, index, times, own) for _ in range(5)) / times
 
 
-def _timed(run: Callable[..., None], tree: Any, index: Any, times: int, own: Scratch) -> float:
+def _timed(run: Callable[..., None], tree: Any, index: Any, times: int, own: PassScratch) -> float:
     began = time.thread_time()
     run(tree, index, times, *own)
     return time.thread_time() - began

@@ -8,7 +8,14 @@ import numpy as np
 
 from exactik.solvers import DampedLeastSquares, solve
 from exactik.typing import Array
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recipe.jacobian_steps import LAMBDA, SR, STEPS, Walk, walk
 from exactik_papers.recording import Recording
 from exactik_papers.sampled import Sampled, sampled
@@ -97,7 +104,7 @@ def run(
         )
         progress(k + 1, len(ways))
     middle = {name: float(np.median(values)) for name, values in ends.items()}
-    verdicts = claims(
+    verdicts = make_claims_table(
         "recipe-limits",
         [
             (
@@ -124,7 +131,7 @@ def run(
     )
     return Findings(
         [
-            Table(
+            ResultTable(
                 "recipe-limits",
                 f"{len(tasks)} problems, {count} steps of SR each [unit²; 1 unit = 0.2 m]",
                 (

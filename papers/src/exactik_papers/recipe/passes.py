@@ -10,7 +10,14 @@ import numpy as np
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.model._jacobian_baselines import finite_difference_jacobian
 from exactik.typing import Array
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recipe.jacobian_passes import (
     ADJUSTED,
     BODY,
@@ -92,7 +99,7 @@ def run(
 
     slow = min(cost[one, VELOCITIES][1], cost[one, DIFFERENCES][1]) / cost[one, WORLD][1]
     best = min(error for *_, error in errors)
-    verdicts = claims(
+    verdicts = make_claims_table(
         "recipe-fig6",
         [
             (
@@ -139,14 +146,14 @@ def run(
     progress(len(cases) + 1, len(cases) + 1)
     return Findings(
         [
-            Table(
+            ResultTable(
                 "recipe-fig6",
                 "The Jacobian of a point, by five ways",
                 ("figure", "dofs", "way", "flops", "sines and cosines", "µs"),
                 rows,
             ),
             verdicts,
-            Table(
+            ResultTable(
                 "recipe-fig6-steps",
                 "error of differences against their step",
                 ("step [rad or m]", "forward [m]", "central [m]"),

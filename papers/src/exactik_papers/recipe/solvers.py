@@ -12,7 +12,14 @@ import numpy as np
 from exactik.model import Bone, Joint, Skeleton
 from exactik.solvers.methods._damped_least_squares import damped_step
 from exactik.typing import Array
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recipe.jacobian_steps import (
     JT,
     LAMBDA,
@@ -120,7 +127,7 @@ def run(
     order = sorted(ms, key=lambda name: ms[name])
     bound = 0.5 * 0.1 / np.sqrt(LAMBDA)
     peak = {name: max(curve) for name, curve in curves.items()}
-    verdicts = claims(
+    verdicts = make_claims_table(
         "recipe-fig8",
         [
             (
@@ -180,7 +187,7 @@ def run(
     )
     return Findings(
         [
-            Table(
+            ResultTable(
                 "recipe-fig8",
                 f"{len(tasks)} problems, reachable and out of reach; J is {m} × {n}",
                 (
@@ -198,7 +205,7 @@ def run(
                 rows,
             ),
             verdicts,
-            Table(
+            ResultTable(
                 "recipe-fig8-singular",
                 "length of a step against the bend of an elbow",
                 ("bend [rad]", *(f"{name} [rad]" for name in STEPS)),

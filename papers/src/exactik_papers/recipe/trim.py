@@ -9,7 +9,14 @@ import numpy as np
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
-from exactik_papers.experiment import Experiment, Findings, Picture, Progress, Table, claims
+from exactik_papers.experiment import (
+    Experiment,
+    Findings,
+    Picture,
+    Progress,
+    ResultTable,
+    make_claims_table,
+)
 from exactik_papers.recording import Recording
 
 __all__ = [
@@ -134,7 +141,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     prismatic = rows[2]
     skeleton, q = figure_with("prismatic")
     turns = np.abs(skeleton.jacobian(q, "end", POINT, frame="body", rows="angular")).max()
-    verdicts = claims(
+    verdicts = make_claims_table(
         "recipe-fig5",
         [
             (
@@ -160,14 +167,14 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
     return Findings(
         [
-            Table(
+            ResultTable(
                 "recipe-fig5",
                 "Trimmed blocks against the package's Jacobian [m or 1]",
                 ("joint", "controlled", "block", "as printed, differs by", "corrected, by"),
                 rows,
             ),
             verdicts,
-            Table(
+            ResultTable(
                 "recipe-fig5-blocks",
                 "entries of all blocks",
                 ("scenario", "row", "column", "entry"),
