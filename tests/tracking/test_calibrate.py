@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from benchmarks.hdm05 import BONES
+from benchmarks.support.hdm05 import BONES
 from exactik.calibration._attach import attach_markers
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration

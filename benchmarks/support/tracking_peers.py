@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 import exactik as ik
-from benchmarks.peers.with_mink import MinkMarkers
+from benchmarks.peers.adapters.with_mink import MinkMarkers
 from exactik.tracking._recording import Recording
 from exactik.typing import Array
 
@@ -87,7 +87,9 @@ class Scipy:
             inside = np.clip(q[self.free], self.bounds[0] + 1e-9, self.bounds[1] - 1e-9)
             begin = time.process_time()
             found = least_squares(
-                *(residual, inside, jacobian),
+                residual,
+                inside,
+                jacobian,
                 bounds=self.bounds,
                 x_scale=self.SCALE,
                 ftol=self.TOLERANCE,
