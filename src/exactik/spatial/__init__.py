@@ -1,6 +1,7 @@
-"""Rotations: a numpy face for everybody, compiled twins for the kernels."""
+"""Rotations and rigid fits: a numpy face for everybody, compiled twins for the kernels."""
 
 from exactik.spatial._jit import inlined, jit, pasted, unlocked
+from exactik.spatial._rigid_fit import RigidTransforms, fit_rigid_transforms
 from exactik.spatial._rotations import (
     axis_rotation,
     euler_angles,
@@ -23,11 +24,13 @@ from exactik.spatial._so3 import (
 )
 
 __all__ = [
+    "RigidTransforms",
     "axis_rotation",
     "cross",
     "euler_angles",
     "exp_coefficients",
     "exp_rotation",
+    "fit_rigid_transforms",
     "inlined",
     "is_rotation",
     "jit",
