@@ -15,7 +15,7 @@ import numpy as np
 
 import exactik as ik
 from exactik.typing import Array
-from exactik_papers._hdm05 import BONES, LOCK, TAKES
+from exactik_papers.hdm05 import BONES, LOCK, TAKES
 
 __all__ = ["LOCK", "TAKES", "Take", "hdm05_folder", "load_take"]
 

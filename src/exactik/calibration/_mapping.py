@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.calibration._attach import recorded_name
 from exactik.calibration._mapping_geometry import bones_at_rest
 from exactik.calibration._mapping_names import bare, same_landmarks, unlabelled
@@ -160,7 +160,7 @@ def _by_hand(skeleton: Skeleton, recorded: str, what: str | tuple[str, ArrayLike
     if isinstance(what, tuple):
         bone, place = what
         skeleton.bone_index(bone)
-        x, y, z = shaped(f"place of marker {recorded!r}", place, 3).tolist()
+        x, y, z = require_shape(f"place of marker {recorded!r}", place, 3).tolist()
         return Match(recorded, None, bone, (x, y, z), "given by hand", 1.0)
     if what in skeleton.markers:
         return Match(recorded, what, skeleton.marker(what)[0], None, "given by hand", 1.0)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import numbers, shaped
+from exactik._arrays import as_floats, require_shape
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.goals import MarkerGoal, PostureGoal
 from exactik.kernels.calculus.workspace import Goals, Work, new_work
@@ -218,7 +218,7 @@ def make_tracking_problem(
     weight = _weights(mine, weights)
     point = np.array([skeleton.marker(name)[1] for name in mine])[None]
     if offsets is not None:
-        point = shaped("offsets", offsets, len(place), len(mine), 3)
+        point = require_shape("offsets", offsets, len(place), len(mine), 3)
     tie = np.where(problem.locked | _of_roots(skeleton), 0.0, posture * _size2(skeleton, mine))
     count = len(place) if robust is not None else 0
     frames = Frames(
@@ -237,7 +237,7 @@ def _weights(names: tuple[str, ...], weights: Mapping[str, float] | ArrayLike | 
             if name not in names:
                 raise UnknownNameError("marker", name, names)
         weights = [weights.get(name, 1.0) for name in names]
-    array = np.array(numbers("weights", weights), dtype=float)
+    array = np.array(as_floats("weights", weights), dtype=float)
     if array.shape != (len(names),):
         raise ShapeError(f"weights have shape {array.shape}; expected ({len(names)},)")
     if not (array >= 0.0).all() or not np.isfinite(array).all() or array.sum() == 0.0:
