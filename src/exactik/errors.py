@@ -205,15 +205,16 @@ class Note(str):
 
     def as_sentence(self) -> Note:
         """Return the note as a sentence: capital letter, full stop, place at the end."""
-        *fields, _ = (getattr(self, name) for name in _NOTE_FIELDS)
-        return Note(*fields, True)
+        return Note(self.code, self.severity, self.place, self.text, self.value, self.advice, True)
 
     def renamed(self, rename: Callable[[str], str]) -> Note:
         """Return the same note, its advice with another name for the argument."""
         if self.advice is None:
             return self
-        *fields, _, is_sentence = (getattr(self, name) for name in _NOTE_FIELDS)
-        return Note(*fields, self.advice.renamed(rename), is_sentence)
+        advice = self.advice.renamed(rename)
+        return Note(
+            self.code, self.severity, self.place, self.text, self.value, advice, self._is_sentence
+        )
 
 
 _NOTE_FIELDS = ("code", "severity", "place", "text", "value", "advice", "_is_sentence")

@@ -8,7 +8,7 @@ format is one module with its reader or writer, and one `Format` in `FORMATS`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -35,12 +35,13 @@ __all__ = [
     "URDF",
     "Content",
     "Format",
-    "Writer",
+    "Function",
+    "Outline",
     "find_format",
+    "readable_format_of",
     "readable_formats",
     "readable_suffixes",
     "reader_of",
-    "resolve",
     "suffix_of",
     "writable_formats",
     "writable_suffixes",
@@ -60,45 +61,76 @@ PLURALS: Mapping[Content, str] = {
 PathLike = str | os.PathLike[str]
 
 
-class Writer(NamedTuple):
-    """A function that writes `function(thing, path, **options)`.
+class Function(NamedTuple):
+    """A function of a format's module, imported when it is needed.
 
     Attributes:
-        reference: "module:function"; imported when it is needed.
-        options: those of "length_unit", "up_axis" and "markers" that it takes.
+        reference: "module:function".
+        options: the keyword arguments that it takes, of those that its caller has to give.
     """
 
     reference: str
     options: tuple[str, ...] = ()
+
+    def resolve(self) -> Callable[..., Any]:
+        """Return the function."""
+        module, _, name = self.reference.partition(":")
+        return getattr(import_module(module), name)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function, with those of the options that it takes."""
+        taken = {name: value for name, value in options.items() if name in self.options}
+        return self.resolve()(*arguments, **taken)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a motion tells without its skeleton.
+
+    Attributes:
+        columns: names of what moves.
+        frames: their number.
+        first_frame: number of the first one.
+        rate: [Hz], None if it is not known.
+        missing: share of the numbers that are missing, 0 to 1.
+        details: what else is known, in words: subject → sentence.
+    """
+
+    columns: tuple[str, ...]
+    frames: int
+    first_frame: int = 1
+    rate: float | None = None
+    missing: float = 0.0
+    details: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Format:
     """A kind of file.
 
-    References are "module:function", imported when they are needed.
-
     Attributes:
         name: for sentences, such as "BVH".
         suffixes: in lower case with the dot, the customary one first.
-        readers: content → reader. `function(path, notes, **options)`; options of a skeleton:
-            length_unit, floating; of a motion: skeleton, length_unit, rate, positions, and
-            animation where one is given; of markers: length_unit, rate, zeros_are_missing. A reader
-            takes `**_` for those that mean nothing to it.
-        writers: content → writer.
-        content_of: reference to `function(path, notes) -> Content`, where files differ in that.
+        readers: content → `function(path, notes, …)`. Options are, for a skeleton, length_unit and
+            floating; for a motion skeleton, length_unit, rate, positions and animation; for markers
+            length_unit, rate and zeros_are_missing.
+        writers: content → `function(thing, path, …)`. Options are length_unit, up_axis and markers.
+        maker: whose format it is, where the name alone could be anybody's.
+        content_of: `function(path, notes) -> Content`, where files differ in what they hold.
         up_axis: "x", "y" or "z" that is up in files that do not say otherwise; None without custom.
         up_axis_is_fixed: whether that is a rule of the format, not merely a custom.
-        states_up_axis: contents of which the writer keeps the up axis.
-        up_axis_of: reference to `function(path, notes) -> str | None`, for skeletons of formats
-            whose files say it.
+        states_up_axis: contents with which the writer keeps the up axis.
+        up_axis_of: `function(path, notes) -> str | None`, where files say what is up for a
+            skeleton. Nothing is then taken for granted.
         length_unit: of lengths in the file, by rule or by custom; None if it has to be given or
             guessed, because files never say.
-        written_unit: of files that do not state it, unless another is asked for.
-        unit_of: reference to `function(skeleton) -> unit`, the unit that a skeleton came in.
+        written_unit: in which a file without a stated unit is written, unless another is given.
+        unit_of: `function(skeleton) -> unit`, the unit to write a skeleton in, where it depends on
+            the file that it came from.
         states_rate: whether other programs find the rate in it.
         needs_skeleton: whether a motion in it is of no use without the file of a skeleton.
         companion: suffix of the file with the skeleton that lies beside such a motion.
+        outline_of: `function(path, notes) -> Outline`, what such a motion tells all the same.
         has_couplings: whether dofs of its skeletons may follow others, see `load_couplings`.
         keeps: what survives writing (or reading, if it cannot be written); for the documentation.
         loses: what does not.
@@ -107,23 +139,30 @@ class Format:
 
     name: str
     suffixes: tuple[str, ...]
-    readers: Mapping[Content, str] = field(default_factory=dict)
-    writers: Mapping[Content, Writer] = field(default_factory=dict)
-    content_of: str = ""
+    readers: Mapping[Content, Function] = field(default_factory=dict)
+    writers: Mapping[Content, Function] = field(default_factory=dict)
+    maker: str = ""
+    content_of: Function | None = None
     up_axis: str | None = None
     up_axis_is_fixed: bool = False
     states_up_axis: tuple[Content, ...] = ()
-    up_axis_of: str = ""
+    up_axis_of: Function | None = None
     length_unit: str | None = "m"
     written_unit: str = "m"
-    unit_of: str = ""
+    unit_of: Function | None = None
     states_rate: bool = True
     needs_skeleton: bool = False
     companion: str = ""
+    outline_of: Function | None = None
     has_couplings: bool = False
     keeps: str = ""
     loses: str = "–"
     assumes: str = "–"
+
+    @property
+    def full_name(self) -> str:
+        """Name with the maker, such as "Qualisys TSV"."""
+        return f"{self.maker} {self.name}" if self.maker != "" else self.name
 
     @property
     def suffix(self) -> str:
@@ -135,14 +174,26 @@ class Format:
         """What it can hold."""
         return tuple(c for c in CONTENTS if c in self.readers or c in self.writers)
 
+    @property
+    def readable(self) -> tuple[Content, ...]:
+        """What can be read from it."""
+        return tuple(c for c in CONTENTS if c in self.readers)
+
+    @property
+    def writable(self) -> tuple[Content, ...]:
+        """What can be written as it."""
+        return tuple(c for c in CONTENTS if c in self.writers)
+
 
 # --- markers
 
 C3D = Format(
     name="C3D",
     suffixes=(".c3d",),
-    readers={"markers": "exactik.io.c3d._read:read_c3d"},
-    writers={"markers": Writer("exactik.io.c3d._write:write_c3d", ("length_unit",))},
+    readers={
+        "markers": Function("exactik.io.c3d:read_c3d", ("length_unit", "rate", "zeros_are_missing"))
+    },
+    writers={"markers": Function("exactik.io.c3d:write_c3d", ("length_unit",))},
     up_axis="z",
     states_up_axis=("markers",),
     length_unit="mm",
@@ -153,17 +204,26 @@ C3D = Format(
 TRC = Format(
     name="TRC",
     suffixes=(".trc",),
-    readers={"markers": "exactik.io.tables._trc:read_trc"},
-    writers={"markers": Writer("exactik.io.tables._trc:write_trc", ("length_unit",))},
+    readers={
+        "markers": Function(
+            "exactik.io.tables:read_trc", ("length_unit", "rate", "zeros_are_missing")
+        )
+    },
+    writers={"markers": Function("exactik.io.tables:write_trc", ("length_unit",))},
     length_unit="mm",
     keeps="positions to nine digits, gaps, names, rate, frame numbers",
     loses="other series, up axis; tabs in names",
     assumes="zeros and empty cells are missing; mm if no unit is stated",
 )
 TSV = Format(
-    name="Qualisys TSV",
+    name="TSV",
+    maker="Qualisys",
     suffixes=(".tsv",),
-    readers={"markers": "exactik.io.tables._tsv:read_tsv"},
+    readers={
+        "markers": Function(
+            "exactik.io.tables:read_tsv", ("length_unit", "rate", "zeros_are_missing")
+        )
+    },
     up_axis="z",
     length_unit="mm",
     keeps="positions, gaps, names, rate",
@@ -175,7 +235,9 @@ TSV = Format(
 URDF = Format(
     name="URDF",
     suffixes=(".urdf",),
-    readers={"skeleton": "exactik.io.robots:read_robot_skeleton"},
+    readers={
+        "skeleton": Function("exactik.io.robots:read_robot_skeleton", ("length_unit", "floating"))
+    },
     up_axis="z",
     up_axis_is_fixed=True,
     has_couplings=True,
@@ -185,7 +247,9 @@ URDF = Format(
 MJCF = Format(
     name="MJCF",
     suffixes=(".xml", ".mjcf"),
-    readers={"skeleton": "exactik.io.robots:read_robot_skeleton"},
+    readers={
+        "skeleton": Function("exactik.io.robots:read_robot_skeleton", ("length_unit", "floating"))
+    },
     up_axis="z",
     up_axis_is_fixed=True,
     has_couplings=True,
@@ -198,12 +262,12 @@ MJCF = Format(
 ASF = Format(
     name="ASF",
     suffixes=(".asf",),
-    readers={"skeleton": "exactik.io.acclaim._asf:read_asf"},
-    writers={"skeleton": Writer("exactik.io.acclaim._asf_write:write_asf", ("length_unit",))},
+    readers={"skeleton": Function("exactik.io.acclaim:read_asf", ("length_unit",))},
+    writers={"skeleton": Function("exactik.io.acclaim:write_asf", ("length_unit",))},
     up_axis="y",
     up_axis_is_fixed=True,
     length_unit="1/0.45 in",
-    unit_of="exactik.io.acclaim._asf_write:asf_unit",
+    unit_of=Function("exactik.io.acclaim:choose_asf_unit"),
     keeps="bones, joints with up to three turns and shifts, limits, names",
     loses="markers; balls become three turns without limits; bones that start elsewhere than their "
     "parents end need helpers `…_base`",
@@ -212,15 +276,18 @@ ASF = Format(
 AMC = Format(
     name="AMC",
     suffixes=(".amc",),
-    readers={"motion": "exactik.io.acclaim._amc:read_amc"},
-    writers={"motion": Writer("exactik.io.acclaim._amc_write:write_amc", ("length_unit",))},
+    readers={
+        "motion": Function("exactik.io.acclaim:read_amc", ("skeleton", "length_unit", "rate"))
+    },
+    writers={"motion": Function("exactik.io.acclaim:write_amc", ("length_unit",))},
     up_axis="y",
     up_axis_is_fixed=True,
     length_unit="1/0.45 in",
-    unit_of="exactik.io.acclaim._asf_write:asf_unit",
+    unit_of=Function("exactik.io.acclaim:choose_asf_unit"),
     states_rate=False,
     needs_skeleton=True,
     companion=ASF.suffix,
+    outline_of=Function("exactik.io.acclaim:outline_amc"),
     keeps="coordinates, frame numbers, gaps between frames",
     loses="the rate, for other programs; gaps at the ends",
     assumes="120 Hz",
@@ -229,14 +296,16 @@ BVH = Format(
     name="BVH",
     suffixes=(".bvh",),
     readers={
-        "motion": "exactik.io.bvh._read:read_bvh",
-        "skeleton": "exactik.io.bvh._read:read_bvh_skeleton",
+        "motion": Function(
+            "exactik.io.bvh:read_bvh", ("skeleton", "length_unit", "rate", "positions")
+        ),
+        "skeleton": Function("exactik.io.bvh:read_bvh_skeleton", ("length_unit",)),
     },
     writers={
-        "motion": Writer("exactik.io.bvh._write:write_bvh", ("length_unit",)),
-        "skeleton": Writer("exactik.io.bvh._write:write_bvh_skeleton", ("length_unit",)),
+        "motion": Function("exactik.io.bvh:write_bvh", ("length_unit",)),
+        "skeleton": Function("exactik.io.bvh:write_bvh_skeleton", ("length_unit",)),
     },
-    content_of="exactik.io.bvh._read:content_of_bvh",
+    content_of=Function("exactik.io.bvh:read_bvh_content"),
     up_axis="y",
     length_unit=None,
     written_unit="cm",
@@ -249,17 +318,19 @@ GLB = Format(
     name="GLB",
     suffixes=(".glb",),
     readers={
-        "motion": "exactik.io.gltf._read:read_gltf_motion",
-        "skeleton": "exactik.io.gltf._read:read_gltf_skeleton",
+        "motion": Function(
+            "exactik.io.gltf:read_gltf_motion", ("skeleton", "length_unit", "rate", "animation")
+        ),
+        "skeleton": Function("exactik.io.gltf:read_gltf_skeleton", ("length_unit",)),
     },
     writers={
-        "motion": Writer("exactik.io.gltf._write:write_glb", ("markers", "up_axis")),
-        "skeleton": Writer("exactik.io.gltf._write:write_glb_skeleton", ("markers", "up_axis")),
+        "motion": Function("exactik.io.gltf:write_glb", ("markers", "up_axis")),
+        "skeleton": Function("exactik.io.gltf:write_glb_skeleton", ("markers", "up_axis")),
     },
-    content_of="exactik.io.gltf._read:content_of_gltf",
+    content_of=Function("exactik.io.gltf:read_gltf_content"),
     up_axis="y",
     states_up_axis=("motion", "skeleton"),
-    up_axis_of="exactik.io.gltf._read:up_axis_of_gltf",
+    up_axis_of=Function("exactik.io.gltf:read_gltf_up_axis"),
     keeps="bones, rest pose, names, gaps, up axis, markers if asked for; moves in any viewer",
     loses="limits; all joints become quaternions; single precision: 1e-7 of the size or the "
     "distance from the origin",
@@ -277,30 +348,32 @@ GLTF = Format(
     assumes=GLB.assumes,
 )
 NPZ = Format(
-    name="exactik NPZ",
+    name="NPZ",
+    maker="exactik",
     suffixes=(".npz",),
     readers={
-        "motion": "exactik.io.native._npz:read_npz_motion",
-        "markers": "exactik.io.native._npz:read_npz_markers",
-        "skeleton": "exactik.io.native._npz:read_npz_skeleton",
+        "motion": Function("exactik.io.native:read_npz_motion", ("skeleton", "rate")),
+        "markers": Function("exactik.io.native:read_npz_markers", ("rate",)),
+        "skeleton": Function("exactik.io.native:read_npz_skeleton"),
     },
     writers={
-        "motion": Writer("exactik.io.native._npz:write_npz_motion"),
-        "markers": Writer("exactik.io.native._npz:write_npz_markers"),
-        "skeleton": Writer("exactik.io.native._npz:write_npz_skeleton"),
+        "motion": Function("exactik.io.native:write_npz_motion"),
+        "markers": Function("exactik.io.native:write_npz_markers"),
+        "skeleton": Function("exactik.io.native:write_npz_skeleton"),
     },
-    content_of="exactik.io.native._npz:kind_of_npz",
+    content_of=Function("exactik.io.native:read_npz_content"),
     states_up_axis=("motion", "markers"),
-    up_axis_of="exactik.io.native._npz:up_axis_of_npz",
+    up_axis_of=Function("exactik.io.native:read_npz_up_axis"),
     keeps="everything, to the last bit",
     loses="nothing",
 )
 MOT = Format(
     name="MOT",
     suffixes=(".mot",),
-    readers={"motion": "exactik.io.tables._mot:read_mot_motion"},
-    writers={"motion": Writer("exactik.io.tables._mot:write_mot")},
+    readers={"motion": Function("exactik.io.tables:read_mot_motion", ("skeleton", "rate"))},
+    writers={"motion": Function("exactik.io.tables:write_mot")},
     needs_skeleton=True,
+    outline_of=Function("exactik.io.tables:outline_mot"),
     keeps="coordinates, gaps, times",
     loses="the skeleton, frame numbers, up axis; quaternions are refused",
     assumes="degrees, if the header does not say; columns are named `bone.dof`",
@@ -310,6 +383,7 @@ STO = Format(
     suffixes=(".sto",),
     readers=MOT.readers,
     needs_skeleton=True,
+    outline_of=MOT.outline_of,
     keeps=MOT.keeps,
     assumes="as for MOT",
 )
@@ -317,8 +391,8 @@ CSV = Format(
     name="CSV",
     suffixes=(".csv",),
     writers={
-        "motion": Writer("exactik.io.tables._csv:write_csv_motion"),
-        "markers": Writer("exactik.io.tables._csv:write_csv_markers", ("length_unit",)),
+        "motion": Function("exactik.io.tables:write_csv_motion"),
+        "markers": Function("exactik.io.tables:write_csv_markers", ("length_unit",)),
     },
     needs_skeleton=True,
     keeps="all digits",
@@ -362,30 +436,31 @@ def writable_suffixes(content: Content | None = None) -> tuple[str, ...]:
     return tuple(suffix for form in writable_formats(content) for suffix in form.suffixes)
 
 
-def reader_of(path: PathLike, content: Content) -> Callable[..., Any]:
+def reader_of(path: PathLike, content: Content) -> Function:
     """Return the function that reads a kind of content from this file."""
     form = find_format(path)
     if form is None or content not in form.readers:
-        raise _no_function(path, f"reader of {PLURALS[content]}", readable_suffixes(content))
-    return resolve(form.readers[content])
+        raise _unknown_suffix(path, f"reader of {PLURALS[content]}", readable_suffixes(content))
+    return form.readers[content]
 
 
-def writer_of(path: PathLike, content: Content) -> Callable[..., Any]:
+def writer_of(path: PathLike, content: Content) -> Function:
     """Return the function that writes a kind of content to this file."""
     form = find_format(path)
     if form is None or content not in form.writers:
-        raise _no_function(path, f"writer of {PLURALS[content]}", writable_suffixes(content))
-    return resolve(form.writers[content].reference)
+        raise _unknown_suffix(path, f"writer of {PLURALS[content]}", writable_suffixes(content))
+    return form.writers[content]
 
 
-def resolve(reference: str) -> Callable[..., Any]:
-    """Return the function that "module:function" names."""
-    module, _, function = reference.partition(":")
-    return getattr(import_module(module), function)
+def readable_format_of(path: PathLike) -> Format:
+    """Return the format of a file that can be read, whatever it holds."""
+    form = find_format(path)
+    if form is None or len(form.readers) == 0:
+        raise _unknown_suffix(path, "reader", sorted(readable_suffixes()))
+    return form
 
 
-def _no_function(path: PathLike, what: str, suffixes: tuple[str, ...]) -> FileError:
-    found = suffix_of(path) or "names without suffix"
-    return FileError(
-        path, f"no {what} for {found}; expected one of {' '.join(suffixes)}", code="unknown-suffix"
-    )
+def _unknown_suffix(path: PathLike, what: str, suffixes: Sequence[str]) -> FileError:
+    found, known = suffix_of(path) or "names without suffix", " ".join(suffixes)
+    text = f"no {what} for {found}; expected one of {known}"
+    return FileError(path, text, code="unknown-suffix")

@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 
 from exactik.errors import Advice
 from exactik.io._decimal import NUMBER, WORD, tokens
-from exactik.io._files import decoded, read_bytes, unix_lines
+from exactik.io._files import decoded, read_bytes, read_text, unix_lines
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
-from exactik.io.acclaim._asf_write import CONVENTION, AcclaimSkeleton, coded_name
+from exactik.io.acclaim._asf_write import CONVENTION, AcclaimSkeleton, encode_name
+from exactik.io.formats import Outline
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array, IntArray
 
-__all__ = ["read_amc"]
+__all__ = ["outline_amc", "read_amc"]
 
 Unit = str | float | None
 
@@ -35,6 +36,7 @@ _RATE = 120.0  # [Hz] of most such files
 _DEGREE = math.pi / 180.0
 _COMMENT = re.compile(rb"(?:(?<=[\x00-\x20])|^)#[^\n]*")
 _OUR_RATE = re.compile(rb"#\s*(\d+\.?\d*(?:e[+-]?\d+)?) frames a second")
+MAX_FRAME_DIGITS = 9  # of a frame's number
 _LARGEST_GAP = 100_000  # frames; more of them are no gap but a fault
 
 
@@ -53,7 +55,6 @@ def read_amc(
     skeleton: Skeleton | None,
     length_unit: Unit,
     rate: float | None,
-    positions: str,
 ) -> Motion:
     """Return the motion of an AMC file.
 
@@ -63,7 +64,6 @@ def read_amc(
         skeleton: the skeleton of the ASF file that belongs to it.
         length_unit: of the root's path; by default that of the ASF file.
         rate: [Hz]; files do not say, and 120 Hz is assumed.
-        positions: for BVH only.
     """
     if skeleton is None:
         raise notes.error(
@@ -85,6 +85,19 @@ def read_amc(
         q[:, at : at + 3] = q[:, at : at + 3] @ np.array(root.pre)  # the file has world axes
     facts = {"length_unit": metres, "angle_unit": "rad" if radians == 1.0 else "deg"}
     return Motion(skeleton, q, rate, first, "y", path, metadata=facts, notes=notes.all)
+
+
+def outline_amc(path: str, notes: Notes) -> Outline:
+    """Return the little that an AMC file tells without its skeleton."""
+    lines = [line.strip() for line in read_text(path).split("\n")]
+    numbers = [k for k, line in enumerate(lines) if line.isdecimal() and line.isascii()]
+    numbers = [k for k in numbers if len(lines[k]) <= MAX_FRAME_DIGITS]
+    if len(numbers) == 0:
+        raise notes.error("no frames; expected a frame number after the head")
+    end = numbers[1] if len(numbers) > 1 else len(lines)
+    bones = [line.split()[0] for line in lines[numbers[0] + 1 : end] if line != ""]
+    notes.remark("AMC states no rate", code="rate-not-stated")
+    return Outline(columns=tuple(bones), frames=len(numbers), first_frame=int(lines[numbers[0]]))
 
 
 def _head(data: bytes) -> tuple[int, set[bytes], float | None]:
@@ -139,7 +152,7 @@ def _columns(skeleton: Skeleton, metres: float, radians: float, notes: Notes) ->
         shifts = [dof for dof in own if dof[0] == "t"]
         dofs = facts.get(bone.name, (*shifts, *reversed(own[len(shifts) :])))
         units = [metres if dof[0] == "t" else radians for dof in dofs]
-        names = {coded_name(bone.name), bone.name} - {"root"}
+        names = {encode_name(bone.name), bone.name} - {"root"}
         names = ("root",) if roots == [bone.name] else tuple(sorted(names))
         columns.append(_Column(bone.name, names, [at + own.index(dof) for dof in dofs], units))
     return columns

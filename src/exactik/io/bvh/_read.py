@@ -14,19 +14,20 @@ from exactik.errors import Advice
 from exactik.io._decimal import WORD, Tokens, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
+from exactik.io._text import parse_number
 from exactik.io._units import announced_unit, metres_per
 from exactik.io.bvh._hierarchy import (
     BvhJoint,
     height,
-    parsed_number,
     read_hierarchy,
     skeleton_of,
 )
+from exactik.io.formats import Content
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array, IntArray
 
-__all__ = ["has_motion", "read_bvh", "read_bvh_skeleton"]
+__all__ = ["read_bvh", "read_bvh_content", "read_bvh_skeleton"]
 
 Unit = str | float | None
 
@@ -51,12 +52,13 @@ class _Rows(NamedTuple):
     rate: float  #       [Hz]
 
 
-def has_motion(data: bytes) -> bool:
-    """Tell whether a BVH file has more than a hierarchy."""
-    return _MOTION.search(unix_lines(data)) is not None
+def read_bvh_content(path: str, notes: Notes) -> Content:
+    """Return what a BVH file holds; one without MOTION is a skeleton."""
+    has_motion = _MOTION.search(unix_lines(read_bytes(path))) is not None
+    return "motion" if has_motion else "skeleton"
 
 
-def read_bvh_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
+def read_bvh_skeleton(path: str, notes: Notes, length_unit: Unit) -> Skeleton:
     """Return the skeleton of a BVH file; its root moves as the channels say, never otherwise."""
     joints, _, _ = _hierarchy(unix_lines(read_bytes(path)), notes)
     return skeleton_of(joints, _metres(joints, length_unit, notes), Path(path).stem, notes)
@@ -142,7 +144,7 @@ def _rows(data: bytes, at: int, channels: int, rate: float | None, notes: Notes)
         raise notes.error("no 'Frame Time:' after 'Frames:'", _place(data, frames_match.end()))
     frames, start = int(frames_match[1]), time_match.end()
     text = time_match[1].decode("ascii", "replace")
-    frame_time = parsed_number(text)
+    frame_time = parse_number(text)
     if rate is None:
         if np.isnan(frame_time):
             place = _place(data, time_match.start(1))
@@ -160,7 +162,7 @@ def _rows(data: bytes, at: int, channels: int, rate: float | None, notes: Notes)
             )
             rate = _FALLBACK
         else:
-            rate = rate_of(text)
+            rate = infer_rate(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
                 notes.remark(f"Frame Time {text} taken for {rate:g} Hz")
     found = tokens(data, start=start)
@@ -208,7 +210,7 @@ def _is_wrapped(counts: IntArray, channels: int) -> bool:
     return bool(np.isin(starts, ends).all())
 
 
-def rate_of(text: str) -> float:
+def infer_rate(text: str) -> float:
     """Return the rate [Hz] of a Frame Time, which files round: .0083333 is 120 Hz."""
     frame_time = float(text)
     exponent = Decimal(text).as_tuple().exponent

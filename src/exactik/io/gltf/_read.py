@@ -12,15 +12,17 @@ import numpy as np
 from exactik.errors import Advice
 from exactik.io._coordinates import continuous, coordinates_of
 from exactik.io._notes import Notes
+from exactik.io.formats import Content
 from exactik.io.gltf._curves import Frames, even_frames, sampled
-from exactik.io.gltf._nodes import turns_of
+from exactik.io.gltf._document import read_document
+from exactik.io.gltf._nodes import Forest, turns_of
 from exactik.io.gltf._skeleton import Curves, Figure, read_figure
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array, IntArray
 
-__all__ = ["read_gltf_motion", "read_gltf_skeleton"]
+__all__ = ["read_gltf_content", "read_gltf_motion", "read_gltf_skeleton", "read_gltf_up_axis"]
 
 # Frames × coordinates: a few keys may be hours apart, a small file is no reason to fill the memory.
 MAX_COORDINATES, COORDINATES_PER_BYTE = 1 << 22, 8
@@ -30,16 +32,24 @@ OFF = 1e-4  # of the figure's size; a bone further from its place is worth a wor
 Unit = str | float | None
 
 
-def read_gltf_skeleton(
-    path: str, notes: Notes, length_unit: Unit = None, floating: bool = False
-) -> Skeleton:
+def read_gltf_content(path: str, notes: Notes) -> Content:
+    """Return what a .gltf or .glb file holds; one without animations is a skeleton."""
+    has_animations = len(read_document(path, notes).parts("animations")) > 0
+    return "motion" if has_animations else "skeleton"
+
+
+def read_gltf_up_axis(path: str, notes: Notes) -> str | None:
+    """Return which axis is up in the coordinates in which a .gltf or .glb file is read."""
+    return Forest(read_document(path, notes), notes).up_axis
+
+
+def read_gltf_skeleton(path: str, notes: Notes, length_unit: Unit = None) -> Skeleton:
     """Return the skeleton in a .gltf or .glb file; its neutral pose is the rest pose of the nodes.
 
     Args:
         path: the file; its buffers are in it or beside it.
         notes: takes what is odd about it.
         length_unit: in place of the metre.
-        floating: for robots only; the root of a figure is free anyway.
     """
     return read_figure(path, notes, length_unit).skeleton
 
@@ -50,8 +60,7 @@ def read_gltf_motion(
     skeleton: Skeleton | None = None,
     length_unit: Unit = None,
     rate: float | None = None,
-    positions: str = "replace",
-    animation: int | str = 0,
+    animation: int | str | None = None,
 ) -> Motion:
     """Return a motion in a .gltf or .glb file.
 
@@ -64,9 +73,9 @@ def read_gltf_motion(
         skeleton: takes the motion in its own coordinates; its bones are found by name.
         length_unit: in place of the metre.
         rate: [Hz] at which to look at the curves.
-        positions: for BVH only.
-        animation: number or name of the animation; the first one by default.
+        animation: number or name of the animation; the first one if None.
     """
+    animation = 0 if animation is None else animation
     figure = read_figure(path, notes, length_unit, wanted=animation)
     number = _chosen(figure, animation)
     part, curves = figure.animations[number], figure.curves[number]

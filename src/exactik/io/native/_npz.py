@@ -21,15 +21,16 @@ from exactik._text import one_line
 from exactik.errors import ExactikError, FileError
 from exactik.io._files import read_bytes, writing
 from exactik.io._notes import Notes
+from exactik.io.formats import Content
 from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Markers, Motion, Series
 
 __all__ = [
-    "kind_of_npz",
+    "read_npz_content",
     "read_npz_markers",
     "read_npz_motion",
     "read_npz_skeleton",
-    "up_axis_of_npz",
+    "read_npz_up_axis",
     "write_npz_markers",
     "write_npz_motion",
     "write_npz_skeleton",
@@ -75,13 +76,13 @@ def write_npz_markers(markers: Markers, path: str) -> None:
     _write(path, about, {"positions": markers.positions, **arrays})
 
 
-def kind_of_npz(path: str, notes: Notes) -> str:
-    """Return what a file holds: "skeleton", "motion" or "markers"."""
+def read_npz_content(path: str, notes: Notes) -> Content:
+    """Return what a file holds."""
     about, _arrays = _read(path, notes, ("skeleton", "motion", "markers"))
     return about["kind"]
 
 
-def up_axis_of_npz(path: str, notes: Notes) -> str | None:
+def read_npz_up_axis(path: str, notes: Notes) -> str | None:
     """Return which axis is up in a file, as far as it says."""
     about, _arrays = _read(path, notes, ("skeleton", "motion", "markers"))
     try:
@@ -90,7 +91,7 @@ def up_axis_of_npz(path: str, notes: Notes) -> str | None:
         raise notes.error(str(error)) from None
 
 
-def read_npz_skeleton(path: str, notes: Notes, **_: Any) -> Skeleton:
+def read_npz_skeleton(path: str, notes: Notes) -> Skeleton:
     """Return the skeleton of a file that holds one, or a motion."""
     about, _arrays = _read(path, notes, ("skeleton", "motion"))
     return _skeleton_from_plain(about, notes)
@@ -101,7 +102,6 @@ def read_npz_motion(
     notes: Notes,
     skeleton: Skeleton | None = None,
     rate: float | None = None,
-    **_: Any,
 ) -> Motion:
     """Return the motion of a file; a skeleton given must be the same."""
     about, arrays = _read(path, notes, ("motion",))
@@ -118,7 +118,7 @@ def read_npz_motion(
         raise notes.error(f"the parts do not fit together: {_fault(error)}") from None
 
 
-def read_npz_markers(path: str, notes: Notes, rate: float | None = None, **_: Any) -> Markers:
+def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Markers:
     """Return the markers of a file."""
     about, arrays = _read(path, notes, ("markers",))
     try:

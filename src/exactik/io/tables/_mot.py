@@ -13,12 +13,13 @@ import numpy as np
 from exactik.errors import FileError
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
-from exactik.io.tables._cells import even_rate, number, numbers_of
+from exactik.io.formats import Outline
+from exactik.io.tables._cells import estimate_rate, number, numbers_of
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
 
-__all__ = ["CoordinateTable", "read_mot", "read_mot_motion", "write_mot"]
+__all__ = ["CoordinateTable", "outline_mot", "read_mot", "read_mot_motion", "write_mot"]
 
 
 class CoordinateTable(NamedTuple):
@@ -74,13 +75,28 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
     return CoordinateTable(tuple(names[1:]), table[:, 1:], table[:, 0], in_degrees)
 
 
+def outline_mot(path: str, notes: Notes) -> Outline:
+    """Return what the table of a MOT or STO file tells without a skeleton."""
+    table = read_mot(path, notes)
+    rate = estimate_rate(table.times, None, notes) if len(table.times) > 1 else np.nan
+    is_missing = np.isnan(table.values)
+    return Outline(
+        columns=table.names,
+        frames=len(table.times),
+        rate=rate if np.isfinite(rate) else None,
+        missing=float(is_missing.mean()) if is_missing.size > 0 else 0.0,
+        details={
+            "angles": "in degrees" if table.in_degrees else "in radians",
+            "time": f"{table.times[0]:g} to {table.times[-1]:g} s" if len(table.times) else "none",
+        },
+    )
+
+
 def read_mot_motion(
     path: str,
     notes: Notes,
     skeleton: Skeleton | None = None,
-    length_unit: str | float | None = None,
     rate: float | None = None,
-    positions: str = "replace",
 ) -> Motion:
     """Return the columns as a motion of a skeleton; columns are matched with the names of dofs."""
     if skeleton is None:
@@ -103,7 +119,7 @@ def read_mot_motion(
     left = [name for name in table.names if name not in used]
     if len(left) > 0:
         notes.remark(f"{len(left)} columns match no dof and were left out: {', '.join(left[:5])}")
-    frames = rate if rate is not None else even_rate(table.times, None, notes)
+    frames = rate if rate is not None else estimate_rate(table.times, None, notes)
     return Motion(skeleton, q, frames, source=path, metadata={"format": "MOT"}, notes=notes.all)
 
 
