@@ -1,8 +1,10 @@
 """Recordings: marker positions and joint coordinates over time."""
 
+from exactik.motion._axes import axes_matrix, quarter_turn
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
-from exactik.motion._suspects import FrozenMarker, Swap, frozen_markers, suspected_swaps
+from exactik.motion._suspects import FrozenMarker, Swap, find_frozen_markers, find_swaps
+from exactik.motion._time import check_rate
 
 __all__ = [
     "FrozenMarker",
@@ -10,6 +12,9 @@ __all__ = [
     "Motion",
     "Series",
     "Swap",
-    "frozen_markers",
-    "suspected_swaps",
+    "axes_matrix",
+    "check_rate",
+    "find_frozen_markers",
+    "find_swaps",
+    "quarter_turn",
 ]
