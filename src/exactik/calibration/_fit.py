@@ -34,8 +34,13 @@ from exactik.calibration._normal import NormalEquations, compute_normal_equation
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.solvers import Auto
-from exactik.tracking._passes import Path, try_starts
-from exactik.tracking._recording import Recording, matched_markers, start_recording
+from exactik.tracking import (
+    FrameSolutions,
+    TrackingProblem,
+    make_tracking_problem,
+    match_markers,
+    solve_frames,
+)
 from exactik.typing import Array, IntArray
 
 __all__ = [
@@ -46,7 +51,7 @@ __all__ = [
     "SkeletonFit",
     "fit_parameters",
     "fit_skeleton",
-    "make_tracking_problem",
+    "make_fit_problem",
 ]
 
 Progress = Callable[[int, int], object]
@@ -108,10 +113,10 @@ class FitFrames(NamedTuple):
     progress: Progress | None = None
 
 
-def make_tracking_problem(figure: ScaledSkeleton, theta: Array, asked: FitFrames) -> Recording:
+def make_fit_problem(figure: ScaledSkeleton, theta: Array, asked: FitFrames) -> TrackingProblem:
     """Return the frames as asked of the figure with these parameters."""
     skeleton = figure.build(theta)
-    return start_recording(
+    return make_tracking_problem(
         skeleton, asked.markers, limits=asked.limits, lock=asked.lock, posture=TIE
     )
 
@@ -133,8 +138,8 @@ class FitSolution:
 
     scaled: ScaledSkeleton
     theta: Array
-    recording: Recording
-    path: Path
+    recording: TrackingProblem
+    path: FrameSolutions
     sigma: float
     covariance: Array
     steps: int = 0
@@ -160,9 +165,9 @@ def fit_parameters(
         share: of all work that this is, from and to, for `asked.progress`.
     """
     P = beliefs.precision(figure)
-    recording = make_tracking_problem(figure, theta, asked)
-    options = WARM.options(recording.problem)
-    path = try_starts(recording, options, np.arange(len(q)), q)
+    recording = make_fit_problem(figure, theta, asked)
+    options = WARM.options(recording.frame_problem)
+    path = solve_frames(recording, options, np.arange(len(q)), q)
     improve_poses(recording, options, path, asked.near)
     at = FitIterate(
         theta, recording, path, compute_normal_equations(figure, theta, recording, path.q)
@@ -196,8 +201,8 @@ class FitIterate(NamedTuple):
     """Where a fit stands: parameters, the frames, their poses, and the equations of a step."""
 
     theta: Array
-    recording: Recording
-    path: Path
+    recording: TrackingProblem
+    path: FrameSolutions
     normal: NormalEquations
 
 
@@ -221,9 +226,9 @@ def _try_step(
         promised = float(step @ right) / sigma**2
         theta = at.theta + step
         move = at.normal.pose - at.normal.follow @ step
-        recording = make_tracking_problem(figure, theta, asked)
+        recording = make_fit_problem(figure, theta, asked)
         starts = at.recording.skeleton.integrate(at.path.q, move)
-        path = try_starts(recording, options, np.arange(len(starts)), starts)
+        path = solve_frames(recording, options, np.arange(len(starts)), starts)
         if _objective(path, sigma, P, theta) < value:
             normal = compute_normal_equations(figure, theta, recording, path.q)
             return FitIterate(theta, recording, path, normal), promised, max(damping / 8.0, 1e-9)
@@ -231,7 +236,7 @@ def _try_step(
     return None, promised, damping
 
 
-def _objective(path: Path, sigma: float, P: Array, theta: Array) -> float:
+def _objective(path: FrameSolutions, sigma: float, P: Array, theta: Array) -> float:
     return float(path.cost.sum()) / sigma**2 + 0.5 * float(theta @ P @ theta)
 
 
@@ -239,7 +244,7 @@ def _estimate_sigma(at: FitIterate, size: int) -> float:
     """Return σ [m], from what is left over, how much was fitted away, and how often it repeats."""
     recording, path = at.recording, at.path
     rows = 3 * int(recording.seen.sum())
-    free = int((~recording.problem.locked).sum())
+    free = int((~recording.frame_problem.locked).sum())
     spare = max(rows - len(path.q) * free - size, rows // 10, 1)
     often = max(len(path.q) / WORTH, 1.0)
     return max(float(np.sqrt(2.0 * path.cost.sum() / spare * often)), SMALLEST_SIGMA)
@@ -284,7 +289,7 @@ def fit_skeleton(
         skeleton: the figure as it is.
         markers: those to use, all of which are on the skeleton.
         beliefs: what is believed beforehand; one `offset_sd` for each marker in the order of the
-            skeleton's `matched_markers`.
+            skeleton's `match_markers`.
         kind: of scales, one of `SCALES` or "none".
         fixed: names of the skeleton's markers that stay.
         frames: how many to use.
@@ -292,7 +297,7 @@ def fit_skeleton(
         lock: bones or dofs that stay where they are.
         progress: is called with what is done and to do.
     """
-    names = tuple(matched_markers(skeleton, markers).values())
+    names = tuple(match_markers(skeleton, markers).values())
     chosen = choose_diverse_frames(markers, frames)
     used = replace(markers, positions=markers.positions[chosen], others={})
     near = find_similar_frames(align_shapes(used.positions), NEIGHBOURS)
@@ -300,8 +305,8 @@ def fit_skeleton(
     figure = make_scaled_skeleton(skeleton, names, kind, fixed)
     whole = figure.with_groups("none" if kind == "none" else "global")
     whole = whole.with_moves(np.zeros(len(names), dtype=bool))
-    recording = make_tracking_problem(whole, np.zeros(whole.size), asked)
-    rough = ROUGH.options(recording.problem)
+    recording = make_fit_problem(whole, np.zeros(whole.size), asked)
+    rough = ROUGH.options(recording.frame_problem)
     path = find_start_poses(recording, rough, near)
     before = np.linalg.norm(recording.residuals(path.q), axis=2)
     _report_progress(asked, (0.0, 0.2), 1.0)

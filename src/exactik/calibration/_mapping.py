@@ -16,7 +16,7 @@ from exactik.calibration._mapping_names import is_unlabelled, match_landmarks, s
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Skeleton
 from exactik.motion import Markers
-from exactik.tracking._recording import matched_markers
+from exactik.tracking import match_markers
 
 __all__ = ["HandMapping", "MarkerMapping", "Match", "propose_mapping"]
 
@@ -185,7 +185,7 @@ def _match_by_name(skeleton: Skeleton, markers: Markers, found: dict[str, Match]
 
     there, own = left()
     free = skeleton.with_markers({name: skeleton.markers[name] for name in own})
-    for name, mine in matched_markers(free, markers.chosen(there)).items():
+    for name, mine in match_markers(free, markers.chosen(there)).items():
         bone = skeleton.marker(mine)[0]
         if name == mine:
             found[name] = Match(name, mine, bone, None, "same name", 1.0)

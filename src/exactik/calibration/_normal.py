@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.calibration._model import ScaledSkeleton
-from exactik.tracking._recording import Recording
+from exactik.tracking import TrackingProblem
 from exactik.typing import Array, BoolArray
 
 __all__ = ["NormalEquations", "compute_normal_equations"]
@@ -48,7 +48,7 @@ class NormalEquations(NamedTuple):
 
 
 def compute_normal_equations(
-    figure: ScaledSkeleton, theta: Array, recording: Recording, q: Array
+    figure: ScaledSkeleton, theta: Array, recording: TrackingProblem, q: Array
 ) -> NormalEquations:
     """Return the equations at parameters θ and poses q, (F, nq)."""
     J, r, tie, held = _by_poses(recording, q)
@@ -94,10 +94,10 @@ def compute_normal_equations(
 
 
 def _by_poses(
-    recording: Recording, q: Array
+    recording: TrackingProblem, q: Array
 ) -> tuple[Array, Array, tuple[Array, Array], Callable[[Array], BoolArray]]:
     """Return J (F, M, 3, nv), r (F, M, 3), tie and its force, and which dofs a gradient holds."""
-    problem, skeleton, frames = recording.problem, recording.skeleton, recording.frames
+    problem, skeleton, frames = recording.frame_problem, recording.skeleton, recording.targets
     count = len(recording.names)
     J = np.stack([problem.linearised(pose)[1][: 3 * count] for pose in q])
     J = J.reshape(len(q), count, 3, skeleton.nv)

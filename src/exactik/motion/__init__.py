@@ -3,6 +3,7 @@
 from exactik.motion._axes import axes_matrix, quarter_turn
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
+from exactik.motion._segments import Segment, cut_into_segments, find_segments
 from exactik.motion._suspects import FrozenMarker, Swap, find_frozen_markers, find_swaps
 from exactik.motion._time import check_rate
 
@@ -10,11 +11,14 @@ __all__ = [
     "FrozenMarker",
     "Markers",
     "Motion",
+    "Segment",
     "Series",
     "Swap",
     "axes_matrix",
     "check_rate",
+    "cut_into_segments",
     "find_frozen_markers",
+    "find_segments",
     "find_swaps",
     "quarter_turn",
 ]
