@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from benchmarks.hdm05 import BONES
+from benchmarks.support.hdm05 import BONES
 from exactik.calibration._attach import attach_markers
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
@@ -18,9 +18,7 @@ from exactik.calibration._frames import diverse_frames, neighbours, shapes_of
 from exactik.calibration._model import figure_of, mirrored
 from exactik.calibration._normal import normal_equations
 from exactik.solvers import Auto
-from exactik.tracking._passes import follow, try_starts
-from exactik.tracking._recording import start_recording
-from exactik.tracking._track import track
+from exactik.tracking import follow_frames, make_tracking_problem, solve_frames, track
 from tests.support.models import INNER_JOINTS, chain_of
 from tests.support.subjects import Subject, densely_marked, joint_errors, smooth_motion, subject
 
@@ -126,11 +124,11 @@ def test_the_reduced_right_side_is_the_gradient_of_the_best_fit(somebody: Subjec
     markers = ik.Markers(somebody.markers.positions[::80], somebody.markers.names, 120.0)
     asked = Asked(markers, "hard", (), np.zeros((len(markers), 0), dtype=np.int64))
     theta = 0.5 * somebody.theta
-    options = Auto(tolerance=1e-12).options(recorded(figure, theta, asked).problem)
+    options = Auto(tolerance=1e-12).options(recorded(figure, theta, asked).frame_problem)
 
     def best(at, start):
         recording = recorded(figure, at, asked)
-        return recording, try_starts(recording, options, np.arange(len(start)), start)
+        return recording, solve_frames(recording, options, np.arange(len(start)), start)
 
     recording, path = best(theta, somebody.q[::80])
     normal = normal_equations(figure, theta, recording, path.q)
@@ -311,9 +309,9 @@ def test_a_subject_with_enough_markers_is_found_exactly(seed: int):
     errors = np.degrees(joint_errors(fit.skeleton, fit.q, own.skeleton, own.q[fit.frames]))
     assert np.linalg.norm(errors.mean(axis=0), axis=1).max() < 0.5
     # Noise of the markers turns joints in each frame; no more than with the true figure.
-    recording = start_recording(own.skeleton, own.markers)
-    options = Auto().options(recording.problem)
-    best = try_starts(recording, options, fit.frames, own.q[fit.frames])
+    recording = make_tracking_problem(own.skeleton, own.markers)
+    options = Auto().options(recording.frame_problem)
+    best = solve_frames(recording, options, fit.frames, own.q[fit.frames])
     floor = np.degrees(joint_errors(own.skeleton, best.q, own.skeleton, own.q[fit.frames]))
     assert np.sqrt((errors**2).mean()) < 1.1 * np.sqrt((floor**2).mean())
 
@@ -347,6 +345,6 @@ def test_hdm05_from_the_built_in_human(shared_data: Path, limits: str):
 def test_the_track_is_of_the_whole_recording(somebody: Subject):
     fit = calibrate(ik.human(), somebody.markers.between(0, 0.5), frames=8)
     assert len(fit.track.motion) == len(fit.markers)
-    recording = start_recording(fit.skeleton, fit.markers)
-    path = follow(recording, Auto().options(recording.problem), np.arange(2), fit.q[0])
+    recording = make_tracking_problem(fit.skeleton, fit.markers)
+    path = follow_frames(recording, Auto().options(recording.frame_problem), np.arange(2), fit.q[0])
     assert len(path.q) == 2

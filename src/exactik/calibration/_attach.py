@@ -9,7 +9,7 @@ import numpy as np
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
-from exactik.tracking._recording import matched_markers
+from exactik.tracking import match_markers
 from exactik.typing import Array
 
 __all__ = ["attach_markers", "recorded_name", "seen_from"]
@@ -38,7 +38,7 @@ def attach_markers(
     """
     _check(skeleton, markers, motion)
     if bones is None:
-        pairs = matched_markers(skeleton, markers)
+        pairs = match_markers(skeleton, markers)
         if len(pairs) == 0:
             raise ModelError(
                 f"no marker of the recording is on the skeleton {skeleton.name!r}; say which bone "

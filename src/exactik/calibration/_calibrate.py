@@ -15,7 +15,7 @@ from exactik.calibration._model import SCALES
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Skeleton
 from exactik.motion import Markers
-from exactik.tracking._recording import matched_markers
+from exactik.tracking import match_markers
 
 __all__ = ["calibrate"]
 
@@ -82,7 +82,7 @@ def calibrate(
     before = mapping.applied()
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
     used = markers.chosen(tuple(names)).renamed(names)
-    own = tuple(matched_markers(before, used).values())
+    own = tuple(match_markers(before, used).values())
     fixed = _fixed(anatomical, names, own) if offsets else own
     guessed = {
         mapping.name_of(match)

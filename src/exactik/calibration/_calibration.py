@@ -110,7 +110,7 @@ class Calibration:
     @cached_property
     def track(self) -> Track:
         """The recording, followed by the calibrated skeleton; worked out when asked for."""
-        from exactik.tracking._track import track
+        from exactik.tracking import track
 
         return track(self.skeleton, self.markers, limits=self.limits, lock=self.lock)
 

@@ -34,8 +34,13 @@ from exactik.calibration._normal import Normal, normal_equations
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.solvers import Auto
-from exactik.tracking._passes import Path, try_starts
-from exactik.tracking._recording import Recording, matched_markers, start_recording
+from exactik.tracking import (
+    FrameSolutions,
+    TrackingProblem,
+    make_tracking_problem,
+    match_markers,
+    solve_frames,
+)
 from exactik.typing import Array, IntArray
 
 __all__ = ["Asked", "Beliefs", "Fit", "Fitted", "Progress", "fit", "fit_figure", "recorded"]
@@ -99,10 +104,10 @@ class Asked(NamedTuple):
     progress: Progress | None = None
 
 
-def recorded(figure: Figure, theta: Array, asked: Asked) -> Recording:
+def recorded(figure: Figure, theta: Array, asked: Asked) -> TrackingProblem:
     """Return the frames as asked of the figure with these parameters."""
     skeleton = figure.at(theta)
-    return start_recording(
+    return make_tracking_problem(
         skeleton, asked.markers, limits=asked.limits, lock=asked.lock, posture=TIE
     )
 
@@ -124,8 +129,8 @@ class Fitted:
 
     figure: Figure
     theta: Array
-    recording: Recording
-    path: Path
+    recording: TrackingProblem
+    path: FrameSolutions
     sigma: float
     covariance: Array
     steps: int = 0
@@ -152,8 +157,8 @@ def fit(
     """
     P = beliefs.precision(figure)
     recording = recorded(figure, theta, asked)
-    options = WARM.options(recording.problem)
-    path = try_starts(recording, options, np.arange(len(q)), q)
+    options = WARM.options(recording.frame_problem)
+    path = solve_frames(recording, options, np.arange(len(q)), q)
     mend(recording, options, path, asked.near)
     at = Place(theta, recording, path, normal_equations(figure, theta, recording, path.q))
     damping, steps, looks, settled = FIRST_DAMPING, 0, 0, False
@@ -185,8 +190,8 @@ class Place(NamedTuple):
     """Where a fit stands: parameters, the frames, their poses, and the equations of a step."""
 
     theta: Array
-    recording: Recording
-    path: Path
+    recording: TrackingProblem
+    path: FrameSolutions
     normal: Normal
 
 
@@ -212,7 +217,7 @@ def _step(
         move = at.normal.pose - at.normal.follow @ step
         recording = recorded(figure, theta, asked)
         starts = at.recording.skeleton.integrate(at.path.q, move)
-        path = try_starts(recording, options, np.arange(len(starts)), starts)
+        path = solve_frames(recording, options, np.arange(len(starts)), starts)
         if _value(path, sigma, P, theta) < value:
             normal = normal_equations(figure, theta, recording, path.q)
             return Place(theta, recording, path, normal), promised, max(damping / 8.0, 1e-9)
@@ -220,7 +225,7 @@ def _step(
     return None, promised, damping
 
 
-def _value(path: Path, sigma: float, P: Array, theta: Array) -> float:
+def _value(path: FrameSolutions, sigma: float, P: Array, theta: Array) -> float:
     return float(path.cost.sum()) / sigma**2 + 0.5 * float(theta @ P @ theta)
 
 
@@ -228,7 +233,7 @@ def _spread(at: Place, size: int) -> float:
     """Return σ [m], from what is left over, how much was fitted away, and how often it repeats."""
     recording, path = at.recording, at.path
     rows = 3 * int(recording.seen.sum())
-    free = int((~recording.problem.locked).sum())
+    free = int((~recording.frame_problem.locked).sum())
     spare = max(rows - len(path.q) * free - size, rows // 10, 1)
     often = max(len(path.q) / WORTH, 1.0)
     return max(float(np.sqrt(2.0 * path.cost.sum() / spare * often)), SMALLEST_SIGMA)
@@ -273,7 +278,7 @@ def fit_figure(
         skeleton: the figure as it is.
         markers: those to use, all of which are on the skeleton.
         beliefs: what is believed beforehand; one `offset_sd` for each marker in the order of the
-            skeleton's `matched_markers`.
+            skeleton's `match_markers`.
         kind: of scales, one of `SCALES` or "none".
         fixed: names of the skeleton's markers that stay.
         frames: how many to use.
@@ -281,7 +286,7 @@ def fit_figure(
         lock: bones or dofs that stay where they are.
         progress: is called with what is done and to do.
     """
-    names = tuple(matched_markers(skeleton, markers).values())
+    names = tuple(match_markers(skeleton, markers).values())
     chosen = diverse_frames(markers, frames)
     used = replace(markers, positions=markers.positions[chosen], others={})
     near = neighbours(shapes_of(used.positions), NEIGHBOURS)
@@ -290,7 +295,7 @@ def fit_figure(
     whole = figure.with_groups("none" if kind == "none" else "global")
     whole = whole.with_moves(np.zeros(len(names), dtype=bool))
     recording = recorded(whole, np.zeros(whole.size), asked)
-    rough = ROUGH.options(recording.problem)
+    rough = ROUGH.options(recording.frame_problem)
     path = start_poses(recording, rough, near)
     before = np.linalg.norm(recording.residuals(path.q), axis=2)
     _tell(asked, (0.0, 0.2), 1.0)

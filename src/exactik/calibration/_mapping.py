@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.calibration._attach import recorded_name
 from exactik.calibration._mapping_geometry import bones_at_rest
 from exactik.calibration._mapping_names import bare, same_landmarks, unlabelled
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Skeleton
 from exactik.motion import Markers
-from exactik.tracking._recording import matched_markers
+from exactik.tracking import match_markers
 
 __all__ = ["ByHand", "MarkerMapping", "Match", "propose_mapping"]
 
@@ -160,7 +160,7 @@ def _by_hand(skeleton: Skeleton, recorded: str, what: str | tuple[str, ArrayLike
     if isinstance(what, tuple):
         bone, place = what
         skeleton.bone_index(bone)
-        x, y, z = shaped(f"place of marker {recorded!r}", place, 3).tolist()
+        x, y, z = require_shape(f"place of marker {recorded!r}", place, 3).tolist()
         return Match(recorded, None, bone, (x, y, z), "given by hand", 1.0)
     if what in skeleton.markers:
         return Match(recorded, what, skeleton.marker(what)[0], None, "given by hand", 1.0)
@@ -183,7 +183,7 @@ def _by_names(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> 
 
     there, own = left()
     free = skeleton.with_markers({name: skeleton.markers[name] for name in own})
-    for name, mine in matched_markers(free, markers.chosen(there)).items():
+    for name, mine in match_markers(free, markers.chosen(there)).items():
         bone = skeleton.marker(mine)[0]
         if name == mine:
             found[name] = Match(name, mine, bone, None, "same name", 1.0)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.calibration._model import Figure
-from exactik.tracking._recording import Recording
+from exactik.tracking import TrackingProblem
 from exactik.typing import Array, BoolArray
 
 __all__ = ["Normal", "normal_equations"]
@@ -47,7 +47,7 @@ class Normal(NamedTuple):
     follow: Array
 
 
-def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Array) -> Normal:
+def normal_equations(figure: Figure, theta: Array, recording: TrackingProblem, q: Array) -> Normal:
     """Return the equations at parameters θ and poses q, (F, nq)."""
     J, r, tie, held = _by_poses(recording, q)
     seen = recording.seen[..., None]
@@ -92,10 +92,10 @@ def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Arra
 
 
 def _by_poses(
-    recording: Recording, q: Array
+    recording: TrackingProblem, q: Array
 ) -> tuple[Array, Array, tuple[Array, Array], Callable[[Array], BoolArray]]:
     """Return J (F, M, 3, nv), r (F, M, 3), tie and its force, and which dofs a gradient holds."""
-    problem, skeleton, frames = recording.problem, recording.skeleton, recording.frames
+    problem, skeleton, frames = recording.frame_problem, recording.skeleton, recording.targets
     count = len(recording.names)
     J = np.stack([problem.linearised(pose)[1][: 3 * count] for pose in q])
     J = J.reshape(len(q), count, 3, skeleton.nv)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.errors import ModelError, UnknownNameError
 from exactik.kernels.calculus.sums import EXACT
 from exactik.problem import Problem
@@ -110,7 +110,9 @@ def landscape(
     places = [int(skeleton.plain_q[i]) for i in index]
     if min(places) < 0:
         raise ModelError(f"{' and '.join(dofs)}: a part of a quaternion cannot be varied by itself")
-    rest = skeleton.neutral() if q is None else skeleton.normalised(shaped("q", q, skeleton.nq))
+    rest = (
+        skeleton.neutral() if q is None else skeleton.normalised(require_shape("q", q, skeleton.nq))
+    )
     if ranges is None:
         ranges = [_range(problem, i, float(rest[k])) for i, k in zip(index, places, strict=True)]
     first, second = (np.linspace(low, high, size) for low, high in ranges)

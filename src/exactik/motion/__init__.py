@@ -2,14 +2,18 @@
 
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
+from exactik.motion._segments import Segment, cut_into_segments, find_segments
 from exactik.motion._suspects import FrozenMarker, Swap, frozen_markers, suspected_swaps
 
 __all__ = [
     "FrozenMarker",
     "Markers",
     "Motion",
+    "Segment",
     "Series",
     "Swap",
+    "cut_into_segments",
+    "find_segments",
     "frozen_markers",
     "suspected_swaps",
 ]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactik._arrays import frozen, numbers
+from exactik._arrays import as_floats, freeze
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.motion._axes import axes_matrix, turned_axis
 from exactik.motion._time import checked_rate, frames_between, frames_of_rate
@@ -64,14 +64,14 @@ class Markers:
 
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
-        positions = numbers("positions", self.positions)
+        positions = as_floats("positions", self.positions)
         if positions.ndim != 3 or positions.shape[1:] != (len(self.names), 3):
             raise ShapeError(
                 f"positions have shape {positions.shape}; expected (T, {len(self.names)}, 3)"
             )
         if len(set(self.names)) < len(self.names):
             raise ModelError("two markers have the same name; names must be unique")
-        object.__setattr__(self, "positions", frozen(np.array(positions, dtype=float)))
+        object.__setattr__(self, "positions", freeze(np.array(positions, dtype=float)))
         object.__setattr__(self, "names", tuple(map(str, self.names)))
         object.__setattr__(self, "rate", checked_rate(self.rate))
         object.__setattr__(self, "others", MappingProxyType(dict(self.others)))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik._arrays import frozen, numbers
+from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError
 from exactik.model import Bone, Pose, Skeleton
 from exactik.motion._axes import axes_matrix, turned_axis
@@ -47,10 +47,10 @@ class Motion:
 
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
-        q = numbers("q", self.q)
+        q = as_floats("q", self.q)
         if q.ndim != 2 or q.shape[1] != self.skeleton.nq:
             raise ShapeError(f"q has shape {q.shape}; expected (T, {self.skeleton.nq})")
-        object.__setattr__(self, "q", frozen(np.array(q, dtype=float)))
+        object.__setattr__(self, "q", freeze(np.array(q, dtype=float)))
         object.__setattr__(self, "rate", checked_rate(self.rate))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
 

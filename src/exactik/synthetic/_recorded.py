@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._arrays import frozen
+from exactik._arrays import freeze
 from exactik.errors import ModelError, UnknownNameError
 from exactik.motion import Markers, Motion
 from exactik.typing import Array, BoolArray, IntArray
@@ -111,11 +111,11 @@ def recorded(
     return Recorded(
         Markers(positions, names, truth.rate, truth.first_frame, up_axis=truth.up_axis),
         truth,
-        frozen(clean),
-        frozen(missing),
+        freeze(clean),
+        freeze(missing),
         None if pair is None else (names[pair[0]], names[pair[1]]),
-        frozen(frames),
-        frozen(far & ~missing),
+        freeze(frames),
+        freeze(far & ~missing),
     )
 
 

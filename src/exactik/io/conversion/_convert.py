@@ -199,10 +199,10 @@ def _unit_checked(goal: str, kind: str, length_unit: Unit | None) -> Unit | None
 def _unit_of(found: Reading, suffix: str, goal: str) -> Unit | None:
     """Return the length unit to write: that of the source if it is of the same kind."""
     if goal in (".asf", ".amc"):
-        from exactik.io.acclaim._asf_write import asf_unit
+        from exactik.io.acclaim import choose_asf_unit
 
         owner = found.thing.skeleton if isinstance(found.thing, Motion) else found.thing
-        return asf_unit(owner, None) if isinstance(owner, Skeleton) else None
+        return choose_asf_unit(owner, None) if isinstance(owner, Skeleton) else None
     if goal != ".bvh":
         return None
     if suffix == ".bvh" and isinstance(found.thing, Motion):
