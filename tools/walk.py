@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
 import os
 import sys
 import tempfile
@@ -99,7 +100,7 @@ def find_walk(
         if event not in ("call", "return") or not code.co_filename.startswith(ROOT):
             return
         function = code.co_filename.removeprefix(ROOT), code.co_qualname
-        if "<" in code.co_name or function in walk and function in order:
+        if "<" in code.co_name or (function in walk and function in order):
             return
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         arguments = [frame.f_locals[name] for name in names if name in frame.f_locals]
@@ -182,7 +183,7 @@ def main() -> None:
     for before, step in zip([None, *walk], walk, strict=False):
         crossed = before is not None and before.package != step.package
         print(f"{'→' if crossed else ' '} {'  ' * min(step.depth, 15)}{step.file}: {step.function}")
-    crossings = sum(a.package != b.package for a, b in zip(walk, walk[1:], strict=False))
+    crossings = sum(a.package != b.package for a, b in itertools.pairwise(walk))
     files = {step.file for step in walk}
     print(f"{len(walk)} functions in {len(files)} files, {crossings} changes of package")
     for package in dict.fromkeys(step.package for step in walk):
