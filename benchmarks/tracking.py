@@ -33,7 +33,7 @@ from benchmarks.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
 from benchmarks.report import Metric, Report
 from benchmarks.tracking_peers import Mink, Rival, Scipy
 from exactik.kernels.recording.frames import ITERATIONS, SLOPE
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking._cold import cold_poses
 from exactik.tracking._jumps import jumps_of
 from exactik.tracking._passes import Path, follow
@@ -74,9 +74,9 @@ class Case:
 
 
 def synthetic(seconds: float) -> Case:
-    motion = performance(seconds, 120.0, seed=0)
+    motion = simulate_performance(seconds, 120.0, seed=0)
     faults = {"noise": NOISE, "tissue": TISSUE, "gaps": 0.0, "swap": False}
-    rec = recorded(motion, **faults)
+    rec = simulate_recording(motion, **faults)
     return Case("performance", motion.skeleton, rec.markers, np.array(motion.q[0]), {})
 
 
