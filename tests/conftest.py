@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from exactik_papers._recording import Recording
+    from exactik_papers.recording import Recording
 
 # Compilation makes the first example slow, so there is no deadline. Under CI the examples are
 # the same in every run; elsewhere each run looks at new ones.
@@ -39,6 +39,6 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def recording() -> Recording:
     """Our own recording, as `exactik reproduce` takes it; made once."""
-    from exactik_papers._recording import synthetic
+    from exactik_papers.recording import make_synthetic_recording
 
-    return synthetic()
+    return make_synthetic_recording()

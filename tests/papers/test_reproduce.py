@@ -15,21 +15,21 @@ from typer.testing import CliRunner
 from exactik.cli._app import app
 from exactik.errors import ExactikError, FileError, UnknownNameError
 from exactik.goals import PositionGoal
-from exactik.landscape import basins, landscape
+from exactik.landscape import compute_landscape, find_basins
 from exactik.model import human
 from exactik.problem import Problem
 from exactik.solvers import solve
-from exactik_papers import EXPERIMENTS, PAPERS, Recording, Section, hdm05, reproduce
-from exactik_papers._descents import ENOUGH, METHODS, QUASI, SOLVED
-from exactik_papers._page import write_page
-from exactik_papers._write import text_of, write_findings
-from exactik_papers.exact_hessian._figa10 import linkage
-from exactik_papers.exact_hessian._hybrid import fitted
-from exactik_papers.exact_hessian._published_hessian import (
+from exactik_papers import EXPERIMENTS, PAPERS, Recording, Section, load_hdm05, reproduce
+from exactik_papers.descents import METHODS, QUASI, SOLVED, SOLVED_COST_CM2
+from exactik_papers.exact_hessian.figa10 import linkage
+from exactik_papers.exact_hessian.hybrid import fitted
+from exactik_papers.exact_hessian.published_hessian import (
     PublishedNewton,
     published_hessian,
 )
-from exactik_papers.exact_hessian._table4 import STARTS, follow
+from exactik_papers.exact_hessian.table4 import STARTS, follow_take
+from exactik_papers.page import write_page
+from exactik_papers.write import format_cell, write_findings
 
 pytest.importorskip("matplotlib")
 
@@ -114,7 +114,7 @@ def test_a_small_experiment_on_our_own_recording(tmp_path: Path):
 
 def test_cells():
     cells = [None, True, 3, 0.123456, float("nan"), float("inf"), "x", 1e-22]
-    assert [text_of(cell) for cell in cells] == [
+    assert [format_cell(cell) for cell in cells] == [
         *("", "yes", "3", "0.1235", "", "never", "x", "1e-22")
     ]
 
@@ -134,7 +134,7 @@ def test_unknown_names_and_folders(tmp_path: Path):
     with pytest.raises(UnknownNameError, match=r"no table or figure named 'fig99'.*all, table3"):
         reproduce("fig99", tmp_path)
     with pytest.raises(FileError, match="no such folder; expected one of HDM05"):
-        hdm05(tmp_path / "nowhere")
+        load_hdm05(tmp_path / "nowhere")
     with pytest.raises(FileError, match=r"no folder of HDM05: HDM_dg\.asf"):
         reproduce("figA10", tmp_path, data=tmp_path)
     (tmp_path / "file").write_text("")
@@ -231,8 +231,8 @@ def test_the_published_hessian_is_wrong_as_described(recording: Recording):
     assert np.linalg.norm(wrong - exact) > 0.01 * np.linalg.norm(exact)
     at_rest = published_hessian(problem, take.q[frame])
     np.testing.assert_allclose(at_rest, problem.hessian(take.q[frame]), atol=1e-6)
-    result = solve(problem, q0=take.warm(frame), solver=PublishedNewton(small_cost=ENOUGH))
-    assert result.cost < ENOUGH and result.evaluations > result.iterations > 0
+    result = solve(problem, q0=take.warm(frame), solver=PublishedNewton(small_cost=SOLVED_COST_CM2))
+    assert result.cost < SOLVED_COST_CM2 and result.evaluations > result.iterations > 0
 
 
 def test_a_rigid_fit_is_nearer_than_rest(recording: Recording):
@@ -251,12 +251,12 @@ def test_a_rigid_fit_is_nearer_than_rest(recording: Recording):
 
 def test_a_landscape_is_that_of_the_problem():
     problem, dofs = linkage(1.0), ("first.rz", "second.rz")
-    land = landscape(problem, dofs, size=13)
+    land = compute_landscape(problem, dofs, size=13)
     for (i, j), q in zip(np.ndindex(13, 13), land.poses(), strict=True):
         assert land.cost[i, j] == problem.cost(q)
         values = np.linalg.eigvalsh(problem.hessian(q))
         np.testing.assert_allclose(land.eigenvalues[i, j], values, atol=1e-12)
-    found = basins(landscape(problem, dofs, size=14))
+    found = find_basins(compute_landscape(problem, dofs, size=14))
     np.testing.assert_allclose(found.costs, 0.0, atol=1e-15)
     assert sorted(np.degrees(found.ends[:, 0]).round().tolist()) == [-60.0, 60.0]
     assert found.shares.sum() == pytest.approx(1.0)
@@ -271,7 +271,7 @@ def test_any_two_dofs_of_any_figure(dofs: tuple[str, str], coupled: bool):
     weight = np.eye(6) + 0.2 if coupled else None
     problem = Problem(figure, goals, weight_matrix=weight)
     index = [figure.dof_names.index(dof) for dof in dofs]
-    land = landscape(problem, dofs, size=3)
+    land = compute_landscape(problem, dofs, size=3)
     for (i, j), q in zip(np.ndindex(3, 3), land.poses(), strict=True):
         block = problem.hessian(q)[np.ix_(index, index)]
         np.testing.assert_allclose(land.eigenvalues[i, j], np.linalg.eigvalsh(block), atol=1e-12)
@@ -280,11 +280,11 @@ def test_any_two_dofs_of_any_figure(dofs: tuple[str, str], coupled: bool):
 def test_misuse_of_landscapes():
     problem = linkage(1.0)
     with pytest.raises(UnknownNameError, match="no dof named 'third'"):
-        landscape(problem, ("first.rz", "third"))
+        compute_landscape(problem, ("first.rz", "third"))
     with pytest.raises(ExactikError, match="two different dofs"):
-        landscape(problem, ("first.rz", "first.rz"))
+        compute_landscape(problem, ("first.rz", "first.rz"))
     with pytest.raises(ExactikError, match="at least two values"):
-        landscape(problem, ("first.rz", "second.rz"), size=1)
+        compute_landscape(problem, ("first.rz", "second.rz"), size=1)
 
 
 def test_the_command_that_draws_maps(tmp_path: Path):
@@ -307,12 +307,14 @@ def test_the_command_that_draws_maps(tmp_path: Path):
 @pytest.mark.slow
 def test_table_4_on_the_published_take(shared_data: Path):
     """The exact Hessian with k_max = 10: 0.5 cm or less, as published; on its first frames here."""
-    recording = hdm05(shared_data / "data" / "asf_amc" / "hdm05_dg")
+    recording = load_hdm05(shared_data / "data" / "asf_amc" / "hdm05_dg")
     take = recording.takes["dg_03-05_02"]
     assert len(take) == 3866 and (~take.problem(0).locked).sum() == 58
     method = METHODS[SOLVED]
 
-    solved = follow(take, replace(method, max_iterations=10, small_cost=ENOUGH), STARTS[0], 600)
+    solved = follow_take(
+        take, replace(method, max_iterations=10, small_cost=SOLVED_COST_CM2), STARTS[0], 600
+    )
     assert solved.error.mean() <= 0.5
 
 

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik_papers import EXPERIMENTS, Recording, text_of
-from exactik_papers._sampled import (
+from exactik_papers import EXPERIMENTS, Recording, format_cell
+from exactik_papers.line_search import jitter as jitters
+from exactik_papers.line_search import jump as jumps
+from exactik_papers.line_search import leg as legs
+from exactik_papers.line_search import objective as left
+from exactik_papers.line_search import redundancy as redundancy
+from exactik_papers.line_search import step as steps
+from exactik_papers.sampled import (
     FOLLOWERS,
     LINE_SEARCH,
     STRICT,
     SVD,
     TRANSPOSE,
-    follow,
+    follow_samples,
     sampled,
 )
-from exactik_papers.line_search import _jitter as jitters
-from exactik_papers.line_search import _jump as jumps
-from exactik_papers.line_search import _leg as legs
-from exactik_papers.line_search import _objective as left
-from exactik_papers.line_search import _redundancy as redundancy
-from exactik_papers.line_search import _step as steps
 
 pytest.importorskip("matplotlib")
 
@@ -58,7 +58,7 @@ def test_the_line_search_beats_both_others_with_as_many_gradients(recording: Rec
 def test_every_method_keeps_the_limits_and_the_strict_one_its_budget(recording: Recording):
     data = sampled(recording, 1.0)
     for name, follower in FOLLOWERS.items():
-        found = follow(data, follower, 20)
+        found = follow_samples(data, follower, 20)
         assert (found.q >= data.skeleton.lower - 1e-12).all(), name
         assert (found.q <= data.skeleton.upper + 1e-12).all(), name
         if name == STRICT:
@@ -128,7 +128,7 @@ def test_a_box_plot_has_its_numbers_in_the_table(recording: Recording, tmp_path:
     table, _, values = found.tables
     for row in table.rows:
         own = [value for _, name, _, value in values.rows if name == row[1]]
-        assert text_of(row[5]) == text_of(float(np.median(np.array(own, dtype=float))))
+        assert format_cell(row[5]) == format_cell(float(np.median(np.array(own, dtype=float))))
 
 
 def test_all_are_registered():

@@ -10,11 +10,11 @@ import pytest
 import exactik as ik
 from exactik.spatial import cross
 from exactik_papers import EXPERIMENTS, Recording
-from exactik_papers.recipe import _limits as limits
-from exactik_papers.recipe import _solvers as solvers
-from exactik_papers.recipe import _trim as trim
-from exactik_papers.recipe._counted import counted
-from exactik_papers.recipe._jacobian_passes import (
+from exactik_papers.recipe import limits as limits
+from exactik_papers.recipe import solvers as solvers
+from exactik_papers.recipe import trim as trim
+from exactik_papers.recipe.counted import counted
+from exactik_papers.recipe.jacobian_passes import (
     BODY,
     DIFFERENCES,
     WAYS,
@@ -22,8 +22,8 @@ from exactik_papers.recipe._jacobian_passes import (
     jacobian_by,
     operations,
 )
-from exactik_papers.recipe._jacobian_steps import JT, LAMBDA, PINV, QR, SR, STEPS, SVD
-from exactik_papers.recipe._passes import POINT, chain, somewhere
+from exactik_papers.recipe.jacobian_steps import JT, LAMBDA, PINV, QR, SR, STEPS, SVD
+from exactik_papers.recipe.passes import POINT, chain, somewhere
 
 pytest.importorskip("matplotlib")
 

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik._arrays import frozen, numbers
+from exactik._arrays import as_floats, freeze
 from exactik.errors import ModelError, ShapeError
 from exactik.goals._retarget import batch_targets
 from exactik.kernels.calculus.workspace import new_work
@@ -178,14 +178,14 @@ def solve_batch(
     method, skeleton = method_named(solver), problem.skeleton
     packed = batch_targets(problem.goals, problem.packed, targets)
     count = len(packed.origin)
-    first = skeleton.neutral() if q0 is None else skeleton.normalised(numbers("q0", q0), "q0")
+    first = skeleton.neutral() if q0 is None else skeleton.normalised(as_floats("q0", q0), "q0")
     if first.shape not in ((skeleton.nq,), (count, skeleton.nq)):
         expected = f"({skeleton.nq},) or ({count}, {skeleton.nq})"
         raise ShapeError(f"q0 has shape {first.shape}; expected {expected}")
     q = np.broadcast_to(first, (count, skeleton.nq)).copy()
     workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
     workers, further = min(workers, max(count, 1)), checked_count("starts", starts) - 1
-    named = {name: frozen(numbers(name, value).copy()) for name, value in targets.items()}
+    named = {name: freeze(as_floats(name, value).copy()) for name, value in targets.items()}
     if isinstance(method, CompiledMethod) and solves_compiled(problem, method):
         return _compiled(problem, method, packed, named, q, further, seed, workers)
     return _in_python(problem, method, named, q, starts, seed, workers)

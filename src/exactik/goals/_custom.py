@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exactik._arrays import owned
+from exactik._arrays import contiguous_copy
 from exactik.errors import GoalError, ShapeError
 from exactik.goals._goal import Goal
 from exactik.kernels.calculus.sums import EXACT, VALUE
@@ -88,7 +88,7 @@ class FrameGoal(Goal):
             if order < EXACT and type(self).derivatives is FrameGoal.derivatives:
                 first = numerical_slopes(self.residual, rotation, position)
             else:
-                first, second = (owned(d) for d in self.derivatives(rotation, position))
+                first, second = (contiguous_copy(d) for d in self.derivatives(rotation, position))
         for name, array, shape in (
             ("residual", residual, (rows,)),
             ("first derivative", first, (rows, 6)),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.errors import GoalError
 from exactik.goals._goal import Goal
 from exactik.kernels.goals import terms as kinds
@@ -47,7 +47,7 @@ class Term(NamedTuple):
 
 
 def _unit(what: str, value: ArrayLike) -> Array:
-    vector = shaped(what, value, 3)
+    vector = require_shape(what, value, 3)
     length = np.linalg.norm(vector)
     if length < 1e-12:
         raise GoalError(f"{what} is the zero vector; a direction is needed")
@@ -55,7 +55,7 @@ def _unit(what: str, value: ArrayLike) -> Array:
 
 
 def _rotation(what: str, value: ArrayLike) -> Array:
-    matrix = shaped(what, value, 3, 3)
+    matrix = require_shape(what, value, 3, 3)
     if not is_rotation(matrix):
         raise GoalError(f"{what} is not a rotation matrix (orthonormal, determinant +1)")
     return nearest_rotation(matrix)
@@ -96,8 +96,8 @@ class PositionGoal(TermGoal):
 
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return one position term."""
-        point = shaped(f"point of goal {self.label!r}", self.point, 3)
-        target = shaped(f"target of goal {self.label!r}", self.target, 3)
+        point = require_shape(f"point of goal {self.label!r}", self.point, 3)
+        target = require_shape(f"target of goal {self.label!r}", self.target, 3)
         return [Term(kinds.POSITION, self.bone, point, target=target)]
 
 
@@ -120,7 +120,7 @@ class MarkerGoal(TermGoal):
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return one position term at the marker's local point."""
         bone, point = skeleton.marker(self.marker)
-        target = shaped(f"target of goal {self.label!r}", self.target, 3)
+        target = require_shape(f"target of goal {self.label!r}", self.target, 3)
         return [Term(kinds.POSITION, bone, np.asarray(point), target=target)]
 
 
@@ -176,8 +176,8 @@ class AimGoal(TermGoal):
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return one aim term."""
         axis = _unit(f"axis of goal {self.label!r}", self.axis)
-        point = shaped(f"point of goal {self.label!r}", self.point, 3)
-        target = shaped(f"target of goal {self.label!r}", self.target, 3)
+        point = require_shape(f"point of goal {self.label!r}", self.point, 3)
+        target = require_shape(f"target of goal {self.label!r}", self.target, 3)
         return [Term(kinds.AIM, self.bone, point, axis, target)]
 
 
@@ -216,7 +216,7 @@ class OrientationGoal(TermGoal):
                 f"goal {self.label!r} needs a target (3, 3) or wxyz (4,), one of the two"
             )
         if self.wxyz is not None:
-            wxyz = shaped(f"wxyz of goal {self.label!r}", self.wxyz, 4)
+            wxyz = require_shape(f"wxyz of goal {self.label!r}", self.wxyz, 4)
             if np.linalg.norm(wxyz) < 1e-12:
                 raise GoalError(f"wxyz of goal {self.label!r} is the zero quaternion")
             return matrix_from_wxyz(wxyz)
@@ -265,11 +265,11 @@ class PoseGoal(TermGoal):
     def terms(self, skeleton: Skeleton) -> list[Term]:
         """Return one position and one log term."""
         what = f"target of goal {self.label!r}"
-        transform = shaped(what, self.target, 4, 4)
+        transform = require_shape(what, self.target, 4, 4)
         if not np.allclose(transform[3], (0, 0, 0, 1), atol=1e-9):
             raise GoalError(f"{what} is not a rigid transform: its last row must be (0, 0, 0, 1)")
         rotation = _rotation(f"rotation of {what}", transform[:3, :3])
-        point = shaped(f"point of goal {self.label!r}", self.point, 3)
+        point = require_shape(f"point of goal {self.label!r}", self.point, 3)
         return [
             Term(kinds.POSITION, self.bone, point, target=transform[:3, 3]),
             Term(kinds.LOG, self.bone, rotation=rotation),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import finite, frozen
+from exactik._arrays import freeze, require_finite
 from exactik.errors import GoalError, ShapeError
 from exactik.typing import Array
 
@@ -39,7 +39,7 @@ class Goal:
         for entry in fields(self):
             value = getattr(self, entry.name)
             if isinstance(value, np.ndarray):
-                object.__setattr__(self, entry.name, frozen(value.copy()))
+                object.__setattr__(self, entry.name, freeze(value.copy()))
             elif isinstance(value, list):
                 object.__setattr__(self, entry.name, copy.deepcopy(value))
         if self.tolerance is not None and not (
@@ -60,7 +60,7 @@ class Goal:
 
     def weight_matrix(self, m: int) -> Array:
         """Return W, shape (m, m), for a residual of m rows."""
-        weight = finite(f"weight of goal {self.label!r}", self.weight)
+        weight = require_finite(f"weight of goal {self.label!r}", self.weight)
         if weight.ndim < 2:
             weight = self._spread(weight, m)
         if weight.shape not in ((), (m,), (m, m)):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._arrays import frozen, shaped
+from exactik._arrays import freeze, require_shape
 from exactik.errors import GoalError
 from exactik.goals._custom import FrameGoal
 from exactik.goals._frame_goals import Term, TermGoal
@@ -101,7 +101,7 @@ class PackedGoals:
         for weight in self.weights:
             own = slice(end, end + len(weight))
             full[own, own], end = weight, own.stop
-        return frozen(full)
+        return freeze(full)
 
 
 def pack_goals(
@@ -228,7 +228,9 @@ def _pack_coordinates(skeleton: Skeleton, owners: list[Owner]) -> Coordinates:
     postures = [owner for owner in owners if isinstance(owner.goal, PostureGoal)]
     limits = [owner for owner in owners if isinstance(owner.goal, SoftLimitGoal)]
     rest = [
-        skeleton.normalised(shaped(f"q_rest of goal {goal.label!r}", goal.q_rest, skeleton.nq))
+        skeleton.normalised(
+            require_shape(f"q_rest of goal {goal.label!r}", goal.q_rest, skeleton.nq)
+        )
         for goal in (owner.goal for owner in postures)
         if isinstance(goal, PostureGoal)
     ]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import finite, numbers
+from exactik._arrays import as_floats, require_finite
 from exactik.errors import GoalError, ShapeError, UnknownNameError
 from exactik.goals._frame_goals import (
     AimGoal,
@@ -41,7 +41,7 @@ def retargeted(
 ) -> tuple[tuple[Goal, ...], PackedGoals]:
     """Return goals and packed goals with new targets; see `Problem.with_targets`."""
     one = {
-        name: finite(what, numbers(what, value))[None]
+        name: require_finite(what, as_floats(what, value))[None]
         for name, value in _mapping(targets).items()
         for what in (f"target of goal {name!r}",)
     }
@@ -119,13 +119,13 @@ def _checked(named: Mapping[str, Goal], name: str, value: ArrayLike, one: bool) 
     if shape is None:
         raise GoalError(f"goal {name!r} is a {type(goal).__name__}, which has no target to set")
     what = f"target of goal {name!r}"
-    array = numbers(what, value)
+    array = as_floats(what, value)
     if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
         shown, expected = array.shape, f"(B, {', '.join(map(str, shape))})"
         if one:
             shown, expected = shown[1:], str(shape)
         raise ShapeError(f"{what} has shape {shown}; expected {expected}")
-    array = finite(what, array)
+    array = require_finite(what, array)
     if isinstance(goal, DirectionGoal):
         length = np.linalg.norm(array, axis=1, keepdims=True)
         _refuse_any(length[:, 0] < 1e-12, what, "the zero vector; a direction is needed")

@@ -13,16 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.errors import ModelError, UnknownNameError
 from exactik.kernels.calculus.sums import EXACT
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
 
-__all__ = ["INDEFINITE", "NEGATIVE", "POSITIVE", "SEMI", "Landscape", "landscape"]
+__all__ = [
+    "INDEFINITE",
+    "NEGATIVE_DEFINITE",
+    "POSITIVE_DEFINITE",
+    "SEMI_DEFINITE",
+    "Landscape",
+    "compute_landscape",
+]
 
 
-POSITIVE, INDEFINITE, NEGATIVE, SEMI = range(4)
+POSITIVE_DEFINITE, INDEFINITE, NEGATIVE_DEFINITE, SEMI_DEFINITE = range(4)
 NOTHING = 1e-9  # an eigenvalue that counts as zero, as a share of the largest on the map
 
 
@@ -54,9 +61,9 @@ class Landscape:
         low, high = np.moveaxis(self.eigenvalues, -1, 0)
         nothing = NOTHING * float(np.abs(self.eigenvalues).max(initial=0.0))
         found = np.full(low.shape, INDEFINITE, dtype=np.int64)
-        found[low > nothing] = POSITIVE
-        found[high < -nothing] = NEGATIVE
-        found[(np.abs(low) <= nothing) | (np.abs(high) <= nothing)] = SEMI
+        found[low > nothing] = POSITIVE_DEFINITE
+        found[high < -nothing] = NEGATIVE_DEFINITE
+        found[(np.abs(low) <= nothing) | (np.abs(high) <= nothing)] = SEMI_DEFINITE
         return found
 
     @property
@@ -80,7 +87,7 @@ class Landscape:
         return f"<Landscape of {' and '.join(self.dofs)}: {shares}>"
 
 
-def landscape(
+def compute_landscape(
     problem: Problem,
     dofs: Sequence[str],
     *,
@@ -110,7 +117,9 @@ def landscape(
     places = [int(skeleton.plain_q[i]) for i in index]
     if min(places) < 0:
         raise ModelError(f"{' and '.join(dofs)}: a part of a quaternion cannot be varied by itself")
-    rest = skeleton.neutral() if q is None else skeleton.normalised(shaped("q", q, skeleton.nq))
+    rest = (
+        skeleton.neutral() if q is None else skeleton.normalised(require_shape("q", q, skeleton.nq))
+    )
     if ranges is None:
         ranges = [_range(problem, i, float(rest[k])) for i, k in zip(index, places, strict=True)]
     first, second = (np.linspace(low, high, size) for low, high in ranges)

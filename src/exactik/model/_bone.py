@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.errors import ModelError
 from exactik.model._joint import Joint
 from exactik.spatial import is_rotation, nearest_rotation
@@ -20,7 +20,7 @@ Matrix = tuple[tuple[float, float, float], ...]
 def _constant_rotation(bone: str, which: str, value: ArrayLike | None) -> Matrix | None:
     if value is None:
         return None
-    matrix = shaped(f"{which} of bone {bone!r}", value, 3, 3)
+    matrix = require_shape(f"{which} of bone {bone!r}", value, 3, 3)
     if not is_rotation(matrix):
         raise ModelError(
             f"{which} of bone {bone!r} is not a rotation matrix (orthonormal, determinant +1)"
@@ -73,7 +73,7 @@ class Bone:
             joint = Joint.fixed()
         if not isinstance(joint, Joint):
             raise ModelError(f"joint of bone {name!r} must be a Joint, not {type(joint).__name__}")
-        x, y, z = shaped(f"offset of bone {name!r}", offset, 3).tolist()
+        x, y, z = require_shape(f"offset of bone {name!r}", offset, 3).tolist()
         values = {
             "name": name,
             "parent": parent,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.errors import UnknownNameError
 from exactik.kernels.tree import fk
 from exactik.kernels.tree import jacobian as routes
@@ -64,9 +64,9 @@ def request(
     which = code("rows", rows, ROWS)
     return Request(
         # A copy: compiled code tells read-only arrays from others and would be compiled twice.
-        q=np.array(skeleton.normalised(shaped("q", q, skeleton.nq))),
+        q=np.array(skeleton.normalised(require_shape("q", q, skeleton.nq))),
         bone=skeleton.bone_index(bone) + 1,
-        point=np.array(shaped("point", point, 3)),
+        point=np.array(require_shape("point", point, 3)),
         frame=code("frame", frame, FRAMES),
         rows=which,
         J=np.empty((6 if which == routes.BOTH else 3, skeleton.nv)),
@@ -154,7 +154,7 @@ def bone_jacobian_dot(
         J̇, shape (3, nv), or (6, nv) for both.
     """
     asked = request(skeleton, q, bone, point, frame, rows)
-    v = np.array(shaped("v", v, skeleton.nv))
+    v = np.array(require_shape("v", v, skeleton.nv))
     _, b, x, axes, trim, J = asked
     work = np.empty((len(skeleton.bones) + 1, 6)), np.empty((6, 3))
     rates.jacobian_dot(

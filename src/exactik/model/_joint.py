@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import numbers, shaped
+from exactik._arrays import as_floats, require_shape
 from exactik.errors import ModelError, NonFiniteError, ShapeError
 
 __all__ = ["EULER_ORDERS", "Joint"]
@@ -50,7 +50,7 @@ def _axis(value: str | ArrayLike) -> tuple[float, float, float]:
         if value.lower() not in _UNIT:
             raise ModelError(f"axis {value!r} is not one of 'x', 'y', 'z' or a unit 3-vector")
         return _UNIT[value.lower()]
-    vector = shaped("axis", value, 3)
+    vector = require_shape("axis", value, 3)
     length = float(np.linalg.norm(vector))
     if abs(length - 1.0) > 1e-6:
         raise ModelError(
@@ -63,7 +63,7 @@ def _axis(value: str | ArrayLike) -> tuple[float, float, float]:
 def _limits(value: ArrayLike | None, names: tuple[str, ...], bounded: tuple[bool, ...]) -> Limits:
     if value is None:
         return (_FREE,) * len(names)
-    array = numbers("limits", value)
+    array = as_floats("limits", value)
     if array.shape == (2,) and len(names) == 1:
         array = array[None]
     if array.shape != (len(names), 2):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._arrays import frozen
+from exactik._arrays import freeze
 from exactik.kernels.tree import packed as codes
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
@@ -72,7 +72,7 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         **{"offset": offset, "slide": slide, "pre": pre, "post": post},
         **{"visit": visit, "order": np.array(order, np.uint32)},
     }
-    return Tree(**{name: frozen(np.ascontiguousarray(array)) for name, array in arrays.items()})
+    return Tree(**{name: freeze(np.ascontiguousarray(array)) for name, array in arrays.items()})
 
 
 def _turned_to_coordinate_axes(rotation: Joint) -> tuple[Array, str, Array]:

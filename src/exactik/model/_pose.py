@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ class Pose:
     def point(self, bone: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
         """Return a point given in the bone's frame [m] in the world, shape (…, 3)."""
         k = self.skeleton.bone_index(bone)
-        return self.positions[..., k, :] + self.rotations[..., k, :, :] @ shaped("point", point, 3)
+        return self.positions[..., k, :] + self.rotations[..., k, :, :] @ require_shape(
+            "point", point, 3
+        )
 
     @property
     def markers(self) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import finite, frozen, numbers, owned, shaped
+from exactik._arrays import as_floats, contiguous_copy, freeze, require_finite, require_shape
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels.tree import batch
 from exactik.kernels.tree import integrate as moves
@@ -64,7 +64,7 @@ class Skeleton:
         for marker, (bone, point) in (markers or {}).items():
             if bone not in self._index:
                 raise UnknownNameError("bone", bone, names)
-            x, y, z = shaped(f"point of marker {marker!r}", point, 3).tolist()
+            x, y, z = require_shape(f"point of marker {marker!r}", point, 3).tolist()
             marked[str(marker)] = (bone, (x, y, z))
         self._set("markers", MappingProxyType(marked))
 
@@ -128,7 +128,7 @@ class Skeleton:
     def parents(self) -> IntArray:
         """Index of each bone's parent, −1 for a root, shape (n_bones,)."""
         indices = [-1 if b.parent is None else self._index[b.parent] for b in self.bones]
-        return frozen(np.array(indices, dtype=np.int64))
+        return freeze(np.array(indices, dtype=np.int64))
 
     @cached_property
     def nq(self) -> int:
@@ -153,14 +153,14 @@ class Skeleton:
     @cached_property
     def lower(self) -> Array:
         """Lower limits [rad or m], shape (nv,), −inf where free."""
-        return frozen(
+        return freeze(
             np.array([low for bone in self.bones for low, _ in bone.joint.limits], dtype=float)
         )
 
     @cached_property
     def upper(self) -> Array:
         """Upper limits [rad or m], shape (nv,), inf where free."""
-        return frozen(
+        return freeze(
             np.array([high for bone in self.bones for _, high in bone.joint.limits], dtype=float)
         )
 
@@ -182,7 +182,7 @@ class Skeleton:
         for k, bone in enumerate(self.bones, start=1):
             count = bone.joint.nv - (3 if bone.joint.nq > bone.joint.nv else 0)
             index[tree.first_v[k] : tree.first_v[k] + count] = tree.first_q[k] + np.arange(count)
-        return frozen(index)
+        return freeze(index)
 
     @cached_property
     def turns(self) -> BoolArray:
@@ -190,7 +190,7 @@ class Skeleton:
         turns, tree = np.ones(self.nv, dtype=bool), self.tree
         for k in range(1, len(tree.parent)):
             turns[tree.first_v[k] : tree.first_v[k] + tree.shifts[k]] = False
-        return frozen(turns)
+        return freeze(turns)
 
     def bone_index(self, bone: str) -> int:
         """Return the index of a bone; raise `UnknownNameError` with near misses."""
@@ -298,7 +298,7 @@ class Skeleton:
         Between steps only, never inside one. A joint whose limits exclude the new coordinates stays
         as it is.
         """
-        q = shaped("q", q, self.nq).copy()
+        q = require_shape("q", q, self.nq).copy()
         moves.reparameterise(self.tree, q, self.lower, self.upper)
         return q
 
@@ -350,12 +350,12 @@ class Skeleton:
     # --- checks
 
     def _checked(self, name: str, value: ArrayLike, length: int) -> Array:
-        array = numbers(name, value)
+        array = as_floats(name, value)
         if array.ndim == 0 or array.shape[-1] != length:
             raise ShapeError(
                 f"{name} has shape {array.shape}; expected (…, {length}) for {self.name!r}"
             )
-        return finite(name, array)
+        return require_finite(name, array)
 
     def normalised(self, q: ArrayLike, name: str = "q") -> Array:
         """Return a checked copy of q, shape (…, nq), with unit quaternions.
@@ -363,7 +363,7 @@ class Skeleton:
         Always a writable, contiguous one: the kernels would be compiled again for any other kind of
         array.
         """
-        array = owned(self._checked(name, q, self.nq))
+        array = contiguous_copy(self._checked(name, q, self.nq))
         for bone, at in self.quaternions:
             length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
             if (length < 1e-12).any():
@@ -388,4 +388,4 @@ class Skeleton:
 def _listed(array: Array, lead: tuple[int, ...]) -> Array:
     """Return an array broadcast to the leading axes, (…, n), as a list of rows, (product, n)."""
     n = array.shape[-1]
-    return owned(np.broadcast_to(array, (*lead, n)).reshape(math.prod(lead), n))
+    return contiguous_copy(np.broadcast_to(array, (*lead, n)).reshape(math.prod(lead), n))

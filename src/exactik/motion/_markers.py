@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactik._arrays import frozen, numbers
+from exactik._arrays import as_floats, freeze
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.motion._axes import axes_matrix, turned_axis
-from exactik.motion._time import checked_rate, frames_between, frames_of_rate
+from exactik.motion._time import check_rate, resampled_frame_positions, slice_frames
 from exactik.typing import Array, BoolArray
 
 __all__ = ["Markers", "Series"]
@@ -64,16 +64,16 @@ class Markers:
 
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
-        positions = numbers("positions", self.positions)
+        positions = as_floats("positions", self.positions)
         if positions.ndim != 3 or positions.shape[1:] != (len(self.names), 3):
             raise ShapeError(
                 f"positions have shape {positions.shape}; expected (T, {len(self.names)}, 3)"
             )
         if len(set(self.names)) < len(self.names):
             raise ModelError("two markers have the same name; names must be unique")
-        object.__setattr__(self, "positions", frozen(np.array(positions, dtype=float)))
+        object.__setattr__(self, "positions", freeze(np.array(positions, dtype=float)))
         object.__setattr__(self, "names", tuple(map(str, self.names)))
-        object.__setattr__(self, "rate", checked_rate(self.rate))
+        object.__setattr__(self, "rate", check_rate(self.rate))
         object.__setattr__(self, "others", MappingProxyType(dict(self.others)))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
 
@@ -127,14 +127,14 @@ class Markers:
 
     def between(self, start: float | None = None, end: float | None = None) -> Markers:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""
-        own = frames_between(len(self), self.rate, start, end)
+        own = slice_frames(len(self), self.rate, start, end)
         others = {name: s._replace(values=s.values[own]) for name, s in self.others.items()}
         first = self.first_frame + own.start
         return replace(self, positions=self.positions[own], first_frame=first, others=others)
 
     def resampled(self, rate: float) -> Markers:
         """Return the same at another rate [Hz], linear between frames; gaps stay gaps."""
-        at = frames_of_rate(len(self), self.rate, rate)
+        at = resampled_frame_positions(len(self), self.rate, rate)
 
         def interpolated(values: Array) -> Array:
             low = np.minimum(at.astype(int), max(len(values) - 1, 0))

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import frozen, owned, shaped
+from exactik._arrays import contiguous_copy, freeze, require_shape
 from exactik.errors import GoalError, ModelError
 from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
 from exactik.goals._packing import PackedGoals, checked_goal, pack_goals
@@ -95,17 +95,17 @@ class Problem:
         self.goals = (*goals, SoftLimitGoal()) if limits == "soft" else goals
         self.limits = limits
         hard = limits == "hard"
-        self.lower = skeleton.lower if hard else frozen(np.full(skeleton.nv, -np.inf))
-        self.upper = skeleton.upper if hard else frozen(np.full(skeleton.nv, np.inf))
-        self.locked = frozen(locked_dofs(skeleton, lock))
-        self.strength = frozen(strengths(skeleton, strength))
+        self.lower = skeleton.lower if hard else freeze(np.full(skeleton.nv, -np.inf))
+        self.upper = skeleton.upper if hard else freeze(np.full(skeleton.nv, np.inf))
+        self.locked = freeze(locked_dofs(skeleton, lock))
+        self.strength = freeze(strengths(skeleton, strength))
         weight = None
         if weight_matrix is not None:
             m = sum(checked_goal(goal).rows(skeleton) for goal in self.goals)
-            weight = owned(shaped("weight_matrix", weight_matrix, m, m))
-            weight = frozen(checked_weight_matrix("weight_matrix", weight))
+            weight = contiguous_copy(require_shape("weight_matrix", weight_matrix, m, m))
+            weight = freeze(checked_weight_matrix("weight_matrix", weight))
             self._arguments["weight_matrix"] = weight
-        free = frozen(np.where(self.locked, 0.0, 1.0))
+        free = freeze(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
         self._local = threading.local()
         self._memory: dict[str, Any] = {}
@@ -170,7 +170,7 @@ class Problem:
 
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
         """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
-        q, x = self._checked(q), owned(shaped("x", x, self.skeleton.nv))
+        q, x = self._checked(q), contiguous_copy(require_shape("x", x, self.skeleton.nv))
         if self._packed.coupled:
             return self.hessian(q) @ x
         tree, arrays = self.skeleton.tree, self._packed.arrays
@@ -276,7 +276,7 @@ class Problem:
         return self._local.work
 
     def _checked(self, q: ArrayLike) -> Array:
-        return self.skeleton.normalised(shaped("q", q, self.skeleton.nq))
+        return self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
 
     def _evaluate(self, q: ArrayLike, order: int) -> tuple[float, Array, Array]:
         q, work = self._checked(q), self._work

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.errors import ModelError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
@@ -78,7 +78,7 @@ def solve(
     q = (
         skeleton.neutral()
         if q0 is None
-        else skeleton.normalised(shaped("q0", q0, skeleton.nq), "q0")
+        else skeleton.normalised(require_shape("q0", q0, skeleton.nq), "q0")
     )
     table = start_table(problem, checked_count("starts", starts) - 1, seed)
     begin = time.perf_counter()

@@ -1,6 +1,7 @@
-"""Rotations: a numpy face for everybody, compiled twins for the kernels."""
+"""Rotations in numpy and compiled for the kernels; the decorators that compile."""
 
-from exactik.spatial._jit import inlined, jit, pasted, unlocked
+from exactik.spatial._jit import jit, jit_forceinline, jit_inline_always, jit_nogil
+from exactik.spatial._rigid_fit import RigidTransforms, fit_rigid_transforms
 from exactik.spatial._rotations import (
     axis_rotation,
     euler_angles,
@@ -23,24 +24,26 @@ from exactik.spatial._so3 import (
 )
 
 __all__ = [
+    "RigidTransforms",
     "axis_rotation",
     "cross",
     "euler_angles",
     "exp_coefficients",
     "exp_rotation",
-    "inlined",
+    "fit_rigid_transforms",
     "is_rotation",
     "jit",
+    "jit_forceinline",
+    "jit_inline_always",
+    "jit_nogil",
     "left_jacobian_derivative",
     "log_coefficients",
     "log_rotation",
     "log_vector",
     "matrix_from_wxyz",
     "nearest_rotation",
-    "pasted",
     "rotation_taking_z_to",
     "sincos",
     "skew",
-    "unlocked",
     "wxyz_from_matrix",
 ]

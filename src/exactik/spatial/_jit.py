@@ -1,4 +1,9 @@
-"""The decorators of every compiled function: `jit`, and `inlined` for small ones in inner loops.
+"""The decorators of every compiled function.
+
+    jit                 compiled at its first call, or taken from the cache
+    jit_nogil           the same for long calls: other Python threads run meanwhile
+    jit_forceinline     small functions in inner loops: LLVM inlines them into their callers
+    jit_inline_always   functions with one caller: Numba inlines them before it infers types
 
 Floating point: `contract` lets the compiler fuse a multiply and an add; `nsz` and `arcp` drop
 signed zeros and divide by a common divisor once. Nothing that reorders sums: reassociation breaks
@@ -22,14 +27,15 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["inlined", "jit", "pasted", "unlocked"]
+__all__ = ["jit", "jit_forceinline", "jit_inline_always", "jit_nogil"]
 
 Function = TypeVar("Function", bound=Callable)
 
 
 def _stamp() -> tuple[float, int]:
+    """Return the latest change and the total size of all files with compiled functions."""
     package = Path(__file__).parent.parent
-    files = [f.stat() for name in ("spatial", "kernels") for f in (package / name).glob("*.py")]
+    files = [f.stat() for name in ("spatial", "kernels") for f in (package / name).rglob("*.py")]
     return max(f.st_mtime for f in files), sum(f.st_size for f in files)
 
 
@@ -55,36 +61,37 @@ def jit(function: Function, **more: Any) -> Function:
     # Both are private to Numba; without them the cache is merely less careful.
     if index is not None and hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
         index._source_stamp = (index._source_stamp, _STAMP)
-        index._load_index = _forgiving(index._load_index)
+        index._load_index = _ignore_unreadable(index._load_index)
     return cast(Function, compiled)
 
 
-def _forgiving(load: Callable[[], dict]) -> Callable[[], dict]:
-    """Take an index of another version, which names classes long gone, for an empty one."""
+def _ignore_unreadable(load: Callable[[], dict]) -> Callable[[], dict]:
+    """Take an index that cannot be unpickled for empty: another version had other classes."""
 
-    def load_or_start_anew() -> dict:
+    def load_or_empty() -> dict:
         try:
             return load()
         except (AttributeError, ImportError):
             return {}
 
-    return load_or_start_anew
+    return load_or_empty
 
 
-def unlocked(function: Function) -> Function:
-    """As `jit`, and let other Python threads run meanwhile: for long calls."""
+def jit_nogil(function: Function) -> Function:
+    """As `jit`, and release the interpreter lock during the call."""
     return jit(function, nogil=True)
 
 
-def pasted(function: Function) -> Function:
-    """As `inlined`, but pasted before types are known: never compiled by itself, so for one caller.
+def jit_forceinline(function: Function) -> Function:
+    """As `jit`, and inline the function into its callers: a call costs some fifty operations."""
+    return jit(function, forceinline=True)
 
-    Every level of calls is optimised again in each caller's module; this saves a level.
+
+def jit_inline_always(function: Function) -> Function:
+    """As `jit_forceinline`, but inlined before types are inferred, and never compiled by itself.
+
+    Every level of calls is optimised again in each caller's module; this saves a level. For a
+    function with one caller.
     """
     options: dict[str, Any] = {**_OPTIONS, "cache": False, "inline": "always"}
     return cast(Function, numba.njit(**options)(function))
-
-
-def inlined(function: Function) -> Function:
-    """As `jit`, and paste the function into its callers: a call costs some fifty operations."""
-    return jit(function, forceinline=True)

@@ -1,4 +1,4 @@
-"""Rotations as numpy arrays over any leading batch shape: what models, files and users see.
+"""Rotations as numpy arrays over any leading batch shape, for models, files and users.
 
 Conventions: active rotations of column vectors, right-handed; quaternions `wxyz`; a rotation vector
 is axis × angle [rad]; Euler order "ABC" means R = R_A(α) R_B(β) R_C(γ), so the first letter is
@@ -114,7 +114,7 @@ def euler_angles(order: str, rotation: ArrayLike) -> Array:
         alpha = np.arctan2(-sign * m[..., b, c], m[..., c, c])
     locked = np.hypot(m[..., b, c], m[..., c, c]) < 1e-12 if a != c else np.sin(beta) < 1e-12
     alpha = np.where(locked, 0.0, alpha)
-    # What is left after undoing the outer two is a turn about the third axis alone.
+    # Undoing the outer two leaves a turn about the third axis alone.
     letters = order.upper()
     outer = axis_rotation(letters[0], alpha) @ axis_rotation(letters[1], beta)
     rest = np.swapaxes(outer, -1, -2) @ m
@@ -135,11 +135,11 @@ def rotation_taking_z_to(axis: ArrayLike) -> Array:
 def nearest_rotation(matrix: ArrayLike) -> Array:
     """Return the rotation nearest to a matrix that is one but for rounding in files; (…, 3, 3)."""
     matrix = np.asarray(matrix, dtype=float)
-    crooked = _crookedness(matrix) > 1e-14  # leave what is good as it is, to the last bit
-    if crooked.any():
-        u, _, vt = np.linalg.svd(matrix[crooked])
+    inexact = _orthonormality_error(matrix) > 1e-14  # leave the others bit-identical
+    if inexact.any():
+        u, _, vt = np.linalg.svd(matrix[inexact])
         matrix = matrix.copy()
-        matrix[crooked] = u @ vt
+        matrix[inexact] = u @ vt
     return matrix
 
 
@@ -148,9 +148,9 @@ def is_rotation(matrix: ArrayLike, tolerance: float = 1e-6) -> bool:
     m = np.asarray(matrix, dtype=float)
     if m.shape[-2:] != (3, 3) or not np.isfinite(m).all():
         return False
-    return bool((_crookedness(m) <= tolerance).all() and (np.linalg.det(m) > 0).all())
+    return bool((_orthonormality_error(m) <= tolerance).all() and (np.linalg.det(m) > 0).all())
 
 
-def _crookedness(matrix: Array) -> Array:
+def _orthonormality_error(matrix: Array) -> Array:
     """Return the largest entry of |M Mᵀ − I| of every (3, 3) block."""
     return np.abs(matrix @ np.swapaxes(matrix, -1, -2) - np.eye(3)).max(axis=(-2, -1))

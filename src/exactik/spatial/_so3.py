@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from exactik.spatial._jit import inlined, jit
+from exactik.spatial._jit import jit, jit_forceinline
 
 __all__ = [
     "cross",
@@ -58,13 +58,13 @@ _G = _bernoulli_ratios(_LOG_TERMS)
 _DG = tuple(n * _G[n] for n in range(1, _LOG_TERMS))
 
 
-@inlined
+@jit_forceinline
 def cross(ax, ay, az, bx, by, bz):
     """Return a × b."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@inlined
+@jit_forceinline
 def unit(axis):
     """Return the unit vector of a coordinate axis 0, 1 or 2."""
     return (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik._arrays import frozen
+from exactik._arrays import freeze
 from exactik.errors import ModelError, UnknownNameError, UsageError
 from exactik.motion import Markers, Motion
 from exactik.typing import Array, BoolArray, IntArray
@@ -114,11 +114,11 @@ def simulate_recording(
     return SyntheticRecording(
         markers=Markers(positions, names, truth.rate, truth.first_frame, up_axis=truth.up_axis),
         truth=truth,
-        clean=frozen(clean),
-        missing=frozen(missing),
+        clean=freeze(clean),
+        missing=freeze(missing),
         swapped=None if pair is None else (names[pair[0]], names[pair[1]]),
-        swapped_frames=frozen(swapped_frames),
-        outliers=frozen(far & ~missing),
+        swapped_frames=freeze(swapped_frames),
+        outliers=freeze(far & ~missing),
     )
 
 

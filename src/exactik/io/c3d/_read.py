@@ -21,15 +21,15 @@ import numpy as np
 
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
+from exactik.io._text import make_unique
 from exactik.io._units import metres_per
 from exactik.io.c3d._data import Points, read_points
 from exactik.io.c3d._layout import Frames, find_frames
 from exactik.io.c3d._parameters import Header, Parameters, read_header, read_parameters
-from exactik.io.tables._cells import unique
 from exactik.motion import Markers, Series
 from exactik.typing import Array
 
-__all__ = ["KINDS", "read_c3d", "unique"]
+__all__ = ["read_c3d"]
 
 # Points that are no markers, by the parameter of POINT that lists their names. The last is ours.
 KINDS = {
@@ -86,7 +86,7 @@ def read_c3d(
     points = read_points(data, frames.layout, frames.total, header.encoding, frames.scale)
     hertz = rate if rate is not None else _rate(header, parameters, notes)
     labels = _labels(parameters, frames.layout.points, notes)
-    names = unique(labels)
+    names = make_unique(labels)
     kinds = _kinds(parameters, labels)
     own = np.array([kind is None for kind, _ in kinds], dtype=bool)
     markers = points if own.all() else points.chosen(np.flatnonzero(own))

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from exactik.errors import FileError
 from exactik.io._files import writing
+from exactik.io._text import make_unique
 from exactik.io._units import named_unit
 from exactik.io.c3d._parameters import BLOCK
 from exactik.io.c3d._read import KINDS
-from exactik.io.tables._cells import unique
 from exactik.motion import Markers
 
 __all__ = ["write_c3d"]
@@ -39,7 +39,7 @@ def write_c3d(
     """
     path = os.fspath(path)
     unit, metres = named_unit(path, length_unit)
-    labels = unique([*markers.names, *markers.others])
+    labels = make_unique([*markers.names, *markers.others])
     points = _points(path, markers, metres)
     first = markers.first_frame if len(markers) > 0 else max(markers.first_frame, 1)
     last = first + len(markers) - 1 if len(markers) > 0 else min(first, MOST) - 1

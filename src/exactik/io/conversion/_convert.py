@@ -17,8 +17,7 @@ from exactik.io.conversion._losses import losses
 from exactik.io.conversion._read import Found, Reading, Source, kind_in, read
 from exactik.io.conversion._words import in_words, plural
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
-from exactik.motion._axes import quarter_turn
+from exactik.motion import Markers, Motion, quarter_turn
 
 __all__ = ["Conversion", "convert", "files_to_write", "targets_of", "write_files"]
 
@@ -199,10 +198,10 @@ def _unit_checked(goal: str, kind: str, length_unit: Unit | None) -> Unit | None
 def _unit_of(found: Reading, suffix: str, goal: str) -> Unit | None:
     """Return the length unit to write: that of the source if it is of the same kind."""
     if goal in (".asf", ".amc"):
-        from exactik.io.acclaim._asf_write import asf_unit
+        from exactik.io.acclaim import choose_asf_unit
 
         owner = found.thing.skeleton if isinstance(found.thing, Motion) else found.thing
-        return asf_unit(owner, None) if isinstance(owner, Skeleton) else None
+        return choose_asf_unit(owner, None) if isinstance(owner, Skeleton) else None
     if goal != ".bvh":
         return None
     if suffix == ".bvh" and isinstance(found.thing, Motion):

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from exactik.io._notes import Notes
+from exactik.io._text import make_unique
 from exactik.typing import Array
 
-__all__ = ["even_rate", "number", "numbers_of", "unique", "unique_names"]
+__all__ = ["estimate_rate", "number", "numbers_of", "unique_names"]
 
 
 _LATEST = 1e12  # [s] beyond which times tell nothing of a rate
@@ -50,23 +51,6 @@ def numbers_of(cells: Sequence[str], notes: Notes, line: int) -> list[float]:
     return values
 
 
-def unique(labels: Iterable[str]) -> list[str]:
-    """Return each label once: the second "RTHI" becomes "RTHI#2", an empty one "*0" or so."""
-    labels = list(labels)
-    taken = set(labels) | {""}
-    names: list[str] = []
-    seen: set[str] = set()
-    number: dict[str, int] = {}
-    for label in labels:
-        name = label
-        while name in seen or (name != label and name in taken) or name == "":
-            number[label] = number.get(label, -1 if label == "" else 1) + 1
-            name = f"{label or '*'}{'' if label == '' else '#'}{number[label]}"
-        seen.add(name)
-        names.append(name)
-    return names
-
-
 def unique_names(names: Iterable[str], notes: Notes, what: str = "marker") -> tuple[str, ...]:
     """Return names with empty ones made up by their column and repeated ones numbered: "NAME#2"."""
     given = [name.strip() or f"*{column}" for column, name in enumerate(names)]
@@ -74,10 +58,10 @@ def unique_names(names: Iterable[str], notes: Notes, what: str = "marker") -> tu
     if len(doubles) > 0:
         shown = ", ".join(doubles[:5])
         notes.odd(f"{what} names occur more than once ({shown}); numbered with #2, #3, …")
-    return tuple(unique(given))
+    return tuple(make_unique(given))
 
 
-def even_rate(times: Array, stated: float | None, notes: Notes) -> float:
+def estimate_rate(times: Array, stated: float | None, notes: Notes) -> float:
     """Return the rate [Hz] of frames at these times [s]; what a header states wins if it fits.
 
     Times are often rounded to a millisecond, so the mean spacing decides; unless a single gap

@@ -13,7 +13,7 @@ import numpy as np
 from exactik.errors import FileError
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
-from exactik.io.tables._cells import even_rate, number, numbers_of
+from exactik.io.tables._cells import estimate_rate, number, numbers_of
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
@@ -101,7 +101,7 @@ def read_mot_motion(
     left = [name for name in table.names if name not in used]
     if len(left) > 0:
         notes.odd(f"{len(left)} columns match no dof and were left out: {', '.join(left[:5])}")
-    frames = rate if rate is not None else even_rate(table.times, None, notes)
+    frames = rate if rate is not None else estimate_rate(table.times, None, notes)
     return Motion(skeleton, q, frames, source=path, metadata={"format": "MOT"}, notes=notes.all)
 
 

@@ -22,8 +22,9 @@ import numpy as np
 from exactik.errors import UnknownNameError
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
+from exactik.io._text import make_unique
 from exactik.io._units import metres_per, named_unit
-from exactik.io.tables._cells import even_rate, number, numbers_of, unique, unique_names
+from exactik.io.tables._cells import estimate_rate, number, numbers_of, unique_names
 from exactik.motion import Markers, Series
 
 __all__ = ["read_trc", "write_trc"]
@@ -69,7 +70,7 @@ def read_trc(
     positions[np.isnan(positions).any(axis=2)] = np.nan
     _compare(header, len(names), len(positions), notes)
     stated = number(header.values.get("DataRate", ""))
-    frames_a_second = rate if rate is not None else even_rate(times, stated, notes)
+    frames_a_second = rate if rate is not None else estimate_rate(times, stated, notes)
     start = numbers[0] if len(numbers) > 0 and np.isfinite(numbers[0]) else 1.0
     return Markers(
         positions=positions * metres_per(unit),
@@ -185,7 +186,7 @@ def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> N
     """
     unit, metres = named_unit(path, length_unit)
     factor = 1.0 / metres
-    names = unique(name.translate(_BLANKS).strip() for name in markers.names)
+    names = make_unique(name.translate(_BLANKS).strip() for name in markers.names)
     count, rate = len(names), f"{markers.rate:.9g}"
     first = markers.first_frame
     keys = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units", "OrigDataRate")

@@ -7,7 +7,7 @@ import numpy as np
 from exactik.io._files import read_text
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
-from exactik.io.tables._cells import even_rate, number, numbers_of, unique_names
+from exactik.io.tables._cells import estimate_rate, number, numbers_of, unique_names
 from exactik.motion import Markers
 
 __all__ = ["read_tsv"]
@@ -64,7 +64,7 @@ def read_tsv(
     return Markers(
         positions=positions * metres_per(unit),
         names=unique_names(names, notes),
-        rate=rate if rate is not None else even_rate(times, stated, notes),
+        rate=rate if rate is not None else estimate_rate(times, stated, notes),
         first_frame=int(start) if np.isfinite(start) else 1,
         units_in_file=str(unit),
         source=path,

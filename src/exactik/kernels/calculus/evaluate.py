@@ -15,25 +15,25 @@ from exactik.kernels.calculus.workspace import place
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as term
 from exactik.kernels.goals.coordinates import add_coordinates
-from exactik.spatial import inlined, jit
+from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["add_goals", "begin", "evaluate", "finish", "multiply"]
 
 
-@inlined
+@jit_forceinline
 def evaluate(tree, goals, q, order, work):
     """Return the cost at q; fill work.g (order ≥ GRADIENT) and work.H (GAUSS_NEWTON or EXACT)."""
     return begin(tree, goals, q, order, work) + finish(tree, goals, q, order, work)
 
 
-@inlined
+@jit_forceinline
 def begin(tree, goals, q, order, work):
     """Place the figure; return the cost of the goals on bones, their sums left in work.sums."""
     place(tree, goals, q, work)
     return add_goals(goals, order, work)
 
 
-@inlined
+@jit_forceinline
 def add_goals(goals, order, work):
     """Return the cost of the goals on the bones of a placed figure; their sums in work.sums."""
     if order > VALUE:
@@ -67,7 +67,7 @@ def add_term(terms, m, order, work):
     return 0.5 * (r[0] * f[0] + r[1] * f[1] + r[2] * f[2])
 
 
-@inlined
+@jit_forceinline
 def finish(tree, goals, q, order, work):
     """Run the sweeps over the sums that `begin` left; return the cost of coordinate goals."""
     if order > VALUE:

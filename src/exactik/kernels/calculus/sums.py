@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.spatial import inlined
+from exactik.spatial import jit_forceinline
 
 __all__ = [
     "EXACT",
@@ -45,7 +45,7 @@ WRENCH, ROW = 6, 27
 """Length of the wrench, and of a whole row of sums."""
 
 
-@inlined
+@jit_forceinline
 def clear(sums, width):
     """Zero the first `width` places of every row."""
     for k in range(sums.shape[0]):
@@ -53,7 +53,7 @@ def clear(sums, width):
             sums[k, j] = 0.0
 
 
-@inlined
+@jit_forceinline
 def collect(tree, sums, width):
     """Add the first `width` places of every frame to its parent's, leaves first."""
     for back in range(1, sums.shape[0]):
@@ -63,7 +63,7 @@ def collect(tree, sums, width):
             sums[parent, j] += sums[k, j]
 
 
-@inlined
+@jit_forceinline
 def add_wrench(sums, k, tx, ty, tz, fx, fy, fz):
     """Add to the wrench: w += (τ, F)."""
     sums[k, 0] += tx
@@ -74,7 +74,7 @@ def add_wrench(sums, k, tx, ty, tz, fx, fy, fz):
     sums[k, 5] += fz
 
 
-@inlined
+@jit_forceinline
 def add_inertia(sums, k, xx, yy, zz, xy, xz, yz):
     """𝓗_ωω += tr(M) I − M for a symmetric M."""
     sums[k, 6] += yy + zz
@@ -85,7 +85,7 @@ def add_inertia(sums, k, xx, yy, zz, xy, xz, yz):
     sums[k, 17] += xx + yy
 
 
-@inlined
+@jit_forceinline
 def add_coupling(sums, k, x, y, z):
     """𝓗_ωv += [p]."""
     sums[k, 10] -= z
@@ -96,7 +96,7 @@ def add_coupling(sums, k, x, y, z):
     sums[k, 19] += x
 
 
-@inlined
+@jit_forceinline
 def add_mass(sums, k, mass):
     """𝓗_vv += mass I."""
     sums[k, 21] += mass
@@ -104,7 +104,7 @@ def add_mass(sums, k, mass):
     sums[k, 26] += mass
 
 
-@inlined
+@jit_forceinline
 def add_matrix(sums, k, X):
     """𝓗 += X, a full symmetric (6, 6)."""
     place = WRENCH

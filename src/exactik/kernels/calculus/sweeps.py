@@ -28,12 +28,12 @@ import numpy as np
 from exactik.kernels.calculus.sums import EXACT
 from exactik.kernels.linear.ltdl import padded
 from exactik.kernels.tree.packed import AXES, EXP_MAP, NO_ROTATION, QUATERNION
-from exactik.spatial import cross, exp_coefficients, inlined, jit, left_jacobian_derivative
+from exactik.spatial import cross, exp_coefficients, jit, jit_forceinline, left_jacobian_derivative
 
 __all__ = ["add_own_blocks", "gradient", "hessian", "hessian_product"]
 
 
-@inlined
+@jit_forceinline
 def gradient(tree, S, sums, free, g):
     """Write g (nv,) from the collected wrenches; `free` is 0 for a locked dof and 1 for others."""
     for k in range(1, tree.parent.shape[0]):
@@ -43,7 +43,7 @@ def gradient(tree, S, sums, free, g):
             g[i] = -free[i] * (turn + shift)
 
 
-@inlined
+@jit_forceinline
 def carried(sums, k, order):
     """Return the 36 entries, row by row, of the matrix that takes S_i to p_i.
 
@@ -68,7 +68,7 @@ def carried(sums, k, order):
     )
 
 
-@inlined
+@jit_forceinline
 def applied(m, S, i):
     """Return M S_i for a matrix of 36 numbers."""
     a, b, c, u, v, w = S[i, 0], S[i, 1], S[i, 2], S[i, 3], S[i, 4], S[i, 5]
@@ -82,7 +82,7 @@ def applied(m, S, i):
     )
 
 
-@inlined
+@jit_forceinline
 def hessian(tree, q, R, p, S, sums, free, order, path, H):
     """Write H (nv, width) by ancestor rows from collected sums, order GAUSS_NEWTON or EXACT.
 
@@ -164,20 +164,20 @@ def add_own_blocks(tree, H, x, y):
                 y[j] += H[i, depth + j - first] * x[i]
 
 
-@inlined
+@jit_forceinline
 def scaled(a, m):
     """Return a m for six numbers."""
     return a * m[0], a * m[1], a * m[2], a * m[3], a * m[4], a * m[5]
 
 
-@inlined
+@jit_forceinline
 def dot(S, i, m):
     """Return S_i · m."""
     turning = S[i, 0] * m[0] + S[i, 1] * m[1] + S[i, 2] * m[2]
     return turning + (S[i, 3] * m[3] + S[i, 4] * m[4] + S[i, 5] * m[5])
 
 
-@inlined
+@jit_forceinline
 def bend_within_joint(tree, k, q, R, p, S, sums, free, H):
     """Subtract D_ji · (τ − p_k × F) for the pairs j ≤ i of a ball joint; other joints need none."""
     kind = tree.rotation[k]
@@ -216,7 +216,7 @@ def bend_ball(tree, k, q, R, p, S, sums, free, H):
             H[a, level + j] -= free[a] * free[b] * (dx * mx + dy * my + dz * mz)
 
 
-@inlined
+@jit_forceinline
 def transposed_times(M, k, x, y, z):
     """Return M_kᵀ (x, y, z)."""
     return (

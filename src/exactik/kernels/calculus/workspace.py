@@ -14,7 +14,7 @@ from exactik.kernels.goals.terms import Terms
 from exactik.kernels.linear.ltdl import LANES
 from exactik.kernels.tree.fk import forward_kinematics, root_position
 from exactik.kernels.tree.packed import Tree
-from exactik.spatial import inlined, jit
+from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array
 
 __all__ = ["Goals", "Work", "new_work", "place", "place_apart", "row_width"]
@@ -83,7 +83,7 @@ def _aligned(shape: tuple[int, ...]) -> Array:
     return block[start : start + count].reshape(shape)
 
 
-@inlined
+@jit_forceinline
 def place(tree, goals, q, work):
     """Place the figure about its first root: far from it, lever arms would lose their digits."""
     root_position(tree, q, 1, work.origin)

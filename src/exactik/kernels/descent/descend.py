@@ -34,7 +34,7 @@ from exactik.kernels.descent.propose import look_again, move, propose
 from exactik.kernels.descent.saddles import downhill_bend
 from exactik.kernels.linear.box import hold, steepness
 from exactik.kernels.linear.ltdl import Pattern
-from exactik.spatial import jit, pasted
+from exactik.spatial import jit, jit_inline_always
 
 __all__ = ["advance", "run"]
 
@@ -93,7 +93,7 @@ def advance(tree, pattern, box, options, q, value, g, H, search):
     return state[at.STANDING] == at.RUNNING
 
 
-@pasted
+@jit_inline_always
 def measure(pattern, box, options, H, search):
     """Update the largest curvatures seen, and from them D, the metric of the rule."""
     curve, scale, rule = search.curve, search.scale, options[at.RULE]
@@ -112,7 +112,7 @@ def measure(pattern, box, options, H, search):
             scale[i] = max(scale[i], 1e-3 * largest if largest > 0.0 else 1.0)
 
 
-@pasted
+@jit_inline_always
 def rest(tree, pattern, box, options, q, g, H, search):
     """At a stationary point: done, unless it is a saddle and the method leaves those."""
     state = search.state

@@ -24,7 +24,7 @@ from exactik.kernels.descent.propose import (
     raise_damping,
 )
 from exactik.kernels.linear.box import hold, steepness
-from exactik.spatial import pasted
+from exactik.spatial import jit_inline_always
 
 __all__ = ["accepted", "refuse"]
 
@@ -36,7 +36,7 @@ SHORTEST = 1e-16  # length of a line search, or radius, that has failed
 ESCAPE_TRIES, CCD_TRIES, UNSEEN_TRIES = 16.0, 6.0, 4.0
 
 
-@pasted
+@jit_inline_always
 def accepted(box, options, value, g, search):
     """Whether the trial is to be the next place; adapts damping or radius where it is."""
     state, rule = search.state, options[at.RULE]
@@ -75,7 +75,7 @@ def accepted(box, options, value, g, search):
     return True
 
 
-@pasted
+@jit_inline_always
 def fletcher_growth(value, state):
     """Return ν."""
     promise = state[at.PROMISE]
@@ -83,7 +83,7 @@ def fletcher_growth(value, state):
     return min(max(2.0 + rise, 2.0), 10.0) if math.isfinite(value) else 10.0
 
 
-@pasted
+@jit_inline_always
 def refuse(tree, box, options, q, value, search):
     """A shorter trial along the same step, or the old place again for another step."""
     state, rule = search.state, options[at.RULE]

@@ -10,7 +10,7 @@ from exactik.kernels.descent.single_dof import next_dof
 from exactik.kernels.linear.box import box_step, hold, project, rows_product
 from exactik.kernels.linear.region import bounded_step
 from exactik.kernels.tree.integrate import integrate
-from exactik.spatial import jit, pasted
+from exactik.spatial import jit, jit_inline_always
 
 __all__ = ["LEAST", "flatten", "line_trial", "look_again", "move", "propose", "raise_damping"]
 
@@ -28,7 +28,7 @@ def move(tree, box, q, length, search):
     project(box.plain, search.low, search.high, search.trial)
 
 
-@pasted
+@jit_inline_always
 def look_again(q, order, search):
     """Evaluate at the best place once more: other numbers are needed there, or they were lost."""
     search.state[at.NEXT], search.state[at.ORDER] = at.AGAIN, order
@@ -36,14 +36,14 @@ def look_again(q, order, search):
         search.trial[j] = q[j]
 
 
-@pasted
+@jit_inline_always
 def raise_damping(state):
     """4, 8, 16 … times as much."""
     state[at.DAMPING] = max(state[at.GROWTH] * state[at.DAMPING], LEAST)
     state[at.GROWTH] *= 2.0
 
 
-@pasted
+@jit_inline_always
 def flatten(options, state):
     """Go on with Gauss–Newton's curvature, as from the start, until a step is accepted.
 
@@ -52,7 +52,7 @@ def flatten(options, state):
     state[at.FLATTENED], state[at.DAMPING], state[at.GROWTH] = 1.0, options[at.FIRST_DAMPING], 4.0
 
 
-@pasted
+@jit_inline_always
 def shorten(box, step):
     """Scale the step so that no dof turns by more than half a turn: no model holds so far."""
     longest = 0.0
@@ -64,7 +64,7 @@ def shorten(box, step):
     return share
 
 
-@pasted
+@jit_inline_always
 def line_trial(tree, box, options, q, search):
     """The trial of a line search, and the fall that the slope promises there."""
     state = search.state
@@ -80,7 +80,7 @@ def line_trial(tree, box, options, q, search):
     state[at.PREDICTED] = promise
 
 
-@pasted
+@jit_inline_always
 def predict(pattern, g, H, search):
     """Return the fall of the cost that the undamped model predicts for search.step."""
     state = search.state
@@ -94,7 +94,7 @@ def predict(pattern, g, H, search):
     return predicted
 
 
-@pasted
+@jit_inline_always
 def propose(tree, pattern, box, options, q, g, H, search):
     """Write the next step and trial."""
     state, rule = search.state, options[at.RULE]
@@ -119,7 +119,7 @@ def propose(tree, pattern, box, options, q, g, H, search):
             move(tree, box, q, 1.0, search)
 
 
-@pasted
+@jit_inline_always
 def model_step(pattern, box, options, q, g, H, search):
     """Write the step of a second-order rule; False if there is none."""
     state, rule = search.state, options[at.RULE]

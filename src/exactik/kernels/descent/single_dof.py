@@ -16,12 +16,12 @@ import math
 import numpy as np
 
 from exactik.kernels.descent import state as at
-from exactik.spatial import pasted
+from exactik.spatial import jit_inline_always
 
 __all__ = ["best_turn", "next_dof"]
 
 
-@pasted
+@jit_inline_always
 def best_turn(slope, bend, low, high):
     """Return the δ in [low, high] (with 0 inside) with the least −A cos δ − B sin δ."""
     best = math.atan2(-slope, bend)
@@ -32,7 +32,7 @@ def best_turn(slope, bend, low, high):
     return low if math.cos(low - best) > math.cos(high - best) else high
 
 
-@pasted
+@jit_inline_always
 def next_dof(pattern, box, q, g, H, search):
     """Write the step of the next dof that has something to gain; none left: state[STANDING]."""
     state, step, count = search.state, search.step, search.step.shape[0]

@@ -30,7 +30,7 @@ from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.goals.errors import within
 from exactik.kernels.goals.targets import retarget
 from exactik.kernels.linear.ltdl import Pattern
-from exactik.spatial import inlined, jit, pasted, unlocked
+from exactik.spatial import jit, jit_forceinline, jit_inline_always, jit_nogil
 from exactik.typing import Array
 
 __all__ = ["FOUND_COUNT", "Table", "first_order", "on_a_limit", "seek_all", "set_out", "turn_home"]
@@ -50,7 +50,7 @@ class Table(NamedTuple):
     origin: Array  #  (n, 3)
 
 
-@inlined
+@jit_forceinline
 def first_order(options):
     """Return the order of the first evaluation."""
     return np.int64(GAUSS_NEWTON if options[at.CURVATURE] == GAUSS_NEWTON else EXACT)
@@ -103,7 +103,7 @@ def place_table(tree, goals, table, work):
                     table.R[k, frame, i, j] = work.R[frame, i, j]
 
 
-@pasted
+@jit_inline_always
 def rank(tree, goals, table, search, work):
     """Write the costs of all starts; the own one is the last."""
     n = table.q.shape[0]
@@ -135,7 +135,7 @@ def take_placed(goals, table, k, work):
                 work.R[frame, i, j] = table.R[k, frame, i, j]
 
 
-@pasted
+@jit_inline_always
 def take_best(table, search, q):
     """Write the start of least cost to q, and mark it as taken."""
     n, best = table.q.shape[0], table.q.shape[0]
@@ -149,7 +149,7 @@ def take_best(table, search, q):
         set_out(search.start, table.q[best], q)
 
 
-@unlocked
+@jit_nogil
 def seek_all(tree, goals, box, options, tolerance, table, targets, q, found, missed, search, work):
     """Solve a batch: from each row of q (B, nq), which becomes the answer.
 
@@ -168,7 +168,7 @@ def seek_all(tree, goals, box, options, tolerance, table, targets, q, found, mis
         found[b, TICKS] = float(ticks() - start)
 
 
-@pasted
+@jit_inline_always
 def seek(tree, pattern, goals, box, options, tolerance, table, q, found, missed, search, work):
     """Solve one problem from q (nq,)."""
     for i in range(FOUND_COUNT):

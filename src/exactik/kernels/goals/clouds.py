@@ -41,7 +41,7 @@ from exactik.kernels.calculus.sums import (
     add_wrench,
 )
 from exactik.kernels.goals.terms import POSITION
-from exactik.spatial import inlined, jit
+from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array
 
 __all__ = ["Clouds", "add_clouds", "gather"]
@@ -104,7 +104,7 @@ def gather(terms, slot, clouds):
                 clouds.used[n] = c + 1
 
 
-@inlined
+@jit_forceinline
 def lever(clouds, n, c, k, R, p):
     """Return y_c = α_c p + R u_c of cloud n on frame k."""
     a = clouds.rows[n, c, 0]
@@ -116,7 +116,7 @@ def lever(clouds, n, c, k, R, p):
     )
 
 
-@inlined
+@jit_forceinline
 def aim(clouds, n, c, shift):
     """Return z_c of cloud n about an origin that lies `shift` from that of the targets."""
     a = clouds.rows[n, c, 0]
@@ -127,7 +127,7 @@ def aim(clouds, n, c, shift):
     )
 
 
-@inlined
+@jit_forceinline
 def add_clouds(clouds, R, p, shift, order, sums):
     """Return the cost of all clouds; add wrenches (order ≥ 1) and curvatures (≥ 2) to `sums`."""
     total = 0.0

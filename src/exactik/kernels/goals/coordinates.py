@@ -19,7 +19,7 @@ from exactik.kernels.calculus.sums import EXACT, GRADIENT, VALUE
 from exactik.kernels.goals.terms import log_derivatives
 from exactik.kernels.tree.integrate import relative_rotation_vector
 from exactik.kernels.tree.packed import QUATERNION
-from exactik.spatial import inlined, jit
+from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array
 
 __all__ = ["Coordinates", "add_coordinates", "coordinate_bend", "coordinate_rows"]
@@ -43,7 +43,7 @@ def outside(lower, upper, i, value):
     return min(max(value, lower[i]), upper[i]) - value
 
 
-@inlined
+@jit_forceinline
 def add_coordinates(tree, goals, q, order, free, g, H, D, X):
     """Return the cost of all coordinate goals; add to g (order ≥ 1) and own blocks of H (≥ 2).
 

@@ -11,12 +11,12 @@ import math
 
 from exactik.kernels.calculus.workspace import place_apart
 from exactik.kernels.goals.terms import LOG, POSITION, local_residual
-from exactik.spatial import inlined, jit
+from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["miss_of", "misses", "within"]
 
 
-@inlined
+@jit_forceinline
 def miss_of(terms, m, r):
     """Return the miss [m or rad] of term m, residual r (3,); rows without weight do not count."""
     kind, size = terms.kind[m], 0.0

@@ -39,7 +39,7 @@ from exactik.kernels.calculus.sums import (
     add_matrix,
     add_wrench,
 )
-from exactik.spatial import cross, inlined, jit, log_coefficients, log_vector
+from exactik.spatial import cross, jit, jit_forceinline, log_coefficients, log_vector
 from exactik.typing import Array
 
 __all__ = [
@@ -107,7 +107,7 @@ def local_residual(terms, m, R, p, shift, e, r):
         r[i] -= R[k, i, 0] * ax + R[k, i, 1] * ay + R[k, i, 2] * az
 
 
-@inlined
+@jit_forceinline
 def row_times_transpose(A, m, i, R, k):
     """Return row i of A_m R_kᵀ."""
     x, y, z = A[m, i, 0], A[m, i, 1], A[m, i, 2]
@@ -161,7 +161,7 @@ def local_derivatives(terms, m, R, shift, e, r, force, D, X):
                 X[3 + i, 3 + j] = -(di * bj + bi * dj + along * projector) / (rho * rho)
 
 
-@inlined
+@jit_forceinline
 def set_skew(D, x, y, z, scale):
     """Write scale·[p] into the ω columns of D (3, 6)."""
     D[0, 0], D[0, 1], D[0, 2] = 0.0, -scale * z, scale * y
@@ -169,7 +169,7 @@ def set_skew(D, x, y, z, scale):
     D[2, 0], D[2, 1], D[2, 2] = -scale * y, scale * x, 0.0
 
 
-@inlined
+@jit_forceinline
 def pick(i, x, y, z):
     """Return entry i of (x, y, z)."""
     return x if i == 0 else (y if i == 1 else z)
@@ -203,7 +203,7 @@ def log_derivatives(x, y, z, fx, fy, fz, D, X):
         X[a, 2] += 0.5 * nz
 
 
-@inlined
+@jit_forceinline
 def add_moment(X, x, y, z, fx, fy, fz):
     """Add (p·f) I − sym(p fᵀ), the bending of a lever p under a force f, to the ωω block of X."""
     dot = x * fx + y * fy + z * fz
@@ -219,7 +219,7 @@ def add_moment(X, x, y, z, fx, fy, fz):
     X[2, 1] -= yz
 
 
-@inlined
+@jit_forceinline
 def local_wrench(D, force, h):
     """Write h = −Dᵀ force (6,) for D (3, 6): what `carry` takes."""
     for i in range(6):

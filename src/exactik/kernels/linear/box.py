@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from exactik.kernels.linear.ltdl import factor, solve
-from exactik.spatial import inlined, jit, pasted
+from exactik.spatial import jit, jit_forceinline, jit_inline_always
 
 __all__ = ["box_step", "copy_free", "hold", "project", "rows_product", "steepness"]
 
@@ -44,7 +44,7 @@ def hold(plain, low, high, free, q, g, held):
         held[i] = 1.0 if pushed or free[i] == 0.0 else 0.0
 
 
-@inlined
+@jit_forceinline
 def steepness(g, held, curvature, cost):
     """Return the largest |g_i| / √(2 cost · curvature_i) of the dofs that are not held.
 
@@ -64,7 +64,7 @@ def steepness(g, held, curvature, cost):
     return steepest
 
 
-@pasted
+@jit_inline_always
 def rows_product(pattern, H, x, level, y):
     """Write y = H x: down the paths for the rows, up again for the columns; `level` is scratch."""
     count = pattern.order.shape[0]
@@ -87,7 +87,7 @@ def rows_product(pattern, H, x, level, y):
             level[at] += H[i, at] * x[i]
 
 
-@pasted
+@jit_inline_always
 def copy_free(pattern, H, damping, scale, held, L):
     """L = H + μD without the rows and columns of held dofs, which get a unit diagonal."""
     for i in range(held.shape[0]):

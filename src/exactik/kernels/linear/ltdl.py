@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.spatial import inlined, jit
+from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["LANES", "Pattern", "factor", "padded", "solve"]
 
@@ -36,7 +36,7 @@ class Pattern(NamedTuple):
     level: NDArray[np.uint32]  #   (nv,) number of dofs above
 
 
-@inlined
+@jit_forceinline
 def padded(length):
     """Return the next multiple of `LANES`."""
     return (length + LANES - 1) // LANES * LANES
@@ -65,14 +65,14 @@ def factor(tree, H):
     return smallest
 
 
-@inlined
+@jit_forceinline
 def subtract(H, a, i, ratio, length):
     """Row a −= ratio · row i over the first entries."""
     for j in range(padded(length)):
         H[a, j] -= ratio * H[i, j]
 
 
-@inlined
+@jit_forceinline
 def divide(H, i, level):
     """Divide row i by its pivot, which stays."""
     pivot = H[i, level]
@@ -82,7 +82,7 @@ def divide(H, i, level):
     H[i, level] = pivot
 
 
-@inlined
+@jit_forceinline
 def eliminate(tree, H, i):
     """Eliminate dof i from the rows above it; return its pivot."""
     level = np.int64(tree.level[i])
@@ -95,7 +95,7 @@ def eliminate(tree, H, i):
     return H[i, level]
 
 
-@inlined
+@jit_forceinline
 def eliminate_four(tree, H, i):
     """Eliminate dof i and the three above it: from each other, then at once from the rows above."""
     n = np.int64(tree.level[i])

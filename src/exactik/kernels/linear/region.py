@@ -19,7 +19,7 @@ import numpy as np
 from exactik.kernels.descent import state as at
 from exactik.kernels.linear.box import box_step, copy_free
 from exactik.kernels.linear.ltdl import factor, solve
-from exactik.spatial import jit, pasted
+from exactik.spatial import jit, jit_inline_always
 
 __all__ = ["bounded_step"]
 
@@ -28,7 +28,7 @@ CLOSED = 1e-6  # width of the bracket around μ, relative, at which no better on
 NEAR = 0.1  # |s| within this share of Δ is near enough
 
 
-@pasted
+@jit_inline_always
 def length_of(s, scale):
     """|s|_D."""
     total = 0.0
@@ -95,7 +95,7 @@ def bounded_step(pattern, box, q, g, H, search):
     return True
 
 
-@pasted
+@jit_inline_always
 def lengthen(pattern, radius, search):
     """Lengthen the step to the radius, along the softest direction of what is factored."""
     s, z, scale = search.step, search.right, search.scale

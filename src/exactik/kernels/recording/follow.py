@@ -19,12 +19,12 @@ from exactik.kernels.recording.frames import (
     solve_frame,
 )
 from exactik.kernels.tree.integrate import difference, integrate
-from exactik.spatial import pasted, unlocked
+from exactik.spatial import jit_inline_always, jit_nogil
 
 __all__ = ["follow", "measure"]
 
 
-@unlocked
+@jit_nogil
 def follow(
     tree, goals, box, options, frames, which, warm, beside, bar, near, slack, q, found, search, work
 ):
@@ -54,7 +54,7 @@ def follow(
     return q.shape[0]
 
 
-@pasted
+@jit_inline_always
 def foresee(tree, goals, box, last, before, pose, search, work):
     """Write to `pose`, which holds the last pose, how the figure goes on if the markers agree."""
     difference(tree, last, before, search.right)
@@ -65,7 +65,7 @@ def foresee(tree, goals, box, last, before, pose, search, work):
             pose[j] = search.best[j]
 
 
-@pasted
+@jit_inline_always
 def apart(tree, goals, pose, residual, work):
     """Return how far the farthest marker is from where another pose of residuals (M, 3) has it."""
     place_apart(tree, goals, pose, work)
@@ -79,7 +79,7 @@ def apart(tree, goals, pose, residual, work):
     return math.sqrt(farthest)
 
 
-@unlocked
+@jit_nogil
 def measure(tree, goals, frames, which, q, residual, work):
     """Write target − model [m, world] of every marker, (n, M, 3), for poses q of frames `which`.
 

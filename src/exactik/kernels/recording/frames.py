@@ -31,7 +31,7 @@ from exactik.kernels.descent.state import restart
 from exactik.kernels.goals.clouds import gather
 from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.tree.fk import root_position
-from exactik.spatial import jit, pasted
+from exactik.spatial import jit, jit_inline_always
 from exactik.typing import Array
 
 __all__ = [
@@ -163,7 +163,7 @@ def robust_cost(tree, goals, frames, t, pose, work):
     )
 
 
-@pasted
+@jit_inline_always
 def solve_frame(tree, pattern, goals, box, options, frames, t, pose, found, search, work):
     """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the answer."""
     found[ITERATIONS], found[EVALUATIONS] = 0.0, 0.0

@@ -20,12 +20,12 @@ from exactik.kernels.goals.clouds import gather
 from exactik.kernels.linear.box import copy_free, hold, rows_product
 from exactik.kernels.linear.ltdl import Pattern, factor, solve
 from exactik.kernels.recording.frames import set_frame
-from exactik.spatial import pasted, unlocked
+from exactik.spatial import jit_inline_always, jit_nogil
 
 __all__ = ["convex", "evaluate_frames", "spread"]
 
 
-@unlocked
+@jit_nogil
 def evaluate_frames(tree, goals, frames, order, which, q, cost, g, H, work):
     """Write cost (n,), gradient (n, nv) and curvature (n, nv, width) at q (n, nq), to `order`."""
     for k in range(q.shape[0]):
@@ -37,7 +37,7 @@ def evaluate_frames(tree, goals, frames, order, which, q, cost, g, H, work):
                 H[k, i, j] = work.H[i, j]
 
 
-@unlocked
+@jit_nogil
 def convex(tree, goals, box, frames, flat, which, q, found, search, work):
     """Write 1 to `found` (n,) where the Hessian of the free dofs has no curvature below −flat · D.
 
@@ -58,7 +58,7 @@ def convex(tree, goals, box, frames, flat, which, q, found, search, work):
         found[k] = 1.0 if factor(pattern, search.L) > 0.0 else 0.0
 
 
-@pasted
+@jit_inline_always
 def square_weights(goals):
     """Replace every weight of a marker by its square."""
     for m in range(goals.terms.weight.shape[0]):
@@ -67,7 +67,7 @@ def square_weights(goals):
     gather(goals.terms, goals.slot, goals.clouds)
 
 
-@unlocked
+@jit_nogil
 def spread(tree, goals, box, frames, prior, sigma, which, q, B, sd, search, work):
     """Write the standard deviation of every dof [rad or m], (n, nv), at poses q (n, nq).
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION
-from exactik.spatial import jit, unlocked
+from exactik.spatial import jit, jit_nogil
 
 __all__ = ["come_near", "unwind"]
 
@@ -30,7 +30,7 @@ def nearest_turn(angle, near, low, high):
     return best if low <= best <= high else angle
 
 
-@unlocked
+@jit_nogil
 def come_near(tree, lower, upper, near, q):
     """Replace q (n, nq) by the coordinates of the same poses that are nearest to `near` (n, nq).
 
@@ -90,7 +90,7 @@ def come_near_vector(j, i, lower, upper, near, q):
         q[j + a] *= share
 
 
-@unlocked
+@jit_nogil
 def unwind(tree, lower, upper, q):
     """Replace each row of q (T, nq) by the coordinates nearest to those of the row before."""
     for t in range(1, q.shape[0]):

@@ -27,12 +27,12 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.tree.packed import AXES, EXP_MAP, NO_ROTATION, QUATERNION
-from exactik.spatial import exp_coefficients, inlined, jit, sincos
+from exactik.spatial import exp_coefficients, jit, jit_forceinline, sincos
 
 __all__ = ["forward_kinematics", "root_position"]
 
 
-@inlined
+@jit_forceinline
 def forward_kinematics(tree, q, origin, sine, cosine, R, p, S):
     """Fill R (n+1, 3, 3), p (n+1, 3) [m, relative to origin] and S (nv, 6); row 0 is the world."""
     sincos(q, sine, cosine)
@@ -69,7 +69,7 @@ def forward_kinematics(tree, q, origin, sine, cosine, R, p, S):
         p[k, 0], p[k, 1], p[k, 2] = x, y, z
 
 
-@inlined
+@jit_forceinline
 def root_position(tree, q, k, out):
     """Write the joint centre of the root above frame k, (3,) [m, world]."""
     root = np.int64(k)
@@ -84,7 +84,7 @@ def root_position(tree, q, k, out):
                 out[i] += q[at + a] * tree.pre[root, i, c] * tree.slide[root, a, c]
 
 
-@inlined
+@jit_forceinline
 def get_frame(R, k):
     """Return the axes of frame k as nine numbers."""
     return (
@@ -94,7 +94,7 @@ def get_frame(R, k):
     )
 
 
-@inlined
+@jit_forceinline
 def put_frame(R, k, m):
     """Store nine numbers as frame k."""
     R[k, 0, 0], R[k, 1, 0], R[k, 2, 0] = m[0], m[1], m[2]
@@ -102,7 +102,7 @@ def put_frame(R, k, m):
     R[k, 0, 2], R[k, 1, 2], R[k, 2, 2] = m[6], m[7], m[8]
 
 
-@inlined
+@jit_forceinline
 def put_turn(S, i, wx, wy, wz, x, y, z):
     """S_i = (ω, p × ω) for a turn about ω through p = (x, y, z)."""
     S[i, 0], S[i, 1], S[i, 2] = wx, wy, wz
@@ -111,7 +111,7 @@ def put_turn(S, i, wx, wy, wz, x, y, z):
     S[i, 5] = x * wy - y * wx
 
 
-@inlined
+@jit_forceinline
 def column(m, axis):
     """Return one axis of a frame."""
     if axis == 0:
@@ -121,7 +121,7 @@ def column(m, axis):
     return m[6], m[7], m[8]
 
 
-@inlined
+@jit_forceinline
 def times(m, x, y, z):
     """Return M (x, y, z)."""
     return (
@@ -131,7 +131,7 @@ def times(m, x, y, z):
     )
 
 
-@inlined
+@jit_forceinline
 def product(m, A, k):
     """Return M A_k."""
     xx, xy, xz = times(m, A[k, 0, 0], A[k, 1, 0], A[k, 2, 0])
@@ -140,7 +140,7 @@ def product(m, A, k):
     return xx, xy, xz, yx, yy, yz, zx, zy, zz
 
 
-@inlined
+@jit_forceinline
 def turned(m, axis, s, c):
     """Return M times the rotation about its own coordinate axis: the other two axes mix."""
     x0, x1, x2, y0, y1, y2, z0, z1, z2 = m
@@ -153,7 +153,7 @@ def turned(m, axis, s, c):
     return x0, x1, x2, y0, y1, y2, z0, z1, z2
 
 
-@inlined
+@jit_forceinline
 def mixed(a0, a1, a2, b0, b1, b2, s, c):
     """Return (c a + s b, c b − s a)."""
     return (
@@ -162,7 +162,7 @@ def mixed(a0, a1, a2, b0, b1, b2, s, c):
     )
 
 
-@inlined
+@jit_forceinline
 def shift(tree, k, shifts, q, at_q, at_v, m, S):
     """Write the twists of the translational dofs and return the displacement P d(q)."""
     x, y, z = 0.0, 0.0, 0.0
@@ -197,7 +197,7 @@ def turned_ball(kind, q, sine, cosine, at_q, at_v, m, x, y, z, S):
     return turned(result, 2, sine[at_q + 2], cosine[at_q + 2])
 
 
-@inlined
+@jit_forceinline
 def mapped(m, x, y, z, b, c):
     """Return M (I + b[w] + c[w]²), w = (x, y, z)."""
     xx, yy, zz = x * x, y * y, z * z

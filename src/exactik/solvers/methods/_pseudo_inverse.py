@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.errors import ModelError
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
@@ -68,7 +68,7 @@ class PseudoInverse(ClampedMethod):
         if self.factorisation not in ("svd", "qr"):
             raise ModelError(f"factorisation is {self.factorisation!r}; it must be 'svd' or 'qr'")
         if self.rest is not None:
-            object.__setattr__(self, "rest", tuple(shaped("rest", self.rest, -1).tolist()))
+            object.__setattr__(self, "rest", tuple(require_shape("rest", self.rest, -1).tolist()))
 
     def stepper(self, view: View) -> _Stepper:
         """Return a fresh stepper."""
@@ -83,7 +83,7 @@ class _Stepper(ClampedStepper):
         self.pull = np.zeros(view.nv)  # Sζ
         if method.rest is not None:
             skeleton = view.problem.skeleton
-            self.rest = skeleton.normalised(shaped("rest", method.rest, skeleton.nq))
+            self.rest = skeleton.normalised(require_shape("rest", method.rest, skeleton.nq))
 
     def solve(self, J: Array, e: Array, free: BoolArray) -> Array:
         y, B = self.invert(J, e, self.rcond)

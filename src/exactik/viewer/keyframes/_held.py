@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from exactik._arrays import frozen
+from exactik._arrays import freeze
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Skeleton
 from exactik.problem import Problem
@@ -57,7 +57,7 @@ class Key:
 
     def __post_init__(self) -> None:
         """Keep a pose that nobody can write on."""
-        object.__setattr__(self, "q", frozen(np.array(self.q, dtype=float)))
+        object.__setattr__(self, "q", freeze(np.array(self.q, dtype=float)))
 
 
 def holds_of(skeleton: Skeleton, q: Array, handles: Mapping[str, Handle]) -> dict[str, Hold]:

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import shaped
+from exactik._arrays import require_shape
 from exactik.errors import ModelError
 from exactik.io import save_skeleton
 from exactik.model import Skeleton
@@ -77,8 +77,8 @@ class Keyframes:
             q: the pose, (nq,).
             holds: what is held there, by name.
         """
-        pose = self.skeleton.normalised(shaped("q", q, self.skeleton.nq))
-        key = Key(float(shaped("time", time)), pose, dict(holds or {}))
+        pose = self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
+        key = Key(float(require_shape("time", time)), pose, dict(holds or {}))
         with self._lock:
             self._set((*self._others(key.time), key))
         return key
@@ -90,12 +90,12 @@ class Keyframes:
 
     def holds(self, q: ArrayLike, handles: Mapping[str, Handle]) -> dict[str, Hold]:
         """Return the pinned handles as they are in the pose q, (nq,)."""
-        return holds_of(self.skeleton, shaped("q", q, self.skeleton.nq), handles)
+        return holds_of(self.skeleton, require_shape("q", q, self.skeleton.nq), handles)
 
     def move(self, time: float, to: float) -> None:
         """Move the key at a time to another [s]; a key that is there already is replaced."""
         with self._lock:
-            key, goal = self._at(time), float(shaped("to", to))
+            key, goal = self._at(time), float(require_shape("to", to))
             others = [k for k in self._others(goal) if k is not key]
             self._set((*others, Key(goal, key.q, key.holds)), ("move", id(key.q)))
 
@@ -130,7 +130,7 @@ class Keyframes:
         keys = self._keys
         if len(keys) == 0:
             raise ModelError("there are no keys yet; add one first")
-        at = np.atleast_1d(shaped("times", np.atleast_1d(times), -1))
+        at = np.atleast_1d(require_shape("times", np.atleast_1d(times), -1))
         own, poses = np.array([key.time for key in keys]), np.array([key.q for key in keys])
         found = between(self._way, own, poses, at, self.smooth)
         for n, time in enumerate(at.tolist()):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import frozen, shaped
+from exactik._arrays import freeze, require_shape
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Pose, Skeleton
 from exactik.problem._choice import locked_dofs, strengths
@@ -159,7 +159,7 @@ class EditedFigure:
                 raise ModelError(f"dof {name!r} turns a quaternion, which no single number sets")
             low, high = self.skeleton.lower[i], self.skeleton.upper[i]
             q = self._state.q.copy()
-            number = float(shaped("value", value))
+            number = float(require_shape("value", value))
             q[self.skeleton.plain_q[i]] = (
                 np.clip(number, low, high) if self._state.limits else number
             )
@@ -169,7 +169,7 @@ class EditedFigure:
     def set_pose(self, q: ArrayLike) -> None:
         """Take the pose q, (nq,), moved into the limits where they are on."""
         with self._lock:
-            own = self.skeleton.normalised(shaped("q", q, self.skeleton.nq))
+            own = self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
             self._set(None, q=self.skeleton.clip(own) if self._state.limits else own)
             self._place_all()
 
@@ -211,7 +211,7 @@ class EditedFigure:
             handle = self._handle(name)
             turn = pose.rotations[self.skeleton.bone_index(handle.bone)].copy()
             place = pose.point(handle.bone, handle.point)
-            handle = replace(handle, position=frozen(place), rotation=frozen(turn))
+            handle = replace(handle, position=freeze(place), rotation=freeze(turn))
             self._put(handle)
             self._glide.start(handle)
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import frozen, numbers, shaped
+from exactik._arrays import as_floats, freeze, require_shape
 from exactik.errors import GoalError
 from exactik.model import Skeleton
 from exactik.problem import Problem
@@ -125,7 +125,7 @@ class PosingSession(EditedFigure):
         """
         with self._lock:
             pose, k = self.pose(), self.skeleton.bone_index(bone)
-            at = pose.positions[k] if place is None else shaped("place", place, 3)
+            at = pose.positions[k] if place is None else require_shape("place", place, 3)
             x, y, z = (pose.rotations[k].T @ (at - pose.positions[k])).tolist()
             unused, count = name, 1
             while unused in self._state.handles:
@@ -152,14 +152,14 @@ class PosingSession(EditedFigure):
         with self._lock:
             self.begin(name)
             handle = self._handle(name)
-            if position is not None and np.isfinite(numbers("position", position)).all():
-                place = shaped("position", position, 3).copy()
-                handle = replace(handle, position=frozen(place))
-            if rotation is not None and np.isfinite(numbers("rotation", rotation)).all():
-                matrix = shaped("rotation", rotation, 3, 3)
+            if position is not None and np.isfinite(as_floats("position", position)).all():
+                place = require_shape("position", position, 3).copy()
+                handle = replace(handle, position=freeze(place))
+            if rotation is not None and np.isfinite(as_floats("rotation", rotation)).all():
+                matrix = require_shape("rotation", rotation, 3, 3)
                 if not is_rotation(matrix):
                     raise GoalError("rotation is no rotation matrix (orthonormal, determinant +1)")
-                handle = replace(handle, rotation=frozen(nearest_rotation(matrix).copy()))
+                handle = replace(handle, rotation=freeze(nearest_rotation(matrix).copy()))
             self._put(handle)
             self._quiet = 0
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from exactik._arrays import frozen
+from exactik._arrays import freeze
 from exactik.typing import Array
 from exactik.viewer.posing._handles import Handle
 
@@ -37,7 +37,7 @@ class PosingState:
 
     def __post_init__(self) -> None:
         """Keep copies that nobody can write on."""
-        object.__setattr__(self, "q", frozen(np.array(self.q, dtype=float)))
+        object.__setattr__(self, "q", freeze(np.array(self.q, dtype=float)))
         for name in ("handles", "strength"):
             own = getattr(self, name)
             if not isinstance(own, MappingProxyType):  # ours already, and so on every update
