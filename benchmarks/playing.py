@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.report import Metric, Report
+from benchmarks.support.report import Metric, Report
 from exactik.synthetic import performance, recorded
 from exactik.tracking import Track, track
 from exactik.viewer import Footage

@@ -15,7 +15,7 @@ import pytest
 import exactik as ik
 from exactik import cli
 from exactik.cli.solve._figure import _headings
-from exactik.motion._axes import axes_matrix
+from exactik.motion import axes_matrix
 from exactik.synthetic import performance, recorded
 
 

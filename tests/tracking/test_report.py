@@ -341,12 +341,12 @@ def tiled(solved: Track, times: int) -> Track:
     def more(array: np.ndarray) -> np.ndarray:
         return np.concatenate([array] * times)
 
-    markers, frames = solved.markers, solved._recording.frames
+    markers, frames = solved.markers, solved.problem.targets
     return replace(
         solved,
         motion=Motion(solved.skeleton, more(solved.motion.q), solved.motion.rate),
         markers=Markers(more(markers.positions), markers.names, markers.rate),
-        _recording=solved._recording.asking(place=more(frames.place)),
+        problem=solved.problem.with_targets(place=more(frames.place)),
         **{
             name: more(getattr(solved, name))
             for name in ("marker_errors", "cost", "projected_gradient", "ended", "iterations")

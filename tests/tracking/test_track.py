@@ -10,8 +10,7 @@ import pytest
 import exactik as ik
 from exactik.synthetic import Recorded, performance, recorded
 from exactik.tracking import _first_pass as _first_path
-from exactik.tracking import _track
-from exactik.tracking._jumps import jumps_of
+from exactik.tracking import _track, find_jumps
 from tests.support.models import planar_arm
 from tests.support.tracking import determined, inside, moving_menagerie
 
@@ -125,7 +124,7 @@ def test_angles_go_on_without_whole_turns():
 
 
 def test_no_frame_jumps(solved: ik.Track):
-    assert len(jumps_of(solved._recording, np.array(solved.motion.q))) == 0
+    assert len(find_jumps(solved.problem, np.array(solved.motion.q))) == 0
 
 
 @pytest.mark.parametrize("options", [{}, {"robust": "huber"}, {"smooth": 6.0}])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.synthetic import performance, recorded
-from exactik.tracking._clean import spikes
+from exactik.tracking import find_spikes
 from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, places, take, with_places
 
@@ -144,10 +144,10 @@ def test_spikes_are_told_from_fast_motion():
     t = np.arange(240) / 120.0
     path = np.stack([np.cos(16 * t), np.sin(16 * t), 0 * t], axis=1) * 0.5
     place = np.stack([path, path + np.array([0.1, 0.0, 0.0])], axis=1)
-    assert not spikes(place, 120.0).any()
+    assert not find_spikes(place, 120.0).any()
     place[100, 0] += (0.05, 0.0, 0.0)
     place[150, 1] = np.nan
-    found = spikes(place, 120.0)
+    found = find_spikes(place, 120.0)
     assert found[100, 0] and found.sum() == 1
 
 

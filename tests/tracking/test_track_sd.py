@@ -7,9 +7,12 @@ import pytest
 
 import exactik as ik
 from exactik.synthetic import performance, recorded
-from exactik.tracking._error_bars import ANYWHERE, standard_deviations
-from exactik.tracking._passes import try_starts
-from exactik.tracking._recording import start_recording
+from exactik.tracking import (
+    ANYWHERE,
+    compute_standard_deviations,
+    make_tracking_problem,
+    solve_frames,
+)
 from tests.support.tracking import determined
 
 SIGMA, DRAWS = 0.001, 600
@@ -31,14 +34,14 @@ def test_error_bars_are_those_of_many_recordings():
         q = np.array(motion.q[t])
         true = figure.forward(q).markers
         noisy = true + rng.normal(0.0, SIGMA, (DRAWS, *true.shape))
-        recording = start_recording(
+        recording = make_tracking_problem(
             figure, ik.Markers(noisy, tuple(figure.markers), 100.0), limits="off"
         )
-        options = METHOD.options(recording.problem)
-        found = try_starts(recording, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
+        options = METHOD.options(recording.frame_problem)
+        found = solve_frames(recording, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
         scatter = figure.difference(found, np.tile(q, (DRAWS, 1))).std(axis=0)
         foretold = np.sqrt(
-            np.mean(standard_deviations(recording, found, SIGMA, 1)[:50] ** 2, axis=0)
+            np.mean(compute_standard_deviations(recording, found, SIGMA, 1)[:50] ** 2, axis=0)
         )
         own = determined(figure)
         assert foretold[own].max() < SMALL

@@ -8,9 +8,7 @@ import pytest
 import exactik as ik
 from exactik.kernels.calculus.sums import EXACT
 from exactik.synthetic import Recorded, performance, recorded
-from exactik.tracking._passes import follow
-from exactik.tracking._recording import start_recording
-from exactik.tracking._smoothing import DAMPING, Sequence
+from exactik.tracking import DAMPING, Sequence, follow_frames, make_tracking_problem
 from exactik.typing import Array
 from tests.support.problems import menagerie
 from tests.support.tracking import inside
@@ -24,11 +22,11 @@ def small_sequence(count: int, limits: str = "hard") -> tuple[Sequence, Array]:
     place = skeleton.forward(q).markers + rng.normal(0, 0.02, (count, len(skeleton.markers), 3))
     place[0, 3] = np.nan
     markers = ik.Markers(place, tuple(skeleton.markers), 100.0)
-    recording = start_recording(skeleton, markers, limits=limits, lock="pair*", posture=1e-3)
+    recording = make_tracking_problem(skeleton, markers, limits=limits, lock="pair*", posture=1e-3)
     stiff = rng.uniform(0.5, 5.0, skeleton.nv)
     soft = rng.uniform(0.1, 1.0, skeleton.nv)
-    options = ik.Auto(tolerance=1e-3, detour=False).options(recording.problem)
-    q = follow(recording, options, np.arange(count), q[0]).q
+    options = ik.Auto(tolerance=1e-3, detour=False).options(recording.frame_problem)
+    q = follow_frames(recording, options, np.arange(count), q[0]).q
     return Sequence(recording, np.arange(count), stiff, soft), q
 
 
@@ -62,7 +60,7 @@ def test_the_band_is_the_matrix(count: int):
 def test_the_step_is_newtons(limits: str):
     sequence, q = small_sequence(6, limits)
     _, _, g, H = sequence.evaluate(q, EXACT)
-    box = sequence.recording.problem.box
+    box = sequence.recording.frame_problem.box
     found = sequence.step(q, g, H)
     values = q[:, np.maximum(box.plain, 0)]
     held = (values <= box.lower) & (g > 0) | (values >= box.upper) & (g < 0)

@@ -47,8 +47,7 @@ def figure_of(name: str) -> tuple[Skeleton, str | None]:
 
 def _upright(name: str) -> Skeleton:
     """Return a figure whose up axis is z, as that of the scene is."""
-    from exactik.motion import Motion
-    from exactik.motion._axes import quarter_turn
+    from exactik.motion import Motion, quarter_turn
 
     skeleton, up = figure_of(name)
     if up in (None, "z"):

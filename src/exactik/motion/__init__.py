@@ -1,15 +1,24 @@
 """Recordings: marker positions and joint coordinates over time."""
 
+from exactik.motion._axes import axes_matrix, quarter_turn
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
-from exactik.motion._suspects import FrozenMarker, Swap, frozen_markers, suspected_swaps
+from exactik.motion._segments import Segment, cut_into_segments, find_segments
+from exactik.motion._suspects import FrozenMarker, Swap, find_frozen_markers, find_swaps
+from exactik.motion._time import check_rate
 
 __all__ = [
     "FrozenMarker",
     "Markers",
     "Motion",
+    "Segment",
     "Series",
     "Swap",
-    "frozen_markers",
-    "suspected_swaps",
+    "axes_matrix",
+    "check_rate",
+    "cut_into_segments",
+    "find_frozen_markers",
+    "find_segments",
+    "find_swaps",
+    "quarter_turn",
 ]

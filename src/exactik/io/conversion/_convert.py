@@ -17,8 +17,7 @@ from exactik.io.conversion._losses import losses
 from exactik.io.conversion._read import Found, Reading, Source, kind_in, read
 from exactik.io.conversion._words import in_words, plural
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
-from exactik.motion._axes import quarter_turn
+from exactik.motion import Markers, Motion, quarter_turn
 
 __all__ = ["Conversion", "convert", "files_to_write", "targets_of", "write_files"]
 

@@ -12,9 +12,14 @@ import numpy as np
 from exactik.errors import ModelError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
-from exactik.tracking import Track
-from exactik.tracking._error_bars import estimated_sigma, standard_deviations
-from exactik.tracking._recording import Recording, matched_markers, start_recording
+from exactik.tracking import (
+    Track,
+    TrackingProblem,
+    compute_standard_deviations,
+    estimate_noise,
+    make_tracking_problem,
+    match_markers,
+)
 from exactik.typing import Array, BoolArray, IntArray
 from exactik.viewer.playback._stops import Stop, attention_stops, missing_stops, peaks
 
@@ -150,7 +155,7 @@ class Footage:
             return {}
         if self.track is not None:
             return {name: name for name in self.track.names}
-        return matched_markers(self.skeleton, self.recorded.thing)
+        return match_markers(self.skeleton, self.recorded.thing)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,7 +174,7 @@ class Footage:
         where = [self.skeleton.marker(name) for name in self.names]
         bones = np.array([self.skeleton.bone_index(bone) for bone, _ in where], dtype=np.int64)
         if self.track is not None:
-            return bones, self.track._recording.frames.point
+            return bones, self.track.problem.targets.point
         return bones, np.array([point for _, point in where], dtype=float).reshape(1, -1, 3)
 
     def model_markers(self, frame: int, pose: Pose) -> Array:
@@ -231,16 +236,16 @@ class Footage:
         return found + peaks(self.errors, self.names, self.motion.rate)
 
     @cached_property
-    def _uncertain(self) -> tuple[Recording, float] | None:
+    def _uncertain(self) -> tuple[TrackingProblem, float] | None:
         """What error bars are made of: a recording, and the noise of its markers [m]."""
         if self.track is not None:
-            return self.track._recording, self.track.sigma
+            return self.track.problem, self.track.sigma
         if self.recorded is None or len(self.names) == 0:
             return None
         still: Markers = self.recorded.thing.chosen(list(self.pairs))
         first = replace(still, positions=still.positions[:1], others={})
-        sigma = estimated_sigma(self.errors, self.skeleton.nv)
-        return start_recording(self.skeleton, first), sigma
+        sigma = estimate_noise(self.errors, self.skeleton.nv)
+        return make_tracking_problem(self.skeleton, first), sigma
 
     @property
     def knows_deviations(self) -> bool:
@@ -254,11 +259,13 @@ class Footage:
         recording, sigma = self._uncertain
         own = np.array([frame])
         if self.track is None:
-            one = recording.asking(place=np.ascontiguousarray(self.matched_targets(frame)[None]))
+            one = recording.with_targets(
+                place=np.ascontiguousarray(self.matched_targets(frame)[None])
+            )
         else:
-            one = recording.at(own)
+            one = recording.select(own)
         q = np.ascontiguousarray(self.motion.q[[self.shown(frame)]])
-        return standard_deviations(one, q, sigma, 1)[0]
+        return compute_standard_deviations(one, q, sigma, 1)[0]
 
 
 def _of_track(track: Track) -> Markers:
@@ -266,9 +273,9 @@ def _of_track(track: Track) -> Markers:
 
     Swapped ones are back in their places, and what was left out is missing.
     """
-    place = np.array(track._recording.frames.place)
+    place = np.array(track.problem.targets.place)
     place[~np.isfinite(track.marker_errors)] = np.nan
-    used = set(matched_markers(track.skeleton, track.markers))
+    used = set(match_markers(track.skeleton, track.markers))
     others = [name for name in track.markers.names if name not in used]
     free = {name: name if name not in track.names else f"{name} (recorded)" for name in others}
     columns = [track.markers.names.index(name) for name in others]
