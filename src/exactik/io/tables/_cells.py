@@ -21,7 +21,7 @@ DEFAULT_RATE = 100.0  # [Hz] where neither header nor times tell; the most commo
 
 
 def parse_cell(text: str) -> float | None:
-    """Return the number in a cell, NaN where it is empty or says "nan", None where it is no number."""
+    """Return the number in a cell, NaN if it is empty or says "nan", None if it is no number."""
     text = text.strip()
     if text.lower() in MISSING_CELLS:
         return math.nan
