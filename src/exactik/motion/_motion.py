@@ -14,7 +14,7 @@ from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError
 from exactik.model import Pose, Skeleton
 from exactik.motion._axes import axes_matrix, turn_skeleton, turned_axis
-from exactik.motion._time import checked_rate, frames_between, frames_of_rate
+from exactik.motion._time import check_rate, resampled_frame_positions, slice_frames
 from exactik.typing import Array
 
 __all__ = ["Motion"]
@@ -51,7 +51,7 @@ class Motion:
         if q.ndim != 2 or q.shape[1] != self.skeleton.nq:
             raise ShapeError(f"q has shape {q.shape}; expected (T, {self.skeleton.nq})")
         object.__setattr__(self, "q", freeze(np.array(q, dtype=float)))
-        object.__setattr__(self, "rate", checked_rate(self.rate))
+        object.__setattr__(self, "rate", check_rate(self.rate))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class Motion:
 
     def between(self, start: float | None = None, end: float | None = None) -> Motion:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""
-        own = frames_between(len(self), self.rate, start, end)
+        own = slice_frames(len(self), self.rate, start, end)
         return replace(self, q=self.q[own], first_frame=self.first_frame + own.start)
 
     def resampled(self, rate: float) -> Motion:
@@ -91,7 +91,7 @@ class Motion:
 
         Gaps stay gaps, and are never bridged.
         """
-        at = frames_of_rate(len(self), self.rate, rate)
+        at = resampled_frame_positions(len(self), self.rate, rate)
         if len(at) == 0:
             return replace(self, rate=rate)
         low = np.minimum(at.astype(int), len(self) - 1)
