@@ -289,8 +289,6 @@ def _in_coordinates_of(skeleton: Skeleton, own: Skeleton, q: Array, notes: Notes
         at, first = int(skeleton.tree.first_q[k]), int(own.tree.first_q[index + 1])
         out[:, at : at + bone.joint.nq] = q[:, first : first + bone.joint.nq]
         step = np.array(other.offset) - np.array(bone.offset)
-        if bone.joint.kind in ("free", "translation"):
-            out[:, at : at + 3] += step
-        elif bone.joint.axis is not None and bone.joint.kind == "prismatic":
-            out[:, at] += step @ np.array(bone.joint.axis)
+        for i, axis in enumerate(bone.joint.shift_axes):
+            out[:, at + i] += step @ np.array(axis)
     return out

@@ -100,9 +100,9 @@ def _is_joint(skeleton: Skeleton, rest: RestFrames, k: int) -> bool:
 
 def _channels(skeleton: Skeleton, rest: RestFrames, k: int) -> _Channels:
     bone = skeleton.bones[k]
-    positions = bone.parent is None or bone.joint.kind in ("free", "translation", "prismatic")
+    positions = bone.parent is None or bone.joint.translates
     turning = bone.joint.rotation_part
-    if turning.kind in ("fixed", "translation", "prismatic"):
+    if not turning.rotates:
         return _Channels(k, positions, "ZYX", 0, np.ones(0))
     letters = turning.order if turning.kind == "euler" else ""
     letters = find_axis_letter(turning) if turning.kind == "revolute" else letters
