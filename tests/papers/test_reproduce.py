@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from exactik.cli import main
 from exactik.cli._app import app
 from exactik.errors import ExactikError, FileError, UnknownNameError
 from exactik.goals import PositionGoal
@@ -130,6 +134,12 @@ def test_all_experiments_say_what_was_published():
 # --- misuse
 
 
+def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process: it finds the command of the papers by its entry point."""
+    command = [sys.executable, "-m", "exactik", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_unknown_names_and_folders(tmp_path: Path):
     with pytest.raises(UnknownNameError, match=r"no table or figure named 'fig99'.*all, table3"):
         reproduce("fig99", tmp_path)
@@ -143,13 +153,21 @@ def test_unknown_names_and_folders(tmp_path: Path):
 
 
 def test_the_command_says_no_in_one_sentence(tmp_path: Path):
-    result = CliRunner().invoke(app, ["reproduce", "table9", "-o", str(tmp_path)])
-    assert isinstance(result.exception, ExactikError)
-    assert str(result.exception).count("\n") == 0
+    result = run_command("reproduce", "table9", "-o", str(tmp_path))
+    assert result.returncode == 2
+    assert result.stdout == "" and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("exactik: no table or figure named 'table9'")
+
+
+def test_without_the_papers_the_command_says_how_to_install_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("exactik.cli._app.entry_points", lambda group: EntryPoints([]))
+    monkeypatch.setattr("sys.argv", ["exactik", "reproduce", "table3"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
 
 
 def test_the_command_answers_in_json(tmp_path: Path):
-    result = CliRunner().invoke(app, ["reproduce", "fig2", "-o", str(tmp_path), "--json"])
+    result = run_command("reproduce", "fig2", "-o", str(tmp_path), "--json")
     answer = json.loads(result.stdout)
     (table,) = answer["experiments"]["fig2"]["tables"].values()
     assert [row["motion"] for row in table] == ["walking", "punching", "kicking"]
