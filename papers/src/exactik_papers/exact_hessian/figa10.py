@@ -54,7 +54,9 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     lands, all_basins = [], []
     for k, goal in enumerate(GOALS):
         lands.append(compute_landscape(make_two_link_problem(goal), dofs, size=SIZE))
-        all_basins.append(find_basins(compute_landscape(make_two_link_problem(goal), dofs, size=COARSE), "auto"))
+        all_basins.append(
+            find_basins(compute_landscape(make_two_link_problem(goal), dofs, size=COARSE), "auto")
+        )
         progress(k + 1, len(GOALS) + 1)
     rows, ends, worst = [], [], 0.0
     for goal, place, land, basin in zip(GOALS, PUBLISHED, lands, all_basins, strict=True):
