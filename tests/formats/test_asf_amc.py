@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from exactik import Bone, Joint, Skeleton, human
 from exactik.errors import FileError, FileWarning, ModelError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
-from exactik.io.acclaim._asf_write import AcclaimSkeleton, encode_name
+from exactik.io.acclaim import AcclaimSkeleton
+from exactik.io.acclaim._skeleton import encode_name
 from exactik.motion import Motion
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
