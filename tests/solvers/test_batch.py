@@ -14,7 +14,7 @@ import pytest
 
 import exactik as ik
 from exactik.solvers._methods import METHODS
-from exactik.solvers._starts import start_table
+from exactik.solvers._starts import make_start_table
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, planar_arm, random_rotation
 from tests.support.problems import Range, goals_of_every_kind, menagerie, positive
@@ -372,17 +372,17 @@ def test_only_a_problem_has_targets() -> None:
 
 def test_starts_are_seeded_and_a_long_table_begins_with_the_short_one() -> None:
     problem = fresh()[0]
-    long, short = start_table(problem, 50, 3).q, start_table(problem, 7, 3).q
+    long, short = make_start_table(problem, 50, 3).q, make_start_table(problem, 7, 3).q
     np.testing.assert_array_equal(long[:7], short)
-    np.testing.assert_array_equal(start_table(fresh()[0], 50, 3).q, long)
-    assert not np.array_equal(start_table(problem, 7, 4).q, short)
-    assert start_table(problem, 0, 0).q.shape == (0, problem.skeleton.nq)
+    np.testing.assert_array_equal(make_start_table(fresh()[0], 50, 3).q, long)
+    assert not np.array_equal(make_start_table(problem, 7, 4).q, short)
+    assert make_start_table(problem, 0, 0).q.shape == (0, problem.skeleton.nq)
 
 
 def test_starts_fill_the_limits_evenly() -> None:
     problem = fresh(lock=("hinge", "quat", "ball.ex"))[0]
     skeleton, n = problem.skeleton, 2000
-    table = start_table(problem, n, 0).q
+    table = make_start_table(problem, n, 0).q
     dof = {name: int(j) for name, j in zip(skeleton.dof_names, skeleton.plain_q, strict=True)}
     rows = {name: table[:, j] for name, j in dof.items() if j >= 0}
     kept = {"root.tx", "root.ty", "root.tz", "hinge.ry", "ball.ex"}  # locked, or without end
@@ -414,7 +414,7 @@ def test_starts_of_open_limits_beyond_a_turn_stay_inside(limits: tuple[float, fl
 def assert_inside(limits: tuple[float, float]) -> None:
     hinge = ik.Bone("hinge", joint=ik.Joint.revolute("z", limits=limits))
     figure = ik.Skeleton.build("hinge", [hinge])
-    table = start_table(ik.Problem(figure, [ik.PostureGoal([0.0])]), 200, 0).q
+    table = make_start_table(ik.Problem(figure, [ik.PostureGoal([0.0])]), 200, 0).q
     assert table.min() >= limits[0] and table.max() <= limits[1]
     assert 1.0 < np.ptp(table) < 2.0 * np.pi
 

@@ -29,7 +29,7 @@ from exactik import (
 )
 from exactik.solvers import _loop
 from exactik.solvers._loop import Descent, History, PythonMethod, descend
-from exactik.solvers._methods import method_named, solvers
+from exactik.solvers._methods import resolve_method, solvers
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._banded import Banded
 from exactik.solvers.methods._bfgs import BFGS, QuasiNewtonStepper, _Dense
@@ -93,7 +93,7 @@ def run(problem: Problem, method: PythonMethod, q: ArrayLike) -> Run:
     assert found.evaluations == len(seen)
     assert found.cost == history.cost[-1] == pytest.approx(problem.cost(found.q), rel=1e-13)
     if found.ended == "at-rest":
-        assert found.slope <= method.tolerance or found.cost <= 1e-17
+        assert found.projected_gradient <= method.tolerance or found.cost <= 1e-17
     return Run(found, history, places)
 
 
@@ -193,7 +193,7 @@ def fought(seed: int) -> Problem:
 def test_they_are_known_by_name():
     for name, method in FOUR.items():
         assert name in solvers()
-        assert method_named(name) == method == pickle.loads(pickle.dumps(method))
+        assert resolve_method(name) == method == pickle.loads(pickle.dumps(method))
 
 
 @each_method
@@ -291,7 +291,7 @@ def test_quaternions_keep_their_length_and_reach(method: PythonMethod, seed: int
     assert found.cost <= 1e-18
     assert np.linalg.norm(found.q[-4:]) == pytest.approx(1.0, abs=1e-14)
     rest = at_rest(Problem(figure, [*goals, PostureGoal(start, weight=0.1)]), method, start)
-    assert rest.slope <= method.tolerance
+    assert rest.projected_gradient <= method.tolerance
 
 
 @each_method

@@ -11,7 +11,7 @@ from exactik.goals._frame_goals import (
     Term,
     TermGoal,
 )
-from exactik.goals._goal import Goal, checked_weight_matrix
+from exactik.goals._goal import Goal, require_weight_matrix
 from exactik.goals._joint_goals import PostureGoal, SoftLimitGoal
 
 __all__ = [
@@ -27,5 +27,5 @@ __all__ = [
     "SoftLimitGoal",
     "Term",
     "TermGoal",
-    "checked_weight_matrix",
+    "require_weight_matrix",
 ]

@@ -19,24 +19,24 @@ from exactik.kernels.descent.starts import first_order
 from exactik.kernels.descent.state import restart
 from exactik.problem import Problem
 from exactik.solvers._method import Method
-from exactik.solvers._misses import NEAR, term_tolerances
+from exactik.solvers._misses import DEFAULT_POSITION_TOLERANCE, compute_term_tolerances
 from exactik.solvers._view import Place, View
 from exactik.typing import Array, IntArray
 
 __all__ = [
-    "ENDED",
+    "ENDED_WORDS",
     "CompiledMethod",
     "Descent",
     "History",
     "PythonMethod",
     "Stepper",
     "descend",
-    "whole",
+    "count_iterations",
 ]
 
 
-AT_ONCE = 64  # passes between two looks at the clock
-SMALLEST_STEP = 1e-14  # [rad or m] below it a step changes nothing
+PASSES_BETWEEN_CLOCK_READS = 64  # passes between two looks at the clock
+MIN_STEP = 1e-14  # [rad or m] below it a step changes nothing
 
 
 class History(NamedTuple):
@@ -72,7 +72,7 @@ class Descent(NamedTuple):
 
     q: Array
     cost: float
-    slope: float
+    projected_gradient: float
     ended: str
     iterations: int
     evaluations: int
@@ -119,7 +119,7 @@ class CompiledMethod(Method):
         """Return the kernel's options, (OPTION_COUNT,)."""
         options = np.zeros(at.OPTION_COUNT)
         options[at.TOLERANCE], options[at.ITERATIONS_ALLOWED] = self.tolerance, self.max_iterations
-        options[at.SMALL] = cost_of_nothing(problem, self.small_cost)
+        options[at.SMALL] = compute_negligible_cost(problem, self.small_cost)
         options[at.FIRST_RADIUS] = options[at.FIRST_LENGTH] = 1.0
         options[at.LONGEST_STEP] = np.inf
         for index, value in self.settings().items():
@@ -131,12 +131,12 @@ class CompiledMethod(Method):
         return float(state[at.DAMPING])
 
 
-def whole(iterations: ArrayLike) -> IntArray:
+def count_iterations(iterations: ArrayLike) -> IntArray:
     """Return counts of iterations, begun ones included; a sweep of ccd is made of many parts."""
     return np.ceil(np.asarray(iterations) - 1e-9).astype(np.int64)
 
 
-def cost_of_nothing(problem: Problem, share: float) -> float:
+def compute_negligible_cost(problem: Problem, share: float) -> float:
     """Return the cost below which nothing is left to gain.
 
     What the goal that is easiest to overlook would cost if it were missed by √(2 share) metres, or
@@ -144,16 +144,16 @@ def cost_of_nothing(problem: Problem, share: float) -> float:
     """
 
     def least() -> float:
-        terms, tolerance = problem.packed.arrays.terms, term_tolerances(problem)
+        terms, tolerance = problem.packed.arrays.terms, compute_term_tolerances(problem)
         weight = np.array([np.diag(own).max(initial=0.0) for own in terms.weight])
-        worth = (weight * (tolerance / NEAR) ** 2)[weight > 0.0]
+        worth = (weight * (tolerance / DEFAULT_POSITION_TOLERANCE) ** 2)[weight > 0.0]
         others = [np.abs(own).max(initial=0.0) for own in problem.packed.weights]
         return float(worth.min()) if len(worth) > 0 else float(max(others))
 
     return share * problem.remember("least", least)
 
 
-class Recorder:
+class HistoryRecorder:
     """Keeps the time, and collects a history where one is wanted."""
 
     def __init__(self, wanted: bool, start: float):
@@ -195,19 +195,19 @@ def descend(
         start: time of `time.perf_counter` that the time limit counts from; now if None.
         limited: whether to regard the limits; a compiled method can do without.
     """
-    recorder = Recorder(record, time.perf_counter() if start is None else start)
+    recorder = HistoryRecorder(record, time.perf_counter() if start is None else start)
     if isinstance(method, CompiledMethod):
-        return descend_compiled(problem, method, q, recorder, limited)
+        return _descend_compiled(problem, method, q, recorder, limited)
     assert isinstance(method, PythonMethod)
-    return descend_in_python(problem, method, q, recorder)
+    return _descend_in_python(problem, method, q, recorder)
 
 
-def descend_in_python(
-    problem: Problem, method: PythonMethod, q: Array, recorder: Recorder
+def _descend_in_python(
+    problem: Problem, method: PythonMethod, q: Array, recorder: HistoryRecorder
 ) -> Descent:
     """Run a stepper until the stopping test holds."""
     view, ended, n = View(problem), "iteration-limit", 0
-    stepper, small = method.stepper(view), cost_of_nothing(problem, method.small_cost)
+    stepper, small = method.stepper(view), compute_negligible_cost(problem, method.small_cost)
     place = view.at(view.project(q))
     recorder.add(place.cost, place.slope, 0.0, stepper.control)
     while True:
@@ -223,7 +223,7 @@ def descend_in_python(
         moved = 0.0
         if following is not None:
             moved = float(np.abs(view.moved(following.q, place.q)).max(initial=0.0))
-        if following is None or (moved < SMALLEST_STEP and following.slope >= place.slope):
+        if following is None or (moved < MIN_STEP and following.slope >= place.slope):
             ended = "stalled"
             break
         place, n = following, n + 1
@@ -232,7 +232,7 @@ def descend_in_python(
     return Descent(place.q, place.cost, place.slope, ended, n, evaluations, history)
 
 
-ENDED = {
+ENDED_WORDS = {
     at.RUNNING: "time-limit",
     at.AT_REST: "at-rest",
     at.STALLED: "stalled",
@@ -240,8 +240,8 @@ ENDED = {
 }
 
 
-def descend_compiled(
-    problem: Problem, method: CompiledMethod, q: Array, recorder: Recorder, limited: bool
+def _descend_compiled(
+    problem: Problem, method: CompiledMethod, q: Array, recorder: HistoryRecorder, limited: bool
 ) -> Descent:
     """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
     view, q = View(problem), q.copy()
@@ -252,7 +252,7 @@ def descend_compiled(
     while state[at.STANDING] == at.RUNNING:
         before = state[at.ITERATIONS] if state[at.EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
-            arrays, passes = problem.packed.arrays, 1 if recorder.rows is not None else AT_ONCE
+            arrays, passes = problem.packed.arrays, 1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS
             run(tree, arrays, view.box, options, q, passes, search, problem.work)
         else:
             value, g, H = problem.fill(search.trial, int(state[at.ORDER]))
@@ -262,7 +262,7 @@ def descend_compiled(
             recorder.add(state[at.COST], state[at.SLOPE], state[at.TAKEN], control)
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             break
-    ended = ENDED[int(state[at.STANDING])]
-    counts = int(whole(state[at.ITERATIONS])), int(state[at.EVALUATIONS])
+    ended = ENDED_WORDS[int(state[at.STANDING])]
+    counts = int(count_iterations(state[at.ITERATIONS])), int(state[at.EVALUATIONS])
     cost, slope = float(state[at.COST]), float(state[at.SLOPE])
     return Descent(q, cost, slope, ended, *counts, recorder.history())

@@ -19,7 +19,7 @@ from exactik.solvers.methods._projected_cg import ProjectedCG
 from exactik.solvers.methods._projected_gradient import ProjectedGradient
 from exactik.solvers.methods._pseudo_inverse import PseudoInverse
 
-__all__ = ["METHODS", "method_named", "solvers"]
+__all__ = ["METHODS", "resolve_method", "solvers"]
 
 METHODS: dict[str, type[Method]] = {
     method.name: method
@@ -36,7 +36,7 @@ def solvers() -> tuple[str, ...]:
     return tuple(METHODS)
 
 
-def method_named(solver: str | Method) -> Method:
+def resolve_method(solver: str | Method) -> Method:
     """Return the method itself, or the one of this name with default options."""
     if isinstance(solver, Method):
         return solver

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.solvers._starts import start_table
+from exactik.solvers._starts import make_start_table
 from exactik.tracking._passes import Path, try_starts
 from exactik.tracking._recording import Recording
 from exactik.tracking._rigid import moved_to_markers
@@ -61,7 +61,7 @@ def _best_of(recording: Recording, options: Array, t: int, postures: Array, smal
 def _postures(recording: Recording, count: int) -> Array:
     """Return poses to start from, the neutral one first, (count, nq)."""
     neutral = recording.skeleton.neutral()
-    table = start_table(recording.problem, max(count - 1, 0), 0).q
+    table = make_start_table(recording.problem, max(count - 1, 0), 0).q
     spread = np.where(np.isnan(table), neutral, table)
     steps = recording.skeleton.difference(spread, neutral)
     others = recording.skeleton.integrate(neutral, POSTURE_SPREAD * steps)

@@ -18,9 +18,9 @@ from exactik.kernels.tree.equivalent import unwind
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.solvers import Auto, Method
-from exactik.solvers._loop import ENDED, CompiledMethod, whole
-from exactik.solvers._methods import method_named
-from exactik.solvers._solve import checked_count
+from exactik.solvers._loop import ENDED_WORDS, CompiledMethod, count_iterations
+from exactik.solvers._methods import resolve_method
+from exactik.solvers._solve import require_count
 from exactik.tracking._attention import runs_of
 from exactik.tracking._branches import improve
 from exactik.tracking._clean import Cleaning, cleaned
@@ -116,7 +116,7 @@ def track(
     errors = Cleaning((), np.zeros((0, 0), dtype=bool))
     if robust is not None:
         recording, errors = cleaned(recording)
-    workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
+    workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     method, cold = _methods(solver)
     warm, far = method.options(recording.problem), cold.options(recording.problem)
     seen, noise = recording, sigma
@@ -129,7 +129,7 @@ def track(
         recording = filled(recording, noise)
     meter = _Meter(len(recording), progress)
     path = first_path(
-        recording, warm, far, checked_count("starts", starts), workers, meter.share("path")
+        recording, warm, far, require_count("starts", starts), workers, meter.share("path")
     )
     least = np.full(len(recording), np.inf)
     _mend(recording, warm, far, path, least)
@@ -156,8 +156,8 @@ def track(
     return Track(
         *(motion, recording.names, misses),
         *(cost, path.found[:, SLOPE]),
-        *(np.array([ENDED[int(code)] for code in path.found[:, STANDING]], dtype="U15"),),
-        *(whole(path.found[:, ITERATIONS]), postures.loose, bridged, excess),
+        *(np.array([ENDED_WORDS[int(code)] for code in path.found[:, STANDING]], dtype="U15"),),
+        *(count_iterations(path.found[:, ITERATIONS]), postures.loose, bridged, excess),
         *(recording.frames.factor if robust is not None else None,),
         *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
@@ -167,7 +167,7 @@ def track(
 
 def _methods(solver: str | Method) -> tuple[CompiledMethod, CompiledMethod]:
     """Return the methods for frames with one before them, and without."""
-    method = WARM if solver == "auto" else method_named(solver)
+    method = WARM if solver == "auto" else resolve_method(solver)
     if not isinstance(method, CompiledMethod):
         raise ModelError(
             f"solver {method.name!r} is not compiled and cannot follow a recording; use 'auto', "
