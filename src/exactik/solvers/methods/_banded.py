@@ -15,15 +15,15 @@ import numpy as np
 
 from exactik.typing import Array
 
-__all__ = ["Banded"]
+__all__ = ["BandedPreconditioner"]
 
 
-LEAST_PIVOT = 1e-5  # root of a pivot; the diagonal is 1
+MIN_PIVOT_ROOT = 1e-5  # root of a pivot; the diagonal is 1
 SHIFTS = tuple(1e-4 * 4.0**k for k in range(60))  # κ
-FLATTEST = 1e-12  # |H_ii|, as a share of the largest, that counts as none
+ZERO_DIAGONAL = 1e-12  # |H_ii|, as a share of the largest, that counts as none
 
 
-class Banded:
+class BandedPreconditioner:
     """M ≈ H, positive definite, that is cheap to solve with: O(b²n) to set up, O(bn) each time."""
 
     def __init__(self, H: Array, bandwidth: int):
@@ -37,7 +37,7 @@ class Banded:
 
         self._solve = cho_solve_banded
         n, size = len(H), np.abs(np.diag(H))
-        flat = size <= FLATTEST * float(size.max(initial=0.0))
+        flat = size <= ZERO_DIAGONAL * float(size.max(initial=0.0))
         self.scale = 1.0 / np.sqrt(np.where(flat, 1.0, size))
         band = np.zeros((min(bandwidth, n - 1) + 1, n))
         for k in range(len(band)):
@@ -50,7 +50,7 @@ class Banded:
                 self.factor = cholesky_banded(shifted, lower=True, check_finite=False)
             except np.linalg.LinAlgError:
                 continue
-            if self.factor[0].min() >= LEAST_PIVOT:
+            if self.factor[0].min() >= MIN_PIVOT_ROOT:
                 return
         raise AssertionError("a matrix with entries that are no numbers")
 

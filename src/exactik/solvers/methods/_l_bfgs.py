@@ -55,37 +55,37 @@ class LBFGS(PythonMethod):
 
     def stepper(self, view: View) -> QuasiNewtonStepper:
         """Return a fresh stepper."""
-        return QuasiNewtonStepper(view, _Pairs(view.nv, self.memory))
+        return QuasiNewtonStepper(view, _LimitedMemory(view.nv, self.memory))
 
 
-class _Pairs:
+class _LimitedMemory:
     """The last pairs, the newest at the end."""
 
     def __init__(self, nv: int, most: int):
-        self.nv, self.most = nv, most
-        self.forget()
+        self.nv, self.max_pairs = nv, most
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self.S, self.Z = np.empty((self.nv, 0)), np.empty((self.nv, 0))
         self.theta, self.M_inverse = 1.0, np.empty((0, 0))
 
     @property
-    def empty(self) -> bool:
+    def is_initial(self) -> bool:
         return self.S.shape[1] == 0
 
     def diagonal(self) -> Array:
         return np.full(self.nv, 1.0 / self.theta)
 
-    def newton(self, g: Array, free: BoolArray) -> Array:
+    def solve_free(self, g: Array, free: BoolArray) -> Array:
         d = np.where(free, -g / self.theta, 0.0)
-        if not self.empty:
+        if not self.is_initial:
             W = np.hstack([self.Z, self.theta * self.S])[free]
             inner = self.M_inverse - W.T @ W / self.theta
             d[free] -= W @ np.linalg.solve(inner, W.T @ g[free]) / self.theta**2
         return d
 
-    def learn(self, s: Array, z: Array) -> None:
-        keep = slice(max(0, self.S.shape[1] + 1 - self.most), None)
+    def update(self, s: Array, z: Array) -> None:
+        keep = slice(max(0, self.S.shape[1] + 1 - self.max_pairs), None)
         self.S = np.hstack([self.S[:, keep], s[:, None]])
         self.Z = np.hstack([self.Z[:, keep], z[:, None]])
         self.theta = float(z @ z) / float(s @ z)
