@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.solvers._methods import resolve_method
+from exactik.solvers import resolve_method
 from exactik.typing import Array
 
 Task = tuple[ik.Problem, Array]  # and where to start

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.solvers._methods import METHODS
-from exactik.solvers._starts import make_start_table
+from exactik.solvers import METHODS, make_start_table
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, planar_arm, random_rotation
 from tests.support.problems import Range, goals_of_every_kind, menagerie, positive
@@ -342,9 +341,9 @@ def changed(array: Array, place: tuple[int, ...], value: float) -> Array:
         (HAND, {"q0": np.zeros(3)}, ik.ShapeError, "q0 has shape (3,)"),
         (HAND, {"q0": np.zeros((3, 2))}, ik.ShapeError, "expected (2,) or (4, 2)"),
         (HAND, {"q0": [0.0, np.inf]}, ik.NonFiniteError, "q0[1] is inf"),
-        (HAND, {"starts": 0}, ik.ModelError, "starts is 0; it must be a whole number"),
-        (HAND, {"starts": 1.5}, ik.ModelError, "starts is 1.5; it must be a whole number"),
-        (HAND, {"threads": -1}, ik.ModelError, "threads is -1; it must be a whole number"),
+        (HAND, {"starts": 0}, ik.UsageError, "starts is 0; it must be a whole number"),
+        (HAND, {"starts": 1.5}, ik.UsageError, "starts is 1.5; it must be a whole number"),
+        (HAND, {"threads": -1}, ik.UsageError, "threads is -1; it must be a whole number"),
         (HAND, {"solver": "nwton"}, ik.UnknownNameError, "did you mean 'newton'"),
     ],
 )
@@ -357,13 +356,13 @@ def test_misuse_is_told_in_one_sentence(
 
 
 def test_no_threads_are_no_number_of_threads() -> None:
-    with pytest.raises(ik.ModelError, match="threads is 0; it must be a whole number"):
+    with pytest.raises(ik.UsageError, match="threads is 0; it must be a whole number"):
         ik.solve_batch(arm_problem(), HAND, threads=0)
 
 
 def test_only_a_problem_has_targets() -> None:
     not_a_problem: Any = planar_arm()
-    with pytest.raises(ik.ModelError, match="solve_batch needs a Problem, not Skeleton"):
+    with pytest.raises(ik.UsageError, match="solve_batch needs a Problem, not Skeleton"):
         ik.solve_batch(not_a_problem, HAND)
 
 

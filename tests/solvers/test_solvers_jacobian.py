@@ -13,18 +13,26 @@ import pytest
 from numpy.typing import ArrayLike
 
 import exactik as ik
-from exactik.solvers import _loop
-from exactik.solvers._loop import Descent, History, descend
-from exactik.solvers._methods import resolve_method, solvers
-from exactik.solvers._view import Place, View
-from exactik.solvers.methods._clamps import SAFE_STEP_SHARE, JacobianMethod, JacobianStepper
-from exactik.solvers.methods._damped_least_squares import DampedLeastSquares, solve_damped
-from exactik.solvers.methods._jacobian_transpose import JacobianTranspose
-from exactik.solvers.methods._pseudo_inverse import (
+from exactik.solvers import (
+    DampedLeastSquares,
+    Descent,
+    History,
+    JacobianTranspose,
+    Place,
     PseudoInverse,
-    invert_by_qr,
-    invert_by_svd,
+    View,
+    _descend,
+    descend,
+    resolve_method,
+    solvers,
 )
+from exactik.solvers.methods import solve_damped
+from exactik.solvers.methods._jacobian_method import (
+    SAFE_STEP_SHARE,
+    JacobianMethod,
+    JacobianStepper,
+)
+from exactik.solvers.methods._pseudo_inverse import invert_by_qr, invert_by_svd
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, exp_map_arm, gantry, planar_arm
 from tests.support.problems import menagerie, posed
@@ -74,7 +82,7 @@ def watched(problem: ik.Problem, method: JacobianMethod, q: Array) -> Run:
             seen.append(q.copy())
             return super().at(q)
 
-    with patch.object(_loop, "View", Watcher):
+    with patch.object(_descend, "View", Watcher):
         descent = descend(problem, method, q, record=True)
     skeleton, places = problem.skeleton, np.array(seen)
     plain = skeleton.plain_q
@@ -332,7 +340,10 @@ def test_every_step_goes_downhill_wherever_the_limits_are(kind: type[JacobianMet
         q = np.clip(rng.normal(scale=0.5, size=7), -0.5, 0.5)
         place = stepper.view.at(q)
         e, J = stepper.view.rows(place)
-        both = [float(place.gradient @ stepper.solve_in_limits(place, J, e, x)[0]) for x in (True, False)]
+        both = [
+            float(place.gradient @ stepper.solve_in_limits(place, J, e, x)[0])
+            for x in (True, False)
+        ]
         assert both[1] < 0
         uphill += both[0] > SAFE_STEP_SHARE * both[1]
         d = stepper.compute_step(place)
@@ -627,17 +638,17 @@ def test_options_are_values_and_names_are_known():
 @pytest.mark.parametrize("name", CLAMPS)
 @pytest.mark.parametrize("value", [0, -1, np.nan])
 def test_clamps_leave_room(kind: type[JacobianMethod], name: str, value: Any):
-    with pytest.raises(ik.ModelError, match=name):
+    with pytest.raises(ik.UsageError, match=name):
         kind(**{name: value})
 
 
 def test_misuse_is_told():
     for step in (0, -0.1, np.nan):
-        with pytest.raises(ik.ModelError, match="step"):
+        with pytest.raises(ik.UsageError, match="step"):
             JacobianTranspose(step=step)
-    with pytest.raises(ik.ModelError, match="damping"):
+    with pytest.raises(ik.UsageError, match="damping"):
         DampedLeastSquares(damping=0)
-    with pytest.raises(ik.ModelError, match="'svd' or 'qr'"):
+    with pytest.raises(ik.UsageError, match="'svd' or 'qr'"):
         PseudoInverse(factorisation="lu")
     with pytest.raises(ik.ShapeError, match="rest"):
         PseudoInverse(rest=[[1, 2]])

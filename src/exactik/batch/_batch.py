@@ -17,20 +17,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import as_floats, freeze
-from exactik.errors import ModelError, ShapeError
-from exactik.goals._retarget import pack_batch_targets
+from exactik.errors import ShapeError, UsageError
+from exactik.goals import pack_batch_targets
 from exactik.kernels.calculus.workspace import new_work
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.state import new_search
 from exactik.kernels.goals.targets import Targets
 from exactik.problem import Problem
-from exactik.solvers import Certificate, Covariance, Method, Result, solve
-from exactik.solvers._loop import ENDED_WORDS, CompiledMethod, count_iterations
-from exactik.solvers._methods import resolve_method
-from exactik.solvers._misses import goals_with_tolerance, compute_term_tolerances
-from exactik.solvers._result import CONVERGED_GRADIENT
-from exactik.solvers._solve import require_count, can_solve_compiled
-from exactik.solvers._starts import make_start_table
+from exactik.solvers import (
+    CONVERGED_GRADIENT,
+    ENDED_WORDS,
+    Certificate,
+    CompiledMethod,
+    Covariance,
+    Method,
+    Result,
+    can_solve_compiled,
+    compute_term_tolerances,
+    count_iterations,
+    goals_with_tolerance,
+    make_start_table,
+    require_count,
+    resolve_method,
+    solve,
+)
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["BatchResult", "solve_batch"]
@@ -174,7 +184,7 @@ def solve_batch(
         threads: number of threads; one per processor if None.
     """
     if not isinstance(problem, Problem):
-        raise ModelError(f"solve_batch needs a Problem, not {type(problem).__name__}")
+        raise UsageError(f"solve_batch needs a Problem, not {type(problem).__name__}")
     method, skeleton = resolve_method(solver), problem.skeleton
     packed = pack_batch_targets(problem.goals, problem.packed, targets)
     count = len(packed.origin)

@@ -36,7 +36,7 @@ def map_command(
     from exactik.cli._view import figure_of
     from exactik.landscape import KINDS, basins, landscape
     from exactik.problem import Problem
-    from exactik.solvers._methods import resolve_method
+    from exactik.solvers import resolve_method
 
     resolve_method(solver)
     if target.suffix.lower() not in (".png", ".svg", ".pdf", ".csv"):

@@ -25,7 +25,7 @@ from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = ["CustomTerm", "PackedGoals", "checked_goal", "pack_goals", "choose_origin"]
+__all__ = ["CustomTerm", "PackedGoals", "choose_origin", "pack_goals", "require_evaluable"]
 
 
 class CustomTerm(NamedTuple):
@@ -118,7 +118,7 @@ def pack_goals(
     owners: list[Owner] = []
     rows: dict[str, slice] = {}
     for goal in goals:
-        checked_goal(goal)
+        require_evaluable(goal)
         terms = goal.terms(skeleton) if isinstance(goal, TermGoal) else []
         count = 3 * len(terms) if isinstance(goal, TermGoal) else goal.rows(skeleton)
         start = owners[-1].rows.stop if len(owners) > 0 else 0
@@ -151,7 +151,7 @@ def pack_goals(
     return PackedGoals(arrays, custom, rows, weights, coupled, targets)
 
 
-def checked_goal(goal: Goal) -> Goal:
+def require_evaluable(goal: Goal) -> Goal:
     """Return the goal if it is of a kind that can be evaluated, else raise."""
     kinds_of_goal = (TermGoal, FrameGoal, PostureGoal, SoftLimitGoal)
     if not isinstance(goal, kinds_of_goal) or type(goal) in (TermGoal, FrameGoal):

@@ -10,7 +10,7 @@ from exactik.problem import Problem
 from exactik.solvers._view import Place, View
 from exactik.typing import Array, BoolArray
 
-__all__ = ["FLAT_EIGENVALUE", "Certificate", "make_certificate", "find_held_dofs"]
+__all__ = ["FLAT_EIGENVALUE", "Certificate", "find_held_dofs", "make_certificate"]
 
 
 FLAT_EIGENVALUE = 1e-8  # of the largest curvature: one within this of zero is none

@@ -10,8 +10,8 @@ import numpy as np
 
 from exactik.problem import Problem
 from exactik.solvers._certificate import Certificate, make_certificate
-from exactik.solvers._loop import History
-from exactik.solvers._misses import compute_goal_errors, goals_with_tolerance
+from exactik.solvers._descend import History
+from exactik.solvers._goal_errors import compute_goal_errors, goals_with_tolerance
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
 from exactik.solvers._verdict import verdict
 from exactik.typing import Array
@@ -19,7 +19,9 @@ from exactik.typing import Array
 __all__ = ["CONVERGED_GRADIENT", "Result"]
 
 
-CONVERGED_GRADIENT = 1e-8  # relative projected gradient that counts as none, whatever a method aimed at
+CONVERGED_GRADIENT = (
+    1e-8  # relative projected gradient that counts as none, whatever a method aimed at
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.descent import starts as kernel
@@ -18,15 +18,19 @@ from exactik.kernels.descent.starts import Table
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.solvers._loop import ENDED_WORDS, CompiledMethod, Descent, descend, count_iterations
-from exactik.solvers._method import Method
-from exactik.solvers._methods import resolve_method
-from exactik.solvers._misses import compute_goal_errors, goals_with_tolerance, compute_term_tolerances
+from exactik.solvers._descend import ENDED_WORDS, Descent, count_iterations, descend
+from exactik.solvers._goal_errors import (
+    compute_goal_errors,
+    compute_term_tolerances,
+    goals_with_tolerance,
+)
+from exactik.solvers._method import CompiledMethod, Method
+from exactik.solvers._registry import resolve_method
 from exactik.solvers._result import Result
 from exactik.solvers._starts import make_start_table
 from exactik.typing import Array
 
-__all__ = ["require_count", "solve", "can_solve_compiled"]
+__all__ = ["can_solve_compiled", "require_count", "solve"]
 
 
 NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3)))
@@ -66,13 +70,13 @@ def solve(
     """
     if isinstance(problem, Skeleton):
         if goals is None:
-            raise ModelError("a skeleton was given without goals; call solve(skeleton, goals)")
+            raise UsageError("a skeleton was given without goals; call solve(skeleton, goals)")
         options = {"limits": limits, "lock": lock, "strength": strength}
         problem = Problem(problem, goals, weight_matrix=weight_matrix, **options)
     elif not isinstance(problem, Problem):
-        raise ModelError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
+        raise UsageError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
     elif goals is not None:
-        raise ModelError("goals were given beside a Problem, which has its own")
+        raise UsageError("goals were given beside a Problem, which has its own")
     method = resolve_method(solver)
     skeleton = problem.skeleton
     q = (
@@ -88,7 +92,15 @@ def solve(
     seconds = time.perf_counter() - begin
     best = found.best
     return Result(
-        *(problem, method.name, best.q, best.cost, best.projected_gradient, method.tolerance, best.ended),
+        *(
+            problem,
+            method.name,
+            best.q,
+            best.cost,
+            best.projected_gradient,
+            method.tolerance,
+            best.ended,
+        ),
         *(found.iterations, found.evaluations, found.attempts, seconds, best.history),
     )
 
@@ -96,7 +108,7 @@ def solve(
 def require_count(name: str, value: int) -> int:
     """Return a count of at least one."""
     if not isinstance(value, int | np.integer) or value < 1:
-        raise ModelError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1")
     return int(value)
 
 
@@ -115,13 +127,28 @@ def _solve_compiled(
     missed = np.empty((1, len(arrays.terms.kind)))
     answer = q[None]
     kernel.seek_all(
-        *(problem.skeleton.tree, arrays, problem.box, options, compute_term_tolerances(problem), table),
+        *(
+            problem.skeleton.tree,
+            arrays,
+            problem.box,
+            options,
+            compute_term_tolerances(problem),
+            table,
+        ),
         *(NO_TARGETS, answer, found, missed, problem.search, problem.work),
     )
     seconds = time.perf_counter() - begin
     standing, cost, slope, _, iterations, evaluations, attempts = found[0].tolist()[:7]
     return Result(
-        *(problem, method.name, answer[0], cost, slope, method.tolerance, ENDED_WORDS[int(standing)]),
+        *(
+            problem,
+            method.name,
+            answer[0],
+            cost,
+            slope,
+            method.tolerance,
+            ENDED_WORDS[int(standing)],
+        ),
         *(int(count_iterations(iterations)), int(evaluations), int(attempts), seconds, None),
         missed[0],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.kernels.descent.starts import Table
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
@@ -23,7 +23,7 @@ def make_start_table(problem: Problem, count: int, seed: int) -> Table:
     other, which independent draws do not.
     """
     if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ModelError(f"seed is {seed!r}; it must be a whole number ≥ 0")
+        raise UsageError(f"seed is {seed!r}; it must be a whole number ≥ 0")
     q = problem.remember(f"starts {count} {seed}", lambda: _spread_starts(problem, count, seed))
     frames = len(problem.skeleton.tree.parent)
     apart = 0 if np.isnan(q).any() else count  # no start depends on the problem's own
@@ -50,7 +50,8 @@ def _spread_starts(problem: Problem, count: int, seed: int) -> Array:
         if np.isfinite(low) and np.isfinite(high):
             table[:, j] = low + (high - low) * points[:, j]
     free = {
-        bone: not problem.locked[_quaternion_dofs(problem, bone)].any() for bone, _ in skeleton.quaternions
+        bone: not problem.locked[_quaternion_dofs(problem, bone)].any()
+        for bone, _ in skeleton.quaternions
     }
     for bone, at in skeleton.quaternions:
         if free[bone]:

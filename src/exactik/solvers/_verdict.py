@@ -5,7 +5,7 @@ The first of these that is true:
     reached          every goal is within its tolerance
     time-limit, iteration-limit, stalled     it was not converged when it stopped
     saddle           the reduced exact Hessian has a negative eigenvalue along an open direction
-    out-of-reach     no pose of the chain can bring a goal within its tolerance (`_reach`)
+    out-of-reach     no pose of the chain can bring a goal within its tolerance (`_reachability`)
     at-limits        dofs are pushed against their limits
     local-minimum    none of these; another start may do better
 """
@@ -18,8 +18,8 @@ import numpy as np
 
 from exactik.goals import TermGoal
 from exactik.solvers._certificate import FLAT_EIGENVALUE, find_held_dofs
-from exactik.solvers._misses import DEFAULT_POSITION_TOLERANCE, goals_with_tolerance
-from exactik.solvers._reach import shortfall
+from exactik.solvers._goal_errors import DEFAULT_POSITION_TOLERANCE, goals_with_tolerance
+from exactik.solvers._reachability import shortfall
 from exactik.solvers._view import View
 
 if TYPE_CHECKING:

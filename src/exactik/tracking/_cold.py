@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.solvers._starts import make_start_table
+from exactik.solvers import make_start_table
 from exactik.tracking._passes import Path, try_starts
 from exactik.tracking._recording import Recording
 from exactik.tracking._rigid import moved_to_markers

@@ -17,10 +17,15 @@ from exactik.kernels.recording.frames import ITERATIONS, SLOPE, STANDING
 from exactik.kernels.tree.equivalent import unwind
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
-from exactik.solvers import Auto, Method
-from exactik.solvers._loop import ENDED_WORDS, CompiledMethod, count_iterations
-from exactik.solvers._methods import resolve_method
-from exactik.solvers._solve import require_count
+from exactik.solvers import (
+    ENDED_WORDS,
+    Auto,
+    CompiledMethod,
+    Method,
+    count_iterations,
+    require_count,
+    resolve_method,
+)
 from exactik.tracking._attention import runs_of
 from exactik.tracking._branches import improve
 from exactik.tracking._clean import Cleaning, cleaned

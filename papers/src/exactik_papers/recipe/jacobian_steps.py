@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik.solvers.methods._damped_least_squares import solve_damped
+from exactik.solvers.methods import solve_damped
 from exactik.typing import Array
 from exactik_papers.sampled import Sampled
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.model import Bone, Joint, Skeleton
-from exactik.solvers.methods._damped_least_squares import solve_damped
+from exactik.solvers.methods import solve_damped
 from exactik.typing import Array
 from exactik_papers.experiment import (
     Experiment,

@@ -24,13 +24,15 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._near_limits import SNAP_DISTANCE
+from exactik.solvers.methods._two_metric import SNAP_DISTANCE
 from exactik.typing import Array, BoolArray
 
-__all__ = ["ScaledModel", "release_from_limits", "make_model", "find_length_to_sphere"]
+__all__ = ["ScaledModel", "find_length_to_sphere", "make_model", "release_from_limits"]
 
 
-RELEASE_DISTANCE = 1e-3  # of the range of the dof, or of 1 rad or m: how far a dof is moved off its limit
+RELEASE_DISTANCE = (
+    1e-3  # of the range of the dof, or of 1 rad or m: how far a dof is moved off its limit
+)
 MIN_THETA = 0.95  # least θ
 
 
@@ -110,12 +112,18 @@ class ScaledModel(NamedTuple):
             return s
         choices = [self.theta * first * s]
         bounced, corner = np.where(hit, -s, s), first * s
-        most = min(self.find_length_to_limit(bounced, corner)[0], find_length_to_sphere(corner, bounced, radius))
+        most = min(
+            self.find_length_to_limit(bounced, corner)[0],
+            find_length_to_sphere(corner, bounced, radius),
+        )
         least = (1.0 - self.theta) * most
         if most > 0.0:
             choices.append(self.minimise_along(corner, bounced, least, self.theta * most))
         down = -self.gradient
-        room = min(self.theta * self.find_length_to_limit(down, zero)[0], find_length_to_sphere(zero, down, radius))
+        room = min(
+            self.theta * self.find_length_to_limit(down, zero)[0],
+            find_length_to_sphere(zero, down, radius),
+        )
         choices.append(self.minimise_along(zero, down, 0.0, room))
         return min(choices, key=self.evaluate)
 

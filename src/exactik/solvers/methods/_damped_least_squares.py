@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.solvers._view import View
-from exactik.solvers.methods._clamps import JacobianMethod, JacobianStepper
+from exactik.solvers.methods._jacobian_method import JacobianMethod, JacobianStepper
 from exactik.typing import Array, BoolArray
 
 __all__ = ["DampedLeastSquares", "solve_damped"]
@@ -45,7 +45,7 @@ class DampedLeastSquares(JacobianMethod):
         """Check the damping."""
         super().__post_init__()
         if not self.damping > 0:
-            raise ModelError(
+            raise UsageError(
                 f"DampedLeastSquares(damping={self.damping!r}): must be > 0; "
                 "PseudoInverse is the method without damping"
             )

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.solvers._view import View
-from exactik.solvers.methods._clamps import JacobianMethod, JacobianStepper
+from exactik.solvers.methods._jacobian_method import JacobianMethod, JacobianStepper
 from exactik.typing import Array, BoolArray
 
 __all__ = ["JacobianTranspose"]
@@ -43,7 +43,7 @@ class JacobianTranspose(JacobianMethod):
         """Check the length."""
         super().__post_init__()
         if self.step is not None and not self.step > 0:
-            raise ModelError(f"JacobianTranspose(step={self.step!r}): must be > 0, or None")
+            raise UsageError(f"JacobianTranspose(step={self.step!r}): must be > 0, or None")
 
     def stepper(self, view: View) -> _TransposeStepper:
         """Return a fresh stepper."""

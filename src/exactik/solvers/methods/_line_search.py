@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._near_limits import JUST_BEYOND
+from exactik.solvers.methods._two_metric import JUST_BEYOND
 from exactik.typing import Array
 
-__all__ = ["limit_turn", "search_armijo", "find_length_to_limit", "search_wolfe"]
+__all__ = ["find_length_to_limit", "limit_turn", "search_armijo", "search_wolfe"]
 
 
 SUFFICIENT_DECREASE = 1e-4  # share of the fall that the slope promises (Armijo)

@@ -6,7 +6,7 @@ V max(Λ, 0) Vᵀ; to be solvable its eigenvalues are kept above δ max|Λ|:
     H₊ = V max(Λ, δ max|Λ|) Vᵀ ,    H₊ d = −g ,
 
 and the step is found by back-tracking (Armijo, halving) along clip(q ⊕ τ d). Limits are met
-by two metrics (`_near_limits`).
+by two metrics (`_two_metric`).
 
 Directions of negative or no curvature become all but flat, and a step along them has no bound; so
 along each eigenvector no dof is turned by more than `TURN`, which leaves d a descent. Far from a
@@ -21,10 +21,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik.solvers._loop import PythonMethod
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import search_armijo
-from exactik.solvers.methods._near_limits import find_blocked_dofs, compute_open_step, snap_to_limits, clip_to_limits
+from exactik.solvers.methods._two_metric import (
+    clip_to_limits,
+    compute_open_step,
+    find_blocked_dofs,
+    snap_to_limits,
+)
 from exactik.typing import Array, BoolArray
 
 __all__ = ["NewtonHigham"]

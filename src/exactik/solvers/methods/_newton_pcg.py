@@ -3,9 +3,9 @@
 Each step minimises the model ψ(ŝ) of `_coleman_li`, which is that of the cost with the exact
 Hessian where no limits are near, within |ŝ| ≤ Δ:
 
-1. Steihaug's conjugate gradients for Ĥ ŝ = −ĝ, preconditioned by M, a band of Ĥ (`_banded`), until
-   √(rᵀM⁻¹r) has fallen to the share min(ε, √slope), which makes the last steps superlinear; a
-   direction d that bends down, dᵀĤd ≤ 0, or leaves the region, is followed to the edge.
+1. Steihaug's conjugate gradients for Ĥ ŝ = −ĝ, preconditioned by M, a band of Ĥ, until √(rᵀM⁻¹r)
+   has fallen to the share min(ε, √slope), which makes the last steps superlinear; a direction d of
+   negative curvature, dᵀĤd ≤ 0, or one that leaves the region, is followed to the edge.
 2. ψ is minimised exactly over the plane of that ŝ and ĝ, inside the region. M has no part in this,
    so the region is a ball whose measure does not change when M does.
 3. Where it leaves the limits, ŝ is cut, reflected or replaced (`Model.inside`). If it meets one
@@ -15,6 +15,14 @@ Hessian where no limits are near, within |ŝ| ≤ Δ:
 
 With ρ the fall of the cost, less ½ ŝᵀCŝ, over the fall of the model: ρ ≤ ¼ shrinks the region to
 min(|ŝ|, Δ)/4; ρ ≥ ¾ at its edge, |ŝ| ≥ 0.9 Δ, doubles it. Any step that lowers the cost is taken.
+
+The preconditioner: of Ĥ, scaled to a unit diagonal, keep the entries with |i − j| ≤ b and factor
+
+    M = C ( band(C⁻¹ Ĥ C⁻¹) + κ I ) C ,    C = √|diag Ĥ| ,
+
+with κ = 0 if its pivots are clear of zero, else with the first κ of a growing sequence for which
+they are: the band of an indefinite matrix, and often of a definite one, is indefinite. b = 0 is
+Jacobi's preconditioner. The dofs of a limb follow one another, so a band holds what couples most.
 """
 
 from __future__ import annotations
@@ -25,12 +33,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik.errors import ModelError
-from exactik.solvers._loop import PythonMethod
+from exactik.errors import UsageError
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._banded import BandedPreconditioner
-from exactik.solvers.methods._coleman_li import ScaledModel, release_from_limits, make_model, find_length_to_sphere
-from exactik.solvers.methods._near_limits import snap_to_limits
+from exactik.solvers.methods._coleman_li import (
+    ScaledModel,
+    find_length_to_sphere,
+    make_model,
+    release_from_limits,
+)
+from exactik.solvers.methods._two_metric import snap_to_limits
 from exactik.typing import Array
 
 __all__ = ["NewtonPCG"]
@@ -40,6 +52,9 @@ GOOD_RATIO, EDGE_SHARE, POOR_RATIO = 0.75, 0.9, 0.25  # ρ and |ŝ|/Δ, the usua
 MIN_STEP_SHARE = 0.5  # share of a step; a dof that stops it before is held
 MIN_RADIUS = 1e-15  # Δ, below which no step lowers the cost
 COST_ROUNDING = 1e-14  # of the cost
+MIN_PIVOT_ROOT = 1e-5  # root of a pivot; the diagonal is 1
+SHIFTS = tuple(1e-4 * 4.0**k for k in range(60))  # κ
+ZERO_DIAGONAL = 1e-12  # |H_ii|, as a share of the largest, that counts as none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +76,7 @@ class NewtonPCG(PythonMethod):
         """Check the options that are numbers."""
         super().__post_init__()
         if not self.initial_radius > 0.0:
-            raise ModelError(f"NewtonPCG(initial_radius={self.initial_radius!r}): must be > 0")
+            raise UsageError(f"NewtonPCG(initial_radius={self.initial_radius!r}): must be > 0")
 
     def stepper(self, view: View) -> _PCGStepper:
         """Return a fresh stepper."""
@@ -92,7 +107,9 @@ class _PCGStepper:
             if predicted <= COST_ROUNDING * place.cost:
                 alike = trial.cost <= place.cost * (1.0 + COST_ROUNDING)
                 return trial if alike and trial.slope < place.slope else None
-            ratio = (place.cost - trial.cost - 0.5 * float(s @ (model.limit_curvature * s))) / predicted
+            ratio = (
+                place.cost - trial.cost - 0.5 * float(s @ (model.limit_curvature * s))
+            ) / predicted
             if ratio <= POOR_RATIO:
                 self.control = 0.25 * min(size, self.control)
             elif ratio >= GOOD_RATIO and size >= EDGE_SHARE * self.control:
@@ -112,10 +129,48 @@ class _PCGStepper:
             if first >= MIN_STEP_SHARE:
                 break
             model = model.hold_dofs(hit)
-        return min(choices, key=lambda choice: choice[0].value(choice[1]))
+        return min(choices, key=lambda choice: choice[0].evaluate(choice[1]))
 
 
-def solve_steihaug(model: ScaledModel, preconditioner: BandedPreconditioner, epsilon: float, radius: float) -> Array:
+class BandedPreconditioner:
+    """M ≈ H, positive definite, that is cheap to solve with: O(b²n) to set up, O(bn) each time."""
+
+    def __init__(self, H: Array, bandwidth: int):
+        """Factor the band of a symmetric matrix.
+
+        Args:
+            H: (n, n).
+            bandwidth: b, number of diagonals below the main one.
+        """
+        from scipy.linalg import cho_solve_banded, cholesky_banded
+
+        self._solve = cho_solve_banded
+        n, size = len(H), np.abs(np.diag(H))
+        flat = size <= ZERO_DIAGONAL * float(size.max(initial=0.0))
+        self.scale = 1.0 / np.sqrt(np.where(flat, 1.0, size))
+        band = np.zeros((min(bandwidth, n - 1) + 1, n))
+        for k in range(len(band)):
+            band[k, : n - k] = np.diag(H, k) * self.scale[k:] * self.scale[: n - k]
+        band[0, flat] = 1.0
+        for kappa in (0.0, *SHIFTS):
+            shifted = band.copy()
+            shifted[0] += kappa
+            try:
+                self.factor = cholesky_banded(shifted, lower=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                continue
+            if self.factor[0].min() >= MIN_PIVOT_ROOT:
+                return
+        raise AssertionError("a matrix with entries that are no numbers")
+
+    def solve(self, r: Array) -> Array:
+        """Return M⁻¹ r, (n,)."""
+        return self.scale * self._solve((self.factor, True), self.scale * r, check_finite=False)
+
+
+def solve_steihaug(
+    model: ScaledModel, preconditioner: BandedPreconditioner, epsilon: float, radius: float
+) -> Array:
     """Return an approximate minimiser ŝ of ψ, (n,), within or on the sphere."""
     s, r = np.zeros(len(model.gradient)), -model.gradient
     z = preconditioner.solve(r)
@@ -143,7 +198,9 @@ def minimise_in_plane(model: ScaledModel, s: Array, radius: float) -> Array:
     basis, _ = np.linalg.qr(np.column_stack([s, model.gradient]))
     values, vectors = np.linalg.eigh(basis.T @ model.hessian @ basis)
     basis = basis @ vectors
-    return basis @ np.array(minimise_in_ball(values.tolist(), (basis.T @ model.gradient).tolist(), radius))
+    return basis @ np.array(
+        minimise_in_ball(values.tolist(), (basis.T @ model.gradient).tolist(), radius)
+    )
 
 
 def minimise_in_ball(values: list[float], slopes: list[float], radius: float) -> list[float]:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik.solvers._loop import PythonMethod
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import search_armijo
 

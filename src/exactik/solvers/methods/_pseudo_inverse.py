@@ -26,15 +26,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._clamps import JacobianMethod, JacobianStepper
+from exactik.solvers.methods._jacobian_method import JacobianMethod, JacobianStepper
 from exactik.typing import Array, BoolArray
 
 __all__ = ["PseudoInverse", "invert_by_qr", "invert_by_svd"]
 
 
-MAX_UNDONE_SHARE = 0.5  # of the fall of the cost: what the secondary goal may undo by its second order
+MAX_UNDONE_SHARE = (
+    0.5  # of the fall of the cost: what the secondary goal may undo by its second order
+)
 MAX_PULLS = 5  # with a quarter of the last pull each; its second order falls to 1/16 each time
 
 
@@ -66,7 +68,7 @@ class PseudoInverse(JacobianMethod):
         """Check the options; keep q_rest as a tuple, which can be compared and hashed."""
         super().__post_init__()
         if self.factorisation not in ("svd", "qr"):
-            raise ModelError(f"factorisation is {self.factorisation!r}; it must be 'svd' or 'qr'")
+            raise UsageError(f"factorisation is {self.factorisation!r}; it must be 'svd' or 'qr'")
         if self.rest is not None:
             object.__setattr__(self, "rest", tuple(require_shape("rest", self.rest, -1).tolist()))
 

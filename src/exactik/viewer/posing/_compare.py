@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.solvers import Auto, Result, solve
-from exactik.solvers._methods import METHODS, resolve_method
+from exactik.solvers import METHODS, Auto, Result, resolve_method, solve
 from exactik.typing import Array
 from exactik.viewer.posing._goals import asked, comfort
 from exactik.viewer.posing._handles import Handle

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 from exactik._arrays import freeze, require_shape
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Pose, Skeleton
-from exactik.problem._choice import find_locked_dofs, compute_strengths
-from exactik.solvers import Method
-from exactik.solvers._methods import resolve_method
+from exactik.problem import compute_strengths, find_locked_dofs
+from exactik.solvers import Method, resolve_method
 from exactik.typing import Array
 from exactik.viewer.posing._glide import Glide
 from exactik.viewer.posing._handles import Handle, choose_handles

@@ -12,12 +12,16 @@ from exactik.kernels.calculus.workspace import new_work, place_apart
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.state import new_search
 from exactik.kernels.goals.targets import retarget
-from exactik.solvers import Auto, CompiledMethod, Method
-from exactik.solvers._loop import descend
-from exactik.solvers._methods import resolve_method
-from exactik.solvers._misses import compute_term_tolerances
-from exactik.solvers._solve import can_solve_compiled
-from exactik.solvers._starts import make_start_table
+from exactik.solvers import (
+    Auto,
+    CompiledMethod,
+    Method,
+    can_solve_compiled,
+    compute_term_tolerances,
+    descend,
+    make_start_table,
+    resolve_method,
+)
 from exactik.typing import Array
 from exactik.viewer.posing._goals import LiveGoals
 
@@ -59,7 +63,10 @@ class LiveSolver:
         self._options = (
             self.method.options(problem) if isinstance(self.method, CompiledMethod) else None
         )
-        self._tolerances, self._table = compute_term_tolerances(problem), make_start_table(problem, 0, 0)
+        self._tolerances, self._table = (
+            compute_term_tolerances(problem),
+            make_start_table(problem, 0, 0),
+        )
         self._found = np.zeros((1, kernel.FOUND_COUNT))
         self._missed = np.zeros((1, len(problem.packed.arrays.terms.kind)))
         self._answer = np.empty((1, problem.skeleton.nq))

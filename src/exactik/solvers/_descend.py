@@ -1,14 +1,9 @@
-"""The loop and the stopping test that all methods share.
-
-A method is compiled (`CompiledMethod`): it names a rule of `kernels.descend` and sets its options;
-or it is written in Python (`PythonMethod`): it makes a stepper, which takes one place to the next.
-"""
+"""The loop and the stopping test that all methods share."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,24 +13,19 @@ from exactik.kernels.descent.descend import advance, run
 from exactik.kernels.descent.starts import first_order
 from exactik.kernels.descent.state import restart
 from exactik.problem import Problem
-from exactik.solvers._method import Method
-from exactik.solvers._misses import DEFAULT_POSITION_TOLERANCE, compute_term_tolerances
-from exactik.solvers._view import Place, View
+from exactik.solvers._method import (
+    CompiledMethod,
+    Method,
+    PythonMethod,
+    compute_negligible_cost,
+)
+from exactik.solvers._view import View
 from exactik.typing import Array, IntArray
 
-__all__ = [
-    "ENDED_WORDS",
-    "CompiledMethod",
-    "Descent",
-    "History",
-    "PythonMethod",
-    "Stepper",
-    "descend",
-    "count_iterations",
-]
+__all__ = ["ENDED_WORDS", "Descent", "History", "count_iterations", "descend"]
 
 
-PASSES_BETWEEN_CLOCK_READS = 64  # passes between two looks at the clock
+PASSES_BETWEEN_CLOCK_READS = 64
 MIN_STEP = 1e-14  # [rad or m] below it a step changes nothing
 
 
@@ -79,78 +69,9 @@ class Descent(NamedTuple):
     history: History | None
 
 
-class Stepper(Protocol):
-    """The memory of one run of a method written in Python.
-
-    Attributes:
-        control: damping, radius or length of the last step, for the history.
-    """
-
-    control: float
-
-    def step(self, place: Place) -> Place | None:
-        """Return the next place, or None if no step lowers the cost. Limits must be kept."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class PythonMethod(Method):
-    """A method whose loop is in Python, over compiled evaluations."""
-
-    def stepper(self, view: View) -> Stepper:
-        """Return a fresh stepper for one run."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompiledMethod(Method):
-    """A method that is a rule of `kernels.descend`."""
-
-    def settings(self) -> dict[int, float]:
-        """Return the entries of the kernel's options that this method sets."""
-        raise NotImplementedError
-
-    @property
-    def takes_detours(self) -> bool:
-        """Whether to try once more without limits first where limits stop a descent short."""
-        return self.settings().get(at.DETOUR, 0.0) != 0.0
-
-    def options(self, problem: Problem) -> Array:
-        """Return the kernel's options, (OPTION_COUNT,)."""
-        options = np.zeros(at.OPTION_COUNT)
-        options[at.TOLERANCE], options[at.ITERATIONS_ALLOWED] = self.tolerance, self.max_iterations
-        options[at.SMALL] = compute_negligible_cost(problem, self.small_cost)
-        options[at.FIRST_RADIUS] = options[at.FIRST_LENGTH] = 1.0
-        options[at.LONGEST_STEP] = np.inf
-        for index, value in self.settings().items():
-            options[index] = value
-        return options
-
-    def control(self, state: Array) -> float:
-        """Return what the method steers by, for the history."""
-        return float(state[at.DAMPING])
-
-
 def count_iterations(iterations: ArrayLike) -> IntArray:
     """Return counts of iterations, begun ones included; a sweep of ccd is made of many parts."""
     return np.ceil(np.asarray(iterations) - 1e-9).astype(np.int64)
-
-
-def compute_negligible_cost(problem: Problem, share: float) -> float:
-    """Return the cost below which nothing is left to gain.
-
-    What the goal that is easiest to overlook would cost if it were missed by √(2 share) metres, or
-    by as much of its tolerance as that is of a millimetre.
-    """
-
-    def least() -> float:
-        terms, tolerance = problem.packed.arrays.terms, compute_term_tolerances(problem)
-        weight = np.array([np.diag(own).max(initial=0.0) for own in terms.weight])
-        worth = (weight * (tolerance / DEFAULT_POSITION_TOLERANCE) ** 2)[weight > 0.0]
-        others = [np.abs(own).max(initial=0.0) for own in problem.packed.weights]
-        return float(worth.min()) if len(worth) > 0 else float(max(others))
-
-    return share * problem.remember("least", least)
 
 
 class HistoryRecorder:
@@ -252,7 +173,10 @@ def _descend_compiled(
     while state[at.STANDING] == at.RUNNING:
         before = state[at.ITERATIONS] if state[at.EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
-            arrays, passes = problem.packed.arrays, 1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS
+            arrays, passes = (
+                problem.packed.arrays,
+                1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS,
+            )
             run(tree, arrays, view.box, options, q, passes, search, problem.work)
         else:
             value, g, H = problem.fill(search.trial, int(state[at.ORDER]))

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.problem import Problem
-from exactik.solvers._loop import PythonMethod
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import COST_ROUNDING
 from exactik.typing import Array, BoolArray
@@ -69,7 +69,7 @@ class JacobianMethod(PythonMethod):
         for name in ("max_step", "max_displacement", "max_shortfall", "max_deviation"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ModelError(f"{type(self).__name__}({name}={value!r}): must be > 0, or None")
+                raise UsageError(f"{type(self).__name__}({name}={value!r}): must be > 0, or None")
 
 
 class JacobianStepper:
@@ -103,7 +103,9 @@ class JacobianStepper:
         if self.method.safeguard:
             safe = d
             if cut or each is not alike:
-                safe, _ = self.solve_in_limits(place, J, self.limit_shortfall(place, J, alike), False)
+                safe, _ = self.solve_in_limits(
+                    place, J, self.limit_shortfall(place, J, alike), False
+                )
             promise = float(place.gradient @ safe)
             if not promise < 0.0:
                 return None
@@ -133,7 +135,9 @@ class JacobianStepper:
         left = problem.residual(place.q) - problem.jacobian(place.q) @ d
         return e * (allowed / max(allowed, self.measure_longest_part(left)))
 
-    def solve_in_limits(self, place: Place, J: Array, e: Array, resolve: bool) -> tuple[Array, bool]:
+    def solve_in_limits(
+        self, place: Place, J: Array, e: Array, resolve: bool
+    ) -> tuple[Array, bool]:
         """Return d, (nv,), inside the limits, and whether they changed it.
 
         If not `resolve`, limits count that are reached already; `View.move` cuts off the rest.

@@ -17,7 +17,14 @@ import numpy as np
 from exactik.solvers._view import Place, View
 from exactik.typing import Array, BoolArray
 
-__all__ = ["JUST_BEYOND", "SNAP_DISTANCE", "find_blocked_dofs", "compute_open_step", "snap_to_limits", "clip_to_limits"]
+__all__ = [
+    "JUST_BEYOND",
+    "SNAP_DISTANCE",
+    "clip_to_limits",
+    "compute_open_step",
+    "find_blocked_dofs",
+    "snap_to_limits",
+]
 
 
 JUST_BEYOND = 1.0 + 1e-12  # q + (limit − q) may fall short of the limit by rounding

@@ -30,21 +30,30 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from exactik.solvers._loop import PythonMethod
+from exactik.errors import UsageError
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import (
+    find_length_to_limit,
     limit_turn,
     search_armijo,
-    find_length_to_limit,
     search_wolfe,
 )
-from exactik.solvers.methods._near_limits import find_blocked_dofs, compute_open_step, snap_to_limits, clip_to_limits
+from exactik.solvers.methods._two_metric import (
+    clip_to_limits,
+    compute_open_step,
+    find_blocked_dofs,
+    snap_to_limits,
+)
 from exactik.typing import Array, BoolArray
 
 __all__ = ["BFGS", "InverseHessian", "QuasiNewtonStepper"]
 
 
-MAX_FIRST_TURN, MAX_TURN = 0.1, 1.0  # [rad] most to turn at first, when curvature is unknown, and later
+MAX_FIRST_TURN, MAX_TURN = (
+    0.1,
+    1.0,
+)  # [rad] most to turn at first, when curvature is unknown, and later
 MIN_CURVATURE_SHARE = 1e-3  # least (JᵀWJ)_ii that σ regards, as a share of the largest
 MIN_CONVEXITY = 1e-10  # least s·z / |s||z| to learn from
 
@@ -164,7 +173,9 @@ class QuasiNewtonStepper:
             return None
         d = np.where(outer, clip_to_limits(view, place, -diagonal * g), inner)
         length = limit_turn(view, d, MAX_FIRST_TURN if self.inverse.is_initial else MAX_TURN)
-        search = search_wolfe if find_length_to_limit(view, place, d) > 2.0 * length else search_armijo
+        search = (
+            search_wolfe if find_length_to_limit(view, place, d) > 2.0 * length else search_armijo
+        )
         following, self.control = search(view, place, d, length)
         return following
 
@@ -174,3 +185,66 @@ def compute_dof_scale(view: View, place: Place) -> Array:
     curve = np.diag(view.problem.gauss_newton(place.q))
     flattest = max(MIN_CURVATURE_SHARE * float(curve.max(initial=0.0)), 1e-300)
     return view.strength / np.sqrt(np.maximum(curve, flattest))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LBFGS(PythonMethod):
+    """Limited-memory BFGS with two-metric projection at the limits.
+
+    Linear convergence: the default tolerance is looser than that of the Newton methods, and more
+    steps are allowed.
+
+    Attributes:
+        memory: pairs of steps and gradients to remember.
+    """
+
+    name: ClassVar[str] = "l-bfgs"
+    max_iterations: int = 2000
+    tolerance: float = 1e-8
+    memory: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the options that are numbers."""
+        super().__post_init__()
+        if self.memory < 1:
+            raise UsageError(f"LBFGS(memory={self.memory!r}): must be ≥ 1")
+
+    def stepper(self, view: View) -> QuasiNewtonStepper:
+        """Return a fresh stepper."""
+        return QuasiNewtonStepper(view, _LimitedMemory(view.nv, self.memory))
+
+
+class _LimitedMemory:
+    """The last pairs, the newest at the end."""
+
+    def __init__(self, nv: int, most: int):
+        self.nv, self.max_pairs = nv, most
+        self.reset()
+
+    def reset(self) -> None:
+        self.S, self.Z = np.empty((self.nv, 0)), np.empty((self.nv, 0))
+        self.theta, self.M_inverse = 1.0, np.empty((0, 0))
+
+    @property
+    def is_initial(self) -> bool:
+        return self.S.shape[1] == 0
+
+    def diagonal(self) -> Array:
+        return np.full(self.nv, 1.0 / self.theta)
+
+    def solve_free(self, g: Array, free: BoolArray) -> Array:
+        d = np.where(free, -g / self.theta, 0.0)
+        if not self.is_initial:
+            W = np.hstack([self.Z, self.theta * self.S])[free]
+            inner = self.M_inverse - W.T @ W / self.theta
+            d[free] -= W @ np.linalg.solve(inner, W.T @ g[free]) / self.theta**2
+        return d
+
+    def update(self, s: Array, z: Array) -> None:
+        keep = slice(max(0, self.S.shape[1] + 1 - self.max_pairs), None)
+        self.S = np.hstack([self.S[:, keep], s[:, None]])
+        self.Z = np.hstack([self.Z[:, keep], z[:, None]])
+        self.theta = float(z @ z) / float(s @ z)
+        SZ = self.S.T @ self.Z
+        L, D = np.tril(SZ, -1), np.diag(np.diag(SZ))
+        self.M_inverse = np.block([[-D, L.T], [L, self.theta * self.S.T @ self.S]])

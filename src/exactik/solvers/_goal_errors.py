@@ -12,7 +12,13 @@ from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = ["DEFAULT_POSITION_TOLERANCE", "GoalWithTolerance", "compute_goal_errors", "goals_with_tolerance", "compute_term_tolerances"]
+__all__ = [
+    "DEFAULT_POSITION_TOLERANCE",
+    "GoalWithTolerance",
+    "compute_goal_errors",
+    "compute_term_tolerances",
+    "goals_with_tolerance",
+]
 
 
 DEFAULT_POSITION_TOLERANCE, DEFAULT_ANGLE_TOLERANCE = 1e-3, 1e-2  # default tolerances [m], [rad]
@@ -64,12 +70,20 @@ def _judge(problem: Problem) -> list[GoalWithTolerance]:
             first += count
             if isinstance(goal, PoseGoal):
                 place, turn = slice(own.start, own.start + 1), slice(own.start + 1, own.stop)
-                found.append(GoalWithTolerance(name, "m", goal.tolerance or DEFAULT_POSITION_TOLERANCE, place, rows))
+                found.append(
+                    GoalWithTolerance(
+                        name, "m", goal.tolerance or DEFAULT_POSITION_TOLERANCE, place, rows
+                    )
+                )
                 turned = goal.tolerance or DEFAULT_ANGLE_TOLERANCE
                 found.append(GoalWithTolerance(f"{name}.rotation", "rad", turned, turn, rows))
             else:
                 metres = problem.packed.arrays.terms.kind[own.start] == POSITION
-                unit, default = ("m", DEFAULT_POSITION_TOLERANCE) if metres else ("rad", DEFAULT_ANGLE_TOLERANCE)
+                unit, default = (
+                    ("m", DEFAULT_POSITION_TOLERANCE)
+                    if metres
+                    else ("rad", DEFAULT_ANGLE_TOLERANCE)
+                )
                 found.append(GoalWithTolerance(name, unit, goal.tolerance or default, own, rows))
         elif isinstance(goal, FrameGoal) or goal.tolerance is not None or wishes_only:
             # A wish is on angles and shifts alike, unless the figure has only one of them.
@@ -78,7 +92,9 @@ def _judge(problem: Problem) -> list[GoalWithTolerance]:
             unit = "" if isinstance(goal, FrameGoal) else unit
             default = DEFAULT_ANGLE_TOLERANCE if unit == "rad" else DEFAULT_POSITION_TOLERANCE
             wish = not isinstance(goal, FrameGoal)
-            found.append(GoalWithTolerance(name, unit, goal.tolerance or default, slice(0, 0), rows, wish))
+            found.append(
+                GoalWithTolerance(name, unit, goal.tolerance or default, slice(0, 0), rows, wish)
+            )
     return found
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from exactik.errors import ModelError, UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.descent.state import Box
 from exactik.kernels.tree import packed as codes
 from exactik.model import Skeleton
 from exactik.typing import Array, BoolArray
 
-__all__ = ["make_box", "find_locked_dofs", "find_dofs", "compute_strengths"]
+__all__ = ["compute_strengths", "find_dofs", "find_locked_dofs", "make_box"]
 
 
 def find_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
@@ -44,7 +44,7 @@ def find_locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     for ball in balls:
         if locked[ball].any() and not locked[ball].all():
             names = ", ".join(skeleton.dof_names[i] for i in ball)
-            raise ModelError(f"lock holds only a part of {names}; a quaternion is locked whole")
+            raise UsageError(f"lock holds only a part of {names}; a quaternion is locked whole")
     return locked
 
 
@@ -53,7 +53,7 @@ def compute_strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Arra
     values = np.ones(skeleton.nv)
     for pattern, value in strength.items():
         if not 0.0 < value < np.inf:
-            raise ModelError(
+            raise UsageError(
                 f"strength of {pattern!r} is {value}; it must be positive and finite "
                 "(use lock= to hold a dof)"
             )
