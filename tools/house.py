@@ -19,7 +19,8 @@ LARGEST_FOLDER = 15  # modules
 _ON_GOALS = re.compile(r"isinstance\([^)]*Goal\b|\bcase \w*Goal\(")
 _PROSE = re.compile(
     r"\.message\.(?:startswith|endswith|find|partition|replace|removeprefix)"
-    r"|\bin (?:error|note|warning)\.(?:message|text)\b|str\((?:error|note|warning)\)\.\w+\("
+    r"|\bin (?:error|note|warning)\.(?:message|text)\b|\bin str\((?:error|note|warning)\)"
+    r"|str\((?:error|note|warning)\)\.\w+\("
     r"|(?:reason|text|note)\.(?:startswith|endswith)"
     r"|re\.\w+\([^\n]*\b(?:note|error|warning|message)\b"
 )
@@ -116,14 +117,20 @@ def folder_sizes(tree: Tree) -> Counter[str]:
     )
 
 
-def duplicate_classes(tree: Tree) -> dict[str, list[str]]:
+def oversized_folders(tree: Tree) -> list[str]:
+    """Folders with more modules than a reader takes in at once."""
+    sizes = folder_sizes(tree)
+    return [f"{folder}: {size}" for folder, size in sizes.items() if size > LARGEST_FOLDER]
+
+
+def duplicate_classes(tree: Tree) -> list[str]:
     """Class names, apart from underscores, that stand in several modules."""
     found: dict[str, list[str]] = defaultdict(list)
     for name, parsed in tree.parsed.items():
         for node in ast.walk(parsed):
             if isinstance(node, ast.ClassDef):
                 found[node.name.lstrip("_")].append(name)
-    return {name: places for name, places in found.items() if len(places) > 1}
+    return [f"{name}: {', '.join(v)}" for name, v in found.items() if len(v) > 1]
 
 
 def lonely_modules(tree: Tree) -> list[str]:
@@ -161,9 +168,7 @@ def main() -> None:
         "English as protocol": prose_as_protocol(tree),
         "switches on goals outside goals": goal_switches(tree),
         "definitions of Array": array_aliases(tree),
-        "duplicate class names": [
-            f"{k}: {', '.join(v)}" for k, v in duplicate_classes(tree).items()
-        ],
+        "duplicate class names": duplicate_classes(tree),
         f"modules under {SMALL} lines with one importer": lonely_modules(tree),
     }
     for what, places in counts.items():

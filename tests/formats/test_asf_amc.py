@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from exactik import Bone, Joint, Skeleton, human
 from exactik.errors import FileError, FileWarning, ModelError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
-from exactik.io.acclaim._asf_write import AcclaimSkeleton, coded_name
+from exactik.io.acclaim._asf_write import AcclaimSkeleton, encode_name
 from exactik.motion import Motion
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
@@ -412,7 +412,7 @@ NAMES = ["Left Arm", "100%", "a#b", "root", "end", "Begin", ":x", "12", "-.5", "
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_survive(tmp_path: Path, name: str):
-    assert len(coded_name(name).split()) == 1
+    assert len(encode_name(name).split()) == 1
     bones = [
         Bone("the pelvis", joint=Joint.free("ZYX")),
         Bone(name, parent="the pelvis", offset=(0, 1, 0), joint=Joint.revolute("x")),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from exactik import Bone, Joint, Skeleton, human
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
-from exactik.io.bvh._read import rate_of
+from exactik.io.bvh._read import infer_rate
 from exactik.motion import Motion
 from exactik.spatial import axis_rotation, euler_angles
 from exactik.typing import Array
@@ -318,7 +318,7 @@ def test_text_may_look_as_it_likes(tmp_path: Path, text: str):
     ],
 )
 def test_frame_times_are_rates_that_files_have_rounded(text: str, rate: float):
-    assert rate_of(text) == rate
+    assert infer_rate(text) == rate
 
 
 def test_frame_time_is_kept_and_a_rate_may_be_given(tmp_path: Path):

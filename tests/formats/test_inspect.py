@@ -21,7 +21,7 @@ from exactik.errors import FileError
 from exactik.io import READABLE, DofFacts, Facts, inspect_file, save_markers, save_skeleton
 from exactik.io._notes import Notes
 from exactik.io.inspection._oddities import sentence
-from exactik.io.tables._cells import even_rate
+from exactik.io.tables import estimate_rate
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.motion import Markers, Motion
 
@@ -248,9 +248,9 @@ def test_notes_become_sentences(text: str, expected: str):
 def test_times_rounded_to_a_millisecond_give_the_rate(rate: float):
     """60 Hz are steps of 16 and 17 ms; neither of them is the rate."""
     times = (np.arange(400) / rate).round(3)
-    assert even_rate(times, None, Notes("a.mot")) == pytest.approx(rate, rel=2e-3)
+    assert estimate_rate(times, None, Notes("a.mot")) == pytest.approx(rate, rel=2e-3)
     times = np.arange(400) / rate + np.where(np.arange(400) < 200, 0.0, 10.0)
-    assert even_rate(times, None, Notes("a.mot")) == pytest.approx(rate, rel=2e-3)  # a gap
+    assert estimate_rate(times, None, Notes("a.mot")) == pytest.approx(rate, rel=2e-3)  # a gap
 
 
 # --- the note

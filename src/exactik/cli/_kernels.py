@@ -63,15 +63,14 @@ def compile_other_half() -> None:
     from exactik.kernels.descent.state import restart
     from exactik.kernels.linear.ltdl import Pattern
     from exactik.solvers import Auto
-    from exactik.tracking._error_bars import at_minimum, standard_deviations
-    from exactik.tracking._recording import start_recording
+    from exactik.tracking import are_minima, compute_standard_deviations, make_tracking_problem
 
-    recording = start_recording(*_recording())
-    problem, tree, scratch = recording.problem, recording.skeleton.tree, recording.scratch
+    recording = make_tracking_problem(*_recording())
+    problem, tree, scratch = recording.frame_problem, recording.skeleton.tree, recording.buffers
     options, q = replace(Auto(), max_iterations=1).options(problem), problem.skeleton.neutral()
     restart(problem.box, options, first_order(options), True, q, scratch.search)
     work, pattern = scratch.work, Pattern(tree.order, tree.upward, tree.level)
     advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, scratch.search)
     few = np.tile(q, (FRAMES, 1))
-    standard_deviations(recording, few, 1e-3, 1)
-    at_minimum(recording, few)
+    compute_standard_deviations(recording, few, 1e-3, 1)
+    are_minima(recording, few)

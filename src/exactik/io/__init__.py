@@ -17,8 +17,7 @@ from exactik.io.inspection._facts import (
     SkeletonFacts,
 )
 from exactik.io.inspection._inspect import READABLE, inspect_file
-from exactik.io.robots._couplings import Coupling, apply_couplings
-from exactik.io.robots._robot import JointPlace
+from exactik.io.robots import Coupling, JointPlace, apply_couplings
 
 __all__ = [
     "READABLE",

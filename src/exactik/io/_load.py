@@ -7,19 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from exactik.errors import FileError, ModelError
 from exactik.io._notes import Notes
-from exactik.io._units import metres_per
+from exactik.io.robots import Coupling, JointPlace, read_robot
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
-
-if TYPE_CHECKING:
-    from exactik.io.robots._couplings import Coupling
-    from exactik.io.robots._robot import JointPlace, Robot
 
 __all__ = [
     "load_couplings",
@@ -35,29 +29,29 @@ Unit = str | float | None
 
 # One line per kind of file, "module:function"; readers are imported when they are needed.
 SKELETONS = {
-    ".urdf": "exactik.io._load:_read_robot_skeleton",
-    ".xml": "exactik.io._load:_read_robot_skeleton",
-    ".mjcf": "exactik.io._load:_read_robot_skeleton",
-    ".asf": "exactik.io.acclaim._asf:read_asf",
-    ".bvh": "exactik.io.bvh._read:read_bvh_skeleton",
-    ".glb": "exactik.io.gltf._read:read_gltf_skeleton",
-    ".gltf": "exactik.io.gltf._read:read_gltf_skeleton",
-    ".npz": "exactik.io.native._npz:read_npz_skeleton",
+    ".urdf": "exactik.io.robots:read_robot_skeleton",
+    ".xml": "exactik.io.robots:read_robot_skeleton",
+    ".mjcf": "exactik.io.robots:read_robot_skeleton",
+    ".asf": "exactik.io.acclaim:read_asf",
+    ".bvh": "exactik.io.bvh:read_bvh_skeleton",
+    ".glb": "exactik.io.gltf:read_gltf_skeleton",
+    ".gltf": "exactik.io.gltf:read_gltf_skeleton",
+    ".npz": "exactik.io.native:read_npz_skeleton",
 }
 MOTIONS = {
-    ".amc": "exactik.io.acclaim._amc:read_amc",
-    ".bvh": "exactik.io.bvh._read:read_bvh",
-    ".glb": "exactik.io.gltf._read:read_gltf_motion",
-    ".gltf": "exactik.io.gltf._read:read_gltf_motion",
-    ".npz": "exactik.io.native._npz:read_npz_motion",
-    ".mot": "exactik.io.tables._mot:read_mot_motion",
-    ".sto": "exactik.io.tables._mot:read_mot_motion",
+    ".amc": "exactik.io.acclaim:read_amc",
+    ".bvh": "exactik.io.bvh:read_bvh",
+    ".glb": "exactik.io.gltf:read_gltf_motion",
+    ".gltf": "exactik.io.gltf:read_gltf_motion",
+    ".npz": "exactik.io.native:read_npz_motion",
+    ".mot": "exactik.io.tables:read_mot_motion",
+    ".sto": "exactik.io.tables:read_mot_motion",
 }
 MARKERS = {
-    ".c3d": "exactik.io.c3d._read:read_c3d",
-    ".trc": "exactik.io.tables._trc:read_trc",
-    ".tsv": "exactik.io.tables._tsv:read_tsv",
-    ".npz": "exactik.io.native._npz:read_npz_markers",
+    ".c3d": "exactik.io.c3d:read_c3d",
+    ".trc": "exactik.io.tables:read_trc",
+    ".tsv": "exactik.io.tables:read_tsv",
+    ".npz": "exactik.io.native:read_npz_markers",
 }
 
 
@@ -177,7 +171,7 @@ def load_couplings(path: PathLike, length_unit: Unit = None) -> dict[str, Coupli
     URDF calls this mimic, MJCF an equality between joints. `load_skeleton` leaves dependent dofs as
     free as all others; `apply_couplings` sets them from their sources.
     """
-    return _read_robot(os.fspath(path), length_unit, False).couplings
+    return read_robot(os.fspath(path), length_unit, False).couplings
 
 
 def load_joint_names(path: PathLike, floating: bool = False) -> dict[str, JointPlace]:
@@ -190,23 +184,4 @@ def load_joint_names(path: PathLike, floating: bool = False) -> dict[str, JointP
         path: the file.
         floating: as given to `load_skeleton`; it shifts the indices.
     """
-    return _read_robot(os.fspath(path), None, floating).joints
-
-
-def _read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
-    """Read URDF or MJCF; the root element tells them apart, whatever the file is called."""
-    from exactik.io._xml import read_xml
-    from exactik.io.robots._mjcf import read_mjcf
-    from exactik.io.robots._urdf import read_urdf
-
-    metres = 1.0 if length_unit is None or length_unit == "auto" else metres_per(length_unit)
-    root = read_xml(path)
-    readers = {"robot": read_urdf, "mujoco": read_mjcf}
-    if root.tag not in readers:
-        raise root.error("not a robot description; expected <robot> (URDF) or <mujoco> (MJCF)")
-    with np.errstate(over="ignore", invalid="ignore"):  # bones that are not finite are refused
-        return readers[root.tag](root, metres, floating)
-
-
-def _read_robot_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
-    return _read_robot(path, length_unit, floating).skeleton
+    return read_robot(os.fspath(path), None, floating).joints

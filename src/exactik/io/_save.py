@@ -15,24 +15,24 @@ PathLike = str | os.PathLike[str]
 
 # One line per kind of file, "module:function"; writers are imported when they are needed.
 SKELETONS = {
-    ".asf": "exactik.io.acclaim._asf_write:write_asf",
-    ".bvh": "exactik.io.bvh._write:write_bvh_skeleton",
-    ".glb": "exactik.io.gltf._write:write_glb_skeleton",
-    ".npz": "exactik.io.native._npz:write_npz_skeleton",
+    ".asf": "exactik.io.acclaim:write_asf",
+    ".bvh": "exactik.io.bvh:write_bvh_skeleton",
+    ".glb": "exactik.io.gltf:write_glb_skeleton",
+    ".npz": "exactik.io.native:write_npz_skeleton",
 }
 MOTIONS = {
-    ".amc": "exactik.io.acclaim._amc_write:write_amc",
-    ".bvh": "exactik.io.bvh._write:write_bvh",
-    ".glb": "exactik.io.gltf._write:write_glb",
-    ".npz": "exactik.io.native._npz:write_npz_motion",
-    ".mot": "exactik.io.tables._mot:write_mot",
-    ".csv": "exactik.io.tables._csv:write_csv_motion",
+    ".amc": "exactik.io.acclaim:write_amc",
+    ".bvh": "exactik.io.bvh:write_bvh",
+    ".glb": "exactik.io.gltf:write_glb",
+    ".npz": "exactik.io.native:write_npz_motion",
+    ".mot": "exactik.io.tables:write_mot",
+    ".csv": "exactik.io.tables:write_csv_motion",
 }
 MARKERS = {
-    ".c3d": "exactik.io.c3d._write:write_c3d",
-    ".trc": "exactik.io.tables._trc:write_trc",
-    ".csv": "exactik.io.tables._csv:write_csv_markers",
-    ".npz": "exactik.io.native._npz:write_npz_markers",
+    ".c3d": "exactik.io.c3d:write_c3d",
+    ".trc": "exactik.io.tables:write_trc",
+    ".csv": "exactik.io.tables:write_csv_markers",
+    ".npz": "exactik.io.native:write_npz_markers",
 }
 
 

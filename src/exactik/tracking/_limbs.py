@@ -7,12 +7,12 @@ import numpy as np
 from exactik.model import Skeleton
 from exactik.typing import BoolArray, IntArray
 
-__all__ = ["limbs_of"]
+__all__ = ["find_limbs"]
 
 SMALL = 4  # dofs below which a branch is no limb of its own, as a thumb
 
 
-def limbs_of(skeleton: Skeleton, locked: BoolArray) -> list[IntArray]:
+def find_limbs(skeleton: Skeleton, locked: BoolArray) -> list[IntArray]:
     """Return the free dofs of every limb; what moves the whole figure is in none.
 
     The tree is cut where it forks into branches of at least `SMALL` dofs.

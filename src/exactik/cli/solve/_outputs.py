@@ -125,9 +125,9 @@ def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
         said = f", turned from {up} up to {wanted} up, as readers of {suffix} expect"
     unit = None
     if suffix == ".amc":
-        from exactik.io.acclaim._asf_write import asf_unit
+        from exactik.io.acclaim import choose_asf_unit
 
-        unit = asf_unit(motion.skeleton, None)
+        unit = choose_asf_unit(motion.skeleton, None)
     files = files_to_write(str(path), ())
     write_files(motion, files, unit, motion.up_axis)
     words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{said}"

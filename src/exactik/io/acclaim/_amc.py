@@ -21,7 +21,7 @@ from exactik.io._decimal import NUMBER, WORD, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
-from exactik.io.acclaim._asf_write import CONVENTION, AcclaimSkeleton, coded_name
+from exactik.io.acclaim._asf_write import CONVENTION, AcclaimSkeleton, encode_name
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array, IntArray
@@ -132,7 +132,7 @@ def _columns(skeleton: Skeleton, metres: float, radians: float, notes: Notes) ->
         shifts = [dof for dof in own if dof[0] == "t"]
         dofs = facts.get(bone.name, (*shifts, *reversed(own[len(shifts) :])))
         units = [metres if dof[0] == "t" else radians for dof in dofs]
-        names = {coded_name(bone.name), bone.name} - {"root"}
+        names = {encode_name(bone.name), bone.name} - {"root"}
         names = ("root",) if roots == [bone.name] else tuple(sorted(names))
         columns.append(_Column(bone.name, names, [at + own.index(dof) for dof in dofs], units))
     return columns

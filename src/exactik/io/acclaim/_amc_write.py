@@ -6,8 +6,14 @@ import numpy as np
 
 from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
-from exactik.io.acclaim._asf_write import AsfBone, asf_bones, asf_unit, root_order
-from exactik.io.bvh._write import NUMBER, AtRest, at_rest, local_places, local_rotations
+from exactik.io._rest_frames import (
+    NUMBER,
+    RestFrames,
+    compute_local_positions,
+    compute_local_rotations,
+    compute_rest_frames,
+)
+from exactik.io.acclaim._asf_write import AsfBone, asf_bones, choose_asf_unit, root_order
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
@@ -29,8 +35,8 @@ def write_amc(motion: Motion, path: str, length_unit: str | float | None = None)
         path: the file.
         length_unit: must be the same as for the ASF file, and is by default.
     """
-    skeleton, rest = motion.skeleton, at_rest(motion.skeleton)
-    metres = asf_unit(skeleton, length_unit)
+    skeleton, rest = motion.skeleton, compute_rest_frames(motion.skeleton)
+    metres = choose_asf_unit(skeleton, length_unit)
     bones = [bone for bone in asf_bones(skeleton, rest) if len(bone.dofs) > 0]
     line = "%d\nroot" + f" {NUMBER}" * 6 + "\n"
     for bone in bones:
@@ -49,7 +55,7 @@ def write_amc(motion: Motion, path: str, length_unit: str | float | None = None)
 
 def _rows(
     skeleton: Skeleton,
-    rest: AtRest,
+    rest: RestFrames,
     bones: list[AsfBone],
     q: Array,
     metres: float,
@@ -65,19 +71,19 @@ def _rows(
     angles = np.zeros((len(q), 0, 3))
     if len(computed) > 0:
         C = np.array(axes)
-        turns = np.swapaxes(C, -1, -2) @ local_rotations(skeleton, rest, computed, q) @ C
+        turns = np.swapaxes(C, -1, -2) @ compute_local_rotations(skeleton, rest, computed, q) @ C
         angles = continuous_angles("ZYX", turns, last)
     columns = [np.zeros((len(q), 6))]
     if root >= 0:
-        columns[0][:, :3] = local_places(skeleton, rest, root, q) / metres
+        columns[0][:, :3] = compute_local_positions(skeleton, rest, root, q) / metres
         end = int(skeleton.tree.first_q[root + 2])
         turns = q[:, end - 3 : end] if root_is_own else angles[:, 0]
         columns[0][:, 3:] = np.rad2deg(turns[:, ::-1])
     for bone in bones:
         slides = ["xyz".index(dof[1]) for dof in bone.dofs if dof[0] == "t"]
         if len(slides) > 0:
-            start = rest.above[bone.bone] @ np.array(skeleton.bones[bone.bone].offset)
-            way = (local_places(skeleton, rest, bone.bone, q) - start) @ bone.axis
+            start = rest.R_world_parent[bone.bone] @ np.array(skeleton.bones[bone.bone].offset)
+            way = (compute_local_positions(skeleton, rest, bone.bone, q) - start) @ bone.axis
             columns.append(way[:, slides] / metres)
         count = len(bone.dofs) - len(slides)
         if count > 0:

@@ -27,9 +27,9 @@ import numpy as np
 from exactik.errors import ModelError, NonFiniteError
 from exactik.io._files import decoded, read_bytes
 from exactik.io._notes import Notes
+from exactik.io._text import parse_number
 from exactik.io._units import announced_unit, guessed_unit, metres_per
 from exactik.io.acclaim._asf_write import INCH, Acclaim, AcclaimSkeleton
-from exactik.io.bvh._hierarchy import parsed_number
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
@@ -58,7 +58,7 @@ class _Line(NamedTuple):
 
 
 @dataclass
-class _AsfBone:
+class BoneData:
     """A bone as the file has it, lengths and limits in its units."""
 
     place: str
@@ -134,7 +134,7 @@ class _Asf:
         return AcclaimSkeleton(title or stem, made, None, facts)
 
     def made(
-        self, bone: _AsfBone, name: str, parent: str | None, offset: Array, metres: float
+        self, bone: BoneData, name: str, parent: str | None, offset: Array, metres: float
     ) -> Bone:
         """Return a bone of ours."""
         limits: dict[str, tuple[float, float]] = {}
@@ -190,9 +190,9 @@ class _Asf:
             places[name] = places[parent] + self.bones[name].tip
         return float(np.ptp(list(places.values()), axis=0).max())
 
-    def read_root(self) -> _AsfBone:
+    def read_root(self) -> BoneData:
         lines = {line.key: line for line in self.sections["root"]}
-        root = _AsfBone("", "root", dofs=_DOFS)
+        root = BoneData("", "root", dofs=_DOFS)
         if "order" in lines:
             root.dofs = self.dofs(lines["order"])
         if "position" in lines:
@@ -202,12 +202,12 @@ class _Asf:
             root.axis = self.axis(lines["orientation"], order[0])
         return root
 
-    def read_bones(self) -> dict[str, _AsfBone]:
-        bones: dict[str, _AsfBone] = {}
-        bone: _AsfBone | None = None
+    def read_bones(self) -> dict[str, BoneData]:
+        bones: dict[str, BoneData] = {}
+        bone: BoneData | None = None
         for line in self.sections["bonedata"]:
             if line.key == "begin":
-                bone = _AsfBone(line.place, length=0.0)
+                bone = BoneData(line.place, length=0.0)
             elif bone is None:
                 raise self.notes.error(f"{line.words[0][:40]!r}; expected begin", line.place)
             elif line.key == "end":
@@ -259,7 +259,7 @@ class _Asf:
         return found
 
     def numbers(self, line: _Line, count: int) -> Array:
-        found = np.array([parsed_number(word) for word in line.words[1 : count + 1]])
+        found = np.array([parse_number(word) for word in line.words[1 : count + 1]])
         if len(found) < count or not np.isfinite(found).all():
             words = " ".join(line.words)[:60]
             raise self.notes.error(f"{words!r}; expected {count} numbers", line.place)
@@ -283,13 +283,13 @@ class _Asf:
     def limits(self, line: _Line) -> list[tuple[float, float]]:
         infinite, pairs = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}, []
         for match in _PAIR.finditer(" ".join(line.words)):
-            low, high = (infinite.get(w.lower(), parsed_number(w)) for w in match.groups())
+            low, high = (infinite.get(w.lower(), parse_number(w)) for w in match.groups())
             if math.isnan(low) or math.isnan(high):
                 raise self.notes.error(f"limits {match[0][:60]!r}; expected numbers", line.place)
             pairs.append((low, high))
         return pairs
 
-    def check_limits(self, bone: _AsfBone) -> None:
+    def check_limits(self, bone: BoneData) -> None:
         if len(bone.limits) not in (0, len(bone.dofs)):
             what = f"{bone.name!r} has {len(bone.limits)} limits for {len(bone.dofs)} dofs"
             self.notes.damaged(f"bone {what}; they are ignored", bone.place)

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.io._files import writing
+from exactik.io._rest_frames import NUMBER, RestFrames, compute_rest_frames, find_axis_letter
 from exactik.io._units import metres_per
-from exactik.io.bvh._write import NUMBER, AtRest, at_rest, axis_letter
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import euler_angles, rotation_taking_z_to
 from exactik.typing import Array
@@ -33,8 +33,8 @@ __all__ = [
     "AcclaimSkeleton",
     "AsfBone",
     "asf_bones",
-    "asf_unit",
-    "coded_name",
+    "choose_asf_unit",
+    "encode_name",
     "root_order",
     "write_asf",
 ]
@@ -96,21 +96,21 @@ class AsfBone(NamedTuple):
     own: bool  #              whether its turns are coordinates as they are
 
 
-def coded_name(name: str) -> str:
+def encode_name(name: str) -> str:
     """Return a bone's name as ASF and AMC can hold it: one word, no keyword and no number."""
     code = "".join(quote(c, safe="") if c.isspace() or c in "%#()" else c for c in name)
     first = re.match(r"[+.-]*\d|:", code) is not None or code.lower() in ("root", "begin", "end")
     return "".join(f"%{byte:02X}" for byte in code[0].encode()) + code[1:] if first else code
 
 
-def asf_unit(skeleton: Skeleton, length_unit: str | float | None) -> float:
+def choose_asf_unit(skeleton: Skeleton, length_unit: str | float | None) -> float:
     """Return the metres in one unit: the one given, that of the skeleton's own file, or Vicon's."""
     if length_unit is not None:
         return metres_per(length_unit)
     return skeleton.acclaim.metres if isinstance(skeleton, AcclaimSkeleton) else CONVENTION
 
 
-def root_order(skeleton: Skeleton, rest: AtRest) -> tuple[int, str, bool]:
+def root_order(skeleton: Skeleton, rest: RestFrames) -> tuple[int, str, bool]:
     """Return the bone that is the file's root, the order of its turns, and whether they are own.
 
     The bone is −1 where there are several; all of them then hang from a root that does not move.
@@ -119,19 +119,19 @@ def root_order(skeleton: Skeleton, rest: AtRest) -> tuple[int, str, bool]:
     if len(roots) > 1:
         return -1, "ZYX", False
     turning = skeleton.bones[roots[0]].joint.rotation_part
-    parallel = np.abs(rest.axes[roots[0]] - np.eye(3)).max() < _SAME
+    parallel = np.abs(rest.R_world_joint[roots[0]] - np.eye(3)).max() < _SAME
     own = parallel and turning.kind == "euler" and len(set(turning.order)) == 3
     return int(roots[0]), turning.order if own else "ZYX", own
 
 
-def asf_bones(skeleton: Skeleton, rest: AtRest) -> list[AsfBone]:
+def asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
     """Return the bones of the file but its root, parents first."""
     root, _, _ = root_order(skeleton, rest)
-    starts = np.einsum("nij,nj->ni", rest.above, [bone.offset for bone in skeleton.bones])
+    starts = np.einsum("nij,nj->ni", rest.R_world_parent, [bone.offset for bone in skeleton.bones])
     children: dict[int, list[int]] = {}
     for k, parent in enumerate(skeleton.parents.tolist()):
         children.setdefault(parent, []).append(k)
-    names = {-1: "root"} | {k: coded_name(b.name) for k, b in enumerate(skeleton.bones)}
+    names = {-1: "root"} | {k: encode_name(b.name) for k, b in enumerate(skeleton.bones)}
     if root >= 0:
         names[root] = "root"
     taken, folded, tips = set(names.values()), set(), {-1: np.zeros(3), root: np.zeros(3)}
@@ -143,7 +143,7 @@ def asf_bones(skeleton: Skeleton, rest: AtRest) -> list[AsfBone]:
         tips[k] = np.zeros(3)
         if len(own) > 0 and np.ptp(starts[own], axis=0).max() < _SAME:
             tips[k] = starts[own[0]]
-        if len(own) == 1 and tips[k].any() and skeleton.bones[own[0]].name in rest.ends:
+        if len(own) == 1 and tips[k].any() and skeleton.bones[own[0]].name in rest.end_sites:
             folded.add(own[0])  # it comes back as the far end of a bone without children
         above = int(skeleton.parents[k])
         parent, way = names[above], starts[k] - tips[above]
@@ -156,7 +156,7 @@ def asf_bones(skeleton: Skeleton, rest: AtRest) -> list[AsfBone]:
             parent = helper
         joint = skeleton.bones[k].joint
         turned, dofs, limits, is_own = _dofs(joint)
-        axis = rest.axes[k] @ turned if len(dofs) > 0 else np.eye(3)
+        axis = rest.R_world_joint[k] @ turned if len(dofs) > 0 else np.eye(3)
         made.append(AsfBone(names[k], parent, k, tips[k], axis, dofs, limits, is_own))
     return made
 
@@ -171,9 +171,9 @@ def _dofs(
     if turning.kind == "euler" and len(set(turning.order)) == len(turning.order):
         turns = tuple(f"r{c}" for c in reversed(turning.order.lower()))
     elif turning.axis is not None:
-        letter = axis_letter(turning).lower() or "z"
+        letter = find_axis_letter(turning).lower() or "z"
         turns = (("r" if turning.kind == "revolute" else "t") + letter,)
-        if axis_letter(turning) == "":
+        if find_axis_letter(turning) == "":
             turned = rotation_taking_z_to(turning.axis)
     elif turning.kind not in ("fixed", "translation"):
         turns, own = ("rx", "ry", "rz"), False
@@ -194,7 +194,7 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
         length_unit: "cm", "m", … or the metres in one unit of the file, which is written into it;
             by default that of the ASF file that the skeleton is from, or 1/0.45 inch.
     """
-    metres, rest = asf_unit(skeleton, length_unit), at_rest(skeleton)
+    metres, rest = choose_asf_unit(skeleton, length_unit), compute_rest_frames(skeleton)
     bones = asf_bones(skeleton, rest)
     root, order, _ = root_order(skeleton, rest)
     title = " ".join(skeleton.name.replace("#", " ").split())

@@ -23,12 +23,12 @@ import numpy as np
 
 from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
+from exactik.io._text import parse_number
 from exactik.model import Bone, Joint, Skeleton
 
 __all__ = [
     "BvhJoint",
     "height",
-    "parsed_number",
     "read_hierarchy",
     "skeleton_of",
 ]
@@ -37,7 +37,6 @@ __all__ = [
 _WORD = re.compile(r"[{}]|[^\s{}]+")
 _NAME = re.compile(r"[ \t]*([^\n{}]*)")
 _CHANNEL = re.compile(r"([xyz])(position|rotation)", re.I)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 _FREE, _LOCKED = (-math.inf, math.inf), (0.0, 0.0)
 
 
@@ -64,11 +63,6 @@ class BvhJoint:
     channels: tuple[str, ...] | None = None
     rotations: str = ""
     positions: str = ""
-
-
-def parsed_number(word: str) -> float:
-    """Return a decimal number as every format here writes it; NaN for anything else."""
-    return float(word) if _NUMBER.fullmatch(word) is not None else math.nan
 
 
 class _Parser:
@@ -160,7 +154,7 @@ class _Parser:
     def read_offset(self) -> None:
         joint = self.joints[self.open[-1]]
         words = [self.word() for _ in range(3)]
-        numbers = tuple(parsed_number(word) for word in words)
+        numbers = tuple(parse_number(word) for word in words)
         if not all(map(math.isfinite, numbers)):
             raise self.error(f"OFFSET {' '.join(words)[:60]!r}; expected three numbers")
         if joint.offset is not None:

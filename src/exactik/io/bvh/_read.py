@@ -13,11 +13,11 @@ import numpy as np
 from exactik.io._decimal import WORD, Tokens, tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
+from exactik.io._text import parse_number
 from exactik.io._units import announced_unit, metres_per
 from exactik.io.bvh._hierarchy import (
     BvhJoint,
     height,
-    parsed_number,
     read_hierarchy,
     skeleton_of,
 )
@@ -135,7 +135,7 @@ def _rows(data: bytes, at: int, channels: int, rate: float | None, notes: Notes)
         raise notes.error("no 'Frame Time:' after 'Frames:'", _place(data, frames_match.end()))
     frames, start = int(frames_match[1]), time_match.end()
     text = time_match[1].decode("ascii", "replace")
-    frame_time = parsed_number(text)
+    frame_time = parse_number(text)
     if rate is None:
         if np.isnan(frame_time):
             place = _place(data, time_match.start(1))
@@ -144,7 +144,7 @@ def _rows(data: bytes, at: int, channels: int, rate: float | None, notes: Notes)
             notes.damaged(f"Frame Time is {text[:40]}; {_FALLBACK:g} Hz assumed, or give rate")
             rate = _FALLBACK
         else:
-            rate = rate_of(text)
+            rate = infer_rate(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
                 notes.odd(f"Frame Time {text} taken for {rate:g} Hz")
     found = tokens(data, start=start)
@@ -192,7 +192,7 @@ def _is_wrapped(counts: IntArray, channels: int) -> bool:
     return bool(np.isin(starts, ends).all())
 
 
-def rate_of(text: str) -> float:
+def infer_rate(text: str) -> float:
     """Return the rate [Hz] of a Frame Time, which files round: .0083333 is 120 Hz."""
     frame_time = float(text)
     exponent = Decimal(text).as_tuple().exponent

@@ -1,15 +1,8 @@
 """Any skeleton and motion as BVH.
 
-BVH knows no rotation before or after a joint: its frames are parallel to the world at rest. With W
-the rotation of a bone in the world at q = 0, λ its parent, and Q the rotation of its joint, the
-file's frame is R Wᵀ, and what it needs of a bone is
-
-    G = W_λ pre                      axes of the joint
-    W_λ offset + G shift(q)          place
-    L = G Q(q) Gᵀ = W_λ R_λᵀ R Wᵀ    rotation
-
-all three in the parent's frame of the file. Every joint gets three rotation channels and a root
-six, since many programs expect no other number. Markers and limits have no place in the format.
+Bones are written in the frames of `exactik.io._rest_frames`, parallel to the world at rest. Every
+joint gets three rotation channels and a root six, since many programs expect no other number.
+Markers and limits have no place in the format.
 """
 
 from __future__ import annotations
@@ -22,87 +15,28 @@ import numpy as np
 from exactik.errors import FileError
 from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
+from exactik.io._rest_frames import (
+    NUMBER,
+    RestFrames,
+    compute_local_positions,
+    compute_local_rotations,
+    compute_rest_frames,
+    find_axis_letter,
+)
 from exactik.io._units import metres_per
-from exactik.model import Joint, Skeleton
+from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
 
 __all__ = [
-    "NUMBER",
-    "AtRest",
-    "at_rest",
-    "axis_letter",
-    "local_places",
-    "local_rotations",
     "write_bvh",
     "write_bvh_skeleton",
 ]
 
 
-NUMBER = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
 _CHUNK = 1 << 21  # entries of rotation matrices that are in memory at a time
 _SAME = 1e-13  # rotations closer than this are equal
 _DEEPEST = 32  # levels that are still indented
-
-
-# --- what a bone needs, also for ASF and AMC
-
-
-class AtRest(NamedTuple):
-    """A skeleton at q = 0."""
-
-    rotations: Array  #      W of all bones, (n, 3, 3)
-    above: Array  #          W_λ, (n, 3, 3)
-    axes: Array  #           G, (n, 3, 3)
-    ends: frozenset[str]  #  bones "<parent>_end" that are the end of their parent and nothing else
-
-
-def at_rest(skeleton: Skeleton) -> AtRest:
-    """Return the frames of a skeleton at q = 0, quaternions at 1."""
-    q = np.zeros(skeleton.nq)
-    q[[at for _, at in skeleton.quaternions]] = 1.0
-    rotations = skeleton.forward(q).rotations
-    above = np.concatenate([rotations, np.eye(3)[None]])[skeleton.parents]
-    pre = np.array([np.eye(3) if b.pre is None else np.array(b.pre) for b in skeleton.bones])
-    parents = {bone.parent for bone in skeleton.bones}
-    ends = {
-        bone.name
-        for bone in skeleton.bones
-        if bone.parent is not None
-        and bone.name == f"{bone.parent}_end"
-        and bone.joint.kind == "fixed"
-        and bone.name not in parents
-    }
-    return AtRest(rotations, above, above @ pre, frozenset(ends))
-
-
-def axis_letter(joint: Joint) -> str:
-    """Return "X", "Y" or "Z" for a hinge or slider with a coordinate axis, else nothing."""
-    return "".join("XYZ"[a] for a, part in enumerate(joint.axis or ()) if part == 1.0)
-
-
-def local_places(skeleton: Skeleton, rest: AtRest, k: int, q: Array) -> Array:
-    """Return W_λ offset + G shift(q) of bone k [m], (T, 3) or (1, 3), for q (T, nq)."""
-    joint, at = skeleton.bones[k].joint, int(skeleton.tree.first_q[k + 1])
-    places = (rest.above[k] @ np.array(skeleton.bones[k].offset))[None]
-    if joint.kind == "prismatic":
-        return places + q[:, at, None] * (rest.axes[k] @ np.array(joint.axis))
-    if joint.kind in ("free", "translation"):
-        return places + q[:, at : at + 3] @ rest.axes[k].T
-    return places
-
-
-def local_rotations(skeleton: Skeleton, rest: AtRest, bones: Sequence[int], q: Array) -> Array:
-    """Return L of these bones, (T, len(bones), 3, 3), for q (T, nq)."""
-    rotations = skeleton.forward(q).rotations
-    turned = rotations[:, bones] @ np.swapaxes(rest.rotations[bones], -1, -2)
-    for i, k in enumerate(bones):
-        if (parent := int(skeleton.parents[k])) >= 0:
-            turned[:, i] = rest.above[k] @ np.swapaxes(rotations[:, parent], -1, -2) @ turned[:, i]
-    return turned
-
-
-# --- BVH
 
 
 class _Channels(NamedTuple):
@@ -129,7 +63,11 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
         raise FileError(
             path, f"cannot be written: frame {frame} is missing, and BVH needs them all"
         )
-    skeleton, metres, rest = motion.skeleton, metres_per(length_unit), at_rest(motion.skeleton)
+    skeleton, metres, rest = (
+        motion.skeleton,
+        metres_per(length_unit),
+        compute_rest_frames(motion.skeleton),
+    )
     for bone in skeleton.bones:
         _check_name(bone.name, path)
     order = [int(k) - 1 for k in skeleton.tree.visit]
@@ -156,22 +94,22 @@ def _check_name(name: str, path: str) -> None:
         raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
 
 
-def _is_joint(skeleton: Skeleton, rest: AtRest, k: int) -> bool:
-    return skeleton.bones[k].name not in rest.ends
+def _is_joint(skeleton: Skeleton, rest: RestFrames, k: int) -> bool:
+    return skeleton.bones[k].name not in rest.end_sites
 
 
-def _channels(skeleton: Skeleton, rest: AtRest, k: int) -> _Channels:
+def _channels(skeleton: Skeleton, rest: RestFrames, k: int) -> _Channels:
     bone = skeleton.bones[k]
     positions = bone.parent is None or bone.joint.kind in ("free", "translation", "prismatic")
     turning = bone.joint.rotation_part
     if turning.kind in ("fixed", "translation", "prismatic"):
         return _Channels(k, positions, "ZYX", 0, np.ones(0))
     letters = turning.order if turning.kind == "euler" else ""
-    letters = axis_letter(turning) if turning.kind == "revolute" else letters
+    letters = find_axis_letter(turning) if turning.kind == "revolute" else letters
     # Axes of the joint that are those of the file, in another order or backwards, will do: a turn
     # about −x is the opposite one about x.
-    axes = np.rint(rest.axes[k])
-    parallel = np.abs(rest.axes[k] - axes).max() < _SAME
+    axes = np.rint(rest.R_world_joint[k])
+    parallel = np.abs(rest.R_world_joint[k] - axes).max() < _SAME
     if not parallel or len(letters) == 0 or len(set(letters)) < len(letters):
         return _Channels(k, positions, "ZYX", -1, np.ones(0))
     own = axes[:, ["XYZ".index(c) for c in letters]]
@@ -183,7 +121,7 @@ def _channels(skeleton: Skeleton, rest: AtRest, k: int) -> _Channels:
 def _write_hierarchy(
     file: IO[str],
     skeleton: Skeleton,
-    rest: AtRest,
+    rest: RestFrames,
     channels: Sequence[_Channels],
     metres: float,
 ) -> None:
@@ -202,7 +140,7 @@ def _write_hierarchy(
         indent = "\t" * min(len(open_bones), _DEEPEST)
         kind = "ROOT" if bone.parent is None else "JOINT"
         head = f"{kind} {bone.name}" if k in by_bone else "End Site"
-        offset = rest.above[k] @ np.array(bone.offset) / metres
+        offset = rest.R_world_parent[k] @ np.array(bone.offset) / metres
         if bone.parent is None:
             offset = np.zeros(3)  # its place is in the rows, whether they replace or add
         numbers = " ".join(NUMBER % x for x in offset)
@@ -217,7 +155,7 @@ def _write_hierarchy(
 
 def _rows(
     skeleton: Skeleton,
-    rest: AtRest,
+    rest: RestFrames,
     channels: Sequence[_Channels],
     q: Array,
     metres: float,
@@ -227,11 +165,13 @@ def _rows(
     computed = [c.bone for c in channels if c.own < 0]
     angles = np.zeros((len(q), 0, 3))
     if len(computed) > 0:
-        angles = continuous_angles("ZYX", local_rotations(skeleton, rest, computed, q), last)
+        angles = continuous_angles(
+            "ZYX", compute_local_rotations(skeleton, rest, computed, q), last
+        )
     columns = []
     for c in channels:
         if c.positions:
-            places = local_places(skeleton, rest, c.bone, q) / metres
+            places = compute_local_positions(skeleton, rest, c.bone, q) / metres
             columns.append(np.broadcast_to(places, (len(q), 3)))
         turns = np.zeros((len(q), 3))
         if c.own < 0:

@@ -51,18 +51,18 @@ def kind_in(path: str) -> str:
         found = suffix or "names without suffix"
         raise FileError(path, f"no reader for {found}; expected one of {known}")
     if suffix == ".npz":
-        from exactik.io.native._npz import kind_of_npz
+        from exactik.io.native import read_npz_kind
 
-        return kind_of_npz(path, Notes(path))
+        return read_npz_kind(path, Notes(path))
     still = False
     if suffix == ".bvh":
-        from exactik.io.bvh._read import has_motion
+        from exactik.io.bvh import has_motion
 
         still = not has_motion(read_bytes(path))
     elif suffix in (".glb", ".gltf"):
-        from exactik.io.gltf._document import read_document
+        from exactik.io.gltf import has_animations
 
-        still = len(read_document(path, Notes(path)).parts("animations")) == 0
+        still = not has_animations(path, Notes(path))
     return "skeleton" if still else kinds[0]
 
 
@@ -131,15 +131,14 @@ def beside(path: str) -> str:
 def _up_axis(path: str, suffix: str) -> str | None:
     """Return the up axis of a file that is read as a skeleton, which does not keep it."""
     if suffix == ".npz":
-        from exactik.io.native._npz import up_axis_of_npz
+        from exactik.io.native import read_npz_up_axis
 
-        return up_axis_of_npz(path, Notes(path))
+        return read_npz_up_axis(path, Notes(path))
     if suffix not in (".glb", ".gltf"):
         return _UP_OF_SKELETONS.get(suffix)
-    from exactik.io.gltf._document import read_document
-    from exactik.io.gltf._nodes import Forest
+    from exactik.io.gltf import read_gltf_up_axis
 
-    return Forest(read_document(path, Notes(path)), Notes(path)).up_axis
+    return read_gltf_up_axis(path, Notes(path))
 
 
 def up_of_skeleton(path: str) -> str | None:

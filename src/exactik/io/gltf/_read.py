@@ -12,14 +12,15 @@ import numpy as np
 from exactik.io._coordinates import continuous, coordinates_of
 from exactik.io._notes import Notes
 from exactik.io.gltf._curves import Frames, even_frames, sampled
-from exactik.io.gltf._nodes import turns_of
+from exactik.io.gltf._document import read_document
+from exactik.io.gltf._nodes import Forest, turns_of
 from exactik.io.gltf._skeleton import Curves, Figure, read_figure
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array, IntArray
 
-__all__ = ["read_gltf_motion", "read_gltf_skeleton"]
+__all__ = ["has_animations", "read_gltf_motion", "read_gltf_skeleton", "read_gltf_up_axis"]
 
 # Frames × coordinates: a few keys may be hours apart, a small file is no reason to fill the memory.
 MAX_COORDINATES, COORDINATES_PER_BYTE = 1 << 22, 8
@@ -27,6 +28,16 @@ CHUNK = 4096  # frames at a time
 OFF = 1e-4  # of the figure's size; a bone further from its place is worth a word
 
 Unit = str | float | None
+
+
+def has_animations(path: str, notes: Notes) -> bool:
+    """Return whether a .gltf or .glb file has more than a figure at rest."""
+    return len(read_document(path, notes).parts("animations")) > 0
+
+
+def read_gltf_up_axis(path: str, notes: Notes) -> str | None:
+    """Return which axis is up in the coordinates in which a .gltf or .glb file is read."""
+    return Forest(read_document(path, notes), notes).up_axis
 
 
 def read_gltf_skeleton(

@@ -14,7 +14,7 @@ from exactik.errors import FileError
 from exactik.io._files import read_text
 from exactik.io._load import load_couplings, load_motion, load_skeleton
 from exactik.io._notes import Notes
-from exactik.io.acclaim._asf_write import AcclaimSkeleton
+from exactik.io.acclaim import AcclaimSkeleton
 from exactik.io.inspection._facts import (
     Facts,
     format_of,
@@ -25,8 +25,7 @@ from exactik.io.inspection._facts import (
 )
 from exactik.io.inspection._markers import maker_of
 from exactik.io.inspection._oddities import limit_sentences, parted, start_sentences
-from exactik.io.tables._cells import even_rate
-from exactik.io.tables._mot import read_mot
+from exactik.io.tables import estimate_rate, read_mot
 from exactik.model import Skeleton
 from exactik.motion import Motion
 
@@ -201,7 +200,7 @@ def _mot_alone(path: str, said: Sequence[str]) -> Facts:
     """Return the table of a MOT or STO file."""
     notes = Notes(path)
     table = read_mot(path, notes)
-    rate = even_rate(table.times, None, notes) if len(table.times) > 1 else math.nan
+    rate = estimate_rate(table.times, None, notes) if len(table.times) > 1 else math.nan
     known = math.isfinite(rate)
     gone = np.isnan(table.values)
     assumed, noted = parted((*notes.all, *said))

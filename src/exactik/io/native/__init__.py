@@ -1,1 +1,23 @@
-"""Our own NPZ files."""
+"""NPZ files of exactik."""
+
+from exactik.io.native._npz import (
+    read_npz_kind,
+    read_npz_markers,
+    read_npz_motion,
+    read_npz_skeleton,
+    read_npz_up_axis,
+    write_npz_markers,
+    write_npz_motion,
+    write_npz_skeleton,
+)
+
+__all__ = [
+    "read_npz_kind",
+    "read_npz_markers",
+    "read_npz_motion",
+    "read_npz_skeleton",
+    "read_npz_up_axis",
+    "write_npz_markers",
+    "write_npz_motion",
+    "write_npz_skeleton",
+]

@@ -24,11 +24,11 @@ from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Markers, Motion, Series
 
 __all__ = [
-    "kind_of_npz",
+    "read_npz_kind",
     "read_npz_markers",
     "read_npz_motion",
     "read_npz_skeleton",
-    "up_axis_of_npz",
+    "read_npz_up_axis",
     "write_npz_markers",
     "write_npz_motion",
     "write_npz_skeleton",
@@ -74,13 +74,13 @@ def write_npz_markers(markers: Markers, path: str) -> None:
     _write(path, about, {"positions": markers.positions, **arrays})
 
 
-def kind_of_npz(path: str, notes: Notes) -> str:
+def read_npz_kind(path: str, notes: Notes) -> str:
     """Return what a file holds: "skeleton", "motion" or "markers"."""
     about, _arrays = _read(path, notes, ("skeleton", "motion", "markers"))
     return about["kind"]
 
 
-def up_axis_of_npz(path: str, notes: Notes) -> str | None:
+def read_npz_up_axis(path: str, notes: Notes) -> str | None:
     """Return which axis is up in a file, as far as it says."""
     about, _arrays = _read(path, notes, ("skeleton", "motion", "markers"))
     try:

@@ -1,1 +1,24 @@
-"""Tables as text: TRC, Qualisys TSV, OpenSim MOT, CSV."""
+"""Tables in text: TRC, TSV of Qualisys, MOT and STO of OpenSim, CSV.
+
+The readers are written by hand: no library reads all of them, and those for one leave a table of
+unchecked cells. Here a cell that is no number is refused with its line and column, and counts,
+rates and names that contradict the rows are noted.
+"""
+
+from exactik.io.tables._cells import estimate_rate
+from exactik.io.tables._csv import write_csv_markers, write_csv_motion
+from exactik.io.tables._mot import read_mot, read_mot_motion, write_mot
+from exactik.io.tables._trc import read_trc, write_trc
+from exactik.io.tables._tsv import read_tsv
+
+__all__ = [
+    "estimate_rate",
+    "read_mot",
+    "read_mot_motion",
+    "read_trc",
+    "read_tsv",
+    "write_csv_markers",
+    "write_csv_motion",
+    "write_mot",
+    "write_trc",
+]

@@ -1,0 +1,102 @@
+"""Frames that are parallel to the world at rest, in which BVH and Acclaim files describe bones.
+
+These formats know no rotation before or after a joint. With W the rotation of a bone in the world
+at q = 0, λ its parent, and Q the rotation of its joint, the file's frame is R Wᵀ, and what a file
+needs of a bone is
+
+    G = W_λ pre                      axes of the joint
+    W_λ offset + G shift(q)          position
+    L = G Q(q) Gᵀ = W_λ R_λᵀ R Wᵀ    rotation
+
+all three in the parent's frame of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from exactik.model import Joint, Skeleton
+from exactik.typing import Array
+
+__all__ = [
+    "NUMBER",
+    "RestFrames",
+    "compute_local_positions",
+    "compute_local_rotations",
+    "compute_rest_frames",
+    "find_axis_letter",
+]
+
+NUMBER = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
+
+
+class RestFrames(NamedTuple):
+    """The frames of a skeleton at q = 0.
+
+    Attributes:
+        R_world_bone: W of all bones, (n, 3, 3).
+        R_world_parent: W_λ, the identity for roots, (n, 3, 3).
+        R_world_joint: G, (n, 3, 3).
+        end_sites: bones "<parent>_end" that are the end of their parent and nothing else.
+    """
+
+    R_world_bone: Array
+    R_world_parent: Array
+    R_world_joint: Array
+    end_sites: frozenset[str]
+
+
+def compute_rest_frames(skeleton: Skeleton) -> RestFrames:
+    """Return the frames of a skeleton at q = 0, quaternions at 1."""
+    q = np.zeros(skeleton.nq)
+    q[[index for _, index in skeleton.quaternions]] = 1.0
+    R_world_bone = skeleton.forward(q).rotations
+    R_world_parent = np.concatenate([R_world_bone, np.eye(3)[None]])[skeleton.parents]
+    pre = np.array([np.eye(3) if b.pre is None else np.array(b.pre) for b in skeleton.bones])
+    parents = {bone.parent for bone in skeleton.bones}
+    end_sites = {
+        bone.name
+        for bone in skeleton.bones
+        if bone.parent is not None
+        and bone.name == f"{bone.parent}_end"
+        and bone.joint.kind == "fixed"
+        and bone.name not in parents
+    }
+    return RestFrames(
+        R_world_bone=R_world_bone,
+        R_world_parent=R_world_parent,
+        R_world_joint=R_world_parent @ pre,
+        end_sites=frozenset(end_sites),
+    )
+
+
+def find_axis_letter(joint: Joint) -> str:
+    """Return "X", "Y" or "Z" for a hinge or slider with a coordinate axis, else nothing."""
+    return "".join("XYZ"[a] for a, part in enumerate(joint.axis or ()) if part == 1.0)
+
+
+def compute_local_positions(skeleton: Skeleton, rest: RestFrames, k: int, q: Array) -> Array:
+    """Return W_λ offset + G shift(q) of bone k [m], (T, 3) or (1, 3), for q (T, nq)."""
+    joint, first = skeleton.bones[k].joint, int(skeleton.tree.first_q[k + 1])
+    p_parent_bone = (rest.R_world_parent[k] @ np.array(skeleton.bones[k].offset))[None]
+    if joint.kind == "prismatic":
+        return p_parent_bone + q[:, first, None] * (rest.R_world_joint[k] @ np.array(joint.axis))
+    if joint.kind in ("free", "translation"):
+        return p_parent_bone + q[:, first : first + 3] @ rest.R_world_joint[k].T
+    return p_parent_bone
+
+
+def compute_local_rotations(
+    skeleton: Skeleton, rest: RestFrames, bones: Sequence[int], q: Array
+) -> Array:
+    """Return L of these bones, (T, len(bones), 3, 3), for q (T, nq)."""
+    R_world_bone = skeleton.forward(q).rotations
+    L = R_world_bone[:, bones] @ np.swapaxes(rest.R_world_bone[bones], -1, -2)
+    for i, k in enumerate(bones):
+        if (parent := int(skeleton.parents[k])) >= 0:
+            R_parent_world = np.swapaxes(R_world_bone[:, parent], -1, -2)
+            L[:, i] = rest.R_world_parent[k] @ R_parent_world @ L[:, i]
+    return L
