@@ -17,7 +17,15 @@ from exactik.kernels.recording.frames import ITERATIONS, SLOPE, STANDING
 from exactik.kernels.tree.equivalent import unwind
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, find_segments
-from exactik.solvers import ENDED_WORDS, Auto, CompiledMethod, Method, count_iterations, require_count, resolve_method
+from exactik.solvers import (
+    ENDED_WORDS,
+    Auto,
+    CompiledMethod,
+    Method,
+    count_iterations,
+    require_count,
+    resolve_method,
+)
 from exactik.tracking._branches import improve
 from exactik.tracking._clean import Outliers, remove_outliers
 from exactik.tracking._cold import solve_cold_start
