@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.model import Bone, Joint, Skeleton
-from exactik.solvers.methods._damped_least_squares import damped_step
+from exactik.solvers.methods import solve_damped
 from exactik.typing import Array
 from exactik_papers.experiment import (
     Experiment,
@@ -85,7 +85,7 @@ def bent_elbow(angle: float) -> tuple[Array, Array]:
 
 def damped(squared: float, J: Array, e: Array) -> Array:
     """Return SR's step with another λ [unit²]."""
-    return damped_step(J, e, float(np.sqrt(squared)))
+    return solve_damped(J, e, float(np.sqrt(squared)))
 
 
 def run(
