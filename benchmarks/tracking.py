@@ -33,7 +33,7 @@ from benchmarks.support.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
 from benchmarks.support.report import Metric, Report
 from benchmarks.support.tracking_peers import Mink, Rival, Scipy
 from exactik.kernels.recording.frames import ITERATIONS, SLOPE
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import (
     COLD,
     WARM,
@@ -79,9 +79,9 @@ class Case:
 
 
 def synthetic(seconds: float) -> Case:
-    motion = performance(seconds, 120.0, seed=0)
+    motion = simulate_performance(seconds, 120.0, seed=0)
     faults = {"noise": NOISE, "tissue": TISSUE, "gaps": 0.0, "swap": False}
-    rec = recorded(motion, **faults)
+    rec = simulate_recording(motion, **faults)
     return Case("performance", motion.skeleton, rec.markers, np.array(motion.q[0]), {})
 
 

@@ -1,7 +1,6 @@
 """Files: readers that turn them into models and recordings, in metres and radians; and writers."""
 
 from exactik.errors import Note
-from exactik.io._coordinates import joint_coordinates
 from exactik.io._files import read_text, writing
 from exactik.io._load import (
     check_axis,
@@ -72,7 +71,6 @@ __all__ = [
     "find_up_axis",
     "inspect_file",
     "inspect_markers",
-    "joint_coordinates",
     "load_couplings",
     "load_joint_names",
     "load_markers",

@@ -1,7 +1,7 @@
 """Errors of a recording that show in the markers alone, before any figure is fitted.
 
 Spikes: a marker that is for a moment far from where it was just before and is just after. They are
-taken for missing. Swaps: two markers that exchange their names (`motion.suspected_swaps`); they are
+taken for missing. Swaps: two markers that exchange their names (`motion.find_swaps`); they are
 exchanged back if that leaves them better in place among the markers around them.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.motion import Markers, Swap, suspected_swaps
+from exactik.motion import Markers, Swap, find_swaps
 from exactik.tracking._fill import find_neighbours
 from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray
@@ -44,7 +44,7 @@ def remove_outliers(recording: TrackingProblem) -> tuple[TrackingProblem, Outlie
     place, swaps = recording.targets.place.copy(), []
     for _ in range(PASSES):  # the second finds those beside another
         place[find_spikes(place, recording.rate)] = np.nan
-    for swap in suspected_swaps(Markers(place, recording.names, recording.rate)):
+    for swap in find_swaps(Markers(place, recording.names, recording.rate)):
         one, two = (recording.names.index(name) for name in swap.names)
         if _better_exchanged(recording, place, one, two, swap):
             own = slice(swap.first, swap.last + 1)

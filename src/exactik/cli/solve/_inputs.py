@@ -24,8 +24,7 @@ from exactik.io import (
 )
 from exactik.io.formats import NPZ
 from exactik.model import Skeleton, human
-from exactik.motion import Markers
-from exactik.motion._axes import axes_matrix
+from exactik.motion import Markers, axes_matrix
 
 __all__ = ["Figure", "Reading", "aligned", "read_figure", "read_recording", "recordings"]
 

@@ -27,8 +27,7 @@ from exactik.io.formats import (
     writer_of,
 )
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
-from exactik.motion._axes import quarter_turn
+from exactik.motion import Markers, Motion, cyclic_axes
 
 __all__ = [
     "Conversion",
@@ -326,11 +325,9 @@ def _turn_upright(
     recording = Motion(thing, thing.neutral()[None], 30.0) if is_skeleton else thing
     recording = replace(recording, up_axis=old_up)
     if up is not None and old_up is not None and check_axis(up) != old_up:
-        axes = quarter_turn(old_up, check_axis(up))
+        axes = cyclic_axes(old_up, check_axis(up))
         recording = recording.turned(axes)
-        new_up = recording.up_axis
-        third = next(c for c in "xyz" if c not in (old_up, new_up))
-        text = f"turned from {old_up} up to {new_up} up, about {third} (axes {axes})"
+        text = f"turned from {old_up} up to {recording.up_axis} up (axes {axes})"
         notes.append(Note("turned", "remark", "", text))
         if isinstance(recording, Markers) and len(recording.others) > 0:
             text = f"{len(recording.others)} other series are not turned"

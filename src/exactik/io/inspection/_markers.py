@@ -22,7 +22,7 @@ from exactik.io.inspection._oddities import (
     describe_swaps,
     split_notes,
 )
-from exactik.motion import Markers, frozen_markers, suspected_swaps
+from exactik.motion import Markers, find_frozen_markers, find_swaps
 
 __all__ = ["inspect_markers", "name_maker"]
 
@@ -40,11 +40,11 @@ def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[N
     space, tallest = measure_space(markers.positions)
     swaps = tuple(
         swap._replace(first=swap.first + first, last=swap.last + first)
-        for swap in suspected_swaps(markers)
+        for swap in find_swaps(markers)
     )
     frozen = tuple(
         marker._replace(first=marker.first + first, last=marker.last + first)
-        for marker in frozen_markers(markers)
+        for marker in find_frozen_markers(markers)
     )
     assumed, odd = split_notes((*markers.notes, *notes))
     gone = markers.missing

@@ -1,10 +1,10 @@
-"""AMC: the motions of the Acclaim formats, for a skeleton that is in an ASF file.
+"""Read motions from AMC, for a skeleton that is in an ASF file.
 
 After a head of comments and :keywords a frame is its number, alone on a line, and then a line for
 every bone that moves: the name, and one number per dof in the order of the ASF file.
 
-A frame in which a bone is missing cannot be used: it becomes not a number throughout, as do frames
-whose numbers are left out, so that the time of the others stays right.
+A frame in which a bone is missing cannot be used: it becomes NaN throughout, as do frames whose
+numbers are left out, so that the times of the others stay right.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from exactik.io._decimal import NUMBER, WORD, tokens
 from exactik.io._files import decoded, read_bytes, read_text, unix_lines
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
-from exactik.io.acclaim._asf_write import CONVENTION, AcclaimSkeleton, encode_name
+from exactik.io.acclaim._skeleton import VICON_UNIT, AcclaimSkeleton, encode_name
 from exactik.io.formats import Outline
 from exactik.model import Skeleton
 from exactik.motion import Motion
@@ -32,21 +32,28 @@ __all__ = ["outline_amc", "read_amc"]
 
 Unit = str | float | None
 
-_RATE = 120.0  # [Hz] of most such files
-_DEGREE = math.pi / 180.0
-_COMMENT = re.compile(rb"(?:(?<=[\x00-\x20])|^)#[^\n]*")
-_OUR_RATE = re.compile(rb"#\s*(\d+\.?\d*(?:e[+-]?\d+)?) frames a second")
+DEFAULT_RATE = 120.0  # [Hz] of most AMC files
+DEGREE = math.pi / 180.0
+COMMENT_PATTERN = re.compile(rb"(?:(?<=[\x00-\x20])|^)#[^\n]*")
+RATE_PATTERN = re.compile(rb"#\s*(\d+\.?\d*(?:e[+-]?\d+)?) frames a second")
 MAX_FRAME_DIGITS = 9  # of a frame's number
-_LARGEST_GAP = 100_000  # frames; more of them are no gap but a fault
+MAX_GAP_FRAMES = 100_000  # more numbers left out than this, and than frames, are a wrong number
 
 
-class _Column(NamedTuple):
-    """Where the values of a bone go."""
+class BoneColumns(NamedTuple):
+    """Where the values of a bone go.
+
+    Attributes:
+        bone: its name in the skeleton.
+        names: that may stand for it in the file.
+        q_index: coordinate of each value, in the order of the file.
+        units: of each value [m or rad].
+    """
 
     bone: str
-    names: tuple[str, ...]  # that may stand for it in the file
-    at: list[int]  #          their coordinates
-    units: list[float]  #     [m or rad]
+    names: tuple[str, ...]
+    q_index: list[int]
+    units: list[float]
 
 
 def read_amc(
@@ -70,21 +77,32 @@ def read_amc(
             "AMC holds no skeleton; give skeleton=load_skeleton('….asf')", code="no-skeleton"
         )
     data = unix_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf"))
-    start, said, own_rate = _head(data)
-    rate = own_rate if rate is None else rate
+    start, keywords, stated_rate = _read_head(data)
+    rate = stated_rate if rate is None else rate
     if rate is None:
-        rate = _RATE
+        rate = DEFAULT_RATE
         notes.remark(f"AMC states no rate; {rate:g} Hz assumed", code="rate-not-stated")
-    metres, radians = _units(skeleton, length_unit, said, notes)
-    lines = _Lines(data, start, _columns(skeleton, metres, radians, notes), notes)
+    metres, radians = _choose_units(skeleton, length_unit, keywords, notes)
+    lines = AmcLines(data, start, _find_columns(skeleton, metres, radians, notes), notes)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite becomes missing
-        q, first = _in_time(lines.coordinates(skeleton.nq), lines.numbers, notes)
+        q, first = _insert_missing_frames(
+            lines.to_coordinates(skeleton.nq), lines.frame_numbers, notes
+        )
     root = next(bone for bone in skeleton.bones if bone.parent is None)
     if root.pre is not None and root.joint.kind in ("free", "translation"):
-        at = int(skeleton.tree.first_q[skeleton.bone_index(root.name) + 1])
-        q[:, at : at + 3] = q[:, at : at + 3] @ np.array(root.pre)  # the file has world axes
-    facts = {"length_unit": metres, "angle_unit": "rad" if radians == 1.0 else "deg"}
-    return Motion(skeleton, q, rate, first, "y", path, metadata=facts, notes=notes.all)
+        index = int(skeleton.tree.first_q[skeleton.bone_index(root.name) + 1])
+        shift = slice(index, index + 3)
+        q[:, shift] = q[:, shift] @ np.array(root.pre)  # in the file it is along world axes
+    return Motion(
+        skeleton,
+        q,
+        rate,
+        first_frame=first,
+        up_axis="y",
+        source=path,
+        metadata={"length_unit": metres, "angle_unit": "rad" if radians == 1.0 else "deg"},
+        notes=notes.all,
+    )
 
 
 def outline_amc(path: str, notes: Notes) -> Outline:
@@ -100,78 +118,86 @@ def outline_amc(path: str, notes: Notes) -> Outline:
     return Outline(columns=tuple(bones), frames=len(numbers), first_frame=int(lines[numbers[0]]))
 
 
-def _head(data: bytes) -> tuple[int, set[bytes], float | None]:
-    """Return where the frames begin, the :keywords before them, and the rate in our comment."""
-    at, keywords, rate = 0, set(), None
-    while at < len(data):
-        end = data.find(b"\n", at) % (len(data) + 1)
-        line = data[at:end].strip()
+def _read_head(data: bytes) -> tuple[int, set[bytes], float | None]:
+    """Return where the frames begin, the :keywords before them, and the rate in a comment."""
+    start, keywords, rate = 0, set(), None
+    while start < len(data):
+        end = data.find(b"\n", start) % (len(data) + 1)
+        line = data[start:end].strip()
         if line.startswith(b":"):
             keywords.add(line[1:].upper())
         elif line.startswith(b"#"):
-            match = _OUR_RATE.match(line)
+            match = RATE_PATTERN.match(line)
             rate = rate if match is None or not 0.0 < float(match[1]) < 1e9 else float(match[1])
         elif line != b"":
             break
-        at = end + 1
-    return min(at, len(data)), keywords, rate
+        start = end + 1
+    return min(start, len(data)), keywords, rate
 
 
-def _units(
-    skeleton: Skeleton, length_unit: Unit, said: set[bytes], notes: Notes
+def _choose_units(
+    skeleton: Skeleton, length_unit: Unit, keywords: set[bytes], notes: Notes
 ) -> tuple[float, float]:
-    facts = skeleton.acclaim if isinstance(skeleton, AcclaimSkeleton) else None
-    metres = CONVENTION if facts is None else facts.metres
+    """Return the metres in one unit of length and the radians in one unit of angle."""
+    units = skeleton.acclaim if isinstance(skeleton, AcclaimSkeleton) else None
+    metres = VICON_UNIT if units is None else units.metres
     if length_unit is not None and length_unit != "auto":
         metres = metres_per(length_unit)
-    elif facts is None:
+    elif units is None:
         reason = "AMC states no length unit and the skeleton is not from an ASF file"
         notes.assume(
             f"{reason}: 1/0.45 inch assumed",
             code="unit-assumed",
             advice=Advice("; give ", "length_unit"),
         )
-    if b"RADIANS" in said or b"DEGREES" in said:
-        return metres, 1.0 if b"RADIANS" in said else _DEGREE
+    if b"RADIANS" in keywords or b"DEGREES" in keywords:
+        return metres, 1.0 if b"RADIANS" in keywords else DEGREE
     notes.remark("neither :DEGREES nor :RADIANS; taken as in the ASF file, else degrees")
-    return metres, _DEGREE if facts is None else facts.radians
+    return metres, DEGREE if units is None else units.radians
 
 
-def _columns(skeleton: Skeleton, metres: float, radians: float, notes: Notes) -> list[_Column]:
+def _find_columns(
+    skeleton: Skeleton, metres: float, radians: float, notes: Notes
+) -> list[BoneColumns]:
     """Return where each bone's values go, in the order of the bones; none if it does not move."""
     roots = [bone.name for bone in skeleton.bones if bone.parent is None]
-    facts = skeleton.acclaim.dofs if isinstance(skeleton, AcclaimSkeleton) else {}
+    file_dofs = skeleton.acclaim.dofs if isinstance(skeleton, AcclaimSkeleton) else {}
     columns = []
     for k, bone in enumerate(skeleton.bones):
-        own, at = bone.joint.dof_names, int(skeleton.tree.first_q[k + 1])
-        if not all(re.fullmatch("[rt][xyz]", dof) is not None for dof in own):
+        joint_dofs, first = bone.joint.dof_names, int(skeleton.tree.first_q[k + 1])
+        if not all(re.fullmatch("[rt][xyz]", dof) is not None for dof in joint_dofs):
             raise notes.error(
                 f"bone {bone.name!r} has a joint {str(bone.joint)!r}, which AMC cannot move; "
                 "expected the skeleton of its ASF file"
             )
-        shifts = [dof for dof in own if dof[0] == "t"]
-        dofs = facts.get(bone.name, (*shifts, *reversed(own[len(shifts) :])))
-        units = [metres if dof[0] == "t" else radians for dof in dofs]
+        shifts = [dof for dof in joint_dofs if dof[0] == "t"]
+        dofs = file_dofs.get(bone.name, (*shifts, *reversed(joint_dofs[len(shifts) :])))
         names = {encode_name(bone.name), bone.name} - {"root"}
-        names = ("root",) if roots == [bone.name] else tuple(sorted(names))
-        columns.append(_Column(bone.name, names, [at + own.index(dof) for dof in dofs], units))
+        columns.append(
+            BoneColumns(
+                bone=bone.name,
+                names=("root",) if roots == [bone.name] else tuple(sorted(names)),
+                q_index=[first + joint_dofs.index(dof) for dof in dofs],
+                units=[metres if dof[0] == "t" else radians for dof in dofs],
+            )
+        )
     return columns
 
 
-class _Lines:
+class AmcLines:
     """The lines behind the head: one for each frame's number, one for each bone in each frame.
 
     Attributes:
-        numbers: of the frames.
-        repeats: whether all frames have the lines of the first one. Then only those are looked at.
-        starts_frame: whether a line begins with a number.
-        bones: index of the bone that begins a line, −1 for any other word.
+        frame_numbers: as the file has them, (T,).
+        repeats: whether all frames have the lines of the first one; then only those are checked.
+        starts_frame: whether a line begins with a number, (lines,).
+        bones: index of the bone that begins a line, −1 for any other word, (checked lines,).
     """
 
-    def __init__(self, data: bytes, start: int, columns: Sequence[_Column], notes: Notes):
+    def __init__(self, data: bytes, start: int, columns: Sequence[BoneColumns], notes: Notes):
         """Read all lines; what cannot be one is an error, but for a last line that is cut off."""
         if data.find(b"#", start) >= 0:
-            data = _COMMENT.sub(lambda match: b" " * len(match.group()), data)
+            data = COMMENT_PATTERN.sub(lambda match: b" " * len(match.group()), data)
         self.columns, self.notes, self.data = columns, notes, data
         names = {name: k for k, column in enumerate(columns) for name in column.names}
         ascii_only = all(map(str.isascii, names))
@@ -182,14 +208,15 @@ class _Lines:
         heads = self.tokens.kinds[self.tokens.firsts]
         self.starts_frame = heads == NUMBER
         numbers = self.tokens.values[self.tokens.firsts[self.starts_frame]]
-        self.numbers = np.clip(numbers, -(2.0**31), 2.0**31).astype(np.int64)
+        self.frame_numbers = np.clip(numbers, -(2.0**31), 2.0**31).astype(np.int64)
         self.repeats = bool((np.floor(numbers) == numbers).all()) and self.is_regular(heads)
-        shown = len(heads) // len(numbers) if self.repeats else len(heads)
-        self.bones = np.array([*names.values(), -1])[np.maximum(heads[:shown], -1)]
+        checked = len(heads) // len(numbers) if self.repeats else len(heads)
+        self.bones = np.array([*names.values(), -1])[np.maximum(heads[:checked], -1)]
         self.check(len(heads) - 1)
 
     def is_regular(self, heads: NDArray[np.int16]) -> bool:
-        frames, n = len(self.numbers), len(self.tokens.values)
+        """Return whether every frame has the lines of the first one, with as many numbers."""
+        frames, n = len(self.frame_numbers), len(self.tokens.values)
         if frames == 0 or len(heads) % frames > 0 or n % frames > 0:
             return False
         heads, firsts = heads.reshape(frames, -1), self.tokens.firsts.reshape(frames, -1)
@@ -199,33 +226,37 @@ class _Lines:
         return bool(same) and words == frames * np.count_nonzero(heads[0] != NUMBER)
 
     def check(self, last: int) -> None:
-        shown = slice(0, len(self.bones))
-        firsts, counts = self.tokens.firsts[shown], self.tokens.counts[shown]
-        starts_frame = self.starts_frame[shown]
+        """Raise the error of the first line that cannot be one, unless it is cut off at the end."""
+        checked = slice(0, len(self.bones))
+        firsts, counts = self.tokens.firsts[checked], self.tokens.counts[checked]
+        starts_frame = self.starts_frame[checked]
         values = self.tokens.values[firsts]
-        wanted = np.array([*(1 + len(column.at) for column in self.columns), 1])[self.bones]
-        good = np.where(starts_frame, np.floor(values) == values, self.bones >= 0)
-        good &= counts == wanted
+        expected = np.array([*(1 + len(column.q_index) for column in self.columns), 1])[self.bones]
+        is_sound = np.where(starts_frame, np.floor(values) == values, self.bones >= 0)
+        is_sound &= counts == expected
         if not self.repeats:
-            inside = (self.tokens.kinds >= 0) | (self.tokens.kinds == WORD)
-            inside[firsts] = False
-            good[np.searchsorted(firsts, np.flatnonzero(inside), side="right") - 1] = False
-        good[0] &= starts_frame[0]
-        if good.all():
+            is_inner_word = (self.tokens.kinds >= 0) | (self.tokens.kinds == WORD)
+            is_inner_word[firsts] = False
+            inner_words = np.flatnonzero(is_inner_word)
+            is_sound[np.searchsorted(firsts, inner_words, side="right") - 1] = False
+        is_sound[0] &= starts_frame[0]
+        if is_sound.all():
             return
-        line = int(np.argmin(good))
+        line = int(np.argmin(is_sound))
         count, bone = int(counts[line]), int(self.bones[line])
-        if 0 < line == last and (bone < 0 or count < wanted[line]):
+        if 0 < line == last and (bone < 0 or count < expected[line]):
             self.bones[line] = -1  # its frame is dropped with it
             return
-        some = range(firsts[line], firsts[line] + min(count, 8))
-        words = [self.tokens.find(self.data, k)[0].decode("utf-8", "replace")[:40] for k in some]
+        words = [
+            self.tokens.find(self.data, k)[0].decode("utf-8", "replace")[:40]
+            for k in range(firsts[line], firsts[line] + min(count, 8))
+        ]
         if starts_frame[line] or line == 0:
             fault = f"{words[0]!r}; expected the number of a frame, alone on its line"
         elif bone < 0:
             fault = f"no bone named {words[0]!r} in the skeleton"
-        elif count != wanted[line]:
-            fault = f"bone {words[0]!r} has {count - 1} values; expected {wanted[line] - 1}"
+        elif count != expected[line]:
+            fault = f"bone {words[0]!r} has {count - 1} values; expected {expected[line] - 1}"
         else:
             fault = f"values {' '.join(words[1:])!r} of bone {words[0]!r}; expected numbers"
         raise self.notes.error(fault, self.place(line))
@@ -234,68 +265,70 @@ class _Lines:
         _, number = self.tokens.find(self.data, int(self.tokens.firsts[line]))
         return f"line {number}"
 
-    def coordinates(self, nq: int) -> Array:
+    def to_coordinates(self, nq: int) -> Array:
         """Return q, (T, nq), a row per frame number; a last frame that is cut off is left out."""
-        count, bones = len(self.numbers), len(self.columns)
+        count, bones = len(self.frame_numbers), len(self.columns)
         frames = np.cumsum(self.starts_frame[: len(self.bones)]) - 1
-        named = self.bones >= 0
-        seen = np.zeros((count, bones), np.int64)
-        np.add.at(seen, (frames[named], self.bones[named]), 1)
-        if seen.max() > 1:
-            frame, bone = np.argwhere(seen > 1)[0]
+        is_bone = self.bones >= 0
+        line_counts = np.zeros((count, bones), np.int64)
+        np.add.at(line_counts, (frames[is_bone], self.bones[is_bone]), 1)
+        if line_counts.max() > 1:
+            frame, bone = np.argwhere(line_counts > 1)[0]
             line = int(np.flatnonzero((frames == frame) & (self.bones == bone))[1])
             name = self.columns[bone].bone
             raise self.notes.error(f"bone {name!r} a second time in a frame", self.place(line))
         if self.repeats:
-            seen[:] = seen[0]
+            line_counts[:] = line_counts[0]
         values, firsts, q = self.tokens.values, self.tokens.firsts, np.zeros((count, nq))
-        for k in np.unique(self.bones[named]):
+        for k in np.unique(self.bones[is_bone]):
             lines, column = np.flatnonzero(self.bones == k), self.columns[k]
+            width = len(column.q_index)
             if self.repeats:
-                at = firsts[lines[0]] + 1
-                block = values.reshape(count, -1)[:, at : at + len(column.at)]
-                q[:, column.at] = block * column.units
+                start = firsts[lines[0]] + 1
+                block = values.reshape(count, -1)[:, start : start + width]
+                q[:, column.q_index] = block * column.units
             else:
-                at = firsts[lines, None] + np.arange(1, len(column.at) + 1)
-                q[frames[lines, None], column.at] = values[at] * column.units
-        return self.without_missing(q, seen)
+                tokens_of_lines = firsts[lines, None] + np.arange(1, width + 1)
+                q[frames[lines, None], column.q_index] = values[tokens_of_lines] * column.units
+        return self.blank_incomplete(q, line_counts)
 
-    def without_missing(self, q: Array, seen: IntArray) -> Array:
-        moving = [len(column.at) > 0 for column in self.columns]
-        lacks = (seen == 0) & moving
-        never = np.flatnonzero(lacks.all(axis=0)) if len(q) > 1 else []
+    def blank_incomplete(self, q: Array, line_counts: IntArray) -> Array:
+        """Return q with NaN in frames that lack a bone or are not finite, less a cut last frame."""
+        moves = [len(column.q_index) > 0 for column in self.columns]
+        lacks_bone = (line_counts == 0) & moves
+        never = np.flatnonzero(lacks_bone.all(axis=0)) if len(q) > 1 else []
         if len(never) > 0:
             bone = self.columns[never[0]].bone
             expected = "expected a file for this skeleton"
             raise self.notes.error(f"bone {bone!r} of the skeleton is in no frame; {expected}")
-        if lacks[-1].any():
-            where = f"frame {self.numbers[-1]}"
-            self.notes.flag_damage(f"{where}, the last, is cut off and was dropped")
-            q, lacks, self.numbers = q[:-1], lacks[:-1], self.numbers[:-1]
-        missing = lacks.any(axis=1)
+        if lacks_bone[-1].any():
+            frame = self.frame_numbers[-1]
+            self.notes.flag_damage(f"frame {frame}, the last, is cut off and was dropped")
+            q, lacks_bone, self.frame_numbers = q[:-1], lacks_bone[:-1], self.frame_numbers[:-1]
+        missing = lacks_bone.any(axis=1)
         if missing.any():
             frame = int(np.argmax(missing))
-            bone = self.columns[int(np.argmax(lacks[frame]))].bone
+            bone = self.columns[int(np.argmax(lacks_bone[frame]))].bone
             more = f" and {missing.sum() - 1} more frames lack some" if missing.sum() > 1 else ""
-            what = f"frame {self.numbers[frame]} lacks bone {bone!r}{more}"
+            what = f"frame {self.frame_numbers[frame]} lacks bone {bone!r}{more}"
             self.notes.flag_damage(f"{what}; all of such a frame is missing")
         finite = np.isfinite(q).all(axis=1)
         if not finite.all():
-            frame = self.numbers[np.argmin(finite)]
+            frame = self.frame_numbers[np.argmin(finite)]
             what = f"values in frame {frame} are not finite"
             self.notes.flag_damage(f"{what}; all of such a frame is missing")
         q[missing | ~finite] = np.nan
         return q
 
 
-def _in_time(q: Array, numbers: IntArray, notes: Notes) -> tuple[Array, int]:
+def _insert_missing_frames(q: Array, numbers: IntArray, notes: Notes) -> tuple[Array, int]:
     """Return q with missing frames where numbers are left out, and the first number."""
     if len(numbers) == 0:
         return q, 1
     steps = np.diff(numbers)
     if (steps < 1).any():
-        at = int(np.argmax(steps < 1))
-        what = f"frame {numbers[at + 1]} comes after {numbers[at]}"
+        k = int(np.argmax(steps < 1))
+        what = f"frame {numbers[k + 1]} comes after {numbers[k]}"
         notes.flag_damage(f"{what}; frames are taken in the order of the file")
         return q, int(numbers[0])
     gaps = np.flatnonzero(steps > 1)
@@ -304,10 +337,10 @@ def _in_time(q: Array, numbers: IntArray, notes: Notes) -> tuple[Array, int]:
     left_out = int((steps - 1).sum())
     low, high = int(numbers[gaps[0]]) + 1, int(numbers[gaps[0] + 1]) - 1
     frames = f"frame {low} is" if low == high else f"frames {low} to {high} are"
-    if left_out > max(_LARGEST_GAP, len(q)):
+    if left_out > max(MAX_GAP_FRAMES, len(q)):
         raise notes.error(f"{frames} left out; expected frames that follow each other")
     more = "" if len(gaps) == 1 else f" and others, {left_out} in all"
     notes.flag_damage(f"{frames} left out{more}; there the motion is missing")
-    whole = np.full((len(q) + left_out, q.shape[1]), np.nan)
-    whole[numbers - numbers[0]] = q
-    return whole, int(numbers[0])
+    padded = np.full((len(q) + left_out, q.shape[1]), np.nan)
+    padded[numbers - numbers[0]] = q
+    return padded, int(numbers[0])
