@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exactik.errors import FileError, ModelError
+from exactik.errors import FileError, UsageError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
 from exactik.io._coordinates import continuous, coordinates_of
 from exactik.io.gltf._meshes import make_bone_mesh, make_marker_mesh, make_octahedron
@@ -413,7 +413,7 @@ def test_every_chain_shows_from_its_root_to_its_end():
 
 def test_misuse_is_told(tmp_path: Path):
     motion = smooth(planar_arm())
-    with pytest.raises(ModelError, match="up_axis is 'up'; it must be 'x', 'y' or 'z'"):
+    with pytest.raises(UsageError, match="up_axis is 'up'; it must be 'x', 'y' or 'z'"):
         motion.save(tmp_path / "a.glb", up_axis="up")
     with pytest.raises(FileError, match="more than times in single precision can tell apart"):
         GlbBuilder(motion.skeleton, "a.glb", None, False).animate(

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.errors import FileError, ModelError
+from exactik.errors import FileError, UsageError
 from exactik.io._files import writing
 from exactik.io.gltf._meshes import make_bone_mesh, make_marker_mesh, measure_figure
 from exactik.io.gltf._nodes import make_rotation_to_y_up
@@ -33,8 +33,6 @@ __all__ = ["write_glb", "write_glb_skeleton"]
 CHUNK_FRAMES = 4096  # bounds the memory for the rotations of all bones
 FLOAT, BYTE, SHORT = 5126, 5121, 5123  # componentType
 ARRAY_BUFFER = 34962  # target of a buffer view with vertices
-JOINTS_WITH_SHIFT = ("free", "prismatic", "translation")
-JOINTS_WITHOUT_ROTATION = ("fixed", "prismatic", "translation")
 COLOURS = {"bones": (0.56, 0.61, 0.67, 1.0), "markers": (0.85, 0.2, 0.15, 1.0)}
 MARKER_FRACTION = 0.015  # size of a marker, of the figure's
 
@@ -74,7 +72,7 @@ class GlbBuilder:
     def __init__(self, skeleton: Skeleton, path: str, up_axis: str | None, markers: bool):
         """Begin with the figure in its neutral pose."""
         if up_axis not in ("x", "y", "z", None):
-            raise ModelError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
+            raise UsageError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
         if len(skeleton.bones) > 1 << 16:
             raise FileError(path, f"{len(skeleton.bones)} bones; a skin has at most 65536")
         self.skeleton, self.path = skeleton, path
@@ -214,12 +212,8 @@ class GlbBuilder:
             text = f"{len(motion)} frames are more than times in single precision can tell apart"
             raise FileError(self.path, text)
         bones = self.skeleton.bones
-        rotating = [
-            k
-            for k, bone in enumerate(bones)
-            if bone.joint.rotation_part.kind not in JOINTS_WITHOUT_ROTATION
-        ]
-        shifting = [k for k, bone in enumerate(bones) if bone.joint.kind in JOINTS_WITH_SHIFT]
+        rotating = [k for k, bone in enumerate(bones) if bone.joint.rotates]
+        shifting = [k for k, bone in enumerate(bones) if bone.joint.translates]
         if len(rotating) + len(shifting) == 0:
             rotating = [0]  # nothing moves, but one curve tells the duration
         xyzw = np.empty((len(frames), len(rotating), 4), dtype=np.float32)
