@@ -99,7 +99,10 @@ def estimate_rate(times: Array, stated: float | None, notes: Notes) -> float:
             return _round_rate(measured)
         return float(stated)
     if measured is None:
-        notes.assume(f"no rate is stated and the times do not tell; {DEFAULT_RATE:g} Hz is assumed")
+        notes.assume(
+            f"no rate is stated and the times do not tell; {DEFAULT_RATE:g} Hz is assumed",
+            code="rate-assumed",
+        )
         return DEFAULT_RATE
     return _round_rate(measured)
 
