@@ -32,7 +32,7 @@ import exactik as ik
 from benchmarks.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
 from benchmarks.report import Metric, Report
 from benchmarks.tracking_peers import Mink, Rival, Scipy
-from exactik.kernels.recording.frames import ITERATIONS, SLOPE
+from exactik.kernels.descent.results import RESULT_ITERATIONS, RESULT_PROJECTED_GRADIENT
 from exactik.synthetic import performance, recorded
 from exactik.tracking._cold import cold_poses
 from exactik.tracking._jumps import jumps_of
@@ -165,7 +165,7 @@ def race(case: Case) -> Race:
             lambda o=options: follow(recording, o, np.arange(len(case)), case.start), PASSES
         )
         found.append((path, seconds))
-        facts = path.found[:, SLOPE], path.found[:, ITERATIONS]
+        facts = path.found[:, RESULT_PROJECTED_GRADIENT], path.found[:, RESULT_ITERATIONS]
         lines.append(Line(name, recording, path.q, seconds, *facts))
     fastest = min(found[1:], key=lambda own: own[1])
     return Race(lines, *found[0], *fastest)

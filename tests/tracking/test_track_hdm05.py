@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.kernels.recording.frames import SLOPE
+from exactik.kernels.descent.results import RESULT_PROJECTED_GRADIENT
 from exactik.tracking._branches import UNLIMITED
 from exactik.tracking._cold import cold_poses
 from exactik.tracking._error_bars import at_minimum
@@ -192,4 +192,6 @@ def test_a_warm_pass_ends_at_minima(shared_data: Path):
     own = take(shared_data, TAKES[1]).between(0, 300)
     recording = start_recording(own.skeleton, own.markers, limits="off", lock=LOCK)
     found = follow(recording, FINE.options(recording.problem), np.arange(300), own.q[0])
-    assert (found.found[:, SLOPE] <= 1e-6).all() and at_minimum(recording, found.q).all()
+    assert (found.found[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and at_minimum(
+        recording, found.q
+    ).all()

@@ -30,49 +30,55 @@ _SHIFTS = {"prismatic": 1, "translation": 3, "free": 3}
 def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
     """Return the packed tree of `bones`, whose `parents` (−1 for a root) come before them."""
     n = len(bones)
-    index = {
-        name: np.zeros(n + 1, np.uint32)
-        for name in ("parent", "shifts", "rotation", "depth", "has_pre", "has_post")
-    }
-    turns = np.zeros((n + 1, 3), np.uint32)
-    offset, slide = np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
+    parent, shift_count, rotation = (np.zeros(n + 1, np.uint32) for _ in range(3))
+    depth, has_pre, has_post = (np.zeros(n + 1, np.uint32) for _ in range(3))
+    turn_axes = np.zeros((n + 1, 3), np.uint32)
+    offset, shift_axes = np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
     pre, post = np.tile(np.eye(3), (n + 1, 1, 1)), np.tile(np.eye(3), (n + 1, 1, 1))
     first_q, first_v = np.zeros(n + 2, np.uint32), np.zeros(n + 2, np.uint32)
-    for k, (bone, parent) in enumerate(zip(bones, parents, strict=True), start=1):
+    for k, (bone, bone_parent) in enumerate(zip(bones, parents, strict=True), start=1):
         joint = bone.joint
         before, letters, after = _turned_to_coordinate_axes(joint.rotation_part)
-        index["parent"][k] = parent + 1
-        index["shifts"][k] = _SHIFTS.get(joint.kind, 0)
-        index["rotation"][k] = _KINDS.get(joint.rotation_part.kind, codes.NO_ROTATION)
-        turns[k, : len(letters)] = ["XYZ".index(c) for c in letters]
+        parent[k] = bone_parent + 1
+        shift_count[k] = _SHIFTS.get(joint.kind, 0)
+        rotation[k] = _KINDS.get(joint.rotation_part.kind, codes.NO_ROTATION)
+        turn_axes[k, : len(letters)] = ["XYZ".index(c) for c in letters]
         offset[k] = bone.offset
         shifts = np.array([joint.axis]) if joint.kind == "prismatic" else np.eye(3)
-        slide[k, : len(shifts)] = shifts @ before  # base axes, seen from the turned frame
+        shift_axes[k, : len(shifts)] = shifts @ before  # base axes, seen from the turned frame
         pre[k] = (np.eye(3) if bone.pre is None else np.array(bone.pre)) @ before
         post[k] = after @ (np.eye(3) if bone.post is None else np.array(bone.post))
-        index["has_pre"][k] = not np.array_equal(pre[k], np.eye(3))
-        index["has_post"][k] = not np.array_equal(post[k], np.eye(3))
+        has_pre[k] = not np.array_equal(pre[k], np.eye(3))
+        has_post[k] = not np.array_equal(post[k], np.eye(3))
         first_q[k + 1] = first_q[k] + joint.nq
         first_v[k + 1] = first_v[k] + joint.nv
-        index["depth"][k] = index["depth"][parent + 1] + (
-            bones[parent].joint.nv if parent >= 0 else 0
-        )
-    upward, level = _dof_paths(bones, parents, first_v)
-    visit = _depth_first(parents)
-    order = [i for k in visit for i in range(int(first_v[k]), int(first_v[k + 1]))]
-    arrays = {
-        **index,
-        **{
-            "first_q": first_q,
-            "first_v": first_v,
-            "turns": turns,
-            "upward": upward,
-            "level": level,
-        },
-        **{"offset": offset, "slide": slide, "pre": pre, "post": post},
-        **{"visit": visit, "order": np.array(order, np.uint32)},
-    }
-    return Tree(**{name: freeze(np.ascontiguousarray(array)) for name, array in arrays.items()})
+        parent_nv = bones[bone_parent].joint.nv if bone_parent >= 0 else 0
+        depth[k] = depth[bone_parent + 1] + parent_nv
+    dof_parent, dof_level = _dof_paths(bones, parents, first_v)
+    frame_order = _depth_first(parents)
+    dof_order = [i for k in frame_order for i in range(int(first_v[k]), int(first_v[k + 1]))]
+    tree = Tree(
+        parent=parent,
+        first_q=first_q,
+        first_v=first_v,
+        shift_count=shift_count,
+        rotation=rotation,
+        turn_axes=turn_axes,
+        depth=depth,
+        frame_order=frame_order,
+        dof_order=np.array(dof_order, np.uint32),
+        dof_parent=dof_parent,
+        dof_level=dof_level,
+        offset=offset,
+        pre=pre,
+        post=post,
+        has_pre=has_pre,
+        has_post=has_post,
+        shift_axes=shift_axes,
+    )
+    for array in tree:
+        freeze(array)
+    return tree
 
 
 def _turned_to_coordinate_axes(rotation: Joint) -> tuple[Array, str, Array]:
@@ -121,10 +127,10 @@ def _dof_paths(
 
 def ancestor_pairs(tree: Tree) -> tuple[IntArray, IntArray, IntArray]:
     """Return dof, level and the dof at that level of its path, for every entry of ancestor rows."""
-    level = tree.level.astype(np.int64)
+    level = tree.dof_level.astype(np.int64)
     paths = np.zeros((len(level), int(level.max(initial=0)) + 1), np.int64)
     for i in np.argsort(level, kind="stable"):
-        paths[i, : level[i]] = paths[tree.upward[i], : level[i]]
+        paths[i, : level[i]] = paths[tree.dof_parent[i], : level[i]]
         paths[i, level[i]] = i
     dof, at = np.nonzero(np.arange(paths.shape[1]) <= level[:, None])
     return dof, at, paths[dof, at]

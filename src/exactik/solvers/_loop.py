@@ -13,10 +13,33 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik.kernels.descent import state as at
-from exactik.kernels.descent.descend import advance, run
-from exactik.kernels.descent.starts import first_order
-from exactik.kernels.descent.state import restart
+from exactik.kernels.descent.descend import advance, run_descent
+from exactik.kernels.descent.options import (
+    GRADIENT_TOLERANCE,
+    INITIAL_STEP_LENGTH,
+    INITIAL_TRUST_RADIUS,
+    MAX_ITERATIONS,
+    MAX_STEP_ENTRY,
+    NEGLIGIBLE_COST,
+    OPTIONS_SIZE,
+    TRY_DETOUR,
+)
+from exactik.kernels.descent.starts import initial_order
+from exactik.kernels.descent.state import (
+    ACCEPTED_LARGEST_ENTRY,
+    CONVERGED,
+    COST,
+    DAMPING,
+    EVALUATIONS,
+    ITERATION_LIMIT,
+    ITERATIONS,
+    PROJECTED_GRADIENT,
+    REQUESTED_ORDER,
+    RUNNING,
+    STALLED,
+    STATUS,
+    start_descent,
+)
 from exactik.problem import Problem
 from exactik.solvers._method import Method
 from exactik.solvers._misses import NEAR, term_tolerances
@@ -113,22 +136,22 @@ class CompiledMethod(Method):
     @property
     def takes_detours(self) -> bool:
         """Whether to try once more without limits first where limits stop a descent short."""
-        return self.settings().get(at.DETOUR, 0.0) != 0.0
+        return self.settings().get(TRY_DETOUR, 0.0) != 0.0
 
     def options(self, problem: Problem) -> Array:
         """Return the kernel's options, (OPTION_COUNT,)."""
-        options = np.zeros(at.OPTION_COUNT)
-        options[at.TOLERANCE], options[at.ITERATIONS_ALLOWED] = self.tolerance, self.max_iterations
-        options[at.SMALL] = cost_of_nothing(problem, self.small_cost)
-        options[at.FIRST_RADIUS] = options[at.FIRST_LENGTH] = 1.0
-        options[at.LONGEST_STEP] = np.inf
+        options = np.zeros(OPTIONS_SIZE)
+        options[GRADIENT_TOLERANCE], options[MAX_ITERATIONS] = self.tolerance, self.max_iterations
+        options[NEGLIGIBLE_COST] = cost_of_nothing(problem, self.small_cost)
+        options[INITIAL_TRUST_RADIUS] = options[INITIAL_STEP_LENGTH] = 1.0
+        options[MAX_STEP_ENTRY] = np.inf
         for index, value in self.settings().items():
             options[index] = value
         return options
 
     def control(self, state: Array) -> float:
         """Return what the method steers by, for the history."""
-        return float(state[at.DAMPING])
+        return float(state[DAMPING])
 
 
 def whole(iterations: ArrayLike) -> IntArray:
@@ -233,10 +256,10 @@ def descend_in_python(
 
 
 ENDED = {
-    at.RUNNING: "time-limit",
-    at.AT_REST: "at-rest",
-    at.STALLED: "stalled",
-    at.USED_UP: "iteration-limit",
+    RUNNING: "time-limit",
+    CONVERGED: "at-rest",
+    STALLED: "stalled",
+    ITERATION_LIMIT: "iteration-limit",
 }
 
 
@@ -246,23 +269,25 @@ def descend_compiled(
     """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
     view, q = View(problem), q.copy()
     options, tree = method.options(problem), problem.skeleton.tree
-    search = problem.search
+    search = problem.descent_state
     state = search.state
-    restart(view.box, options, first_order(options), limited, q, search)
-    while state[at.STANDING] == at.RUNNING:
-        before = state[at.ITERATIONS] if state[at.EVALUATIONS] > 0.0 else -1.0
+    start_descent(view.box, options, initial_order(options), limited, q, search)
+    while state[STATUS] == RUNNING:
+        before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
             arrays, passes = problem.packed.arrays, 1 if recorder.rows is not None else AT_ONCE
-            run(tree, arrays, view.box, options, q, passes, search, problem.work)
+            run_descent(tree, arrays, view.box, options, q, passes, search, problem.workspace)
         else:
-            value, g, H = problem.fill(search.trial, int(state[at.ORDER]))
+            value, g, H = problem.fill(search.trial, int(state[REQUESTED_ORDER]))
             advance(tree, problem.pattern, view.box, options, q, value, g, H, search)
-        if state[at.ITERATIONS] > before:
+        if state[ITERATIONS] > before:
             control = method.control(state)
-            recorder.add(state[at.COST], state[at.SLOPE], state[at.TAKEN], control)
+            recorder.add(
+                state[COST], state[PROJECTED_GRADIENT], state[ACCEPTED_LARGEST_ENTRY], control
+            )
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             break
-    ended = ENDED[int(state[at.STANDING])]
-    counts = int(whole(state[at.ITERATIONS])), int(state[at.EVALUATIONS])
-    cost, slope = float(state[at.COST]), float(state[at.SLOPE])
+    ended = ENDED[int(state[STATUS])]
+    counts = int(whole(state[ITERATIONS])), int(state[EVALUATIONS])
+    cost, slope = float(state[COST]), float(state[PROJECTED_GRADIENT])
     return Descent(q, cost, slope, ended, *counts, recorder.history())

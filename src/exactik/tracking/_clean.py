@@ -41,7 +41,7 @@ class Cleaning(NamedTuple):
 
 def cleaned(recording: Recording) -> tuple[Recording, Cleaning]:
     """Return the recording without spikes, and with swapped markers in their places."""
-    place, swaps = recording.frames.place.copy(), []
+    place, swaps = recording.frames.position.copy(), []
     for _ in range(PASSES):  # the second finds those beside another
         place[spikes(place, recording.rate)] = np.nan
     for swap in suspected_swaps(Markers(place, recording.names, recording.rate)):
@@ -51,7 +51,7 @@ def cleaned(recording: Recording) -> tuple[Recording, Cleaning]:
             place[own, one], place[own, two] = place[own, two].copy(), place[own, one].copy()
             swaps.append(swap)
     gone = np.isnan(place[:, :, 0]) & recording.seen
-    return recording.asking(place=place), Cleaning(tuple(swaps), gone)
+    return recording.asking(position=place), Cleaning(tuple(swaps), gone)
 
 
 def spikes(place: Array, rate: float) -> BoolArray:

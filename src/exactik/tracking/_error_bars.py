@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.recording.series import convex, spread
+from exactik.kernels.recording.error_bars import check_convexity, compute_standard_deviations
 from exactik.tracking._passes import in_threads
 from exactik.tracking._recording import Recording
 from exactik.typing import Array, BoolArray, IntArray
@@ -48,10 +48,10 @@ def standard_deviations(recording: Recording, q: Array, sigma: float, threads: i
     def work(part: IntArray) -> None:
         scratch = recording.scratch
         out, own = np.empty((len(part), sd.shape[1])), np.full(len(part), sigma)
-        B = np.zeros_like(scratch.work.H)
-        spread(
+        B = np.zeros_like(scratch.workspace.H)
+        compute_standard_deviations(
             *(recording.skeleton.tree, scratch.goals, recording.problem.box, recording.frames),
-            *(prior, own, part, q[part], B, out, scratch.search, scratch.work),
+            *(prior, own, part, q[part], B, out, scratch.descent_state, scratch.workspace),
         )
         sd[part] = np.minimum(out, ANYWHERE)
 
@@ -66,9 +66,9 @@ def at_minimum(recording: Recording, q: Array, which: IntArray | None = None) ->
     """
     which = np.arange(len(q)) if which is None else which
     found, scratch = np.zeros(len(q)), recording.scratch
-    convex(
+    check_convexity(
         *(recording.skeleton.tree, scratch.goals, recording.problem.box, recording.frames, FLAT),
-        *(which, q, found, scratch.search, scratch.work),
+        *(which, q, found, scratch.descent_state, scratch.workspace),
     )
     return found != 0.0
 

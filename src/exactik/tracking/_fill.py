@@ -36,7 +36,7 @@ def filled(recording: Recording, sigma: float) -> Recording:
     seen = recording.seen
     if seen.all():
         return recording
-    place, hops = recording.frames.place.copy(), _hops(recording)
+    place, hops = recording.frames.position.copy(), _hops(recording)
     for m, family in enumerate(families(recording)):
         wide = np.flatnonzero(hops[m] <= WIDE)
         pieces = _pieces(seen, m, wide)
@@ -44,13 +44,13 @@ def filled(recording: Recording, sigma: float) -> Recording:
             brief = len(frames) <= BRIEF * recording.rate
             for own in (family, wide) if brief else (family,):
                 there = own[seen[frames[0], own]]
-                if _fill(recording.frames.place, seen, m, there, frames, place):
+                if _fill(recording.frames.position, seen, m, there, frames, place):
                     break
         for one, two in pairwise(pieces):
             if two[0] == one[-1] + 1 and np.isfinite(place[[one[-1], two[0]], m]).all():
                 _join(place[:, m], one, two)
     trust = np.where(seen, 1.0, 1.0 / (1.0 + (MISS / sigma) ** 4))
-    return recording.asking(place=place, trust=trust)
+    return recording.asking(position=place, confidence=trust)
 
 
 def families(recording: Recording) -> list[IntArray]:

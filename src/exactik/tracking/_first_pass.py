@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from exactik.kernels.recording.frames import FOUND_COUNT
-from exactik.kernels.tree.equivalent import unwind
+from exactik.kernels.descent.results import FRAME_RESULT_SIZE
+from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
 from exactik.tracking._branches import Stretch, splice
 from exactik.tracking._cold import cold_poses
 from exactik.tracking._passes import Path, follow, in_threads, near_to
@@ -57,7 +57,7 @@ def first_path(
         done: is told the number of frames that were solved since it was told last.
     """
     count = len(recording)
-    path = Path(np.empty((count, recording.skeleton.nq)), np.zeros((count, FOUND_COUNT)))
+    path = Path(np.empty((count, recording.skeleton.nq)), np.zeros((count, FRAME_RESULT_SIZE)))
     parts = stretches(count)
     shown = recording.seen.sum(axis=1)
 
@@ -85,7 +85,7 @@ def _join(
     both = np.array([seam - 1, seam])
     jump = np.diff(recording.residuals(path.q[both], both), axis=0)
     box = recording.problem.box
-    unwind(recording.skeleton.tree, box.lower, box.upper, path.q[seam - 1 : last + 1])
+    unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, path.q[seam - 1 : last + 1])
     turn = recording.skeleton.difference(path.q[seam], path.q[seam - 1])
     moved = float(np.nanmax(np.abs(jump), initial=0.0))
     if moved < AGREE and float(np.abs(turn).max(initial=0.0)) < AGREE_TURN:

@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from exactik.kernels.recording import follow as kernel
-from exactik.kernels.recording.frames import COST, FOUND_COUNT
-from exactik.kernels.tree.equivalent import come_near
+from exactik.kernels.descent.results import FRAME_RESULT_SIZE, RESULT_COST
+from exactik.kernels.recording import sequence as kernel
+from exactik.kernels.tree.equivalent_coordinates import to_nearest_equivalent
 from exactik.tracking._recording import Recording
 from exactik.typing import Array, IntArray
 
@@ -33,7 +33,7 @@ class Path(NamedTuple):
     @property
     def cost(self) -> Array:
         """What each frame costs, its loss and posture included, (n,)."""
-        return self.found[:, COST]
+        return self.found[:, RESULT_COST]
 
     def copy(self) -> Path:
         """Return one of its own arrays."""
@@ -97,13 +97,13 @@ def _run(
     q: Array,
     beside: tuple[Array, Array, float, float] | None = None,
 ) -> Path:
-    scratch, found = recording.scratch, np.zeros((len(which), FOUND_COUNT))
+    scratch, found = recording.scratch, np.zeros((len(which), FRAME_RESULT_SIZE))
     residual, cost, near, slack = beside or (np.empty((0, 0, 3)), np.empty(0), 0.0, np.inf)
-    count = kernel.follow(
+    count = kernel.solve_sequence(
         *(recording.skeleton.tree, scratch.goals, recording.problem.box, options),
         *(recording.frames, np.ascontiguousarray(which), warm, np.ascontiguousarray(residual)),
         *(np.ascontiguousarray(cost), near, slack),
-        *(q, found, scratch.search, scratch.work),
+        *(q, found, scratch.descent_state, scratch.workspace),
     )
     return Path(q[:count], found[:count])
 
@@ -112,7 +112,9 @@ def near_to(recording: Recording, q: Array, near: Array) -> Array:
     """Return the coordinates of the same poses, (n, nq), that are nearest to others' (n, nq)."""
     q, problem = np.array(q, dtype=float, order="C"), recording.problem
     box = problem.box
-    come_near(recording.skeleton.tree, box.lower, box.upper, np.ascontiguousarray(near), q)
+    to_nearest_equivalent(
+        recording.skeleton.tree, box.lower, box.upper, np.ascontiguousarray(near), q
+    )
     return q
 
 

@@ -58,7 +58,7 @@ def moved_to_markers(recording: Recording, q: Array, which: IntArray) -> Array:
         locked = recording.problem.locked[int(tree.first_v[k + 1]) : int(tree.first_v[k + 2])]
         if skeleton.bones[k].joint.kind != "free" or locked.any():
             return q.copy()
-    place = recording.frames.place[which]
+    place = recording.frames.position[which]
     seen = ~np.isnan(place[:, :, 0])
     target = np.where(seen[..., None], place, 0.0)
     residual = recording.residuals(np.ascontiguousarray(q), which)

@@ -12,9 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.errors import ModelError
-from exactik.kernels.descent.state import SMALL
-from exactik.kernels.recording.frames import ITERATIONS, SLOPE, STANDING
-from exactik.kernels.tree.equivalent import unwind
+from exactik.kernels.descent.options import NEGLIGIBLE_COST
+from exactik.kernels.descent.results import (
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_STATUS,
+)
+from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.solvers import Auto, Method
@@ -145,7 +149,7 @@ def track(
         bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0), least, workers)
     recording.weigh(path.q)
     if branches:
-        excess = np.maximum(path.cost / np.maximum(least, float(warm[SMALL])) - 1.0, 0.0)
+        excess = np.maximum(path.cost / np.maximum(least, float(warm[NEGLIGIBLE_COST])) - 1.0, 0.0)
         excess[postures.frames] = 0.0  # where a course of their own counts in the cost
     if smooth is not None:
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
@@ -155,10 +159,10 @@ def track(
     motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
     return Track(
         *(motion, recording.names, misses),
-        *(cost, path.found[:, SLOPE]),
-        *(np.array([ENDED[int(code)] for code in path.found[:, STANDING]], dtype="U15"),),
-        *(whole(path.found[:, ITERATIONS]), postures.loose, bridged, excess),
-        *(recording.frames.factor if robust is not None else None,),
+        *(cost, path.found[:, RESULT_PROJECTED_GRADIENT]),
+        *(np.array([ENDED[int(code)] for code in path.found[:, RESULT_STATUS]], dtype="U15"),),
+        *(whole(path.found[:, RESULT_ITERATIONS]), postures.loose, bridged, excess),
+        *(recording.frames.robust_weight if robust is not None else None,),
         *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
         *(method.name, markers, settings, seen, workers),
@@ -185,7 +189,7 @@ def _first_sigma(recording: Recording, options: Array) -> float:
     which = np.unique(np.linspace(0, len(recording) - 1, SAMPLES).astype(np.int64))
     wide = recording.at(which).asking(
         loss=np.array([LOSSES["huber"], FIRST_WIDTH, 1.0]),
-        factor=np.ones((len(which), len(recording.names))),
+        robust_weight=np.ones((len(which), len(recording.names))),
     )
     found = cold_poses(wide, options, np.arange(len(which)), 6)
     errors = np.linalg.norm(wide.residuals(found.q), axis=2)
@@ -202,7 +206,7 @@ def _mend(recording: Recording, warm: Array, far: Array, path: Path, least: Arra
     """
     end, before = len(recording) - 1, len(recording)
     for n in range(MENDINGS):
-        wrong = path.cost > WRONG * np.median(path.cost) + float(warm[SMALL])
+        wrong = path.cost > WRONG * np.median(path.cost) + float(warm[NEGLIGIBLE_COST])
         runs = runs_of(wrong, join=2)
         if len(runs) == 0 or wrong.sum() > 0.9 * before:
             break  # nothing to mend, or nothing that could be
@@ -240,7 +244,7 @@ def _look_for_better(
 
 def _continuous(recording: Recording, q: Array) -> None:
     box = recording.problem.box
-    unwind(recording.skeleton.tree, box.lower, box.upper, q)
+    unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, q)
 
 
 def _errors(recording: Recording, q: Array) -> tuple[Array, Array]:

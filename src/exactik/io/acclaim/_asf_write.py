@@ -136,7 +136,7 @@ def asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
         names[root] = "root"
     taken, folded, tips = set(names.values()), set(), {-1: np.zeros(3), root: np.zeros(3)}
     made = []
-    for k in (int(k) - 1 for k in skeleton.tree.visit):
+    for k in (int(k) - 1 for k in skeleton.tree.frame_order):
         own = children.get(k, [])
         if k == root or k in folded:
             continue

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.options import (
+    CURVATURE,
+    DAMPED,
+    ESCAPE_SADDLES,
+    HYBRID,
+    INITIAL_DAMPING,
+    RULE,
+    TRY_DETOUR,
+)
 from exactik.solvers._loop import CompiledMethod
 
 __all__ = ["Auto"]
@@ -30,9 +38,9 @@ class Auto(CompiledMethod):
     def settings(self) -> dict[int, float]:
         """Damping, both curvatures."""
         return {
-            at.RULE: at.DAMPED,
-            at.CURVATURE: at.MIXED,
-            at.FIRST_DAMPING: self.initial_damping,
-            at.ESCAPES: float(self.escape),
-            at.DETOUR: float(self.detour),
+            RULE: DAMPED,
+            CURVATURE: HYBRID,
+            INITIAL_DAMPING: self.initial_damping,
+            ESCAPE_SADDLES: float(self.escape),
+            TRY_DETOUR: float(self.detour),
         }

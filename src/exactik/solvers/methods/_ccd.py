@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from exactik.kernels.calculus.sums import EXACT
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.options import COORDINATE_DESCENT, CURVATURE, RULE
+from exactik.kernels.descent.state import STEP_LENGTH
 from exactik.solvers._loop import CompiledMethod
 from exactik.typing import Array
 
@@ -26,8 +27,8 @@ class CCD(CompiledMethod):
 
     def settings(self) -> dict[int, float]:
         """One dof at a time; exact curvature."""
-        return {at.RULE: at.CCD, at.CURVATURE: EXACT}
+        return {RULE: COORDINATE_DESCENT, CURVATURE: EXACT}
 
     def control(self, state: Array) -> float:
         """Return the length of the step."""
-        return float(state[at.LENGTH])
+        return float(state[STEP_LENGTH])

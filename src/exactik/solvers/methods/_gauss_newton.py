@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.options import CURVATURE, LINE_SEARCH, RULE
+from exactik.kernels.descent.state import STEP_LENGTH
 from exactik.solvers._loop import CompiledMethod
 from exactik.typing import Array
 
@@ -24,8 +25,8 @@ class GaussNewton(CompiledMethod):
 
     def settings(self) -> dict[int, float]:
         """A line search, Gauss–Newton's curvature."""
-        return {at.RULE: at.LINE, at.CURVATURE: GAUSS_NEWTON}
+        return {RULE: LINE_SEARCH, CURVATURE: GAUSS_NEWTON}
 
     def control(self, state: Array) -> float:
         """Return the length of the step."""
-        return float(state[at.LENGTH])
+        return float(state[STEP_LENGTH])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.options import CURVATURE, FLETCHER, INITIAL_DAMPING, RULE
 from exactik.solvers._loop import CompiledMethod
 
 __all__ = ["LevenbergMarquardt"]
@@ -26,7 +26,7 @@ class LevenbergMarquardt(CompiledMethod):
     def settings(self) -> dict[int, float]:
         """Fletcher's damping, Gauss–Newton's curvature."""
         return {
-            at.RULE: at.FLETCHER,
-            at.CURVATURE: GAUSS_NEWTON,
-            at.FIRST_DAMPING: self.initial_damping,
+            RULE: FLETCHER,
+            CURVATURE: GAUSS_NEWTON,
+            INITIAL_DAMPING: self.initial_damping,
         }

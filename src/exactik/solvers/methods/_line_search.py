@@ -58,7 +58,7 @@ def reach(view: View, place: Place, d: Array) -> float:
 
 def longest(view: View, d: Array, most: float) -> float:
     """Return the greatest τ ≤ 1 for which τ d turns no dof by more than `most` [rad]."""
-    return most / max(most, float(np.abs(view.box.turns * d).max(initial=0.0)))
+    return most / max(most, float(np.abs(view.box.is_rotation * d).max(initial=0.0)))
 
 
 def strong_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Place | None, float]:

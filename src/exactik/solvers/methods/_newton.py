@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from exactik.kernels.calculus.sums import EXACT
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.options import CURVATURE, INITIAL_TRUST_RADIUS, RULE, TRUST_REGION
+from exactik.kernels.descent.state import TRUST_RADIUS
 from exactik.solvers._loop import CompiledMethod
 from exactik.typing import Array
 
@@ -27,11 +28,11 @@ class Newton(CompiledMethod):
     def settings(self) -> dict[int, float]:
         """A radius, exact curvature."""
         return {
-            at.RULE: at.RADIUS_BOUND,
-            at.CURVATURE: EXACT,
-            at.FIRST_RADIUS: self.initial_radius,
+            RULE: TRUST_REGION,
+            CURVATURE: EXACT,
+            INITIAL_TRUST_RADIUS: self.initial_radius,
         }
 
     def control(self, state: Array) -> float:
         """Return the radius."""
-        return float(state[at.RADIUS])
+        return float(state[TRUST_RADIUS])

@@ -8,7 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.options import (
+    CURVATURE,
+    GRADIENT_DESCENT,
+    INITIAL_STEP_LENGTH,
+    MAX_STEP_ENTRY,
+    RULE,
+)
+from exactik.kernels.descent.state import STEP_LENGTH
 from exactik.solvers._loop import CompiledMethod
 from exactik.typing import Array
 
@@ -33,12 +40,12 @@ class ProjectedGradient(CompiledMethod):
     def settings(self) -> dict[int, float]:
         """Gradients only; the curvature serves the stopping test."""
         return {
-            at.RULE: at.GRADIENT_ONLY,
-            at.CURVATURE: GAUSS_NEWTON,
-            at.FIRST_LENGTH: 0.5 * self.initial_step,
-            at.LONGEST_STEP: self.max_step,
+            RULE: GRADIENT_DESCENT,
+            CURVATURE: GAUSS_NEWTON,
+            INITIAL_STEP_LENGTH: 0.5 * self.initial_step,
+            MAX_STEP_ENTRY: self.max_step,
         }
 
     def control(self, state: Array) -> float:
         """Return τ."""
-        return float(state[at.LENGTH])
+        return float(state[STEP_LENGTH])

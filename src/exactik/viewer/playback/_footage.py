@@ -254,7 +254,7 @@ class Footage:
         recording, sigma = self._uncertain
         own = np.array([frame])
         if self.track is None:
-            one = recording.asking(place=np.ascontiguousarray(self.matched_targets(frame)[None]))
+            one = recording.asking(position=np.ascontiguousarray(self.matched_targets(frame)[None]))
         else:
             one = recording.at(own)
         q = np.ascontiguousarray(self.motion.q[[self.shown(frame)]])
@@ -266,7 +266,7 @@ def _of_track(track: Track) -> Markers:
 
     Swapped ones are back in their places, and what was left out is missing.
     """
-    place = np.array(track._recording.frames.place)
+    place = np.array(track._recording.frames.position)
     place[~np.isfinite(track.marker_errors)] = np.nan
     used = set(matched_markers(track.skeleton, track.markers))
     others = [name for name in track.markers.names if name not in used]
