@@ -29,16 +29,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
-from benchmarks.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
-from benchmarks.report import Metric, Report
-from benchmarks.tracking_peers import Mink, Rival, Scipy
+from benchmarks.support.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
+from benchmarks.support.report import Metric, Report
+from benchmarks.support.tracking_peers import Mink, Rival, Scipy
 from exactik.kernels.descent.results import RESULT_ITERATIONS, RESULT_PROJECTED_GRADIENT
-from exactik.synthetic import performance, recorded
-from exactik.tracking._cold import cold_poses
-from exactik.tracking._jumps import jumps_of
-from exactik.tracking._passes import Path, follow
-from exactik.tracking._recording import Recording, start_recording
-from exactik.tracking._track import COLD, WARM
+from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.tracking import (
+    COLD,
+    WARM,
+    FrameSolutions,
+    TrackingProblem,
+    find_jumps,
+    follow_frames,
+    make_tracking_problem,
+    solve_cold_start,
+)
 from exactik.typing import Array
 
 T = TypeVar("T")
@@ -69,14 +74,14 @@ class Case:
         return len(self.markers)
 
     @property
-    def recording(self) -> Recording:
-        return start_recording(self.skeleton, self.markers, **self.options)
+    def recording(self) -> TrackingProblem:
+        return make_tracking_problem(self.skeleton, self.markers, **self.options)
 
 
 def synthetic(seconds: float) -> Case:
-    motion = performance(seconds, 120.0, seed=0)
+    motion = simulate_performance(seconds, 120.0, seed=0)
     faults = {"noise": NOISE, "tissue": TISSUE, "gaps": 0.0, "swap": False}
-    rec = recorded(motion, **faults)
+    rec = simulate_recording(motion, **faults)
     return Case("performance", motion.skeleton, rec.markers, np.array(motion.q[0]), {})
 
 
@@ -102,8 +107,17 @@ def timed(work: Callable[[], T], passes: int = 1) -> tuple[T, float]:
 
 
 HEADERS = [
-    *("", "frames/s", "ms", "cost", "mm", "at rest %", "iterations", "jumps"),
-    *("near %", "far %", "× best"),
+    "",
+    "frames/s",
+    "ms",
+    "cost",
+    "mm",
+    "at rest %",
+    "iterations",
+    "jumps",
+    "near %",
+    "far %",
+    "× best",
 ]
 
 
@@ -111,7 +125,7 @@ class Line(NamedTuple):
     """What was found in a whole recording; `recording` as its own losses weigh it."""
 
     name: str
-    recording: Recording
+    recording: TrackingProblem
     q: Array
     seconds: float
     slope: Array
@@ -132,12 +146,15 @@ class Line(NamedTuple):
         count, share = len(self.q), self.cost / best
         return [
             self.name,
-            *(f"{count / self.seconds:.0f}", f"{1e3 * self.seconds / count:.3f}"),
-            *(f"{0.5 * np.nansum(residual**2):.4f}", f"{1e3 * np.nanmean(residual):.2f}"),
+            f"{count / self.seconds:.0f}",
+            f"{1e3 * self.seconds / count:.3f}",
+            f"{0.5 * np.nansum(residual**2):.4f}",
+            f"{1e3 * np.nanmean(residual):.2f}",
             f"{100 * np.mean(self.slope <= TOLERANCE):.1f}",
             f"{np.median(self.iterations):.0f} / {np.mean(self.iterations):.1f}",
-            str(len(jumps_of(self.recording, self.q))),
-            *(f"{100 * np.mean(share <= 1.01):.1f}", f"{100 * np.mean(share > 1.25):.1f}"),
+            str(len(find_jumps(self.recording, self.q))),
+            f"{100 * np.mean(share <= 1.01):.1f}",
+            f"{100 * np.mean(share > 1.25):.1f}",
             f"{self.cost.sum() / best.sum():.4f}",
         ]
 
@@ -146,9 +163,9 @@ class Race(NamedTuple):
     """The warm pass: ours, and the fastest of Levenberg–Marquardt's."""
 
     lines: list[Line]
-    ours: Path
+    ours: FrameSolutions
     seconds: float
-    theirs: Path
+    theirs: FrameSolutions
     longer: float
 
 
@@ -160,12 +177,12 @@ def race(case: Case) -> Race:
         method = ik.LevenbergMarquardt(tolerance=TOLERANCE, initial_damping=damping)
         methods[f"warm, LM {damping:g}"] = method
     for name, method in methods.items():
-        options = method.options(recording.problem)
+        options = method.options(recording.frame_problem)
         path, seconds = timed(
-            lambda o=options: follow(recording, o, np.arange(len(case)), case.start), PASSES
+            lambda o=options: follow_frames(recording, o, np.arange(len(case)), case.start), PASSES
         )
         found.append((path, seconds))
-        facts = path.found[:, RESULT_PROJECTED_GRADIENT], path.found[:, RESULT_ITERATIONS]
+        facts = path.outcomes[:, RESULT_PROJECTED_GRADIENT], path.outcomes[:, RESULT_ITERATIONS]
         lines.append(Line(name, recording, path.q, seconds, *facts))
     fastest = min(found[1:], key=lambda own: own[1])
     return Race(lines, *found[0], *fastest)
@@ -188,20 +205,20 @@ def whole(case: Case) -> list[Line]:
         found, seconds = timed(lambda o=both: ik.track(case.skeleton, case.markers, **o), TWO)
         q, facts = np.array(found.motion.q), (found.projected_gradient, found.iterations)
         least = None if options else found.cost / (1.0 + found.excess)
-        lines.append(Line(name, found._recording, q, seconds, *facts, least))
+        lines.append(Line(name, found.problem, q, seconds, *facts, least))
     return lines
 
 
-def rivals(report: Report, case: Case, start: Path) -> dict[str, float]:
+def rivals(report: Report, case: Case, start: FrameSolutions) -> dict[str, float]:
     """A few frames by others, warm-started; how many times our time they took, by their name."""
     recording = case.recording
     first = len(case) // 4
     which, begin = np.arange(first, first + FEW), start.q[first - 1]
-    options = WARM.options(recording.problem)
-    ours, seconds = timed(lambda: follow(recording, options, which, begin), PASSES)
+    options = WARM.options(recording.frame_problem)
+    ours, seconds = timed(lambda: follow_frames(recording, options, which, begin), PASSES)
     rows = [_rival_row(f"exactik {version('exactik')}", recording, which, ours.q, seconds, 1.0)]
     ratios: dict[str, float] = {}
-    peers: dict[str, Callable[[Recording], Rival]] = {"scipy": Scipy, "mink": Mink}
+    peers: dict[str, Callable[[TrackingProblem], Rival]] = {"scipy": Scipy, "mink": Mink}
     for name, make in peers.items():
         try:
             peer = make(recording)
@@ -220,7 +237,7 @@ def rivals(report: Report, case: Case, start: Path) -> dict[str, float]:
 
 def _rival_row(
     name: str,
-    recording: Recording,
+    recording: TrackingProblem,
     which: NDArray[np.int64],
     q: Array,
     seconds: float,
@@ -234,17 +251,17 @@ def _rival_row(
 def paper(report: Report, own: Take) -> None:
     """The protocol of the exact-Hessian paper: offsets of every frame, so that nothing is left."""
     asked = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
-    recording = start_recording(own.skeleton, own.markers, **asked)
-    which, kernel = np.arange(len(own)), PAPER.options(recording.problem)
-    found, seconds = timed(lambda: follow(recording, kernel, which, own.q[0]), PASSES)
+    recording = make_tracking_problem(own.skeleton, own.markers, **asked)
+    which, kernel = np.arange(len(own)), PAPER.options(recording.frame_problem)
+    found, seconds = timed(lambda: follow_frames(recording, kernel, which, own.q[0]), PASSES)
     total = 1e2 * np.linalg.norm(recording.residuals(found.q), axis=2).sum(axis=1)
     options = {**asked, "solver": PAPER, "branches": False}
     tracked, longer = timed(lambda: ik.track(own.skeleton, own.markers, **options), TWO)
     summed = 1e2 * tracked.marker_errors.sum(axis=1)
     some = np.linspace(0, len(own) - 1, COLDS).astype(np.int64)
-    cold = replace(COLD, tolerance=1e-12, small_cost=SOLVED).options(recording.problem)
-    alone, one = timed(lambda: cold_poses(recording, cold, some, 1, SOLVED))
-    many, more = timed(lambda: cold_poses(recording, cold, some, 24, SOLVED))
+    cold = replace(COLD, tolerance=1e-12, small_cost=SOLVED).options(recording.frame_problem)
+    alone, one = timed(lambda: solve_cold_start(recording, cold, some, 1, SOLVED))
+    many, more = timed(lambda: solve_cold_start(recording, cold, some, 24, SOLVED))
     name = f"{own.name}, paper protocol"
     below, all_below = (100 * float(np.mean(c < SOLVED)) for c in (found.cost, tracked.cost))
     report.add(
@@ -259,8 +276,11 @@ def paper(report: Report, own: Take) -> None:
         ),
         Metric(f"{own.name}, cold, one start: a frame", 1e3 * one / COLDS, "ms"),
         Metric(
-            *(f"{own.name}, cold, 24 starts: solved", 100 * float(np.mean(many.cost < SOLVED))),
-            *("%", 99.0, True),
+            f"{own.name}, cold, 24 starts: solved",
+            100 * float(np.mean(many.cost < SOLVED)),
+            "%",
+            99.0,
+            True,
         ),
         Metric(f"{own.name}, cold, 24 starts: a frame", 1e3 * more / COLDS, "ms"),
     )

@@ -9,11 +9,17 @@ import pytest
 
 import exactik as ik
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
-from exactik.kernels.recording.error_bars import compute_standard_deviations
+from exactik.kernels.recording.error_bars import estimate_standard_deviations
 from exactik.kernels.recording.frames import TUKEY_HUBER_SHARE
 from exactik.kernels.recording.sequence import evaluate_frames
-from exactik.tracking._passes import follow, follow_beside, try_starts
-from exactik.tracking._recording import LOSSES, Recording, start_recording
+from exactik.tracking import (
+    LOSS_KINDS,
+    TrackingProblem,
+    follow_branch,
+    follow_frames,
+    make_tracking_problem,
+    solve_frames,
+)
 from exactik.typing import Array
 from tests.support.models import configuration
 from tests.support.problems import menagerie
@@ -38,10 +44,10 @@ def moving(skeleton: ik.Skeleton, seed: int, frames: int, noise: float = 0.01) -
 
 
 def problem_of(
-    recording: Recording, t: int, weights: Sequence[float] | Array | None = None
+    recording: TrackingProblem, t: int, weights: Sequence[float] | Array | None = None
 ) -> ik.Problem:
     """Frame t in the words of `Problem`: a goal for each marker that is there, and the posture."""
-    frames, skeleton = recording.frames, recording.skeleton
+    frames, skeleton = recording.targets, recording.skeleton
     own = frames.weight if weights is None else np.asarray(weights)
     goals: list[ik.Goal] = [
         ik.MarkerGoal(name, frames.position[t, m], weight=float(own[m]))
@@ -49,8 +55,10 @@ def problem_of(
         if np.isfinite(frames.position[t, m]).all() and own[m] > 0.0
     ]
     goals.append(ik.PostureGoal(frames.rest[0], weight=frames.rest_weight[0]))
-    limits = "hard" if np.isfinite(recording.problem.lower).any() else "off"
-    lock = [n for n, on in zip(skeleton.dof_names, recording.problem.locked, strict=True) if on]
+    limits = "hard" if np.isfinite(recording.frame_problem.lower).any() else "off"
+    lock = [
+        n for n, on in zip(skeleton.dof_names, recording.frame_problem.locked, strict=True) if on
+    ]
     return ik.Problem(skeleton, goals, limits=limits, lock=lock)
 
 
@@ -67,9 +75,11 @@ def test_frames_by_themselves_are_problems_by_themselves(name: str, limits: str)
     skeleton = FIGURES[name]()
     for seed in SEEDS:
         markers = moving(skeleton, seed, 3)
-        recording = start_recording(skeleton, markers, limits=limits, posture=1e-3)
+        recording = make_tracking_problem(skeleton, markers, limits=limits, posture=1e-3)
         starts = np.array([near_neutral(skeleton, seed)] * 3)
-        found = try_starts(recording, TIGHT.options(recording.problem), np.arange(3), starts)
+        found = solve_frames(
+            recording, TIGHT.options(recording.frame_problem), np.arange(3), starts
+        )
         for t in range(3):
             wanted = ik.solve(problem_of(recording, t), q0=starts[t], solver=TIGHT)
             assert found.cost[t] == pytest.approx(wanted.cost, rel=1e-8)
@@ -80,9 +90,9 @@ def test_frames_by_themselves_are_problems_by_themselves(name: str, limits: str)
 def test_following_is_solving_from_the_pose_that_is_expected(name: str):
     skeleton, frames = FIGURES[name](), 5
     for seed in SEEDS:
-        recording = start_recording(skeleton, moving(skeleton, seed, frames), posture=1e-3)
-        start, options = near_neutral(skeleton, seed), TIGHT.options(recording.problem)
-        found = follow(recording, options, np.arange(frames), start)
+        recording = make_tracking_problem(skeleton, moving(skeleton, seed, frames), posture=1e-3)
+        start, options = near_neutral(skeleton, seed), TIGHT.options(recording.frame_problem)
+        found = follow_frames(recording, options, np.arange(frames), start)
         poses = [start]
         for t in range(frames):
             problem, begin = problem_of(recording, t), poses[-1]
@@ -98,14 +108,14 @@ def test_following_is_solving_from_the_pose_that_is_expected(name: str):
 
 def test_frames_in_another_order_and_backwards():
     skeleton = menagerie()
-    recording = start_recording(skeleton, moving(skeleton, 0, 4), posture=1e-3)
-    options, which = TIGHT.options(recording.problem), np.array([3, 1, 2])
+    recording = make_tracking_problem(skeleton, moving(skeleton, 0, 4), posture=1e-3)
+    options, which = TIGHT.options(recording.frame_problem), np.array([3, 1, 2])
     start = near_neutral(skeleton, 0)
-    found = try_starts(recording, options, which, np.array([start] * 3))
+    found = solve_frames(recording, options, which, np.array([start] * 3))
     for k, t in enumerate(which):
-        alone = try_starts(recording.at(np.array([t])), options, np.array([0]), start[None])
+        alone = solve_frames(recording.select(np.array([t])), options, np.array([0]), start[None])
         assert np.array_equal(found.q[k], alone.q[0])
-    back = follow(recording, options, np.array([3, 2, 1, 0]), start)
+    back = follow_frames(recording, options, np.array([3, 2, 1, 0]), start)
     assert np.array_equal(back.q[0], found.q[0])
 
 
@@ -116,11 +126,11 @@ def test_a_marker_that_is_missing_is_as_good_as_none():
     gone = np.flatnonzero(markers.missing[0])
     assert len(gone) > 0
     kept = [name for m, name in enumerate(markers.names) if m not in gone]
-    whole = start_recording(skeleton, markers, posture=0.0)
-    fewer = start_recording(skeleton, markers.chosen(kept), posture=0.0)
+    whole = make_tracking_problem(skeleton, markers, posture=0.0)
+    fewer = make_tracking_problem(skeleton, markers.chosen(kept), posture=0.0)
     start, at = near_neutral(skeleton, 1)[None], np.array([0])
-    one = try_starts(whole, TIGHT.options(whole.problem), at, start)
-    two = try_starts(fewer, TIGHT.options(fewer.problem), at, start)
+    one = solve_frames(whole, TIGHT.options(whole.frame_problem), at, start)
+    two = solve_frames(fewer, TIGHT.options(fewer.frame_problem), at, start)
     assert same_pose(skeleton, one.q[0], two.q[0]) < 1e-12
     assert one.cost[0] == pytest.approx(two.cost[0], rel=1e-12)
     assert np.isnan(whole.residuals(one.q)[0, gone]).all()
@@ -132,23 +142,23 @@ def test_weights_trust_and_offsets_are_those_of_goals():
     markers = moving(skeleton, 2, 2, noise=0.02)
     weights = rng.uniform(0.0, 2.0, len(markers.names))
     weights[4] = 0.0
-    recording = start_recording(skeleton, markers, weights=weights, posture=1e-3)
+    recording = make_tracking_problem(skeleton, markers, weights=weights, posture=1e-3)
     trust = rng.uniform(0.2, 1.0, (2, len(weights)))
-    recording = recording.asking(confidence=trust)
+    recording = recording.with_targets(confidence=trust)
     start = near_neutral(skeleton, 2)
-    options, at = TIGHT.options(recording.problem), np.array([1])
-    found = try_starts(recording, options, at, start[None])
+    options, at = TIGHT.options(recording.frame_problem), np.array([1])
+    found = solve_frames(recording, options, at, start[None])
     wanted = ik.solve(problem_of(recording, 1, weights * trust[1]), q0=start, solver=TIGHT)
     assert found.cost[0] == pytest.approx(wanted.cost, rel=1e-8)
     assert same_pose(skeleton, found.q[0], wanted.q) < 1e-8
 
     offsets = np.array([[point for _, point in skeleton.markers.values()]] * 2)
     offsets += rng.normal(0, 0.02, offsets.shape)
-    recording = start_recording(skeleton, markers, offsets=offsets, posture=1e-3)
-    found = try_starts(recording, options, at, start[None])
+    recording = make_tracking_problem(skeleton, markers, offsets=offsets, posture=1e-3)
+    found = solve_frames(recording, options, at, start[None])
     moved = {n: (b, offsets[1, m]) for m, (n, (b, _)) in enumerate(skeleton.markers.items())}
-    other = start_recording(skeleton.with_markers(moved), markers, posture=1e-3)
-    other = other.asking(rest_weight=recording.frames.rest_weight)
+    other = make_tracking_problem(skeleton.with_markers(moved), markers, posture=1e-3)
+    other = other.with_targets(rest_weight=recording.targets.rest_weight)
     wanted = ik.solve(problem_of(other, 1), q0=start, solver=TIGHT)
     assert found.cost[0] == pytest.approx(wanted.cost, rel=1e-8)
     assert same_pose(skeleton, found.q[0], wanted.q) < 1e-8
@@ -156,17 +166,17 @@ def test_weights_trust_and_offsets_are_those_of_goals():
 
 def test_following_beside_a_path_ends_where_they_meet_and_where_it_loses():
     skeleton = ik.human()
-    recording = start_recording(skeleton, moving(skeleton, 0, 40, noise=0.002), limits="off")
-    options, which = TIGHT.options(recording.problem), np.arange(40)
-    path = follow(recording, options, which, near_neutral(skeleton, 0))
+    recording = make_tracking_problem(skeleton, moving(skeleton, 0, 40, noise=0.002), limits="off")
+    options, which = TIGHT.options(recording.frame_problem), np.arange(40)
+    path = follow_frames(recording, options, which, near_neutral(skeleton, 0))
     residual = recording.residuals(path.q)
     start = skeleton.integrate(path.q[0], np.full(skeleton.nv, 1e-3))
     args = (which, start, residual)
-    met = follow_beside(recording, options, *args, path.cost, 1e-3, np.inf)
+    met = follow_branch(recording, options, *args, path.cost, 1e-3, np.inf)
     assert len(met.q) == 1 and same_pose(skeleton, met.q[0], path.q[0]) < 1e-6
     # A path that costs nothing cannot be met: given up as soon as the slack is used up.
     slack = 2.5 * float(path.cost.max())
-    lost = follow_beside(recording, options, *args, np.zeros(40), 0.0, slack)
+    lost = follow_branch(recording, options, *args, np.zeros(40), 0.0, slack)
     spent = np.cumsum(path.cost)
     assert len(lost.q) == int(np.searchsorted(spent, slack)) + 1
 
@@ -182,8 +192,8 @@ def rho(kind: str, r: Array, c: float) -> Array:
     return tukey + TUKEY_HUBER_SHARE * huber
 
 
-def robust_sum(recording: Recording, kind: str, c: float, t: int, q: Array) -> float:
-    skeleton, frames = recording.skeleton, recording.frames
+def robust_sum(recording: TrackingProblem, kind: str, c: float, t: int, q: Array) -> float:
+    skeleton, frames = recording.skeleton, recording.targets
     r = np.linalg.norm(skeleton.forward(q).markers - frames.position[t], axis=1)
     there = np.isfinite(r)
     away = skeleton.difference(q, frames.rest[0])
@@ -201,15 +211,15 @@ def test_robust_answers_are_minima_of_the_robust_sum(kind: str):
     place[0, wrong] = skeleton.forward(near_neutral(skeleton, 3)).markers[wrong] + 0.15
     markers = ik.Markers(place, markers.names, 100.0)
     weights = rng.uniform(0.5, 1.5, len(markers.names))
-    recording = start_recording(
+    recording = make_tracking_problem(
         skeleton, markers, robust=kind, width=c, weights=weights, limits="off", posture=1e-4
     )
-    assert recording.frames.loss[0] == LOSSES[kind]
+    assert recording.targets.loss[0] == LOSS_KINDS[kind]
     start = near_neutral(skeleton, 3)
-    options = TIGHT.options(recording.problem)
-    found = try_starts(recording.from_afar, options, np.array([0]), start[None])
+    options = TIGHT.options(recording.frame_problem)
+    found = solve_frames(recording.with_wide_loss, options, np.array([0]), start[None])
     for _ in range(30):  # weights are let go once they change by a hundredth; go on from there
-        found = try_starts(recording, options, np.array([0]), found.q)
+        found = solve_frames(recording, options, np.array([0]), found.q)
     q = found.q[0]
     assert found.cost[0] == pytest.approx(robust_sum(recording, kind, c, 0, q), rel=1e-9)
     h, slope = 1e-5, np.empty(skeleton.nv)
@@ -223,7 +233,7 @@ def test_robust_answers_are_minima_of_the_robust_sum(kind: str):
     # Against the force of a single marker at the edge of the inner part.
     assert np.abs(slope).max() < 1e-4 * c
     # The outliers hardly pull, and what they would pull to is not where the figure is.
-    factor = recording.frames.robust_weight[0]
+    factor = recording.targets.robust_weight[0]
     assert factor[wrong].max() < 0.4
     good = np.setdiff1d(np.flatnonzero(np.isfinite(place[0, :, 0])), wrong)
     assert np.median(factor[good]) > 0.8
@@ -233,13 +243,13 @@ def test_robust_answers_are_minima_of_the_robust_sum(kind: str):
 @pytest.mark.parametrize("kind", ["huber", "tukey"])
 def test_rounds_of_a_robust_loss_never_go_up(kind: str):
     skeleton, c = menagerie(), 0.03
-    recording = start_recording(
+    recording = make_tracking_problem(
         skeleton, moving(skeleton, 5, 1, noise=0.03), robust=kind, width=c, posture=1e-3
     )
-    options, q = TIGHT.options(recording.problem), near_neutral(skeleton, 5)[None]
+    options, q = TIGHT.options(recording.frame_problem), near_neutral(skeleton, 5)[None]
     costs = [robust_sum(recording, kind, c, 0, q[0])]
     for _ in range(6):
-        found = try_starts(recording, options, np.array([0]), q)
+        found = solve_frames(recording, options, np.array([0]), q)
         q = found.q
         costs.append(float(found.cost[0]))
     assert (np.diff(costs) <= 1e-12 * costs[0]).all()
@@ -251,13 +261,13 @@ def test_rounds_of_a_robust_loss_never_go_up(kind: str):
 @pytest.mark.parametrize("order", [EXACT, GAUSS_NEWTON])
 def test_derivatives_of_many_frames_are_those_of_problems(order: int):
     skeleton = menagerie()
-    recording = start_recording(skeleton, moving(skeleton, 4, 4), posture=1e-2)
-    which, scratch = np.array([2, 0, 3]), recording.scratch
+    recording = make_tracking_problem(skeleton, moving(skeleton, 4, 4), posture=1e-2)
+    which, scratch = np.array([2, 0, 3]), recording.buffers
     q = np.array([configuration(skeleton, seed) for seed in range(3)])
     cost, g = np.empty(3), np.empty((3, skeleton.nv))
     H = np.empty((3, *scratch.workspace.H.shape))
     evaluate_frames(
-        *(skeleton.tree, scratch.goals, recording.frames, order, which, q),
+        *(skeleton.tree, scratch.goals, recording.targets, order, which, q),
         *(cost, g, H, scratch.workspace),
     )
     dof, level, above = skeleton.ancestor_pairs
@@ -274,14 +284,14 @@ def test_derivatives_of_many_frames_are_those_of_problems(order: int):
 def test_standard_deviations_are_those_of_a_result():
     """Where markers determine everything: three on each bone, and nobody at a limit."""
     skeleton, sigma = menagerie(), 0.002
-    recording = start_recording(
+    recording = make_tracking_problem(
         skeleton, moving(skeleton, 6, 2, noise=sigma), limits="off", posture=0.0
     )
-    options, scratch = TIGHT.options(recording.problem), recording.scratch
-    q = try_starts(recording, options, np.arange(2), np.array([near_neutral(skeleton, 6)] * 2)).q
+    options, scratch = TIGHT.options(recording.frame_problem), recording.buffers
+    q = solve_frames(recording, options, np.arange(2), np.array([near_neutral(skeleton, 6)] * 2)).q
     sd, none = np.empty((2, skeleton.nv)), np.zeros(skeleton.nv)
-    compute_standard_deviations(
-        *(skeleton.tree, scratch.goals, recording.problem.box, recording.frames, none),
+    estimate_standard_deviations(
+        *(skeleton.tree, scratch.goals, recording.frame_problem.box, recording.targets, none),
         *(np.full(2, sigma), np.arange(2), q, np.zeros_like(scratch.workspace.H), sd),
         *(scratch.descent_state, scratch.workspace),
     )

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from exactik.cli._app import app
 from exactik.errors import ExactikError, FileError, UnknownNameError
 from exactik.goals import PositionGoal
-from exactik.landscape import basins, landscape
+from exactik.landscape import compute_landscape, find_basins
 from exactik.model import human
 from exactik.problem import Problem
 from exactik.solvers import solve
@@ -251,12 +251,12 @@ def test_a_rigid_fit_is_nearer_than_rest(recording: Recording):
 
 def test_a_landscape_is_that_of_the_problem():
     problem, dofs = linkage(1.0), ("first.rz", "second.rz")
-    land = landscape(problem, dofs, size=13)
+    land = compute_landscape(problem, dofs, size=13)
     for (i, j), q in zip(np.ndindex(13, 13), land.poses(), strict=True):
         assert land.cost[i, j] == problem.cost(q)
         values = np.linalg.eigvalsh(problem.hessian(q))
         np.testing.assert_allclose(land.eigenvalues[i, j], values, atol=1e-12)
-    found = basins(landscape(problem, dofs, size=14))
+    found = find_basins(compute_landscape(problem, dofs, size=14))
     np.testing.assert_allclose(found.costs, 0.0, atol=1e-15)
     assert sorted(np.degrees(found.ends[:, 0]).round().tolist()) == [-60.0, 60.0]
     assert found.shares.sum() == pytest.approx(1.0)
@@ -271,7 +271,7 @@ def test_any_two_dofs_of_any_figure(dofs: tuple[str, str], coupled: bool):
     weight = np.eye(6) + 0.2 if coupled else None
     problem = Problem(figure, goals, weight_matrix=weight)
     index = [figure.dof_names.index(dof) for dof in dofs]
-    land = landscape(problem, dofs, size=3)
+    land = compute_landscape(problem, dofs, size=3)
     for (i, j), q in zip(np.ndindex(3, 3), land.poses(), strict=True):
         block = problem.hessian(q)[np.ix_(index, index)]
         np.testing.assert_allclose(land.eigenvalues[i, j], np.linalg.eigvalsh(block), atol=1e-12)
@@ -280,11 +280,11 @@ def test_any_two_dofs_of_any_figure(dofs: tuple[str, str], coupled: bool):
 def test_misuse_of_landscapes():
     problem = linkage(1.0)
     with pytest.raises(UnknownNameError, match="no dof named 'third'"):
-        landscape(problem, ("first.rz", "third"))
+        compute_landscape(problem, ("first.rz", "third"))
     with pytest.raises(ExactikError, match="two different dofs"):
-        landscape(problem, ("first.rz", "first.rz"))
+        compute_landscape(problem, ("first.rz", "first.rz"))
     with pytest.raises(ExactikError, match="at least two values"):
-        landscape(problem, ("first.rz", "second.rz"), size=1)
+        compute_landscape(problem, ("first.rz", "second.rz"), size=1)
 
 
 def test_the_command_that_draws_maps(tmp_path: Path):

@@ -10,10 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
-from exactik.tracking._fill import filled
-from exactik.tracking._jumps import jumps_of
-from exactik.tracking._recording import start_recording
+from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.tracking import fill_gaps, find_jumps, make_tracking_problem
 from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, bursts, family_keeps, places, take, with_places
 from tests.support.tracking import inside
@@ -58,13 +56,13 @@ def test_a_fifth_of_the_markers_hidden_in_bursts(shared_data: Path, name: str, s
 @pytest.mark.parametrize("name", TAKES)
 def test_gaps_leave_no_jumps(shared_data: Path, name: str, seed: int):
     found, _, _ = gappy_take(shared_data, name, seed)
-    assert len(jumps_of(found._recording, np.array(found.motion.q))) == 0
+    assert len(find_jumps(found.problem, np.array(found.motion.q))) == 0
 
 
 def gappy(tissue: float) -> tuple[float, float]:
     """Errors at hidden and visible samples of a performance, against where the bones have them."""
-    motion = performance(8.0, 60.0, seed=2, acts=("squat", "kick"))
-    rec = recorded(motion, noise=0.001, tissue=tissue, gaps=0.0, swap=False)
+    motion = simulate_performance(8.0, 60.0, seed=2, acts=("squat", "kick"))
+    rec = simulate_recording(motion, noise=0.001, tissue=tissue, gaps=0.0, swap=False)
     hidden = bursts(rec.clean.shape[:2], 0.2, 60.0, seed=3)
     place = np.where(hidden[:, :, None], np.nan, rec.markers.positions)
     found = ik.track(motion.skeleton, with_places(rec.markers, place))
@@ -86,8 +84,8 @@ def test_a_fifth_hidden_of_a_performance(tissue: float, most: float):
 
 def test_gaps_do_no_harm_where_the_others_determine_the_pose():
     """Cameras good to a millimetre: markers that are seen should still fit to a millimetre."""
-    motion = performance(7.0, 60.0, seed=3, acts=("punch", "kick"))
-    rec = recorded(motion, noise=0.001, gaps=0.02, swap=False, seed=1)
+    motion = simulate_performance(7.0, 60.0, seed=3, acts=("punch", "kick"))
+    rec = simulate_recording(motion, noise=0.001, gaps=0.02, swap=False, seed=1)
     found = ik.track(motion.skeleton, rec.markers)
     assert found.sigma == pytest.approx(0.001, rel=0.15)
     assert np.nanmax(found.marker_errors) < 0.008
@@ -133,13 +131,13 @@ def test_an_arm_lost_for_two_seconds_is_flagged(shared_data: Path, name: str, fi
 )
 def test_an_arm_lost_for_two_seconds_goes_on(shared_data: Path, name: str, first: int):
     found = lost_arm(shared_data, name, first)
-    jumps = jumps_of(found._recording, np.array(found.motion.q))
+    jumps = find_jumps(found.problem, np.array(found.motion.q))
     assert not ((jumps > first - 20) & (jumps < first + 260)).any()
 
 
 def test_an_arm_lost_by_a_performer():
-    motion = performance(6.0, 60.0, seed=4, acts=("walk", "wave"))
-    rec = recorded(motion, noise=0.001, gaps=0.0, swap=False)
+    motion = simulate_performance(6.0, 60.0, seed=4, acts=("walk", "wave"))
+    rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
     figure = motion.skeleton
     found = ik.track(figure, blackout(rec.markers, ARM, 150, 270))
     bones = [name.split(".")[0] for name in figure.dof_names]
@@ -152,7 +150,7 @@ def test_an_arm_lost_by_a_performer():
     # What is still seen is as good as before, and nothing jumps.
     rest = [m for m, name in enumerate(found.names) if name not in ARM]
     assert found.marker_errors[150:270][:, rest].mean() < 1.2 * found.marker_errors[:150].mean()
-    assert len(jumps_of(found._recording, np.array(found.motion.q))) == 0
+    assert len(find_jumps(found.problem, np.array(found.motion.q))) == 0
     assert inside(figure, found.motion.q)
 
 
@@ -169,8 +167,8 @@ def test_filling_is_exact_for_a_rigid_body():
     seen = true.copy()
     seen[30:60, names.index(body[0])] = np.nan
     seen[:20, names.index(body[5])] = np.nan  # at the start: only frames after can tell
-    recording = start_recording(figure, ik.Markers(seen, names, 50.0))
-    place = filled(recording, 0.001).frames.position
+    recording = make_tracking_problem(figure, ik.Markers(seen, names, 50.0))
+    place = fill_gaps(recording, 0.001).targets.position
     assert np.isfinite(place).all()
     assert np.abs(place - true).max() < 1e-9
     assert np.array_equal(place[np.isfinite(seen)], seen[np.isfinite(seen)])

@@ -16,14 +16,18 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.kernels.descent.results import RESULT_PROJECTED_GRADIENT
-from exactik.tracking._branches import UNLIMITED
-from exactik.tracking._cold import cold_poses
-from exactik.tracking._error_bars import at_minimum
-from exactik.tracking._jumps import jumps_of
-from exactik.tracking._limbs import limbs_of
-from exactik.tracking._passes import follow, try_starts
-from exactik.tracking._recording import Recording, start_recording
-from exactik.tracking._track import COLD
+from exactik.tracking import (
+    COLD,
+    UNLIMITED,
+    TrackingProblem,
+    are_minima,
+    find_jumps,
+    find_limbs,
+    follow_frames,
+    make_tracking_problem,
+    solve_cold_start,
+    solve_frames,
+)
 from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, Take, take
 from tests.support.tracking import inside
@@ -76,12 +80,14 @@ def test_frames_from_nothing(shared_data: Path, name: str):
     """Nothing to spare: of 1500 frames of 03-05_02 1.0 % are missed."""
     own = take(shared_data, name)
     options = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
-    recording = start_recording(own.skeleton, own.markers, **options)
+    recording = make_tracking_problem(own.skeleton, own.markers, **options)
     method = replace(COLD, tolerance=1e-12, small_cost=SOLVED)
     which = np.linspace(0, len(own) - 1, 200).astype(np.int64)
     shares = []
     for starts in (1, 24):
-        found = cold_poses(recording, method.options(recording.problem), which, starts, SOLVED)
+        found = solve_cold_start(
+            recording, method.options(recording.frame_problem), which, starts, SOLVED
+        )
         shares.append(float(np.mean(found.cost < SOLVED)))
     print(f"{name}: {100 * shares[0]:.1f} % from one start, {100 * shares[1]:.1f} % from 24")
     assert shares[1] >= 0.99
@@ -124,15 +130,15 @@ class Best(NamedTuple):
     cost: Array
 
 
-def exhaustive(recording: Recording, q: Array, every: int, tries: int, rounds: int) -> Best:
+def exhaustive(recording: TrackingProblem, q: Array, every: int, tries: int, rounds: int) -> Best:
     """Search some frames from many poses: one limb or two elsewhere, again from the best."""
     rng, options = np.random.default_rng(5), replace(COLD, tolerance=1e-5, escape=True)
-    kernel = options.options(recording.problem)
+    kernel = options.options(recording.frame_problem)
     frames = np.arange(every // 2, len(q), every)
     best, poses = marker_cost(recording, q[frames], frames), q[frames].copy()
-    low = np.maximum(recording.problem.lower, -UNLIMITED)
-    high = np.minimum(recording.problem.upper, UNLIMITED)
-    limbs = limbs_of(recording.skeleton, recording.problem.locked)
+    low = np.maximum(recording.frame_problem.lower, -UNLIMITED)
+    high = np.minimum(recording.frame_problem.upper, UNLIMITED)
+    limbs = find_limbs(recording.skeleton, recording.frame_problem.locked)
     for _ in range(rounds):
         which, starts = np.repeat(frames, tries), np.repeat(poses, tries, axis=0)
         for k in range(len(starts)):
@@ -140,7 +146,7 @@ def exhaustive(recording: Recording, q: Array, every: int, tries: int, rounds: i
                 dofs = limbs[rng.integers(len(limbs))]
                 away = rng.uniform(low[dofs], high[dofs])
                 starts[k, dofs] = 0.0 if rng.random() < 0.3 else away
-        found = try_starts(recording, kernel, which, starts).q
+        found = solve_frames(recording, kernel, which, starts).q
         cost = marker_cost(recording, found, which).reshape(len(frames), tries)
         least, row = cost.argmin(axis=1), np.arange(len(frames))
         better = cost[row, least] < best
@@ -149,7 +155,7 @@ def exhaustive(recording: Recording, q: Array, every: int, tries: int, rounds: i
     return Best(frames, best)
 
 
-def marker_cost(recording: Recording, q: Array, which: NDArray[np.int64]) -> Array:
+def marker_cost(recording: TrackingProblem, q: Array, which: NDArray[np.int64]) -> Array:
     return 0.5 * np.nansum(recording.residuals(q, which) ** 2, axis=(1, 2))
 
 
@@ -161,7 +167,7 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
         ik.track(own.skeleton, own.markers, lock=LOCK, limits="off", branches=branches)
         for branches in (False, True)
     )
-    recording, q = found._recording, np.array(found.motion.q)
+    recording, q = found.problem, np.array(found.motion.q)
     best = exhaustive(recording, q, 40, 120, 2)
     rows = []
     for label, track in (("warm start alone", plain), ("branches", found)):
@@ -171,10 +177,10 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
         print(
             f"{name}, {label}: cost {track.cost.sum():.4f}, {100 * rows[-1][0]:.1f} % within 1 % "
             f"of the best known, {100 * rows[-1][1]:.1f} % above 25 %, most {share.max():.2f}, "
-            f"{len(jumps_of(recording, np.array(track.motion.q)))} jumps"
+            f"{len(find_jumps(recording, np.array(track.motion.q)))} jumps"
         )
     assert found.cost.sum() < plain.cost.sum()
-    assert len(jumps_of(recording, q)) == 0
+    assert len(find_jumps(recording, q)) == 0
     # The best of each frame by itself jumps about: a continuous motion cannot have it everywhere.
     near, far = HONEST[name]
     assert rows[1][0] >= near and rows[1][1] <= far
@@ -190,8 +196,10 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
 def test_a_warm_pass_ends_at_minima(shared_data: Path):
     """The compiled loop alone, from the pose that comes with the take."""
     own = take(shared_data, TAKES[1]).between(0, 300)
-    recording = start_recording(own.skeleton, own.markers, limits="off", lock=LOCK)
-    found = follow(recording, FINE.options(recording.problem), np.arange(300), own.q[0])
-    assert (found.found[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and at_minimum(
+    recording = make_tracking_problem(own.skeleton, own.markers, limits="off", lock=LOCK)
+    found = follow_frames(
+        recording, FINE.options(recording.frame_problem), np.arange(300), own.q[0]
+    )
+    assert (found.outcomes[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and are_minima(
         recording, found.q
     ).all()

@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
-from exactik.tracking._error_bars import ANYWHERE, standard_deviations
-from exactik.tracking._passes import try_starts
-from exactik.tracking._recording import start_recording
+from exactik.synthetic import simulate_performance, simulate_recording
+from exactik.tracking import (
+    ANYWHERE,
+    compute_standard_deviations,
+    make_tracking_problem,
+    solve_frames,
+)
 from tests.support.tracking import determined
 
 SIGMA, DRAWS = 0.001, 600
-SMALL = 0.1  # [rad or m] sd above which a pose is not linear in its markers any more
+NEGLIGIBLE_COST = 0.1  # [rad or m] sd above which a pose is not linear in its markers any more
 METHOD = ik.Auto(tolerance=1e-9, small_cost=0.0, detour=False, escape=False)
 
 
@@ -24,24 +27,24 @@ def test_error_bars_are_those_of_many_recordings():
     for a millimetre, and the two hinges in each hand with one marker beyond them: nothing is linear
     there, and the posture has a say.
     """
-    motion = performance(10.0, 12.0, seed=6, acts=("walk", "punch", "squat"))
+    motion = simulate_performance(10.0, 12.0, seed=6, acts=("walk", "punch", "squat"))
     figure, rng = motion.skeleton, np.random.default_rng(0)
     checked, worst = 0, 0.0
     for t in np.linspace(5, len(motion) - 5, 10).astype(int):
         q = np.array(motion.q[t])
         true = figure.forward(q).markers
         noisy = true + rng.normal(0.0, SIGMA, (DRAWS, *true.shape))
-        recording = start_recording(
+        recording = make_tracking_problem(
             figure, ik.Markers(noisy, tuple(figure.markers), 100.0), limits="off"
         )
-        options = METHOD.options(recording.problem)
-        found = try_starts(recording, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
+        options = METHOD.options(recording.frame_problem)
+        found = solve_frames(recording, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
         scatter = figure.difference(found, np.tile(q, (DRAWS, 1))).std(axis=0)
         foretold = np.sqrt(
-            np.mean(standard_deviations(recording, found, SIGMA, 1)[:50] ** 2, axis=0)
+            np.mean(compute_standard_deviations(recording, found, SIGMA, 1)[:50] ** 2, axis=0)
         )
         own = determined(figure)
-        assert foretold[own].max() < SMALL
+        assert foretold[own].max() < NEGLIGIBLE_COST
         ratio = scatter[own] / foretold[own]
         checked, worst = checked + int(own.sum()), max(worst, float(np.abs(ratio - 1.0).max()))
     print(f"{checked} error bars, off by {100 * worst:.1f} % at most")
@@ -50,8 +53,8 @@ def test_error_bars_are_those_of_many_recordings():
 
 @pytest.mark.parametrize("noise", [0.001, 0.002])
 def test_bands_hold_the_truth_as_often_as_they_say(noise: float):
-    motion = performance(10.0, 60.0, seed=1)
-    rec = recorded(motion, noise=noise, gaps=0.0, swap=False)
+    motion = simulate_performance(10.0, 60.0, seed=1)
+    rec = simulate_recording(motion, noise=noise, gaps=0.0, swap=False)
     found = ik.track(motion.skeleton, rec.markers)
     error = np.abs(motion.skeleton.difference(found.motion.q, motion.q))
     # Dofs at a limit have no error bar; those that are all but free have one of the posture's.
@@ -63,8 +66,8 @@ def test_bands_hold_the_truth_as_often_as_they_say(noise: float):
 
 
 def test_a_given_sigma_scales_the_bars():
-    motion = performance(2.0, 30.0)
-    rec = recorded(motion, noise=0.001, gaps=0.0, swap=False)
+    motion = simulate_performance(2.0, 30.0)
+    rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
     one, two = (ik.track(motion.skeleton, rec.markers, sigma=s) for s in (0.001, 0.002))
     assert np.array_equal(one.motion.q, two.motion.q) and one.sigma == 0.001
     own = (one.sd > 0.0) & (one.sd < 0.05)
@@ -72,6 +75,6 @@ def test_a_given_sigma_scales_the_bars():
 
 
 def test_no_error_bar_is_longer_than_that_of_an_unknown_angle():
-    motion = performance(2.0, 30.0)
-    rec = recorded(motion, noise=0.001, gaps=0.0, swap=False)
+    motion = simulate_performance(2.0, 30.0)
+    rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
     assert ik.track(motion.skeleton, rec.markers).sd.max() < 1.01 * ANYWHERE

@@ -7,10 +7,8 @@ import pytest
 
 import exactik as ik
 from exactik.kernels.calculus.sums import EXACT
-from exactik.synthetic import Recorded, performance, recorded
-from exactik.tracking._passes import follow
-from exactik.tracking._recording import start_recording
-from exactik.tracking._smoothing import DAMPING, Sequence
+from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
+from exactik.tracking import DAMPING, Sequence, follow_frames, make_tracking_problem
 from exactik.typing import Array
 from tests.support.problems import menagerie
 from tests.support.tracking import inside
@@ -24,11 +22,11 @@ def small_sequence(count: int, limits: str = "hard") -> tuple[Sequence, Array]:
     place = skeleton.forward(q).markers + rng.normal(0, 0.02, (count, len(skeleton.markers), 3))
     place[0, 3] = np.nan
     markers = ik.Markers(place, tuple(skeleton.markers), 100.0)
-    recording = start_recording(skeleton, markers, limits=limits, lock="pair*", posture=1e-3)
+    recording = make_tracking_problem(skeleton, markers, limits=limits, lock="pair*", posture=1e-3)
     stiff = rng.uniform(0.5, 5.0, skeleton.nv)
     soft = rng.uniform(0.1, 1.0, skeleton.nv)
-    options = ik.Auto(tolerance=1e-3, detour=False).options(recording.problem)
-    q = follow(recording, options, np.arange(count), q[0]).q
+    options = ik.Auto(tolerance=1e-3, detour=False).options(recording.frame_problem)
+    q = follow_frames(recording, options, np.arange(count), q[0]).q
     return Sequence(recording, np.arange(count), stiff, soft), q
 
 
@@ -62,7 +60,7 @@ def test_the_band_is_the_matrix(count: int):
 def test_the_step_is_newtons(limits: str):
     sequence, q = small_sequence(6, limits)
     _, _, g, H = sequence.evaluate(q, EXACT)
-    box = sequence.recording.problem.box
+    box = sequence.recording.frame_problem.box
     found = sequence.step(q, g, H)
     values = q[:, np.maximum(box.coordinate, 0)]
     held = (values <= box.lower) & (g > 0) | (values >= box.upper) & (g < 0)
@@ -101,12 +99,12 @@ def test_solving_lowers_the_sum_and_keeps_the_limits():
 
 
 @pytest.fixture(scope="module")
-def noisy() -> Recorded:
-    motion = performance(10.0, 120.0, seed=1)
-    return recorded(motion, noise=0.002, gaps=0.0, swap=False)
+def noisy() -> SyntheticRecording:
+    motion = simulate_performance(10.0, 120.0, seed=1)
+    return simulate_recording(motion, noise=0.002, gaps=0.0, swap=False)
 
 
-def test_noise_of_accelerations_and_of_angles_falls(noisy: Recorded):
+def test_noise_of_accelerations_and_of_angles_falls(noisy: SyntheticRecording):
     figure, truth = noisy.truth.skeleton, np.array(noisy.truth.q)
     plain = ik.track(figure, noisy.markers)
     smooth = ik.track(figure, noisy.markers, smooth=8.0)
@@ -132,7 +130,7 @@ def test_noise_of_accelerations_and_of_angles_falls(noisy: Recorded):
     assert places[1] < 0.75 * places[0]
 
 
-def test_a_lower_cut_off_is_smoother(noisy: Recorded):
+def test_a_lower_cut_off_is_smoother(noisy: SyntheticRecording):
     markers = noisy.markers.between(0.0, 3.0)
     rough = [
         np.square(np.diff(ik.track(noisy.truth.skeleton, markers, smooth=f).motion.q, 2, axis=0))
@@ -142,7 +140,9 @@ def test_a_lower_cut_off_is_smoother(noisy: Recorded):
     assert sizes[0] > sizes[1] > sizes[2]
 
 
-def test_seams_between_parts_do_not_show(noisy: Recorded, monkeypatch: pytest.MonkeyPatch):
+def test_seams_between_parts_do_not_show(
+    noisy: SyntheticRecording, monkeypatch: pytest.MonkeyPatch
+):
     from exactik.tracking import _smoothing as _smooth
 
     figure, markers = noisy.truth.skeleton, noisy.markers.between(0.0, 4.0)

@@ -25,13 +25,13 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Measure the tables and figures of the papers again, beside what was published."""
-    from exactik.synthetic import reach
+    from exactik.synthetic import solve_reach
     from exactik_papers import find_experiments
     from exactik_papers import reproduce as run
 
     find_experiments(name)  # before anything is compiled
     with compiling():
-        reach()
+        solve_reach()
     began = time.perf_counter()
     with progress_bar() as bar:
         tasks = {own.name: bar.add_task(own.name) for own in find_experiments(name)}

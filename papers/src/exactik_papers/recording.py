@@ -19,7 +19,7 @@ import numpy as np
 from exactik.goals import PositionGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
@@ -251,8 +251,8 @@ def spread_frames(inside: BoolArray, count: int = FRAMES_PER_KIND) -> IntArray:
 
 def make_synthetic_recording(seconds: float = 20.0) -> Recording:
     """Return our own recording: the built-in human performs, skin slides on its bones by 6 mm."""
-    motion = performance(seconds)
-    made = recorded(motion, noise=0.0005, gaps=0.0, swap=False, tissue=0.006)
+    motion = simulate_performance(seconds)
+    made = simulate_recording(motion, noise=0.0005, gaps=0.0, swap=False, tissue=0.006)
     skeleton, q = scale_skeleton(motion.skeleton, np.array(made.truth.q), CM)
     places = CM * made.markers.positions
     markers = {

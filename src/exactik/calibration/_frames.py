@@ -6,19 +6,23 @@ import numpy as np
 
 from exactik.errors import ModelError
 from exactik.motion import Markers
-from exactik.tracking._cold import cold_poses
-from exactik.tracking._passes import Path, try_starts
-from exactik.tracking._recording import Recording
-from exactik.tracking._rigid import moved_to_markers, rigid_motions
+from exactik.spatial import fit_rigid_transforms
+from exactik.tracking import (
+    FrameSolutions,
+    TrackingProblem,
+    align_to_markers,
+    solve_cold_start,
+    solve_frames,
+)
 from exactik.typing import Array, IntArray
 
 __all__ = [
-    "borrow",
-    "diverse_frames",
-    "mend",
-    "neighbours",
-    "shapes_of",
-    "start_poses",
+    "align_shapes",
+    "choose_diverse_frames",
+    "find_similar_frames",
+    "find_start_poses",
+    "improve_poses",
+    "try_poses_of_similar_frames",
 ]
 
 
@@ -30,7 +34,7 @@ WORSE = 4.0  # times the usual cost, above which a frame is taken to be in a wro
 BETTER = 0.99  # share of the cost below which a borrowed pose is taken
 
 
-def shapes_of(places: Array) -> Array:
+def align_shapes(places: Array) -> Array:
     """Return where the markers are when the whole is put as near as can be to one frame.
 
     Args:
@@ -45,14 +49,14 @@ def shapes_of(places: Array) -> Array:
     reference, weight, shapes = filled[first], seen & seen[first], filled
     for _ in range(2):
         target = np.broadcast_to(reference, filled.shape)
-        turn, middle, aim, _ = rigid_motions(filled, target, weight.astype(float))
+        turn, middle, aim, _ = fit_rigid_transforms(filled, target, weight.astype(float))
         shapes = np.einsum("fij,fmj->fmi", turn, filled - middle[:, None]) + aim[:, None]
         counts = np.maximum(seen.sum(axis=0), 1)[:, None]
         reference, weight = np.where(seen[..., None], shapes, 0.0).sum(axis=0) / counts, seen
     return np.where(seen[..., None], shapes, reference)
 
 
-def diverse_frames(markers: Markers, count: int) -> IntArray:
+def choose_diverse_frames(markers: Markers, count: int) -> IntArray:
     """Return the numbers of frames whose poses differ most, (n,) in the order of time.
 
     From the frame with the most ordinary shape on, the one farthest from all that are chosen is
@@ -66,46 +70,48 @@ def diverse_frames(markers: Markers, count: int) -> IntArray:
     candidates = enough[::step]
     if len(candidates) <= count:
         return candidates
-    shapes = shapes_of(markers.positions[candidates]).reshape(len(candidates), -1)
+    shapes = align_shapes(markers.positions[candidates]).reshape(len(candidates), -1)
     middle = np.median(shapes, axis=0)
     chosen = [int(np.argmin(((shapes - middle) ** 2).sum(axis=1)))]
     away = np.full(len(candidates), np.inf)
     while len(chosen) < count:
-        away = np.minimum(away, _apart(shapes, shapes[chosen[-1]]))
+        away = np.minimum(away, _mean_distance(shapes, shapes[chosen[-1]]))
         chosen.append(int(np.argmax(away)))
     return candidates[np.sort(chosen)]
 
 
-def _apart(shapes: Array, one: Array) -> Array:
+def _mean_distance(shapes: Array, one: Array) -> Array:
     """Return how far shapes, (F, 3 M), are from another, by the mean distance of the markers."""
     return np.sqrt(((shapes - one) ** 2).reshape(len(shapes), -1, 3).sum(axis=2)).mean(axis=1)
 
 
-def neighbours(shapes: Array, count: int) -> IntArray:
+def find_similar_frames(shapes: Array, count: int) -> IntArray:
     """Return the frames whose shapes, (F, M, 3), are nearest to each, (F, count)."""
     flat = shapes.reshape(len(shapes), -1)
-    apart = np.array([_apart(flat, one) for one in flat])
+    apart = np.array([_mean_distance(flat, one) for one in flat])
     np.fill_diagonal(apart, np.inf)
     return np.argsort(apart, axis=1, kind="stable")[:, : min(count, len(shapes) - 1)]
 
 
-def start_poses(recording: Recording, options: Array, near: IntArray) -> Path:
+def find_start_poses(recording: TrackingProblem, options: Array, near: IntArray) -> FrameSolutions:
     """Return poses of all frames from nothing: from the neutral one, then from each other's."""
     every = np.arange(len(recording))
     neutral = np.tile(recording.skeleton.neutral(), (len(every), 1))
-    path = try_starts(recording, options, every, moved_to_markers(recording, neutral, every))
+    path = solve_frames(recording, options, every, align_to_markers(recording, neutral, every))
     # A few frames are looked at from everywhere; what they find spreads from frame to frame.
     some = every[:: max(len(every) // COLD, 1)]
-    cold = cold_poses(recording, options, some, STARTS)
+    cold = solve_cold_start(recording, options, some, STARTS)
     better = cold.cost < path.cost[some]
-    path.q[some[better]], path.found[some[better]] = cold.q[better], cold.found[better]
+    path.q[some[better]], path.outcomes[some[better]] = cold.q[better], cold.outcomes[better]
     for _ in range(ROUNDS):
-        if borrow(recording, options, path, near) == 0:
+        if try_poses_of_similar_frames(recording, options, path, near) == 0:
             break
     return path
 
 
-def borrow(recording: Recording, options: Array, path: Path, near: IntArray) -> int:
+def try_poses_of_similar_frames(
+    recording: TrackingProblem, options: Array, path: FrameSolutions, near: IntArray
+) -> int:
     """Try for every frame the poses of frames that look alike; return how many gained by it.
 
     Args:
@@ -118,24 +124,26 @@ def borrow(recording: Recording, options: Array, path: Path, near: IntArray) -> 
     if width == 0:
         return 0
     which = np.repeat(np.arange(count), width)
-    starts = moved_to_markers(recording, path.q[near.ravel()], which)
-    tried = try_starts(recording, options, which, starts)
+    starts = align_to_markers(recording, path.q[near.ravel()], which)
+    tried = solve_frames(recording, options, which, starts)
     costs = tried.cost.reshape(count, width)
     best = np.argmin(costs, axis=1)
     better = np.flatnonzero(costs[np.arange(count), best] < BETTER * path.cost)
     rows = better * width + best[better]
-    path.q[better], path.found[better] = tried.q[rows], tried.found[rows]
+    path.q[better], path.outcomes[better] = tried.q[rows], tried.outcomes[rows]
     return len(better)
 
 
-def mend(recording: Recording, options: Array, path: Path, near: IntArray) -> int:
+def improve_poses(
+    recording: TrackingProblem, options: Array, path: FrameSolutions, near: IntArray
+) -> int:
     """As `borrow`, and look from everywhere at the frames that fit much worse than most."""
-    gained = borrow(recording, options, path, near)
+    gained = try_poses_of_similar_frames(recording, options, path, near)
     worst = np.flatnonzero(path.cost > WORSE * np.median(path.cost))
     worst = worst[np.argsort(-path.cost[worst], kind="stable")][:COLD]
     if len(worst) > 0:
-        cold = cold_poses(recording, options, worst, STARTS)
+        cold = solve_cold_start(recording, options, worst, STARTS)
         better = cold.cost < BETTER * path.cost[worst]
-        path.q[worst[better]], path.found[worst[better]] = cold.q[better], cold.found[better]
+        path.q[worst[better]], path.outcomes[worst[better]] = cold.q[better], cold.outcomes[better]
         gained += int(better.sum())
     return gained

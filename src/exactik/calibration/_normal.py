@@ -20,18 +20,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.calibration._model import Figure
-from exactik.tracking._recording import Recording
+from exactik.calibration._model import ScaledSkeleton
+from exactik.tracking import TrackingProblem
 from exactik.typing import Array, BoolArray
 
-__all__ = ["Normal", "normal_equations"]
+__all__ = ["NormalEquations", "compute_normal_equations"]
 
 
 AT_LIMIT = 1e-9  # [rad or m] nearer to a limit than this is at it
 RIDGE = 1e-13  # of the trace of A, so that it can be factored where nothing is known of a dof
 
 
-class Normal(NamedTuple):
+class NormalEquations(NamedTuple):
     """The equations of one step, poses eliminated.
 
     Attributes:
@@ -47,7 +47,9 @@ class Normal(NamedTuple):
     follow: Array
 
 
-def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Array) -> Normal:
+def compute_normal_equations(
+    figure: ScaledSkeleton, theta: Array, recording: TrackingProblem, q: Array
+) -> NormalEquations:
     """Return the equations at parameters θ and poses q, (F, nq)."""
     J, r, tie, held = _by_poses(recording, q)
     seen = recording.seen[..., None]
@@ -86,16 +88,16 @@ def normal_equations(figure: Figure, theta: Array, recording: Recording, q: Arra
     c[groups:] = np.einsum("fmij,fmi->mj", R, rm).ravel()
 
     tall = B.reshape(frames * nv, size)
-    return Normal(
+    return NormalEquations(
         C - tall.T @ follow.reshape(frames * nv, size), c - tall.T @ pose.ravel(), pose, follow
     )
 
 
 def _by_poses(
-    recording: Recording, q: Array
+    recording: TrackingProblem, q: Array
 ) -> tuple[Array, Array, tuple[Array, Array], Callable[[Array], BoolArray]]:
     """Return J (F, M, 3, nv), r (F, M, 3), tie and its force, and which dofs a gradient holds."""
-    problem, skeleton, frames = recording.problem, recording.skeleton, recording.frames
+    problem, skeleton, frames = recording.frame_problem, recording.skeleton, recording.targets
     count = len(recording.names)
     J = np.stack([problem.linearised(pose)[1][: 3 * count] for pose in q])
     J = J.reshape(len(q), count, 3, skeleton.nv)

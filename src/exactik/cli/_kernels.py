@@ -63,16 +63,15 @@ def compile_other_half() -> None:
     from exactik.kernels.descent.state import start_descent
     from exactik.kernels.linear.ltdl import AncestorPattern
     from exactik.solvers import Auto
-    from exactik.tracking._error_bars import at_minimum, standard_deviations
-    from exactik.tracking._recording import start_recording
+    from exactik.tracking import are_minima, compute_standard_deviations, make_tracking_problem
 
-    recording = start_recording(*_recording())
-    problem, tree, scratch = recording.problem, recording.skeleton.tree, recording.scratch
+    recording = make_tracking_problem(*_recording())
+    problem, tree, scratch = recording.frame_problem, recording.skeleton.tree, recording.buffers
     options, q = replace(Auto(), max_iterations=1).options(problem), problem.skeleton.neutral()
     start_descent(problem.box, options, initial_order(options), True, q, scratch.descent_state)
     work = scratch.workspace
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, scratch.descent_state)
     few = np.tile(q, (FRAMES, 1))
-    standard_deviations(recording, few, 1e-3, 1)
-    at_minimum(recording, few)
+    compute_standard_deviations(recording, few, 1e-3, 1)
+    are_minima(recording, few)

@@ -11,7 +11,7 @@ from exactik.report._data import Angles, Bins, rounded_up
 from exactik.report._plots import axis_row, curve, row
 
 if TYPE_CHECKING:
-    from exactik.tracking._tracked import Track
+    from exactik.tracking import Track
 
 __all__ = ["Joint", "angle_charts", "angle_data", "chosen_first", "joints_of"]
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from exactik.report._png import colours
 from exactik.report._summary import frame_errors, missing_in
-from exactik.tracking._error_bars import standard_deviations
+from exactik.tracking import compute_standard_deviations
 from exactik.typing import Array, IntArray
 
 if TYPE_CHECKING:
-    from exactik.tracking._tracked import Track
+    from exactik.tracking import Track
 
 __all__ = ["Angles", "Bins", "Heat", "angles_of", "encoded", "heat_of", "rounded_up", "series_of"]
 
@@ -197,5 +197,5 @@ def _deviations(track: Track, bins: Bins) -> Array:
     ends = np.append(bins.edges[1:], bins.frames)
     pairs = zip(bins.edges, ends, strict=True)
     which = np.array([a + int(np.argmin(seen[a:b])) for a, b in pairs], dtype=np.int64)
-    some, q = track._recording.at(which), np.ascontiguousarray(track.motion.q[which])
-    return standard_deviations(some, q, track.sigma, track._threads)
+    some, q = track.problem.select(which), np.ascontiguousarray(track.motion.q[which])
+    return compute_standard_deviations(some, q, track.sigma, track.threads)

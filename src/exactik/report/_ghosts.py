@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from exactik.motion import find_segments
 from exactik.report._swaps import JudgedSwap
-from exactik.tracking._attention import IGNORED, runs_of
+from exactik.tracking import IGNORED
 from exactik.typing import IntArray
 
 if TYPE_CHECKING:
-    from exactik.tracking._tracked import Track
+    from exactik.tracking import Track
 
 __all__ = ["FarMarker", "far_markers"]
 
@@ -68,7 +69,7 @@ def far_markers(track: Track, swaps: Sequence[JudgedSwap] = ()) -> list[FarMarke
     likely = [swap for swap in swaps if swap.verdict == "likely"]
     found = []
     for m, name in enumerate(track.names):
-        for first, last in runs_of(far[:, m], join=JOIN):
+        for first, last in find_segments(far[:, m], join=JOIN):
             own = errors[first : last + 1, m][far[first : last + 1, m]]
             if len(own) < SHORTEST or _explained(first, last, float(np.median(own)), likely):
                 continue

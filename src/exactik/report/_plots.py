@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.motion import find_segments
 from exactik.report._data import Bins, Heat, rounded_up
 from exactik.report._png import colours, png
-from exactik.tracking._attention import runs_of
 from exactik.typing import Array
 
 __all__ = ["Lane", "area_row", "axis_row", "curve", "heat_row", "heat_scale", "lanes_row", "row"]
@@ -64,7 +64,7 @@ def _svg(count: int, height: float, inside: str, label: str, extra: str = "") ->
 def curve(x: Array, y: Array, *, closed_at: float | None = None) -> str:
     """Return the path of a curve, broken where y is not a number; closed along a line if asked."""
     parts = []
-    for first, last in runs_of(np.isfinite(y)):
+    for first, last in find_segments(np.isfinite(y)):
         own = slice(first, last + 1)
         points = [f"{a:.6g},{b:.2f}" for a, b in zip(x[own], y[own], strict=True)]
         if closed_at is not None:
@@ -132,7 +132,7 @@ def _joined(runs: Sequence[tuple[int, int]], count: int) -> Sequence[tuple[int, 
     flags = np.zeros(count, dtype=bool)
     for first, last in runs:
         flags[first : last + 1] = True
-    return runs_of(flags, join=count // RUNS)
+    return find_segments(flags, join=count // RUNS)
 
 
 def heat_row(heat: Heat, names: Sequence[str]) -> str:

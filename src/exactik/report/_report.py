@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik.io._files import writing
+from exactik.motion import find_segments
 from exactik.report._angles import Joint, angle_charts, angle_data, chosen_first, joints_of
 from exactik.report._data import (
     Angles,
@@ -37,10 +38,9 @@ from exactik.report._tables import (
     tiles,
 )
 from exactik.report._words import count_of, millimetres, share
-from exactik.tracking._attention import runs_of
 
 if TYPE_CHECKING:
-    from exactik.tracking._tracked import Track
+    from exactik.tracking import Track
 
 __all__ = ["report_html", "write_report"]
 
@@ -197,7 +197,7 @@ def _gap_lanes(summary: Facts, missing: np.ndarray) -> list[str]:
     lanes = []
     for gap in gaps[:LANES]:
         hint = f"{gap['name']}: {count_of(gap['gaps'], 'gap')}, longest {gap['longest_s']:.2f} s"
-        runs = runs_of(missing[:, names.index(gap["name"])])
+        runs = find_segments(missing[:, names.index(gap["name"])])
         value = share(gap["frames"] / max(len(missing), 1))
         lanes.append(Lane(gap["name"], value, runs, "gap", hint))
     most, number = max(gap["longest_s"] for gap in gaps), sum(gap["gaps"] for gap in gaps)
@@ -226,7 +226,7 @@ def _limit_lanes(track: Track, summary: Facts) -> list[str]:
             for key in ("lower", "upper")
             if limit[f"share_{key}"] > 0.0
         ]
-        runs = runs_of(track.at_limits[:, names.index(limit["dof"])])
+        runs = find_segments(track.at_limits[:, names.index(limit["dof"])])
         hint = f"{limit['dof']}: at {' and '.join(ends)}"
         lanes.append(Lane(limit["dof"], share(limit["share"]), runs, "limit", hint))
     about = f"{count_of(len(summary['limits']), 'dof')}; share of the frames to the right"

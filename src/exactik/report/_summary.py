@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik.kernels.recording.frames import HUBER, TUKEY
-from exactik.motion import frozen_markers
+from exactik.motion import find_frozen_markers, find_segments
 from exactik.report._ghosts import far_markers
 from exactik.report._swaps import JudgedSwap, judged_swaps, recorded_columns
 from exactik.report._words import headline_of
-from exactik.tracking._attention import DEARER, Attention, runs_of
-from exactik.tracking._recording import matched_markers
+from exactik.tracking import DEARER, Attention, match_markers
 from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
-    from exactik.tracking._tracked import Track
+    from exactik.tracking import Track
 
 __all__ = ["frame_errors", "headline_of", "missing_in", "summary_of", "versions"]
 
@@ -69,7 +68,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         ],
         "frozen": [
             {"name": each.name, **_stretch(track, each.first, each.last)}
-            for each in frozen_markers(track.markers)
+            for each in find_frozen_markers(track.markers)
         ],
         "sigma_mm": _number(1e3 * track.sigma),
         "iterations": _statistics(track.iterations.astype(float)),
@@ -133,7 +132,7 @@ def _stretch(track: Track, first: int, last: int) -> Facts:
 
 
 def _names(track: Track) -> Facts:
-    matched = matched_markers(track.skeleton, track.markers)
+    matched = match_markers(track.skeleton, track.markers)
     seen = np.asarray(np.isfinite(track.marker_errors).any(axis=0))
     return {
         "used": list(track.names),
@@ -181,7 +180,7 @@ def _gaps(track: Track, missing: BoolArray) -> list[Facts]:
     """Return the gaps of every marker that has any, those missing most first."""
     rate, found = track.markers.rate, []
     for m in np.argsort(-missing.sum(axis=0), kind="stable"):
-        runs = runs_of(missing[:, m])
+        runs = find_segments(missing[:, m])
         if len(runs) > 0:
             longest = max(runs, key=lambda run: run[1] - run[0])
             facts = {"name": track.names[m], "gaps": len(runs), "frames": int(missing[:, m].sum())}
@@ -210,7 +209,7 @@ def _words(track: Track) -> list[str]:
 
 def _limits(track: Track) -> list[Facts]:
     """Return the dofs that touch a limit, the most often first."""
-    lower, upper = np.asarray(track._recording.problem.lower), track._recording.problem.upper
+    lower, upper = np.asarray(track.problem.frame_problem.lower), track.problem.frame_problem.upper
     touched = track.at_limits
     share, found = touched.mean(axis=0), []
     names, turns = track.skeleton.dof_names, track.skeleton.turns
@@ -239,17 +238,17 @@ def _swap(track: Track, swap: JudgedSwap) -> Facts:
 
 def _settings(track: Track) -> Facts:
     """Return what of the call can be told from the result."""
-    recording, names = track._recording, np.array(track.skeleton.dof_names)
-    weight, frames = recording.frames.weight, recording.frames
+    recording, names = track.problem, np.array(track.skeleton.dof_names)
+    weight, frames = recording.targets.weight, recording.targets
     weights = {n: float(w) for n, w in zip(track.names, weight, strict=True) if w != 1.0}
     return {
-        "limits": recording.problem.limits,
-        "locked": names[recording.problem.locked].tolist(),
+        "limits": recording.frame_problem.limits,
+        "locked": names[recording.frame_problem.locked].tolist(),
         "robust": LOSSES.get(int(frames.loss[0])),
         "robust_width_mm": _number(1e3 * frames.loss[1]) if int(frames.loss[0]) in LOSSES else None,
         "weights": weights,
         "offsets_per_frame": len(frames.point) > 1,
-        "threads": track._threads,
+        "threads": track.threads,
         **track.settings,
     }
 

@@ -1,6 +1,6 @@
 """Markers that exchanged their names, judged by the solved pose.
 
-The paths of the markers alone raise suspicions (`exactik.motion.suspected_swaps`). The pose raises
+The paths of the markers alone raise suspicions (`exactik.motion.find_swaps`). The pose raises
 its own: two markers are far from their places on the figure, and each is near that of the other.
 A pose can also follow a swap, as a wrist turns over when its two markers are exchanged; then errors
 at the solved pose say little. So every suspicion is tried: some of its frames are solved again with
@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.motion import suspected_swaps
+from exactik.motion import find_segments, find_swaps
 from exactik.solvers import Auto
-from exactik.tracking._attention import runs_of
-from exactik.tracking._passes import try_starts
-from exactik.tracking._recording import Recording, matched_markers
+from exactik.tracking import TrackingProblem, match_markers, solve_frames
 from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from exactik.tracking._tracked import Track
+    from exactik.tracking import Track
 
 __all__ = ["JudgedSwap", "judged_swaps", "recorded_columns"]
 
@@ -78,7 +76,7 @@ def judged_swaps(track: Track) -> list[JudgedSwap]:
     found = _by_pose(track)
     own = {name: track.names.index(mine) for name, mine in _own_names(track).items()}
     judged = []
-    for n, swap in enumerate(suspected_swaps(track.markers)):
+    for n, swap in enumerate(find_swaps(track.markers)):
         one, other = (own.get(name) for name in swap.names)
         if one is None or other is None or n >= MOST:
             rest = (swap.distance, None, None, None, "undecided")
@@ -105,7 +103,7 @@ def judged_swaps(track: Track) -> list[JudgedSwap]:
 
 def _model_places(track: Track, which: IntArray) -> Array:
     """Return where the markers in use are on the figure in these frames [m, world], (n, M, 3)."""
-    skeleton, point = track.skeleton, track._recording.frames.point
+    skeleton, point = track.skeleton, track.problem.targets.point
     bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in track.names]
     out = np.empty((len(which), len(bones), 3))
     for at in range(0, len(which), 4096):
@@ -127,7 +125,7 @@ def recorded_columns(track: Track) -> list[int]:
 
 def _own_names(track: Track) -> dict[str, str]:
     """Return recorded name → own name of the markers in use."""
-    names = matched_markers(track.skeleton, track.markers)
+    names = match_markers(track.skeleton, track.markers)
     return {name: mine for name, mine in names.items() if mine in track.names}
 
 
@@ -150,7 +148,7 @@ def _by_pose(track: Track) -> list[_Suspicion]:
     rows = np.flatnonzero(off.sum(axis=1) > 1)
     if len(rows) < SHORTEST:
         return []
-    places, recorded = _model_places(track, rows), track._recording.frames.position[rows]
+    places, recorded = _model_places(track, rows), track.problem.targets.position[rows]
     found: list[tuple[float, _Suspicion]] = []
     for one, other in _near_pairs(track, off):
         both = np.flatnonzero(off[rows, one] & off[rows, other])
@@ -159,7 +157,7 @@ def _by_pose(track: Track) -> list[_Suspicion]:
         crossed += np.linalg.norm(recorded[both, other] - places[both, one], axis=1)
         gain = np.zeros(len(track))
         gain[rows[both]] = np.where(crossed < BETTER * own, own - crossed, 0.0)
-        for first, last in runs_of(gain > OFF, join=JOIN):
+        for first, last in find_segments(gain > OFF, join=JOIN):
             if last - first + 1 >= SHORTEST:
                 total = float(gain[first : last + 1].sum())
                 found.append((total, _Suspicion(first, last, one, other, "pose")))
@@ -202,7 +200,7 @@ def _judged(track: Track, what: _Suspicion) -> JudgedSwap:
     own = float(np.linalg.norm(recorded - places[:, pair], axis=2).mean())
     cross = float(np.linalg.norm(recorded - places[:, crossed], axis=2).mean())
     apart = float(np.median(np.linalg.norm(places[:, what.one] - places[:, what.other], axis=1)))
-    solved = track._recording.frames.position[some][:, crossed]
+    solved = track.problem.targets.position[some][:, crossed]
     if (solved == recorded).all(axis=(1, 2)).mean() > 0.5:
         return JudgedSwap(*head, apart, own, cross, None, "repaired")
     ratio = _again(track, what, there)
@@ -220,23 +218,23 @@ def _again(track: Track, what: _Suspicion, there: IntArray) -> float:
     be the best.
     """
     which = there[np.unique(np.linspace(0, len(there) - 1, min(len(there), TRIED)).astype(int))]
-    recording = track._recording.at(which)
-    place = recording.frames.position.copy()
+    recording = track.problem.select(which)
+    place = recording.targets.position.copy()
     place[:, [what.one, what.other]] = place[:, [what.other, what.one]]
     before = np.nansum(track.marker_errors[which] ** 2, axis=1)
     outside = [max(what.first - 1, 0), min(what.last + 1, len(track) - 1)]
     starts = [track.motion.q[which]]
     starts += [np.repeat(track.motion.q[t : t + 1], len(which), axis=0) for t in outside]
     named = np.minimum(before, _least(recording, starts))
-    exchanged = _least(recording.asking(position=place), starts)
+    exchanged = _least(recording.with_targets(position=place), starts)
     return float(np.median(exchanged / np.maximum(named, 1e-12)))
 
 
-def _least(recording: Recording, starts: list[Array]) -> Array:
+def _least(recording: TrackingProblem, starts: list[Array]) -> Array:
     """Return the least sum of squares of all markers [m²] that each frame comes to, (n,)."""
-    options, every = AGAIN.options(recording.problem), np.arange(len(recording))
+    options, every = AGAIN.options(recording.frame_problem), np.arange(len(recording))
     sums = []
     for start in starts:
-        q = try_starts(recording, options, every, start).q
+        q = solve_frames(recording, options, every, start).q
         sums.append(np.nansum(recording.residuals(q) ** 2, axis=(1, 2)))
     return np.min(sums, axis=0)

@@ -1,6 +1,7 @@
 """Rotations in numpy and compiled for the kernels; the decorators that compile."""
 
 from exactik.spatial._jit import jit, jit_forceinline, jit_inline_always, jit_nogil
+from exactik.spatial._rigid_fit import RigidTransforms, fit_rigid_transforms
 from exactik.spatial._rotations import (
     axis_rotation,
     euler_angles,
@@ -23,11 +24,13 @@ from exactik.spatial._so3 import (
 )
 
 __all__ = [
+    "RigidTransforms",
     "axis_rotation",
     "cross",
     "euler_angles",
     "exp_coefficients",
     "exp_rotation",
+    "fit_rigid_transforms",
     "is_rotation",
     "jit",
     "jit_forceinline",

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.typing import Array, BoolArray
+from exactik.motion import find_segments
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.tracking._tracked import Track
 
-__all__ = ["DEARER", "Attention", "attention_of", "frame_reasons", "runs_of"]
+__all__ = ["DEARER", "Attention", "explain_frames", "find_attention"]
 
 POOR = 3.0  # times the usual error of a frame
 DEARER, MUCH = 0.01, 0.05  # share of its cost that a frame could save, and a stretch at its worst
@@ -37,19 +38,7 @@ class Attention(NamedTuple):
     severity: float
 
 
-def runs_of(flags: BoolArray, join: int = 0) -> list[tuple[int, int]]:
-    """Return first and last index of every stretch that is True; gaps up to `join` do not count."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    runs: list[tuple[int, int]] = []
-    for first, end in zip(edges[::2], edges[1::2], strict=True):
-        if len(runs) > 0 and first - runs[-1][1] <= join + 1:
-            runs[-1] = (runs[-1][0], int(end) - 1)
-        else:
-            runs.append((int(first), int(end) - 1))
-    return runs
-
-
-def attention_of(track: Track) -> list[Attention]:
+def find_attention(track: Track) -> list[Attention]:
     """See `Track.attention`."""
     found = [*_gaps(track), *_poor(track), *_dearer(track), *_ignored(track)]
     words = {
@@ -58,7 +47,7 @@ def attention_of(track: Track) -> list[Attention]:
         "bridged": ("two solutions fit; the motion passes from one to the other", 1.0),
     }
     for kind, (text, severity) in words.items():
-        for first, last in runs_of(np.asarray(track.status == kind), join=2):
+        for first, last in find_segments(np.asarray(track.status == kind), join=2):
             found.append(Attention(first, last, kind, text, severity * (last - first + 1)))
     return sorted(found, key=lambda each: (-each.severity, each.first))
 
@@ -66,7 +55,7 @@ def attention_of(track: Track) -> list[Attention]:
 def _gaps(track: Track) -> list[Attention]:
     """One entry for each stretch of frames in which some joints went by their course."""
     names, found = np.array(track.skeleton.dof_names), []
-    for first, last in runs_of(np.asarray(track.undetermined.any(axis=1)), join=2):
+    for first, last in find_segments(np.asarray(track.undetermined.any(axis=1)), join=2):
         loose = track.undetermined[first : last + 1].any(axis=0)
         bones = list(dict.fromkeys(name.rpartition(".")[0] for name in names[loose]))
         text = f"markers are missing that determine {_listed(bones)}; filled from before and after"
@@ -79,7 +68,7 @@ def _poor(track: Track) -> list[Attention]:
     frame = np.sqrt(_mean(errors**2, axis=1))
     usual = float(np.median(frame[frame > 0.0])) if (frame > 0.0).any() else 0.0
     found = []
-    for first, last in runs_of(frame > max(POOR * usual, 1e-4), join=4):
+    for first, last in find_segments(frame > max(POOR * usual, 1e-4), join=4):
         mean = _mean(errors[first : last + 1], axis=0)
         worst = [track.names[m] for m in np.argsort(-mean)[:2]]
         most = 1e3 * float(np.nanmax(errors[first : last + 1]))
@@ -91,7 +80,7 @@ def _poor(track: Track) -> list[Attention]:
 def _dearer(track: Track) -> list[Attention]:
     """One entry for each stretch in which another solution was found to fit better."""
     found = []
-    for first, last in runs_of(track.excess > DEARER, join=4):
+    for first, last in find_segments(track.excess > DEARER, join=4):
         most = float(track.excess[first : last + 1].max())
         if most > MUCH:
             text = (
@@ -114,14 +103,14 @@ def _ignored(track: Track) -> list[Attention]:
     seen, found = np.isfinite(track.marker_errors), []
     for m, name in enumerate(track.names):
         out = seen[:, m] & (track.marker_weights[:, m] < IGNORED)
-        for first, last in runs_of(out, join=4):
+        for first, last in find_segments(out, join=4):
             off = 1e3 * float(np.nanmedian(track.marker_errors[first : last + 1, m]))
             text = f"marker {name} is {off:.0f} mm off and was left out"
             found.append(Attention(first, last, "ignored-marker", text, 0.5 * (last - first + 1)))
     return found
 
 
-def frame_reasons(track: Track) -> list[str]:
+def explain_frames(track: Track) -> list[str]:
     """See `Track.why`."""
     limits, names = track.at_limits, np.array(track.skeleton.dof_names)
     sentences = {

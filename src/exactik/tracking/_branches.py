@@ -19,9 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.descent.results import RESULT_COST
-from exactik.tracking._limbs import limbs_of
-from exactik.tracking._passes import Path, follow_beside, near_to, try_starts
-from exactik.tracking._recording import Recording
+from exactik.tracking._limbs import find_limbs
+from exactik.tracking._passes import (
+    FrameSolutions,
+    follow_branch,
+    nearest_equivalents,
+    solve_frames,
+)
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, IntArray
 
 __all__ = ["NEAR", "Stretch", "charges", "improve", "splice"]
@@ -38,10 +43,10 @@ UNLIMITED = 1.5  # [rad or m] how far from neutral to look where there is no lim
 
 
 def improve(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
     cold: Array,
-    path: Path,
+    path: FrameSolutions,
     first: int,
     last: int,
     which: IntArray,
@@ -66,7 +71,7 @@ def improve(
     poses, frames = _other_poses(stretch, which, seed)
     if len(frames) == 0:
         return 0
-    tried = try_starts(recording.from_afar, cold, frames, poses)
+    tried = solve_frames(recording.with_wide_loss, cold, frames, poses)
     np.minimum.at(least, frames, tried.cost)
     taken = 0
     # The largest gain first: what it mends need not be looked at again.
@@ -84,7 +89,7 @@ def _other_poses(stretch: Stretch, which: IntArray, seed: int) -> tuple[Array, I
     or as in another frame if that was tried; the others anywhere.
     """
     rng, (recording, _, path, *_) = np.random.default_rng([seed, stretch.first]), stretch
-    problem, skeleton = recording.problem, recording.skeleton
+    problem, skeleton = recording.frame_problem, recording.skeleton
     low, high = np.maximum(problem.lower, -UNLIMITED), np.minimum(problem.upper, UNLIMITED)
     neutral, poses, frames = skeleton.neutral()[None], [], []
     for dofs, markers in _limbs(recording):
@@ -103,19 +108,19 @@ def _other_poses(stretch: Stretch, which: IntArray, seed: int) -> tuple[Array, I
     return np.concatenate(poses), np.concatenate(frames)
 
 
-def _limbs(recording: Recording) -> list[tuple[IntArray, IntArray]]:
+def _limbs(recording: TrackingProblem) -> list[tuple[IntArray, IntArray]]:
     """Return the dofs of every limb, and the markers on it."""
 
     def find() -> list[tuple[IntArray, IntArray]]:
         skeleton, found = recording.skeleton, []
         bones = np.array([skeleton.bone_index(skeleton.marker(n)[0]) for n in recording.names])
         first = np.asarray(skeleton.tree.first_v, dtype=np.int64)
-        for dofs in limbs_of(skeleton, recording.problem.locked):
+        for dofs in find_limbs(skeleton, recording.frame_problem.locked):
             own = np.unique(np.searchsorted(first, dofs, side="right") - 2)
             found.append((dofs, np.flatnonzero(np.isin(bones, own))))
         return found
 
-    return recording.problem.remember("limbs", find)
+    return recording.frame_problem.remember("limbs", find)
 
 
 class Stretch(NamedTuple):
@@ -131,9 +136,9 @@ class Stretch(NamedTuple):
         least: cost of the best solution that was found for each frame, (T,).
     """
 
-    recording: Recording
+    recording: TrackingProblem
     options: Array
-    path: Path
+    path: FrameSolutions
     residual: Array
     first: int
     last: int
@@ -150,13 +155,13 @@ def splice(stretch: Stretch, t: int, start: Array) -> bool:
     """Follow the solution `start` of frame t both ways; take the part that saves; whether any."""
     recording, path = stretch.recording, stretch.path
     usual = float(np.median(path.cost[max(t - 60, 0) : t + 60]))
-    start = near_to(recording, start[None], path.q[t : t + 1])[0]
+    start = nearest_equivalents(recording, start[None], path.q[t : t + 1])[0]
     gain, parts = 0.0, []
     for step, which in stretch.ways(t):
         if len(which) == 0:
             return False
         beside = stretch.residual[which - stretch.first], path.cost[which]
-        strand = follow_beside(
+        strand = follow_branch(
             recording, stretch.options, which, start, *beside, NEAR, SLACK * usual
         )
         which = which[: len(strand.q)]
@@ -166,12 +171,12 @@ def splice(stretch: Stretch, t: int, start: Array) -> bool:
         total += _charges(stretch, which + step, which, strand, residual, usual)
         end = int(np.argmin(total)) + 1
         gain += float(total[end - 1])
-        parts.append((which[:end], strand.q[:end], strand.found[:end], residual[:end]))
+        parts.append((which[:end], strand.q[:end], strand.outcomes[:end], residual[:end]))
     gain -= float(parts[0][2][0, RESULT_COST] - path.cost[t])  # frame t was counted twice
     if gain > -LEAST * path.cost[t]:
         return False
     for which, q, found, residual in parts:
-        path.q[which], path.found[which] = q, found
+        path.q[which], path.outcomes[which] = q, found
         stretch.residual[which - stretch.first] = residual
     return True
 
@@ -180,7 +185,7 @@ def _charges(
     stretch: Stretch,
     there: IntArray,
     here: IntArray,
-    strand: Path,
+    strand: FrameSolutions,
     residual: Array,
     usual: float,
 ) -> Array:

@@ -15,8 +15,8 @@ from exactik.kernels.descent.options import MAX_ITERATIONS
 from exactik.kernels.descent.results import RESULT_COST
 from exactik.tracking._gaps import Postures, pulled
 from exactik.tracking._jumps import jumping
-from exactik.tracking._passes import Path, try_starts
-from exactik.tracking._recording import Recording
+from exactik.tracking._passes import FrameSolutions, solve_frames
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["MARGIN", "Pieces", "bridge", "costs_of"]
@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
         touched: rows that are part of a bridge, (n,).
     """
 
-    path: Path
+    path: FrameSolutions
     which: IntArray
     piece: IntArray
     touched: BoolArray
@@ -62,18 +62,18 @@ class Pieces(NamedTuple):
 
 
 def costs_of(
-    recording: Recording, options: Array, postures: Postures, which: IntArray, q: Array
+    recording: TrackingProblem, options: Array, postures: Postures, which: IntArray, q: Array
 ) -> Array:
     """Return what poses q, (n, nq), of frames `which` cost, loss and posture included, (n,)."""
     still = options.copy()
     still[MAX_ITERATIONS] = 0
     rest, firm = postures.of(which)
-    asked = recording.asking(rest=rest, rest_weight=firm).at(which)
-    return try_starts(asked, still, np.arange(len(which)), q).cost
+    asked = recording.with_targets(rest=rest, rest_weight=firm).select(which)
+    return solve_frames(asked, still, np.arange(len(which)), q).cost
 
 
 def bridge(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
     pieces: Pieces,
     postures: Postures,
@@ -125,7 +125,7 @@ def bridge(
                 how = options if n == sweeps - 1 or pull >= FIRM else hasty
                 _pull_together(recording, how, pieces, postures, firm[mine], mine)
         own = pieces.which[rows]
-        path.found[rows, RESULT_COST] = costs_of(recording, options, postures, own, path.q[rows])
+        path.outcomes[rows, RESULT_COST] = costs_of(recording, options, postures, own, path.q[rows])
         jumps = _jumps_near(recording, pieces, rows)
         if bars is not None:
             worth = np.bincount(pieces.piece, path.cost) <= bars
@@ -134,7 +134,7 @@ def bridge(
     return np.array([*left, *jumps], dtype=np.int64)
 
 
-def _usual(recording: Recording, pieces: Pieces, jumps: IntArray) -> Array:
+def _usual(recording: TrackingProblem, pieces: Pieces, jumps: IntArray) -> Array:
     """Return how far each dof usually goes in a step around jumps, (n, nv)."""
     span, end = max(2, round(AROUND * recording.rate)), len(pieces.which) - 2
     rows = np.clip(jumps[:, None] + np.arange(-span, span + 1), 0, end)
@@ -145,7 +145,7 @@ def _usual(recording: Recording, pieces: Pieces, jumps: IntArray) -> Array:
     return np.median(steps, axis=1)
 
 
-def _jumps_near(recording: Recording, pieces: Pieces, rows: IntArray) -> IntArray:
+def _jumps_near(recording: TrackingProblem, pieces: Pieces, rows: IntArray) -> IntArray:
     """Return the jumps among rows, (n,), in order, that were changed, and right beside them."""
     wide = np.unique(np.clip(rows[:, None] + np.arange(-3, 4), 0, len(pieces.which) - 1))
     cut = (np.diff(wide) > 1) | (np.diff(pieces.piece[wide]) != 0)
@@ -155,7 +155,9 @@ def _jumps_near(recording: Recording, pieces: Pieces, rows: IntArray) -> IntArra
     return jumps[np.isin(jumps, rows) | np.isin(jumps + 1, rows)]
 
 
-def _fade(recording: Recording, path: Path, rows: IntArray, k: int, turn: Array) -> None:
+def _fade(
+    recording: TrackingProblem, path: FrameSolutions, rows: IntArray, k: int, turn: Array
+) -> None:
     """Spread a jump (nv,) after row k evenly: fade it in before and out after."""
     x = (rows - rows[0] + 1.0) / (len(rows) + 1.0)
     fade = x * x * (3.0 - 2.0 * x)
@@ -164,7 +166,7 @@ def _fade(recording: Recording, path: Path, rows: IntArray, k: int, turn: Array)
 
 
 def _pull_together(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
     pieces: Pieces,
     postures: Postures,
@@ -181,5 +183,7 @@ def _pull_together(
     )
     which = pieces.which[rows]
     rest, total = pulled(skeleton, *postures.of(which), middle, firm)
-    asked = recording.asking(rest=rest, rest_weight=total).at(which)
-    path.q[rows], path.found[rows] = try_starts(asked, options, np.arange(len(rows)), path.q[rows])
+    asked = recording.with_targets(rest=rest, rest_weight=total).select(which)
+    path.q[rows], path.outcomes[rows] = solve_frames(
+        asked, options, np.arange(len(rows)), path.q[rows]
+    )

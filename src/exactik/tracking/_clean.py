@@ -1,7 +1,7 @@
 """Errors of a recording that show in the markers alone, before any figure is fitted.
 
 Spikes: a marker that is for a moment far from where it was just before and is just after. They are
-taken for missing. Swaps: two markers that exchange their names (`motion.suspected_swaps`); they are
+taken for missing. Swaps: two markers that exchange their names (`motion.find_swaps`); they are
 exchanged back if that leaves them better in place among the markers around them.
 """
 
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.motion import Markers, Swap, suspected_swaps
-from exactik.tracking._fill import families
-from exactik.tracking._recording import Recording
+from exactik.motion import Markers, Swap, find_swaps
+from exactik.tracking._fill import find_neighbours
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray
 
-__all__ = ["Cleaning", "cleaned", "spikes"]
+__all__ = ["Outliers", "find_spikes", "remove_outliers"]
 
 
 LEAST = 0.02  # [m] that a spike stands out
@@ -27,7 +27,7 @@ NO_WORSE = 1.2  # the same, if it does; among markers in line, either way fits
 AT_ONCE = 1 << 15
 
 
-class Cleaning(NamedTuple):
+class Outliers(NamedTuple):
     """What was found.
 
     Attributes:
@@ -39,22 +39,22 @@ class Cleaning(NamedTuple):
     spikes: BoolArray
 
 
-def cleaned(recording: Recording) -> tuple[Recording, Cleaning]:
+def remove_outliers(recording: TrackingProblem) -> tuple[TrackingProblem, Outliers]:
     """Return the recording without spikes, and with swapped markers in their places."""
-    place, swaps = recording.frames.position.copy(), []
+    place, swaps = recording.targets.position.copy(), []
     for _ in range(PASSES):  # the second finds those beside another
-        place[spikes(place, recording.rate)] = np.nan
-    for swap in suspected_swaps(Markers(place, recording.names, recording.rate)):
+        place[find_spikes(place, recording.rate)] = np.nan
+    for swap in find_swaps(Markers(place, recording.names, recording.rate)):
         one, two = (recording.names.index(name) for name in swap.names)
         if _better_exchanged(recording, place, one, two, swap):
             own = slice(swap.first, swap.last + 1)
             place[own, one], place[own, two] = place[own, two].copy(), place[own, one].copy()
             swaps.append(swap)
     gone = np.isnan(place[:, :, 0]) & recording.seen
-    return recording.asking(position=place), Cleaning(tuple(swaps), gone)
+    return recording.with_targets(position=place), Outliers(tuple(swaps), gone)
 
 
-def spikes(place: Array, rate: float) -> BoolArray:
+def find_spikes(place: Array, rate: float) -> BoolArray:
     """Return the samples, (T, M), that lie far from every line through their neighbours in time."""
     limit = LEAST + 0.5 * FASTEST / rate**2
     out = np.zeros(place.shape[:2], dtype=bool)
@@ -72,9 +72,11 @@ def spikes(place: Array, rate: float) -> BoolArray:
     return out
 
 
-def _better_exchanged(recording: Recording, place: Array, one: int, two: int, swap: Swap) -> bool:
+def _better_exchanged(
+    recording: TrackingProblem, place: Array, one: int, two: int, swap: Swap
+) -> bool:
     """Whether both markers keep their usual distances to those around them better if exchanged."""
-    own, others = np.arange(swap.first, swap.last + 1), families(recording)
+    own, others = np.arange(swap.first, swap.last + 1), find_neighbours(recording)
     rest = np.setdiff1d(np.arange(len(place)), own)
     if len(rest) == 0:
         return False

@@ -16,13 +16,18 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
-from exactik.tracking._attention import runs_of
+from exactik.motion import find_segments
 from exactik.tracking._branches import NEAR, charges
 from exactik.tracking._bridges import MARGIN, Pieces, bridge
 from exactik.tracking._gaps import Postures
-from exactik.tracking._jumps import jumps_of
-from exactik.tracking._passes import Path, follow_beside, in_threads, near_to
-from exactik.tracking._recording import Recording
+from exactik.tracking._jumps import find_jumps
+from exactik.tracking._passes import (
+    FrameSolutions,
+    follow_branch,
+    nearest_equivalents,
+    run_in_threads,
+)
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["bridge_jumps"]
@@ -47,8 +52,8 @@ class Course(NamedTuple):
         touched: frames that are part of a bridge, (T,).
     """
 
-    raw: Path
-    bridged: Path
+    raw: FrameSolutions
+    bridged: FrameSolutions
     touched: BoolArray
 
 
@@ -56,13 +61,13 @@ class Try(NamedTuple):
     """Other solutions for the frames from `first` on."""
 
     first: int
-    path: Path
+    path: FrameSolutions
 
 
 def bridge_jumps(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
-    path: Path,
+    path: FrameSolutions,
     postures: Postures,
     curvature: Array,
     least: Array,
@@ -85,12 +90,12 @@ def bridge_jumps(
 
     def bridge_part(first: int) -> None:
         end = min(first + PART, count)
-        some, own = recording.at(np.arange(first, end)), slice(first, end)
-        piece = Path(path.q[own], path.found[own])
+        some, own = recording.select(np.arange(first, end)), slice(first, end)
+        piece = FrameSolutions(path.q[own], path.outcomes[own])
         held = postures.between(first, end)
         raised[own] = _bridge_part(some, options, piece, held, curvature, least[own])
 
-    in_threads(threads, bridge_part, range(0, count, PART))
+    run_in_threads(threads, bridge_part, range(0, count, PART))
     _unwound(recording, path.q)
     before, touched = path.cost.copy(), np.zeros(count, dtype=bool)
     rows = Pieces(path, np.arange(count), np.zeros(count, np.int64), touched)
@@ -99,9 +104,9 @@ def bridge_jumps(
 
 
 def _bridge_part(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
-    path: Path,
+    path: FrameSolutions,
     postures: Postures,
     curvature: Array,
     least: Array,
@@ -119,13 +124,13 @@ def _bridge_part(
     return course.touched & (path.cost > RAISED * course.raw.cost)
 
 
-def _unwound(recording: Recording, q: Array) -> None:
-    box = recording.problem.box
+def _unwound(recording: TrackingProblem, q: Array) -> None:
+    box = recording.frame_problem.box
     unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, q)
 
 
 def _tries(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
     course: Course,
     postures: Postures,
@@ -137,7 +142,7 @@ def _tries(
     margin, longest = (round(s * recording.rate) for s in (MARGIN, LONGEST))
     above = np.concatenate([[0.0], np.cumsum(course.bridged.cost - raw.cost)])
     loose = np.concatenate([[-1], postures.frames, [count]])  # which go by their course there
-    for t in jumps_of(recording, raw.q):
+    for t in find_jumps(recording, raw.q):
         low, high = max(t - margin, 0), min(t + 1 + margin, count)
         dear = above[high] - above[low] > DEAR * usual
         if not dear or t in loose or t + 1 in loose:
@@ -154,7 +159,7 @@ def _tries(
 
 
 def _beside(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
     course: Course,
     own: int,
@@ -166,7 +171,7 @@ def _beside(
     raw = course.raw
     residual = recording.residuals(raw.q[which], which)
     bounds = residual, raw.cost[which], NEAR, LOSS * usual
-    strand = follow_beside(recording, options, which, raw.q[own], *bounds)
+    strand = follow_branch(recording, options, which, raw.q[own], *bounds)
     n = len(strand.q)
     which, residual = which[:n], residual[:n]
     least[which] = np.minimum(least[which], strand.cost)
@@ -174,7 +179,7 @@ def _beside(
     meets = float(np.nanmax(np.linalg.norm(away[-1], axis=1))) < NEAR
     if meets and n == 1:
         return  # one of the two solutions ends here: there is no other place
-    same = near_to(recording, strand.q, raw.q[which])
+    same = nearest_equivalents(recording, strand.q, raw.q[which])
     turn = recording.skeleton.difference(same, raw.q[which])
     total = np.cumsum(strand.cost - raw.cost[which]) + charges(away, turn, usual)
     ends = {n} if meets else set()
@@ -185,11 +190,11 @@ def _beside(
             ends.add(low + int(np.argmin(part)) + 1)
     for end in sorted(ends):
         order = np.argsort(which[:end])
-        yield Try(int(which[:end].min()), Path(strand.q[order], strand.found[order]))
+        yield Try(int(which[:end].min()), FrameSolutions(strand.q[order], strand.outcomes[order]))
 
 
 def _take(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
     course: Course,
     postures: Postures,
@@ -213,19 +218,19 @@ def _take(
     starts = np.cumsum([0, *(b - a for a, b in spans)])
     which = np.concatenate([np.arange(a, b) for a, b in spans])
     piece = np.repeat(np.arange(len(tries)), np.diff(starts))
-    raw = Path(course.raw.q[which], course.raw.found[which])
-    bridged = Path(course.bridged.q[which], course.bridged.found[which])
+    raw = FrameSolutions(course.raw.q[which], course.raw.outcomes[which])
+    bridged = FrameSolutions(course.bridged.q[which], course.bridged.outcomes[which])
     touched = course.touched[which]
     for each, (a, _), start, end in zip(tries, spans, starts[:-1], starts[1:], strict=True):
         first = start + each.first - a
         own = slice(first, first + len(each.path.q))
-        raw.q[own], raw.found[own] = each.path
+        raw.q[own], raw.outcomes[own] = each.path
         # Bridges beyond it stay as they are.
-        for low, high in runs_of(touched[start:end]):
+        for low, high in find_segments(touched[start:end]):
             if start + low <= own.stop and start + high >= own.start - 1:
                 touched[start + low : start + high + 1] = False
         fresh = start + np.flatnonzero(~touched[start:end])
-        bridged.q[fresh], bridged.found[fresh] = raw.q[fresh], raw.found[fresh]
+        bridged.q[fresh], bridged.outcomes[fresh] = raw.q[fresh], raw.outcomes[fresh]
         for path in (raw, bridged):
             _unwound(recording, path.q[start:end])
     rows = Pieces(bridged, which, piece, touched)
@@ -238,7 +243,7 @@ def _take(
             continue
         new[a:b] = True
         for old, other in ((course.raw, raw), (course.bridged, rows.path)):
-            old.q[a:b], old.found[a:b] = other.q[own], other.found[own]
+            old.q[a:b], old.outcomes[a:b] = other.q[own], other.outcomes[own]
         course.touched[a:b] = rows.touched[own]
 
 
@@ -255,7 +260,7 @@ def _most_hopeful(
     return sorted(kept)
 
 
-def _span(recording: Recording, course: Course, each: Try) -> tuple[int, int]:
+def _span(recording: TrackingProblem, course: Course, each: Try) -> tuple[int, int]:
     """Return the frames around a try, the last excluded, that begin and end outside of bridges."""
     margin, count = round(MARGIN * recording.rate), len(course.touched)
     a, b = max(each.first - margin, 0), min(each.first + len(each.path.q) + margin, count)

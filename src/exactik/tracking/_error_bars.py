@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.recording.error_bars import check_convexity, compute_standard_deviations
-from exactik.tracking._passes import in_threads
-from exactik.tracking._recording import Recording
+from exactik.kernels.recording.error_bars import check_convexity, estimate_standard_deviations
+from exactik.tracking._passes import run_in_threads
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["ANYWHERE", "at_minimum", "estimated_sigma", "standard_deviations"]
+__all__ = ["ANYWHERE", "are_minima", "compute_standard_deviations", "estimate_noise"]
 
 
 ASSUMED = 0.002  # [m] where residuals do not tell
@@ -18,7 +18,7 @@ FLAT = 1e-7  # share of the curvature that counts as none
 AT_ONCE = 512
 
 
-def estimated_sigma(errors: Array, nv: int) -> float:
+def estimate_noise(errors: Array, nv: int) -> float:
     """Return the standard deviation of the markers along each axis [m] that residuals speak of.
 
     `ASSUMED` where frames have no more coordinates of markers than dofs.
@@ -36,7 +36,9 @@ def estimated_sigma(errors: Array, nv: int) -> float:
     return float(np.sqrt(total / rows)) if rows > 0 else ASSUMED
 
 
-def standard_deviations(recording: Recording, q: Array, sigma: float, threads: int) -> Array:
+def compute_standard_deviations(
+    recording: TrackingProblem, q: Array, sigma: float, threads: int
+) -> Array:
     """Return the standard deviation of every dof in every frame [rad or m], (T, nv).
 
     No more than that of an angle of which nothing is known. Dofs at a limit have none.
@@ -46,28 +48,39 @@ def standard_deviations(recording: Recording, q: Array, sigma: float, threads: i
     prior = np.full(sd.shape[1], sigma**2 / ANYWHERE**2)
 
     def work(part: IntArray) -> None:
-        scratch = recording.scratch
+        scratch = recording.buffers
         out, own = np.empty((len(part), sd.shape[1])), np.full(len(part), sigma)
         B = np.zeros_like(scratch.workspace.H)
-        compute_standard_deviations(
-            *(recording.skeleton.tree, scratch.goals, recording.problem.box, recording.frames),
+        estimate_standard_deviations(
+            *(
+                recording.skeleton.tree,
+                scratch.goals,
+                recording.frame_problem.box,
+                recording.targets,
+            ),
             *(prior, own, part, q[part], B, out, scratch.descent_state, scratch.workspace),
         )
         sd[part] = np.minimum(out, ANYWHERE)
 
-    in_threads(threads, work, _parts(len(q)))
+    run_in_threads(threads, work, _parts(len(q)))
     return sd
 
 
-def at_minimum(recording: Recording, q: Array, which: IntArray | None = None) -> BoolArray:
+def are_minima(recording: TrackingProblem, q: Array, which: IntArray | None = None) -> BoolArray:
     """Return whether the exact Hessian of the free dofs has no negative curvature, (n,).
 
     Of all frames, or of frames `which`, (n,), at poses q, (n, nq).
     """
     which = np.arange(len(q)) if which is None else which
-    found, scratch = np.zeros(len(q)), recording.scratch
+    found, scratch = np.zeros(len(q)), recording.buffers
     check_convexity(
-        *(recording.skeleton.tree, scratch.goals, recording.problem.box, recording.frames, FLAT),
+        *(
+            recording.skeleton.tree,
+            scratch.goals,
+            recording.frame_problem.box,
+            recording.targets,
+            FLAT,
+        ),
         *(which, q, found, scratch.descent_state, scratch.workspace),
     )
     return found != 0.0

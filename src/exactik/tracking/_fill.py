@@ -12,11 +12,11 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
-from exactik.tracking._recording import Recording
-from exactik.tracking._rigid import rigid_motions
+from exactik.spatial import fit_rigid_transforms
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["families", "filled"]
+__all__ = ["fill_gaps", "find_neighbours"]
 
 
 MISS = 0.002  # [m] noise of the markers that are seen, at which a filled-in one counts half
@@ -28,7 +28,7 @@ CLOSE = 0.03  # [m] distance up to which all neighbours count the same; further 
 FLAT = 1e-4  # [m²] spread about their line below which neighbours do not tell a rotation
 
 
-def filled(recording: Recording, sigma: float) -> Recording:
+def fill_gaps(recording: TrackingProblem, sigma: float) -> TrackingProblem:
     """Return the recording with missing markers filled in where neighbours tell, at less weight.
 
     Less the better the figure fits what is seen, by `sigma` [m]: then it knows better itself.
@@ -36,24 +36,24 @@ def filled(recording: Recording, sigma: float) -> Recording:
     seen = recording.seen
     if seen.all():
         return recording
-    place, hops = recording.frames.position.copy(), _hops(recording)
-    for m, family in enumerate(families(recording)):
+    place, hops = recording.targets.position.copy(), _hops(recording)
+    for m, family in enumerate(find_neighbours(recording)):
         wide = np.flatnonzero(hops[m] <= WIDE)
         pieces = _pieces(seen, m, wide)
         for frames in pieces:
             brief = len(frames) <= BRIEF * recording.rate
             for own in (family, wide) if brief else (family,):
                 there = own[seen[frames[0], own]]
-                if _fill(recording.frames.position, seen, m, there, frames, place):
+                if _fill(recording.targets.position, seen, m, there, frames, place):
                     break
         for one, two in pairwise(pieces):
             if two[0] == one[-1] + 1 and np.isfinite(place[[one[-1], two[0]], m]).all():
                 _join(place[:, m], one, two)
     trust = np.where(seen, 1.0, 1.0 / (1.0 + (MISS / sigma) ** 4))
-    return recording.asking(position=place, confidence=trust)
+    return recording.with_targets(position=place, confidence=trust)
 
 
-def families(recording: Recording) -> list[IntArray]:
+def find_neighbours(recording: TrackingProblem) -> list[IntArray]:
     """Return the markers nearest to each along the bones: `ENOUGH`, and all as near as the last.
 
     None is further than `FAR` bones.
@@ -65,7 +65,7 @@ def families(recording: Recording) -> list[IntArray]:
     ]
 
 
-def _hops(recording: Recording) -> IntArray:
+def _hops(recording: TrackingProblem) -> IntArray:
     """Return how many bones lie between each two markers, (M, M); itself is out of reach."""
     skeleton, names = recording.skeleton, recording.names
     above: list[list[int]] = []
@@ -132,7 +132,7 @@ def _moved_along(
     old, new, own = place[known, family], place[frames][:, family], place[known, m]
     weight = 1.0 / (((old - own) ** 2).sum(axis=1) + CLOSE**2)
     before, weights = np.broadcast_to(old, new.shape), np.broadcast_to(weight, new.shape[:2])
-    turn, middle, aim, spread = rigid_motions(before, new, weights)
+    turn, middle, aim, spread = fit_rigid_transforms(before, new, weights)
     if float(np.median(spread[:, 1])) < FLAT:
         return None
     return aim + np.einsum("nij,nj->ni", turn, own - middle)

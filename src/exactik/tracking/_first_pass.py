@@ -16,12 +16,17 @@ import numpy as np
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
 from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
 from exactik.tracking._branches import Stretch, splice
-from exactik.tracking._cold import cold_poses
-from exactik.tracking._passes import Path, follow, in_threads, near_to
-from exactik.tracking._recording import Recording
+from exactik.tracking._cold import solve_cold_start
+from exactik.tracking._passes import (
+    FrameSolutions,
+    follow_frames,
+    nearest_equivalents,
+    run_in_threads,
+)
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array
 
-__all__ = ["STRETCH", "first_path", "stretches"]
+__all__ = ["STRETCH", "first_pass", "stretches"]
 
 
 STRETCH = 2000  # frames
@@ -38,14 +43,14 @@ def stretches(count: int, shift: int = 0) -> list[tuple[int, int]]:
     return [(a, b - 1) for a, b in pairwise(cuts)]
 
 
-def first_path(
-    recording: Recording,
+def first_pass(
+    recording: TrackingProblem,
     options: Array,
     cold: Array,
     starts: int,
     threads: int,
     done: Callable[[int], None],
-) -> Path:
+) -> FrameSolutions:
     """Return a path through all frames.
 
     Args:
@@ -57,34 +62,41 @@ def first_path(
         done: is told the number of frames that were solved since it was told last.
     """
     count = len(recording)
-    path = Path(np.empty((count, recording.skeleton.nq)), np.zeros((count, FRAME_RESULT_SIZE)))
+    path = FrameSolutions(
+        np.empty((count, recording.skeleton.nq)), np.zeros((count, FRAME_RESULT_SIZE))
+    )
     parts = stretches(count)
     shown = recording.seen.sum(axis=1)
 
     def solve(part: tuple[int, int]) -> None:
         first, last = part
         t = first + int(np.argmax(shown[first : last + 1]))
-        found = cold_poses(recording, cold, np.array([t]), starts)
-        start = near_to(recording, found.q, recording.skeleton.neutral()[None])[0]
+        found = solve_cold_start(recording, cold, np.array([t]), starts)
+        start = nearest_equivalents(recording, found.q, recording.skeleton.neutral()[None])[0]
         for which in (np.arange(t, last + 1), np.arange(t, first - 1, -1)):
-            way = follow(recording, options, which, start)
-            path.q[which], path.found[which] = way
+            way = follow_frames(recording, options, which, start)
+            path.q[which], path.outcomes[which] = way
             start = way.q[0]
         done(last + 1 - first)
 
-    in_threads(threads, solve, parts)
+    run_in_threads(threads, solve, parts)
     for (first, _), (seam, last) in pairwise(parts):
         _join(recording, options, path, first, seam, last)
     return path
 
 
 def _join(
-    recording: Recording, options: Array, path: Path, first: int, seam: int, last: int
+    recording: TrackingProblem,
+    options: Array,
+    path: FrameSolutions,
+    first: int,
+    seam: int,
+    last: int,
 ) -> None:
     """Make both sides of a seam one solution, where they are not; `seam` is the second's first."""
     both = np.array([seam - 1, seam])
     jump = np.diff(recording.residuals(path.q[both], both), axis=0)
-    box = recording.problem.box
+    box = recording.frame_problem.box
     unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, path.q[seam - 1 : last + 1])
     turn = recording.skeleton.difference(path.q[seam], path.q[seam - 1])
     moved = float(np.nanmax(np.abs(jump), initial=0.0))

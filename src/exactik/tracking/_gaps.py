@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model import Skeleton
-from exactik.tracking._passes import Path, in_threads, try_starts
-from exactik.tracking._recording import Recording
+from exactik.tracking._passes import FrameSolutions, run_in_threads, solve_frames
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["Postures", "fill_gaps", "information", "postures_of", "pulled"]
+__all__ = ["Postures", "information", "make_postures", "pulled", "solve_gap_frames"]
 
 
 SOLID = 0.6  # share that a dof may lose and still go by its markers alone
@@ -25,15 +25,15 @@ SAMPLES = 24  # poses over which information is averaged
 AT_ONCE = 2048
 
 
-def information(recording: Recording, q: Array) -> Array:
+def information(recording: TrackingProblem, q: Array) -> Array:
     """Return what every marker says about every dof, w |∂x/∂v|² on average over poses, (M, nv)."""
     count = len(recording.names)
     total = np.zeros((count, recording.skeleton.nv))
     chosen = np.unique(np.linspace(0, len(q) - 1, min(SAMPLES, len(q))).astype(int))
     for pose in q[chosen]:
-        J = recording.problem.jacobian(pose)[: 3 * count]
+        J = recording.frame_problem.jacobian(pose)[: 3 * count]
         total += (J**2).reshape(count, 3, -1).sum(axis=1)
-    return recording.frames.weight[:, None] * total / max(len(chosen), 1)
+    return recording.targets.weight[:, None] * total / max(len(chosen), 1)
 
 
 def lost_share(seen: BoolArray, info: Array) -> Array:
@@ -93,9 +93,9 @@ def pulled(
     return skeleton.integrate(rest, share * skeleton.difference(other, rest)), total
 
 
-def postures_of(recording: Recording, q: Array, info: Array) -> Postures:
+def make_postures(recording: TrackingProblem, q: Array, info: Array) -> Postures:
     """Return what frames are to be pulled to, given a path q, (T, nq), through all of them."""
-    loose, asked = np.zeros((len(q), recording.skeleton.nv), dtype=bool), recording.frames
+    loose, asked = np.zeros((len(q), recording.skeleton.nv), dtype=bool), recording.targets
     frames = np.flatnonzero(~recording.seen.all(axis=1))
     share = lost_share(recording.seen[frames], info)
     loose[frames] = share > SOLID
@@ -108,8 +108,12 @@ def postures_of(recording: Recording, q: Array, info: Array) -> Postures:
     )
 
 
-def fill_gaps(
-    recording: Recording, options: Array, path: Path, postures: Postures, threads: int
+def solve_gap_frames(
+    recording: TrackingProblem,
+    options: Array,
+    path: FrameSolutions,
+    postures: Postures,
+    threads: int,
 ) -> None:
     """Solve the frames that have a course of their own again, from there."""
     skeleton, which = recording.skeleton, postures.frames
@@ -118,15 +122,17 @@ def fill_gaps(
         part, course = which[k : k + AT_ONCE], postures.course[k : k + AT_ONCE]
         rest, firm = postures.of(part)
         own = postures.loose[part] * skeleton.difference(course, path.q[part])
-        asked = recording.asking(rest=rest, rest_weight=firm).at(part)
+        asked = recording.with_targets(rest=rest, rest_weight=firm).select(part)
         start = skeleton.integrate(path.q[part], own)
-        path.q[part], path.found[part] = try_starts(asked, options, np.arange(len(part)), start)
-        recording.keep_weights(part, asked)
+        path.q[part], path.outcomes[part] = solve_frames(
+            asked, options, np.arange(len(part)), start
+        )
+        recording.copy_robust_weights(part, asked)
 
-    in_threads(threads, solve, range(0, len(which), AT_ONCE))
+    run_in_threads(threads, solve, range(0, len(which), AT_ONCE))
 
 
-def _course(recording: Recording, q: Array, loose: BoolArray) -> Array:
+def _course(recording: TrackingProblem, q: Array, loose: BoolArray) -> Array:
     """Return q, (T, nq), with every loose stretch of a dof drawn straight from side to side."""
     out, times = q.copy(), np.arange(len(q))
     skeleton = recording.skeleton

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.tracking._recording import Recording
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["jumping", "jumps_of"]
+__all__ = ["find_jumps", "jumping"]
 
 
 TURN_RATE = 60.0  # [rad/s] beyond what its neighbours do, a bone's turn is a jump
@@ -21,7 +21,7 @@ FASTER = 1.5  # times as much as in the neighbouring steps, that is no jump eith
 AT_ONCE = 4096  # frames placed in one go
 
 
-def jumps_of(recording: Recording, q: Array, first: int = 0) -> IntArray:
+def find_jumps(recording: TrackingProblem, q: Array, first: int = 0) -> IntArray:
     """Return the frames t, (k,), from which the path q jumps to t + 1.
 
     Args:
@@ -32,7 +32,7 @@ def jumps_of(recording: Recording, q: Array, first: int = 0) -> IntArray:
     return jumping(recording, q, np.arange(first, first + len(q)), np.zeros(len(q), np.int64))
 
 
-def jumping(recording: Recording, q: Array, which: IntArray, piece: IntArray) -> IntArray:
+def jumping(recording: TrackingProblem, q: Array, which: IntArray, piece: IntArray) -> IntArray:
     """Return the rows k, (n,), from which pieces of paths jump to row k + 1.
 
     Args:
@@ -50,16 +50,16 @@ def jumping(recording: Recording, q: Array, which: IntArray, piece: IntArray) ->
     return np.concatenate(found) if len(found) > 0 else np.empty(0, np.int64)
 
 
-def _jumping(recording: Recording, q: Array, which: IntArray, piece: IntArray) -> IntArray:
+def _jumping(recording: TrackingProblem, q: Array, which: IntArray, piece: IntArray) -> IntArray:
     rotations = recording.skeleton.forward(q).rotations
     # |A − B|² = 8 sin²(θ/2) for rotations by θ from each other.
     apart = np.sqrt(((rotations[1:] - rotations[:-1]) ** 2).sum(axis=(2, 3)) / 8.0)
     turn = 2.0 * np.arcsin(np.minimum(apart, 1.0))
     residual = recording.residuals(q, which)
     if (
-        len(recording.frames.robust_weight) > 0
+        len(recording.targets.robust_weight) > 0
     ):  # what was left out as an error may jump as it likes
-        residual *= np.sqrt(recording.frames.robust_weight[which])[:, :, None]
+        residual *= np.sqrt(recording.targets.robust_weight[which])[:, :, None]
     move = np.linalg.norm(np.diff(residual, axis=0), axis=2)  # not a number beside a gap
     dt, seam = 1.0 / recording.rate, piece[1:] != piece[:-1]
     turned = (turn > TURN_RATE * dt + FASTER * _beside(turn, seam)).any(axis=1)

@@ -11,41 +11,50 @@ import numpy as np
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE, RESULT_COST
 from exactik.kernels.recording import sequence as kernel
 from exactik.kernels.tree.equivalent_coordinates import to_nearest_equivalent
-from exactik.tracking._recording import Recording
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, IntArray
 
-__all__ = ["Path", "follow", "follow_beside", "in_threads", "near_to", "try_starts"]
+__all__ = [
+    "FrameSolutions",
+    "follow_branch",
+    "follow_frames",
+    "nearest_equivalents",
+    "run_in_threads",
+    "solve_frames",
+]
 
 T = TypeVar("T")
 
 
-class Path(NamedTuple):
+class FrameSolutions(NamedTuple):
     """Poses of frames, and how they were found.
 
     Attributes:
         q: (n, nq).
-        found: (n, FOUND_COUNT), see `kernels.frames`.
+        outcomes: (n, FRAME_RESULT_SIZE), see `kernels.descent.results`.
     """
 
     q: Array
-    found: Array
+    outcomes: Array
 
     @property
     def cost(self) -> Array:
         """What each frame costs, its loss and posture included, (n,)."""
-        return self.found[:, RESULT_COST]
+        return self.outcomes[:, RESULT_COST]
 
-    def copy(self) -> Path:
+    def copy(self) -> FrameSolutions:
         """Return one of its own arrays."""
-        return Path(self.q.copy(), self.found.copy())
+        return FrameSolutions(self.q.copy(), self.outcomes.copy())
 
 
-def follow(recording: Recording, options: Array, which: IntArray, start: Array) -> Path:
+def follow_frames(
+    recording: TrackingProblem, options: Array, which: IntArray, start: Array
+) -> FrameSolutions:
     """Solve frames one after the other, each from the answer before it.
 
     Args:
         recording: what they ask.
-        options: of the descent, see `kernels.search`.
+        options: of the descent, see `kernels.descent.options`.
         which: frames in the order to be solved.
         start: pose that the first one starts from, (nq,).
     """
@@ -54,13 +63,15 @@ def follow(recording: Recording, options: Array, which: IntArray, start: Array) 
     return _run(recording, options, which, True, q)
 
 
-def try_starts(recording: Recording, options: Array, which: IntArray, q: Array) -> Path:
+def solve_frames(
+    recording: TrackingProblem, options: Array, which: IntArray, q: Array
+) -> FrameSolutions:
     """Solve frames `which` (n,), each by itself from its row of q, (n, nq)."""
     return _run(recording, options, which, False, np.array(q, dtype=float, order="C"))
 
 
-def follow_beside(
-    recording: Recording,
+def follow_branch(
+    recording: TrackingProblem,
     options: Array,
     which: IntArray,
     start: Array,
@@ -68,7 +79,7 @@ def follow_beside(
     cost: Array,
     near: float,
     slack: float,
-) -> Path:
+) -> FrameSolutions:
     """Follow another solution as long as it is worth it.
 
     Args:
@@ -90,27 +101,27 @@ def follow_beside(
 
 
 def _run(
-    recording: Recording,
+    recording: TrackingProblem,
     options: Array,
     which: IntArray,
     warm: bool,
     q: Array,
     beside: tuple[Array, Array, float, float] | None = None,
-) -> Path:
-    scratch, found = recording.scratch, np.zeros((len(which), FRAME_RESULT_SIZE))
+) -> FrameSolutions:
+    scratch, found = recording.buffers, np.zeros((len(which), FRAME_RESULT_SIZE))
     residual, cost, near, slack = beside or (np.empty((0, 0, 3)), np.empty(0), 0.0, np.inf)
     count = kernel.solve_sequence(
-        *(recording.skeleton.tree, scratch.goals, recording.problem.box, options),
-        *(recording.frames, np.ascontiguousarray(which), warm, np.ascontiguousarray(residual)),
+        *(recording.skeleton.tree, scratch.goals, recording.frame_problem.box, options),
+        *(recording.targets, np.ascontiguousarray(which), warm, np.ascontiguousarray(residual)),
         *(np.ascontiguousarray(cost), near, slack),
         *(q, found, scratch.descent_state, scratch.workspace),
     )
-    return Path(q[:count], found[:count])
+    return FrameSolutions(q[:count], found[:count])
 
 
-def near_to(recording: Recording, q: Array, near: Array) -> Array:
+def nearest_equivalents(recording: TrackingProblem, q: Array, near: Array) -> Array:
     """Return the coordinates of the same poses, (n, nq), that are nearest to others' (n, nq)."""
-    q, problem = np.array(q, dtype=float, order="C"), recording.problem
+    q, problem = np.array(q, dtype=float, order="C"), recording.frame_problem
     box = problem.box
     to_nearest_equivalent(
         recording.skeleton.tree, box.lower, box.upper, np.ascontiguousarray(near), q
@@ -118,7 +129,7 @@ def near_to(recording: Recording, q: Array, near: Array) -> Array:
     return q
 
 
-def in_threads(threads: int, work: Callable[[T], object], parts: Iterable[T]) -> None:
+def run_in_threads(threads: int, work: Callable[[T], object], parts: Iterable[T]) -> None:
     """Do the parts of a work, on several threads if there are."""
     if threads == 1:
         for part in parts:

@@ -24,14 +24,21 @@ from exactik.motion import Markers
 from exactik.problem import Problem
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["LOSSES", "TIE", "Recording", "Scratch", "matched_markers", "start_recording"]
+__all__ = [
+    "LOSS_KINDS",
+    "POSTURE_WEIGHT",
+    "ThreadBuffers",
+    "TrackingProblem",
+    "make_tracking_problem",
+    "match_markers",
+]
 
 
-LOSSES = {None: kinds.QUADRATIC, "huber": kinds.HUBER, "tukey": kinds.TUKEY}
-TIE = 4e-7  # weight of the posture that settles what markers leave open, of markers' own
+LOSS_KINDS = {None: kinds.QUADRATIC, "huber": kinds.HUBER, "tukey": kinds.TUKEY}
+POSTURE_WEIGHT = 4e-7  # weight of the posture that settles what markers leave open, of markers' own
 
 
-class Scratch(NamedTuple):
+class ThreadBuffers(NamedTuple):
     """What the kernels write on; one per thread."""
 
     goals: Goals
@@ -40,100 +47,104 @@ class Scratch(NamedTuple):
 
 
 @dataclass(eq=False)
-class Recording:
+class TrackingProblem:
     """A figure, its markers over time, and where threads may work on them.
 
     Attributes:
-        problem: of one frame; the targets in it mean nothing.
+        frame_problem: of one frame; the targets in it mean nothing.
         names: of the markers in use, (M,).
-        frames: what is asked in each frame.
+        targets: what is asked in each frame.
         rate: frames a second [Hz].
-        tie: weight of the posture that settles what the markers leave open, (nv,).
+        posture_weight: weight of the posture that settles what the markers leave open, (nv,).
     """
 
-    problem: Problem
+    frame_problem: Problem
     names: tuple[str, ...]
-    frames: FrameTargets
+    targets: FrameTargets
     rate: float
-    tie: Array
+    posture_weight: Array
     _local: threading.local = field(default_factory=threading.local)
 
     @property
     def skeleton(self) -> Skeleton:
         """The figure."""
-        return self.problem.skeleton
+        return self.frame_problem.skeleton
 
     def __len__(self) -> int:
         """Number of frames."""
-        return len(self.frames.position)
+        return len(self.targets.position)
 
     @property
     def seen(self) -> BoolArray:
         """Which markers are there, (T, M)."""
-        return ~np.isnan(self.frames.position[:, :, 0])
+        return ~np.isnan(self.targets.position[:, :, 0])
 
     @property
-    def scratch(self) -> Scratch:
-        """Scratch of this thread."""
-        if not hasattr(self._local, "scratch"):
+    def buffers(self) -> ThreadBuffers:
+        """ThreadBuffers of this thread."""
+        if not hasattr(self._local, "buffers"):
             tree, work = self.skeleton.tree, new_workspace(self.skeleton.tree)
-            search = new_descent_state(tree, work.H.shape[1])
-            self._local.scratch = Scratch(_own(self.problem.packed.arrays), search, work)
-        return self._local.scratch
+            descent_state = new_descent_state(tree, work.H.shape[1])
+            self._local.buffers = ThreadBuffers(
+                _own(self.frame_problem.packed.arrays), descent_state, work
+            )
+        return self._local.buffers
 
-    def asking(self, **frames: Array) -> Recording:
-        """Return the same with other `Frames` fields; threads are shared."""
-        return replace(self, frames=self.frames._replace(**frames))
+    def with_targets(self, **frames: Array) -> TrackingProblem:
+        """Return the same with other `FrameTargets` fields; threads are shared."""
+        return replace(self, targets=self.targets._replace(**frames))
 
     @property
-    def from_afar(self) -> Recording:
+    def with_wide_loss(self) -> TrackingProblem:
         """The same, for poses that are still far from their markers: a robust loss begins wide."""
-        kind, width, _ = self.frames.loss
-        return self if kind == kinds.QUADRATIC else self.asking(loss=np.array([kind, width, 4.0]))
+        kind, width, _ = self.targets.loss
+        return (
+            self
+            if kind == kinds.QUADRATIC
+            else self.with_targets(loss=np.array([kind, width, 4.0]))
+        )
 
-    def at(self, which: IntArray) -> Recording:
+    def select(self, which: IntArray) -> TrackingProblem:
         """Return the recording of some frames alone; postures given for them already are kept."""
-        frames = self.frames
-        return self.asking(
+        frames = self.targets
+        return self.with_targets(
             position=np.ascontiguousarray(frames.position[which]),
             point=frames.point[which] if len(frames.point) > 1 else frames.point,
             confidence=frames.confidence[which]
             if len(frames.confidence) > 0
             else frames.confidence,
-            robust_weight=(
-                frames.robust_weight[which]
-                if len(frames.robust_weight) > 0
-                else frames.robust_weight
-            ),
+            robust_weight=frames.robust_weight[which]
+            if len(frames.robust_weight) > 0
+            else frames.robust_weight,
         )
 
-    def weigh(self, q: Array) -> None:
+    def update_robust_weights(self, q: Array) -> None:
         """Set the robust weights of all frames to those of the poses q, (T, nq).
 
         While solutions are compared they are those of whichever was tried last.
         """
-        kind, width, _ = self.frames.loss
-        for at in range(0, len(self.frames.robust_weight), 4096):
+        kind, width, _ = self.targets.loss
+        for at in range(0, len(self.targets.robust_weight), 4096):
             own = np.arange(at, min(at + 4096, len(q)))
             share = np.nan_to_num(np.linalg.norm(self.residuals(q[own], own), axis=2)) / width
             factor = 1.0 / np.maximum(share, 1.0)
             if kind == kinds.TUKEY:
                 factor = np.maximum(1.0 - share**2, 0.0) ** 2 + kinds.TUKEY_HUBER_SHARE * factor
-            self.frames.robust_weight[own] = np.where(
-                np.isnan(self.frames.position[own, :, 0]), 0.0, factor
+            self.targets.robust_weight[own] = np.where(
+                np.isnan(self.targets.position[own, :, 0]), 0.0, factor
             )
 
-    def keep_weights(self, which: IntArray, other: Recording) -> None:
+    def copy_robust_weights(self, which: IntArray, other: TrackingProblem) -> None:
         """Take over the robust weights that another recording found for these frames."""
-        if len(self.frames.robust_weight) > 0:
-            self.frames.robust_weight[which] = other.frames.robust_weight
+        if len(self.targets.robust_weight) > 0:
+            self.targets.robust_weight[which] = other.targets.robust_weight
 
     def residuals(self, q: Array, which: IntArray | None = None) -> Array:
         """Return target − model of every marker [m, world], (n, M, 3), of frames `which` or all."""
         which = np.arange(len(q)) if which is None else which
-        out, scratch = np.empty((len(q), len(self.names), 3)), self.scratch
+        out, scratch = np.empty((len(q), len(self.names), 3)), self.buffers
         compute_residuals(
-            self.skeleton.tree, scratch.goals, self.frames, which, q, out, scratch.workspace
+            self.skeleton.tree, scratch.goals, self.targets, which, q, out, scratch.workspace
         )
         return out
 
@@ -152,7 +163,7 @@ def _own(old: Goals) -> Goals:
     )
 
 
-def matched_markers(skeleton: Skeleton, markers: Markers) -> dict[str, str]:
+def match_markers(skeleton: Skeleton, markers: Markers) -> dict[str, str]:
     """Return which marker of a recording is which of a skeleton: recorded name → own name.
 
     By the whole name, else by what follows the last colon ("Subject:LANK"), else without regard to
@@ -174,7 +185,7 @@ def _bare(name: str) -> str:
     return name.rpartition(":")[2]
 
 
-def start_recording(
+def make_tracking_problem(
     skeleton: Skeleton,
     markers: Markers,
     *,
@@ -185,10 +196,10 @@ def start_recording(
     robust: str | None = None,
     width: float = 0.05,
     offsets: ArrayLike | None = None,
-    posture: float = TIE,
-) -> Recording:
+    posture: float = POSTURE_WEIGHT,
+) -> TrackingProblem:
     """Return a recording ready to be solved; see `track` for the arguments."""
-    names = matched_markers(skeleton, markers)
+    names = match_markers(skeleton, markers)
     if len(names) == 0:
         raise ModelError(
             f"no marker of the recording is on the skeleton {skeleton.name!r}: the recording has "
@@ -196,7 +207,7 @@ def start_recording(
         )
     if not 0.0 <= posture < np.inf:
         raise ModelError(f"posture is {posture!r}; it must be a number ≥ 0")
-    if robust not in LOSSES:
+    if robust not in LOSS_KINDS:
         raise ModelError(f"robust is {robust!r}; it must be None, 'huber' or 'tukey'")
     index = [markers.names.index(name) for name in names]
     place = np.ascontiguousarray(markers.positions[:, index])
@@ -219,9 +230,9 @@ def start_recording(
     frames = FrameTargets(
         *(place, weight, np.empty((0, len(mine))), np.ascontiguousarray(point)),
         *(skeleton.neutral()[None], tie[None] * float(weight.mean())),
-        *(np.array([LOSSES[robust], width, 1.0]), np.ones((count, len(mine)))),
+        *(np.array([LOSS_KINDS[robust], width, 1.0]), np.ones((count, len(mine)))),
     )
-    return Recording(problem, mine, frames, markers.rate, tie)
+    return TrackingProblem(problem, mine, frames, markers.rate, tie)
 
 
 def _weights(names: tuple[str, ...], weights: Mapping[str, float] | ArrayLike | None) -> Array:

@@ -24,9 +24,9 @@ from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
 from exactik.kernels.descent.results import RESULT_COST
 from exactik.kernels.recording.frames import QUADRATIC
 from exactik.kernels.recording.sequence import evaluate_frames
-from exactik.tracking._error_bars import at_minimum
-from exactik.tracking._passes import Path, in_threads
-from exactik.tracking._recording import Recording
+from exactik.tracking._error_bars import are_minima
+from exactik.tracking._passes import FrameSolutions, run_in_threads
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, IntArray
 
 __all__ = ["checked_cutoff", "smooth_path"]
@@ -49,13 +49,13 @@ def checked_cutoff(cutoff: float | None, rate: float) -> float | None:
 
 
 def smooth_path(
-    recording: Recording,
-    path: Path,
+    recording: TrackingProblem,
+    path: FrameSolutions,
     cutoff: float,
     info: Array,
     threads: int,
     done: Callable[[int], None],
-) -> Path:
+) -> FrameSolutions:
     """Return the smoothed path.
 
     Args:
@@ -69,7 +69,7 @@ def smooth_path(
     if len(path.q) < 3:
         return path
     # Weights of a robust loss stay as they were found.
-    asked = recording.asking(loss=np.array([QUADRATIC, 1.0, 1.0]))
+    asked = recording.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]))
     soft = np.maximum(info.sum(axis=0), 1e-9 * float(info.sum(axis=0).max(initial=1.0)))
     stiff = soft / (2.0 * np.sin(np.pi * cutoff / recording.rate)) ** 4
     out = path.copy()
@@ -79,10 +79,10 @@ def smooth_path(
         low, high = max(first - OVERLAP, 0), min(last + OVERLAP, len(path.q))
         q, cost = Sequence(asked, np.arange(low, high), stiff, soft).solve(path.q[low:high])
         out.q[first:last] = q[first - low : last - low]
-        out.found[first:last, RESULT_COST] = cost[first - low : last - low]
+        out.outcomes[first:last, RESULT_COST] = cost[first - low : last - low]
         done(last - first)
 
-    in_threads(threads, solve, range(0, len(path.q), PART))
+    run_in_threads(threads, solve, range(0, len(path.q), PART))
     return out
 
 
@@ -97,7 +97,7 @@ class Sequence:
         soft: h, (nv,).
     """
 
-    recording: Recording
+    recording: TrackingProblem
     which: IntArray
     stiff: Array
     soft: Array
@@ -107,7 +107,7 @@ class Sequence:
         q, skeleton = q.copy(), self.recording.skeleton
         total, cost, g, H = self.evaluate(q, EXACT)
         for _ in range(STEPS):
-            bent = ~at_minimum(self.recording, q, self.which)
+            bent = ~are_minima(self.recording, q, self.which)
             if bent.any():
                 H[bent] = replace(self, which=self.which[bent]).evaluate(q[bent], GAUSS_NEWTON)[3]
             step = self.step(q, g, H)
@@ -126,7 +126,7 @@ class Sequence:
 
     def clip(self, q: Array) -> Array:
         """Return the poses moved into the limits."""
-        box = self.recording.problem.box
+        box = self.recording.frame_problem.box
         inside = box.coordinate >= 0
         own = box.coordinate[inside]
         q[:, own] = np.clip(q[:, own], box.lower[inside], box.upper[inside])
@@ -134,12 +134,12 @@ class Sequence:
 
     def evaluate(self, q: Array, order: int) -> tuple[float, Array, Array, Array]:
         """Return the sum to minimise, cost (n,), gradient (n, nv), curvature (n, nv, width)."""
-        skeleton, scratch = self.recording.skeleton, self.recording.scratch
+        skeleton, scratch = self.recording.skeleton, self.recording.buffers
         rows = scratch.workspace.H.shape if order > VALUE else (0, 0)
         cost, g = np.empty(len(q)), np.zeros((len(q), skeleton.nv))
         H = np.empty((len(q), *rows))
         evaluate_frames(
-            *(skeleton.tree, scratch.goals, self.recording.frames, order, self.which, q),
+            *(skeleton.tree, scratch.goals, self.recording.targets, order, self.which, q),
             *(cost, g, H, scratch.workspace),
         )
         bend = np.diff(skeleton.difference(q[1:], q[:-1]), axis=0)
@@ -154,7 +154,7 @@ class Sequence:
         """Return Newton's step, (n, nv)."""
         from scipy.linalg import cho_solve_banded, cholesky_banded  # heavy; not to import exactik
 
-        box, nv = self.recording.problem.box, g.shape[1]
+        box, nv = self.recording.frame_problem.box, g.shape[1]
         coordinates = q[:, np.maximum(box.coordinate, 0)]
         pushed = (coordinates <= box.lower) & (g > 0.0) | (coordinates >= box.upper) & (g < 0.0)
         held = ((pushed & (box.coordinate >= 0)) | (box.free == 0.0)).ravel()

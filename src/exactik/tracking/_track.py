@@ -20,22 +20,26 @@ from exactik.kernels.descent.results import (
 )
 from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
+from exactik.motion import Markers, Motion, find_segments
 from exactik.solvers import Auto, Method
 from exactik.solvers._loop import ENDED, CompiledMethod, whole
 from exactik.solvers._methods import method_named
 from exactik.solvers._solve import checked_count
-from exactik.tracking._attention import runs_of
 from exactik.tracking._branches import improve
-from exactik.tracking._clean import Cleaning, cleaned
-from exactik.tracking._cold import cold_poses
+from exactik.tracking._clean import Outliers, remove_outliers
+from exactik.tracking._cold import solve_cold_start
 from exactik.tracking._crossings import bridge_jumps
-from exactik.tracking._error_bars import ASSUMED, estimated_sigma
-from exactik.tracking._fill import filled
-from exactik.tracking._first_pass import STRETCH, first_path, stretches
-from exactik.tracking._gaps import fill_gaps, information, postures_of
-from exactik.tracking._passes import Path, in_threads
-from exactik.tracking._recording import LOSSES, TIE, Recording, start_recording
+from exactik.tracking._error_bars import ASSUMED, estimate_noise
+from exactik.tracking._fill import fill_gaps
+from exactik.tracking._first_pass import STRETCH, first_pass, stretches
+from exactik.tracking._gaps import information, make_postures, solve_gap_frames
+from exactik.tracking._passes import FrameSolutions, run_in_threads
+from exactik.tracking._recording import (
+    LOSS_KINDS,
+    POSTURE_WEIGHT,
+    TrackingProblem,
+    make_tracking_problem,
+)
 from exactik.tracking._smoothing import checked_cutoff, smooth_path
 from exactik.tracking._tracked import Track
 from exactik.typing import Array
@@ -72,7 +76,7 @@ def track(
     lock: str | Sequence[str] = (),
     strength: Mapping[str, float] | None = None,
     starts: int = STARTS,
-    posture: float = TIE,
+    posture: float = POSTURE_WEIGHT,
     offsets: ArrayLike | None = None,
 ) -> Track:
     """Find the motion that a recording of markers shows.
@@ -112,27 +116,27 @@ def track(
         raise ModelError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
     settings = {"smooth": smooth, "branches": branches, "starts": starts, "posture": posture}
     options = {"limits": limits, "lock": lock, "strength": strength, "weights": weights}
-    recording = start_recording(
+    recording = make_tracking_problem(
         skeleton, markers, **options, robust=robust, offsets=offsets, posture=posture
     )
     if len(recording) == 0:
         raise ModelError("the recording has no frames")
-    errors = Cleaning((), np.zeros((0, 0), dtype=bool))
+    errors = Outliers((), np.zeros((0, 0), dtype=bool))
     if robust is not None:
-        recording, errors = cleaned(recording)
+        recording, errors = remove_outliers(recording)
     workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
     method, cold = _methods(solver)
-    warm, far = method.options(recording.problem), cold.options(recording.problem)
+    warm, far = method.options(recording.frame_problem), cold.options(recording.frame_problem)
     seen, noise = recording, sigma
     if noise is None and (robust is not None or not recording.seen.all()):
         noise = _first_sigma(recording, far)
     if robust is not None:
-        loss = np.array([LOSSES[robust], WIDTHS[robust] * (noise or 0.0), 1.0])
-        seen = recording = recording.asking(loss=loss)
+        loss = np.array([LOSS_KINDS[robust], WIDTHS[robust] * (noise or 0.0), 1.0])
+        seen = recording = recording.with_targets(loss=loss)
     if noise is not None:
-        recording = filled(recording, noise)
+        recording = fill_gaps(recording, noise)
     meter = _Meter(len(recording), progress)
-    path = first_path(
+    path = first_pass(
         recording, warm, far, checked_count("starts", starts), workers, meter.share("path")
     )
     least = np.full(len(recording), np.inf)
@@ -140,14 +144,14 @@ def track(
     if branches:
         _look_for_better(recording, warm, far, path, least, workers, meter)
     _continuous(recording, path.q)
-    recording.weigh(path.q)
+    recording.update_robust_weights(path.q)
     info = information(recording, path.q)
-    postures = postures_of(recording, path.q, info)
-    fill_gaps(recording, warm, path, postures, workers)
+    postures = make_postures(recording, path.q, info)
+    solve_gap_frames(recording, warm, path, postures, workers)
     bridged, excess = np.zeros(len(recording), dtype=bool), np.zeros(len(recording))
     if branches and offsets is None:
         bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0), least, workers)
-    recording.weigh(path.q)
+    recording.update_robust_weights(path.q)
     if branches:
         excess = np.maximum(path.cost / np.maximum(least, float(warm[NEGLIGIBLE_COST])) - 1.0, 0.0)
         excess[postures.frames] = 0.0  # where a course of their own counts in the cost
@@ -155,14 +159,14 @@ def track(
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
     meter.finish()
     misses, cost = _errors(seen, path.q)
-    estimated = estimated_sigma(misses, skeleton.nv - int(recording.problem.locked.sum()))
+    estimated = estimate_noise(misses, skeleton.nv - int(recording.frame_problem.locked.sum()))
     motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
     return Track(
         *(motion, recording.names, misses),
-        *(cost, path.found[:, RESULT_PROJECTED_GRADIENT]),
-        *(np.array([ENDED[int(code)] for code in path.found[:, RESULT_STATUS]], dtype="U15"),),
-        *(whole(path.found[:, RESULT_ITERATIONS]), postures.loose, bridged, excess),
-        *(recording.frames.robust_weight if robust is not None else None,),
+        *(cost, path.outcomes[:, RESULT_PROJECTED_GRADIENT]),
+        *(np.array([ENDED[int(code)] for code in path.outcomes[:, RESULT_STATUS]], dtype="U15"),),
+        *(whole(path.outcomes[:, RESULT_ITERATIONS]), postures.loose, bridged, excess),
+        *(recording.targets.robust_weight if robust is not None else None,),
         *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
         *(method.name, markers, settings, seen, workers),
@@ -184,14 +188,14 @@ def _methods(solver: str | Method) -> tuple[CompiledMethod, CompiledMethod]:
     return method, COLD if solver == "auto" or isinstance(method, Auto) else method
 
 
-def _first_sigma(recording: Recording, options: Array) -> float:
+def _first_sigma(recording: TrackingProblem, options: Array) -> float:
     """Return a first idea of the noise [m]: from some frames by themselves, errors and all."""
     which = np.unique(np.linspace(0, len(recording) - 1, SAMPLES).astype(np.int64))
-    wide = recording.at(which).asking(
-        loss=np.array([LOSSES["huber"], FIRST_WIDTH, 1.0]),
+    wide = recording.select(which).with_targets(
+        loss=np.array([LOSS_KINDS["huber"], FIRST_WIDTH, 1.0]),
         robust_weight=np.ones((len(which), len(recording.names))),
     )
-    found = cold_poses(wide, options, np.arange(len(which)), 6)
+    found = solve_cold_start(wide, options, np.arange(len(which)), 6)
     errors = np.linalg.norm(wide.residuals(found.q), axis=2)
     if not np.isfinite(errors).any():
         return ASSUMED
@@ -199,7 +203,9 @@ def _first_sigma(recording: Recording, options: Array) -> float:
     return max(float(np.nanmedian(errors)) / 1.538, 1e-6)
 
 
-def _mend(recording: Recording, warm: Array, far: Array, path: Path, least: Array) -> None:
+def _mend(
+    recording: TrackingProblem, warm: Array, far: Array, path: FrameSolutions, least: Array
+) -> None:
     """Look for better solutions where a path has gone wrong: frames that cost far more than others.
 
     At some frames of each such stretch, its ends among them, from ever other poses.
@@ -207,7 +213,7 @@ def _mend(recording: Recording, warm: Array, far: Array, path: Path, least: Arra
     end, before = len(recording) - 1, len(recording)
     for n in range(MENDINGS):
         wrong = path.cost > WRONG * np.median(path.cost) + float(warm[NEGLIGIBLE_COST])
-        runs = runs_of(wrong, join=2)
+        runs = find_segments(wrong, join=2)
         if len(runs) == 0 or wrong.sum() > 0.9 * before:
             break  # nothing to mend, or nothing that could be
         before = int(wrong.sum())
@@ -220,10 +226,10 @@ def _mend(recording: Recording, warm: Array, far: Array, path: Path, least: Arra
 
 
 def _look_for_better(
-    recording: Recording,
+    recording: TrackingProblem,
     warm: Array,
     far: Array,
-    path: Path,
+    path: FrameSolutions,
     least: Array,
     threads: int,
     meter: _Meter,
@@ -239,21 +245,21 @@ def _look_for_better(
             improve(recording, warm, far, path, first, last, which, n, least)
             told((part[1] + 1 - part[0]) // ROUNDS)
 
-        in_threads(threads, look, parts)
+        run_in_threads(threads, look, parts)
 
 
-def _continuous(recording: Recording, q: Array) -> None:
-    box = recording.problem.box
+def _continuous(recording: TrackingProblem, q: Array) -> None:
+    box = recording.frame_problem.box
     unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, q)
 
 
-def _errors(recording: Recording, q: Array) -> tuple[Array, Array]:
+def _errors(recording: TrackingProblem, q: Array) -> tuple[Array, Array]:
     """Return the distance of every marker from its place [m], (T, M), and the cost, (T,)."""
     errors, cost = np.empty((len(q), len(recording.names))), np.empty(len(q))
     for at in range(0, len(q), 4096):  # an hour at once would not fit
         own = np.arange(at, min(at + 4096, len(q)))
         errors[own] = np.linalg.norm(recording.residuals(q[own], own), axis=2)
-        cost[own] = 0.5 * np.nansum(recording.frames.weight * errors[own] ** 2, axis=1)
+        cost[own] = 0.5 * np.nansum(recording.targets.weight * errors[own] ** 2, axis=1)
     return errors, cost
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from exactik.errors import ModelError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap
-from exactik.tracking._attention import Attention, attention_of, frame_reasons
-from exactik.tracking._error_bars import at_minimum, standard_deviations
-from exactik.tracking._recording import Recording
+from exactik.tracking._attention import Attention, explain_frames, find_attention
+from exactik.tracking._error_bars import are_minima, compute_standard_deviations
+from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Track"]
@@ -72,8 +72,8 @@ class Track:
     solver: str
     markers: Markers
     settings: Mapping[str, Any]
-    _recording: Recording
-    _threads: int = 1
+    problem: TrackingProblem
+    threads: int = 1
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -102,7 +102,7 @@ class Track:
     @cached_property
     def at_limits(self) -> BoolArray:
         """Which dofs sit on a limit, (T, nv)."""
-        problem = self._recording.problem
+        problem = self.problem.frame_problem
         q = self.motion.q[:, np.maximum(problem.box.coordinate, 0)]
         on = (q <= problem.lower) | (q >= problem.upper)
         return on & (problem.box.coordinate >= 0) & ~problem.locked
@@ -129,8 +129,8 @@ class Track:
         By the exact Hessian of each frame; of smoothed motions it is an upper bound. What no marker
         determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit none.
         """
-        recording, q = self._recording, np.array(self.motion.q)
-        return standard_deviations(recording, q, self.sigma, self._threads)
+        recording, q = self.problem, np.array(self.motion.q)
+        return compute_standard_deviations(recording, q, self.sigma, self.threads)
 
     @cached_property
     def never_determined(self) -> tuple[str, ...]:
@@ -139,8 +139,8 @@ class Track:
         Judged by some frames spread over the recording.
         """
         some = np.unique(np.linspace(0, len(self) - 1, SAMPLES).astype(np.int64))
-        q, problem = np.array(self.motion.q[some]), self._recording.problem
-        sd = standard_deviations(self._recording.at(some), q, self.sigma, 1)
+        q, problem = np.array(self.motion.q[some]), self.problem.frame_problem
+        sd = compute_standard_deviations(self.problem.select(some), q, self.sigma, 1)
         open_ = (np.median(sd, axis=0) > OPEN) & ~problem.locked
         return tuple(np.array(self.skeleton.dof_names)[open_].tolist())
 
@@ -150,17 +150,17 @@ class Track:
 
         Stationary, and the exact Hessian of the free dofs without negative curvature.
         """
-        return self.converged & at_minimum(self._recording, np.array(self.motion.q))
+        return self.converged & are_minima(self.problem, np.array(self.motion.q))
 
     @cached_property
     def attention(self) -> list[Attention]:
         """Stretches of frames that deserve a look, with the reason, the worst first."""
-        return attention_of(self)
+        return find_attention(self)
 
     @property
     def why(self) -> list[str]:
         """One sentence a frame: what it is that `status` says in a word."""
-        return frame_reasons(self)
+        return explain_frames(self)
 
     def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
         """Write a report: one HTML file that needs nothing else.

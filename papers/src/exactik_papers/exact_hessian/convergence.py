@@ -252,7 +252,7 @@ def figure_5(recording: Recording, out: Path, progress: Progress) -> Findings:
 def _alone(found: Group, method: str) -> float:
     """Return the share of frames where a method arrives while BFGS and LM do not."""
     groups = zip(*(_all(found, name) for name in (method, QUASI, LM)), strict=True)
-    arrived = [[own.enough is not None for own in group] for group in groups]
+    arrived = [[curve.iterations_to_enough is not None for curve in group] for group in groups]
     return float(np.mean([one and not (two or three) for one, two, three in arrived]))
 
 

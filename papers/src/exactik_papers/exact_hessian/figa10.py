@@ -8,14 +8,14 @@ import numpy as np
 
 from exactik.goals import PositionGoal
 from exactik.landscape import (
-    KINDS,
+    DEFINITENESS_NAMES,
     Basins,
-    basins,
+    compute_landscape,
     draw_basins,
     draw_definiteness,
     draw_surface,
-    landscape,
-    legend_of_kinds,
+    find_basins,
+    make_legend,
 )
 from exactik.model import Bone, Joint, Skeleton
 from exactik.problem import Problem
@@ -53,8 +53,8 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     dofs = ("first.rz", "second.rz")
     lands, founds = [], []
     for k, goal in enumerate(GOALS):
-        lands.append(landscape(linkage(goal), dofs, size=SIZE))
-        founds.append(basins(landscape(linkage(goal), dofs, size=COARSE), "auto"))
+        lands.append(compute_landscape(linkage(goal), dofs, size=SIZE))
+        founds.append(find_basins(compute_landscape(linkage(goal), dofs, size=COARSE), "auto"))
         progress(k + 1, len(GOALS) + 1)
     rows, ends, worst = [], [], 0.0
     for goal, place, land, found in zip(GOALS, PUBLISHED, lands, founds, strict=True):
@@ -81,7 +81,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         top.set_title(f"goal [{goal:g} 0]", fontsize=11)
         top.set_aspect("equal")
         draw_surface(picture.add_subplot(2, 3, k + 4, projection="3d"), land)
-    picture.legend(handles=legend_of_kinds(), loc="outside lower center", ncols=4)
+    picture.legend(handles=make_legend(), loc="outside lower center", ncols=4)
     second = Figure(figsize=(11.5, 5.2), layout="constrained")
     for k, (goal, found) in enumerate(zip(GOALS, founds, strict=True)):
         axes = second.add_subplot(1, 3, k + 1)
@@ -98,7 +98,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         (
             "goal",
             "where",
-            *(f"{kind} %" for kind in KINDS),
+            *(f"{kind} %" for kind in DEFINITENESS_NAMES),
             "least f, PD",
             "most f, PD",
             "least f, ND",

@@ -9,7 +9,7 @@ import numpy as np
 
 from exactik.io._coordinates import joint_coordinates
 from exactik.solvers import Method
-from exactik.tracking._rigid import rigid_motions
+from exactik.spatial import fit_rigid_transforms
 from exactik_papers.descents import (
     AUTO,
     EXACT,
@@ -45,7 +45,7 @@ def fitted(take: Take, frame: int) -> np.ndarray:
     own = pose.positions[index] + np.einsum(
         "mij,mj->mi", pose.rotations[index], take.offsets[frame]
     )
-    turn, middle, aim, _ = rigid_motions(
+    turn, middle, aim, _ = fit_rigid_transforms(
         own[None], take.markers[frame][None], np.ones((1, len(own)))
     )
     bone = figure.bones[0]

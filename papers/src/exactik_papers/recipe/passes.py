@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.model import Bone, Joint, Skeleton, human
-from exactik.model._jacobian_baselines import finite_difference_jacobian
+from exactik.model import Bone, Joint, Skeleton, finite_difference_jacobian, human
 from exactik.typing import Array
 from exactik_papers.experiment import (
     Experiment,

@@ -247,13 +247,12 @@ def _one(
     from exactik.cli.solve._tables import weights_of
     from exactik.cli.solve._words import show_solved
     from exactik.report import headline_of, summary_of
-    from exactik.tracking import track
-    from exactik.tracking._recording import matched_markers
+    from exactik.tracking import match_markers, track
 
     markers = renamed(reading.markers, ready.names)
     weights = None
     if options.weights is not None:
-        matched = matched_markers(ready.skeleton, markers)
+        matched = match_markers(ready.skeleton, markers)
         weights = weights_of(options.weights, tuple(matched.values()), matched)
     with frames_bar() as bar:
         task = bar.add_task(plan.source.name, total=len(markers))

@@ -26,7 +26,7 @@ from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.recording.frames import set_frame
 from exactik.spatial import jit_inline_always, jit_nogil
 
-__all__ = ["check_convexity", "compute_standard_deviations"]
+__all__ = ["check_convexity", "estimate_standard_deviations"]
 
 
 @jit_nogil
@@ -62,7 +62,7 @@ def square_weights(goals):
 
 
 @jit_nogil
-def compute_standard_deviations(
+def estimate_standard_deviations(
     tree, goals, box, frames, prior, sigma, which, q, B, sd, descent, work
 ):
     """Write the standard deviation of every dof [rad or m], (n, nv), at poses q (n, nq).

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from exactik.motion import find_segments
 from exactik.report._data import Bins, rounded_up
-from exactik.tracking._attention import runs_of
 from exactik.typing import Array
 from exactik.viewer.playback._footage import Footage
 
@@ -30,7 +30,9 @@ def pieces_of(values: Array, most: int = PIECES) -> list[Array]:
         values: (n,), not a number in gaps.
         most: number of pieces, at most; the shortest gaps are drawn through.
     """
-    gaps = [run for run in runs_of(np.isnan(values)) if run[0] > 0 and run[1] < len(values) - 1]
+    gaps = [
+        run for run in find_segments(np.isnan(values)) if run[0] > 0 and run[1] < len(values) - 1
+    ]
     longest = sorted(gaps, key=lambda run: run[0] - run[1])[: most - 1]
     edges = [0, *sorted(first for first, _ in longest), len(values)]
     pieces = []

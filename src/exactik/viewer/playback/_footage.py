@@ -11,26 +11,22 @@ import numpy as np
 
 from exactik.errors import ModelError
 from exactik.model import Pose, Skeleton
-from exactik.motion import Markers, Motion
-from exactik.tracking import Track
-from exactik.tracking._error_bars import estimated_sigma, standard_deviations
-from exactik.tracking._recording import Recording, matched_markers, start_recording
+from exactik.motion import Markers, Motion, turn_to_up
+from exactik.tracking import (
+    Track,
+    TrackingProblem,
+    compute_standard_deviations,
+    estimate_noise,
+    make_tracking_problem,
+    match_markers,
+)
 from exactik.typing import Array, BoolArray, IntArray
 from exactik.viewer.playback._stops import Stop, attention_stops, missing_stops, peaks
 
-__all__ = ["Footage", "Timed", "upright"]
+__all__ = ["Footage", "Timed"]
 
 
-# All axes move on in a circle, as `exactik solve` turns recordings: with y up a figure looks along
-# z, with z up along x, as is the custom with both.
-TURNS = {"y": "ZXY", "x": "YZX"}
 AT_ONCE = 4096  # frames
-
-
-def upright(thing: Any) -> Any:
-    """Return a motion or markers with z up; z is taken for up where nothing is known."""
-    turned = thing.turned(TURNS[thing.up_axis]) if thing.up_axis in TURNS else thing
-    return replace(turned, up_axis="z")
 
 
 class Timed(NamedTuple):
@@ -94,11 +90,11 @@ class Footage:
         if isinstance(thing, Footage):
             return thing
         track = thing if isinstance(thing, Track) else None
-        motion: Motion = upright(thing.motion if isinstance(thing, Track) else thing)
+        motion: Motion = turn_to_up(thing.motion if isinstance(thing, Track) else thing, "z")
         if not np.isfinite(motion.q).all(axis=1).any():
             raise ModelError("the motion has no frame to show")
-        beside = tuple(Timed.beside(motion, upright(other)) for other in references)
-        recorded = None if markers is None else Timed.beside(motion, upright(markers))
+        beside = tuple(Timed.beside(motion, turn_to_up(other, "z")) for other in references)
+        recorded = None if markers is None else Timed.beside(motion, turn_to_up(markers, "z"))
         if track is not None:
             if markers is not None:
                 raise ModelError("a track has its markers with it; others cannot be shown")
@@ -150,7 +146,7 @@ class Footage:
             return {}
         if self.track is not None:
             return {name: name for name in self.track.names}
-        return matched_markers(self.skeleton, self.recorded.thing)
+        return match_markers(self.skeleton, self.recorded.thing)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,7 +165,7 @@ class Footage:
         where = [self.skeleton.marker(name) for name in self.names]
         bones = np.array([self.skeleton.bone_index(bone) for bone, _ in where], dtype=np.int64)
         if self.track is not None:
-            return bones, self.track._recording.frames.point
+            return bones, self.track.problem.targets.point
         return bones, np.array([point for _, point in where], dtype=float).reshape(1, -1, 3)
 
     def model_markers(self, frame: int, pose: Pose) -> Array:
@@ -231,16 +227,16 @@ class Footage:
         return found + peaks(self.errors, self.names, self.motion.rate)
 
     @cached_property
-    def _uncertain(self) -> tuple[Recording, float] | None:
+    def _uncertain(self) -> tuple[TrackingProblem, float] | None:
         """What error bars are made of: a recording, and the noise of its markers [m]."""
         if self.track is not None:
-            return self.track._recording, self.track.sigma
+            return self.track.problem, self.track.sigma
         if self.recorded is None or len(self.names) == 0:
             return None
         still: Markers = self.recorded.thing.chosen(list(self.pairs))
         first = replace(still, positions=still.positions[:1], others={})
-        sigma = estimated_sigma(self.errors, self.skeleton.nv)
-        return start_recording(self.skeleton, first), sigma
+        sigma = estimate_noise(self.errors, self.skeleton.nv)
+        return make_tracking_problem(self.skeleton, first), sigma
 
     @property
     def knows_deviations(self) -> bool:
@@ -254,11 +250,13 @@ class Footage:
         recording, sigma = self._uncertain
         own = np.array([frame])
         if self.track is None:
-            one = recording.asking(position=np.ascontiguousarray(self.matched_targets(frame)[None]))
+            one = recording.with_targets(
+                position=np.ascontiguousarray(self.matched_targets(frame)[None])
+            )
         else:
-            one = recording.at(own)
+            one = recording.select(own)
         q = np.ascontiguousarray(self.motion.q[[self.shown(frame)]])
-        return standard_deviations(one, q, sigma, 1)[0]
+        return compute_standard_deviations(one, q, sigma, 1)[0]
 
 
 def _of_track(track: Track) -> Markers:
@@ -266,12 +264,13 @@ def _of_track(track: Track) -> Markers:
 
     Swapped ones are back in their places, and what was left out is missing.
     """
-    place = np.array(track._recording.frames.position)
+    place = np.array(track.problem.targets.position)
     place[~np.isfinite(track.marker_errors)] = np.nan
-    used = set(matched_markers(track.skeleton, track.markers))
+    used = set(match_markers(track.skeleton, track.markers))
     others = [name for name in track.markers.names if name not in used]
     free = {name: name if name not in track.names else f"{name} (recorded)" for name in others}
     columns = [track.markers.names.index(name) for name in others]
     positions = np.concatenate([place, track.markers.positions[:, columns]], axis=1)
     names = (*track.names, *free.values())
-    return upright(Markers(positions, names, track.markers.rate, up_axis=track.motion.up_axis))
+    up = track.motion.up_axis
+    return turn_to_up(Markers(positions, names, track.markers.rate, up_axis=up), "z")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.tracking._attention import runs_of
+from exactik.motion import find_segments
 from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
@@ -81,6 +81,6 @@ def peaks(errors: Array, names: Sequence[str], rate: float, count: int = 12) -> 
 
 def missing_stops(present: BoolArray) -> list[Stop]:
     """Return the begin of every stretch without a pose, the longest first."""
-    runs = sorted(runs_of(~present), key=lambda run: run[0] - run[1])
+    runs = sorted(find_segments(~present), key=lambda run: run[0] - run[1])
     texts = [f"Frames {first} to {last} have no pose." for first, last in runs]
     return [Stop(run[0], "no pose", text) for run, text in zip(runs, texts, strict=True)]

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks.peers.protocol import SURE, Arm, Array
-from benchmarks.urdf import chain, link_of
+from benchmarks.support.urdf import chain, link_of
 
 TITLE, PACKAGE = "TRAC-IK", "pytracik"
 REQUIREMENTS = ("pytracik==0.0.3", "numpy")

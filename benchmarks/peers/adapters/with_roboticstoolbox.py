@@ -6,7 +6,7 @@ It takes the first start from us and draws its own restarts, as many as the othe
 from __future__ import annotations
 
 from benchmarks.peers.protocol import Arm, Array
-from benchmarks.robot_peers import Toolbox
+from benchmarks.support.robot_peers import Toolbox
 
 TITLE, PACKAGE = "Robotics Toolbox", "roboticstoolbox-python"
 REQUIREMENTS = ("roboticstoolbox-python==1.5.*",)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks.peers.protocol import SURE, Arm, Array
-from benchmarks.urdf import chain, link_of
+from benchmarks.support.urdf import chain, link_of
 
 TITLE, PACKAGE = "PyTorch Kinematics", "pytorch-kinematics"
 REQUIREMENTS = ("torch==2.13.0", "pytorch-kinematics==0.10.*")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Metric, Report
+from benchmarks.support.report import Metric, Report
 from exactik.typing import Array
 
 DRAGS, PAUSE, STREAM, UPDATES = 80, 0.08, 8.0, 20_000

@@ -51,7 +51,7 @@ class _Arm(_Model, Attempts):
             if reached(place.homogeneous, target, self.tolerance):
                 return self.own(configuration), True
             velocity = self.pink.solve_ik(
-                *(configuration, [self.goal], 1.0, "daqp"), limits=self.limits, safety_break=False
+                configuration, [self.goal], 1.0, "daqp", limits=self.limits, safety_break=False
             )
             configuration.integrate_inplace(velocity, 1.0)
         return self.own(configuration), False
@@ -73,7 +73,10 @@ class _Markers(_Model):
             for goal, pose, place in zip(self.goals, now, places, strict=True):
                 goal.set_target(self.pin.SE3(pose.rotation, place))
             velocity = self.pink.solve_ik(
-                *(configuration, self.goals, 1.0, "daqp"),
+                configuration,
+                self.goals,
+                1.0,
+                "daqp",
                 damping=MARKER_DAMPING,
                 limits=[],
                 safety_break=False,

@@ -68,7 +68,7 @@ class Take:
 
 def hdm05_folder() -> Path | None:
     """Where the takes are: EXACTIK_HDM05, or beside the checkout; None if they are not there."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data" / "asf_amc" / "hdm05_dg"
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data" / "asf_amc" / "hdm05_dg"
     folder = Path(os.environ.get("EXACTIK_HDM05", beside))
     return folder if (folder / "HDM_dg.asf").is_file() else None
 

@@ -39,9 +39,13 @@ class _Markers:
             R, slides = tree.constant[k, :3, :3], bool(tree.slides[k])
             after = ALONG_Z if slides else np.eye(3)
             joint = (sim.SliderJoint if slides else sim.PinJoint)(
-                *(f"joint{k}", bodies[int(tree.parent[k])]),
-                *(sim.Vec3(*tree.constant[k, :3, 3].tolist()), self._angles(R @ after)),
-                *(body, sim.Vec3(0), self._angles(after)),
+                f"joint{k}",
+                bodies[int(tree.parent[k])],
+                sim.Vec3(*tree.constant[k, :3, 3].tolist()),
+                self._angles(R @ after),
+                body,
+                sim.Vec3(0),
+                self._angles(after),
             )
             joint.updCoordinate().setName(self.task.joints[k])
             model.addBody(body)

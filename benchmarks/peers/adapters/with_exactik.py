@@ -12,9 +12,9 @@ import time
 import numpy as np
 
 import exactik as ik
-from benchmarks.hdm05 import LOCK, hdm05_folder, load_take
 from benchmarks.peers.protocol import Arm, Array, Figure
 from benchmarks.peers.tasks import free_dofs
+from benchmarks.support.hdm05 import LOCK, hdm05_folder, load_take
 
 TITLE, PACKAGE = "exactik", "exactik"
 PASSES = 5

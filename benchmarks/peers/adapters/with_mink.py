@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.protocol import Arm, Array, Figure
-from benchmarks.robot_peers import Mink
-from benchmarks.urdf import bare_urdf
+from benchmarks.support.robot_peers import Mink
+from benchmarks.support.urdf import bare_urdf
 
 TITLE, PACKAGE = "mink", "mink"
 REQUIREMENTS = ("mink==1.3.*", "daqp==0.10.*")
@@ -84,7 +84,10 @@ class MinkMarkers:
             self.steps += 1
             self.aim(places)
             velocity = self.mink.solve_ik(
-                *(self.configuration, self.tasks, 1.0, "daqp"),
+                self.configuration,
+                self.tasks,
+                1.0,
+                "daqp",
                 damping=self.DAMPING,
                 limits=self.limits,
             )

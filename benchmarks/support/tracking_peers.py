@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 import exactik as ik
-from benchmarks.peers.with_mink import MinkMarkers
-from exactik.tracking._recording import Recording
+from benchmarks.peers.adapters.with_mink import MinkMarkers
+from exactik.tracking import TrackingProblem
 from exactik.typing import Array
 
 __all__ = ["Followed", "Mink", "Rival", "Scipy", "motions"]
@@ -57,10 +57,10 @@ class Scipy:
     TOLERANCE = 1e-5
     SCALE = 1.0
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: TrackingProblem) -> None:
         self.name = f"scipy {version('scipy')} least_squares"
         self.recording = recording
-        frames, skeleton = recording.frames, recording.skeleton
+        frames, skeleton = recording.targets, recording.skeleton
         goals: list[ik.Goal] = [
             ik.MarkerGoal(name, (0, 0, 0), weight=float(w), name=name)
             for name, w in zip(recording.names, frames.weight, strict=True)
@@ -68,14 +68,17 @@ class Scipy:
         goals.append(ik.PostureGoal(frames.rest[0], weight=frames.rest_weight[0]))
         self.problem = ik.Problem(skeleton, goals)
         assert (skeleton.plain_q >= 0).all()
-        self.free = np.flatnonzero(~recording.problem.locked)
-        self.bounds = recording.problem.lower[self.free], recording.problem.upper[self.free]
+        self.free = np.flatnonzero(~recording.frame_problem.locked)
+        self.bounds = (
+            recording.frame_problem.lower[self.free],
+            recording.frame_problem.upper[self.free],
+        )
 
     def follow(self, which: NDArray[np.int64], start: Array) -> Followed:
         q, out, seconds, steps = start.copy(), [], [], []
         for t in which:
             targets = dict(
-                zip(self.recording.names, self.recording.frames.position[t], strict=True)
+                zip(self.recording.names, self.recording.targets.position[t], strict=True)
             )
             problem = self.problem.with_targets(targets)
             root = np.sqrt(np.diag(problem.packed.weight))
@@ -89,7 +92,9 @@ class Scipy:
             inside = np.clip(q[self.free], self.bounds[0] + 1e-9, self.bounds[1] - 1e-9)
             begin = time.process_time()
             found = least_squares(
-                *(residual, inside, jacobian),
+                residual,
+                inside,
+                jacobian,
                 bounds=self.bounds,
                 x_scale=self.SCALE,
                 ftol=self.TOLERANCE,
@@ -111,11 +116,11 @@ class Scipy:
 class Mink:
     """Steps of mink, one quadratic program each, until the cost falls no more."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: TrackingProblem) -> None:
         self.name = f"mink {version('mink')}, daqp {version('daqp')}"
         self.recording = recording
-        limited = bool(np.isfinite(recording.problem.lower).any())
-        weights = np.array(recording.frames.weight)
+        limited = bool(np.isfinite(recording.frame_problem.lower).any())
+        weights = np.array(recording.targets.weight)
         self.markers = MinkMarkers(
             mujoco_model(recording), recording.names, "site", weights, limited
         )
@@ -132,7 +137,7 @@ class Mink:
         q, out, seconds, steps = start.copy(), [], [], []
         for t in which:
             begin = time.process_time()
-            found = self.markers.solve(self.recording.frames.position[t], q[self.free])
+            found = self.markers.solve(self.recording.targets.position[t], q[self.free])
             seconds.append(time.process_time() - begin)
             steps.append(self.markers.steps)
             q = q.copy()
@@ -141,7 +146,7 @@ class Mink:
         return Followed(np.array(out), np.array(seconds), np.array(steps))
 
 
-def mujoco_model(recording: Recording) -> Any:
+def mujoco_model(recording: TrackingProblem) -> Any:
     """Return the figure for MuJoCo: hinges and sliders in the order of our dofs, markers as sites.
 
     Two bodies a bone: one that the joint moves, and one turned by the constant rotation after it.
@@ -150,7 +155,7 @@ def mujoco_model(recording: Recording) -> Any:
 
     from exactik.spatial import wxyz_from_matrix
 
-    skeleton, problem = recording.skeleton, recording.problem
+    skeleton, problem = recording.skeleton, recording.frame_problem
     spec: Any = mujoco.MjSpec()
     ends: dict[str | None, Any] = {None: spec.worldbody}
     dof = 0

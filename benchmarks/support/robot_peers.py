@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.urdf import about_axis, bare_urdf, chain, limits_of, origin
+from benchmarks.support.urdf import about_axis, bare_urdf, chain, limits_of, origin
 from exactik.typing import Array
 
 POSITION, ROTATION = 1e-3, 1e-2  # what counts as reached: metres, radians
@@ -135,7 +135,8 @@ class Toolbox:
     def solve(self, targets: Array, starts: Array) -> Array:
         # It draws its own restarts; a first attempt is all that it takes from us.
         answer = self.ets.ik_LM(
-            *(targets[0], starts[0]),
+            targets[0],
+            starts[0],
             slimit=len(starts),
             tol=self.TOLERANCE,
             k=self.DAMPING,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.protocol import Arm, Array, Attempts, reached
-from benchmarks.urdf import chain, link_of
+from benchmarks.support.urdf import chain, link_of
 
 TITLE, PACKAGE = "IKPy", "ikpy"
 REQUIREMENTS = ("ikpy==4.2.*",)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
-from benchmarks.urdf import chain, link_of
+from benchmarks.support.urdf import chain, link_of
 
 TITLE, PACKAGE = "Drake SNOPT", "drake"
 REQUIREMENTS = ("drake==1.51.*",)

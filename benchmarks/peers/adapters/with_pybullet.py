@@ -53,7 +53,10 @@ class _Arm(Attempts):
             self.bullet.resetJointState(self.body, joint, value)
         lower, upper = self.task.limits.T
         found = self.bullet.calculateInverseKinematics(
-            *(self.body, self.link, target[:3, 3].tolist(), quaternion(target[:3, :3]).tolist()),
+            self.body,
+            self.link,
+            target[:3, 3].tolist(),
+            quaternion(target[:3, :3]).tolist(),
             maxNumIterations=ITERATIONS,
             residualThreshold=RESIDUAL,
         )

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.adapters.with_pybullet import quaternion
 from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
 from benchmarks.peers.tree import Tree
-from benchmarks.peers.with_pybullet import quaternion
 
 TITLE, PACKAGE = "newton", "newton"
 REQUIREMENTS = ("newton==1.7.*",)

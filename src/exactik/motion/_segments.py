@@ -1,0 +1,50 @@
+"""Segments: consecutive frames."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from exactik.typing import BoolArray
+
+__all__ = ["Segment", "cut_into_segments", "find_segments"]
+
+
+class Segment(NamedTuple):
+    """Consecutive frames, first and last included."""
+
+    first: int
+    last: int
+
+    @property
+    def frame_count(self) -> int:
+        """Number of frames."""
+        return self.last - self.first + 1
+
+
+def find_segments(flags: BoolArray, join: int = 0) -> list[Segment]:
+    """Return the segments in which flags, (T,), are True.
+
+    Args:
+        flags: one per frame.
+        join: segments with no more False frames than these between them become one.
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    segments: list[Segment] = []
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        if len(segments) > 0 and first - segments[-1].last <= join + 1:
+            segments[-1] = Segment(segments[-1].first, int(end) - 1)
+        else:
+            segments.append(Segment(int(first), int(end) - 1))
+    return segments
+
+
+def cut_into_segments(frame_count: int, length: int, shift: int = 0) -> list[Segment]:
+    """Return segments of a fixed length that cover all frames; the first is shorter by `shift`.
+
+    A last one of less than half the length is joined to the one before it.
+    """
+    cuts = [0, *range(length - shift, frame_count - length // 2, length), frame_count]
+    return [Segment(first, end - 1) for first, end in pairwise(cuts)]
