@@ -13,7 +13,7 @@ from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.goals.terms import LOG, POSITION, local_residual
 from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["are_goals_reached", "compute_goal_errors", "compute_term_error"]
+__all__ = ["are_goals_reached", "compute_term_error", "compute_term_errors"]
 
 
 @jit_forceinline
@@ -29,7 +29,7 @@ def compute_term_error(terms, m, r):
 
 
 @jit
-def compute_goal_errors(tree, goals, q, out, work):
+def compute_term_errors(tree, goals, q, out, work):
     """Write the miss of every term at q (nq,) to `out` (n,)."""
     update_kinematics_noinline(tree, goals, q, work)
     for m in range(goals.terms.kind.shape[0]):
@@ -40,7 +40,7 @@ def compute_goal_errors(tree, goals, q, out, work):
 @jit
 def are_goals_reached(tree, goals, tolerance, q, out, work):
     """Write the misses to `out` (n,), and return whether none is above its tolerance (n,)."""
-    compute_goal_errors(tree, goals, q, out, work)
+    compute_term_errors(tree, goals, q, out, work)
     for m in range(out.shape[0]):
         if not out[m] <= tolerance[m]:
             return False

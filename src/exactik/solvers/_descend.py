@@ -1,35 +1,19 @@
-"""The loop and the stopping test that all methods share.
-
-A method is compiled (`CompiledMethod`): it names a rule of `kernels.descend` and sets its options;
-or it is written in Python (`PythonMethod`): it makes a stepper, which takes one place to the next.
-"""
+"""The loop and the stopping test that all methods share."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.kernels.descent.descend import advance, run_descent
-from exactik.kernels.descent.options import (
-    GRADIENT_TOLERANCE,
-    INITIAL_STEP_LENGTH,
-    INITIAL_TRUST_RADIUS,
-    MAX_ITERATIONS,
-    MAX_STEP_ENTRY,
-    NEGLIGIBLE_COST,
-    OPTIONS_SIZE,
-    TRY_DETOUR,
-)
 from exactik.kernels.descent.starts import initial_order
 from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
     CONVERGED,
     COST,
-    DAMPING,
     EVALUATIONS,
     ITERATION_LIMIT,
     ITERATIONS,
@@ -41,25 +25,20 @@ from exactik.kernels.descent.state import (
     start_descent,
 )
 from exactik.problem import Problem
-from exactik.solvers._method import Method
-from exactik.solvers._misses import NEAR, term_tolerances
-from exactik.solvers._view import Place, View
+from exactik.solvers._method import (
+    CompiledMethod,
+    Method,
+    PythonMethod,
+    compute_negligible_cost,
+)
+from exactik.solvers._view import View
 from exactik.typing import Array, IntArray
 
-__all__ = [
-    "ENDED",
-    "CompiledMethod",
-    "Descent",
-    "History",
-    "PythonMethod",
-    "Stepper",
-    "descend",
-    "whole",
-]
+__all__ = ["ENDED_WORDS", "Descent", "History", "count_iterations", "descend"]
 
 
-AT_ONCE = 64  # passes between two looks at the clock
-SMALLEST_STEP = 1e-14  # [rad or m] below it a step changes nothing
+PASSES_BETWEEN_CLOCK_READS = 64
+MIN_STEP = 1e-14  # [rad or m] below it a step changes nothing
 
 
 class History(NamedTuple):
@@ -95,88 +74,19 @@ class Descent(NamedTuple):
 
     q: Array
     cost: float
-    slope: float
+    projected_gradient: float
     ended: str
     iterations: int
     evaluations: int
     history: History | None
 
 
-class Stepper(Protocol):
-    """The memory of one run of a method written in Python.
-
-    Attributes:
-        control: damping, radius or length of the last step, for the history.
-    """
-
-    control: float
-
-    def step(self, place: Place) -> Place | None:
-        """Return the next place, or None if no step lowers the cost. Limits must be kept."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class PythonMethod(Method):
-    """A method whose loop is in Python, over compiled evaluations."""
-
-    def stepper(self, view: View) -> Stepper:
-        """Return a fresh stepper for one run."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompiledMethod(Method):
-    """A method that is a rule of `kernels.descend`."""
-
-    def settings(self) -> dict[int, float]:
-        """Return the entries of the kernel's options that this method sets."""
-        raise NotImplementedError
-
-    @property
-    def takes_detours(self) -> bool:
-        """Whether to try once more without limits first where limits stop a descent short."""
-        return self.settings().get(TRY_DETOUR, 0.0) != 0.0
-
-    def options(self, problem: Problem) -> Array:
-        """Return the kernel's options, (OPTION_COUNT,)."""
-        options = np.zeros(OPTIONS_SIZE)
-        options[GRADIENT_TOLERANCE], options[MAX_ITERATIONS] = self.tolerance, self.max_iterations
-        options[NEGLIGIBLE_COST] = cost_of_nothing(problem, self.small_cost)
-        options[INITIAL_TRUST_RADIUS] = options[INITIAL_STEP_LENGTH] = 1.0
-        options[MAX_STEP_ENTRY] = np.inf
-        for index, value in self.settings().items():
-            options[index] = value
-        return options
-
-    def control(self, state: Array) -> float:
-        """Return what the method steers by, for the history."""
-        return float(state[DAMPING])
-
-
-def whole(iterations: ArrayLike) -> IntArray:
+def count_iterations(iterations: ArrayLike) -> IntArray:
     """Return counts of iterations, begun ones included; a sweep of ccd is made of many parts."""
     return np.ceil(np.asarray(iterations) - 1e-9).astype(np.int64)
 
 
-def cost_of_nothing(problem: Problem, share: float) -> float:
-    """Return the cost below which nothing is left to gain.
-
-    What the goal that is easiest to overlook would cost if it were missed by √(2 share) metres, or
-    by as much of its tolerance as that is of a millimetre.
-    """
-
-    def least() -> float:
-        terms, tolerance = problem.packed.arrays.terms, term_tolerances(problem)
-        weight = np.array([np.diag(own).max(initial=0.0) for own in terms.weight])
-        worth = (weight * (tolerance / NEAR) ** 2)[weight > 0.0]
-        others = [np.abs(own).max(initial=0.0) for own in problem.packed.weights]
-        return float(worth.min()) if len(worth) > 0 else float(max(others))
-
-    return share * problem.remember("least", least)
-
-
-class Recorder:
+class HistoryRecorder:
     """Keeps the time, and collects a history where one is wanted."""
 
     def __init__(self, wanted: bool, start: float):
@@ -218,19 +128,19 @@ def descend(
         start: time of `time.perf_counter` that the time limit counts from; now if None.
         limited: whether to regard the limits; a compiled method can do without.
     """
-    recorder = Recorder(record, time.perf_counter() if start is None else start)
+    recorder = HistoryRecorder(record, time.perf_counter() if start is None else start)
     if isinstance(method, CompiledMethod):
-        return descend_compiled(problem, method, q, recorder, limited)
+        return _descend_compiled(problem, method, q, recorder, limited)
     assert isinstance(method, PythonMethod)
-    return descend_in_python(problem, method, q, recorder)
+    return _descend_in_python(problem, method, q, recorder)
 
 
-def descend_in_python(
-    problem: Problem, method: PythonMethod, q: Array, recorder: Recorder
+def _descend_in_python(
+    problem: Problem, method: PythonMethod, q: Array, recorder: HistoryRecorder
 ) -> Descent:
     """Run a stepper until the stopping test holds."""
     view, ended, n = View(problem), "iteration-limit", 0
-    stepper, small = method.stepper(view), cost_of_nothing(problem, method.small_cost)
+    stepper, small = method.stepper(view), compute_negligible_cost(problem, method.small_cost)
     place = view.at(view.project(q))
     recorder.add(place.cost, place.slope, 0.0, stepper.control)
     while True:
@@ -246,7 +156,7 @@ def descend_in_python(
         moved = 0.0
         if following is not None:
             moved = float(np.abs(view.moved(following.q, place.q)).max(initial=0.0))
-        if following is None or (moved < SMALLEST_STEP and following.slope >= place.slope):
+        if following is None or (moved < MIN_STEP and following.slope >= place.slope):
             ended = "stalled"
             break
         place, n = following, n + 1
@@ -255,7 +165,7 @@ def descend_in_python(
     return Descent(place.q, place.cost, place.slope, ended, n, evaluations, history)
 
 
-ENDED = {
+ENDED_WORDS = {
     RUNNING: "time-limit",
     CONVERGED: "at-rest",
     STALLED: "stalled",
@@ -263,8 +173,8 @@ ENDED = {
 }
 
 
-def descend_compiled(
-    problem: Problem, method: CompiledMethod, q: Array, recorder: Recorder, limited: bool
+def _descend_compiled(
+    problem: Problem, method: CompiledMethod, q: Array, recorder: HistoryRecorder, limited: bool
 ) -> Descent:
     """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
     view, q = View(problem), q.copy()
@@ -275,7 +185,10 @@ def descend_compiled(
     while state[STATUS] == RUNNING:
         before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
-            arrays, passes = problem.packed.arrays, 1 if recorder.rows is not None else AT_ONCE
+            arrays, passes = (
+                problem.packed.arrays,
+                1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS,
+            )
             run_descent(tree, arrays, view.box, options, q, passes, search, problem.workspace)
         else:
             value, g, H = problem.fill(search.trial, int(state[REQUESTED_ORDER]))
@@ -287,7 +200,7 @@ def descend_compiled(
             )
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             break
-    ended = ENDED[int(state[STATUS])]
-    counts = int(whole(state[ITERATIONS])), int(state[EVALUATIONS])
+    ended = ENDED_WORDS[int(state[STATUS])]
+    counts = int(count_iterations(state[ITERATIONS])), int(state[EVALUATIONS])
     cost, slope = float(state[COST]), float(state[PROJECTED_GRADIENT])
     return Descent(q, cost, slope, ended, *counts, recorder.history())
