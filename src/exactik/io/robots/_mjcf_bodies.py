@@ -73,7 +73,7 @@ def read_bodies(root: Element, compiler: Compiler, defaults: Defaults) -> list[B
     """Return all bodies, each before its children, in the order of the file."""
     bodies: list[Body] = []
     top = _Scope(None, np.zeros(3), np.eye(3), None)
-    stack = [(world, top) for world in reversed(list(root.all("worldbody")))]
+    stack = [(world, top) for world in reversed(list(root.find_children("worldbody")))]
     while len(stack) > 0:
         element, scope = stack.pop()
         if element.tag == "body":
@@ -118,12 +118,14 @@ def _moves_something(element: Element) -> bool:
     """Tell whether an element that writes others makes bodies or joints."""
     if element.tag != "replicate":
         return True
-    return any(True for _ in element.within("body", "joint", "freejoint", "attach", "composite"))
+    return any(
+        True for _ in element.find_descendants("body", "joint", "freejoint", "attach", "composite")
+    )
 
 
 def _placed(element: Element, scope: _Scope, compiler: Compiler) -> tuple[Array, Array]:
     """Return where an element is in the frame of the body around it."""
-    offset = np.array(element.numbers("pos", (0.0, 0.0, 0.0)))
+    offset = np.array(element.read_numbers("pos", (0.0, 0.0, 0.0)))
     return scope.offset + scope.turn @ offset, scope.turn @ compiler.orientation(element)
 
 
@@ -133,26 +135,28 @@ def _joint(child: Element, scope: _Scope, compiler: Compiler, defaults: Defaults
     if child.tag == "freejoint":
         return BodyJoint(child, name, "free", nothing, nothing, _FREE, 0.0)
     element = defaults.merged(child, scope.klass)
-    kind = element.word("type", "hinge", "hinge", "slide", "ball", "free")
-    anchor = scope.offset + scope.turn @ element.numbers("pos", (0.0, 0.0, 0.0))
+    kind = element.read_choice("type", "hinge", "hinge", "slide", "ball", "free")
+    anchor = scope.offset + scope.turn @ element.read_numbers("pos", (0.0, 0.0, 0.0))
     if kind == "free":
         return BodyJoint(element, name, "free", nothing, nothing, _FREE, 0.0)
     unit = 1.0 if kind == "slide" else compiler.angle
     limits = _limits(element, unit, compiler.autolimits)
     if kind == "ball":
         return BodyJoint(element, name, kind, anchor, nothing, _FREE, 0.0, limits != _FREE)
-    axis = np.array(element.numbers("axis", (0.0, 0.0, 1.0)))
+    axis = np.array(element.read_numbers("axis", (0.0, 0.0, 1.0)))
     length = float(np.linalg.norm(axis))
     if not 1e-10 < length < math.inf:
         raise element.error(f"axis has length {length:g}; expected a direction")
     axis = scope.turn @ (axis / length)
-    return BodyJoint(element, name, kind, anchor, axis, limits, unit * element.number("ref", 0.0))
+    return BodyJoint(
+        element, name, kind, anchor, axis, limits, unit * element.read_number("ref", 0.0)
+    )
 
 
 def _limits(element: Element, unit: float, automatic: bool) -> tuple[float, float]:
     """Return the limits of a joint; infinite if it has none."""
-    limited = element.word("limited", "auto", "auto", "true", "false")
-    low, high = element.numbers("range", (0.0, 0.0), infinite=True)
+    limited = element.read_choice("limited", "auto", "auto", "true", "false")
+    low, high = element.read_numbers("range", (0.0, 0.0), infinite=True)
     if limited == "false" or (limited == "auto" and low == high):
         return _FREE
     if limited == "auto" and not automatic:

@@ -27,16 +27,16 @@ def add_couplings(
 ) -> None:
     """Add the couplings of all active <equality> joints to a robot whose bones are complete."""
     refs = {joint.name: joint.ref for body in bodies for joint in body.joints}
-    for section in root.all("equality"):
-        for element in section.all("joint"):
+    for section in root.find_children("equality"):
+        for element in section.find_children("joint"):
             element = defaults.merged(element, None, "equality")
-            if element.word("active", "true", "true", "false") == "true":
+            if element.read_choice("active", "true", "true", "false") == "true":
                 _couple(robot, element, refs, metres)
 
 
 def _couple(robot: Assembly, element: Element, refs: dict[str, float], metres: float) -> None:
-    c = element.numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), fewer=True)
-    first = element.text("joint1", "the name of the joint that follows")
+    c = element.read_numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), fewer=True)
+    first = element.read_required("joint1", "the name of the joint that follows")
     dependent, follower = robot.dof(element, first)
     y_unit = metres if follower.kind == "prismatic" else 1.0
     second = element.attributes.get("joint2", "").strip()

@@ -58,7 +58,7 @@ def _expanded(parent: Element, folder: str, seen: set[str]) -> list[Element]:
 
 def _find(include: Element, parent: Element, folder: str) -> str | None:
     """Return the path of an included file; None if it is missing and may be."""
-    name = include.text("file", "a path")
+    name = include.read_required("file", "a path")
     places = [os.path.join(base, name) for base in (folder, os.path.dirname(include.path))]
     inside = [path for path in map(os.path.abspath, places) if Path(path).is_relative_to(folder)]
     if len(inside) == 0:
