@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import core, files, noisy_markers, playing, posing, robots, start_up, tracking
-from benchmarks.report import Report, machine
+from benchmarks.support.report import Report, machine
 
 SECTIONS = {
     "core": core.run,

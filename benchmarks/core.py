@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.models import bushy_tree, serial_chain
-from benchmarks.numpy_rival import NumpyRival
-from benchmarks.report import Metric, Report
+from benchmarks.support.models import bushy_tree, serial_chain
+from benchmarks.support.numpy_rival import NumpyRival
+from benchmarks.support.report import Metric, Report
 from exactik import MarkerGoal, Problem, Skeleton, human
 from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
@@ -112,7 +112,7 @@ def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, flo
         "factor + solve": best(lambda n: repeat_solve(tree, matrix, g, step, work, n)) - copying,
         "Newton iteration": best(
             lambda n: repeat_newton(
-                *(tree, goals, pattern, skeleton.plain_q, q, shift, search, work, n)
+                tree, goals, pattern, skeleton.plain_q, q, shift, search, work, n
             )
         ),
     }
@@ -193,12 +193,15 @@ def run(report: Report) -> None:
         Metric(
             "numpy / exactik, exact Hessian",
             numpy["… + exact Hessian"] / exact,
-            *("×", 100.0),
+            "×",
+            100.0,
             at_least=True,
         ),
         Metric(
             f"iteration with {len(many.markers)} markers / with {len(figure.markers)}",
-            *(crowd["Newton iteration"] / ours["Newton iteration"], "×", 1.1),
+            crowd["Newton iteration"] / ours["Newton iteration"],
+            "×",
+            1.1,
         ),
     )
     report.metrics += [Metric(name, value, "µs") for name, value in ours.items()]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import exactik as ik
-from benchmarks.report import Metric, Report
+from benchmarks.support.report import Metric, Report
 from exactik.typing import Array
 
 RATE = 120.0  # [Hz]
@@ -181,8 +181,13 @@ def measure(report: Report, files: Files) -> None:
         ratio = "" if rival is None else f"{rival / reading:.1f} × {name}"
         rows.append(
             [
-                *(kind, f"{len(content)}", f"{size / 1e6:.1f}", f"{1e3 * reading:.1f}"),
-                *(f"{size / 1e6 / reading:.0f}", ratio, f"{1e3 * writing:.0f}"),
+                kind,
+                f"{len(content)}",
+                f"{size / 1e6:.1f}",
+                f"{1e3 * reading:.1f}",
+                f"{size / 1e6 / reading:.0f}",
+                ratio,
+                f"{1e3 * writing:.0f}",
                 f"{size / 1e6 / writing:.0f}",
             ]
         )

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 import exactik as ik
-from benchmarks.report import Metric, Report
+from benchmarks.support.report import Metric, Report
 from exactik.kernels.linear.box import project
 from exactik.typing import Array
 
@@ -191,7 +191,14 @@ def median(races: list[Race]) -> tuple[str, str]:
 
 
 HEADERS = [
-    *("", "iterations", "evaluations", "ms", "ms, p90", "1000 cost", "at rest %", "lowest %"),
+    "",
+    "iterations",
+    "evaluations",
+    "ms",
+    "ms, p90",
+    "1000 cost",
+    "at rest %",
+    "lowest %",
 ]
 
 
@@ -205,10 +212,13 @@ def rows_of(label: str, runs: dict[str, list[Run]]) -> list[list[str]]:
         rows.append(
             [
                 f"{'' if len(rows) > 0 else label:6} {name}",
-                *(f"{np.median(count):.0f}", f"{np.median(calls):.0f}"),
-                *(f"{np.median(ms):.3f}", f"{np.percentile(ms, 90):.3f}"),
+                f"{np.median(count):.0f}",
+                f"{np.median(calls):.0f}",
+                f"{np.median(ms):.3f}",
+                f"{np.percentile(ms, 90):.3f}",
                 f"{1e3 * np.median(cost):.4f}",
-                *(f"{100 * np.mean(slope <= AT_REST):.0f}", f"{100 * np.mean(best):.0f}"),
+                f"{100 * np.mean(slope <= AT_REST):.0f}",
+                f"{100 * np.mean(best):.0f}",
             ]
         )
     return rows

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.report import Metric, Report
-from exactik.synthetic import performance, recorded
+from benchmarks.support.report import Metric, Report
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import Track, track
 from exactik.viewer import Footage
 from exactik.viewer.playback._app import MotionViewer
@@ -41,7 +41,7 @@ with connect(f"ws://{host}", subprotocols=[f"viser-v{version}"], origin=f"http:/
 
 def solved(seconds: float = 8.0) -> Track:
     """Return a solved recording of the built-in human, 41 markers at 120 Hz."""
-    made = recorded(performance(seconds), noise=0.001, gaps=0.05)
+    made = simulate_recording(simulate_performance(seconds), noise=0.001, gaps=0.05)
     return track(made.truth.skeleton, made.markers)
 
 
@@ -99,7 +99,7 @@ def run(report: Report) -> None:
         rows.append([f"memory after 1 and {MINUTES} minutes", f"{before:.0f}, {after:.0f} MB"])
     metrics.append(Metric("a frame, with the server", 1e3 * whole, "ms", None))
     metrics.append(Metric("memory gained in nine minutes", after - before, "MB", None))
-    made = recorded(performance(LONG), noise=0.001, gaps=0.05)
+    made = simulate_recording(simulate_performance(LONG), noise=0.001, gaps=0.05)
     q = np.resize(made.truth.q, (100_000, take.skeleton.nq))
     places = np.resize(made.markers.positions, (100_000, *made.markers.positions.shape[1:]))
     longer = Footage.of(replace(made.truth, q=q), markers=replace(made.markers, positions=places))

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import posing_socket
-from benchmarks.report import Metric, Report
+from benchmarks.support import posing_socket
+from benchmarks.support.report import Metric, Report
 from exactik.model import Skeleton, hand, human, octopus, quadruped
 from exactik.typing import Array
 from exactik.viewer import PosingSession

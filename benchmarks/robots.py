@@ -18,8 +18,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import exactik as ik
-from benchmarks.report import Metric, Report
-from benchmarks.robot_peers import PEERS, Judge, Peer
+from benchmarks.support.report import Metric, Report
+from benchmarks.support.robot_peers import PEERS, Judge, Peer
 from exactik.typing import Array
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -27,8 +27,10 @@ URDF = SHARED / "data" / "robots" / "urdf"
 ATTEMPTS = 30
 PASSES = 5
 HANDS_AND_FEET = (
-    *("left_rubber_hand", "right_rubber_hand"),
-    *("left_ankle_roll_link", "right_ankle_roll_link"),
+    "left_rubber_hand",
+    "right_rubber_hand",
+    "left_ankle_roll_link",
+    "right_ankle_roll_link",
 )
 
 
@@ -143,9 +145,7 @@ class Ours:
         targets = {tool: self.case.targets[:, k] for k, tool in enumerate(self.case.tools)}
         q0 = self.own(self.case.starts[:, 0])
         passes = [
-            ik.solve_batch(
-                *(self.problem, targets), q0=q0, solver=solver, starts=attempts, threads=1
-            )
+            ik.solve_batch(self.problem, targets, q0=q0, solver=solver, starts=attempts, threads=1)
             for _ in range(1 + PASSES)  # the first also compiles
         ]
         # Unlike CPU time this counts when others had the processor: the middle of the passes for

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks.report import Metric, Report
+from benchmarks.support.report import Metric, Report
 
 IMPORT = """
 import time; start = time.perf_counter(); import numba

@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
-from benchmarks.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
-from benchmarks.report import Metric, Report
-from benchmarks.tracking_peers import Mink, Rival, Scipy
+from benchmarks.support.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
+from benchmarks.support.report import Metric, Report
+from benchmarks.support.tracking_peers import Mink, Rival, Scipy
 from exactik.kernels.recording.frames import ITERATIONS, SLOPE
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import (
     COLD,
     WARM,
@@ -79,9 +79,9 @@ class Case:
 
 
 def synthetic(seconds: float) -> Case:
-    motion = performance(seconds, 120.0, seed=0)
+    motion = simulate_performance(seconds, 120.0, seed=0)
     faults = {"noise": NOISE, "tissue": TISSUE, "gaps": 0.0, "swap": False}
-    rec = recorded(motion, **faults)
+    rec = simulate_recording(motion, **faults)
     return Case("performance", motion.skeleton, rec.markers, np.array(motion.q[0]), {})
 
 
@@ -107,8 +107,17 @@ def timed(work: Callable[[], T], passes: int = 1) -> tuple[T, float]:
 
 
 HEADERS = [
-    *("", "frames/s", "ms", "cost", "mm", "at rest %", "iterations", "jumps"),
-    *("near %", "far %", "× best"),
+    "",
+    "frames/s",
+    "ms",
+    "cost",
+    "mm",
+    "at rest %",
+    "iterations",
+    "jumps",
+    "near %",
+    "far %",
+    "× best",
 ]
 
 
@@ -137,12 +146,15 @@ class Line(NamedTuple):
         count, share = len(self.q), self.cost / best
         return [
             self.name,
-            *(f"{count / self.seconds:.0f}", f"{1e3 * self.seconds / count:.3f}"),
-            *(f"{0.5 * np.nansum(residual**2):.4f}", f"{1e3 * np.nanmean(residual):.2f}"),
+            f"{count / self.seconds:.0f}",
+            f"{1e3 * self.seconds / count:.3f}",
+            f"{0.5 * np.nansum(residual**2):.4f}",
+            f"{1e3 * np.nanmean(residual):.2f}",
             f"{100 * np.mean(self.slope <= TOLERANCE):.1f}",
             f"{np.median(self.iterations):.0f} / {np.mean(self.iterations):.1f}",
             str(len(find_jumps(self.recording, self.q))),
-            *(f"{100 * np.mean(share <= 1.01):.1f}", f"{100 * np.mean(share > 1.25):.1f}"),
+            f"{100 * np.mean(share <= 1.01):.1f}",
+            f"{100 * np.mean(share > 1.25):.1f}",
             f"{self.cost.sum() / best.sum():.4f}",
         ]
 
@@ -264,8 +276,11 @@ def paper(report: Report, own: Take) -> None:
         ),
         Metric(f"{own.name}, cold, one start: a frame", 1e3 * one / COLDS, "ms"),
         Metric(
-            *(f"{own.name}, cold, 24 starts: solved", 100 * float(np.mean(many.cost < SOLVED))),
-            *("%", 99.0, True),
+            f"{own.name}, cold, 24 starts: solved",
+            100 * float(np.mean(many.cost < SOLVED)),
+            "%",
+            99.0,
+            True,
         ),
         Metric(f"{own.name}, cold, 24 starts: a frame", 1e3 * more / COLDS, "ms"),
     )

@@ -4,10 +4,10 @@ import tempfile
 from pathlib import Path
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 
 # A made one, so that the example needs no file; otherwise: ik.load_markers("walk.c3d")
-take = recorded(performance(seconds=4.0), noise=0.001, gaps=0.05)
+take = simulate_recording(simulate_performance(seconds=4.0), noise=0.001, gaps=0.05)
 print(take)
 
 track = ik.track(ik.human(), take.markers, robust="huber")

@@ -6,10 +6,10 @@ So for an .asf with an .amc and a .c3d of the same take: markers rest on their b
 import numpy as np
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 
-motion = performance(seconds=4.0, rate=60.0)
-take = recorded(motion, noise=0.002, gaps=0.02, swap=False)
+motion = simulate_performance(seconds=4.0, rate=60.0)
+take = simulate_recording(motion, noise=0.002, gaps=0.02, swap=False)
 
 bare = motion.skeleton.with_markers({})
 known = ik.Motion(bare, motion.q, motion.rate)

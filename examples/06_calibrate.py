@@ -3,7 +3,7 @@
 import numpy as np
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 
 # The subject: legs 8 % longer, arms 5 % shorter than ours.
 factors = {"thigh": 1.08, "shin": 1.08, "upper_arm": 0.95, "forearm": 0.95}
@@ -17,8 +17,8 @@ for bone in human.bones:
     )
 subject = ik.Skeleton.build("subject", bones, human.markers)
 
-moving = performance(seconds=12.0, rate=30.0)
-take = recorded(ik.Motion(subject, moving.q, 30.0, up_axis="z"), gaps=0.0, swap=False)
+moving = simulate_performance(seconds=12.0, rate=30.0)
+take = simulate_recording(ik.Motion(subject, moving.q, 30.0, up_axis="z"), gaps=0.0, swap=False)
 
 fit = ik.calibrate(human, take.markers, frames=60)
 for bone, true in (("l_thigh", 1.08), ("l_shin", 1.08), ("l_upper_arm", 0.95), ("l_forearm", 0.95)):

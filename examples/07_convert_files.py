@@ -3,10 +3,10 @@
 import tempfile
 
 import exactik as ik
-from exactik.synthetic import performance
+from exactik.synthetic import simulate_performance
 
 with tempfile.TemporaryDirectory() as folder:
-    performance(seconds=2.0, rate=30.0).save(f"{folder}/wave.npz")
+    simulate_performance(seconds=2.0, rate=30.0).save(f"{folder}/wave.npz")
     for name in ("wave.bvh", "wave.glb", "wave.c3d"):
         done = ik.convert(f"{folder}/wave.npz", f"{folder}/{name}", up="y")
         print(f"{name}: {done.written}")

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.solvers._methods import method_named
+from exactik.solvers import resolve_method
 from exactik.typing import Array
 
 Task = tuple[ik.Problem, Array]  # and where to start
@@ -30,7 +30,10 @@ DOCS = Path(__file__).parent.parent / "docs"
 GROUPS = {
     "exact Hessian": ("auto", "newton", "newton-pcg", "newton-higham"),
     "Gauss–Newton’s matrix": (
-        *("levenberg-marquardt", "gauss-newton", "pseudo-inverse", "damped-least-squares"),
+        "levenberg-marquardt",
+        "gauss-newton",
+        "pseudo-inverse",
+        "damped-least-squares",
     ),
     "learnt from gradients": ("bfgs", "l-bfgs", "projected-cg"),
     "no matrix": ("projected-gradient", "jacobian-transpose", "ccd"),
@@ -42,15 +45,19 @@ FLOOR, GAINED = 1e-15, 1e-8  # of what there is to gain: rounding; what is left 
 POINTS, REPEATS = 40, 5
 TURN, FLANGE = (-2.8973, 2.8973), (0, 0, 0.107)
 LINKS = (  # of an arm with the measures of a Panda: offset, quarter turn about x, limits
-    *(((0, 0, 0.333), 0, TURN), ((0, 0, 0), -1, (-1.7628, 1.7628)), ((0, -0.316, 0), 1, TURN)),
-    *(((0.0825, 0, 0), 1, (-3.0718, -0.0698)), ((-0.0825, 0.384, 0), -1, TURN)),
-    *(((0, 0, 0), 1, (-0.0175, 3.7525)), ((0.088, 0, 0), 1, TURN)),
+    ((0, 0, 0.333), 0, TURN),
+    ((0, 0, 0), -1, (-1.7628, 1.7628)),
+    ((0, -0.316, 0), 1, TURN),
+    ((0.0825, 0, 0), 1, (-3.0718, -0.0698)),
+    ((-0.0825, 0.384, 0), -1, TURN),
+    ((0, 0, 0), 1, (-0.0175, 3.7525)),
+    ((0.088, 0, 0), 1, TURN),
 )
 
 
 def method(name: str) -> ik.Method:
     """With default options, but without detour."""
-    return ik.Auto(detour=False) if name == "auto" else method_named(name)
+    return ik.Auto(detour=False) if name == "auto" else resolve_method(name)
 
 
 def pose_of(skeleton: ik.Skeleton, q: Array, bone: str, point: tuple = (0, 0, 0)) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from exactik.goals import PositionGoal
 from exactik.model import Pose
-from exactik.synthetic import reach
+from exactik.synthetic import solve_reach
 from exactik.typing import Array
 
 SCALE, FLOOR, MARGIN = 150.0, 310.0, 18.0  # pixels per metre, height of the floor line
@@ -38,7 +38,7 @@ def figure(pose: Pose, view: str, middle: float, colour: str) -> list[str]:
 
 
 def main() -> None:
-    result = reach()
+    result = solve_reach()
     skeleton = result.problem.skeleton
     before, after = skeleton.forward(skeleton.neutral()), skeleton.forward(result.q)
     targets = [np.array(g.target) for g in result.problem.goals if isinstance(g, PositionGoal)]

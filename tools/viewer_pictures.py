@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import MotionViewer, PoseViewer
 
 CHROMIUM = "/usr/bin/chromium"
@@ -119,7 +119,7 @@ def poser() -> PoseViewer:
 
 def player() -> MotionViewer:
     """Five seconds of a performance, solved, beside the truth."""
-    made = recorded(performance(5.0), noise=0.004, gaps=0.05)
+    made = simulate_recording(simulate_performance(5.0), noise=0.004, gaps=0.05)
     return MotionViewer(ik.track(made.truth.skeleton, made.markers), references=[made.truth])
 
 

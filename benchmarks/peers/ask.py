@@ -10,5 +10,5 @@ from benchmarks.peers.protocol import load, run
 
 if __name__ == "__main__":
     name, task, budget, folder = sys.argv[1:]
-    adapter = import_module(f"benchmarks.peers.with_{name}")
+    adapter = import_module(f"benchmarks.peers.adapters.with_{name}")
     run(adapter, load(Path(task)), float(budget), Path(folder))

@@ -64,8 +64,9 @@ class Answers:
 
 def tools() -> list[Tool]:
     """All adapters, exactik first."""
-    found = [_read(path) for path in sorted(HERE.glob("with_*.py"))]
-    return sorted(found, key=lambda tool: (len(tool.requirements) > 0, tool.title.lower()))
+    paths = sorted((HERE / "adapters").glob("with_*.py"))
+    adapters = [_read(path) for path in paths]
+    return sorted(adapters, key=lambda tool: (len(tool.requirements) > 0, tool.title.lower()))
 
 
 def _read(path: Path) -> Tool:
@@ -82,8 +83,12 @@ def _read(path: Path) -> Tool:
     functions = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
     tasks = {name for name in ("arm", "figure") if functions & {name, f"{name}s"}}
     return Tool(
-        *(path.stem.removeprefix("with_"), values["TITLE"], values["PACKAGE"]),
-        *(tuple(values["REQUIREMENTS"]), ast.get_docstring(module) or "", frozenset(tasks)),
+        name=path.stem.removeprefix("with_"),
+        title=values["TITLE"],
+        package=values["PACKAGE"],
+        requirements=tuple(values["REQUIREMENTS"]),
+        about=ast.get_docstring(module) or "",
+        tasks=frozenset(tasks),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.urdf import link_of, origin, vector
+from benchmarks.support.urdf import link_of, origin, vector
 from exactik.typing import Array
 
 POSITION, ROTATION = 1e-3, 1e-2  # what counts as reached: metres, radians

@@ -9,7 +9,7 @@ from benchmarks.peers import plots
 from benchmarks.peers.environments import ROOT, Tool
 from benchmarks.peers.prose import ARMS, FIGURES, LEFT_OUT, OPENING
 from benchmarks.peers.scores import SEARCH, ArmScore, FigureScore
-from benchmarks.report import machine
+from benchmarks.support.report import machine
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 TIE = 1.8  # times as fast that may be the machine
@@ -107,9 +107,11 @@ def figure_table(scores: Sequence[FigureScore]) -> str:
     ]
     rows = [
         [
-            *(emphasised(s.title), f"{s.error:.3f}"),
+            emphasised(s.title),
+            f"{s.error:.3f}",
             *(f"{share:.0f} %" for share in (s.nearer, s.near, s.far)),
-            *(number(s.median), str(s.asked)),
+            number(s.median),
+            str(s.asked),
         ]
         for s in sorted(scores, key=lambda s: s.median)
     ]
@@ -170,9 +172,8 @@ def given(results: Results) -> str:
         version = versions.get(tool.title)
         if version is not None:
             about = " ".join(tool.about.split())
-            lines.append(
-                f"* **{tool.title}** {version} (`benchmarks/peers/with_{tool.name}.py`): {about}\n"
-            )
+            adapter = f"benchmarks/peers/adapters/with_{tool.name}.py"
+            lines.append(f"* **{tool.title}** {version} (`{adapter}`): {about}\n")
     return "".join(lines)
 
 

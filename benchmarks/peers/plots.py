@@ -47,13 +47,17 @@ def _points(ax: Any, points: Sequence[tuple[str, float, float]]) -> None:
         ax.plot(ms, value, "o", color=_colour(title), markersize=5)
         height = 0.97 - 0.94 * k / max(len(order) - 1, 1)
         ax.annotate(
-            *(title, (ms, value)),
+            title,
+            (ms, value),
             xytext=(1.03, height),
             textcoords="axes fraction",
             va="center",
             color=_colour(title),
             arrowprops={
-                **{"arrowstyle": "-", "color": _colour(title), "alpha": 0.35, "lw": 0.6},
+                "arrowstyle": "-",
+                "color": _colour(title),
+                "alpha": 0.35,
+                "lw": 0.6,
                 "relpos": (0.0, 0.5),
             },
         )

@@ -181,8 +181,10 @@ def answer_figure(solver: FigureSolver, task: Figure, budget: float) -> dict[str
         if cold.left < 0:
             break
     return {
-        **{"q": np.array(tracked.q), "ms": np.array([tracked.ms])},
-        **{"cold_q": np.array(cold.q), "cold_ms": np.array([cold.ms])},
+        "q": np.array(tracked.q),
+        "ms": np.array([tracked.ms]),
+        "cold_q": np.array(cold.q),
+        "cold_ms": np.array([cold.ms]),
     }
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 import exactik as ik
-from benchmarks.hdm05 import LOCK, hdm05_folder, load_take
 from benchmarks.peers.environments import Answers
 from benchmarks.peers.judge import Judge
 from benchmarks.peers.protocol import Arm, Figure
 from benchmarks.peers.tasks import free_dofs
+from benchmarks.support.hdm05 import LOCK, hdm05_folder, load_take
 from exactik.typing import Array
 
 SEARCH = 48  # starts for each frame, for the best objective known
@@ -58,9 +58,7 @@ def arm_score(task: Arm, answers: Answers) -> ArmScore:
     shares = (100 * float(np.mean(reached & inside)), 100 * float(np.mean(reached)))
     # Of each time the best pass, for everybody: the machine can only add to it.
     times = np.percentile(ms, [50, 99], axis=1).min(axis=1).tolist()
-    return ArmScore(
-        *(row_title(answers), answers.version, answers.attempts, len(q)), *shares, *times
-    )
+    return ArmScore(row_title(answers), answers.version, answers.attempts, len(q), *shares, *times)
 
 
 def distances(judge: Judge, task: Figure, q: Array, places: Array) -> Array:

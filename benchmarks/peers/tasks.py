@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import exactik as ik
-from benchmarks.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
 from benchmarks.peers.judge import POSITION, ROTATION, Judge
 from benchmarks.peers.protocol import Arm, Figure
 from benchmarks.robots import ATTEMPTS, SHARED, URDF, random_coordinates
-from benchmarks.tracking_peers import motions
-from benchmarks.urdf import add_weight, bare_urdf, rpy_from_matrix
+from benchmarks.support.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
+from benchmarks.support.tracking_peers import motions
+from benchmarks.support.urdf import add_weight, bare_urdf, rpy_from_matrix
 from exactik.typing import Array
 
 FRAMES, COLD = 300, 60
@@ -93,8 +93,16 @@ def figure(take: Take, path: Path) -> Figure:
     cold = np.linspace(0, len(take) - 1, COLD).astype(np.int64)
     starts = np.array([_brought(judge, names, places[t]) for t in cold])
     return Figure(
-        *(path, judge.joints, names, take.name, frames, places[frames], q[first]),
-        *(cold, places[cold], starts),
+        path,
+        judge.joints,
+        names,
+        take.name,
+        frames,
+        places[frames],
+        q[first],
+        cold,
+        places[cold],
+        starts,
     )
 
 
@@ -146,7 +154,8 @@ def figure_urdf(skeleton: ik.Skeleton, free: Iterable[int]) -> str:
                 made = joint(name, moved, at, f"{name}.link", x, R)
                 ET.SubElement(made, "axis", xyz=_text(axis))
                 ET.SubElement(
-                    *(made, "limit"),
+                    made,
+                    "limit",
                     lower=f"{-FAR}",
                     upper=f"{FAR}",
                     effort="1000",

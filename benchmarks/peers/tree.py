@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.urdf import about_axis, chain, origin
+from benchmarks.support.urdf import about_axis, chain, origin
 from exactik.typing import Array
 
 

@@ -179,7 +179,7 @@ def test_check_as_json_is_the_report_of_that_seed(run):
     assert ended.code == 0
     answer = strict_json(ended.out)
     assert (answer["ok"], answer["trees"], answer["seed"]) == (True, 3, 5)
-    assert answer["rows"] == [asdict(row) for row in check.run(trees=3, seed=5).rows]
+    assert answer["rows"] == [asdict(row) for row in check.run_campaign(trees=3, seed=5).rows]
     assert {"cost", "gradient", "exact Hessian"} <= {row["quantity"] for row in answer["rows"]}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.synthetic import judged, performance, recorded
+from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
 
 
 def exactik(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -51,7 +51,7 @@ def test_the_error_bars_hold_the_truth_as_often_as_they_should(shown: tuple[Path
 
 def test_the_swapped_pair_is_named(shown: tuple[Path, str]):
     _, text = shown
-    made = recorded(performance(20.0), noise=0.001, gaps=0.05)
+    made = simulate_recording(simulate_performance(20.0), noise=0.001, gaps=0.05)
     assert made.swapped is not None
     flat = " ".join(text.split())
     assert re.search(rf"{' and '.join(made.swapped)} swapped in frames \d+", flat)
@@ -60,7 +60,7 @@ def test_the_swapped_pair_is_named(shown: tuple[Path, str]):
 
 def test_its_files_can_be_read_and_are_the_performance(shown: tuple[Path, str]):
     folder, _ = shown
-    truth = performance(20.0)
+    truth = simulate_performance(20.0)
     bvh = ik.load_motion(folder / "exactik-demo" / "performance.bvh", length_unit="cm")
     assert len(bvh) == len(truth) and bvh.rate == pytest.approx(120.0, rel=1e-4)
     k = bvh.skeleton.bone_index("head")
@@ -93,8 +93,8 @@ def test_it_speaks_json(tmp_path: Path):
 
 
 def test_the_judge_knows_a_perfect_solve():
-    made = recorded(performance(2.0, 30.0), noise=1e-6, gaps=0.0, swap=False)
+    made = simulate_recording(simulate_performance(2.0, 30.0), noise=1e-6, gaps=0.0, swap=False)
     track = ik.track(made.truth.skeleton, made.markers, sigma=1e-6)
-    verdict = judged(track, made)
+    verdict = compare_with_truth(track, made)
     assert verdict.joint_error < 1e-3 and verdict.angle_error < 1e-3
     assert 0.5 < verdict.determined <= 1.0

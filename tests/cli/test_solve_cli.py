@@ -15,8 +15,8 @@ import pytest
 import exactik as ik
 from exactik import cli
 from exactik.cli.solve._figure import _headings
-from exactik.motion._axes import axes_matrix
-from exactik.synthetic import performance, recorded
+from exactik.motion import axes_matrix
+from exactik.synthetic import simulate_performance, simulate_recording
 
 
 class Ended(NamedTuple):
@@ -51,13 +51,13 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 
 FIGURE = ("--skeleton", "human", "--no-calibrate")
-MOTION = performance(2.0, 30.0)
+MOTION = simulate_performance(2.0, 30.0)
 
 
 @pytest.fixture
 def clean(tmp_path: Path) -> ik.Markers:
     """walk.c3d: a recording without faults; returned as made."""
-    markers = recorded(MOTION, noise=0.0005, gaps=0.0, swap=False).markers
+    markers = simulate_recording(MOTION, noise=0.0005, gaps=0.0, swap=False).markers
     markers.save(tmp_path / "walk.c3d")
     return markers
 

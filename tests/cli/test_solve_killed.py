@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 
 OUTPUTS = ("take.bvh", "take.glb", "take.npz")
 
@@ -37,7 +37,7 @@ def check_complete(folder: Path, frames: int) -> set[str]:
 
 @pytest.mark.slow
 def test_killed_five_times_and_then_left_alone(tmp_path: Path):
-    markers = recorded(performance(10.0, 120.0), gaps=0.0, swap=False).markers
+    markers = simulate_recording(simulate_performance(10.0, 120.0), gaps=0.0, swap=False).markers
     markers.save(tmp_path / "take.c3d")
     begin = time.perf_counter()
     assert start(tmp_path).wait() in (0, 1)

@@ -12,7 +12,7 @@ from exactik.check import (
     Distance,
     check_derivatives,
     random_problem,
-    run,
+    run_campaign,
 )
 from exactik.errors import ShapeError
 from exactik.goals import AimGoal, FrameGoal, PositionGoal
@@ -52,7 +52,9 @@ class NoDerivatives(FrameGoal):
 
 def test_a_campaign_stays_within_its_bars():
     calls = []
-    report = run(trees=25, seed=7, progress=lambda done, total: calls.append((done, total)))
+    report = run_campaign(
+        trees=25, seed=7, progress=lambda done, total: calls.append((done, total))
+    )
     assert report.ok, f"\n{report}"
     assert calls[-1] == (25, 25) and len(calls) == 25
     asked = {"cost", "gradient", "Jacobian", "Gauss–Newton", "exact Hessian", "Hessian product"}
@@ -63,7 +65,7 @@ def test_a_campaign_stays_within_its_bars():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_long_campaign_stays_within_its_bars(seed: int):
-    report = run(trees=200, seed=seed)
+    report = run_campaign(trees=200, seed=seed)
     assert report.ok, f"\n{report}"
 
 

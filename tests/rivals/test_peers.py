@@ -15,7 +15,7 @@ from benchmarks.peers.protocol import Arm, load, save
 from benchmarks.peers.scores import ArmScore, FigureScore
 from benchmarks.peers.tasks import figure_urdf
 from benchmarks.peers.tree import Tree, pose_error
-from benchmarks.urdf import matrix_from_rpy, rpy_from_matrix
+from benchmarks.support.urdf import matrix_from_rpy, rpy_from_matrix
 from tests.support.robot_files import pinocchio, write
 
 ARM = """<robot name="arm"><link name="base"/><link name="rail"/><link name="upper"/>
@@ -149,5 +149,5 @@ def test_page():
     tool = Tool("quick", "quick", "quick", ("quick",), "Its defaults.", frozenset({"arm"}))
     page = text(Results([tool], {"Panda": scores}, {"Take": (frames, frames)}))
     assert "(0.2 ms): quick (0.1); a tie: nobody" in page
-    assert "* **quick** 1.0 (`benchmarks/peers/with_quick.py`): Its defaults." in page
+    assert "* **quick** 1.0 (`benchmarks/peers/adapters/with_quick.py`): Its defaults." in page
     assert "than exactik, a call a frame (60 %): nobody" in page

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.robot_peers import PEERS, Judge
+from benchmarks.support.robot_peers import PEERS, Judge
 from tests.support.robot_files import pinocchio, write
 
 ARM = """<robot name="arm"><link name="base"/><link name="upper"/><link name="lower"/>

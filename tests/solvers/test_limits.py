@@ -18,9 +18,8 @@ import pytest
 from scipy.optimize import Bounds, minimize
 
 import exactik as ik
-from exactik.check import oracle
-from exactik.check._random import random_coordinates, random_skeleton
-from exactik.check._random_goals import random_goals as goals_of_every_kind
+from exactik.check import oracle, random_coordinates, random_skeleton
+from exactik.check import random_goals as goals_of_every_kind
 from exactik.typing import Array
 
 Rng = np.random.Generator

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from test_limits import optimality, random_figure, random_goals, targets_at
 
 import exactik as ik
-from exactik.check import oracle
-from exactik.check._random import random_coordinates
+from exactik.check import oracle, random_coordinates
 from exactik.typing import Array
 
 OTHERS = ["newton", "gauss-newton", "levenberg-marquardt", "bfgs"]

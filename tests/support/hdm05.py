@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
-from benchmarks.hdm05 import LOCK, TAKES, Take, load_take
+from benchmarks.support.hdm05 import LOCK, TAKES, Take, load_take
 from exactik.typing import Array
 
 __all__ = ["LOCK", "TAKES", "Take", "bursts", "family_keeps", "places", "take", "with_places"]

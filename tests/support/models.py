@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from benchmarks.models import bushy_tree, serial_chain
+from benchmarks.support.models import bushy_tree, serial_chain
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.calibration._model import Figure, figure_of
+from exactik.calibration._model import ScaledSkeleton, make_scaled_skeleton
 from exactik.typing import Array
 
 __all__ = ["Subject", "densely_marked", "joint_errors", "smooth_motion", "subject"]
@@ -18,7 +18,7 @@ RATE = 120.0
 class Subject(NamedTuple):
     """A figure that is known, what it does, and the markers that show it."""
 
-    figure: Figure
+    figure: ScaledSkeleton
     theta: Array
     skeleton: ik.Skeleton
     q: Array
@@ -52,13 +52,13 @@ def subject(
 ) -> Subject:
     """Return somebody with scales up to ± `scale` and all markers but `fixed` off by `away`."""
     rng = np.random.default_rng(seed)
-    figure = figure_of(skeleton, tuple(skeleton.markers), kind)
+    figure = make_scaled_skeleton(skeleton, tuple(skeleton.markers), kind)
     groups = len(figure.groups)
     off = rng.normal(size=(len(figure.names), 3))
     off *= away / np.linalg.norm(off, axis=1, keepdims=True)
     off[[name in fixed for name in figure.names]] = 0.0
     theta = np.concatenate([np.log1p(rng.uniform(-scale, scale, groups)), off.ravel()])
-    own = figure.at(theta)
+    own = figure.build(theta)
     q = smooth_motion(skeleton, frames, rng)
     places = own.forward(q).markers
     places = places + rng.normal(0.0, noise, places.shape)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.calibration._attach import attach_markers
+from exactik.calibration import attach_markers
 from tests.support.subjects import smooth_motion
 
 BONES = {name: bone for name, (bone, _) in ik.human().markers.items()}

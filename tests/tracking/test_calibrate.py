@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from benchmarks.hdm05 import BONES
-from exactik.calibration._attach import attach_markers
-from exactik.calibration._calibrate import calibrate
-from exactik.calibration._calibration import Calibration
-from exactik.calibration._fit import Asked, recorded
-from exactik.calibration._frames import diverse_frames, neighbours, shapes_of
-from exactik.calibration._model import figure_of, mirrored
-from exactik.calibration._normal import normal_equations
+from benchmarks.support.hdm05 import BONES
+from exactik.calibration import Calibration, attach_markers, calibrate
+from exactik.calibration._fit import FitFrames, make_fit_problem
+from exactik.calibration._frames import align_shapes, choose_diverse_frames, find_similar_frames
+from exactik.calibration._model import find_mirrored_bone, make_scaled_skeleton
+from exactik.calibration._normal import compute_normal_equations
 from exactik.solvers import Auto
 from exactik.tracking import follow_frames, make_tracking_problem, solve_frames, track
 from tests.support.models import INNER_JOINTS, chain_of
@@ -45,11 +43,11 @@ def scale_errors(fit: Calibration, own: Subject) -> dict[str, float]:
 
 
 def test_bones_grow_about_their_joints():
-    figure = figure_of(ik.human(), ("LKNE", "LSHN"), "symmetric")
+    figure = make_scaled_skeleton(ik.human(), ("LKNE", "LSHN"), "symmetric")
     theta = np.zeros(figure.size)
     thigh = next(g for g, group in enumerate(figure.groups) if "l_thigh" in group)
     theta[thigh] = np.log(1.1)
-    grown, old = figure.at(theta), ik.human()
+    grown, old = figure.build(theta), ik.human()
     pose, before = (s.forward(s.neutral()) for s in (grown, old))
     for side in "lr":
         hip, knee, ankle = (old.bone_index(f"{side}_{b}") for b in ("thigh", "shin", "foot"))
@@ -77,11 +75,11 @@ def test_bones_grow_about_their_joints():
 def test_left_and_right_are_told_by_names(name: str, other: str | None):
     names = ["l_thigh", "r_thigh", "lfemur", "rfemur", "LeftArm", "RightArm", "arm_L", "arm_R"]
     names += ["mixamorig:LeftLeg", "mixamorig:RightLeg", "lowerback", "head"]
-    assert mirrored(name, names) == other
+    assert find_mirrored_bone(name, names) == other
 
 
 def test_kinds_of_scales():
-    figure = figure_of(ik.human(), tuple(ik.human().markers), "symmetric")
+    figure = make_scaled_skeleton(ik.human(), tuple(ik.human().markers), "symmetric")
     assert ("l_shin", "r_shin") in figure.groups and ("pelvis",) in figure.groups
     assert len(figure.with_groups("global").groups) == 1
     assert all(len(group) == 1 for group in figure.with_groups("bone").groups)
@@ -102,10 +100,10 @@ def many_joints() -> ik.Skeleton:
 def test_derivatives_agree_with_differences(make, kind: str):
     """∂y/∂a and ∂y/∂d of all markers, at poses and parameters of chance."""
     skeleton, rng = make(), np.random.default_rng(1)
-    figure = figure_of(skeleton, tuple(skeleton.markers), kind)
+    figure = make_scaled_skeleton(skeleton, tuple(skeleton.markers), kind)
     theta = rng.normal(0.0, 0.1, figure.size)
     q = skeleton.integrate(skeleton.neutral(), rng.normal(0.0, 0.4, (3, skeleton.nv)))
-    rotations = figure.at(theta).forward(q).rotations
+    rotations = figure.build(theta).forward(q).rotations
     groups = len(figure.groups)
     exact = np.zeros((3, len(figure.names), 3, figure.size))
     exact[..., :groups] = figure.by_scales(theta, rotations)
@@ -114,24 +112,24 @@ def test_derivatives_agree_with_differences(make, kind: str):
     for i in range(figure.size):
         step = np.zeros(figure.size)
         step[i] = 1e-6
-        ahead, behind = (figure.at(theta + sign * step).forward(q).markers for sign in (1, -1))
+        ahead, behind = (figure.build(theta + sign * step).forward(q).markers for sign in (1, -1))
         assert np.allclose((ahead - behind) / 2e-6, exact[..., i], atol=1e-8)
 
 
 def test_the_reduced_right_side_is_the_gradient_of_the_best_fit(somebody: Subject):
     """∂/∂θ of the least cost over the poses, limits included, by differences."""
-    figure = figure_of(ik.human(), tuple(ik.human().markers), "symmetric")
+    figure = make_scaled_skeleton(ik.human(), tuple(ik.human().markers), "symmetric")
     markers = ik.Markers(somebody.markers.positions[::80], somebody.markers.names, 120.0)
-    asked = Asked(markers, "hard", (), np.zeros((len(markers), 0), dtype=np.int64))
+    asked = FitFrames(markers, "hard", (), np.zeros((len(markers), 0), dtype=np.int64))
     theta = 0.5 * somebody.theta
-    options = Auto(tolerance=1e-12).options(recorded(figure, theta, asked).frame_problem)
+    options = Auto(tolerance=1e-12).options(make_fit_problem(figure, theta, asked).frame_problem)
 
     def best(at, start):
-        recording = recorded(figure, at, asked)
+        recording = make_fit_problem(figure, at, asked)
         return recording, solve_frames(recording, options, np.arange(len(start)), start)
 
     recording, path = best(theta, somebody.q[::80])
-    normal = normal_equations(figure, theta, recording, path.q)
+    normal = compute_normal_equations(figure, theta, recording, path.q)
     rng = np.random.default_rng(2)
     for _ in range(4):
         direction = rng.normal(0.0, 1.0, figure.size)
@@ -146,13 +144,13 @@ def test_the_reduced_right_side_is_the_gradient_of_the_best_fit(somebody: Subjec
 
 
 def test_frames_are_as_different_as_can_be(somebody: Subject):
-    chosen = diverse_frames(somebody.markers, 20)
+    chosen = choose_diverse_frames(somebody.markers, 20)
     assert len(set(chosen.tolist())) == 20
     assert (np.diff(chosen) > 0).all()
 
     def nearest(which):
-        shapes = shapes_of(somebody.markers.positions[which])
-        near = neighbours(shapes, 1)[:, 0]
+        shapes = align_shapes(somebody.markers.positions[which])
+        near = find_similar_frames(shapes, 1)[:, 0]
         return np.linalg.norm(shapes - shapes[near], axis=2).mean(axis=1).min()
 
     assert nearest(chosen) > 1.4 * nearest(np.arange(0, 400, 20))
@@ -163,7 +161,7 @@ def test_shapes_do_not_depend_on_where_the_figure_stands(somebody: Subject):
     turned = places.copy()
     turned[3] = turned[1] @ np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]) + 3.0
     turned[2, 7] = np.nan
-    shapes = shapes_of(turned)
+    shapes = align_shapes(turned)
     assert np.allclose(shapes[3], shapes[1], atol=1e-9)
     assert np.isfinite(shapes).all()
 
@@ -221,7 +219,7 @@ def test_markers_that_may_not_move(somebody: Subject):
 
 def test_one_scale_for_all():
     own = subject(ik.human(), 3, frames=120, kind="global", scale=0.0, away=0.0)
-    own = own.figure.at(np.r_[np.log(0.7), own.theta[1:]])
+    own = own.figure.build(np.r_[np.log(0.7), own.theta[1:]])
     q = smooth_motion(own, 120, np.random.default_rng(0))
     markers = ik.Markers(own.forward(q).markers, tuple(own.markers), 120.0)
     fit = calibrate(ik.human(), markers, scale="global", offsets=False, frames=20)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.calibration._calibrate import calibrate
-from exactik.calibration._mapping import propose_mapping
-from exactik.calibration._mapping_names import landmark, unlabelled
+from exactik.calibration import calibrate, propose_mapping
+from exactik.calibration._mapping_names import find_landmark, is_unlabelled
 from tests.support.subjects import Subject, subject
 
 
@@ -57,18 +56,18 @@ def somebody() -> Subject:
     ],
 )
 def test_names_of_common_marker_sets(name: str, place: str | None):
-    assert landmark(name) == place
+    assert find_landmark(name) == place
 
 
 def test_every_marker_of_the_human_is_a_landmark_of_its_own():
-    places = [landmark(name) for name in ik.human().markers]
+    places = [find_landmark(name) for name in ik.human().markers]
     assert None not in places
     assert len(set(places)) == len(places)
 
 
 def test_names_that_say_nothing():
-    assert all(map(unlabelled, ("*0", "New 0012", "Marker_7", "S:*3", "unlabeled 4", "M12")))
-    assert not any(map(unlabelled, ("LKNE", "C7", "T10", "MT5")))
+    assert all(map(is_unlabelled, ("*0", "New 0012", "Marker_7", "S:*3", "unlabeled 4", "M12")))
+    assert not any(map(is_unlabelled, ("LKNE", "C7", "T10", "MT5")))
 
 
 def test_by_name(somebody: Subject):

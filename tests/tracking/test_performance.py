@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.errors import ModelError, UnknownNameError
-from exactik.synthetic import performance, recorded
+from exactik.errors import UnknownNameError, UsageError
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.synthetic._acts import ACTS
-from exactik.synthetic._body import HEEL, TIP, arm_angles
-from exactik.synthetic._curves import curve
+from exactik.synthetic._coordinates import HEEL, TIP, compute_arm_angles
+from exactik.synthetic._quintic import interpolate_quintic
 
 EVERY = ("walk", "punch", "kick", "squat", "jack", "wave")
 
 
 @pytest.fixture(scope="module")
 def whole() -> ik.Motion:
-    return performance()
+    return simulate_performance()
 
 
 @pytest.fixture(scope="module")
 def long() -> list[ik.Motion]:
     """Four rounds of everything, so both sides and both ways to walk, by some performers."""
-    return [performance(90.4, 60.0, seed, acts=EVERY) for seed in range(4)]
+    return [simulate_performance(90.4, 60.0, seed, acts=EVERY) for seed in range(4)]
 
 
 def soles(motion: ik.Motion) -> dict[str, np.ndarray]:
@@ -101,7 +101,7 @@ def test_accelerations_are_continuous():
     """A jump of the acceleration would stay when frames come closer; here it goes with them."""
     jumps = []
     for rate in (500.0, 1000.0, 2000.0):
-        q = performance(8.0, rate, acts=("walk", "kick")).q
+        q = simulate_performance(8.0, rate, acts=("walk", "kick")).q
         jumps.append(np.abs(np.diff(q, 3, axis=0)).max() * rate**2)
     assert jumps[1] < 0.6 * jumps[0] and jumps[2] < 0.6 * jumps[1]
     assert jumps[2] < 15.0  # rad/s², of some 300
@@ -125,13 +125,13 @@ def test_rounds_vary_and_stay_in_the_room(long: list[ik.Motion]):
 
 
 def test_the_same_seed_makes_the_same_motion(whole: ik.Motion):
-    assert np.array_equal(whole.q, performance().q)
-    assert not np.array_equal(whole.q, performance(seed=1).q)
+    assert np.array_equal(whole.q, simulate_performance().q)
+    assert not np.array_equal(whole.q, simulate_performance(seed=1).q)
 
 
 def test_other_rates_are_the_same_motion(whole: ik.Motion):
-    assert np.allclose(performance(rate=30.0).q, whole.q[::4], atol=1e-9)
-    assert performance(2.0, 10.0).q.shape == (21, 58)
+    assert np.allclose(simulate_performance(rate=30.0).q, whole.q[::4], atol=1e-9)
+    assert simulate_performance(2.0, 10.0).q.shape == (21, 58)
 
 
 @pytest.mark.parametrize(
@@ -139,17 +139,17 @@ def test_other_rates_are_the_same_motion(whole: ik.Motion):
     [{"seconds": 1.0}, {"rate": 5.0}, {"acts": ()}, {"acts": "walk"}, {"seconds": float("nan")}],
 )
 def test_misuse_is_named(arguments):
-    with pytest.raises(ModelError, match=next(iter(arguments))):
-        performance(**arguments)
+    with pytest.raises(UsageError, match=next(iter(arguments))):
+        simulate_performance(**arguments)
     with pytest.raises(UnknownNameError, match="squat"):
-        performance(acts=("squad",))
+        simulate_performance(acts=("squad",))
 
 
 # --- one act alone
 
 
 def alone(act: str) -> ik.Motion:
-    return performance(ACTS[act].seconds, 120.0, acts=(act,))
+    return simulate_performance(ACTS[act].seconds, 120.0, acts=(act,))
 
 
 def test_walk_travels_and_its_feet_alternate():
@@ -230,9 +230,11 @@ def test_curves_pass_their_keys_and_never_overshoot():
     times = np.cumsum(random.uniform(0.1, 1.0, 40))
     values = random.standard_normal(40)
     values[10:13] = values[10]  # a hold
-    assert np.allclose(curve(times, values, times), values, atol=1e-12)
+    assert np.allclose(interpolate_quintic(times, values, times), values, atol=1e-12)
     for k in range(39):
-        piece = np.diff(curve(times, values, np.linspace(times[k], times[k + 1], 200)))
+        piece = np.diff(
+            interpolate_quintic(times, values, np.linspace(times[k], times[k + 1], 200))
+        )
         assert (piece * np.sign(values[k + 1] - values[k]) >= -1e-12).all()
 
 
@@ -241,7 +243,7 @@ def test_arm_angles_point_where_they_say():
     for raised, spread, way in ((0, 0, (0, 0, -1)), (90, 0, (1, 0, 0)), (0, 90, (0, 1, 0))):
         q = figure.neutral()
         first = figure.dof_names.index("l_upper_arm.rz")
-        q[first : first + 3] = np.radians(arm_angles(raised, spread, 0.0))
+        q[first : first + 3] = np.radians(compute_arm_angles(raised, spread, 0.0))
         pose = figure.forward(q)
         arm = pose.point("l_forearm") - pose.point("l_upper_arm")
         assert np.allclose(arm / np.linalg.norm(arm), way, atol=1e-9)
@@ -251,7 +253,7 @@ def test_arm_angles_point_where_they_say():
 
 
 def test_recorded_faults_are_those_asked_for(whole: ik.Motion):
-    found = recorded(whole, noise=0.002, gaps=0.08, outliers=0.01, seed=3)
+    found = simulate_recording(whole, noise=0.002, gaps=0.08, outliers=0.01, seed=3)
     seen = found.markers.positions
     assert found.markers.names == tuple(whole.skeleton.markers)
     assert np.allclose(found.clean, whole.forward().markers)
@@ -268,7 +270,7 @@ def test_recorded_faults_are_those_asked_for(whole: ik.Motion):
 
 @pytest.mark.parametrize("swap", [True, ("LTHI", "LKNE")])
 def test_the_swap_is_told_truthfully(whole: ik.Motion, swap):
-    found = recorded(whole, swap=swap, gaps=0.3)
+    found = simulate_recording(whole, swap=swap, gaps=0.3)
     assert found.swapped is not None and found.swapped_frames.sum() == 96
     assert swap is True or found.swapped == swap
     a, b = (found.markers.names.index(name) for name in found.swapped)
@@ -282,7 +284,7 @@ def test_the_swap_is_told_truthfully(whole: ik.Motion, swap):
 
 
 def test_tissue_is_systematic_and_as_large_as_asked(whole: ik.Motion):
-    found = recorded(whole, noise=0.0, gaps=0.0, swap=False, tissue=0.006)
+    found = simulate_recording(whole, noise=0.0, gaps=0.0, swap=False, tissue=0.006)
     off = found.markers.positions - found.clean
     assert np.allclose(np.sqrt((off**2).sum(axis=2).mean(axis=0)), 0.006, rtol=1e-6)
     steps = np.linalg.norm(np.diff(off, axis=0), axis=2)
@@ -291,20 +293,22 @@ def test_tissue_is_systematic_and_as_large_as_asked(whole: ik.Motion):
 
 
 def test_recorded_at_another_rate_and_without_faults(whole: ik.Motion):
-    found = recorded(whole, noise=0.0, gaps=0.0, swap=False, rate=60.0)
+    found = simulate_recording(whole, noise=0.0, gaps=0.0, swap=False, rate=60.0)
     assert found.markers.rate == 60.0 and len(found.truth) == 1201
     assert np.array_equal(found.markers.positions, found.clean)
-    again = recorded(whole, seed=5).markers.positions
-    assert np.array_equal(again, recorded(whole, seed=5).markers.positions, equal_nan=True)
+    again = simulate_recording(whole, seed=5).markers.positions
+    assert np.array_equal(
+        again, simulate_recording(whole, seed=5).markers.positions, equal_nan=True
+    )
 
 
 @pytest.mark.parametrize(
     "arguments", [{"noise": -1.0}, {"gaps": 0.9}, {"outliers": float("nan")}, {"tissue": -0.1}]
 )
 def test_recorded_names_misuse(whole: ik.Motion, arguments):
-    with pytest.raises(ModelError, match=next(iter(arguments))):
-        recorded(whole, **arguments)
+    with pytest.raises(UsageError, match=next(iter(arguments))):
+        simulate_recording(whole, **arguments)
     with pytest.raises(UnknownNameError, match="LKNE"):
-        recorded(whole, swap=("LKNE", "LKN"))
-    with pytest.raises(ModelError, match="two different"):
-        recorded(whole, swap=("LKNE", "LKNE"))
+        simulate_recording(whole, swap=("LKNE", "LKN"))
+    with pytest.raises(UsageError, match="two different"):
+        simulate_recording(whole, swap=("LKNE", "LKNE"))

@@ -24,7 +24,7 @@ from exactik.report._data import Bins, rounded_up
 from exactik.report._png import colours, png
 from exactik.report._report import report_html
 from exactik.report._summary import headline_of, summary_of
-from exactik.synthetic import Recorded, performance, recorded
+from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 
 # `Track.attention` takes means over markers that are missing in a whole stretch, which warn.
 VOID = {"meta", "br", "image", "path", "img", "link", "hr", "input"}
@@ -98,23 +98,23 @@ def decoded(entry: dict[str, Any]) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def faulty() -> tuple[Track, Recorded]:
+def faulty() -> tuple[Track, SyntheticRecording]:
     """20 s with gaps, noise, sliding skin and two markers that exchange their names."""
-    motion = performance(20.0)
-    record = recorded(motion, tissue=0.004)
+    motion = simulate_performance(20.0)
+    record = simulate_recording(motion, tissue=0.004)
     return track(motion.skeleton, record.markers), record
 
 
 @pytest.fixture(scope="module")
-def short() -> Recorded:
-    return recorded(performance(2.0, 60.0), swap=False, gaps=0.0)
+def short() -> SyntheticRecording:
+    return simulate_recording(simulate_performance(2.0, 60.0), swap=False, gaps=0.0)
 
 
 def strict(summary: dict[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(summary, allow_nan=False))
 
 
-def test_the_report_is_one_whole_file(faulty: tuple[Track, Recorded], tmp_path: Path):
+def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], tmp_path: Path):
     path, command = tmp_path / "walk.html", "exactik track 'a b.c3d' --report walk.html"
     faulty[0].report(path, command=command)
     walk = checked(path.read_text(encoding="utf-8"))
@@ -125,7 +125,7 @@ def test_the_report_is_one_whole_file(faulty: tuple[Track, Recorded], tmp_path: 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_report_has_the_numbers_of_the_track(faulty: tuple[Track, Recorded]):
+def test_the_report_has_the_numbers_of_the_track(faulty: tuple[Track, SyntheticRecording]):
     solved, _ = faulty
     walk = checked(report_html(solved))
     data = json.loads(walk.data)
@@ -148,7 +148,7 @@ def test_the_report_has_the_numbers_of_the_track(faulty: tuple[Track, Recorded])
     )
 
 
-def test_the_report_has_the_angles_and_their_error_bars(faulty: tuple[Track, Recorded]):
+def test_the_report_has_the_angles_and_their_error_bars(faulty: tuple[Track, SyntheticRecording]):
     solved, _ = faulty
     angles = json.loads(checked(report_html(solved)).data)["angles"]
     assert angles["bins"] == len(solved)
@@ -165,7 +165,7 @@ def test_the_report_has_the_angles_and_their_error_bars(faulty: tuple[Track, Rec
     )
 
 
-def test_the_summary_has_the_numbers_of_the_track(faulty: tuple[Track, Recorded]):
+def test_the_summary_has_the_numbers_of_the_track(faulty: tuple[Track, SyntheticRecording]):
     solved, record = faulty
     summary = strict(summary_of(solved, "again", per_frame=True))
     errors = 1e3 * solved.marker_errors
@@ -194,7 +194,7 @@ def test_the_summary_has_the_numbers_of_the_track(faulty: tuple[Track, Recorded]
     assert {"exactik", "numpy", "numba", "scipy", "python"} <= summary["versions"].keys()
 
 
-def test_a_swap_is_named_with_its_frames(faulty: tuple[Track, Recorded]):
+def test_a_swap_is_named_with_its_frames(faulty: tuple[Track, SyntheticRecording]):
     solved, record = faulty
     summary = summary_of(solved)
     (swap,) = summary["swaps"]
@@ -210,15 +210,15 @@ def test_a_swap_is_named_with_its_frames(faulty: tuple[Track, Recorded]):
 
 def test_a_swap_that_the_pose_follows_is_found_by_solving_again():
     """Two markers of a wrist: it turns over, and errors at the solved pose are small."""
-    motion = performance(20.0)
-    record = recorded(motion, swap=("LWRA", "LWRB"))
+    motion = simulate_performance(20.0)
+    record = simulate_recording(motion, swap=("LWRA", "LWRB"))
     (swap,) = summary_of(track(motion.skeleton, record.markers))["swaps"]
     assert set(swap["names"]) == {"LWRA", "LWRB"} and swap["verdict"] == "likely"
     assert swap["exchanged_mm"] > swap["error_mm"]
     assert swap["squares_ratio"] < 0.5
 
 
-def test_markers_with_each_others_names_all_along_are_found(short: Recorded):
+def test_markers_with_each_others_names_all_along_are_found(short: SyntheticRecording):
     """No path jumps; only the pose can tell."""
     markers = short.markers.renamed({"LANK": "LHEE", "LHEE": "LANK"})
     (swap,) = summary_of(track(human(), markers))["swaps"]
@@ -226,12 +226,12 @@ def test_markers_with_each_others_names_all_along_are_found(short: Recorded):
     assert swap["verdict"] == "likely" and swap["frames"] > 0.9 * len(markers)
 
 
-def test_where_nothing_is_swapped_nothing_is_suspected(short: Recorded):
+def test_where_nothing_is_swapped_nothing_is_suspected(short: SyntheticRecording):
     summary = summary_of(track(human(), short.markers))
     assert summary["swaps"] == [] and summary["ghosts"] == [] and summary["frozen"] == []
 
 
-def test_a_marker_far_off_for_a_while_is_a_ghost(short: Recorded):
+def test_a_marker_far_off_for_a_while_is_a_ghost(short: SyntheticRecording):
     places = np.array(short.markers.positions)
     m = short.markers.names.index("T10")
     places[40:70, m] += (0.0, 0.15, 0.1)
@@ -242,8 +242,8 @@ def test_a_marker_far_off_for_a_while_is_a_ghost(short: Recorded):
 
 
 def test_a_robust_solve_tells_what_it_left_out():
-    motion = performance(4.0)
-    record = recorded(motion, tissue=0.002, outliers=0.004)
+    motion = simulate_performance(4.0)
+    record = simulate_recording(motion, tissue=0.002, outliers=0.004)
     solved = track(motion.skeleton, record.markers, robust="huber")
     assert solved.marker_weights is not None
     summary = strict(summary_of(solved))
@@ -257,7 +257,7 @@ def test_a_robust_solve_tells_what_it_left_out():
     assert gone.sum() == 0 or f"{gone.sum()} samples stood out as spikes" in walk.text
 
 
-def test_no_gaps_and_no_limits(short: Recorded):
+def test_no_gaps_and_no_limits(short: SyntheticRecording):
     solved = track(human(), short.markers, limits="off")
     summary = summary_of(solved)
     assert summary["gaps"] == [] and summary["limits"] == []
@@ -267,14 +267,14 @@ def test_no_gaps_and_no_limits(short: Recorded):
     assert "none ever missing" in headline_of(summary)
 
 
-def test_one_frame(short: Recorded):
+def test_one_frame(short: SyntheticRecording):
     solved = track(human(), short.markers.between(0.0, 0.0))
     assert len(solved) == 1
     assert strict(summary_of(solved))["frames"] == 1
     checked(report_html(solved))
 
 
-def test_frames_without_markers(short: Recorded):
+def test_frames_without_markers(short: SyntheticRecording):
     places = np.array(short.markers.positions)
     places[20:30], places[:, 3] = np.nan, np.nan
     solved = track(human(), replace(short.markers, positions=places))
@@ -286,7 +286,7 @@ def test_frames_without_markers(short: Recorded):
     assert "never seen" in walk.text
 
 
-def test_nothing_seen_at_all(short: Recorded):
+def test_nothing_seen_at_all(short: SyntheticRecording):
     places = np.full_like(short.markers.positions, np.nan)
     solved = track(human(), replace(short.markers, positions=places))
     summary = strict(summary_of(solved))
@@ -295,7 +295,7 @@ def test_nothing_seen_at_all(short: Recorded):
     checked(report_html(solved))
 
 
-def test_names_are_shown_and_never_run(short: Recorded, tmp_path: Path):
+def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path):
     names = {"T10": EVIL, "C7": "Müller–骨 ✓", "CLAV": '" onload="x', "STRN": "</script><b>"}
     figure = human()
     marks = {names.get(name, name): place for name, place in figure.markers.items()}
@@ -310,14 +310,14 @@ def test_names_are_shown_and_never_run(short: Recorded, tmp_path: Path):
     assert json.loads(walk.data)["markers"].count(EVIL) == 1
 
 
-def test_headline_is_plain_text(faulty: tuple[Track, Recorded]):
+def test_headline_is_plain_text(faulty: tuple[Track, SyntheticRecording]):
     headline = headline_of(summary_of(faulty[0]))
     assert headline.startswith("The markers fit to ") and headline.endswith(".")
     assert "\n" not in headline and "<" not in headline and "None" not in headline
     assert "need a look" in headline and "95 % within" in headline
 
 
-def test_only_html_is_written(short: Recorded, tmp_path: Path):
+def test_only_html_is_written(short: SyntheticRecording, tmp_path: Path):
     solved = track(human(), short.markers.between(0.0, 0.1))
     with pytest.raises(ModelError, match=r"must be an \.html file"):
         solved.report(tmp_path / "walk.pdf")
@@ -325,7 +325,7 @@ def test_only_html_is_written(short: Recorded, tmp_path: Path):
         solved.report(tmp_path / "no such folder" / "walk.html")
 
 
-def test_twenty_seconds_are_small_and_quick(faulty: tuple[Track, Recorded]):
+def test_twenty_seconds_are_small_and_quick(faulty: tuple[Track, SyntheticRecording]):
     solved, _ = faulty
     _ = solved.sd, solved.attention  # not the report's own time
     start = time.perf_counter()
@@ -357,7 +357,7 @@ def tiled(solved: Track, times: int) -> Track:
     )
 
 
-def test_long_recordings_are_binned(faulty: tuple[Track, Recorded]):
+def test_long_recordings_are_binned(faulty: tuple[Track, SyntheticRecording]):
     """Eight minutes: fewer angles than frames, but no peak is lost."""
     solved = tiled(faulty[0], 24)
     text = report_html(solved)
@@ -374,7 +374,7 @@ def test_long_recordings_are_binned(faulty: tuple[Track, Recorded]):
 
 
 @pytest.mark.slow
-def test_an_hour_stays_below_fifteen_megabytes(faulty: tuple[Track, Recorded]):
+def test_an_hour_stays_below_fifteen_megabytes(faulty: tuple[Track, SyntheticRecording]):
     solved = tiled(faulty[0], 180)
     assert len(solved) / solved.markers.rate >= 3600.0
     assert len(report_html(solved).encode()) < 15e6

@@ -12,7 +12,7 @@ import pytest
 
 from exactik.errors import FileWarning
 from exactik.io import load_markers
-from exactik.motion import FrozenMarker, Markers, Swap, frozen_markers, suspected_swaps
+from exactik.motion import FrozenMarker, Markers, Swap, find_frozen_markers, find_swaps
 from exactik.typing import Array
 
 
@@ -49,15 +49,15 @@ def bare(swaps: tuple[Swap, ...]) -> list[tuple[tuple[str, str], int, int]]:
 
 
 def test_nothing_is_suspected_of_a_sound_recording():
-    assert suspected_swaps(recording()) == ()
-    assert frozen_markers(recording()) == ()
+    assert find_swaps(recording()) == ()
+    assert find_frozen_markers(recording()) == ()
 
 
 @pytest.mark.parametrize(("first", "last"), [(100, 140), (100, 100), (3, 5), (150, 299)])
 def test_a_swap_has_its_names_and_its_frames(first: int, last: int):
     markers = recording()
     x = swapped(markers.positions, 2, 5, first, last)
-    found = suspected_swaps(changed(markers, x))
+    found = find_swaps(changed(markers, x))
     assert bare(found) == [(("M2", "M5"), first, last)]
     apart = np.linalg.norm(markers.positions[first, 2] - markers.positions[first, 5])
     assert found[0].distance == pytest.approx(apart, abs=0.03)
@@ -67,7 +67,7 @@ def test_several_swaps_of_several_pairs():
     markers = recording()
     x = swapped(markers.positions, 0, 1, 50, 60)
     x = swapped(swapped(x, 6, 7, 55, 200), 0, 1, 250, 299)
-    assert bare(suspected_swaps(changed(markers, x))) == [
+    assert bare(find_swaps(changed(markers, x))) == [
         (("M0", "M1"), 50, 60),
         (("M6", "M7"), 55, 200),
         (("M0", "M1"), 250, 299),
@@ -80,7 +80,7 @@ def test_a_swap_across_a_short_gap(gap: int):
     markers = recording()
     x = swapped(markers.positions, 2, 5, 120, 299)
     x[120 - gap : 120, [2, 5]] = np.nan
-    assert bare(suspected_swaps(changed(markers, x))) == [(("M2", "M5"), 120, 299)]
+    assert bare(find_swaps(changed(markers, x))) == [(("M2", "M5"), 120, 299)]
 
 
 def test_a_swap_whose_markers_come_back_one_after_the_other():
@@ -88,14 +88,14 @@ def test_a_swap_whose_markers_come_back_one_after_the_other():
     x = swapped(markers.positions, 2, 5, 120, 299)
     x[117:120, 2] = np.nan
     x[119:123, 5] = np.nan
-    assert bare(suspected_swaps(changed(markers, x))) == [(("M2", "M5"), 120, 299)]
+    assert bare(find_swaps(changed(markers, x))) == [(("M2", "M5"), 120, 299)]
 
 
 def test_no_swap_is_told_across_a_long_gap():
     markers = recording()
     x = swapped(markers.positions, 2, 5, 160, 299)
     x[100:160, [2, 5]] = np.nan
-    assert suspected_swaps(changed(markers, x)) == ()
+    assert find_swaps(changed(markers, x)) == ()
 
 
 def test_what_else_may_happen_is_no_swap():
@@ -105,24 +105,24 @@ def test_what_else_may_happen_is_no_swap():
     x[150:] += np.array([0.0, 0.2, 0.0])  # the cameras are pushed: all jump together
     x[200:210, 4] = np.nan  # a gap
     x[220:, 6] += 0.1  # a marker falls off
-    assert suspected_swaps(changed(markers, x)) == ()
+    assert find_swaps(changed(markers, x)) == ()
 
 
 def test_markers_that_pass_each_other_are_not_swapped():
     t = np.linspace(-1.0, 1.0, 201)[:, None]
     right = np.hstack([t, np.full_like(t, 0.005), 0 * t])
     left = np.hstack([-t, np.full_like(t, -0.005), 0 * t])
-    assert suspected_swaps(Markers(np.stack([right, left], axis=1), ("A", "B"), 100.0)) == ()
+    assert find_swaps(Markers(np.stack([right, left], axis=1), ("A", "B"), 100.0)) == ()
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 3), (2, 3), (5, 0), (30, 1)])
 def test_tiny_recordings(shape: tuple[int, int]):
     markers = Markers(np.zeros((*shape, 3)), tuple("ABC"[: shape[1]]), 100.0)
-    assert suspected_swaps(markers) == ()
-    assert frozen_markers(markers) == ()
+    assert find_swaps(markers) == ()
+    assert find_frozen_markers(markers) == ()
     gone = Markers(np.full((*shape, 3), np.nan), tuple("ABC"[: shape[1]]), 100.0)
-    assert suspected_swaps(gone) == ()
-    assert frozen_markers(gone) == ()
+    assert find_swaps(gone) == ()
+    assert find_frozen_markers(gone) == ()
 
 
 # --- frozen markers
@@ -132,14 +132,14 @@ def test_a_frozen_marker_has_its_frames():
     markers = recording()
     x = markers.positions.copy()
     x[80:121, 4] = x[80, 4]
-    assert frozen_markers(changed(markers, x)) == (FrozenMarker("M4", 80, 120),)
+    assert find_frozen_markers(changed(markers, x)) == (FrozenMarker("M4", 80, 120),)
 
 
 def test_a_marker_that_never_moves_is_frozen_all_the_time():
     markers = recording()
     x = markers.positions.copy()
     x[:, 1] = 0.5
-    assert frozen_markers(changed(markers, x)) == (FrozenMarker("M1", 0, 299),)
+    assert find_frozen_markers(changed(markers, x)) == (FrozenMarker("M1", 0, 299),)
 
 
 def test_short_stops_gaps_and_still_scenes_are_not_frozen():
@@ -147,9 +147,9 @@ def test_short_stops_gaps_and_still_scenes_are_not_frozen():
     x = markers.positions.copy()
     x[80:86, 4] = x[80, 4]
     x[100:200, 5] = np.nan
-    assert frozen_markers(changed(markers, x)) == ()
+    assert find_frozen_markers(changed(markers, x)) == ()
     still = np.repeat(markers.positions[:1], 300, axis=0)
-    assert frozen_markers(changed(markers, still)) == ()
+    assert find_frozen_markers(changed(markers, still)) == ()
 
 
 def test_rounded_coordinates_must_repeat_for_longer():
@@ -157,9 +157,9 @@ def test_rounded_coordinates_must_repeat_for_longer():
     markers = recording()
     x = markers.positions.round(4)
     x[80:110, 4] = x[80, 4]
-    assert frozen_markers(changed(markers, x)) == ()
+    assert find_frozen_markers(changed(markers, x)) == ()
     x[80:140, 4] = x[80, 4]
-    assert frozen_markers(changed(markers, x)) == (FrozenMarker("M4", 80, 139),)
+    assert find_frozen_markers(changed(markers, x)) == (FrozenMarker("M4", 80, 139),)
 
 
 # --- speed and real files
@@ -172,8 +172,8 @@ def test_a_long_recording_takes_well_under_a_second(noise: float):
     x[np.random.default_rng(1).random(x.shape[:2]) < 0.1] = np.nan
     markers = changed(markers, x)
     start = time.perf_counter()
-    suspected_swaps(markers)
-    frozen_markers(markers)
+    find_swaps(markers)
+    find_frozen_markers(markers)
     assert time.perf_counter() - start < 2.0  # 0.25 s where nothing else runs
 
 
@@ -185,7 +185,7 @@ def test_real_recordings_raise_few_alarms(shared_data: Path):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FileWarning)
                 markers = load_markers(path)
-            count = len(suspected_swaps(markers)) + len(frozen_markers(markers))
+            count = len(find_swaps(markers)) + len(find_frozen_markers(markers))
             if count > 0:
                 alarms[path.name] = count
     assert set(alarms) == {"walkingOptiTrack.c3d", "10002-20130626160334-Unnamed.trc"}
@@ -195,5 +195,5 @@ def test_real_recordings_raise_few_alarms(shared_data: Path):
 def test_the_true_swap(shared_data: Path):
     """Seen in the numbers: the two change places in one frame and change back in the next."""
     markers = load_markers(shared_data / "data" / "c3d" / "optitrack" / "walkingOptiTrack.c3d")
-    found = suspected_swaps(markers)
+    found = find_swaps(markers)
     assert bare(found) == [(("Foot_Marker3", "Foot_Marker5"), 1952, 1952)]

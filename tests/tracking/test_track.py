@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.synthetic import Recorded, performance, recorded
+from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 from exactik.tracking import _first_pass as _first_path
 from exactik.tracking import _track, find_jumps
 from tests.support.models import planar_arm
@@ -17,26 +17,26 @@ from tests.support.tracking import determined, inside, moving_menagerie
 STATUSES = {"no-markers", "not-converged", "bridged", "gap", "at-limits", "converged"}
 
 
-def shortened(rec: Recorded, first: int, end: int) -> ik.Markers:
+def shortened(rec: SyntheticRecording, first: int, end: int) -> ik.Markers:
     return replace(rec.markers, positions=rec.markers.positions[first:end])
 
 
 @pytest.fixture(scope="module")
-def rec() -> Recorded:
+def rec() -> SyntheticRecording:
     """Seven seconds of punches and kicks, seen by good cameras."""
-    motion = performance(7.0, 60.0, seed=3, acts=("punch", "kick"))
-    return recorded(motion, noise=0.001, gaps=0.0, swap=False, seed=1)
+    motion = simulate_performance(7.0, 60.0, seed=3, acts=("punch", "kick"))
+    return simulate_recording(motion, noise=0.001, gaps=0.0, swap=False, seed=1)
 
 
 @pytest.fixture(scope="module")
-def solved(rec: Recorded) -> ik.Track:
+def solved(rec: SyntheticRecording) -> ik.Track:
     return ik.track(rec.truth.skeleton, rec.markers)
 
 
 # --- what comes out
 
 
-def test_angles_are_as_near_the_truth_as_noise_allows(rec: Recorded, solved: ik.Track):
+def test_angles_are_as_near_the_truth_as_noise_allows(rec: SyntheticRecording, solved: ik.Track):
     q, truth = np.array(solved.motion.q), np.array(rec.truth.q)
     error = solved.skeleton.difference(q, truth)
     free = ~solved.at_limits & determined(solved.skeleton) & ~solved.bridged[:, None]
@@ -49,8 +49,8 @@ def test_angles_are_as_near_the_truth_as_noise_allows(rec: Recorded, solved: ik.
 
 
 def test_without_noise_it_is_the_truth():
-    motion = performance(2.0, 60.0, acts=("wave",))
-    rec = recorded(motion, noise=0.0, gaps=0.0, swap=False)
+    motion = simulate_performance(2.0, 60.0, acts=("wave",))
+    rec = simulate_recording(motion, noise=0.0, gaps=0.0, swap=False)
     solver = ik.Auto(tolerance=1e-9, initial_damping=1e-3, small_cost=0.0, detour=False)
     found = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0)
     error = motion.skeleton.difference(found.motion.q, motion.q)
@@ -58,7 +58,7 @@ def test_without_noise_it_is_the_truth():
     assert np.nanmax(found.marker_errors) < 1e-6
 
 
-def test_limits_are_never_left(rec: Recorded, solved: ik.Track):
+def test_limits_are_never_left(rec: SyntheticRecording, solved: ik.Track):
     assert inside(solved.skeleton, solved.motion.q)
     # Tighter than what the person did: the answer must stop there, to the last digit.
     figure = rec.truth.skeleton
@@ -76,7 +76,7 @@ def test_limits_are_never_left(rec: Recorded, solved: ik.Track):
     assert (found.status != "not-converged").mean() > 0.95
 
 
-def test_whatever_the_start_the_clip_is_the_same(rec: Recorded):
+def test_whatever_the_start_the_clip_is_the_same(rec: SyntheticRecording):
     figure, markers = rec.truth.skeleton, shortened(rec, 0, 200)
     own = determined(figure)
     answers = [ik.track(figure, markers, starts=starts) for starts in (1, 5, 24)]
@@ -90,7 +90,7 @@ def test_whatever_the_start_the_clip_is_the_same(rec: Recorded):
     assert np.quantile(np.abs(gap[:, own]), 0.97) < 2e-3
 
 
-def test_the_order_of_frames_is_no_matter_but_for_gaps(rec: Recorded):
+def test_the_order_of_frames_is_no_matter_but_for_gaps(rec: SyntheticRecording):
     """Every frame has one best pose: a recording shuffled at its start leads to the same ones."""
     figure, count = rec.truth.skeleton, 60
     order = np.arange(200)
@@ -109,11 +109,11 @@ def test_angles_go_on_without_whole_turns():
     skeleton, _, markers = moving_menagerie(200)
     found = ik.track(skeleton, markers, limits="off")
     assert np.abs(np.diff(found.motion.q, axis=0)).max() < 1.0
-    turning = performance(4.0, 60.0, acts=("walk",))
+    turning = simulate_performance(4.0, 60.0, acts=("walk",))
     figure = turning.skeleton
     # The person walks round and round: the heading of the root passes ± π several times.
     angle = np.linspace(0.0, 14.0, len(turning))
-    place = recorded(turning, noise=0.0, gaps=0.0, swap=False).clean
+    place = simulate_recording(turning, noise=0.0, gaps=0.0, swap=False).clean
     c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
     x, y = place[..., 0].copy(), place[..., 1].copy()
     place = np.stack([c * x - s * y, s * x + c * y, place[..., 2]], axis=-1)
@@ -128,7 +128,7 @@ def test_no_frame_jumps(solved: ik.Track):
 
 
 @pytest.mark.parametrize("options", [{}, {"robust": "huber"}, {"smooth": 6.0}])
-def test_threads_change_nothing(rec: Recorded, monkeypatch: pytest.MonkeyPatch, options):
+def test_threads_change_nothing(rec: SyntheticRecording, monkeypatch: pytest.MonkeyPatch, options):
     monkeypatch.setattr(_first_path, "STRETCH", 120)
     cut = _first_path.stretches
     monkeypatch.setattr(_track, "stretches", lambda n, shift=0: cut(n, shift * 120 // 2000))
@@ -148,7 +148,7 @@ def test_threads_change_nothing(rec: Recorded, monkeypatch: pytest.MonkeyPatch, 
     assert np.quantile(np.linalg.norm(apart, axis=2), 0.95) < 1e-3
 
 
-def test_locked_joints_stay_and_the_others_make_up_for_it(rec: Recorded):
+def test_locked_joints_stay_and_the_others_make_up_for_it(rec: SyntheticRecording):
     figure, markers = rec.truth.skeleton, shortened(rec, 0, 60)
     found = ik.track(figure, markers, lock=("l_hand*", "lower_neck.ry"))
     own = [i for i, n in enumerate(figure.dof_names) if n.startswith("l_hand")]
@@ -158,7 +158,7 @@ def test_locked_joints_stay_and_the_others_make_up_for_it(rec: Recorded):
     assert found.mean_error < 0.01
 
 
-def test_weights_matter(rec: Recorded):
+def test_weights_matter(rec: SyntheticRecording):
     figure = rec.truth.skeleton
     place = np.array(rec.clean[:40])
     m = list(figure.markers).index("RFIN")
@@ -183,7 +183,7 @@ def test_weights_matter(rec: Recorded):
 @pytest.mark.parametrize(
     "options", [{}, {"branches": False}, {"smooth": 5.0}, {"robust": "tukey"}, {"threads": 2}]
 )
-def test_progress_goes_up_and_ends_at_the_end(rec: Recorded, options):
+def test_progress_goes_up_and_ends_at_the_end(rec: SyntheticRecording, options):
     told: list[tuple[int, int]] = []
     markers = shortened(rec, 0, 90)
     ik.track(rec.truth.skeleton, markers, progress=lambda *d: told.append(d), **options)
@@ -195,7 +195,7 @@ def test_progress_goes_up_and_ends_at_the_end(rec: Recorded, options):
 # --- what is said about it
 
 
-def test_status_why_attention_and_certificates(rec: Recorded, solved: ik.Track):
+def test_status_why_attention_and_certificates(rec: SyntheticRecording, solved: ik.Track):
     count = len(rec.markers)
     assert len(solved) == count == len(solved.why) == len(solved.status)
     assert set(solved.status) <= STATUSES
@@ -216,7 +216,7 @@ def test_status_why_attention_and_certificates(rec: Recorded, solved: ik.Track):
     assert solved.cost == pytest.approx(0.5 * (r**2).sum(axis=1), rel=1e-12)
 
 
-def test_a_poor_stretch_is_named(rec: Recorded):
+def test_a_poor_stretch_is_named(rec: SyntheticRecording):
     place = np.array(rec.markers.positions[:120])
     m = rec.markers.names.index("LANK")
     place[50:60, m] += 0.25
@@ -226,7 +226,7 @@ def test_a_poor_stretch_is_named(rec: Recorded):
     assert "LANK" in poor[0].text
 
 
-def test_frames_without_markers_are_passed_over_and_said_so(rec: Recorded):
+def test_frames_without_markers_are_passed_over_and_said_so(rec: SyntheticRecording):
     place = np.array(rec.clean[:90])
     place[30:40] = np.nan
     place[60, 2:] = np.nan  # two are left
@@ -242,7 +242,7 @@ def test_frames_without_markers_are_passed_over_and_said_so(rec: Recorded):
 
 
 @pytest.mark.parametrize("branches", [False, True])
-def test_recordings_of_a_single_frame_and_of_two(rec: Recorded, branches: bool):
+def test_recordings_of_a_single_frame_and_of_two(rec: SyntheticRecording, branches: bool):
     for count in (1, 2, 3):
         markers = ik.Markers(rec.clean[:count], rec.markers.names, 60.0)
         found = ik.track(rec.truth.skeleton, markers, branches=branches)
@@ -253,12 +253,12 @@ def test_recordings_of_a_single_frame_and_of_two(rec: Recorded, branches: bool):
         assert robust.mean_error < 1e-3
 
 
-def test_a_single_frame_is_smooth_already(rec: Recorded):
+def test_a_single_frame_is_smooth_already(rec: SyntheticRecording):
     markers = ik.Markers(rec.clean[:1], rec.markers.names, 60.0)
     assert ik.track(rec.truth.skeleton, markers, smooth=5.0).mean_error < 1e-3
 
 
-def test_names_are_matched_with_prefix_and_whatever_case(rec: Recorded):
+def test_names_are_matched_with_prefix_and_whatever_case(rec: SyntheticRecording):
     figure, place = rec.truth.skeleton, np.array(rec.clean[:5])
     plain = ik.track(figure, ik.Markers(place, rec.markers.names, 60.0), starts=4)
     for rename in (str.lower, lambda n: f"Subject 1:{n}", lambda n: f"me:{n.title()}"):
@@ -271,7 +271,7 @@ def test_names_are_matched_with_prefix_and_whatever_case(rec: Recorded):
     assert np.array_equal(ik.track(figure, other, starts=4).motion.q, plain.motion.q)
 
 
-def test_the_order_of_markers_is_that_of_the_recording(rec: Recorded):
+def test_the_order_of_markers_is_that_of_the_recording(rec: SyntheticRecording):
     """Weights and offsets are given in that order, so it must not depend on spelling."""
     names = [name if m % 2 else f"me:{name}" for m, name in enumerate(rec.markers.names)]
     found = ik.track(rec.truth.skeleton, ik.Markers(rec.clean[:2], tuple(names), 60.0))

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import find_spikes
 from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, places, take, with_places
@@ -81,8 +81,8 @@ def test_errors_in_a_real_take_do_not_show(shared_data: Path, name: str):
 
 @pytest.fixture(scope="module")
 def performed() -> tuple[ik.Track, Array, Spoilt]:
-    motion = performance(8.0, 60.0, seed=5, acts=("wave", "kick", "squat"))
-    rec = recorded(motion, noise=0.001, tissue=0.008, gaps=0.0, swap=False)
+    motion = simulate_performance(8.0, 60.0, seed=5, acts=("wave", "kick", "squat"))
+    rec = simulate_recording(motion, noise=0.001, tissue=0.008, gaps=0.0, swap=False)
     true = rec.markers.positions
     return ik.track(motion.skeleton, rec.markers), true, spoilt(rec.markers, ANKLE, FIRST)
 
@@ -118,8 +118,8 @@ def test_markers_on_two_sides_of_a_wrist_are_exchanged_back(
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_swaps_of_other_performances_are_named(seed: int):
-    motion = performance(8.0, 60.0, seed=5 + seed, acts=("wave", "kick", "squat"))
-    rec = recorded(motion, noise=0.001, tissue=0.008, gaps=0.0, swap=False, seed=seed)
+    motion = simulate_performance(8.0, 60.0, seed=5 + seed, acts=("wave", "kick", "squat"))
+    rec = simulate_recording(motion, noise=0.001, tissue=0.008, gaps=0.0, swap=False, seed=seed)
     bad = spoilt(rec.markers, ANKLE, FIRST, seed)
     found = ik.track(motion.skeleton, bad.markers, robust="huber")
     assert [swap.names for swap in found.swaps] == [ANKLE]

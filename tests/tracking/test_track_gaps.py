@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import fill_gaps, find_jumps, make_tracking_problem
 from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, bursts, family_keeps, places, take, with_places
@@ -61,8 +61,8 @@ def test_gaps_leave_no_jumps(shared_data: Path, name: str, seed: int):
 
 def gappy(tissue: float) -> tuple[float, float]:
     """Errors at hidden and visible samples of a performance, against where the bones have them."""
-    motion = performance(8.0, 60.0, seed=2, acts=("squat", "kick"))
-    rec = recorded(motion, noise=0.001, tissue=tissue, gaps=0.0, swap=False)
+    motion = simulate_performance(8.0, 60.0, seed=2, acts=("squat", "kick"))
+    rec = simulate_recording(motion, noise=0.001, tissue=tissue, gaps=0.0, swap=False)
     hidden = bursts(rec.clean.shape[:2], 0.2, 60.0, seed=3)
     place = np.where(hidden[:, :, None], np.nan, rec.markers.positions)
     found = ik.track(motion.skeleton, with_places(rec.markers, place))
@@ -84,8 +84,8 @@ def test_a_fifth_hidden_of_a_performance(tissue: float, most: float):
 
 def test_gaps_do_no_harm_where_the_others_determine_the_pose():
     """Cameras good to a millimetre: markers that are seen should still fit to a millimetre."""
-    motion = performance(7.0, 60.0, seed=3, acts=("punch", "kick"))
-    rec = recorded(motion, noise=0.001, gaps=0.02, swap=False, seed=1)
+    motion = simulate_performance(7.0, 60.0, seed=3, acts=("punch", "kick"))
+    rec = simulate_recording(motion, noise=0.001, gaps=0.02, swap=False, seed=1)
     found = ik.track(motion.skeleton, rec.markers)
     assert found.sigma == pytest.approx(0.001, rel=0.15)
     assert np.nanmax(found.marker_errors) < 0.008
@@ -136,8 +136,8 @@ def test_an_arm_lost_for_two_seconds_goes_on(shared_data: Path, name: str, first
 
 
 def test_an_arm_lost_by_a_performer():
-    motion = performance(6.0, 60.0, seed=4, acts=("walk", "wave"))
-    rec = recorded(motion, noise=0.001, gaps=0.0, swap=False)
+    motion = simulate_performance(6.0, 60.0, seed=4, acts=("walk", "wave"))
+    rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
     figure = motion.skeleton
     found = ik.track(figure, blackout(rec.markers, ARM, 150, 270))
     bones = [name.split(".")[0] for name in figure.dof_names]

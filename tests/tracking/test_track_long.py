@@ -15,7 +15,7 @@ import resource, sys, time
 from pathlib import Path
 import numpy as np
 import exactik as ik
-from benchmarks.hdm05 import LOCK, TAKES, load_take
+from benchmarks.support.hdm05 import LOCK, TAKES, load_take
 
 take = load_take(Path(sys.argv[1]), TAKES[0])
 count, once = int(sys.argv[2]), len(take)

@@ -9,15 +9,15 @@ import pytest
 
 import exactik as ik
 from exactik.errors import ExactikError, ModelError, UnknownNameError
-from exactik.synthetic import Recorded, performance, recorded
+from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 
 
 @pytest.fixture(scope="module")
-def rec() -> Recorded:
-    return recorded(performance(2.0, 60.0), gaps=0.0, swap=False)
+def rec() -> SyntheticRecording:
+    return simulate_recording(simulate_performance(2.0, 60.0), gaps=0.0, swap=False)
 
 
-def shortened(rec: Recorded, first: int, end: int) -> ik.Markers:
+def shortened(rec: SyntheticRecording, first: int, end: int) -> ik.Markers:
     return replace(rec.markers, positions=rec.markers.positions[first:end])
 
 
@@ -46,13 +46,13 @@ def one_sentence(error: BaseException) -> bool:
         ({"lock": "tail*"}, "tail"),
     ],
 )
-def test_misuse_is_named_in_a_sentence(rec: Recorded, options, word: str):
+def test_misuse_is_named_in_a_sentence(rec: SyntheticRecording, options, word: str):
     with pytest.raises(ExactikError, match=word) as caught:
         ik.track(rec.truth.skeleton, shortened(rec, 0, 4), **options)
     assert one_sentence(caught.value)
 
 
-def test_recordings_that_cannot_be_are_named(rec: Recorded):
+def test_recordings_that_cannot_be_are_named(rec: SyntheticRecording):
     figure = rec.truth.skeleton
     with pytest.raises(ModelError, match="no frames"):
         ik.track(figure, ik.Markers(np.empty((0, 41, 3)), rec.markers.names, 60.0))
@@ -72,6 +72,6 @@ def test_recordings_that_cannot_be_are_named(rec: Recorded):
         {"sigma": float("nan"), "robust": "huber"},
     ],
 )
-def test_numbers_without_sense_are_named(rec: Recorded, options):
+def test_numbers_without_sense_are_named(rec: SyntheticRecording, options):
     with pytest.raises(ExactikError, match=next(iter(options))):
         ik.track(rec.truth.skeleton, shortened(rec, 0, 4), **options)

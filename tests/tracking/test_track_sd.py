@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import (
     ANYWHERE,
     compute_standard_deviations,
@@ -27,7 +27,7 @@ def test_error_bars_are_those_of_many_recordings():
     for a millimetre, and the two hinges in each hand with one marker beyond them: nothing is linear
     there, and the posture has a say.
     """
-    motion = performance(10.0, 12.0, seed=6, acts=("walk", "punch", "squat"))
+    motion = simulate_performance(10.0, 12.0, seed=6, acts=("walk", "punch", "squat"))
     figure, rng = motion.skeleton, np.random.default_rng(0)
     checked, worst = 0, 0.0
     for t in np.linspace(5, len(motion) - 5, 10).astype(int):
@@ -53,8 +53,8 @@ def test_error_bars_are_those_of_many_recordings():
 
 @pytest.mark.parametrize("noise", [0.001, 0.002])
 def test_bands_hold_the_truth_as_often_as_they_say(noise: float):
-    motion = performance(10.0, 60.0, seed=1)
-    rec = recorded(motion, noise=noise, gaps=0.0, swap=False)
+    motion = simulate_performance(10.0, 60.0, seed=1)
+    rec = simulate_recording(motion, noise=noise, gaps=0.0, swap=False)
     found = ik.track(motion.skeleton, rec.markers)
     error = np.abs(motion.skeleton.difference(found.motion.q, motion.q))
     # Dofs at a limit have no error bar; those that are all but free have one of the posture's.
@@ -66,8 +66,8 @@ def test_bands_hold_the_truth_as_often_as_they_say(noise: float):
 
 
 def test_a_given_sigma_scales_the_bars():
-    motion = performance(2.0, 30.0)
-    rec = recorded(motion, noise=0.001, gaps=0.0, swap=False)
+    motion = simulate_performance(2.0, 30.0)
+    rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
     one, two = (ik.track(motion.skeleton, rec.markers, sigma=s) for s in (0.001, 0.002))
     assert np.array_equal(one.motion.q, two.motion.q) and one.sigma == 0.001
     own = (one.sd > 0.0) & (one.sd < 0.05)
@@ -75,6 +75,6 @@ def test_a_given_sigma_scales_the_bars():
 
 
 def test_no_error_bar_is_longer_than_that_of_an_unknown_angle():
-    motion = performance(2.0, 30.0)
-    rec = recorded(motion, noise=0.001, gaps=0.0, swap=False)
+    motion = simulate_performance(2.0, 30.0)
+    rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
     assert ik.track(motion.skeleton, rec.markers).sd.max() < 1.01 * ANYWHERE

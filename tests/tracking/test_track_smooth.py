@@ -7,7 +7,7 @@ import pytest
 
 import exactik as ik
 from exactik.kernels.calculus.sums import EXACT
-from exactik.synthetic import Recorded, performance, recorded
+from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 from exactik.tracking import DAMPING, Sequence, follow_frames, make_tracking_problem
 from exactik.typing import Array
 from tests.support.problems import menagerie
@@ -99,12 +99,12 @@ def test_solving_lowers_the_sum_and_keeps_the_limits():
 
 
 @pytest.fixture(scope="module")
-def noisy() -> Recorded:
-    motion = performance(10.0, 120.0, seed=1)
-    return recorded(motion, noise=0.002, gaps=0.0, swap=False)
+def noisy() -> SyntheticRecording:
+    motion = simulate_performance(10.0, 120.0, seed=1)
+    return simulate_recording(motion, noise=0.002, gaps=0.0, swap=False)
 
 
-def test_noise_of_accelerations_and_of_angles_falls(noisy: Recorded):
+def test_noise_of_accelerations_and_of_angles_falls(noisy: SyntheticRecording):
     figure, truth = noisy.truth.skeleton, np.array(noisy.truth.q)
     plain = ik.track(figure, noisy.markers)
     smooth = ik.track(figure, noisy.markers, smooth=8.0)
@@ -130,7 +130,7 @@ def test_noise_of_accelerations_and_of_angles_falls(noisy: Recorded):
     assert places[1] < 0.75 * places[0]
 
 
-def test_a_lower_cut_off_is_smoother(noisy: Recorded):
+def test_a_lower_cut_off_is_smoother(noisy: SyntheticRecording):
     markers = noisy.markers.between(0.0, 3.0)
     rough = [
         np.square(np.diff(ik.track(noisy.truth.skeleton, markers, smooth=f).motion.q, 2, axis=0))
@@ -140,7 +140,9 @@ def test_a_lower_cut_off_is_smoother(noisy: Recorded):
     assert sizes[0] > sizes[1] > sizes[2]
 
 
-def test_seams_between_parts_do_not_show(noisy: Recorded, monkeypatch: pytest.MonkeyPatch):
+def test_seams_between_parts_do_not_show(
+    noisy: SyntheticRecording, monkeypatch: pytest.MonkeyPatch
+):
     from exactik.tracking import _smoothing as _smooth
 
     figure, markers = noisy.truth.skeleton, noisy.markers.between(0.0, 4.0)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import EmbeddedView, Footage, MotionViewer
 from exactik.viewer.page._colours import MARKER
 from exactik.viewer.playback._panel import PLAY
@@ -24,7 +24,7 @@ pytest.importorskip("viser")
 
 @pytest.fixture(scope="module")
 def viewer() -> Iterator[MotionViewer]:
-    made = recorded(performance(2.0), noise=0.001, gaps=0.05)
+    made = simulate_recording(simulate_performance(2.0), noise=0.001, gaps=0.05)
     take = ik.track(made.truth.skeleton, made.markers)
     with MotionViewer(take, references=[made.truth]) as running:
         yield running

@@ -16,7 +16,7 @@ import pytest
 import exactik as ik
 from benchmarks.playing import reading, ten_minutes
 from exactik.cli import main
-from exactik.synthetic import performance, recorded
+from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import EmbeddedView, Footage, MotionViewer
 from exactik.viewer.page import _base as base
 from exactik.viewer.playback._curve import pieces_of
@@ -38,7 +38,7 @@ pytest.importorskip("viser")
 
 @pytest.fixture(scope="module")
 def take() -> ik.Track:
-    made = recorded(performance(2.0), noise=0.001, gaps=0.05)
+    made = simulate_recording(simulate_performance(2.0), noise=0.001, gaps=0.05)
     return ik.track(made.truth.skeleton, made.markers)
 
 

@@ -12,7 +12,7 @@ from exactik.motion import Markers, Motion
 from exactik.tracking import match_markers
 from exactik.typing import Array
 
-__all__ = ["attach_markers", "recorded_name", "seen_from"]
+__all__ = ["attach_markers", "find_recorded_name", "to_bone_frame"]
 
 
 ASTRAY = 0.15  # [m] markers that move more than this on their bones are not on them
@@ -46,12 +46,12 @@ def attach_markers(
             )
         wanted = {mine: (name, skeleton.marker(mine)[0]) for name, mine in pairs.items()}
     else:
-        wanted = {name: (recorded_name(markers, name), bone) for name, bone in bones.items()}
+        wanted = {name: (find_recorded_name(markers, name), bone) for name, bone in bones.items()}
     pose = motion.forward()
     placed = dict(skeleton.markers)
     spreads = []
     for name, (recorded, bone) in wanted.items():
-        local = seen_from(pose, skeleton.bone_index(bone), markers.marker(recorded))
+        local = to_bone_frame(pose, skeleton.bone_index(bone), markers.marker(recorded))
         there = ~np.isnan(local).any(axis=1)
         if not there.any():
             raise ModelError(f"marker {recorded!r} is in no frame that has a pose")
@@ -66,7 +66,7 @@ def attach_markers(
     return skeleton.with_markers(placed)
 
 
-def seen_from(pose: Pose, bone: int, places: Array) -> Array:
+def to_bone_frame(pose: Pose, bone: int, places: Array) -> Array:
     """Return world places [m], (F, 3), in the frames of bone number `bone` [m], (F, 3)."""
     away = places - pose.positions[:, bone]
     return np.einsum("fij,fi->fj", pose.rotations[:, bone], away)
@@ -94,7 +94,7 @@ def _check(skeleton: Skeleton, markers: Markers, motion: Motion) -> None:
         )
 
 
-def recorded_name(markers: Markers, name: str) -> str:
+def find_recorded_name(markers: Markers, name: str) -> str:
     """Return the recorded name of a marker given by its whole name or without its prefix."""
     if name in markers.names:
         return name

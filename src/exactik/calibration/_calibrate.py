@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._fit import Beliefs, Progress, fit_figure
-from exactik.calibration._mapping import ByHand, MarkerMapping, propose_mapping
-from exactik.calibration._mapping_names import bare
+from exactik.calibration._fit import Prior, Progress, fit_skeleton
+from exactik.calibration._mapping import HandMapping, MarkerMapping, propose_mapping
+from exactik.calibration._mapping_names import strip_prefix
 from exactik.calibration._model import SCALES
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Skeleton
@@ -29,7 +29,7 @@ def calibrate(
     scale: bool | str = True,
     offsets: bool = True,
     anatomical: Sequence[str] = (),
-    bones: MarkerMapping | ByHand | None = None,
+    bones: MarkerMapping | HandMapping | None = None,
     frames: int = 200,
     offset_sd: float = 0.03,
     scale_sd: float = 0.1,
@@ -90,8 +90,8 @@ def calibrate(
         if match.marker is None and match.point is None
     }
     sds = np.array([max(GUESSED_SD, offset_sd) if n in guessed else offset_sd for n in own])
-    fit = fit_figure(
-        *(before, used, Beliefs(float(scale_sd), sds, sigma)),
+    fit = fit_skeleton(
+        *(before, used, Prior(float(scale_sd), sds, sigma)),
         **{"kind": kind, "fixed": fixed, "frames": frames},
         **{"limits": limits, "lock": lock, "progress": progress},
     )
@@ -130,7 +130,7 @@ def _fixed(anatomical: Sequence[str], names: dict[str, str], own: tuple[str, ...
     """Return own names of markers given by their own or recorded names."""
     if isinstance(anatomical, str):
         anatomical = (anatomical,)
-    short = {bare(recorded): mine for recorded, mine in names.items()}
+    short = {strip_prefix(recorded): mine for recorded, mine in names.items()}
     fixed = []
     for name in anatomical:
         mine = name if name in own else names.get(name, short.get(name))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik.calibration._fit import Fit
+from exactik.calibration._fit import SkeletonFit
 from exactik.calibration._mapping import MarkerMapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
@@ -37,7 +37,7 @@ class Calibration:
 
     mapping: MarkerMapping
     before: Skeleton
-    fit: Fit
+    fit: SkeletonFit
     markers: Markers
     limits: str
     lock: tuple[str, ...]
@@ -46,37 +46,37 @@ class Calibration:
     @property
     def skeleton(self) -> Skeleton:
         """The figure as calibrated, with its markers."""
-        return self.fit.fitted.recording.skeleton
+        return self.fit.solution.recording.skeleton
 
     @cached_property
     def scales(self) -> Mapping[str, float]:
         """Scale of each bone: name → factor."""
-        scale = self.fit.fitted.figure.bone_scales(self.fit.fitted.theta)
+        scale = self.fit.solution.scaled.bone_scales(self.fit.solution.theta)
         return {bone.name: float(scale[k]) for k, bone in enumerate(self.before.bones)}
 
     @cached_property
     def scale_sds(self) -> Mapping[str, float]:
         """Standard deviation of each bone's scale, as a share of it; nought where it is fixed."""
-        figure, sd = self.fit.fitted.figure, self._sds
+        figure, sd = self.fit.solution.scaled, self._sds
         own = np.append(sd[: len(figure.groups)], 0.0)[figure.group]
         return {bone.name: float(own[k]) for k, bone in enumerate(self.before.bones)}
 
     @cached_property
     def offsets(self) -> Mapping[str, Array]:
         """Place of each marker in its bone's frame: name → [m], (3,)."""
-        places = self.fit.fitted.figure.places(self.fit.fitted.theta)
-        return dict(zip(self.fit.fitted.figure.names, places, strict=True))
+        places = self.fit.solution.scaled.places(self.fit.solution.theta)
+        return dict(zip(self.fit.solution.scaled.names, places, strict=True))
 
     @cached_property
     def moved(self) -> Mapping[str, Array]:
         """How far each marker moved on its bone, beyond growing with it: name → [m], (3,)."""
-        shifts = self.fit.fitted.figure.shifts(self.fit.fitted.theta)
-        return dict(zip(self.fit.fitted.figure.names, shifts, strict=True))
+        shifts = self.fit.solution.scaled.shifts(self.fit.solution.theta)
+        return dict(zip(self.fit.solution.scaled.names, shifts, strict=True))
 
     @cached_property
     def offset_sds(self) -> Mapping[str, float]:
         """Standard deviation of each marker's place [m], of its three coordinates together."""
-        figure = self.fit.fitted.figure
+        figure = self.fit.solution.scaled
         sd = np.zeros((len(figure.names), 3))
         sd[figure.moves] = self._sds[len(figure.groups) :].reshape(-1, 3)
         return dict(zip(figure.names, np.linalg.norm(sd, axis=1).tolist(), strict=True))
@@ -84,28 +84,28 @@ class Calibration:
     @property
     def frames(self) -> IntArray:
         """Frames of the recording that were used, (F,)."""
-        return self.fit.chosen
+        return self.fit.frames
 
     @property
     def q(self) -> Array:
         """Poses of the calibrated skeleton in these frames, (F, nq)."""
-        return self.fit.fitted.path.q
+        return self.fit.solution.path.q
 
     @property
     def errors_before(self) -> Array:
         """Distance of each marker in each frame used, the skeleton as it was [m], (F, M)."""
-        return self.fit.before
+        return self.fit.errors_before
 
     @cached_property
     def errors(self) -> Array:
         """Distance of each marker in each frame used, as calibrated [m], (F, M)."""
-        fitted = self.fit.fitted
+        fitted = self.fit.solution
         return np.linalg.norm(fitted.recording.residuals(fitted.path.q), axis=2)
 
     @property
     def settled(self) -> bool:
         """Whether it came to rest, and did not run out of steps."""
-        return self.fit.fitted.settled
+        return self.fit.solution.converged
 
     @cached_property
     def track(self) -> Track:
@@ -116,7 +116,7 @@ class Calibration:
 
     @cached_property
     def _sds(self) -> Array:
-        return np.sqrt(np.diag(self.fit.fitted.covariance))
+        return np.sqrt(np.diag(self.fit.solution.covariance))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain numbers, strings, lists and dicts, for JSON."""
@@ -146,7 +146,7 @@ class Calibration:
 
     @property
     def _groups(self) -> tuple[tuple[str, ...], ...]:
-        return self.fit.fitted.figure.groups
+        return self.fit.solution.scaled.groups
 
     @property
     def _errors_mm(self) -> tuple[list[float], list[float]]:

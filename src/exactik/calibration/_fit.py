@@ -23,14 +23,14 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.calibration._frames import (
-    diverse_frames,
-    mend,
-    neighbours,
-    shapes_of,
-    start_poses,
+    align_shapes,
+    choose_diverse_frames,
+    find_similar_frames,
+    find_start_poses,
+    improve_poses,
 )
-from exactik.calibration._model import Figure, figure_of
-from exactik.calibration._normal import Normal, normal_equations
+from exactik.calibration._model import ScaledSkeleton, make_scaled_skeleton
+from exactik.calibration._normal import NormalEquations, compute_normal_equations
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.solvers import Auto
@@ -43,7 +43,16 @@ from exactik.tracking import (
 )
 from exactik.typing import Array, IntArray
 
-__all__ = ["Asked", "Beliefs", "Fit", "Fitted", "Progress", "fit", "fit_figure", "recorded"]
+__all__ = [
+    "FitFrames",
+    "FitSolution",
+    "Prior",
+    "Progress",
+    "SkeletonFit",
+    "fit_parameters",
+    "fit_skeleton",
+    "make_fit_problem",
+]
 
 Progress = Callable[[int, int], object]
 
@@ -61,7 +70,7 @@ SIZE_SD = 0.2  # how far whole figures differ in size, in log scale
 WORTH = 8  # independent frames that all frames together count as, where σ is not given
 
 
-class Beliefs(NamedTuple):
+class Prior(NamedTuple):
     """What is believed before the markers are looked at.
 
     Attributes:
@@ -74,7 +83,7 @@ class Beliefs(NamedTuple):
     offset_sd: Array
     sigma: float | None
 
-    def precision(self, figure: Figure) -> Array:
+    def precision(self, figure: ScaledSkeleton) -> Array:
         """Return P, (size, size)."""
         groups = len(figure.groups)
         P = np.zeros((figure.size, figure.size))
@@ -86,7 +95,7 @@ class Beliefs(NamedTuple):
         return P
 
 
-class Asked(NamedTuple):
+class FitFrames(NamedTuple):
     """The markers of the frames in use, and how poses may answer them.
 
     Attributes:
@@ -104,16 +113,16 @@ class Asked(NamedTuple):
     progress: Progress | None = None
 
 
-def recorded(figure: Figure, theta: Array, asked: Asked) -> TrackingProblem:
+def make_fit_problem(figure: ScaledSkeleton, theta: Array, asked: FitFrames) -> TrackingProblem:
     """Return the frames as asked of the figure with these parameters."""
-    skeleton = figure.at(theta)
+    skeleton = figure.build(theta)
     return make_tracking_problem(
         skeleton, asked.markers, limits=asked.limits, lock=asked.lock, posture=TIE
     )
 
 
 @dataclass(eq=False)
-class Fitted:
+class FitSolution:
     """Parameters, and the poses that go with them.
 
     Attributes:
@@ -127,24 +136,24 @@ class Fitted:
         settled: whether the last ones were as small as asked.
     """
 
-    figure: Figure
+    scaled: ScaledSkeleton
     theta: Array
     recording: TrackingProblem
     path: FrameSolutions
     sigma: float
     covariance: Array
     steps: int = 0
-    settled: bool = False
+    converged: bool = False
 
 
-def fit(
-    figure: Figure,
+def fit_parameters(
+    figure: ScaledSkeleton,
     theta: Array,
-    beliefs: Beliefs,
-    asked: Asked,
+    beliefs: Prior,
+    asked: FitFrames,
     q: Array,
     share: tuple[float, float] = (0.0, 1.0),
-) -> Fitted:
+) -> FitSolution:
     """Return the best parameters, from θ and poses q, (F, nq).
 
     Args:
@@ -156,57 +165,59 @@ def fit(
         share: of all work that this is, from and to, for `asked.progress`.
     """
     P = beliefs.precision(figure)
-    recording = recorded(figure, theta, asked)
+    recording = make_fit_problem(figure, theta, asked)
     options = WARM.options(recording.frame_problem)
     path = solve_frames(recording, options, np.arange(len(q)), q)
-    mend(recording, options, path, asked.near)
-    at = Place(theta, recording, path, normal_equations(figure, theta, recording, path.q))
+    improve_poses(recording, options, path, asked.near)
+    at = FitIterate(
+        theta, recording, path, compute_normal_equations(figure, theta, recording, path.q)
+    )
     damping, steps, looks, settled = FIRST_DAMPING, 0, 0, False
     while steps < MOST_STEPS:
-        sigma = beliefs.sigma or _spread(at, figure.size)
-        nearly = SETTLED + RELATIVE * _value(at.path, sigma, P, at.theta)
-        after, promised, damping = _step(figure, P, sigma, asked, options, at, damping, nearly)
+        sigma = beliefs.sigma or _estimate_sigma(at, figure.size)
+        nearly = SETTLED + RELATIVE * _objective(at.path, sigma, P, at.theta)
+        after, promised, damping = _try_step(figure, P, sigma, asked, options, at, damping, nearly)
         steps += after is not None
         at = after or at
-        _tell(asked, share, steps / MOST_STEPS)
+        _report_progress(asked, share, steps / MOST_STEPS)
         resting = after is None or promised < nearly
         # Frames may know better poses for each other: as soon as the figure has taken shape, and
         # whenever it has come to rest.
         if resting or steps in LOOKS:
             settled, looks = resting, looks + resting
-            gained = mend(at.recording, options, at.path, asked.near)
+            gained = improve_poses(at.recording, options, at.path, asked.near)
             if resting and (gained == 0 or looks > MOST_LOOKS):
                 break
             damping = max(damping, FIRST_DAMPING)
-            normal = normal_equations(figure, at.theta, at.recording, at.path.q)
+            normal = compute_normal_equations(figure, at.theta, at.recording, at.path.q)
             at = at._replace(normal=normal)
-    sigma = beliefs.sigma or _spread(at, figure.size)
+    sigma = beliefs.sigma or _estimate_sigma(at, figure.size)
     covariance = np.array(np.linalg.inv(at.normal.matrix / sigma**2 + P), dtype=float)
-    _tell(asked, share, 1.0)
-    return Fitted(figure, at.theta, at.recording, at.path, sigma, covariance, steps, settled)
+    _report_progress(asked, share, 1.0)
+    return FitSolution(figure, at.theta, at.recording, at.path, sigma, covariance, steps, settled)
 
 
-class Place(NamedTuple):
+class FitIterate(NamedTuple):
     """Where a fit stands: parameters, the frames, their poses, and the equations of a step."""
 
     theta: Array
     recording: TrackingProblem
     path: FrameSolutions
-    normal: Normal
+    normal: NormalEquations
 
 
-def _step(
-    figure: Figure,
+def _try_step(
+    figure: ScaledSkeleton,
     P: Array,
     sigma: float,
-    asked: Asked,
+    asked: FitFrames,
     options: Array,
-    at: Place,
+    at: FitIterate,
     damping: float,
     nearly: float,
-) -> tuple[Place | None, float, float]:
+) -> tuple[FitIterate | None, float, float]:
     """Return the next place, None if nothing is better; what it promised; the next damping."""
-    value = _value(at.path, sigma, P, at.theta)
+    value = _objective(at.path, sigma, P, at.theta)
     whole = at.normal.matrix + sigma**2 * P
     right = at.normal.right - sigma**2 * (P @ at.theta)
     promised = np.inf
@@ -215,21 +226,21 @@ def _step(
         promised = float(step @ right) / sigma**2
         theta = at.theta + step
         move = at.normal.pose - at.normal.follow @ step
-        recording = recorded(figure, theta, asked)
+        recording = make_fit_problem(figure, theta, asked)
         starts = at.recording.skeleton.integrate(at.path.q, move)
         path = solve_frames(recording, options, np.arange(len(starts)), starts)
-        if _value(path, sigma, P, theta) < value:
-            normal = normal_equations(figure, theta, recording, path.q)
-            return Place(theta, recording, path, normal), promised, max(damping / 8.0, 1e-9)
+        if _objective(path, sigma, P, theta) < value:
+            normal = compute_normal_equations(figure, theta, recording, path.q)
+            return FitIterate(theta, recording, path, normal), promised, max(damping / 8.0, 1e-9)
         damping *= 8.0
     return None, promised, damping
 
 
-def _value(path: FrameSolutions, sigma: float, P: Array, theta: Array) -> float:
+def _objective(path: FrameSolutions, sigma: float, P: Array, theta: Array) -> float:
     return float(path.cost.sum()) / sigma**2 + 0.5 * float(theta @ P @ theta)
 
 
-def _spread(at: Place, size: int) -> float:
+def _estimate_sigma(at: FitIterate, size: int) -> float:
     """Return σ [m], from what is left over, how much was fitted away, and how often it repeats."""
     recording, path = at.recording, at.path
     rows = 3 * int(recording.seen.sum())
@@ -239,12 +250,12 @@ def _spread(at: Place, size: int) -> float:
     return max(float(np.sqrt(2.0 * path.cost.sum() / spare * often)), SMALLEST_SIGMA)
 
 
-def _tell(asked: Asked, share: tuple[float, float], done: float) -> None:
+def _report_progress(asked: FitFrames, share: tuple[float, float], done: float) -> None:
     if asked.progress is not None:
         asked.progress(round(100 * (share[0] + (share[1] - share[0]) * min(done, 1.0))), 100)
 
 
-class Fit(NamedTuple):
+class SkeletonFit(NamedTuple):
     """A figure fitted to a recording.
 
     Attributes:
@@ -253,15 +264,15 @@ class Fit(NamedTuple):
         before: error of each marker in each of them with the figure as it was [m], (F, M).
     """
 
-    fitted: Fitted
-    chosen: IntArray
-    before: Array
+    solution: FitSolution
+    frames: IntArray
+    errors_before: Array
 
 
-def fit_figure(
+def fit_skeleton(
     skeleton: Skeleton,
     markers: Markers,
-    beliefs: Beliefs,
+    beliefs: Prior,
     *,
     kind: str,
     fixed: Sequence[str],
@@ -269,7 +280,7 @@ def fit_figure(
     limits: str = "hard",
     lock: Sequence[str] = (),
     progress: Progress | None = None,
-) -> Fit:
+) -> SkeletonFit:
     """Return the figure that fits the most different frames of a recording.
 
     First poses alone, then one scale for all bones with them, then everything.
@@ -287,21 +298,21 @@ def fit_figure(
         progress: is called with what is done and to do.
     """
     names = tuple(match_markers(skeleton, markers).values())
-    chosen = diverse_frames(markers, frames)
+    chosen = choose_diverse_frames(markers, frames)
     used = replace(markers, positions=markers.positions[chosen], others={})
-    near = neighbours(shapes_of(used.positions), NEIGHBOURS)
-    asked = Asked(used, limits, tuple(lock), near, progress)
-    figure = figure_of(skeleton, names, kind, fixed)
+    near = find_similar_frames(align_shapes(used.positions), NEIGHBOURS)
+    asked = FitFrames(used, limits, tuple(lock), near, progress)
+    figure = make_scaled_skeleton(skeleton, names, kind, fixed)
     whole = figure.with_groups("none" if kind == "none" else "global")
     whole = whole.with_moves(np.zeros(len(names), dtype=bool))
-    recording = recorded(whole, np.zeros(whole.size), asked)
+    recording = make_fit_problem(whole, np.zeros(whole.size), asked)
     rough = ROUGH.options(recording.frame_problem)
-    path = start_poses(recording, rough, near)
+    path = find_start_poses(recording, rough, near)
     before = np.linalg.norm(recording.residuals(path.q), axis=2)
-    _tell(asked, (0.0, 0.2), 1.0)
+    _report_progress(asked, (0.0, 0.2), 1.0)
     theta, q = np.zeros(figure.size), path.q
     if whole.size > 0:
-        grown = fit(whole, np.zeros(1), beliefs, asked, q, (0.2, 0.3))
+        grown = fit_parameters(whole, np.zeros(1), beliefs, asked, q, (0.2, 0.3))
         theta[: len(figure.groups)], q = grown.theta[0], grown.path.q
-    fitted = fit(figure, theta, beliefs, asked, q, (0.3, 1.0))
-    return Fit(fitted, chosen, before)
+    fitted = fit_parameters(figure, theta, beliefs, asked, q, (0.3, 1.0))
+    return SkeletonFit(fitted, chosen, before)

@@ -17,12 +17,12 @@ from exactik.tracking import (
 from exactik.typing import Array, IntArray
 
 __all__ = [
-    "borrow",
-    "diverse_frames",
-    "mend",
-    "neighbours",
-    "shapes_of",
-    "start_poses",
+    "align_shapes",
+    "choose_diverse_frames",
+    "find_similar_frames",
+    "find_start_poses",
+    "improve_poses",
+    "try_poses_of_similar_frames",
 ]
 
 
@@ -34,7 +34,7 @@ WORSE = 4.0  # times the usual cost, above which a frame is taken to be in a wro
 BETTER = 0.99  # share of the cost below which a borrowed pose is taken
 
 
-def shapes_of(places: Array) -> Array:
+def align_shapes(places: Array) -> Array:
     """Return where the markers are when the whole is put as near as can be to one frame.
 
     Args:
@@ -56,7 +56,7 @@ def shapes_of(places: Array) -> Array:
     return np.where(seen[..., None], shapes, reference)
 
 
-def diverse_frames(markers: Markers, count: int) -> IntArray:
+def choose_diverse_frames(markers: Markers, count: int) -> IntArray:
     """Return the numbers of frames whose poses differ most, (n,) in the order of time.
 
     From the frame with the most ordinary shape on, the one farthest from all that are chosen is
@@ -70,30 +70,30 @@ def diverse_frames(markers: Markers, count: int) -> IntArray:
     candidates = enough[::step]
     if len(candidates) <= count:
         return candidates
-    shapes = shapes_of(markers.positions[candidates]).reshape(len(candidates), -1)
+    shapes = align_shapes(markers.positions[candidates]).reshape(len(candidates), -1)
     middle = np.median(shapes, axis=0)
     chosen = [int(np.argmin(((shapes - middle) ** 2).sum(axis=1)))]
     away = np.full(len(candidates), np.inf)
     while len(chosen) < count:
-        away = np.minimum(away, _apart(shapes, shapes[chosen[-1]]))
+        away = np.minimum(away, _mean_distance(shapes, shapes[chosen[-1]]))
         chosen.append(int(np.argmax(away)))
     return candidates[np.sort(chosen)]
 
 
-def _apart(shapes: Array, one: Array) -> Array:
+def _mean_distance(shapes: Array, one: Array) -> Array:
     """Return how far shapes, (F, 3 M), are from another, by the mean distance of the markers."""
     return np.sqrt(((shapes - one) ** 2).reshape(len(shapes), -1, 3).sum(axis=2)).mean(axis=1)
 
 
-def neighbours(shapes: Array, count: int) -> IntArray:
+def find_similar_frames(shapes: Array, count: int) -> IntArray:
     """Return the frames whose shapes, (F, M, 3), are nearest to each, (F, count)."""
     flat = shapes.reshape(len(shapes), -1)
-    apart = np.array([_apart(flat, one) for one in flat])
+    apart = np.array([_mean_distance(flat, one) for one in flat])
     np.fill_diagonal(apart, np.inf)
     return np.argsort(apart, axis=1, kind="stable")[:, : min(count, len(shapes) - 1)]
 
 
-def start_poses(recording: TrackingProblem, options: Array, near: IntArray) -> FrameSolutions:
+def find_start_poses(recording: TrackingProblem, options: Array, near: IntArray) -> FrameSolutions:
     """Return poses of all frames from nothing: from the neutral one, then from each other's."""
     every = np.arange(len(recording))
     neutral = np.tile(recording.skeleton.neutral(), (len(every), 1))
@@ -104,12 +104,14 @@ def start_poses(recording: TrackingProblem, options: Array, near: IntArray) -> F
     better = cold.cost < path.cost[some]
     path.q[some[better]], path.outcomes[some[better]] = cold.q[better], cold.outcomes[better]
     for _ in range(ROUNDS):
-        if borrow(recording, options, path, near) == 0:
+        if try_poses_of_similar_frames(recording, options, path, near) == 0:
             break
     return path
 
 
-def borrow(recording: TrackingProblem, options: Array, path: FrameSolutions, near: IntArray) -> int:
+def try_poses_of_similar_frames(
+    recording: TrackingProblem, options: Array, path: FrameSolutions, near: IntArray
+) -> int:
     """Try for every frame the poses of frames that look alike; return how many gained by it.
 
     Args:
@@ -132,9 +134,11 @@ def borrow(recording: TrackingProblem, options: Array, path: FrameSolutions, nea
     return len(better)
 
 
-def mend(recording: TrackingProblem, options: Array, path: FrameSolutions, near: IntArray) -> int:
+def improve_poses(
+    recording: TrackingProblem, options: Array, path: FrameSolutions, near: IntArray
+) -> int:
     """As `borrow`, and look from everywhere at the frames that fit much worse than most."""
-    gained = borrow(recording, options, path, near)
+    gained = try_poses_of_similar_frames(recording, options, path, near)
     worst = np.flatnonzero(path.cost > WORSE * np.median(path.cost))
     worst = worst[np.argsort(-path.cost[worst], kind="stable")][:COLD]
     if len(worst) > 0:

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
-from exactik.calibration._attach import recorded_name
-from exactik.calibration._mapping_geometry import bones_at_rest
-from exactik.calibration._mapping_names import bare, same_landmarks, unlabelled
+from exactik.calibration._attach import find_recorded_name
+from exactik.calibration._mapping_geometry import guess_bones
+from exactik.calibration._mapping_names import is_unlabelled, match_landmarks, strip_prefix
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.tracking import match_markers
 
-__all__ = ["ByHand", "MarkerMapping", "Match", "propose_mapping"]
+__all__ = ["HandMapping", "MarkerMapping", "Match", "propose_mapping"]
 
 Point = tuple[float, float, float]
-ByHand = Mapping[str, "str | tuple[str, ArrayLike] | None"]
+HandMapping = Mapping[str, "str | tuple[str, ArrayLike] | None"]
 
 
 class Match(NamedTuple):
@@ -79,11 +79,11 @@ class MarkerMapping:
     def name_of(self, match: Match) -> str:
         """Return what the marker is called on `applied`: as before if names agree, else anew."""
         if match.marker is not None and (
-            bare(match.recorded).casefold() == bare(match.marker).casefold()
+            strip_prefix(match.recorded).casefold() == strip_prefix(match.marker).casefold()
         ):
             return match.marker
-        short = bare(match.recorded)
-        alone = [bare(other.recorded) for other in self.used].count(short) == 1
+        short = strip_prefix(match.recorded)
+        alone = [strip_prefix(other.recorded) for other in self.used].count(short) == 1
         return short if alone else match.recorded
 
     def applied(self) -> Skeleton:
@@ -122,7 +122,7 @@ class MarkerMapping:
 
 
 def propose_mapping(
-    skeleton: Skeleton, markers: Markers, bones: ByHand | None = None, *, geometry: bool = True
+    skeleton: Skeleton, markers: Markers, bones: HandMapping | None = None, *, geometry: bool = True
 ) -> MarkerMapping:
     """Propose which recorded marker is which of a skeleton's.
 
@@ -140,11 +140,11 @@ def propose_mapping(
     """
     found: dict[str, Match] = {}
     for name, what in (bones or {}).items():
-        recorded = recorded_name(markers, name)
-        found[recorded] = _by_hand(skeleton, recorded, what)
-    _by_names(skeleton, markers, found)
+        recorded = find_recorded_name(markers, name)
+        found[recorded] = _match_by_hand(skeleton, recorded, what)
+    _match_by_name(skeleton, markers, found)
     if geometry:
-        _by_geometry(skeleton, markers, found)
+        _match_by_geometry(skeleton, markers, found)
     matches = tuple(
         found.get(name, Match(name, None, None, None, "no name that is known", 0.0))
         for name in markers.names
@@ -154,7 +154,9 @@ def propose_mapping(
     return mapping
 
 
-def _by_hand(skeleton: Skeleton, recorded: str, what: str | tuple[str, ArrayLike] | None) -> Match:
+def _match_by_hand(
+    skeleton: Skeleton, recorded: str, what: str | tuple[str, ArrayLike] | None
+) -> Match:
     if what is None:
         return Match(recorded, None, None, None, "left out by hand", 1.0)
     if isinstance(what, tuple):
@@ -167,13 +169,13 @@ def _by_hand(skeleton: Skeleton, recorded: str, what: str | tuple[str, ArrayLike
     if what not in skeleton.bone_names:
         known = (*skeleton.bone_names, *skeleton.markers)
         raise UnknownNameError("bone or marker", what, known)
-    own = bare(recorded) if bare(recorded) in skeleton.markers else None
+    own = strip_prefix(recorded) if strip_prefix(recorded) in skeleton.markers else None
     if own is not None and skeleton.marker(own)[0] == what:
         return Match(recorded, own, what, None, "given by hand", 1.0)
     return Match(recorded, None, what, None, "given by hand", 1.0)
 
 
-def _by_names(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> None:
+def _match_by_name(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> None:
     """Add what names tell."""
 
     def left() -> tuple[list[str], list[str]]:
@@ -187,16 +189,16 @@ def _by_names(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> 
         bone = skeleton.marker(mine)[0]
         if name == mine:
             found[name] = Match(name, mine, bone, None, "same name", 1.0)
-        elif bare(name) == bare(mine):
+        elif strip_prefix(name) == strip_prefix(mine):
             found[name] = Match(name, mine, bone, None, "same name after a prefix", 0.98)
         else:
             found[name] = Match(name, mine, bone, None, "same name in other case", 0.95)
-    for name, (mine, place) in same_landmarks(*left()).items():
+    for name, (mine, place) in match_landmarks(*left()).items():
         bone = skeleton.marker(mine)[0]
         found[name] = Match(name, mine, bone, None, f"both names mean the {place}", 0.8)
 
 
-def _by_geometry(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> None:
+def _match_by_geometry(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> None:
     """Add what places tell."""
     known = [name for name in markers.names if name in found and found[name].bone is not None]
     unknown = [
@@ -207,12 +209,12 @@ def _by_geometry(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) 
     taken = {match.marker for match in found.values()}
     free = [name for name in skeleton.markers if name not in taken]
     if len(free) == 0:  # a marker without a name is used only as one that the skeleton has
-        unknown = [name for name in unknown if not unlabelled(name)]
+        unknown = [name for name in unknown if not is_unlabelled(name)]
     if len(known) < 3 or len(unknown) == 0:
         return
     mapping = MarkerMapping(skeleton, tuple(found[name] for name in known))
-    for rest in bones_at_rest(mapping.applied(), markers, known, unknown, skeleton, free):
-        clear = rest.confidence > 0.0 and not (unlabelled(rest.name) and rest.marker is None)
+    for rest in guess_bones(mapping.applied(), markers, known, unknown, skeleton, free):
+        clear = rest.confidence > 0.0 and not (is_unlabelled(rest.name) and rest.marker is None)
         point = rest.point if rest.marker is None else None
         found[rest.name] = Match(
             rest.name,

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.calibration._attach import seen_from
-from exactik.calibration._fit import Beliefs, fit_figure
+from exactik.calibration._attach import to_bone_frame
+from exactik.calibration._fit import Prior, fit_skeleton
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import Array, IntArray
 
-__all__ = ["AtRest", "bones_at_rest"]
+__all__ = ["BoneGuess", "guess_bones"]
 
 
 FRAMES = 60  # to look at
@@ -26,7 +26,7 @@ CLEARLY = 1.4  # times the spread on the best bone that all others must have
 NEAR = 0.08  # [m] from a marker of the skeleton, to be it
 
 
-class AtRest(NamedTuple):
+class BoneGuess(NamedTuple):
     """Where an unknown marker rests.
 
     Attributes:
@@ -46,14 +46,14 @@ class AtRest(NamedTuple):
     confidence: float
 
 
-def bones_at_rest(
+def guess_bones(
     known_skeleton: Skeleton,
     markers: Markers,
     known: Sequence[str],
     unknown: Sequence[str],
     skeleton: Skeleton,
     free: Sequence[str],
-) -> list[AtRest]:
+) -> list[BoneGuess]:
     """Return where unknown markers rest.
 
     Args:
@@ -64,27 +64,29 @@ def bones_at_rest(
         skeleton: as it was given.
         free: its markers that no recorded one has been found for.
     """
-    beliefs = Beliefs(0.1, np.full(len(known), 0.03), None)
-    fit = fit_figure(
+    beliefs = Prior(0.1, np.full(len(known), 0.03), None)
+    fit = fit_skeleton(
         *(known_skeleton, markers.chosen(known), beliefs),
         **{"kind": "symmetric", "fixed": (), "frames": FRAMES},
     )
-    fitted = fit.fitted
+    fitted = fit.solution
     pose = fitted.recording.skeleton.forward(fitted.path.q)
-    scale = fitted.figure.bone_scales(fitted.theta)
+    scale = fitted.scaled.bone_scales(fitted.theta)
     bodies = _rigid_bodies(skeleton)
     found = []
     for name in unknown:
-        places = markers.marker(name)[fit.chosen]
+        places = markers.marker(name)[fit.frames]
         there = ~np.isnan(places).any(axis=1)
         if there.sum() < 2:
             continue
-        local = np.stack([seen_from(pose, k, places) for k in range(len(bodies))])[:, there]
-        found.append(_judged(skeleton, name, local, scale, bodies))
-    return _as_own_markers(skeleton, free, found)
+        local = np.stack([to_bone_frame(pose, k, places) for k in range(len(bodies))])[:, there]
+        found.append(_guess_bone(skeleton, name, local, scale, bodies))
+    return _match_free_markers(skeleton, free, found)
 
 
-def _judged(skeleton: Skeleton, name: str, local: Array, scale: Array, bodies: IntArray) -> AtRest:
+def _guess_bone(
+    skeleton: Skeleton, name: str, local: Array, scale: Array, bodies: IntArray
+) -> BoneGuess:
     """Return the verdict on a marker from its places on all bones [m], (n_bones, F, 3)."""
     spread = np.sqrt(local.var(axis=1).sum(axis=1))
     middle = local.mean(axis=1) / scale[:, None]
@@ -98,15 +100,17 @@ def _judged(skeleton: Skeleton, name: str, local: Array, scale: Array, bodies: I
     x, y, z = middle[k].tolist()
     if best > FARTHEST:
         reason = f"on no bone at rest: spreads {mm} on {bone}, where it does least"
-        return AtRest(name, bone, None, (x, y, z), reason, 0.0)
+        return BoneGuess(name, bone, None, (x, y, z), reason, 0.0)
     rival = "" if second < 0 else skeleton.bones[second].name
     compared = f"spreads {mm} on {bone}, {1e3 * next_best:.1f} mm on {rival}"
     if next_best < CLEARLY * best:
-        return AtRest(name, bone, None, (x, y, z), f"not clear: {compared}", 0.0)
-    return AtRest(name, bone, None, (x, y, z), compared, 0.9 * (1.0 - best / next_best))
+        return BoneGuess(name, bone, None, (x, y, z), f"not clear: {compared}", 0.0)
+    return BoneGuess(name, bone, None, (x, y, z), compared, 0.9 * (1.0 - best / next_best))
 
 
-def _as_own_markers(skeleton: Skeleton, free: Sequence[str], found: list[AtRest]) -> list[AtRest]:
+def _match_free_markers(
+    skeleton: Skeleton, free: Sequence[str], found: list[BoneGuess]
+) -> list[BoneGuess]:
     """Return the same, with the skeleton's free markers that are where the unknown ones rest."""
     pairs = []
     for k, rest in enumerate(found):

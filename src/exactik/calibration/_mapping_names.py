@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from itertools import permutations
 
-__all__ = ["bare", "landmark", "same_landmarks", "unlabelled"]
+__all__ = ["find_landmark", "is_unlabelled", "match_landmarks", "strip_prefix"]
 
 # Landmark, and the names that it goes by, without their side; the words of a name in any order.
 _NAMES: dict[str, str] = {
@@ -59,19 +59,19 @@ _MEANING: dict[str, str] = {
 }
 
 
-def bare(name: str) -> str:
+def strip_prefix(name: str) -> str:
     """Return what follows the prefix of a name ("Subject:")."""
     return name.rpartition(":")[2] or name
 
 
-def unlabelled(name: str) -> bool:
+def is_unlabelled(name: str) -> bool:
     """Whether a name says nothing: "*3", "New 0012", "Marker_7"."""
-    return _NAMELESS.fullmatch(bare(name)) is not None
+    return _NAMELESS.fullmatch(strip_prefix(name)) is not None
 
 
-def landmark(name: str) -> str | None:
+def find_landmark(name: str) -> str | None:
     """Return the place on the body that a name means, such as "left heel", or None."""
-    parts: list[str] = _WORDS.findall(bare(name))
+    parts: list[str] = _WORDS.findall(strip_prefix(name))
     words = [_SHORT.get(part.lower(), part.lower()) for part in parts]
     if (place := _MEANING.get("".join(words))) is not None:
         return place
@@ -86,10 +86,10 @@ def landmark(name: str) -> str | None:
     return None
 
 
-def same_landmarks(recorded: Iterable[str], own: Iterable[str]) -> dict[str, tuple[str, str]]:
+def match_landmarks(recorded: Iterable[str], own: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return recorded name → own name and landmark, where each means the landmark alone."""
-    there = {name: landmark(name) for name in recorded}
-    here = {name: landmark(name) for name in own}
+    there = {name: find_landmark(name) for name in recorded}
+    here = {name: find_landmark(name) for name in own}
     found: dict[str, tuple[str, str]] = {}
     for name, place in there.items():
         fits = [mine for mine, its in here.items() if its == place]

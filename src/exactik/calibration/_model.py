@@ -28,7 +28,7 @@ from exactik.errors import ModelError
 from exactik.model import Bone, Skeleton
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["SCALES", "Figure", "figure_of", "mirrored"]
+__all__ = ["SCALES", "ScaledSkeleton", "find_mirrored_bone", "make_scaled_skeleton"]
 
 
 SCALES = ("bone", "symmetric", "global")
@@ -37,7 +37,7 @@ ENDS = (("_l", "_r"), (".l", ".r"), ("_left", "_right"), (".left", ".right"), ("
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class ScaledSkeleton:
     """What of a skeleton may change.
 
     Attributes:
@@ -78,7 +78,7 @@ class Figure:
         """Return x of every marker in use [m, its bone], (M, 3)."""
         return self.bone_scales(theta)[self.bone, None] * self.place + self.shifts(theta)
 
-    def at(self, theta: Array) -> Skeleton:
+    def build(self, theta: Array) -> Skeleton:
         """Return the skeleton of these parameters; markers not in use grow with their bones."""
         scale, places = self.bone_scales(theta), self.places(theta)
         old, bones = self.skeleton, []
@@ -126,19 +126,19 @@ class Figure:
             out[..., self.group[k]] += np.einsum("fij,mj->fmi", rotations[:, k], way)
         return out
 
-    def with_groups(self, kind: str) -> Figure:
+    def with_groups(self, kind: str) -> ScaledSkeleton:
         """Return the same with scales of another kind, see `SCALES`; "none" for none."""
         groups = _groups(self.skeleton, kind)
         return replace(self, groups=groups, group=_numbers(self.skeleton, groups))
 
-    def with_moves(self, moves: BoolArray) -> Figure:
+    def with_moves(self, moves: BoolArray) -> ScaledSkeleton:
         """Return the same with other markers that may move."""
         return replace(self, moves=moves)
 
 
-def figure_of(
+def make_scaled_skeleton(
     skeleton: Skeleton, names: Sequence[str], kind: str, fixed: Sequence[str] = ()
-) -> Figure:
+) -> ScaledSkeleton:
     """Return what may change of a skeleton.
 
     Args:
@@ -155,7 +155,9 @@ def figure_of(
     place = np.array([point for _, point in own], dtype=float).reshape(-1, 3)
     moves = np.array([name not in fixed for name in names], dtype=bool)
     groups = _groups(skeleton, kind)
-    return Figure(skeleton, tuple(names), bone, place, groups, _numbers(skeleton, groups), moves)
+    return ScaledSkeleton(
+        skeleton, tuple(names), bone, place, groups, _numbers(skeleton, groups), moves
+    )
 
 
 def _groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], ...]:
@@ -175,7 +177,7 @@ def _groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], ...]:
     groups, taken = [], set()
     for name in names:
         if name not in taken:
-            other = mirrored(name, names)
+            other = find_mirrored_bone(name, names)
             pair = (name,) if other is None or other in taken else (name, other)
             groups.append(pair)
             taken.update(pair)
@@ -187,7 +189,7 @@ def _numbers(skeleton: Skeleton, groups: tuple[tuple[str, ...], ...]) -> IntArra
     return np.array([number.get(bone.name, -1) for bone in skeleton.bones], dtype=np.int64)
 
 
-def mirrored(name: str, names: Sequence[str]) -> str | None:
+def find_mirrored_bone(name: str, names: Sequence[str]) -> str | None:
     """Return the name of the same bone on the other side, if it is one of `names`."""
     known = {other.casefold(): other for other in names}
     low = name.casefold()

@@ -20,18 +20,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.calibration._model import Figure
+from exactik.calibration._model import ScaledSkeleton
 from exactik.tracking import TrackingProblem
 from exactik.typing import Array, BoolArray
 
-__all__ = ["Normal", "normal_equations"]
+__all__ = ["NormalEquations", "compute_normal_equations"]
 
 
 AT_LIMIT = 1e-9  # [rad or m] nearer to a limit than this is at it
 RIDGE = 1e-13  # of the trace of A, so that it can be factored where nothing is known of a dof
 
 
-class Normal(NamedTuple):
+class NormalEquations(NamedTuple):
     """The equations of one step, poses eliminated.
 
     Attributes:
@@ -47,7 +47,9 @@ class Normal(NamedTuple):
     follow: Array
 
 
-def normal_equations(figure: Figure, theta: Array, recording: TrackingProblem, q: Array) -> Normal:
+def compute_normal_equations(
+    figure: ScaledSkeleton, theta: Array, recording: TrackingProblem, q: Array
+) -> NormalEquations:
     """Return the equations at parameters θ and poses q, (F, nq)."""
     J, r, tie, held = _by_poses(recording, q)
     seen = recording.seen[..., None]
@@ -86,7 +88,7 @@ def normal_equations(figure: Figure, theta: Array, recording: TrackingProblem, q
     c[groups:] = np.einsum("fmij,fmi->mj", R, rm).ravel()
 
     tall = B.reshape(frames * nv, size)
-    return Normal(
+    return NormalEquations(
         C - tall.T @ follow.reshape(frames * nv, size), c - tall.T @ pose.ravel(), pose, follow
     )
 

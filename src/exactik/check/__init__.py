@@ -1,6 +1,6 @@
 """Proof on demand: random problems against the oracle, and any problem against differences."""
 
-from exactik.check._campaign import CampaignReport, CampaignRow, run
+from exactik.check._campaign import CampaignReport, CampaignRow, run_campaign
 from exactik.check._derivatives import DerivativeReport, DerivativeRow, check_derivatives
 from exactik.check._random import random_coordinates, random_skeleton
 from exactik.check._random_goals import (
@@ -24,5 +24,5 @@ __all__ = [
     "random_goals",
     "random_problem",
     "random_skeleton",
-    "run",
+    "run_campaign",
 ]

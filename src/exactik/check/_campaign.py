@@ -15,7 +15,7 @@ from exactik.check.oracle import evaluate, forward, point_jacobian, point_jacobi
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = ["CampaignReport", "CampaignRow", "run"]
+__all__ = ["CampaignReport", "CampaignRow", "run_campaign"]
 
 
 FRAMES: tuple[Literal["world", "body", "spatial"], ...] = ("world", "body", "spatial")
@@ -175,7 +175,7 @@ def _path_errors(case: RandomProblem, rng: np.random.Generator) -> Iterator[tupl
         yield "sums against dense Hessian", relative_error(ours, theirs)
 
 
-def run(
+def run_campaign(
     trees: int = 200,
     seed: int = 1,
     progress: Callable[[int, int], None] | None = None,

@@ -19,13 +19,13 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check all derivatives on random figures against an oracle that shares no code with them."""
-    from exactik.check import run
+    from exactik.check import run_campaign
 
     with compiling():
-        run(trees=8, seed=0)  # few trees have all kinds of joints and goals
+        run_campaign(trees=8, seed=0)  # few trees have all kinds of joints and goals
     with progress_bar() as bar:
         task = bar.add_task("checking random figures", total=trees)
-        report = run(trees, seed, lambda done, _: bar.update(task, completed=done))
+        report = run_campaign(trees, seed, lambda done, _: bar.update(task, completed=done))
     if as_json:
         print_json({"ok": report.ok, **asdict(report)})
     else:

@@ -14,7 +14,7 @@ import typer
 from exactik.cli._app import AsJson, app, frames_bar, print_json, say
 from exactik.cli._demo_reach import show_reach
 from exactik.cli._kernels import prepare
-from exactik.synthetic import Recorded
+from exactik.synthetic import SyntheticRecording
 
 __all__ = ["demo"]
 
@@ -41,7 +41,7 @@ def demo(
     from exactik.cli.solve._outputs import planned, write_motion
     from exactik.cli.solve._words import WIDTH, entry
     from exactik.report import headline_of, summary_of
-    from exactik.synthetic import judged, performance, recorded
+    from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
     from exactik.tracking import track
 
     began = time.perf_counter()
@@ -49,7 +49,7 @@ def demo(
     (plan,) = planned([source], [str(folder)], "bvh,glb", str(folder / f"{NAME}.html"))
     prepare("huber")
     ready = time.perf_counter()
-    made = recorded(performance(seconds), noise=NOISE, gaps=GAPS)
+    made = simulate_recording(simulate_performance(seconds), noise=NOISE, gaps=GAPS)
     made.markers.save(source)
     if not as_json:
         acts = ", ".join(name for name, _, _ in made.truth.metadata["acts"])
@@ -73,7 +73,7 @@ def demo(
     assert plan.report is not None
     solved.report(plan.report, command=f"{command} --report {plan.report}")
     written.append((plan.report, "the report; open it in a browser"))
-    verdict, summary = judged(solved, made), summary_of(solved, command)
+    verdict, summary = compare_with_truth(solved, made), summary_of(solved, command)
     took = time.perf_counter() - began
     if as_json:
         files = [str(source), *(str(path) for path, _ in written)]
@@ -100,7 +100,7 @@ def demo(
     say(f"All of it took {took:.0f} s, {ready - began:.0f} of them to make the kernels ready.")
 
 
-def _faults(made: Recorded) -> str:
+def _faults(made: SyntheticRecording) -> str:
     """Return what is wrong with a recording, in words."""
     text = f"with {1e3 * NOISE:g} mm of noise, {100.0 * made.missing.mean():.0f} % missing"
     if made.swapped is None:

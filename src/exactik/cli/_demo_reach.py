@@ -11,10 +11,10 @@ __all__ = ["show_reach"]
 
 def show_reach(as_json: bool = False) -> None:
     """Pose the built-in human inside its limits and say what happened."""
-    from exactik.synthetic import reach
+    from exactik.synthetic import solve_reach
 
     with compiling():
-        result = reach()
+        result = solve_reach()
     figure, history = result.problem.skeleton, result.history
     assert history is not None
     if as_json:

@@ -34,23 +34,23 @@ def map_command(
 ) -> None:
     """Map the cost over two dofs: where its Hessian is definite, and where starts lead."""
     from exactik.cli._view import figure_of
-    from exactik.landscape import KINDS, basins, landscape
+    from exactik.landscape import DEFINITENESS_NAMES, compute_landscape, find_basins
     from exactik.problem import Problem
-    from exactik.solvers._methods import method_named
+    from exactik.solvers import resolve_method
 
-    method_named(solver)
+    resolve_method(solver)
     if target.suffix.lower() not in (".png", ".svg", ".pdf", ".csv"):
         raise ModelError(f"{target}: expected a name that ends with .png, .svg, .pdf or .csv")
     figure = figure_of(model)[0]
     problem = Problem(figure, [_goal(figure, text) for text in goal])
     with compiling():
-        land = landscape(problem, dofs, size=size)
-        found = basins(land, solver)
+        land = compute_landscape(problem, dofs, size=size)
+        found = find_basins(land, solver)
     if target.suffix.lower() == ".csv":
         _write_csv(target, found)
     else:
         _write_picture(target, found)
-    shares = dict(zip(KINDS, (100.0 * land.shares).tolist(), strict=True))
+    shares = dict(zip(DEFINITENESS_NAMES, (100.0 * land.shares).tolist(), strict=True))
     ends = [
         {
             **dict(zip(dofs, end, strict=True)),
@@ -86,7 +86,7 @@ def _goal(figure: Skeleton, text: str) -> Goal:
 
 
 def _write_picture(target: Path, found: Any) -> None:
-    from exactik.landscape import draw_basins, draw_definiteness, legend_of_kinds
+    from exactik.landscape import draw_basins, draw_definiteness, make_legend
 
     try:
         from matplotlib.figure import Figure
@@ -99,7 +99,7 @@ def _write_picture(target: Path, found: Any) -> None:
     draw_definiteness(left, found.landscape)
     left.set_title("Hessian of the two dofs; lines of equal cost", fontsize=11)
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "fontsize": 9, "ncols": 2}
-    left.legend(handles=legend_of_kinds(found.landscape), **below)
+    left.legend(handles=make_legend(found.landscape), **below)
     draw_basins(right, found)
     right.set_title(f"where {found.solver} ends, from every start", fontsize=11)
     right.legend(**below)
@@ -108,7 +108,7 @@ def _write_picture(target: Path, found: Any) -> None:
 
 def _write_csv(target: Path, found: Any) -> None:
     from exactik.io._files import writing
-    from exactik.landscape import KINDS
+    from exactik.landscape import DEFINITENESS_NAMES
 
     land = found.landscape
     lines = [f"{land.dofs[0]},{land.dofs[1]},cost,eigenvalue_1,eigenvalue_2,kind,basin,iterations"]
@@ -116,6 +116,8 @@ def _write_csv(target: Path, found: Any) -> None:
     for i, j in np.ndindex(*land.cost.shape):
         numbers = (land.first[i], land.second[j], land.cost[i, j], *land.eigenvalues[i, j])
         text = ",".join(f"{value:.9g}" for value in numbers)
-        lines.append(f"{text},{KINDS[kind[i, j]]},{found.label[i, j]},{found.iterations[i, j]}")
+        lines.append(
+            f"{text},{DEFINITENESS_NAMES[kind[i, j]]},{found.label[i, j]},{found.iterations[i, j]}"
+        )
     with writing(target) as file:
         file.write("\n".join([*lines, ""]))

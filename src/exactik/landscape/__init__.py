@@ -1,23 +1,23 @@
 """The cost over any two dofs: where its Hessian is definite, and which start leads where."""
 
-from exactik.landscape._basins import Basins, basins
+from exactik.landscape._basins import Basins, find_basins
 from exactik.landscape._draw import (
-    KINDS,
+    DEFINITENESS_NAMES,
     draw_basins,
     draw_definiteness,
     draw_surface,
-    legend_of_kinds,
+    make_legend,
 )
-from exactik.landscape._landscape import Landscape, landscape
+from exactik.landscape._landscape import Landscape, compute_landscape
 
 __all__ = [
-    "KINDS",
+    "DEFINITENESS_NAMES",
     "Basins",
     "Landscape",
-    "basins",
+    "compute_landscape",
     "draw_basins",
     "draw_definiteness",
     "draw_surface",
-    "landscape",
-    "legend_of_kinds",
+    "find_basins",
+    "make_legend",
 ]

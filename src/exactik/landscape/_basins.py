@@ -20,7 +20,7 @@ from exactik.landscape._landscape import Landscape
 from exactik.solvers import Method
 from exactik.typing import Array, IntArray
 
-__all__ = ["Basins", "basins"]
+__all__ = ["Basins", "find_basins"]
 
 
 SAME = 1e-2  # ends that differ by less are one [rad or m]: flat minima end where they may
@@ -53,7 +53,7 @@ class Basins:
         return np.array([float(np.mean(self.label == k)) for k in range(len(self.ends))])
 
 
-def basins(land: Landscape, solver: str | Method = "auto") -> Basins:
+def find_basins(land: Landscape, solver: str | Method = "auto") -> Basins:
     """Run a solver from every place of a landscape, its other dofs locked."""
     problem, skeleton = land.problem, land.problem.skeleton
     targeted = AimGoal, DirectionGoal, MarkerGoal, OrientationGoal, PoseGoal, PositionGoal

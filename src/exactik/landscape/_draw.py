@@ -10,9 +10,9 @@ from exactik.landscape._basins import MOST, Basins
 from exactik.landscape._landscape import Landscape
 from exactik.typing import Array
 
-__all__ = ["KINDS", "draw_basins", "draw_definiteness", "draw_surface", "legend_of_kinds"]
+__all__ = ["DEFINITENESS_NAMES", "draw_basins", "draw_definiteness", "draw_surface", "make_legend"]
 
-KINDS = ("positive definite", "indefinite", "negative definite", "semi-definite")
+DEFINITENESS_NAMES = ("positive definite", "indefinite", "negative definite", "semi-definite")
 COLOURS = ("#ffffff", "#c9ced2", "#5c6870", "#d0021b")  # those of the paper
 OWN = ("#0072b2", "#c8500a", "#00805d", "#b0588a", "#8a6d00", "#56b4e9", "#e69f00", "#44aa99")
 OWN = (*OWN, "#aa4499", "#bbbbbb")  # the last for further ones
@@ -86,12 +86,12 @@ def draw_basins(axes: Any, found: Basins) -> None:
         axes.plot(*shown, "o", color=OWN[k], mec="black", ms=7, label=words, clip_on=False)
 
 
-def legend_of_kinds(land: Landscape | None = None) -> list[Any]:
+def make_legend(land: Landscape | None = None) -> list[Any]:
     """Return patches for a legend of the kinds, with the shares of a landscape."""
     from matplotlib.patches import Patch
 
     shares = [""] * 4 if land is None else [f": {100.0 * share:.1f} %" for share in land.shares]
     return [
         Patch(facecolor=colour, edgecolor="#888888", label=f"{kind}{share}")
-        for kind, colour, share in zip(KINDS, COLOURS, shares, strict=True)
+        for kind, colour, share in zip(DEFINITENESS_NAMES, COLOURS, shares, strict=True)
     ]

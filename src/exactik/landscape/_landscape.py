@@ -19,10 +19,17 @@ from exactik.kernels.calculus.sums import EXACT
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
 
-__all__ = ["INDEFINITE", "NEGATIVE", "POSITIVE", "SEMI", "Landscape", "landscape"]
+__all__ = [
+    "INDEFINITE",
+    "NEGATIVE_DEFINITE",
+    "POSITIVE_DEFINITE",
+    "SEMI_DEFINITE",
+    "Landscape",
+    "compute_landscape",
+]
 
 
-POSITIVE, INDEFINITE, NEGATIVE, SEMI = range(4)
+POSITIVE_DEFINITE, INDEFINITE, NEGATIVE_DEFINITE, SEMI_DEFINITE = range(4)
 NOTHING = 1e-9  # an eigenvalue that counts as zero, as a share of the largest on the map
 
 
@@ -54,9 +61,9 @@ class Landscape:
         low, high = np.moveaxis(self.eigenvalues, -1, 0)
         nothing = NOTHING * float(np.abs(self.eigenvalues).max(initial=0.0))
         found = np.full(low.shape, INDEFINITE, dtype=np.int64)
-        found[low > nothing] = POSITIVE
-        found[high < -nothing] = NEGATIVE
-        found[(np.abs(low) <= nothing) | (np.abs(high) <= nothing)] = SEMI
+        found[low > nothing] = POSITIVE_DEFINITE
+        found[high < -nothing] = NEGATIVE_DEFINITE
+        found[(np.abs(low) <= nothing) | (np.abs(high) <= nothing)] = SEMI_DEFINITE
         return found
 
     @property
@@ -80,7 +87,7 @@ class Landscape:
         return f"<Landscape of {' and '.join(self.dofs)}: {shares}>"
 
 
-def landscape(
+def compute_landscape(
     problem: Problem,
     dofs: Sequence[str],
     *,

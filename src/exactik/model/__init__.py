@@ -13,10 +13,7 @@ from exactik.model._joint import EULER_ORDERS, Joint
 from exactik.model._pose import Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures._hand import hand
-from exactik.model.figures._human import human
-from exactik.model.figures._octopus import octopus
-from exactik.model.figures._quadruped import quadruped
+from exactik.model.figures import hand, human, octopus, quadruped
 
 __all__ = [
     "EULER_ORDERS",

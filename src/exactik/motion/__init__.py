@@ -1,9 +1,11 @@
 """Recordings: marker positions and joint coordinates over time."""
 
+from exactik.motion._axes import axes_matrix, cyclic_axes, turn_skeleton, turn_to_up
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
 from exactik.motion._segments import Segment, cut_into_segments, find_segments
-from exactik.motion._suspects import FrozenMarker, Swap, frozen_markers, suspected_swaps
+from exactik.motion._suspects import FrozenMarker, Swap, find_frozen_markers, find_swaps
+from exactik.motion._time import check_rate
 
 __all__ = [
     "FrozenMarker",
@@ -12,8 +14,13 @@ __all__ = [
     "Segment",
     "Series",
     "Swap",
+    "axes_matrix",
+    "check_rate",
     "cut_into_segments",
+    "cyclic_axes",
+    "find_frozen_markers",
     "find_segments",
-    "frozen_markers",
-    "suspected_swaps",
+    "find_swaps",
+    "turn_skeleton",
+    "turn_to_up",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.motion._axes import axes_matrix, turned_axis
-from exactik.motion._time import checked_rate, frames_between, frames_of_rate
+from exactik.motion._time import check_rate, resampled_frame_positions, slice_frames
 from exactik.typing import Array, BoolArray
 
 __all__ = ["Markers", "Series"]
@@ -73,7 +73,7 @@ class Markers:
             raise ModelError("two markers have the same name; names must be unique")
         object.__setattr__(self, "positions", freeze(np.array(positions, dtype=float)))
         object.__setattr__(self, "names", tuple(map(str, self.names)))
-        object.__setattr__(self, "rate", checked_rate(self.rate))
+        object.__setattr__(self, "rate", check_rate(self.rate))
         object.__setattr__(self, "others", MappingProxyType(dict(self.others)))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
 
@@ -127,14 +127,14 @@ class Markers:
 
     def between(self, start: float | None = None, end: float | None = None) -> Markers:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""
-        own = frames_between(len(self), self.rate, start, end)
+        own = slice_frames(len(self), self.rate, start, end)
         others = {name: s._replace(values=s.values[own]) for name, s in self.others.items()}
         first = self.first_frame + own.start
         return replace(self, positions=self.positions[own], first_frame=first, others=others)
 
     def resampled(self, rate: float) -> Markers:
         """Return the same at another rate [Hz], linear between frames; gaps stay gaps."""
-        at = frames_of_rate(len(self), self.rate, rate)
+        at = resampled_frame_positions(len(self), self.rate, rate)
 
         def interpolated(values: Array) -> Array:
             low = np.minimum(at.astype(int), max(len(values) - 1, 0))

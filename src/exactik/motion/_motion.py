@@ -12,9 +12,9 @@ import numpy as np
 
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError
-from exactik.model import Bone, Pose, Skeleton
-from exactik.motion._axes import axes_matrix, turned_axis
-from exactik.motion._time import checked_rate, frames_between, frames_of_rate
+from exactik.model import Pose, Skeleton
+from exactik.motion._axes import axes_matrix, turn_skeleton, turned_axis
+from exactik.motion._time import check_rate, resampled_frame_positions, slice_frames
 from exactik.typing import Array
 
 __all__ = ["Motion"]
@@ -51,7 +51,7 @@ class Motion:
         if q.ndim != 2 or q.shape[1] != self.skeleton.nq:
             raise ShapeError(f"q has shape {q.shape}; expected (T, {self.skeleton.nq})")
         object.__setattr__(self, "q", freeze(np.array(q, dtype=float)))
-        object.__setattr__(self, "rate", checked_rate(self.rate))
+        object.__setattr__(self, "rate", check_rate(self.rate))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class Motion:
 
     def between(self, start: float | None = None, end: float | None = None) -> Motion:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""
-        own = frames_between(len(self), self.rate, start, end)
+        own = slice_frames(len(self), self.rate, start, end)
         return replace(self, q=self.q[own], first_frame=self.first_frame + own.start)
 
     def resampled(self, rate: float) -> Motion:
@@ -91,7 +91,7 @@ class Motion:
 
         Gaps stay gaps, and are never bridged.
         """
-        at = frames_of_rate(len(self), self.rate, rate)
+        at = resampled_frame_positions(len(self), self.rate, rate)
         if len(at) == 0:
             return replace(self, rate=rate)
         low = np.minimum(at.astype(int), len(self) - 1)
@@ -114,19 +114,11 @@ class Motion:
         which works for any joint. Writers of BVH and ASF make rest poses and angles in the new axes
         of it, as other programs expect them.
         """
-        matrix = axes_matrix(axes)
-        bones = [_turned(b, matrix) if b.parent is None else b for b in self.skeleton.bones]
-        skeleton = Skeleton.build(self.skeleton.name, bones, self.skeleton.markers)
-        return replace(self, skeleton=skeleton, up_axis=turned_axis(self.up_axis, matrix))
+        up = turned_axis(self.up_axis, axes_matrix(axes))
+        return replace(self, skeleton=turn_skeleton(self.skeleton, axes), up_axis=up)
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write to .bvh, .amc, .glb, .npz, .mot or .csv; see `exactik.io.save_motion`."""
         from exactik.io import save_motion
 
         save_motion(self, path, **options)
-
-
-def _turned(root: Bone, matrix: Array) -> Bone:
-    pre = matrix if root.pre is None else matrix @ np.array(root.pre)
-    offset = matrix @ np.array(root.offset)
-    return Bone(root.name, offset=offset, pre=pre, joint=root.joint, post=root.post)

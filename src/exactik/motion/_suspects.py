@@ -17,7 +17,7 @@ import numpy as np
 from exactik.motion._markers import Markers
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["FrozenMarker", "Swap", "frozen_markers", "suspected_swaps"]
+__all__ = ["FrozenMarker", "Swap", "find_frozen_markers", "find_swaps"]
 
 
 GAP = 0.2  # [s] the longest gap across which a swap is looked for; in more time too much happens
@@ -78,7 +78,7 @@ class _Steps(NamedTuple):
         return _Steps(*rows, self.before[index], self.speed[index], self.after[index])
 
 
-def suspected_swaps(markers: Markers) -> tuple[Swap, ...]:
+def find_swaps(markers: Markers) -> tuple[Swap, ...]:
     """Return pairs of markers that exchange places from one sight to the next, in order of time.
 
     Which stretch has the right names cannot be told from the paths alone: between two exchanges of
@@ -104,7 +104,7 @@ def suspected_swaps(markers: Markers) -> tuple[Swap, ...]:
     return _stretches(markers, steps, events)
 
 
-def frozen_markers(markers: Markers) -> tuple[FrozenMarker, ...]:
+def find_frozen_markers(markers: Markers) -> tuple[FrozenMarker, ...]:
     """Return markers that repeat their place exactly for long while most others move."""
     x = markers.positions
     if len(x) < LEAST_STILL:

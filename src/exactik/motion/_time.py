@@ -7,26 +7,26 @@ import numpy as np
 from exactik.errors import ModelError
 from exactik.typing import Array
 
-__all__ = ["checked_rate", "frames_between", "frames_of_rate"]
+__all__ = ["check_rate", "resampled_frame_positions", "slice_frames"]
 
 
-def checked_rate(rate: float) -> float:
+def check_rate(rate: float) -> float:
     """Return a rate [Hz] that is a positive number."""
     if not 0.0 < float(rate) < np.inf:
         raise ModelError(f"rate is {rate!r}; it must be a positive number of frames a second")
     return float(rate)
 
 
-def frames_between(count: int, rate: float, start: float | None, end: float | None) -> slice:
+def slice_frames(count: int, rate: float, start: float | None, end: float | None) -> slice:
     """Return the frames from `start` to `end`, both included [s from the first frame]."""
     first = 0 if start is None else int(np.ceil(start * rate - 1e-6))
     last = count if end is None else int(np.floor(end * rate + 1e-6)) + 1
     return slice(max(first, 0), max(min(last, count), 0))
 
 
-def frames_of_rate(count: int, rate: float, new: float) -> Array:
+def resampled_frame_positions(count: int, rate: float, new: float) -> Array:
     """Return where frames of another rate lie, in frames of the old one, (n,)."""
     if count == 0:
         return np.empty(0)
-    step = rate / checked_rate(new)
+    step = rate / check_rate(new)
     return step * np.arange(int(np.floor((count - 1) / step + 1e-9)) + 1, dtype=np.float64)

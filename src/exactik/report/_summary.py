@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik.kernels.recording.frames import HUBER, TUKEY
-from exactik.motion import find_segments, frozen_markers
+from exactik.motion import find_frozen_markers, find_segments
 from exactik.report._ghosts import far_markers
 from exactik.report._swaps import JudgedSwap, judged_swaps, recorded_columns
 from exactik.report._words import headline_of
@@ -68,7 +68,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         ],
         "frozen": [
             {"name": each.name, **_stretch(track, each.first, each.last)}
-            for each in frozen_markers(track.markers)
+            for each in find_frozen_markers(track.markers)
         ],
         "sigma_mm": _number(1e3 * track.sigma),
         "iterations": _statistics(track.iterations.astype(float)),

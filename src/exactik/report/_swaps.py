@@ -1,6 +1,6 @@
 """Markers that exchanged their names, judged by the solved pose.
 
-The paths of the markers alone raise suspicions (`exactik.motion.suspected_swaps`). The pose raises
+The paths of the markers alone raise suspicions (`exactik.motion.find_swaps`). The pose raises
 its own: two markers are far from their places on the figure, and each is near that of the other.
 A pose can also follow a swap, as a wrist turns over when its two markers are exchanged; then errors
 at the solved pose say little. So every suspicion is tried: some of its frames are solved again with
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.motion import find_segments, suspected_swaps
+from exactik.motion import find_segments, find_swaps
 from exactik.solvers import Auto
 from exactik.tracking import TrackingProblem, match_markers, solve_frames
 from exactik.typing import Array, BoolArray, IntArray
@@ -76,7 +76,7 @@ def judged_swaps(track: Track) -> list[JudgedSwap]:
     found = _by_pose(track)
     own = {name: track.names.index(mine) for name, mine in _own_names(track).items()}
     judged = []
-    for n, swap in enumerate(suspected_swaps(track.markers)):
+    for n, swap in enumerate(find_swaps(track.markers)):
         one, other = (own.get(name) for name in swap.names)
         if one is None or other is None or n >= MOST:
             rest = (swap.distance, None, None, None, "undecided")

@@ -1,8 +1,16 @@
-"""What the demonstrations are made of: a figure that reaches, and a person who performs."""
+"""Synthetic data with known truth: a performance, its recording with faults, a reaching figure."""
 
-from exactik.synthetic._judged import Judged, judged
-from exactik.synthetic._performance import performance
-from exactik.synthetic._reach import reach, reach_goals
-from exactik.synthetic._recorded import Recorded, recorded
+from exactik.synthetic._comparison import TruthComparison, compare_with_truth
+from exactik.synthetic._performance import simulate_performance
+from exactik.synthetic._reach import make_reach_goals, solve_reach
+from exactik.synthetic._recording import SyntheticRecording, simulate_recording
 
-__all__ = ["Judged", "Recorded", "judged", "performance", "reach", "reach_goals", "recorded"]
+__all__ = [
+    "SyntheticRecording",
+    "TruthComparison",
+    "compare_with_truth",
+    "make_reach_goals",
+    "simulate_performance",
+    "simulate_recording",
+    "solve_reach",
+]

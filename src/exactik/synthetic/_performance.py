@@ -1,4 +1,4 @@
-"""A person who walks, punches, kicks, squats and does jumping jacks: motion made, not recorded."""
+"""A synthetic motion: a person walks, punches, kicks, squats and does jumping jacks."""
 
 from __future__ import annotations
 
@@ -6,26 +6,34 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactik.errors import ModelError, UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.model import human
 from exactik.motion import Motion
 from exactik.synthetic._acts import ACTS
-from exactik.synthetic._body import coordinates
-from exactik.synthetic._script import Script
+from exactik.synthetic._coordinates import compute_coordinates
+from exactik.synthetic._timeline import Timeline
 from exactik.typing import Array
 
-__all__ = ["performance"]
+__all__ = ["simulate_performance"]
 
 
-# Nobody stands like a statue: slow sway of some channels, largest deviation [° or m].
-_SWAY = {
-    **{"trunk.bend": 0.6, "trunk.lean": 0.5, "trunk.twist": 1.0, "pelvis.sway": 0.005},
-    **{"head.nod": 1.5, "head.tilt": 1.0, "head.turn": 3.0},
-    **{"l_arm.rx": 1.0, "r_arm.rx": 1.0, "l_arm.elbow": 1.5, "r_arm.elbow": 1.5},
+# Slow sway of some channels, as nobody stands quite still: largest deviation [° or m].
+_SWAY_AMPLITUDES = {
+    "trunk.bend": 0.6,
+    "trunk.lean": 0.5,
+    "trunk.twist": 1.0,
+    "pelvis.sway": 0.005,
+    "head.nod": 1.5,
+    "head.tilt": 1.0,
+    "head.turn": 3.0,
+    "l_arm.rx": 1.0,
+    "r_arm.rx": 1.0,
+    "l_arm.elbow": 1.5,
+    "r_arm.elbow": 1.5,
 }
 
 
-def performance(
+def simulate_performance(
     seconds: float = 20.0,
     rate: float = 120.0,
     seed: int = 0,
@@ -50,45 +58,45 @@ def performance(
         `metadata["acts"]` has a (name, start, end) for each act [s].
     """
     if not 2.0 <= seconds < np.inf:
-        raise ModelError(f"seconds is {seconds!r}; a performance takes at least 2 s")
+        raise UsageError(f"seconds is {seconds!r}; a performance takes at least 2 s")
     if not 10.0 <= rate < np.inf:
-        raise ModelError(f"rate is {rate!r}; expected at least 10 frames a second")
+        raise UsageError(f"rate is {rate!r}; expected at least 10 frames a second")
     if isinstance(acts, str) or len(acts) == 0:
-        raise ModelError(f"acts is {acts!r}; expected one or more names, such as ('walk', 'kick')")
+        raise UsageError(f"acts is {acts!r}; expected one or more names, such as ('walk', 'kick')")
     for name in acts:
         if name not in ACTS:
             raise UnknownNameError("act", name, ACTS)
-    script, played = written(seconds, seed, acts)
+    timeline, played = _build_timeline(seconds, seed, acts)
     times = np.arange(round(seconds * rate) + 1) / rate
-    goals = script.evaluate(times)
-    for name, size in _SWAY.items():
-        goals[name] = goals[name] + size * slow_noise(script.random, times)
+    channels = timeline.evaluate(times)
+    for name, size in _SWAY_AMPLITUDES.items():
+        channels[name] = channels[name] + size * _make_slow_noise(timeline.random, times)
     figure = human()
-    # The clip is for rounding only: keys keep well within the limits.
-    q = figure.clip(coordinates(goals))
+    # Only rounding is clipped: the keys lie well within the limits.
+    q = figure.clip(compute_coordinates(channels))
     return Motion(figure, q, rate, up_axis="z", metadata={"acts": played})
 
 
-def written(
+def _build_timeline(
     seconds: float, seed: int, acts: Sequence[str]
-) -> tuple[Script, tuple[tuple[str, float, float], ...]]:
-    """Return the script of at least so many seconds, and its acts: name, start, end [s]."""
-    script = Script(seed)
-    script.stand(0.0)
+) -> tuple[Timeline, tuple[tuple[str, float, float], ...]]:
+    """Return a timeline of at least so many seconds, and its acts: name, start, end [s]."""
+    timeline = Timeline(seed)
+    timeline.add_rest(0.0)
     now, done, played = 0.0, 0, []
     while now < seconds:
         name = acts[done % len(acts)]
         times = done // len(acts)
-        script.mirrored = times % 2 == 1
-        ACTS[name].play(script, now, times)
+        timeline.mirrored = times % 2 == 1
+        ACTS[name].add_to(timeline, now, times)
         end = round(now + ACTS[name].seconds, 6)
         played.append((name, now, min(end, seconds)))
         now, done = end, done + 1
-        script.stand(now)
-    return script, tuple(played)
+        timeline.add_rest(now)
+    return timeline, tuple(played)
 
 
-def slow_noise(random: np.random.Generator, times: Array) -> Array:
+def _make_slow_noise(random: np.random.Generator, times: Array) -> Array:
     """Return a smooth random curve within ±1, (T,): three sines of 0.1 to 0.5 Hz."""
     rates, phases = random.uniform(0.1, 0.5, 3), random.uniform(0.0, 2.0 * np.pi, 3)
     return np.sin(2.0 * np.pi * times[:, None] * rates + phases) @ np.array([0.5, 0.3, 0.2])

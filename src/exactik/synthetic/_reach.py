@@ -9,10 +9,10 @@ from exactik.model import Skeleton, human
 from exactik.problem import Problem
 from exactik.solvers import Result, solve
 
-__all__ = ["reach", "reach_goals"]
+__all__ = ["make_reach_goals", "solve_reach"]
 
 
-def reach_goals(figure: Skeleton) -> list[Goal]:
+def make_reach_goals(figure: Skeleton) -> list[Goal]:
     """Return the goals: feet planted, one hand at a cup, one at a high shelf, eyes on the cup."""
     rest = figure.neutral()
     pose = figure.forward(rest)
@@ -32,9 +32,9 @@ def reach_goals(figure: Skeleton) -> list[Goal]:
     return goals
 
 
-def reach() -> Result:
+def solve_reach() -> Result:
     """Solve the demo's problem from the rest pose; with a history."""
     figure = human()
-    problem = Problem(figure, reach_goals(figure))
+    problem = Problem(figure, make_reach_goals(figure))
     solve(problem, history=True)  # compile, or load what was compiled before
     return solve(problem, history=True)

@@ -20,7 +20,7 @@ import numpy as np
 from exactik.io._coordinates import joint_coordinates
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
 from exactik.motion import Segment, cut_into_segments
-from exactik.solvers._starts import start_table
+from exactik.solvers import make_start_table
 from exactik.spatial import fit_rigid_transforms
 from exactik.tracking._branches import PathWindow, splice_branch
 from exactik.tracking._frame_solver import (
@@ -144,7 +144,7 @@ def _solve_from_poses(
 def _make_start_poses(problem: TrackingProblem, count: int, spread: float) -> Array:
     """Return poses to start from, the neutral one first, (count, nq)."""
     neutral = problem.skeleton.neutral()
-    table = start_table(problem.frame_problem, max(count - 1, 0), 0).q
+    table = make_start_table(problem.frame_problem, max(count - 1, 0), 0).q
     anywhere = np.where(np.isnan(table), neutral, table)
     steps = problem.skeleton.difference(anywhere, neutral)
     others = problem.skeleton.integrate(neutral, spread * steps)

@@ -2,7 +2,7 @@
 
 Outliers show in the markers alone, before any figure is fitted. Spikes: a marker that is for a
 moment far from where it was just before and is just after. They are taken for missing. Swaps: two
-markers that exchange their names (`motion.suspected_swaps`); they are exchanged back if that leaves
+markers that exchange their names (`motion.find_swaps`); they are exchanged back if that leaves
 them better in place among the markers around them.
 
 Gaps: in a gap of marker m take the markers on the same bone and the bones next to it that are seen.
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.motion import Markers, Swap, suspected_swaps
+from exactik.motion import Markers, Swap, find_swaps
 from exactik.spatial import fit_rigid_transforms
 from exactik.tracking._first_pass import solve_cold_start
 from exactik.tracking._options import DEFAULT_OPTIONS, FirstPassOptions, PreparationOptions, TrackingOptions
@@ -95,7 +95,7 @@ def remove_outliers(
     position, swaps = problem.targets.position.copy(), []
     for _ in range(options.spike_passes):
         position[find_spikes(position, problem.rate, options)] = np.nan
-    for swap in suspected_swaps(Markers(position, problem.names, problem.rate)):
+    for swap in find_swaps(Markers(position, problem.names, problem.rate)):
         one, two = (problem.names.index(name) for name in swap.names)
         if _fits_better_exchanged(problem, position, one, two, swap, options):
             frames = slice(swap.first, swap.last + 1)

@@ -20,10 +20,15 @@ from exactik.kernels.descent.results import (
 )
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
-from exactik.solvers import Auto, Method
-from exactik.solvers._loop import ENDED, CompiledMethod, whole
-from exactik.solvers._methods import method_named
-from exactik.solvers._solve import checked_count
+from exactik.solvers import (
+    ENDED_WORDS,
+    Auto,
+    CompiledMethod,
+    Method,
+    count_iterations,
+    require_count,
+    resolve_method,
+)
 from exactik.tracking._branches import improve_poor_segments, search_branches
 from exactik.tracking._crossings import bridge_jumps
 from exactik.tracking._error_bars import estimate_noise
@@ -128,7 +133,7 @@ def track(
     )
     if len(problem) == 0:
         raise ModelError("the recording has no frames")
-    starts = checked_count("starts", starts)
+    starts = require_count("starts", starts)
     method, cold_method = _choose_methods(solver, options)
     cold_start = cold_method.options(problem.frame_problem)
 
@@ -167,14 +172,15 @@ def track(
     if sigma is None:
         free_dofs = skeleton.nv - int(problem.frame_problem.locked.sum())
         sigma = estimate_noise(errors, free_dofs, options.preparation.assumed_noise)
+    codes = path.outcomes[:, RESULT_STATUS]
     return Track(
         motion=Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis),
         names=problem.names,
         marker_errors=errors,
         cost=cost,
         projected_gradient=path.outcomes[:, RESULT_PROJECTED_GRADIENT],
-        ended=np.array([ENDED[int(code)] for code in path.outcomes[:, RESULT_STATUS]], dtype="U15"),
-        iterations=whole(path.outcomes[:, RESULT_ITERATIONS]),
+        ended=np.array([ENDED_WORDS[int(code)] for code in codes], dtype="U15"),
+        iterations=count_iterations(path.outcomes[:, RESULT_ITERATIONS]),
         undetermined=postures.undetermined,
         bridged=bridged,
         excess=excess,
@@ -193,14 +199,14 @@ def track(
 
 
 def _count_threads(threads: int | None) -> int:
-    return (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
+    return (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
 
 
 def _choose_methods(
     solver: str | Method, options: TrackingOptions
 ) -> tuple[CompiledMethod, CompiledMethod]:
     """Return the methods of warm and of cold starts."""
-    method = options.warm_start if solver == "auto" else method_named(solver)
+    method = options.warm_start if solver == "auto" else resolve_method(solver)
     if not isinstance(method, CompiledMethod):
         raise UsageError(
             f"solver {method.name!r} is not compiled and cannot follow a recording; use 'auto', "

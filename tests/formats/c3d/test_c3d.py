@@ -39,7 +39,7 @@ def test_numbers_of_every_encoding(encoding, scale, tmp_path):
 def test_floats_of_a_vax():
     words = bytes.fromhex("80400000 80c00000 4941db0f 00000000 0000ffff 00800000 80000000")
     wanted = [1.0, -1.0, np.pi, 0.0, 0.0, np.nan, 2.0**-128]
-    np.testing.assert_allclose(ENCODINGS[85].floats(words), wanted, rtol=1e-7)
+    np.testing.assert_allclose(ENCODINGS[85].decode_floats(words), wanted, rtol=1e-7)
 
 
 def test_four_ways_to_be_missing(tmp_path):

@@ -66,7 +66,7 @@ def calibrate(
 
     `exactik solve --skeleton subject.npz` then takes it for all recordings of the subject.
     """
-    from exactik.calibration._calibrate import calibrate as fitted
+    from exactik.calibration import calibrate as fitted
     from exactik.cli.solve._figure import dressed
     from exactik.cli.solve._inputs import read_figure, read_recording
     from exactik.cli.solve._tables import mapping_of

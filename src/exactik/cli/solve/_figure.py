@@ -9,11 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from exactik.calibration._attach import attach_markers, seen_from
-from exactik.calibration._calibrate import calibrate
-from exactik.calibration._calibration import Calibration
-from exactik.calibration._mapping import MarkerMapping, propose_mapping
-from exactik.calibration._mapping_names import bare, unlabelled
+from exactik.calibration import (
+    Calibration,
+    MarkerMapping,
+    attach_markers,
+    calibrate,
+    is_unlabelled,
+    propose_mapping,
+    strip_prefix,
+    to_bone_frame,
+)
 from exactik.cli.solve._inputs import Figure
 from exactik.cli.solve._tables import ByHand
 from exactik.errors import FileError
@@ -113,8 +118,8 @@ def renamed(markers: Markers, names: Mapping[str, str]) -> Markers:
     """
     if len(names) == 0:
         return markers
-    short = {bare(name): own for name, own in names.items()}
-    own = {name: names.get(name, short.get(bare(name))) for name in markers.names}
+    short = {strip_prefix(name): own for name, own in names.items()}
+    own = {name: names.get(name, short.get(strip_prefix(name))) for name in markers.names}
     known = {name: new for name, new in own.items() if new is not None}
     return markers.chosen(tuple(known)).renamed(known) if len(known) > 0 else markers
 
@@ -136,13 +141,13 @@ def _names(mapping: MarkerMapping) -> dict[str, str]:
 def _say_names(mapping: MarkerMapping, notes: list[str]) -> None:
     """Note which markers were taken for others, and which are not used."""
     guesses = [
-        f"{bare(match.recorded)} for {match.marker or match.bone}"
+        f"{strip_prefix(match.recorded)} for {match.marker or match.bone}"
         for match in mapping.used
         if match.confidence < 0.95
     ]
     if len(guesses) > 0:
         notes.append(f"Taken by name or place: {listed(guesses, 6)}. --mapping says otherwise.")
-    unused = [bare(m.recorded) for m in mapping.matches if m.bone is None]
+    unused = [strip_prefix(m.recorded) for m in mapping.matches if m.bone is None]
     if len(unused) > 0:
         count = (
             "1 recorded marker is" if len(unused) == 1 else f"{len(unused)} recorded markers are"
@@ -173,13 +178,13 @@ def _from_take(
     _, axes, found = best
     bones = {name: bone for name, (bone, spread) in found.items() if spread < ASTRAY}
     for name, what in (by_hand or {}).items():
-        full = next((own for own in markers.names if name in (own, bare(own))), name)
+        full = next((own for own in markers.names if name in (own, strip_prefix(own))), name)
         bones.pop(full, None)
         if what is not None:
             bones[full] = what if isinstance(what, str) else what[0]
     if len(bones) == 0:
         raise FileError(take, "no marker keeps to a bone: not a motion of the same recording")
-    short = {name: bare(name) for name in bones}
+    short = {name: strip_prefix(name) for name in bones}
     if len(set(short.values())) < len(short):
         short = {name: name for name in bones}
     own = markers.chosen(tuple(bones)).turned(axes).renamed(short)
@@ -187,7 +192,7 @@ def _from_take(
         figure.skeleton, own, motion, {short[name]: bone for name, bone in bones.items()}
     )
     notes.append(f"{len(bones)} markers were put on the skeleton where {Path(take).name} has them.")
-    left = [bare(name) for name in markers.names if name not in bones]
+    left = [strip_prefix(name) for name in markers.names if name not in bones]
     if len(left) > 0:
         notes.append(f"Not put on it: {listed(left, 6)}.")
     return skeleton
@@ -222,9 +227,9 @@ def _steadiest(
     found = {}
     for name in markers.names:
         places = markers.marker(name)[which]
-        if unlabelled(name) or np.isfinite(places).all(axis=1).sum() < 2:
+        if is_unlabelled(name) or np.isfinite(places).all(axis=1).sum() < 2:
             continue
-        local = np.stack([seen_from(pose, k, places) for k in own])
+        local = np.stack([to_bone_frame(pose, k, places) for k in own])
         spread = np.sqrt(np.nanvar(local, axis=1).sum(axis=1))
         good = np.flatnonzero(spread <= NEARLY * spread.min())
         middle = np.nanmean(local, axis=1)

@@ -16,8 +16,7 @@ from exactik.io.conversion._words import in_words
 from exactik.io.inspection._facts import space_of
 from exactik.io.inspection._markers import facts_of_markers
 from exactik.model import Skeleton, human
-from exactik.motion import Markers
-from exactik.motion._axes import axes_matrix
+from exactik.motion import Markers, axes_matrix
 
 __all__ = ["Figure", "Reading", "aligned", "read_figure", "read_recording", "recordings"]
 

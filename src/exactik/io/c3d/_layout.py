@@ -1,7 +1,7 @@
-"""Where the frames of a C3D file are and how many: what it says up to four times, checked.
+"""Where the frames of a C3D file are and how many: what it states up to four times, checked.
 
 The first block and the parameters both state the number of points, of analog samples and of frames,
-the scale and the place of the data, and in real files any of them can be wrong. The first block
+the scale and the start of the data, and in real files any of them can be wrong. The first block
 leads; where others disagree, the one that fills the file to its end is right.
 """
 
@@ -12,15 +12,17 @@ from itertools import product
 from typing import NamedTuple
 
 from exactik.io._notes import Notes
-from exactik.io.c3d._data import Layout
-from exactik.io.c3d._parameters import BLOCK, Header, Parameters
+from exactik.io.c3d._data import DataLayout
+from exactik.io.c3d._parameters import BLOCK, MAX_UINT16, C3dHeader, Parameters
 
-__all__ = ["Frames", "find_frames"]
+__all__ = ["FrameRange", "find_frames"]
 
-MOST = 65535  # the first block counts frames in 16 bits; more are in parameters
+# Frames that are believed where they have no points and no samples, so that the size of the file
+# says nothing about their number.
+MAX_EMPTY_FRAMES = 1 << 24
 
 
-class Frames(NamedTuple):
+class FrameRange(NamedTuple):
     """The frames of a file.
 
     Attributes:
@@ -30,122 +32,153 @@ class Frames(NamedTuple):
         scale: factor of integers, and of residuals.
     """
 
-    layout: Layout
+    layout: DataLayout
     total: int
     first: int
     scale: float
 
 
-def find_frames(data: bytes, header: Header, parameters: Parameters, notes: Notes) -> Frames:
+def find_frames(data: bytes, header: C3dHeader, parameters: Parameters, notes: Notes) -> FrameRange:
     """Return where the frames are; note each contradiction, and frames that are not there."""
-    first, claims = _claims(header, parameters, notes)
-    layout = _layout(len(data), header, parameters, list(claims.values()), notes)
-    scale = _scale(header, parameters, layout.floats, notes)
-    if layout.stride == 0:  # nothing to count by, so that the claim is kept within reason
-        return Frames(layout, min([*claims.values(), 0][0], 1 << 24), first, scale)
-    present = max(len(data) - layout.start, 0) // layout.stride
-    stated = _stated(len(data), layout, claims, present)
-    for source, claim in claims.items():
-        if claim != stated:
-            grade = notes.damaged if source == "the header" else notes.odd
-            grade(f"{source} says {claim} frames; {min(stated, present)} are read")
-    if present == 0 and stated > 0:
+    first, stated_counts = _collect_counts(header, parameters, notes)
+    layout = _choose_layout(len(data), header, parameters, list(stated_counts.values()), notes)
+    scale = _choose_scale(header, parameters, layout.is_float, notes)
+    if layout.frame_bytes == 0:
+        count = min([*stated_counts.values(), 0][0], MAX_EMPTY_FRAMES)
+        return FrameRange(layout=layout, total=count, first=first, scale=scale)
+    present = max(len(data) - layout.start, 0) // layout.frame_bytes
+    expected = _choose_count(len(data), layout, stated_counts, present)
+    for source, stated in stated_counts.items():
+        if stated != expected:
+            report = notes.damaged if source == "the header" else notes.odd
+            report(f"{source} says {stated} frames; {min(expected, present)} are read")
+    if present == 0 and expected > 0:
         raise notes.error(
-            f"the file ends at byte {len(data)} before the first frame does; expected {stated} "
-            f"frames of {layout.stride} bytes",
+            f"the file ends at byte {len(data)} before the first frame does; expected {expected} "
+            f"frames of {layout.frame_bytes} bytes",
             f"byte {layout.start}",
         )
-    if stated > present:
-        notes.damaged(f"cut short: {present} of {stated} frames are there", f"byte {len(data)}")
-    elif stated < present and not layout.fits(len(data), stated):
-        extra = len(data) - layout.start - stated * layout.stride
-        notes.odd(f"{extra} bytes follow the last of {stated} frames; they are not read")
-    return Frames(layout, min(stated, present), first, scale)
+    if expected > present:
+        notes.damaged(f"cut short: {present} of {expected} frames are there", f"byte {len(data)}")
+    elif expected < present and not layout.fills_file(len(data), expected):
+        extra = len(data) - layout.start - expected * layout.frame_bytes
+        notes.odd(f"{extra} bytes follow the last of {expected} frames; they are not read")
+    return FrameRange(layout=layout, total=min(expected, present), first=first, scale=scale)
 
 
-def _claims(header: Header, parameters: Parameters, notes: Notes) -> tuple[int, dict[str, int]]:
-    """Return the number of the first frame, and how many there are by whoever says so."""
-    first, claims = header.first, {}
-    starts, ends = (_long(parameters, f"TRIAL:ACTUAL_{word}_FIELD") for word in ("START", "END"))
-    if starts is not None and ends is not None and ends >= starts:
-        claims["TRIAL"] = ends - starts + 1
-        if first == min(starts, MOST) or first == starts % (MOST + 1):
-            first = starts
+def _collect_counts(
+    header: C3dHeader, parameters: Parameters, notes: Notes
+) -> tuple[int, dict[str, int]]:
+    """Return the number of the first frame, and how many frames there are by each that says so."""
+    first, counts = header.first_frame, {}
+    trial_first, trial_last = (
+        _read_uint32(parameters, f"TRIAL:ACTUAL_{word}_FIELD") for word in ("START", "END")
+    )
+    if trial_first is not None and trial_last is not None and trial_last >= trial_first:
+        counts["TRIAL"] = trial_last - trial_first + 1
+        if first == min(trial_first, MAX_UINT16) or first == trial_first % (MAX_UINT16 + 1):
+            first = trial_first
         else:
-            notes.odd(f"TRIAL starts at frame {starts}, the header at {first}, which is used")
-    longer = parameters.count("POINT:LONG_FRAMES")
-    shorter = parameters.count("POINT:FRAMES")
-    claims |= {} if longer is None else {"POINT:LONG_FRAMES": longer}
-    claims |= {} if shorter is None else {"POINT:FRAMES": shorter}
-    own, most = header.last - header.first + 1, max(claims.values(), default=0)
+            notes.odd(f"TRIAL starts at frame {trial_first}, the header at {first}, which is used")
+    for name in ("POINT:LONG_FRAMES", "POINT:FRAMES"):
+        count = parameters.count(name)
+        if count is not None:
+            counts[name] = count
+    in_header = header.last_frame - header.first_frame + 1
+    largest = max(counts.values(), default=0)
     # What 16 bits leave of a larger number is no contradiction.
-    left = most % (MOST + 1) if most > MOST else None
-    claims = {k: n for k, n in claims.items() if n == most or n not in (MOST, left)}
-    cut = own < most and (header.last == MOST or own % (MOST + 1) == left)
-    if own < 0 and not cut:
+    wrapped = largest % (MAX_UINT16 + 1) if largest > MAX_UINT16 else None
+    counts = {k: n for k, n in counts.items() if n == largest or n not in (MAX_UINT16, wrapped)}
+    header_is_wrapped = in_header < largest and (
+        header.last_frame == MAX_UINT16 or in_header % (MAX_UINT16 + 1) == wrapped
+    )
+    if in_header < 0 and not header_is_wrapped:
         notes.damaged(
-            f"the first frame has number {header.first}, the last {header.last}", "byte 6"
+            f"the first frame has number {header.first_frame}, the last {header.last_frame}",
+            "byte 6",
         )
-    return first, claims if own < 0 or cut else {"the header": own, **claims}
+    if in_header < 0 or header_is_wrapped:
+        return first, counts
+    return first, {"the header": in_header, **counts}
 
 
-def _long(parameters: Parameters, name: str) -> int | None:
+def _read_uint32(parameters: Parameters, name: str) -> int | None:
     """Return a number of 32 bits that is kept as two of 16, the low one first."""
-    words = [int(w) % (MOST + 1) for w in parameters.numbers(name) if math.isfinite(w)]
-    return words[0] + (MOST + 1) * (words[1] if len(words) > 1 else 0) if len(words) > 0 else None
+    words = [int(w) % (MAX_UINT16 + 1) for w in parameters.numbers(name) if math.isfinite(w)]
+    if len(words) == 0:
+        return None
+    return words[0] + (MAX_UINT16 + 1) * (words[1] if len(words) > 1 else 0)
 
 
-def _stated(size: int, layout: Layout, claims: dict[str, int], present: int) -> int:
-    """Return the number of frames: the claim that fills the file, else the first above zero."""
-    if all(n == MOST < present for n in claims.values()):
-        return present  # nobody says more than 16 bits hold
-    exact = [n for n in claims.values() if layout.fits(size, n)]
-    some = [n for n in claims.values() if n > 0]
-    return (exact or some or [0])[0]
+def _choose_count(
+    size: int, layout: DataLayout, stated_counts: dict[str, int], present: int
+) -> int:
+    """Return the number of frames: the one that fills the file, else the first above zero."""
+    if all(n == MAX_UINT16 < present for n in stated_counts.values()):
+        return present  # no source states more than 16 bits hold
+    exact = [n for n in stated_counts.values() if layout.fills_file(size, n)]
+    positive = [n for n in stated_counts.values() if n > 0]
+    return (exact or positive or [0])[0]
 
 
-def _layout(
-    size: int, header: Header, parameters: Parameters, counts: list[int], notes: Notes
-) -> Layout:
+def _choose_layout(
+    size: int, header: C3dHeader, parameters: Parameters, counts: list[int], notes: Notes
+) -> DataLayout:
     """Return where the frames are, by the first block unless only the parameters fill the file."""
-    start = _start(size, header, parameters, notes)
-    own = Layout(start, header.points, header.analog, header.scale < 0.0)
-    other = _by_parameters(own, header, parameters)
-    if own == other:
-        return own
-    fits = any(own.fits(size, n) for n in counts)
-    if not fits:
-        kinds, starts = (own.floats, other.floats), (own.start, other.start)
-        points, analog = (own.points, other.points), (own.analog, other.analog)
-        for floats, start, many, samples in product(kinds, starts, points, analog):
-            layout = Layout(start, many, samples, floats)
-            if layout.start <= size and any(layout.fits(size, n) for n in counts):
-                notes.damaged(f"header and parameters disagree; frames fit with {_words(layout)}")
+    by_header = DataLayout(
+        start=_find_data_start(size, header, parameters, notes),
+        point_count=header.point_count,
+        analog_count=header.analog_count,
+        is_float=header.scale < 0.0,
+    )
+    by_parameters = _make_layout_of_parameters(by_header, header, parameters)
+    if by_header == by_parameters:
+        return by_header
+    header_fits = any(by_header.fills_file(size, n) for n in counts)
+    if not header_fits:
+        for is_float, start, point_count, analog_count in product(
+            (by_header.is_float, by_parameters.is_float),
+            (by_header.start, by_parameters.start),
+            (by_header.point_count, by_parameters.point_count),
+            (by_header.analog_count, by_parameters.analog_count),
+        ):
+            layout = DataLayout(
+                start=start, point_count=point_count, analog_count=analog_count, is_float=is_float
+            )
+            if layout.start <= size and any(layout.fills_file(size, n) for n in counts):
+                notes.damaged(
+                    f"header and parameters disagree; frames fit with {_describe(layout)}"
+                )
                 return layout
-    grade = notes.odd if fits else notes.damaged
-    if own.points != other.points:
-        grade(f"POINT:USED says {other.points} points, the header {own.points}, which are read")
-    if own.analog != other.analog:
-        text = f"ANALOG:USED makes {other.analog} samples a frame, the header {own.analog}"
-        grade(f"{text}, which are left out")
-    if own.floats != other.floats:
-        kind = "floats" if own.floats else "integers"
-        grade(f"POINT:SCALE and the header have opposite signs; {kind} are read")
-    return own
+    report = notes.odd if header_fits else notes.damaged
+    if by_header.point_count != by_parameters.point_count:
+        report(
+            f"POINT:USED says {by_parameters.point_count} points, the header "
+            f"{by_header.point_count}, which are read"
+        )
+    if by_header.analog_count != by_parameters.analog_count:
+        report(
+            f"ANALOG:USED makes {by_parameters.analog_count} samples a frame, the header "
+            f"{by_header.analog_count}, which are left out"
+        )
+    if by_header.is_float != by_parameters.is_float:
+        kind = "floats" if by_header.is_float else "integers"
+        report(f"POINT:SCALE and the header have opposite signs; {kind} are read")
+    return by_header
 
 
-def _words(layout: Layout) -> str:
-    kind = "floats" if layout.floats else "integers"
-    counts = f"{layout.points} points and {layout.analog} analog samples"
+def _describe(layout: DataLayout) -> str:
+    kind = "floats" if layout.is_float else "integers"
+    counts = f"{layout.point_count} points and {layout.analog_count} analog samples"
     return f"{counts} as {kind} from byte {layout.start}"
 
 
-def _start(size: int, header: Header, parameters: Parameters, notes: Notes) -> int:
+def _find_data_start(size: int, header: C3dHeader, parameters: Parameters, notes: Notes) -> int:
     """Return the first byte of the data."""
-    block, stated = header.data_start, parameters.count("POINT:DATA_START")
-    if block < 2 or (block - 1) * BLOCK == header.parameters:
-        after = -(-parameters.end // BLOCK) + 1
-        used = stated if stated is not None and stated >= 2 else after
+    block, stated = header.data_block, parameters.count("POINT:DATA_START")
+    if block < 2 or (block - 1) * BLOCK == header.parameter_start:
+        after_parameters = -(-parameters.end // BLOCK) + 1
+        used = stated if stated is not None and stated >= 2 else after_parameters
         notes.damaged(f"data in block {block}; block {used} is read instead", "byte 16")
         block = used
     elif stated is not None and stated != block:
@@ -160,28 +193,34 @@ def _start(size: int, header: Header, parameters: Parameters, notes: Notes) -> i
     return start
 
 
-def _by_parameters(own: Layout, header: Header, parameters: Parameters) -> Layout:
+def _make_layout_of_parameters(
+    by_header: DataLayout, header: C3dHeader, parameters: Parameters
+) -> DataLayout:
     """Return what the parameters say; where they say nothing, what the first block does."""
     block, points = parameters.count("POINT:DATA_START"), parameters.count("POINT:USED")
     channels, scale = parameters.count("ANALOG:USED"), parameters.number("POINT:SCALE")
-    return Layout(
-        own.start if block is None or block < 2 else (block - 1) * BLOCK,
-        own.points if points is None else points,
-        own.analog if channels is None else channels * max(header.samples, 1),
-        own.floats if scale is None else scale < 0.0,
-    )
+    layout = by_header
+    if block is not None and block >= 2:
+        layout = layout._replace(start=(block - 1) * BLOCK)
+    if points is not None:
+        layout = layout._replace(point_count=points)
+    if channels is not None:
+        layout = layout._replace(analog_count=channels * max(header.samples_per_frame, 1))
+    if scale is not None:
+        layout = layout._replace(is_float=scale < 0.0)
+    return layout
 
 
-def _scale(header: Header, parameters: Parameters, floats: bool, notes: Notes) -> float:
+def _choose_scale(header: C3dHeader, parameters: Parameters, is_float: bool, notes: Notes) -> float:
     """Return the factor of integers: that of the first block, which the data were written with."""
-    own, other = header.scale, parameters.number("POINT:SCALE")
-    sound = math.isfinite(own) and own != 0.0
-    scale = abs(own if sound or other is None else other)
-    if not floats and not (math.isfinite(scale) and scale > 0.0):
-        raise notes.error(f"scale is {own:g}; expected the factor of integers", "byte 12")
-    if other is not None and abs(abs(other) - scale) > 1e-3 * scale:
-        text = f"POINT:SCALE is {other:g}, the header has {own:g}"
-        if floats:
+    in_header, in_parameters = header.scale, parameters.number("POINT:SCALE")
+    header_is_sound = math.isfinite(in_header) and in_header != 0.0
+    scale = abs(in_header if header_is_sound or in_parameters is None else in_parameters)
+    if not is_float and not (math.isfinite(scale) and scale > 0.0):
+        raise notes.error(f"scale is {in_header:g}; expected the factor of integers", "byte 12")
+    if in_parameters is not None and abs(abs(in_parameters) - scale) > 1e-3 * scale:
+        text = f"POINT:SCALE is {in_parameters:g}, the header has {in_header:g}"
+        if is_float:
             notes.odd(f"{text}; coordinates do not depend on it")
         else:
             notes.damaged(f"{text}, which is used", "byte 12")

@@ -16,39 +16,50 @@ from typing import NamedTuple
 from exactik.io._notes import Notes
 from exactik.io.c3d._data import ENCODINGS, Encoding
 
-__all__ = ["BLOCK", "Header", "Parameter", "Parameters", "read_header", "read_parameters"]
+__all__ = [
+    "BLOCK",
+    "MAX_UINT16",
+    "C3dHeader",
+    "Parameter",
+    "Parameters",
+    "read_header",
+    "read_parameters",
+]
 
 BLOCK = 512  # [bytes] of which all sections take a whole number
-SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # [bytes] of text, bytes, integers, floats
+MAX_UINT16 = 65535  # the first block counts points and frames in 16 bits; more are in parameters
+EVENT_KEY = 12345  # word 150 of the first block, if it has events with names of four letters
+MAX_HEADER_EVENTS = 18
+ELEMENT_BYTES = {-1: 1, 1: 1, 2: 2, 4: 4}  # [bytes] of text, bytes, integers, floats
 
 
 @dataclass(frozen=True)
-class Header:
+class C3dHeader:
     """The first block of a file.
 
     Attributes:
         encoding: how the file writes numbers.
-        parameters: first byte of the parameter section.
-        points: in each frame.
-        analog: samples in each frame, of all channels.
-        first: number of the first frame.
-        last: number of the last frame.
+        parameter_start: first byte of the parameter section.
+        point_count: points in each frame.
+        analog_count: samples in each frame, of all channels.
+        first_frame: number of the first frame.
+        last_frame: number of the last frame.
         scale: factor of integers; negative where the data are floats.
-        data_start: number of the first block of data; the first block of the file has number 1.
-        samples: in each frame, of one channel.
+        data_block: number of the first block of data; the first block of the file has number 1.
+        samples_per_frame: analog samples in each frame, of one channel.
         rate: frames a second [Hz].
         events: names and times [s].
     """
 
     encoding: Encoding
-    parameters: int
-    points: int
-    analog: int
-    first: int
-    last: int
+    parameter_start: int
+    point_count: int
+    analog_count: int
+    first_frame: int
+    last_frame: int
     scale: float
-    data_start: int
-    samples: int
+    data_block: int
+    samples_per_frame: int
     rate: float
     events: tuple[tuple[str, float], ...]
 
@@ -67,22 +78,40 @@ class Parameter(NamedTuple):
     raw: bytes
 
 
+class _Record(NamedTuple):
+    """A group or a parameter as it stands in the section.
+
+    Attributes:
+        start: its first byte.
+        end: the byte after its contents.
+        ident: number of the group, negative for the group itself.
+        name: in upper case.
+        parameter: what it holds; None for a group.
+    """
+
+    start: int
+    end: int
+    ident: int
+    name: str
+    parameter: Parameter | None
+
+
 class Parameters:
     """All parameters of a file, by names such as "POINT:RATE" in upper case."""
 
-    def __init__(self, encoding: Encoding, found: dict[str, Parameter], end: int):
-        """Keep what was found up to the byte `end`."""
-        self.encoding, self.found, self.end = encoding, found, end
+    def __init__(self, encoding: Encoding, by_name: dict[str, Parameter], end: int):
+        """Keep the parameters that were read up to the byte `end`."""
+        self.encoding, self.by_name, self.end = encoding, by_name, end
 
     def numbers(self, name: str) -> list[float]:
         """Return the numbers of a parameter; none if it does not exist or is text."""
-        kind, _, raw = self.found.get(name, Parameter(-1, (), b""))
+        kind, _, raw = self.by_name.get(name, Parameter(-1, (), b""))
         if kind == 1:
             return [float(byte) for byte in raw]
         if kind == 2:
-            return self.encoding.integers(raw).astype(float).tolist()
+            return self.encoding.decode_integers(raw).astype(float).tolist()
         # The shortest decimal is the number that the writer meant: 69.993, not 69.99299621582031.
-        return [float(str(v)) for v in self.encoding.floats(raw)] if kind == 4 else []
+        return [float(str(v)) for v in self.encoding.decode_floats(raw)] if kind == 4 else []
 
     def number(self, name: str) -> float | None:
         """Return the first number of a parameter if there is one and it is finite."""
@@ -100,11 +129,11 @@ class Parameters:
         """Return the strings of a parameter, and of NAME2, NAME3 and so on, which continue it."""
         strings: list[str] = []
         number = 1
-        while (key := name if number == 1 else f"{name}{number}") in self.found:
-            kind, shape, raw = self.found[key]
+        while (key := name if number == 1 else f"{name}{number}") in self.by_name:
+            kind, shape, raw = self.by_name[key]
             length = shape[0] if len(shape) > 0 else 1
             if kind == -1 and length > 0:
-                strings += [_text(raw[i : i + length]) for i in range(0, len(raw), length)]
+                strings += [_decode_text(raw[i : i + length]) for i in range(0, len(raw), length)]
             elif kind == -1:
                 strings += [""] * math.prod(shape[1:])
             number += 1
@@ -115,32 +144,32 @@ class Parameters:
         return next(iter(self.texts(name)), "")
 
 
-def read_header(data: bytes, notes: Notes) -> Header:
+def read_header(data: bytes, notes: Notes) -> C3dHeader:
     """Return what the first block says."""
     if len(data) < BLOCK:
         raise notes.error("the file ends here; expected a header of 512 bytes", f"byte {len(data)}")
     if data[1] != 0x50:
         raise notes.error(f"0x{data[1]:02x}; expected 0x50: not a C3D file", "byte 1")
-    start = _section(data, notes)
-    encoding = _encoding(data, start, notes)
-    words = [encoding.unsigned(data[i : i + 2]) for i in range(2, 20, 2)]
-    rate = float(str(encoding.floats(data[20:24])[0]))
-    return Header(
+    start = _find_parameter_section(data, notes)
+    encoding = _find_encoding(data, start, notes)
+    words = [encoding.decode_unsigned(data[i : i + 2]) for i in range(2, 20, 2)]
+    rate = float(str(encoding.decode_floats(data[20:24])[0]))
+    return C3dHeader(
         encoding=encoding,
-        parameters=start,
-        points=words[0],
-        analog=words[1],
-        first=words[2],
-        last=words[3],
-        scale=float(encoding.floats(data[12:16])[0]),
-        data_start=words[7],
-        samples=words[8],
+        parameter_start=start,
+        point_count=words[0],
+        analog_count=words[1],
+        first_frame=words[2],
+        last_frame=words[3],
+        scale=float(encoding.decode_floats(data[12:16])[0]),
+        data_block=words[7],
+        samples_per_frame=words[8],
         rate=rate,
-        events=_events(data, encoding),
+        events=_read_events(data, encoding),
     )
 
 
-def _section(data: bytes, notes: Notes) -> int:
+def _find_parameter_section(data: bytes, notes: Notes) -> int:
     """Return where the parameters start; if the pointer is wrong, the second block is tried."""
     start = (data[0] - 1) * BLOCK
     if start >= BLOCK and start + 4 <= len(data) and data[start + 3] in ENCODINGS:
@@ -157,13 +186,13 @@ def _section(data: bytes, notes: Notes) -> int:
     return start
 
 
-def _encoding(data: bytes, start: int, notes: Notes) -> Encoding:
-    """Return how numbers are written; if the file does not say, in the way that makes sense."""
+def _find_encoding(data: bytes, start: int, notes: Notes) -> Encoding:
+    """Return how numbers are written; if the file does not say, the first that gives sane ones."""
     code = data[start + 3]
     if code in ENCODINGS:
         return ENCODINGS[code]
     for encoding in ENCODINGS.values():
-        scale, rate = (abs(float(encoding.floats(data[i : i + 4])[0])) for i in (12, 20))
+        scale, rate = (abs(float(encoding.decode_floats(data[i : i + 4])[0])) for i in (12, 20))
         if 1e-6 < scale < 1e4 and 0.1 < rate < 1e5:
             notes.damaged(
                 f"processor type {code}; expected 84, 85 or 86; {encoding.name} makes sense",
@@ -175,109 +204,110 @@ def _encoding(data: bytes, start: int, notes: Notes) -> Encoding:
     )
 
 
-def _events(data: bytes, encoding: Encoding) -> tuple[tuple[str, float], ...]:
-    """Return the events of the first block: up to 18, with names of four letters."""
-    if encoding.unsigned(data[298:300]) != 12345:
+def _read_events(data: bytes, encoding: Encoding) -> tuple[tuple[str, float], ...]:
+    """Return the events of the first block: names of four letters and times [s]."""
+    if encoding.decode_unsigned(data[298:300]) != EVENT_KEY:
         return ()
-    count = min(encoding.unsigned(data[300:302]), 18)
-    times = [float(str(t)) for t in encoding.floats(data[304 : 304 + 4 * count])]
-    names = [_text(data[i : i + 4]) for i in range(396, 396 + 4 * count, 4)]
+    count = min(encoding.decode_unsigned(data[300:302]), MAX_HEADER_EVENTS)
+    times = [float(str(t)) for t in encoding.decode_floats(data[304 : 304 + 4 * count])]
+    names = [_decode_text(data[i : i + 4]) for i in range(396, 396 + 4 * count, 4)]
     return tuple((n, t) for n, t in zip(names, times, strict=True) if math.isfinite(t))
 
 
-def read_parameters(data: bytes, header: Header, notes: Notes) -> Parameters:
+def read_parameters(data: bytes, header: C3dHeader, notes: Notes) -> Parameters:
     """Return the parameters as far as they can be read."""
     groups: dict[int, str] = {}
-    records: list[tuple[int, str, int, Parameter]] = []
-    end = header.parameters + 4
-    for at, ident, name, after, parameter in _records(data, header, notes):
-        end = after
-        if parameter is None:
-            groups.setdefault(-ident, name)
+    records: list[_Record] = []
+    end = header.parameter_start + 4
+    for record in _iterate_records(data, header, notes):
+        end = record.end
+        if record.parameter is None:
+            groups.setdefault(-record.ident, record.name)
         else:
-            records.append((at, name, ident, parameter))
-    found: dict[str, Parameter] = {}
-    for at, name, ident, parameter in records:
+            records.append(record)
+    by_name: dict[str, Parameter] = {}
+    for start, _, ident, name, parameter in records:
+        assert parameter is not None
         key = f"{groups.get(ident, f'GROUP {ident}')}:{name}"
-        wanted = math.prod(parameter.shape) * SIZES[parameter.kind]
-        if len(parameter.raw) < wanted:
-            text = f"{key} takes {wanted} bytes and has {len(parameter.raw)} to the next record"
-            (notes.damaged if key.startswith("POINT:") else notes.odd)(text, f"byte {at}")
-        if key in found and len(found[key].raw) > 0:
-            notes.odd(f"{key} comes twice; the first is taken", f"byte {at}")
+        size = math.prod(parameter.shape) * ELEMENT_BYTES[parameter.kind]
+        if len(parameter.raw) < size:
+            text = f"{key} takes {size} bytes and has {len(parameter.raw)} to the next record"
+            (notes.damaged if key.startswith("POINT:") else notes.odd)(text, f"byte {start}")
+        if key in by_name and len(by_name[key].raw) > 0:
+            notes.odd(f"{key} comes twice; the first is taken", f"byte {start}")
         else:
-            found[key] = parameter
-    return Parameters(header.encoding, found, end)
+            by_name[key] = parameter
+    return Parameters(header.encoding, by_name, end)
 
 
-def _records(
-    data: bytes, header: Header, notes: Notes
-) -> Iterator[tuple[int, int, str, int, Parameter | None]]:
-    """Yield place, id, name, end and contents (None for a group) of each record.
-
-    Every step goes forward, so that it ends on any input.
-    """
-    limit = (header.data_start - 1) * BLOCK  # a section may be longer than it claims, but not this
-    limit = min(limit, len(data)) if limit > header.parameters else len(data)
-    at = header.parameters + 4
-    while at + 4 <= limit and data[at] != 0:
-        place = f"byte {at}"
-        if not _is_record(data, at, limit):
+def _iterate_records(data: bytes, header: C3dHeader, notes: Notes) -> Iterator[_Record]:
+    """Yield each record; every step goes forward, so that it ends on any input."""
+    limit = (header.data_block - 1) * BLOCK  # a section may be longer than it claims, but not this
+    limit = min(limit, len(data)) if limit > header.parameter_start else len(data)
+    start = header.parameter_start + 4
+    while start + 4 <= limit and data[start] != 0:
+        place = f"byte {start}"
+        if not _is_record(data, start, limit):
             notes.damaged("not a parameter; this and what follows is not read", place)
             return
-        length, ident = abs(_signed(data[at])), _signed(data[at + 1])
-        here = at + 2 + length
-        name = _text(data[at + 2 : here]).upper()
-        step = header.encoding.unsigned(data[here : here + 2])
-        after = here + step if step > 0 else limit
-        content = None
-        inside = here + 2
+        length, ident = abs(_to_signed(data[start])), _to_signed(data[start + 1])
+        name_end = start + 2 + length
+        name = _decode_text(data[start + 2 : name_end]).upper()
+        step = header.encoding.decode_unsigned(data[name_end : name_end + 2])
+        following = name_end + step if step > 0 else limit
+        parameter = None
+        contents_end = name_end + 2
         if ident > 0:
-            content, inside = _contents(data, here + 2, min(after, limit))
-        end = inside + 1 + (data[inside] if inside < limit else 0)
-        yield at, ident, name, min(end, limit), content
+            parameter, contents_end = _read_parameter(data, name_end + 2, min(following, limit))
+        # After the contents a byte tells the length of a description.
+        end = contents_end + 1 + (data[contents_end] if contents_end < limit else 0)
+        yield _Record(start=start, end=min(end, limit), ident=ident, name=name, parameter=parameter)
         if step == 0:
             return
-        if not _is_record(data, after, limit):
+        if not _is_record(data, following, limit):
             if _is_record(data, end, limit):
-                notes.damaged(f"{name} points to byte {after}; the next is at byte {end}", place)
-                after = end
-            elif after > limit:
-                notes.damaged(f"{name} points to byte {after}, after the parameters", place)
-        at = after
+                notes.damaged(
+                    f"{name} points to byte {following}; the next is at byte {end}", place
+                )
+                following = end
+            elif following > limit:
+                notes.damaged(f"{name} points to byte {following}, after the parameters", place)
+        start = following
 
 
-def _contents(data: bytes, at: int, limit: int) -> tuple[Parameter, int]:
+def _read_parameter(data: bytes, offset: int, limit: int) -> tuple[Parameter, int]:
     """Return what a parameter holds, cut to whole elements at `limit`, and where it ends."""
-    kind, dimensions = _signed(data[at]), data[at + 1]
-    shape = tuple(data[at + 2 : at + 2 + dimensions])
-    start = at + 2 + dimensions
-    element = SIZES[kind] * (max(shape[0], 1) if kind == -1 and len(shape) > 0 else 1)
-    stop = start + SIZES[kind] * math.prod(shape)
-    whole = max(min(stop, limit) - start, 0) // element * element
-    return Parameter(kind, shape, data[start : start + whole]), stop
+    kind, dimensions = _to_signed(data[offset]), data[offset + 1]
+    shape = tuple(data[offset + 2 : offset + 2 + dimensions])
+    start = offset + 2 + dimensions
+    element = ELEMENT_BYTES[kind] * (max(shape[0], 1) if kind == -1 and len(shape) > 0 else 1)
+    stop = start + ELEMENT_BYTES[kind] * math.prod(shape)
+    size = max(min(stop, limit) - start, 0) // element * element
+    return Parameter(kind=kind, shape=shape, raw=data[start : start + size]), stop
 
 
-def _is_record(data: bytes, at: int, limit: int) -> bool:
-    """Return whether a group or a parameter can begin here."""
-    if not 0 <= at <= limit - 4:
+def _is_record(data: bytes, start: int, limit: int) -> bool:
+    """Return whether a group or a parameter can begin at this byte."""
+    if not 0 <= start <= limit - 4:
         return False
-    length, ident = abs(_signed(data[at])), _signed(data[at + 1])
-    name = data[at + 2 : at + 2 + length]
-    here = at + 2 + length
-    if length == 0 or ident == 0 or here + 2 > limit or any(b < 32 or b == 127 for b in name):
+    length, ident = abs(_to_signed(data[start])), _to_signed(data[start + 1])
+    name_end = start + 2 + length
+    name = data[start + 2 : name_end]
+    if length == 0 or ident == 0 or name_end + 2 > limit or any(b < 32 or b == 127 for b in name):
         return False
     if ident < 0:
         return True
-    shaped = here + 4 <= limit and _signed(data[here + 2]) in SIZES and data[here + 3] <= 7
-    return shaped and here + 4 + data[here + 3] <= limit
+    if name_end + 4 > limit or _to_signed(data[name_end + 2]) not in ELEMENT_BYTES:
+        return False
+    dimensions = data[name_end + 3]
+    return dimensions <= 7 and name_end + 4 + dimensions <= limit
 
 
-def _signed(byte: int) -> int:
+def _to_signed(byte: int) -> int:
     return byte - 256 if byte > 127 else byte
 
 
-def _text(raw: bytes) -> str:
+def _decode_text(raw: bytes) -> str:
     """Return text up to the first null, without blanks at its ends."""
     raw = raw.partition(b"\0")[0].strip(b" \t\r\n")
     for encoding in ("utf-8", "cp1252"):

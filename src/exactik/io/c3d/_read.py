@@ -1,12 +1,6 @@
-"""Read markers from C3D, the binary format of motion capture (c3d.org).
+"""Read markers from C3D.
 
-The reader is our own rather than ezc3d. That one refuses what MIPS machines wrote, files whose
-parameters are slightly wrong and floats where it expects integers; counts frames from another
-number than the file does; and keeps quiet where a file contradicts itself. Here each of these is
-read, a file that cannot be is refused in one sentence, and memory is bounded by the size of the
-file whatever its numbers claim. It takes NumPy alone.
-
-A marker is missing where the file says so by a negative fourth word, whatever the coordinates;
+A marker is missing where the file says so by a negative status word, whatever the coordinates;
 where a coordinate is not a number; and, unless `zeros_are_missing` is unset, where it is exactly at
 (0, 0, 0), which is how some writers put it although they call the point valid.
 """
@@ -24,15 +18,16 @@ from exactik.io._notes import Notes
 from exactik.io._text import make_unique
 from exactik.io._units import metres_per
 from exactik.io.c3d._data import Points, read_points
-from exactik.io.c3d._layout import Frames, find_frames
-from exactik.io.c3d._parameters import Header, Parameters, read_header, read_parameters
+from exactik.io.c3d._layout import FrameRange, find_frames
+from exactik.io.c3d._parameters import C3dHeader, Parameters, read_header, read_parameters
 from exactik.motion import Markers, Series
 from exactik.typing import Array
 
 __all__ = ["read_c3d"]
 
-# Points that are no markers, by the parameter of POINT that lists their names. The last is ours.
-KINDS = {
+# Points that are no markers, by the parameter of POINT that lists their names. OTHERS is written by
+# exactik alone.
+POINT_KINDS = {
     "ANGLES": "angle",
     "FORCES": "force",
     "MOMENTS": "moment",
@@ -41,8 +36,8 @@ KINDS = {
     "OTHERS": "other",
 }
 
-# By how the unit begins, as it may be cut to a few letters; "m" alone is compared as a whole.
-UNITS = {
+# Units by their first letters, as files cut them off; "m" alone is compared as a whole.
+UNIT_PREFIXES = {
     "mm": "mm",
     "milli": "mm",
     "cm": "cm",
@@ -84,37 +79,37 @@ def read_c3d(
     parameters = read_parameters(data, header, notes)
     frames = find_frames(data, header, parameters, notes)
     points = read_points(data, frames.layout, frames.total, header.encoding, frames.scale)
-    hertz = rate if rate is not None else _rate(header, parameters, notes)
-    labels = _labels(parameters, frames.layout.points, notes)
+    frame_rate = rate if rate is not None else _choose_rate(header, parameters, notes)
+    labels = _read_labels(parameters, frames.layout.point_count, notes)
     names = make_unique(labels)
-    kinds = _kinds(parameters, labels)
-    own = np.array([kind is None for kind, _ in kinds], dtype=bool)
-    markers = points if own.all() else points.chosen(np.flatnonzero(own))
-    positions, missing = _positions(markers, zeros_are_missing, notes)
-    unit, metres = _unit(parameters, positions, length_unit, notes)
+    kinds = _find_kinds(parameters, labels)
+    is_marker = np.array([kind is None for kind, _ in kinds], dtype=bool)
+    marker_points = points if is_marker.all() else points.select(np.flatnonzero(is_marker))
+    positions, missing = _blank_missing(marker_points, zeros_are_missing, notes)
+    unit, metres = _choose_unit(parameters, positions, length_unit, notes)
     positions *= metres
-    residuals = markers.residuals(frames.scale)
-    metadata = _metadata(header, parameters, frames, hertz)
+    residuals = marker_points.compute_residuals(frames.scale)
+    metadata = _collect_metadata(header, parameters, frames, frame_rate)
     metadata["missing"] = missing
     metadata["mean_residual"] = float(residuals.mean()) * metres if residuals.size > 0 else 0.0
     if len(parameters.texts("ROTATION:LABELS")) > 0:
         notes.odd("rotations of the group ROTATION are not read")
     return Markers(
         positions=positions,
-        names=tuple(name for name, is_own in zip(names, own, strict=True) if is_own),
-        rate=hertz,
+        names=tuple(name for name, keep in zip(names, is_marker, strict=True) if keep),
+        rate=frame_rate,
         first_frame=frames.first,
         units_in_file=unit,
-        up_axis=_up_axis(parameters, notes),
+        up_axis=_find_up_axis(parameters, notes),
         source=path,
-        others=_others(points, names, kinds),
+        others=_collect_others(points, names, kinds),
         metadata=metadata,
         notes=notes.all,
     )
 
 
-def _rate(header: Header, parameters: Parameters, notes: Notes) -> float:
-    """Return frames a second, of the parameters before the first block."""
+def _choose_rate(header: C3dHeader, parameters: Parameters, notes: Notes) -> float:
+    """Return the frame rate [Hz]; the parameters win over the first block."""
     stated = {
         "POINT:RATE": parameters.number("POINT:RATE"),
         "the header": header.rate,
@@ -128,8 +123,8 @@ def _rate(header: Header, parameters: Parameters, notes: Notes) -> float:
         if abs(other - rate) > 1e-3 * rate:
             notes.odd(f"{source} is {rate:g} Hz, which is used; {key} says {other:g} Hz")
     analog = parameters.number("ANALOG:RATE")
-    if header.analog > 0 and analog is not None and analog > 0.0:
-        samples = max(header.samples, 1)
+    if header.analog_count > 0 and analog is not None and analog > 0.0:
+        samples = max(header.samples_per_frame, 1)
         if abs(analog - samples * rate) > 1e-3 * analog:
             notes.odd(
                 f"{samples} analog samples a frame at {analog:g} Hz make {analog / samples:g} "
@@ -138,51 +133,57 @@ def _rate(header: Header, parameters: Parameters, notes: Notes) -> float:
     return rate
 
 
-def _labels(parameters: Parameters, points: int, notes: Notes) -> list[str]:
+def _read_labels(parameters: Parameters, points: int, notes: Notes) -> list[str]:
     """Return a label for each point as the file has it, empty where it has none."""
-    found = parameters.texts("POINT:LABELS")
-    if len(found) > points:
-        notes.odd(f"{len(found)} labels for {points} points; the first {points} are used")
-    elif len(found) < points:
-        notes.odd(f"{len(found)} labels for {points} points; the others get names such as '*0'")
-    labels = (found + [""] * points)[:points]
-    twice = sorted(label for label, n in Counter(labels).items() if n > 1 and label != "")
-    if len(twice) > 0:
-        shown = ", ".join(map(repr, twice[:5])) + (", …" if len(twice) > 5 else "")
+    labels = parameters.texts("POINT:LABELS")
+    if len(labels) > points:
+        notes.odd(f"{len(labels)} labels for {points} points; the first {points} are used")
+    elif len(labels) < points:
+        notes.odd(f"{len(labels)} labels for {points} points; the others get names such as '*0'")
+    labels = (labels + [""] * points)[:points]
+    repeated = sorted(label for label, n in Counter(labels).items() if n > 1 and label != "")
+    if len(repeated) > 0:
+        shown = ", ".join(map(repr, repeated[:5])) + (", …" if len(repeated) > 5 else "")
         notes.odd(f"labels that come more than once get a number: {shown}")
     return labels
 
 
-def _kinds(parameters: Parameters, labels: Sequence[str]) -> list[tuple[str | None, str]]:
+def _find_kinds(parameters: Parameters, labels: Sequence[str]) -> list[tuple[str | None, str]]:
     """Return the kind and unit of each point; the kind of a marker is None."""
-    listed: dict[str, tuple[str, str]] = {}
-    for group, kind in KINDS.items():
+    kinds: dict[str, tuple[str, str]] = {}
+    for group, kind in POINT_KINDS.items():
         names = parameters.texts(f"POINT:{group}")
         units = parameters.texts(f"POINT:{group[:-1]}_UNITS")
         if len(units) != len(names):  # one for all, rather than one for each
             units = (units or [""])[:1] * len(names)
-        listed |= dict(zip(names, zip([kind] * len(names), units, strict=True), strict=True))
-    listed.pop("", None)
-    marker = (None, "")  # a list may have the names without the prefix of the subject
-    return [listed.get(label, listed.get(label.rpartition(":")[2], marker)) for label in labels]
+        kinds |= dict(zip(names, zip([kind] * len(names), units, strict=True), strict=True))
+    kinds.pop("", None)
+    marker = (None, "")
+    # The parameter may list names without the prefix of the subject.
+    return [kinds.get(label, kinds.get(label.rpartition(":")[2], marker)) for label in labels]
 
 
-def _positions(
+def _blank_missing(
     points: Points, zeros_are_missing: bool, notes: Notes
 ) -> tuple[Array, dict[str, int]]:
-    """Return coordinates that are not a number where missing, and how many are for which reason."""
-    flagged, unnumbered = points.flagged, points.unnumbered & ~points.flagged
-    zero = points.at_origin & ~flagged
-    if zero.any():
+    """Set missing coordinates to NaN; return them, and how many are missing for which reason."""
+    is_flagged = points.is_flagged
+    is_not_finite = points.is_not_finite & ~is_flagged
+    is_at_origin = points.is_at_origin & ~is_flagged
+    if is_at_origin.any():
         what = "missing" if zeros_are_missing else "valid"
-        notes.odd(f"{zero.sum()} times a marker is at (0, 0, 0) and called valid; taken as {what}")
-    counts = {"flagged": flagged, "not_a_number": unnumbered, "at_origin": zero}
-    gone = flagged | unnumbered | (zero & zeros_are_missing)
-    points.values[gone] = np.nan
-    return points.values, {reason: int(where.sum()) for reason, where in counts.items()}
+        notes.odd(
+            f"{is_at_origin.sum()} times a marker is at (0, 0, 0) and called valid; taken as {what}"
+        )
+    points.values[is_flagged | is_not_finite | (is_at_origin & zeros_are_missing)] = np.nan
+    return points.values, {
+        "flagged": int(is_flagged.sum()),
+        "not_a_number": int(is_not_finite.sum()),
+        "at_origin": int(is_at_origin.sum()),
+    }
 
 
-def _unit(
+def _choose_unit(
     parameters: Parameters,
     positions: Array,
     length_unit: str | float | None,
@@ -192,16 +193,18 @@ def _unit(
     if length_unit is not None and length_unit != "auto":
         metres = metres_per(length_unit)
         return length_unit if isinstance(length_unit, str) else f"{metres:g} m", metres
-    units = [text.lower() for text in parameters.texts("POINT:UNITS") if text != ""]
-    known = [u for text in units for start, u in UNITS.items() if text.startswith(start)]
-    known += ["m" for text in units if text == "m"]
+    stated = [name.lower() for name in parameters.texts("POINT:UNITS") if name != ""]
+    known = [
+        unit for name in stated for prefix, unit in UNIT_PREFIXES.items() if name.startswith(prefix)
+    ]
+    known += ["m" for name in stated if name == "m"]
     reach = float(np.fmax.reduce(np.abs(positions).ravel(), initial=0.0))  # skips gaps
     if len(known) == 0:
         unit = "m" if 0.0 < reach < 20.0 else "mm"  # millimetres are the custom
-        said = f"says {units[0]!r}" if len(units) > 0 else "is not given"
+        what = f"says {stated[0]!r}" if len(stated) > 0 else "is not given"
         if reach > 0.0:
             notes.assume(
-                f"the length unit {said}; {unit} is assumed as coordinates reach {reach:g}"
+                f"the length unit {what}; {unit} is assumed as coordinates reach {reach:g}"
             )
         return unit, metres_per(unit)
     if len(set(known)) > 1:
@@ -212,7 +215,7 @@ def _unit(
     return known[0], metres
 
 
-def _up_axis(parameters: Parameters, notes: Notes) -> str | None:
+def _find_up_axis(parameters: Parameters, notes: Notes) -> str | None:
     """Return the axis that points up on the screen."""
     axis = parameters.text("POINT:Y_SCREEN").lower()
     if axis.startswith("-"):
@@ -221,47 +224,51 @@ def _up_axis(parameters: Parameters, notes: Notes) -> str | None:
     return axis if axis in ("x", "y", "z") else None
 
 
-def _others(
+def _collect_others(
     points: Points, names: Sequence[str], kinds: Sequence[tuple[str | None, str]]
 ) -> dict[str, Series]:
     """Return the points that are no markers, as the file has them."""
-    found = {}
+    others = {}
     for k, (kind, unit) in enumerate(kinds):
         if kind is not None:
-            one = points.chosen([k])
-            one.values[one.flagged | one.unnumbered] = np.nan
-            found[names[k]] = Series(kind, one.values[:, 0], unit)
-    return found
+            point = points.select([k])
+            point.values[point.is_flagged | point.is_not_finite] = np.nan
+            others[names[k]] = Series(kind, point.values[:, 0], unit)
+    return others
 
 
-def _metadata(
-    header: Header, parameters: Parameters, frames: Frames, rate: float
+def _collect_metadata(
+    header: C3dHeader, parameters: Parameters, frames: FrameRange, rate: float
 ) -> dict[str, Any]:
     """Return what else the file says, in plain Python types."""
-    samples = max(header.samples, 1)
+    samples = max(header.samples_per_frame, 1)
     software = [parameters.text(f"MANUFACTURER:{k}") for k in ("SOFTWARE", "VERSION_LABEL")]
     names = [name for name in parameters.texts("SUBJECTS:NAMES") if name != ""]
     return {
         "encoding": header.encoding.name,
-        "numbers": "float32" if frames.layout.floats else "int16",
+        "numbers": "float32" if frames.layout.is_float else "int16",
         "maker": parameters.text("MANUFACTURER:COMPANY"),
         "software": " ".join(text for text in software if text != ""),
         "subjects": tuple(names),
-        "events": _events(header, parameters),
+        "events": _collect_events(header, parameters),
         "analog": {
-            "channels": frames.layout.analog // samples,
+            "channels": frames.layout.analog_count // samples,
             "rate": parameters.number("ANALOG:RATE") or samples * rate,
         },
     }
 
 
-def _events(header: Header, parameters: Parameters) -> tuple[tuple[str, str, float], ...]:
-    """Return name, context and time [s] of each event, of the first block if of no parameter."""
+def _collect_events(
+    header: C3dHeader, parameters: Parameters
+) -> tuple[tuple[str, str, float], ...]:
+    """Return name, context and time [s] of each event, from the parameters or the first block."""
     labels, contexts = (parameters.texts(f"EVENT:{key}") for key in ("LABELS", "CONTEXTS"))
     times = parameters.numbers("EVENT:TIMES")  # minutes and seconds of each
     count = min(len(labels), len(times) // 2, parameters.count("EVENT:USED") or 0)
     contexts += [""] * count
-    found = [(labels[k], contexts[k], 60.0 * times[2 * k] + times[2 * k + 1]) for k in range(count)]
-    if len(found) == 0:
-        found = [(name, "", time) for name, time in header.events]
-    return tuple(event for event in found if np.isfinite(event[2]))
+    events = [
+        (labels[k], contexts[k], 60.0 * times[2 * k] + times[2 * k + 1]) for k in range(count)
+    ]
+    if len(events) == 0:
+        events = [(name, "", time) for name, time in header.events]
+    return tuple(event for event in events if np.isfinite(event[2]))

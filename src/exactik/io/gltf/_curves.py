@@ -22,7 +22,7 @@ from exactik.io._notes import Notes
 from exactik.io.gltf._document import Document
 from exactik.io.gltf._json import Part
 from exactik.io.gltf._nodes import Forest
-from exactik.motion._time import checked_rate
+from exactik.motion import check_rate
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Curve", "Frames", "even_frames", "read_curves", "sampled"]
@@ -182,7 +182,7 @@ def even_frames(
         if len(keys) > 1:
             text = f"keys are unevenly spaced; the curves are read at {DEFAULT_RATE:g} Hz"
             notes.odd(text, animation.place)
-    rate = checked_rate(DEFAULT_RATE if rate is None else rate)
+    rate = check_rate(DEFAULT_RATE if rate is None else rate)
     span = float(keys[-1] - keys[0]) * rate
     if span >= MAX_FRAMES:
         text = f"lasts {keys[-1] - keys[0]:.6g} s, {span:.3g} frames at {rate:g} Hz"

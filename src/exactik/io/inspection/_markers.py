@@ -21,7 +21,7 @@ from exactik.io.inspection._oddities import (
     parted,
     swap_sentences,
 )
-from exactik.motion import Markers, frozen_markers, suspected_swaps
+from exactik.motion import Markers, find_frozen_markers, find_swaps
 
 __all__ = ["facts_of_markers", "maker_of"]
 
@@ -38,11 +38,11 @@ def facts_of_markers(path: str, markers: Markers, said: Sequence[str]) -> Facts:
     space, tallest = space_of(markers.positions)
     swaps = tuple(
         swap._replace(first=swap.first + first, last=swap.last + first)
-        for swap in suspected_swaps(markers)
+        for swap in find_swaps(markers)
     )
     frozen = tuple(
         marker._replace(first=marker.first + first, last=marker.last + first)
-        for marker in frozen_markers(markers)
+        for marker in find_frozen_markers(markers)
     )
     assumed, noted = parted((*markers.notes, *said))
     gone = markers.missing

@@ -1,4 +1,9 @@
-"""Tables in text: TRC, TSV of Qualisys, MOT and STO of OpenSim, CSV."""
+"""Tables in text: TRC, TSV of Qualisys, MOT and STO of OpenSim, CSV.
+
+The readers are written by hand: no library reads all of them, and those for one leave a table of
+unchecked cells. Here a cell that is no number is refused with its line and column, and counts,
+rates and names that contradict the rows are noted.
+"""
 
 from exactik.io.tables._cells import estimate_rate
 from exactik.io.tables._csv import write_csv_markers, write_csv_motion

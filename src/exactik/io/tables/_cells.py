@@ -12,17 +12,18 @@ from exactik.io._notes import Notes
 from exactik.io._text import make_unique
 from exactik.typing import Array
 
-__all__ = ["estimate_rate", "number", "numbers_of", "unique_names"]
+__all__ = ["blank_missing", "estimate_rate", "make_marker_names", "parse_cell", "parse_row"]
 
 
-_LATEST = 1e12  # [s] beyond which times tell nothing of a rate
-MISSING = ("", "nan", "-nan", "null", "none")
+MAX_TIME = 1e12  # [s] beyond which doubles are too coarse to tell a rate
+MISSING_CELLS = ("", "nan", "-nan", "null", "none")
+DEFAULT_RATE = 100.0  # [Hz] where neither header nor times tell; the most common one
 
 
-def number(text: str) -> float | None:
-    """Return the number in a cell, NaN for an empty one or one that says so; None if it is none."""
+def parse_cell(text: str) -> float | None:
+    """Return the number in a cell, NaN if it is empty or says "nan", None if it is no number."""
     text = text.strip()
-    if text.lower() in MISSING:
+    if text.lower() in MISSING_CELLS:
         return math.nan
     try:
         value = float(text)
@@ -31,17 +32,17 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else math.nan
 
 
-def numbers_of(cells: Sequence[str], notes: Notes, line: int) -> list[float]:
+def parse_row(cells: Sequence[str], notes: Notes, line: int) -> list[float]:
     """Return the numbers in cells; one that holds none is an error that names line and column."""
     try:
-        values = [float(cell) for cell in cells]  # the common case, and the quick one
+        values = [float(cell) for cell in cells]  # the fast path: every cell is a plain number
         if all(map(math.isfinite, values)):
             return values
     except ValueError:
         pass
     values = []
     for column, cell in enumerate(cells, start=1):
-        value = number(cell)
+        value = parse_cell(cell)
         if value is None:
             shown = cell.strip()[:40]
             raise notes.error(
@@ -51,14 +52,21 @@ def numbers_of(cells: Sequence[str], notes: Notes, line: int) -> list[float]:
     return values
 
 
-def unique_names(names: Iterable[str], notes: Notes, what: str = "marker") -> tuple[str, ...]:
-    """Return names with empty ones made up by their column and repeated ones numbered: "NAME#2"."""
-    given = [name.strip() or f"*{column}" for column, name in enumerate(names)]
-    doubles = [name for name, count in Counter(given).items() if count > 1]
-    if len(doubles) > 0:
-        shown = ", ".join(doubles[:5])
-        notes.odd(f"{what} names occur more than once ({shown}); numbered with #2, #3, …")
-    return tuple(make_unique(given))
+def make_marker_names(names: Iterable[str], notes: Notes) -> tuple[str, ...]:
+    """Return unique names: empty ones by their column, "*4", repeated ones numbered, "NAME#2"."""
+    filled = [name.strip() or f"*{column}" for column, name in enumerate(names)]
+    repeated = [name for name, count in Counter(filled).items() if count > 1]
+    if len(repeated) > 0:
+        shown = ", ".join(repeated[:5])
+        notes.odd(f"marker names occur more than once ({shown}); numbered with #2, #3, …")
+    return tuple(make_unique(filled))
+
+
+def blank_missing(positions: Array, zeros_are_missing: bool) -> None:
+    """Set all of a marker to NaN where a coordinate is, or where it is at (0, 0, 0), in place."""
+    if zeros_are_missing:
+        positions[(positions == 0.0).all(axis=2)] = np.nan
+    positions[np.isnan(positions).any(axis=2)] = np.nan
 
 
 def estimate_rate(times: Array, stated: float | None, notes: Notes) -> float:
@@ -69,18 +77,18 @@ def estimate_rate(times: Array, stated: float | None, notes: Notes) -> float:
     """
     known = times[np.isfinite(times)]
     measured = None
-    with np.errstate(over="ignore", invalid="ignore"):  # times may be as far off as numbers go
+    with np.errstate(over="ignore", invalid="ignore"):  # times may be any double
         span = float(known[-1] - known[0]) if len(known) > 1 else 0.0
-        far = np.abs(known).max(initial=0.0) > _LATEST
-    if span > 1.0 / _LATEST and not far:
+        is_too_late = np.abs(known).max(initial=0.0) > MAX_TIME
+    if span > 1.0 / MAX_TIME and not is_too_late:
         measured = (len(known) - 1) / span
-        usual = float(np.median(np.diff(known)))
+        median = float(np.median(np.diff(known)))
         # Rounded to a millisecond, 60 Hz are steps of 16 and 17 ms, and the median is neither.
-        agree = float(np.mean(np.abs(np.diff(known) - usual) < 5e-3 * usual))
-        if usual > 5e-3 and abs(usual * measured - 1.0) > 5e-3 and agree > 0.9:
-            measured = 1.0 / usual
-        uneven = np.abs(np.diff(known) * measured - 1.0).max()
-        if uneven > 0.5:
+        share_near_median = float(np.mean(np.abs(np.diff(known) - median) < 5e-3 * median))
+        if median > 5e-3 and abs(median * measured - 1.0) > 5e-3 and share_near_median > 0.9:
+            measured = 1.0 / median
+        largest_deviation = np.abs(np.diff(known) * measured - 1.0).max()
+        if largest_deviation > 0.5:
             notes.odd("the times of the frames are not even; an even rate is assumed")
     if stated is not None and stated > 0.0 and math.isfinite(stated):
         if measured is not None and abs(measured / stated - 1.0) > 0.02:
@@ -88,14 +96,14 @@ def estimate_rate(times: Array, stated: float | None, notes: Notes) -> float:
                 f"the header states {stated:g} Hz, the times of the frames give {measured:g} Hz; "
                 "the times are trusted"
             )
-            return _rounded(measured)
+            return _round_rate(measured)
         return float(stated)
     if measured is None:
-        notes.assume("no rate is stated and the times do not tell; 100 Hz is assumed")
-        return 100.0
-    return _rounded(measured)
+        notes.assume(f"no rate is stated and the times do not tell; {DEFAULT_RATE:g} Hz is assumed")
+        return DEFAULT_RATE
+    return _round_rate(measured)
 
 
-def _rounded(rate: float) -> float:
+def _round_rate(rate: float) -> float:
     """Return a whole rate if this is one but for rounding of times."""
     return float(round(rate)) if abs(rate - round(rate)) < 1e-3 * rate else rate

@@ -18,7 +18,7 @@ def write_csv_markers(markers: Markers, path: str, length_unit: str | float = "m
     unit, metres = named_unit(path, length_unit)
     names = [f"{name} {axis} [{unit}]" for name in markers.names for axis in "xyz"]
     rows = markers.positions.reshape(len(markers), -1) / metres
-    _write(path, names, rows, markers.times, markers.first_frame)
+    _write_rows(path, names, rows, markers.times, markers.first_frame)
 
 
 def write_csv_motion(motion: Motion, path: str) -> None:
@@ -26,15 +26,17 @@ def write_csv_motion(motion: Motion, path: str) -> None:
     skeleton = motion.skeleton
     names = [""] * skeleton.nq
     dofs = zip(skeleton.dof_names, skeleton.plain_q, skeleton.turns, strict=True)
-    for name, at, turns in dofs:
-        if at >= 0:
-            names[at] = f"{name} [{'rad' if turns else 'm'}]"
-    for bone, at in skeleton.quaternions:
-        names[at : at + 4] = [f"{bone}.{letter}" for letter in "wxyz"]
-    _write(path, names, motion.q, motion.times, motion.first_frame)
+    for name, index, is_rotation in dofs:
+        if index >= 0:
+            names[index] = f"{name} [{'rad' if is_rotation else 'm'}]"
+    for bone, index in skeleton.quaternions:
+        names[index : index + 4] = [f"{bone}.{letter}" for letter in "wxyz"]
+    _write_rows(path, names, motion.q, motion.times, motion.first_frame)
 
 
-def _write(path: str, names: list[str], rows: np.ndarray, times: np.ndarray, first: int) -> None:
+def _write_rows(
+    path: str, names: list[str], rows: np.ndarray, times: np.ndarray, first: int
+) -> None:
     with writing(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["frame", "time [s]", *names])

@@ -13,7 +13,7 @@ import numpy as np
 from exactik.errors import FileError
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
-from exactik.io.tables._cells import estimate_rate, number, numbers_of
+from exactik.io.tables._cells import estimate_rate, parse_cell, parse_row
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
@@ -54,24 +54,26 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
     if len(names) == 0 or names[0].lower() != "time":
         raise notes.error("expected a first column called time", f"line {end + 2}")
     rows = []
-    for at in range(end + 2, len(lines)):
-        if lines[at].strip() == "":
+    for index in range(end + 2, len(lines)):
+        if lines[index].strip() == "":
             continue
-        cells = lines[at].split()
+        cells = lines[index].split()
         if len(cells) != len(names):
-            place = f"line {at + 1}"
-            if at >= len(lines) - 2 and len(cells) < len(names) and len(rows) > 0:
+            place = f"line {index + 1}"
+            if index >= len(lines) - 2 and len(cells) < len(names) and len(rows) > 0:
                 notes.damaged("the last row is cut off and was dropped", place)
                 continue
             raise notes.error(f"expected {len(names)} numbers, found {len(cells)}", place)
-        rows.append(numbers_of(cells, notes, at + 1))
+        rows.append(parse_row(cells, notes, index + 1))
     table = np.array(rows).reshape(len(rows), len(names))
     for line in header:
         key, _, value = line.replace("=", " ").partition(" ")
-        count = number(value) if key.lower() in ("nrows", "datarows") else None
+        count = parse_cell(value) if key.lower() in ("nrows", "datarows") else None
         if count is not None and count == count and int(count) != len(rows):
             notes.damaged(f"the header states {int(count)} rows, the file has {len(rows)}")
-    return CoordinateTable(tuple(names[1:]), table[:, 1:], table[:, 0], in_degrees)
+    return CoordinateTable(
+        names=tuple(names[1:]), values=table[:, 1:], times=table[:, 0], in_degrees=in_degrees
+    )
 
 
 def read_mot_motion(
@@ -86,23 +88,26 @@ def read_mot_motion(
     if skeleton is None:
         raise notes.error("holds no skeleton; give one: load_motion(path, skeleton)")
     table = read_mot(path, notes)
-    names = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
+    q_index = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
     q = np.tile(skeleton.neutral(), (len(table.times), 1))
-    used = {name for name in table.names if names.get(name, -1) >= 0}
-    if len(used) == 0:
-        found, known = ((*some, "none")[0] for some in (table.names, names))
-        text = f"no column is named as a dof of the skeleton: the first is {found[:40]!r}"
-        raise notes.error(f"{text}; expected names such as {known!r}")
-    turns = dict(zip(skeleton.dof_names, skeleton.turns.tolist(), strict=True))
+    matched = {name for name in table.names if q_index.get(name, -1) >= 0}
+    if len(matched) == 0:
+        column, dof = ((*names, "none")[0] for names in (table.names, q_index))
+        raise notes.error(
+            f"no column is named as a dof of the skeleton: the first is {column[:40]!r}; "
+            f"expected names such as {dof!r}"
+        )
+    is_rotation = dict(zip(skeleton.dof_names, skeleton.turns.tolist(), strict=True))
     for column, name in enumerate(table.names):
-        if name in used:
-            scale = np.pi / 180.0 if table.in_degrees and turns[name] else 1.0
-            q[:, names[name]] = table.values[:, column] * scale
-    left = [name for name in table.names if name not in used]
-    if len(left) > 0:
-        notes.odd(f"{len(left)} columns match no dof and were left out: {', '.join(left[:5])}")
-    frames = rate if rate is not None else estimate_rate(table.times, None, notes)
-    return Motion(skeleton, q, frames, source=path, metadata={"format": "MOT"}, notes=notes.all)
+        if name in matched:
+            scale = np.pi / 180.0 if table.in_degrees and is_rotation[name] else 1.0
+            q[:, q_index[name]] = table.values[:, column] * scale
+    unmatched = [name for name in table.names if name not in matched]
+    if len(unmatched) > 0:
+        shown = ", ".join(unmatched[:5])
+        notes.odd(f"{len(unmatched)} columns match no dof and were left out: {shown}")
+    frame_rate = rate if rate is not None else estimate_rate(table.times, None, notes)
+    return Motion(skeleton, q, frame_rate, source=path, metadata={"format": "MOT"}, notes=notes.all)
 
 
 def write_mot(motion: Motion, path: str, in_degrees: bool = True) -> None:
@@ -116,8 +121,8 @@ def write_mot(motion: Motion, path: str, in_degrees: bool = True) -> None:
         if name != name.lstrip() or any(c in name for c in "\t\n\r"):
             rule = "in .mot a name has no tabs, no line ends and no blanks before it"
             raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
-    degrees = np.where(skeleton.turns & in_degrees, 180.0 / np.pi, 1.0)
-    values = motion.q[:, skeleton.plain_q] * degrees
+    scale = np.where(skeleton.turns & in_degrees, 180.0 / np.pi, 1.0)
+    values = motion.q[:, skeleton.plain_q] * scale
     header = ("Coordinates", "version=1", f"nRows={len(motion)}", f"nColumns={skeleton.nv + 1}")
     with writing(path) as file:
         file.write("\n".join((*header, f"inDegrees={'yes' if in_degrees else 'no'}", "endheader")))

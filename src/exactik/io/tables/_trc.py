@@ -7,9 +7,9 @@
                   X1  Y1  Z1  X2  Y2  Z2  …
     1       0.000 …
 
-Real files leave out or add blank lines and trailing tabs, count wrong, shift the names, and say
-"missing" by empty cells, NaN in any case, or zeros. Names and columns are matched by the row of
-X1 Y1 Z1 where there is one.
+Real files leave out or add blank lines and trailing tabs, state wrong counts, shift the names, and
+mark a missing marker by empty cells, by NaN in upper or lower case, or by zeros. Names and columns
+are matched by the row of X1 Y1 Z1 where there is one.
 """
 
 from __future__ import annotations
@@ -24,23 +24,41 @@ from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
 from exactik.io._text import make_unique
 from exactik.io._units import metres_per, named_unit
-from exactik.io.tables._cells import estimate_rate, number, numbers_of, unique_names
+from exactik.io.tables._cells import (
+    blank_missing,
+    estimate_rate,
+    make_marker_names,
+    parse_cell,
+    parse_row,
+)
 from exactik.motion import Markers, Series
+from exactik.typing import Array
 
 __all__ = ["read_trc", "write_trc"]
 
 AXES = ("X", "Y", "Z")
-_SPARSE = 4  # cells of the table for each character of the file; more are no recording
-_BLANKS = str.maketrans("\t\n\r", "   ")
+# Cells of the table for each character of the file. One long row among many short ones would make
+# a table far larger than the file.
+MAX_CELLS_PER_CHARACTER = 4
+_SEPARATORS_TO_BLANKS = str.maketrans("\t\n\r", "   ")
 
 
-class Header(NamedTuple):
-    """What the first lines say."""
+class TrcHeader(NamedTuple):
+    """What the first lines say.
+
+    Attributes:
+        values: key → text, such as "Units" → "mm".
+        names: of the markers.
+        columns: number of columns of coordinates.
+        first_row: index of the line with the first row.
+        has_tabs: whether tabs separate the cells; else blanks do.
+    """
 
     values: dict[str, str]
     names: list[str]
-    columns: int  #  of coordinates
-    first: int  #    line of the first row, from 0
+    columns: int
+    first_row: int
+    has_tabs: bool
 
 
 def read_trc(
@@ -52,31 +70,29 @@ def read_trc(
 ) -> Markers:
     """Return the markers of a TRC file."""
     lines = read_text(path).split("\n")
-    header = _header(lines, notes)
-    unit = _unit(header, length_unit, notes)
-    numbers, times, coordinates = _rows(lines, header, notes)
+    header = _read_header(lines, notes)
+    unit = _choose_unit(header, length_unit, notes)
+    frame_numbers, times, coordinates = _read_rows(lines, header, notes)
     count = coordinates.shape[1] // 3
-    names = unique_names([*header.names, *[""] * max(0, count - len(header.names))][:count], notes)
+    unnamed = [""] * max(0, count - len(header.names))
+    names = make_marker_names([*header.names, *unnamed][:count], notes)
     positions = coordinates.reshape(len(coordinates), count, 3)
-    # Points without a name are ghosts, kept apart; unless no marker has one.
+    # Points without a name are reconstruction ghosts, kept apart; unless no marker has a name.
     named = header.columns // 3 if header.columns > 0 else count
     others = {
         name: Series("other", positions[:, k].copy(), str(unit))
         for k, name in enumerate(names[named:], start=named)
     }
     positions, names = positions[:, :named], names[:named]
-    if zeros_are_missing:
-        positions[(positions == 0.0).all(axis=2)] = np.nan
-    positions[np.isnan(positions).any(axis=2)] = np.nan
-    _compare(header, len(names), len(positions), notes)
-    stated = number(header.values.get("DataRate", ""))
-    frames_a_second = rate if rate is not None else estimate_rate(times, stated, notes)
-    start = numbers[0] if len(numbers) > 0 and np.isfinite(numbers[0]) else 1.0
+    blank_missing(positions, zeros_are_missing)
+    _compare_counts(header, len(names), len(positions), notes)
+    stated_rate = parse_cell(header.values.get("DataRate", ""))
+    has_number = len(frame_numbers) > 0 and np.isfinite(frame_numbers[0])
     return Markers(
         positions=positions * metres_per(unit),
         names=names,
-        rate=frames_a_second,
-        first_frame=int(start),
+        rate=rate if rate is not None else estimate_rate(times, stated_rate, notes),
+        first_frame=int(frame_numbers[0]) if has_number else 1,
         units_in_file=str(unit),
         source=path,
         others=others,
@@ -85,48 +101,62 @@ def read_trc(
     )
 
 
-def _header(lines: list[str], notes: Notes) -> Header:
-    at = next((i for i, line in enumerate(lines) if line.strip().startswith("DataRate")), None)
-    if at is None or at + 2 >= len(lines):
-        raise notes.error("no line that starts with DataRate; expected the header of a TRC file")
-    if "\t" not in lines[at]:
-        return _header_of_blanks(lines, at, notes)
-    keys, cells = lines[at].split("\t"), lines[at + 1].split("\t")
-    values = {k.strip(): v.strip() for k, v in zip(keys, cells, strict=False) if k.strip() != ""}
-    names_at = at + 2
-    if not lines[names_at].lstrip().lower().startswith("frame"):
-        raise notes.error("expected the line with Frame#, Time and the markers", f"line {at + 3}")
-    cells = [cell.strip() for cell in lines[names_at].rstrip("\t\n ").split("\t")]
-    names = [cell for cell in cells[2:] if cell != ""]
-    axes = (
-        [cell.strip() for cell in lines[names_at + 1].split("\t")]
-        if names_at + 1 < len(lines)
-        else []
+def _read_header(lines: list[str], notes: Notes) -> TrcHeader:
+    key_line = next(
+        (i for i, line in enumerate(lines) if line.strip().startswith("DataRate")), None
     )
-    labelled = [cell for cell in axes if cell[:1].upper() in AXES and cell[1:].isdigit()]
-    first = names_at + (2 if len(labelled) > 0 or number(axes[0] if axes else "") is None else 1)
-    while first < len(lines) and lines[first].strip() == "":
-        first += 1
-    columns = len(labelled) if len(labelled) > 0 else 3 * len(names)
-    return Header(values, names, columns - columns % 3, first)
+    if key_line is None or key_line + 2 >= len(lines):
+        raise notes.error("no line that starts with DataRate; expected the header of a TRC file")
+    if "\t" not in lines[key_line]:
+        return _read_header_with_blanks(lines, key_line, notes)
+    keys, cells = lines[key_line].split("\t"), lines[key_line + 1].split("\t")
+    values = {k.strip(): v.strip() for k, v in zip(keys, cells, strict=False) if k.strip() != ""}
+    name_line, axis_line = key_line + 2, key_line + 3
+    if not lines[name_line].lstrip().lower().startswith("frame"):
+        place = f"line {name_line + 1}"
+        raise notes.error("expected the line with Frame#, Time and the markers", place)
+    cells = [cell.strip() for cell in lines[name_line].rstrip("\t\n ").split("\t")]
+    names = [cell for cell in cells[2:] if cell != ""]
+    cells = [c.strip() for c in lines[axis_line].split("\t")] if axis_line < len(lines) else []
+    axis_labels = [cell for cell in cells if cell[:1].upper() in AXES and cell[1:].isdigit()]
+    has_axis_line = len(axis_labels) > 0 or parse_cell(cells[0] if cells else "") is None
+    columns = len(axis_labels) if len(axis_labels) > 0 else 3 * len(names)
+    return TrcHeader(
+        values=values,
+        names=names,
+        columns=columns - columns % 3,
+        first_row=_skip_empty_lines(lines, axis_line + 1 if has_axis_line else axis_line),
+        has_tabs=True,
+    )
 
 
-def _header_of_blanks(lines: list[str], at: int, notes: Notes) -> Header:
+def _read_header_with_blanks(lines: list[str], key_line: int, notes: Notes) -> TrcHeader:
     """Read a file whose tabs became blanks: sound only if no name and no cell is empty."""
-    values = dict(zip(lines[at].split(), lines[at + 1].split(), strict=False))
-    names = lines[at + 2].split()[2:]
-    notes.damaged("blanks in place of tabs: an empty cell would shift the others", f"line {at + 1}")
-    first = at + 3
-    while first < len(lines) and number((lines[first].split() or [""])[0]) in (None,):
+    values = dict(zip(lines[key_line].split(), lines[key_line + 1].split(), strict=False))
+    names = lines[key_line + 2].split()[2:]
+    place = f"line {key_line + 1}"
+    notes.damaged("blanks in place of tabs: an empty cell would shift the others", place)
+    first = key_line + 3
+    while first < len(lines) and parse_cell((lines[first].split() or [""])[0]) is None:
         first += 1
-    while first < len(lines) and lines[first].strip() == "":
-        first += 1
-    return Header({**values, "_blanks": "yes"}, names, 3 * len(names), first)
+    return TrcHeader(
+        values=values,
+        names=names,
+        columns=3 * len(names),
+        first_row=_skip_empty_lines(lines, first),
+        has_tabs=False,
+    )
 
 
-def _unit(header: Header, given: str | float | None, notes: Notes) -> str | float:
-    if given is not None and given != "auto":
-        return given
+def _skip_empty_lines(lines: list[str], index: int) -> int:
+    while index < len(lines) and lines[index].strip() == "":
+        index += 1
+    return index
+
+
+def _choose_unit(header: TrcHeader, length_unit: str | float | None, notes: Notes) -> str | float:
+    if length_unit is not None and length_unit != "auto":
+        return length_unit
     stated = header.values.get("Units", "")
     try:
         metres_per(stated)
@@ -138,45 +168,43 @@ def _unit(header: Header, given: str | float | None, notes: Notes) -> str | floa
     return stated
 
 
-def _rows(
-    lines: list[str], header: Header, notes: Notes
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _read_rows(lines: list[str], header: TrcHeader, notes: Notes) -> tuple[Array, Array, Array]:
     """Return frame numbers, times and coordinates, (T,), (T,), (T, columns)."""
-    blanks = header.values.pop("_blanks", "") != ""
-    wide = header.columns + 2
+    width = header.columns + 2
     rows: list[list[float]] = []
     last = max((i for i, line in enumerate(lines) if line.strip() != ""), default=-1)
-    for at in range(header.first, last + 1):
-        if lines[at].strip() == "":
+    for index in range(header.first_row, last + 1):
+        line, place = lines[index], f"line {index + 1}"
+        if line.strip() == "":
             continue
-        cells = lines[at].split() if blanks else lines[at].split("\t")
-        if blanks and len(cells) != wide:
-            raise notes.error(f"expected {wide} numbers, found {len(cells)}", f"line {at + 1}")
-        if at == last == len(lines) - 1 and len(cells) < wide and len(rows) > 0:
-            notes.damaged("the last row is cut off and was dropped", f"line {at + 1}")
+        cells = line.split("\t") if header.has_tabs else line.split()
+        if not header.has_tabs and len(cells) != width:
+            raise notes.error(f"expected {width} numbers, found {len(cells)}", place)
+        if index == last == len(lines) - 1 and len(cells) < width and len(rows) > 0:
+            notes.damaged("the last row is cut off and was dropped", place)
             continue
-        while len(cells) > wide and cells[-1].strip() == "":
+        while len(cells) > width and cells[-1].strip() == "":
             cells.pop()
-        rows.append(numbers_of(cells, notes, at + 1))
+        rows.append(parse_row(cells, notes, index + 1))
     longest = max((len(row) for row in rows), default=0)
-    if longest > wide:
-        extra = -(-(longest - wide) // 3)
-        wide += 3 * extra
+    if longest > width:
+        extra = -(-(longest - width) // 3)
+        width += 3 * extra
         notes.odd(f"{extra} points have no name: numbers follow beyond the last one that has")
-    if len(rows) * wide > _SPARSE * sum(map(len, lines)):
-        text = f"{len(rows)} rows for {wide} columns have {sum(map(len, rows))} numbers in all"
+    if len(rows) * width > MAX_CELLS_PER_CHARACTER * sum(map(len, lines)):
+        text = f"{len(rows)} rows for {width} columns have {sum(map(len, rows))} numbers in all"
         raise notes.error(f"{text}; expected rows of one length")
-    table = np.full((len(rows), wide), np.nan)
+    table = np.full((len(rows), width), np.nan)
     for k, row in enumerate(rows):
         table[k, : len(row)] = row
     return table[:, 0], table[:, 1], table[:, 2:].copy()
 
 
-def _compare(header: Header, markers: int, frames: int, notes: Notes) -> None:
-    for key, found, what in (("NumMarkers", markers, "markers"), ("NumFrames", frames, "frames")):
-        stated = number(header.values.get(key, ""))
-        if stated is not None and stated == stated and int(stated) != found:
-            notes.damaged(f"the header states {int(stated)} {what}, the file has {found}")
+def _compare_counts(header: TrcHeader, markers: int, frames: int, notes: Notes) -> None:
+    for key, count, what in (("NumMarkers", markers, "markers"), ("NumFrames", frames, "frames")):
+        stated = parse_cell(header.values.get(key, ""))
+        if stated is not None and stated == stated and int(stated) != count:
+            notes.damaged(f"the header states {int(stated)} {what}, the file has {count}")
 
 
 def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> None:
@@ -186,7 +214,7 @@ def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> N
     """
     unit, metres = named_unit(path, length_unit)
     factor = 1.0 / metres
-    names = make_unique(name.translate(_BLANKS).strip() for name in markers.names)
+    names = make_unique(name.translate(_SEPARATORS_TO_BLANKS).strip() for name in markers.names)
     count, rate = len(names), f"{markers.rate:.9g}"
     first = markers.first_frame
     keys = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units", "OrigDataRate")

@@ -7,7 +7,13 @@ import numpy as np
 from exactik.io._files import read_text
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
-from exactik.io.tables._cells import estimate_rate, number, numbers_of, unique_names
+from exactik.io.tables._cells import (
+    blank_missing,
+    estimate_rate,
+    make_marker_names,
+    parse_cell,
+    parse_row,
+)
 from exactik.motion import Markers
 
 __all__ = ["read_tsv"]
@@ -23,49 +29,54 @@ def read_tsv(
     """Return the markers of a QTM export; QTM writes millimetres and zeros for what is missing."""
     lines = read_text(path).split("\n")
     values: dict[str, list[str]] = {}
-    at = 0
-    while at < len(lines) and lines[at][:1].isalpha() and not lines[at].startswith("Frame\t"):
-        key, *rest = lines[at].split("\t")
+    heading = 0
+    while (
+        heading < len(lines)
+        and lines[heading][:1].isalpha()
+        and not lines[heading].startswith("Frame\t")
+    ):
+        key, *rest = lines[heading].split("\t")
         values[key.strip()] = [cell.strip() for cell in rest]
-        at += 1
+        heading += 1
     if "NO_OF_MARKERS" not in values and "MARKER_NAMES" not in values:
         raise notes.error("no MARKER_NAMES in the first lines; expected a table of Qualisys")
-    headed = at < len(lines) and lines[at].startswith("Frame\t")
-    lead = 2 if headed else 0  # frame and time come first only where the columns have a heading
+    has_heading = heading < len(lines) and lines[heading].startswith("Frame\t")
+    # Frame and time come first only where the columns have a heading.
+    leading_columns = 2 if has_heading else 0
+    first_row = heading + has_heading
     names = [name for name in values.get("MARKER_NAMES", []) if name != ""]
     rows = []
-    for line in range(at + headed, len(lines)):
-        if lines[line].strip() == "":
+    for index in range(first_row, len(lines)):
+        if lines[index].strip() == "":
             continue
-        cells = lines[line].rstrip("\t").split("\t")
-        rows.append(numbers_of(cells, notes, line + 1))
-    wide = lead + 3 * len(names)
-    short = [k for k, row in enumerate(rows) if len(row) < wide]
+        cells = lines[index].rstrip("\t").split("\t")
+        rows.append(parse_row(cells, notes, index + 1))
+    width = leading_columns + 3 * len(names)
+    short = [k for k, row in enumerate(rows) if len(row) < width]
     if short == [len(rows) - 1] and len(rows) > 1:
         notes.damaged("the last row is cut off and was dropped", f"line {len(lines)}")
         rows.pop()
     elif len(short) > 0:
-        place = f"line {at + headed + short[0] + 1}"
-        found = len(rows[short[0]])
-        raise notes.error(f"expected {wide} numbers for {len(names)} markers, found {found}", place)
-    table = np.array([row[:wide] for row in rows]).reshape(len(rows), wide)
-    positions = table[:, lead:].reshape(len(rows), len(names), 3).copy()
-    if zeros_are_missing:
-        positions[(positions == 0.0).all(axis=2)] = np.nan
-    positions[np.isnan(positions).any(axis=2)] = np.nan
-    for key, found in (("NO_OF_FRAMES", len(rows)), ("NO_OF_MARKERS", len(names))):
-        stated = number((values.get(key) or [""])[0])
-        if stated is not None and stated == stated and int(stated) != found:
-            notes.damaged(f"the header states {int(stated)} for {key}, the file has {found}")
-    stated = number((values.get("FREQUENCY") or [""])[0])
-    times = table[:, 1] if lead == 2 else np.empty(0)
-    start = table[0, 0] if lead == 2 and len(rows) > 0 else 1.0
+        raise notes.error(
+            f"expected {width} numbers for {len(names)} markers, found {len(rows[short[0]])}",
+            f"line {first_row + short[0] + 1}",
+        )
+    table = np.array([row[:width] for row in rows]).reshape(len(rows), width)
+    positions = table[:, leading_columns:].reshape(len(rows), len(names), 3).copy()
+    blank_missing(positions, zeros_are_missing)
+    for key, count in (("NO_OF_FRAMES", len(rows)), ("NO_OF_MARKERS", len(names))):
+        stated = parse_cell((values.get(key) or [""])[0])
+        if stated is not None and stated == stated and int(stated) != count:
+            notes.damaged(f"the header states {int(stated)} for {key}, the file has {count}")
+    stated_rate = parse_cell((values.get("FREQUENCY") or [""])[0])
+    times = table[:, 1] if has_heading else np.empty(0)
+    first_frame = table[0, 0] if has_heading and len(rows) > 0 else 1.0
     unit = "mm" if length_unit is None or length_unit == "auto" else length_unit
     return Markers(
         positions=positions * metres_per(unit),
-        names=unique_names(names, notes),
-        rate=rate if rate is not None else estimate_rate(times, stated, notes),
-        first_frame=int(start) if np.isfinite(start) else 1,
+        names=make_marker_names(names, notes),
+        rate=rate if rate is not None else estimate_rate(times, stated_rate, notes),
+        first_frame=int(first_frame) if np.isfinite(first_frame) else 1,
         units_in_file=str(unit),
         source=path,
         metadata={"format": "Qualisys TSV", **{k: "\t".join(v) for k, v in values.items()}},

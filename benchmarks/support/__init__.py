@@ -1,0 +1,1 @@
+"""What the sections share: models, recordings, rivals, the report."""

@@ -1,0 +1,94 @@
+"""The takes of HDM05 that papers use: 41 markers on a figure of 58 dofs, 120 frames a second.
+
+The skeleton's 62 dofs without the thumbs, which no marker shows: they are to be locked. Markers sit
+where they are on average over a take, in the bone frames of the pose that comes with it.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+import exactik as ik
+from exactik.typing import Array
+from exactik_papers.hdm05 import BONES, LOCK, TAKES
+
+__all__ = ["LOCK", "TAKES", "Take", "hdm05_folder", "load_take"]
+
+
+WIDER = 0.05  # of their absolute value, that limits from data are widened by
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """A take.
+
+    Attributes:
+        name: such as "03-05_02".
+        skeleton: with the markers where they are on average.
+        markers: as recorded, in the axes of the skeleton.
+        q: poses that come with the take, (T, nq).
+        offsets: of the markers in their bones at these poses [m], (T, 41, 3).
+    """
+
+    name: str
+    skeleton: ik.Skeleton
+    markers: ik.Markers
+    q: Array
+    offsets: Array
+
+    def __len__(self) -> int:
+        return len(self.markers)
+
+    @property
+    def limited(self) -> ik.Skeleton:
+        """The same figure with limits from the poses: least and most, widened; the root is free."""
+        low, high = self.q.min(axis=0), self.q.max(axis=0)
+        low, high = low - WIDER * np.abs(low), high + WIDER * np.abs(high)
+        bones, first = [], 0
+        for bone in self.skeleton.bones:
+            own = range(first, first + bone.joint.nv)
+            first += bone.joint.nv
+            if bone.parent is not None and len(own) > 0:
+                limits = tuple((float(low[i]), float(max(high[i], low[i] + 1e-6))) for i in own)
+                bone = replace(bone, joint=replace(bone.joint, limits=limits))
+            bones.append(bone)
+        return ik.Skeleton(self.skeleton.name, tuple(bones), dict(self.skeleton.markers))
+
+    def between(self, first: int, end: int) -> Take:
+        """Frames `first` to `end`, which is excluded, with the figure of the whole take."""
+        own = slice(first, end)
+        markers = replace(self.markers, positions=self.markers.positions[own])
+        return replace(self, markers=markers, q=self.q[own], offsets=self.offsets[own])
+
+
+def hdm05_folder() -> Path | None:
+    """Where the takes are: EXACTIK_HDM05, or beside the checkout; None if they are not there."""
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data" / "asf_amc" / "hdm05_dg"
+    folder = Path(os.environ.get("EXACTIK_HDM05", beside))
+    return folder if (folder / "HDM_dg.asf").is_file() else None
+
+
+def load_take(folder: Path, name: str) -> Take:
+    """Read a take from a folder with HDM_dg.asf and the take's AMC and C3D."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ik.FileWarning)  # limits that the data do not keep
+        skeleton = ik.load_skeleton(folder / "HDM_dg.asf")
+        motion = ik.load_motion(folder / f"HDM_dg_{name}_120.amc", skeleton)
+        markers = ik.load_markers(folder / f"HDM_dg_{name}_120.c3d", axes="YZX").without_prefix()
+    bone_of = {marker: bone for bone, names in BONES.items() for marker in names.split()}
+    names = [marker for marker in markers.names if marker in bone_of]
+    assert len(names) == 41, names
+    count = min(len(motion), len(markers))
+    place, pose = markers.chosen(names).positions[:count], skeleton.forward(motion.q[:count])
+    index = [skeleton.bone_index(bone_of[marker]) for marker in names]
+    away = place - pose.positions[:, index]
+    offsets = np.einsum("tmji,tmj->tmi", pose.rotations[:, index], away)
+    mean = offsets.mean(axis=0)
+    marked = skeleton.with_markers({n: (bone_of[n], mean[m]) for m, n in enumerate(names)})
+    recording = ik.Markers(place, tuple(names), markers.rate, up_axis=markers.up_axis)
+    return Take(name, marked, recording, np.array(motion.q[:count]), offsets)

@@ -1,0 +1,74 @@
+"""Which dofs a name or a pattern means; limits, locks and strengths as plain arrays."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from exactik.errors import UnknownNameError, UsageError
+from exactik.kernels.descent.state import Box
+from exactik.kernels.tree import packed as codes
+from exactik.model import Skeleton
+from exactik.typing import Array, BoolArray
+
+__all__ = ["compute_strengths", "find_dofs", "find_locked_dofs", "make_box"]
+
+
+def find_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
+    """Return the dofs whose name, or whose bone's name, is or fits one of the patterns."""
+    matched = np.zeros(skeleton.nv, bool)
+    bones = [dof.rpartition(".")[0] for dof in skeleton.dof_names]
+    for pattern in patterns:
+
+        def fits(name: str, pattern: str = pattern) -> bool:
+            return name == pattern or fnmatch.fnmatchcase(name, pattern)
+
+        if not any(map(fits, (*skeleton.bone_names, *skeleton.dof_names))):
+            known = (*skeleton.bone_names, *skeleton.dof_names)
+            raise UnknownNameError("bone or dof", pattern, known)
+        pairs = zip(skeleton.dof_names, bones, strict=True)
+        matched |= np.array([fits(dof) or fits(bone) for dof, bone in pairs], bool)
+    return matched
+
+
+def find_locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
+    """Return the dofs to lock, (nv,); a quaternion is locked whole or not at all.
+
+    Turns about one axis of a ball are no coordinate: what holding it means would depend on the way.
+    """
+    locked = find_dofs(skeleton, patterns)
+    balls = np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3)
+    for ball in balls:
+        if locked[ball].any() and not locked[ball].all():
+            names = ", ".join(skeleton.dof_names[i] for i in ball)
+            raise UsageError(f"lock holds only a part of {names}; a quaternion is locked whole")
+    return locked
+
+
+def compute_strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
+    """Return the strength of each dof, (nv,), 1 where no pattern says otherwise."""
+    values = np.ones(skeleton.nv)
+    for pattern, value in strength.items():
+        if not 0.0 < value < np.inf:
+            raise UsageError(
+                f"strength of {pattern!r} is {value}; it must be positive and finite "
+                "(use lock= to hold a dof)"
+            )
+        values[find_dofs(skeleton, [pattern])] = value
+    return values
+
+
+def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, strength: Array) -> Box:
+    """Return what the kernels must know of the dofs to move them; arrays (nv,)."""
+    tree = skeleton.tree
+    period = np.zeros(skeleton.nv)
+    for k in range(1, len(tree.parent)):
+        first = tree.first_v[k] + tree.shifts[k]
+        if tree.rotation[k] == codes.AXES:
+            period[first : tree.first_v[k + 1]] = 2.0 * math.pi
+        elif tree.rotation[k] == codes.SWING_TWIST:
+            period[first + 2] = 2.0 * math.pi  # the twist
+    return Box(skeleton.plain_q, lower, upper, free, strength, skeleton.turns.astype(float), period)

@@ -1,0 +1,192 @@
+"""The loop and the stopping test that all methods share."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik.kernels.descent import state as at
+from exactik.kernels.descent.descend import advance, run
+from exactik.kernels.descent.starts import first_order
+from exactik.kernels.descent.state import restart
+from exactik.problem import Problem
+from exactik.solvers._method import (
+    CompiledMethod,
+    Method,
+    PythonMethod,
+    compute_negligible_cost,
+)
+from exactik.solvers._view import View
+from exactik.typing import Array, IntArray
+
+__all__ = ["ENDED_WORDS", "Descent", "History", "count_iterations", "descend"]
+
+
+PASSES_BETWEEN_CLOCK_READS = 64
+MIN_STEP = 1e-14  # [rad or m] below it a step changes nothing
+
+
+class History(NamedTuple):
+    """What happened: one entry for the start and one for each accepted step, each (n + 1,).
+
+    Attributes:
+        cost: ½ rᵀWr.
+        projected_gradient: relative, as in `Certificate`.
+        step: largest entry of the step that led here [rad or m].
+        control: what the method steers by: damping, radius or length of the step.
+        seconds: since the start.
+    """
+
+    cost: Array
+    projected_gradient: Array
+    step: Array
+    control: Array
+    seconds: Array
+
+
+class Descent(NamedTuple):
+    """How a descent ended.
+
+    Attributes:
+        q: the last place, (nq,), inside the limits; the best, for all methods that never go up.
+        cost: there.
+        slope: relative projected gradient there.
+        ended: "at-rest", "stalled", "iteration-limit" or "time-limit".
+        iterations: accepted steps.
+        evaluations: of the cost, with or without derivatives.
+        history: if asked for.
+    """
+
+    q: Array
+    cost: float
+    projected_gradient: float
+    ended: str
+    iterations: int
+    evaluations: int
+    history: History | None
+
+
+def count_iterations(iterations: ArrayLike) -> IntArray:
+    """Return counts of iterations, begun ones included; a sweep of ccd is made of many parts."""
+    return np.ceil(np.asarray(iterations) - 1e-9).astype(np.int64)
+
+
+class HistoryRecorder:
+    """Keeps the time, and collects a history where one is wanted."""
+
+    def __init__(self, wanted: bool, start: float):
+        """Start at a time of `time.perf_counter`."""
+        self.rows: list[tuple[float, float, float, float, float]] | None = [] if wanted else None
+        self.start = start
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self.start
+
+    def add(self, cost: float, slope: float, step: float, control: float) -> None:
+        """Record a place."""
+        if self.rows is not None:
+            self.rows.append((cost, slope, step, control, self.seconds))
+
+    def history(self) -> History | None:
+        """Return all that was recorded."""
+        return None if self.rows is None else History(*np.array(self.rows).reshape(-1, 5).T.copy())
+
+
+def descend(
+    problem: Problem,
+    method: Method,
+    q: Array,
+    *,
+    record: bool = False,
+    start: float | None = None,
+    limited: bool = True,
+) -> Descent:
+    """Run a method.
+
+    Args:
+        problem: what is asked.
+        method: how.
+        q: start, (nq,), moved into the limits first.
+        record: whether to keep a history.
+        start: time of `time.perf_counter` that the time limit counts from; now if None.
+        limited: whether to regard the limits; a compiled method can do without.
+    """
+    recorder = HistoryRecorder(record, time.perf_counter() if start is None else start)
+    if isinstance(method, CompiledMethod):
+        return _descend_compiled(problem, method, q, recorder, limited)
+    assert isinstance(method, PythonMethod)
+    return _descend_in_python(problem, method, q, recorder)
+
+
+def _descend_in_python(
+    problem: Problem, method: PythonMethod, q: Array, recorder: HistoryRecorder
+) -> Descent:
+    """Run a stepper until the stopping test holds."""
+    view, ended, n = View(problem), "iteration-limit", 0
+    stepper, small = method.stepper(view), compute_negligible_cost(problem, method.small_cost)
+    place = view.at(view.project(q))
+    recorder.add(place.cost, place.slope, 0.0, stepper.control)
+    while True:
+        if place.slope <= method.tolerance or place.cost <= small:
+            ended = "at-rest"
+            break
+        if n >= method.max_iterations:
+            break
+        if method.max_seconds is not None and recorder.seconds > method.max_seconds:
+            ended = "time-limit"
+            break
+        following = stepper.step(place)
+        moved = 0.0
+        if following is not None:
+            moved = float(np.abs(view.moved(following.q, place.q)).max(initial=0.0))
+        if following is None or (moved < MIN_STEP and following.slope >= place.slope):
+            ended = "stalled"
+            break
+        place, n = following, n + 1
+        recorder.add(place.cost, place.slope, moved, stepper.control)
+    evaluations, history = view.evaluations, recorder.history()
+    return Descent(place.q, place.cost, place.slope, ended, n, evaluations, history)
+
+
+ENDED_WORDS = {
+    at.RUNNING: "time-limit",
+    at.AT_REST: "at-rest",
+    at.STALLED: "stalled",
+    at.USED_UP: "iteration-limit",
+}
+
+
+def _descend_compiled(
+    problem: Problem, method: CompiledMethod, q: Array, recorder: HistoryRecorder, limited: bool
+) -> Descent:
+    """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
+    view, q = View(problem), q.copy()
+    options, tree = method.options(problem), problem.skeleton.tree
+    search = problem.search
+    state = search.state
+    restart(view.box, options, first_order(options), limited, q, search)
+    while state[at.STANDING] == at.RUNNING:
+        before = state[at.ITERATIONS] if state[at.EVALUATIONS] > 0.0 else -1.0
+        if problem.compiled:
+            arrays, passes = (
+                problem.packed.arrays,
+                1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS,
+            )
+            run(tree, arrays, view.box, options, q, passes, search, problem.work)
+        else:
+            value, g, H = problem.fill(search.trial, int(state[at.ORDER]))
+            advance(tree, problem.pattern, view.box, options, q, value, g, H, search)
+        if state[at.ITERATIONS] > before:
+            control = method.control(state)
+            recorder.add(state[at.COST], state[at.SLOPE], state[at.TAKEN], control)
+        if method.max_seconds is not None and recorder.seconds > method.max_seconds:
+            break
+    ended = ENDED_WORDS[int(state[at.STANDING])]
+    counts = int(count_iterations(state[at.ITERATIONS])), int(state[at.EVALUATIONS])
+    cost, slope = float(state[at.COST]), float(state[at.SLOPE])
+    return Descent(q, cost, slope, ended, *counts, recorder.history())

@@ -1,0 +1,95 @@
+"""What methods written in Python do near limits: two metrics (Bertsekas 1982), and ending on them.
+
+Cutting a Newton step off at the limits need not go down. So dofs within ε of a limit that the
+gradient pushes them to (`blocked`) move by a diagonal metric alone; the others take the Newton step
+of what is left of the matrix, without those that it would push over a limit they are on (`inside`).
+That goes down along clip(q ⊕ τ d). ε falls with the projected gradient: in the end the blocked dofs
+are those that limits really hold. Dofs that end a hair's breadth from a limit are put on it
+(`settled`), because the stopping test knows only dofs that are on a limit and those that are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from exactik.solvers._view import Place, View
+from exactik.typing import Array, BoolArray
+
+__all__ = [
+    "JUST_BEYOND",
+    "SNAP_DISTANCE",
+    "clip_to_limits",
+    "compute_open_step",
+    "find_blocked_dofs",
+    "snap_to_limits",
+]
+
+
+JUST_BEYOND = 1.0 + 1e-12  # q + (limit − q) may fall short of the limit by rounding
+MAX_BLOCKING_DISTANCE = 1e-3  # [rad or m] greatest ε
+SNAP_DISTANCE = 1e-6  # of the range of the dof, or of 1 rad or m where that is less
+COST_ROUNDING = 1e-15  # of the cost
+
+
+def find_blocked_dofs(view: View, place: Place, diagonal: Array) -> BoolArray:
+    """Return the dofs that are locked, or within ε of a limit that the gradient pushes them to.
+
+    Args:
+        view: the problem.
+        place: where.
+        diagonal: of an inverse Hessian, (nv,); ε is at most the longest step −diagonal·g that the
+            limits allow, which is zero at a constrained minimum.
+    """
+    low, high = view.room(place.q)
+    g = place.gradient
+    allowed = clip_to_limits(view, place, -diagonal * g)
+    width = min(MAX_BLOCKING_DISTANCE, float(np.abs(allowed).max(initial=0.0)))
+    return place.held | ((g != 0.0) & (np.where(g > 0.0, -low, high) <= width))
+
+
+def compute_open_step(
+    view: View,
+    place: Place,
+    free: BoolArray,
+    newton: Callable[[BoolArray], Array],
+) -> Array:
+    """Return the step of the free dofs without those that it would push over the limit they are on.
+
+    Args:
+        view: the problem.
+        place: where.
+        free: (nv,) which dofs may move.
+        newton: returns the step of all dofs, (nv,), if those of a mask (nv,) alone may move.
+    """
+    low, high = view.room(place.q)
+    while True:
+        d = newton(free)
+        out = ((low == 0.0) & (d < 0.0)) | ((high == 0.0) & (d > 0.0))
+        if not out.any():
+            return d
+        free = free & ~out
+
+
+def clip_to_limits(view: View, place: Place, d: Array) -> Array:
+    """Return the step d cut off at the limits; slightly beyond, so that `move` ends on them."""
+    low, high = view.room(place.q)
+    return np.clip(d, JUST_BEYOND * low, JUST_BEYOND * high)
+
+
+def snap_to_limits(view: View, place: Place) -> Place:
+    """Return the place with dofs that are about to end on a limit put on it."""
+    low, high = view.room(place.q)
+    down = place.gradient > 0.0
+    to_limit = np.where(down, low, high)
+    near = np.abs(to_limit) <= SNAP_DISTANCE * np.minimum(high - low, 1.0)
+    near &= ~place.held & (place.gradient != 0.0)
+    while near.any():
+        # Twice the way: `move` cuts off at the limit, where rounding might fall short of it.
+        trial = view.at(view.move(place.q, np.where(near, 2.0 * to_limit, 0.0)))
+        stay = near & trial.held
+        if np.array_equal(stay, near):
+            return trial if trial.cost <= place.cost * (1.0 + COST_ROUNDING) else place
+        near = stay
+    return place
