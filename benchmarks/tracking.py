@@ -35,8 +35,7 @@ from benchmarks.support.tracking_peers import Mink, Rival, Scipy
 from exactik.kernels.recording.frames import ITERATIONS, SLOPE
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import (
-    COLD,
-    WARM,
+    DEFAULT_OPTIONS,
     FrameSolutions,
     TrackingProblem,
     find_jumps,
@@ -46,6 +45,7 @@ from exactik.tracking import (
 )
 from exactik.typing import Array
 
+WARM_START, COLD_START = DEFAULT_OPTIONS.warm_start, DEFAULT_OPTIONS.cold_start
 T = TypeVar("T")
 SECONDS, TISSUE, NOISE = 30.0, 0.012, 0.001
 PASSES, TWO = 3, 2  # of which the fastest counts
@@ -54,7 +54,7 @@ FEW = 40  # frames for the rivals
 COLDS = 1500  # frames from nothing: with 200 the share moves by a percent
 SOLVED = 1e-6  # [m²] 1e-2 cm², where the exact-Hessian paper stops
 DAMPINGS = (1.0, 1e-2, 1e-3, 1e-4)  # first ones of Levenberg–Marquardt; 1 is its default
-PAPER = replace(WARM, tolerance=1e-12, small_cost=SOLVED, max_iterations=100)
+PAPER = replace(WARM_START, tolerance=1e-12, small_cost=SOLVED, max_iterations=100)
 TWICE = 2.0  # times as fast as Levenberg–Marquardt
 WHOLE = 0.55  # [ms] a frame: an hour at 120 Hz in two minutes on two cores
 
@@ -172,7 +172,7 @@ class Race(NamedTuple):
 def race(case: Case) -> Race:
     """Let both run."""
     recording, lines, found = case.recording, [], []
-    methods: dict[str, ik.CompiledMethod] = {"warm, auto": WARM}
+    methods: dict[str, ik.CompiledMethod] = {"warm, auto": WARM_START}
     for damping in DAMPINGS:
         method = ik.LevenbergMarquardt(tolerance=TOLERANCE, initial_damping=damping)
         methods[f"warm, LM {damping:g}"] = method
@@ -214,7 +214,7 @@ def rivals(report: Report, case: Case, start: FrameSolutions) -> dict[str, float
     recording = case.recording
     first = len(case) // 4
     which, begin = np.arange(first, first + FEW), start.q[first - 1]
-    options = WARM.options(recording.frame_problem)
+    options = WARM_START.options(recording.frame_problem)
     ours, seconds = timed(lambda: follow_frames(recording, options, which, begin), PASSES)
     rows = [_rival_row(f"exactik {version('exactik')}", recording, which, ours.q, seconds, 1.0)]
     ratios: dict[str, float] = {}
@@ -259,7 +259,7 @@ def paper(report: Report, own: Take) -> None:
     tracked, longer = timed(lambda: ik.track(own.skeleton, own.markers, **options), TWO)
     summed = 1e2 * tracked.marker_errors.sum(axis=1)
     some = np.linspace(0, len(own) - 1, COLDS).astype(np.int64)
-    cold = replace(COLD, tolerance=1e-12, small_cost=SOLVED).options(recording.frame_problem)
+    cold = replace(COLD_START, tolerance=1e-12, small_cost=SOLVED).options(recording.frame_problem)
     alone, one = timed(lambda: solve_cold_start(recording, cold, some, 1, SOLVED))
     many, more = timed(lambda: solve_cold_start(recording, cold, some, 24, SOLVED))
     name = f"{own.name}, paper protocol"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.motion import cut_into_segments
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
-from exactik.tracking import _first_pass as _first_path
-from exactik.tracking import _track, find_jumps
+from exactik.tracking import TrackingOptions, find_jumps
 from tests.support.models import planar_arm
 from tests.support.tracking import determined, inside, moving_menagerie
 
@@ -128,21 +128,17 @@ def test_no_frame_jumps(solved: ik.Track):
 
 
 @pytest.mark.parametrize("options", [{}, {"robust": "huber"}, {"smooth": 6.0}])
-def test_threads_change_nothing(rec: SyntheticRecording, monkeypatch: pytest.MonkeyPatch, options):
-    monkeypatch.setattr(_first_path, "STRETCH", 120)
-    cut = _first_path.stretches
-    monkeypatch.setattr(_track, "stretches", lambda n, shift=0: cut(n, shift * 120 // 2000))
-    markers = rec.markers
-    assert len(_first_path.stretches(len(markers))) == 4
-    figure = rec.truth.skeleton
-    answers = [ik.track(figure, markers, threads=n, **options) for n in (1, 2, 3)]
+def test_threads_change_nothing(rec: SyntheticRecording, options):
+    markers, figure = rec.markers, rec.truth.skeleton
+    short = TrackingOptions(segment_frames=120)
+    assert len(cut_into_segments(len(markers), short.segment_frames)) == 4
+    answers = [ik.track(figure, markers, threads=n, options=short, **options) for n in (1, 2, 3)]
     for other in answers[1:]:
         assert np.array_equal(other.motion.q, answers[0].motion.q)
         assert np.array_equal(other.marker_errors, answers[0].marker_errors, equal_nan=True)
         assert np.array_equal(other.sd, answers[0].sd)
         assert list(other.status) == list(answers[0].status)
-    # Cut into stretches or not: the same motion, but not to the last bit.
-    monkeypatch.undo()
+    # Cut into segments or not: the same motion, but not to the last bit.
     whole = ik.track(figure, markers, **options)
     apart = whole.motion.forward().markers - answers[0].motion.forward().markers
     assert np.quantile(np.linalg.norm(apart, axis=2), 0.95) < 1e-3

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 import exactik as ik
 from exactik.kernels.recording.frames import SLOPE
 from exactik.tracking import (
-    COLD,
-    UNLIMITED,
+    DEFAULT_OPTIONS,
     TrackingProblem,
     are_minima,
     find_jumps,
@@ -32,6 +31,7 @@ from exactik.typing import Array
 from tests.support.hdm05 import LOCK, TAKES, Take, take
 from tests.support.tracking import inside
 
+COLD_START, BRANCHES = DEFAULT_OPTIONS.cold_start, DEFAULT_OPTIONS.branches
 PAPER_CM = 100.0 * 2.5189 / 2.54
 SOLVED = 1e-6  # [m²] 1e-2 cm², half the sum of squares that the paper stops at
 PAPER = ik.Auto(
@@ -81,7 +81,7 @@ def test_frames_from_nothing(shared_data: Path, name: str):
     own = take(shared_data, name)
     options = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
     recording = make_tracking_problem(own.skeleton, own.markers, **options)
-    method = replace(COLD, tolerance=1e-12, small_cost=SOLVED)
+    method = replace(COLD_START, tolerance=1e-12, small_cost=SOLVED)
     which = np.linspace(0, len(own) - 1, 200).astype(np.int64)
     shares = []
     for starts in (1, 24):
@@ -132,13 +132,13 @@ class Best(NamedTuple):
 
 def exhaustive(recording: TrackingProblem, q: Array, every: int, tries: int, rounds: int) -> Best:
     """Search some frames from many poses: one limb or two elsewhere, again from the best."""
-    rng, options = np.random.default_rng(5), replace(COLD, tolerance=1e-5, escape=True)
+    rng, options = np.random.default_rng(5), replace(COLD_START, tolerance=1e-5, escape=True)
     kernel = options.options(recording.frame_problem)
     frames = np.arange(every // 2, len(q), every)
     best, poses = marker_cost(recording, q[frames], frames), q[frames].copy()
-    low = np.maximum(recording.frame_problem.lower, -UNLIMITED)
-    high = np.minimum(recording.frame_problem.upper, UNLIMITED)
-    limbs = find_limbs(recording.skeleton, recording.frame_problem.locked)
+    low = np.maximum(recording.frame_problem.lower, -BRANCHES.unlimited_range)
+    high = np.minimum(recording.frame_problem.upper, BRANCHES.unlimited_range)
+    limbs = find_limbs(recording.skeleton, recording.frame_problem.locked, BRANCHES.min_limb_dofs)
     for _ in range(rounds):
         which, starts = np.repeat(frames, tries), np.repeat(poses, tries, axis=0)
         for k in range(len(starts)):

@@ -135,7 +135,8 @@ def _find_ignored_markers(track: Track) -> list[Attention]:
         ignored = track.marker_weights[:, m] < track.options.assessment.ignored_weight
         for segment in find_segments(seen[:, m] & ignored, join=FIT_JOIN_FRAMES):
             errors = track.marker_errors[segment.first : segment.last + 1, m]
-            text = f"marker {name} is {1e3 * float(np.nanmedian(errors)):.0f} mm off and was left out"
+            off = 1e3 * float(np.nanmedian(errors))
+            text = f"marker {name} is {off:.0f} mm off and was left out"
             entries.append(_make_entry(segment, "ignored-marker", text))
     return entries
 

@@ -92,9 +92,7 @@ def search_branches(
 
         def search_segment(segment: Segment, n: int = n) -> None:
             offset = (n * options.interval_frames) // options.rounds
-            frames = np.arange(
-                segment.first + offset, segment.last + 1, options.interval_frames
-            )
+            frames = np.arange(segment.first + offset, segment.last + 1, options.interval_frames)
             _search_at_frames(PathWindow.around(run, path, segment, least_cost), frames, seed=n)
             report_frames(segment.frame_count // options.rounds)
 
@@ -158,9 +156,7 @@ def _search_at_frames(window: PathWindow, frames: IntArray, seed: int) -> None:
             splice_branch(window, t, solutions.q[k])
 
 
-def _make_other_poses(
-    window: PathWindow, frames: IntArray, seed: int
-) -> tuple[Array, IntArray]:
+def _make_other_poses(window: PathWindow, frames: IntArray, seed: int) -> tuple[Array, IntArray]:
     """Return poses with one limb elsewhere, (n, nq), and the frame of each, (n,).
 
     Where a limb fits worse than it usually does. Half of the poses have it as in the neutral pose,

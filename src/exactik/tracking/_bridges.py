@@ -146,9 +146,7 @@ class Bridge(NamedTuple):
         # Kept from pull to pull: without earlier ones old jumps would come back.
         weight = np.zeros((count, problem.skeleton.nv))
         jump_options = self.run.options.jumps
-        jumps = _find_jump_rows(
-            problem, solutions.q, pieces.frames, pieces.piece, jump_options
-        )
+        jumps = _find_jump_rows(problem, solutions.q, pieces.frames, pieces.piece, jump_options)
         given_up = []
         pulls = options.pulls if max_costs is None else options.pulls[: options.candidate_pulls]
         for pull, seconds in pulls:
@@ -222,9 +220,7 @@ class Bridge(NamedTuple):
         across = skeleton.difference(solutions.q[after], solutions.q[before])
         middle = skeleton.integrate(solutions.q[before], 0.5 * across)
         frames = pieces.frames[rows]
-        posture, total = combine_postures(
-            skeleton, *self.postures.combine(frames), middle, weight
-        )
+        posture, total = combine_postures(skeleton, *self.postures.combine(frames), middle, weight)
         pulled = self.run.problem.with_targets(rest=posture, rest_weight=total).select(frames)
         every = np.arange(len(rows))
         solutions.put(rows, solve_frames(pulled, descent_options, every, solutions.q[rows]))

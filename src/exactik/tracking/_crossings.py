@@ -97,9 +97,7 @@ class Candidate(NamedTuple):
 def _bridge_chunk(bridge: Bridge, path: FrameSolutions, least_cost: Array) -> BoolArray:
     """As `bridge_jumps`, of some frames by themselves."""
     options = bridge.run.options.crossings
-    crossed = CrossedPath(
-        raw=path.copy(), smooth=path, bridged=np.zeros(len(path.q), dtype=bool)
-    )
+    crossed = CrossedPath(raw=path.copy(), smooth=path, bridged=np.zeros(len(path.q), dtype=bool))
     whole = PathPieces.single(path, crossed.bridged)
     bridge.apply(whole)
     usual_cost = float(np.median(crossed.raw.cost))

@@ -39,7 +39,9 @@ from exactik.typing import Array, IntArray
 __all__ = ["align_to_markers", "first_pass", "solve_cold_start"]
 
 
-def first_pass(run: TrackingRun, starts: int, report_frames: Callable[[int], None]) -> FrameSolutions:
+def first_pass(
+    run: TrackingRun, starts: int, report_frames: Callable[[int], None]
+) -> FrameSolutions:
     """Return a path through all frames.
 
     Args:

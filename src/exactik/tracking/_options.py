@@ -1,9 +1,9 @@
 """What `track` decides by: every threshold with its unit, its reason and what holds it.
 
 A class for each stage. "By hand" says that no sweep is on record: the value was set while the stage
-was written, and the named tests and `make bench ARGS=tracking` (times, costs, jumps and the share of
-frames near the best known cost, on two takes of HDM05 and a synthetic performance) hold the result.
-Shares and ratios have no unit.
+was written, and the named tests and `make bench ARGS=tracking` hold the result (times, costs, jumps
+and the share of frames near the best known cost, on two takes of HDM05 and a synthetic
+performance). Shares and ratios have no unit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class PreparationOptions:
 
     Attributes:
         spike_min_distance: [m] that a spike stands out from the line through its neighbours in
-            time; several times the noise of cameras. By hand; test_spikes_are_told_from_fast_motion.
+            time; several times the noise of cameras. By hand;
+            test_spikes_are_told_from_fast_motion.
         spike_max_acceleration: [m/s²] beyond what bodies do: a sample that needs more is a spike.
             A marker that circles at 8 m/s half a metre from its axis, in the same test, has 128.
         spike_passes: the second finds spikes beside another.
@@ -117,9 +118,9 @@ class FirstPassOptions:
 class BranchOptions:
     """Better solutions beside the path.
 
-    Held by test_better_solutions_are_found_and_no_jump_is_left in tests/tracking/test_track_hdm05.py
-    (shares of frames near the best known cost) and, for time, by "track" of
-    `make bench ARGS=tracking`.
+    Held by test_better_solutions_are_found_and_no_jump_is_left of
+    tests/tracking/test_track_hdm05.py (shares of frames near the best known cost) and, for time, by
+    "track" of `make bench ARGS=tracking`.
 
     Attributes:
         residual_jump_charge: κ of docs/maths.md §15: what a change of solution that shows in the
@@ -264,8 +265,8 @@ class CrossingOptions:
     a tenth of the frames bridged) and test_an_hour (time). Costs are in that of a usual frame.
 
     Attributes:
-        chunk_frames: frames that are bridged by themselves, on any thread; fixed, so that results do
-            not depend on the number of threads.
+        chunk_frames: that are bridged by themselves, on any thread; fixed, so that results do not
+            depend on the number of threads.
         min_cost_to_refine: of a bridge, from which other places are tried. By hand.
         max_seconds: [s] that solutions are followed beside the path.
         max_extra_cost: that they may cost more than the path on the way. By hand.
@@ -292,9 +293,10 @@ class SmoothingOptions:
     """All frames together. Held by tests/tracking/test_track_smooth.py.
 
     Attributes:
-        chunk_frames: solved together; fixed, so that results do not depend on the number of threads.
+        chunk_frames: solved together; fixed, so that results do not depend on the number of
+            threads.
         overlap_frames: to each side that are solved with them and not used: what lies beyond them
-            has no influence any more. test_seams_between_parts_do_not_show.
+            has no influence any more. test_seams_between_chunks_do_not_show.
         max_steps: of Newton's method. By hand.
         min_gain: share of the sum below which a further step is not worth it. By hand: saves a step
             against a smaller one, and the tests do not see it.
@@ -341,6 +343,10 @@ class AssessmentOptions:
     ignored_weight: float = 0.2
 
 
+WARM_START = Auto(tolerance=1e-4, initial_damping=1e-3, detour=False, escape=False)
+COLD_START = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
+
+
 @dataclass(frozen=True)
 class TrackingOptions:
     """Everything that `track` decides by beyond its own arguments, stage by stage.
@@ -348,8 +354,8 @@ class TrackingOptions:
     Attributes:
         warm_start: method of descents from the pose of a frame nearby, for solver="auto". Tolerance
             1e-4: errors of poses far below the noise. A first damping of 1e-3 because such starts
-            are near: chosen with the race of `make bench ARGS=tracking`. A detour or an escape would
-            leave the solution that is followed.
+            are near: chosen with the race of `make bench ARGS=tracking`. A detour or an escape
+            would leave the solution that is followed.
         cold_start: method of descents from elsewhere: only the best is solved on, so that a
             tolerance of 1e-3 and 60 iterations are enough.
         segment_frames: length of the segments that are solved by themselves in the first pass and
@@ -366,12 +372,8 @@ class TrackingOptions:
         assessment: what is said about the result.
     """
 
-    warm_start: CompiledMethod = Auto(
-        tolerance=1e-4, initial_damping=1e-3, detour=False, escape=False
-    )
-    cold_start: CompiledMethod = Auto(
-        tolerance=1e-3, max_iterations=60, detour=False, escape=False
-    )
+    warm_start: CompiledMethod = WARM_START
+    cold_start: CompiledMethod = COLD_START
     segment_frames: int = 2000
     preparation: PreparationOptions = field(default_factory=PreparationOptions)
     first_pass: FirstPassOptions = field(default_factory=FirstPassOptions)

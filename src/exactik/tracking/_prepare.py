@@ -21,7 +21,12 @@ import numpy as np
 from exactik.motion import Markers, Swap, find_swaps
 from exactik.spatial import fit_rigid_transforms
 from exactik.tracking._first_pass import solve_cold_start
-from exactik.tracking._options import DEFAULT_OPTIONS, FirstPassOptions, PreparationOptions, TrackingOptions
+from exactik.tracking._options import (
+    DEFAULT_OPTIONS,
+    FirstPassOptions,
+    PreparationOptions,
+    TrackingOptions,
+)
 from exactik.tracking._problem import LOSS_KINDS, TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
@@ -299,7 +304,7 @@ def _move_rigidly(
     frames: IntArray,
     options: PreparationOptions,
 ) -> Array | None:
-    """Return marker m of frame `known` moved rigidly with its neighbours to other frames, (n, 3)."""
+    """Return marker m of frame `known`, moved rigidly with its neighbours to others, (n, 3)."""
     source, target = position[known, neighbours], position[frames][:, neighbours]
     marker = position[known, m]
     weight = 1.0 / (((source - marker) ** 2).sum(axis=1) + options.neighbour_softening**2)

@@ -44,8 +44,8 @@ WIDE_LOSS = 4.0  # times its width that a robust loss begins with from afar; hal
 CHUNK_FRAMES = 4096  # whose markers are placed at once: all of an hour would not fit into memory
 POSTURE_WEIGHT = 4e-7
 """Default weight of the neutral pose, in shares of a marker's at arm's length: small enough that it
-only settles what the markers leave open (docs/maths.md §15). Set by hand; the truth without noise is
-found without it (`test_without_noise_it_is_the_truth`), error bars hold with it (test_track_sd.py).
+only settles what the markers leave open (docs/maths.md §15). Set by hand; error bars hold with it
+(tests/tracking/test_track_sd.py).
 """
 
 
