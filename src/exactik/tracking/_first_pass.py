@@ -17,7 +17,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from exactik.io._coordinates import joint_coordinates
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
 from exactik.motion import Segment, cut_into_segments
 from exactik.solvers import make_start_table
@@ -181,8 +180,7 @@ def align_to_markers(problem: TrackingProblem, q: Array, frames: IntArray) -> Ar
         post = np.eye(3) if bone.post is None else np.array(bone.post)
         from_center = pose.positions[:, k] - fit.source_center
         p_world_root = np.einsum("nij,nj->ni", fit.rotation, from_center) + fit.target_center
-        aligned[:, coordinates] = joint_coordinates(
-            bone.joint,
+        aligned[:, coordinates] = bone.joint.coordinates_for(
             (p_world_root - bone.offset) @ pre,
             pre.T @ fit.rotation @ pose.rotations[:, k] @ post.T,
         )

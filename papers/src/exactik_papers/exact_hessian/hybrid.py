@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.io._coordinates import joint_coordinates
 from exactik.solvers import Method
 from exactik.spatial import fit_rigid_transforms
 from exactik_papers.descents import (
@@ -53,7 +52,7 @@ def fit_root_rigidly(take: Take, frame: int) -> np.ndarray:
     post = np.eye(3) if bone.post is None else np.array(bone.post)
     moved = turn[0] @ (pose.positions[0] - middle[0]) + aim[0]
     rotation = pre.T @ turn[0] @ pose.rotations[0] @ post.T
-    root = joint_coordinates(bone.joint, ((moved - bone.offset) @ pre)[None], rotation[None])
+    root = bone.joint.coordinates_for(((moved - bone.offset) @ pre)[None], rotation[None])
     q[: bone.joint.nq] = root[0]
     return q
 

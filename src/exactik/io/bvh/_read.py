@@ -321,8 +321,6 @@ def _match_coordinates(
         target, source = int(skeleton.tree.first_q[k]), int(file_skeleton.tree.first_q[index + 1])
         out[:, target : target + bone.joint.nq] = q[:, source : source + bone.joint.nq]
         shift = np.array(file_bone.offset) - np.array(bone.offset)
-        if bone.joint.kind in ("free", "translation"):
-            out[:, target : target + 3] += shift
-        elif bone.joint.axis is not None and bone.joint.kind == "prismatic":
-            out[:, target] += shift @ np.array(bone.joint.axis)
+        for i, axis in enumerate(bone.joint.shift_axes):
+            out[:, target + i] += shift @ np.array(axis)
     return out

@@ -109,12 +109,12 @@ def _is_joint(skeleton: Skeleton, rest: RestFrames, k: int) -> bool:
 
 def _choose_channels(skeleton: Skeleton, rest: RestFrames, k: int) -> _Channels:
     bone = skeleton.bones[k]
-    has_positions = bone.parent is None or bone.joint.kind in ("free", "translation", "prismatic")
+    has_positions = bone.parent is None or bone.joint.translates
     computed = _Channels(
         bone=k, has_positions=has_positions, order="ZYX", copied=-1, signs=np.ones(0)
     )
     rotation = bone.joint.rotation_part
-    if rotation.kind in ("fixed", "translation", "prismatic"):
+    if not rotation.rotates:
         return computed._replace(copied=0)
     letters = rotation.order if rotation.kind == "euler" else ""
     letters = find_axis_letter(rotation) if rotation.kind == "revolute" else letters
