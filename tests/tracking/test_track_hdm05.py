@@ -28,8 +28,8 @@ from exactik.tracking import (
     solve_frames,
 )
 from exactik.typing import Array
-from tests.support.hdm05 import LOCK, TAKES, Take, take
-from tests.support.tracking import inside
+from tests.support.hdm05 import LOCK, TAKES, Take, get_take
+from tests.support.tracking import is_within_limits
 
 COLD_START, BRANCHES = DEFAULT_OPTIONS.cold_start, DEFAULT_OPTIONS.branches
 PAPER_CM = 100.0 * 2.5189 / 2.54
@@ -56,7 +56,7 @@ def by_paper(own: Take, branches: bool = False) -> ik.Track:
 
 
 def test_a_window_by_the_protocol_of_the_paper(shared_data: Path):
-    found = by_paper(take(shared_data, TAKES[0]).between(400, 640))
+    found = by_paper(get_take(shared_data, TAKES[0]).between(400, 640))
     total = PAPER_CM * found.marker_errors.sum(axis=1)
     assert (found.cost < SOLVED).all() and total.mean() < 0.5 and total.max() < 5.0
 
@@ -64,7 +64,7 @@ def test_a_window_by_the_protocol_of_the_paper(shared_data: Path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_the_protocol_of_the_paper(shared_data: Path, name: str):
-    found = by_paper(take(shared_data, name))
+    found = by_paper(get_take(shared_data, name))
     total = PAPER_CM * found.marker_errors.sum(axis=1)
     solved = np.mean(found.cost < SOLVED)
     print(
@@ -78,7 +78,7 @@ def test_the_protocol_of_the_paper(shared_data: Path, name: str):
 @pytest.mark.parametrize("name", TAKES)
 def test_frames_from_nothing(shared_data: Path, name: str):
     """Nothing to spare: of 1500 frames of 03-05_02 1.0 % are missed."""
-    own = take(shared_data, name)
+    own = get_take(shared_data, name)
     options = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
     recording = make_tracking_problem(own.skeleton, own.markers, **options)
     method = replace(COLD_START, tolerance=1e-12, small_cost=SOLVED)
@@ -98,14 +98,14 @@ def test_frames_from_nothing(shared_data: Path, name: str):
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_a_window_is_solved_to_the_last_digit(shared_data: Path, limited: bool):
-    stationary(take(shared_data, TAKES[0]).between(900, 1140), limited)
+    stationary(get_take(shared_data, TAKES[0]).between(900, 1140), limited)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 @pytest.mark.parametrize("limited", [False, True])
 def test_every_frame_is_at_a_minimum(shared_data: Path, name: str, limited: bool):
-    stationary(take(shared_data, name), limited)
+    stationary(get_take(shared_data, name), limited)
 
 
 def stationary(own: Take, limited: bool) -> None:
@@ -120,7 +120,7 @@ def stationary(own: Take, limited: bool) -> None:
     assert (low <= 1e-6).all()
     assert found.certified.all()
     if limited:
-        assert inside(figure, found.motion.q)
+        assert is_within_limits(figure, found.motion.q)
 
 
 class Best(NamedTuple):
@@ -162,7 +162,7 @@ def marker_cost(recording: TrackingProblem, q: Array, which: NDArray[np.int64]) 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name: str):
-    own = take(shared_data, name)
+    own = get_take(shared_data, name)
     plain, found = (
         ik.track(own.skeleton, own.markers, lock=LOCK, limits="off", branches=branches)
         for branches in (False, True)
@@ -195,7 +195,7 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
 
 def test_a_warm_pass_ends_at_minima(shared_data: Path):
     """The compiled loop alone, from the pose that comes with the take."""
-    own = take(shared_data, TAKES[1]).between(0, 300)
+    own = get_take(shared_data, TAKES[1]).between(0, 300)
     recording = make_tracking_problem(own.skeleton, own.markers, limits="off", lock=LOCK)
     found = follow_frames(
         recording, FINE.options(recording.frame_problem), np.arange(300), own.q[0]

@@ -13,7 +13,7 @@ from exactik.tracking import (
     make_tracking_problem,
     solve_frames,
 )
-from tests.support.tracking import determined
+from tests.support.tracking import find_determined_dofs
 
 SIGMA, DRAWS = 0.001, 600
 SMALL = 0.1  # [rad or m] sd above which a pose is not linear in its markers any more
@@ -43,7 +43,7 @@ def test_error_bars_are_those_of_many_recordings():
         foretold = np.sqrt(
             np.mean(compute_standard_deviations(recording, found, SIGMA, 1)[:50] ** 2, axis=0)
         )
-        own = determined(figure)
+        own = find_determined_dofs(figure)
         assert foretold[own].max() < SMALL
         ratio = scatter[own] / foretold[own]
         checked, worst = checked + int(own.sum()), max(worst, float(np.abs(ratio - 1.0).max()))

@@ -18,7 +18,7 @@ from exactik.tracking import (
 )
 from exactik.typing import Array
 from tests.support.problems import menagerie
-from tests.support.tracking import inside
+from tests.support.tracking import is_within_limits
 
 
 def small_sequence(count: int, limits: str = "hard") -> tuple[SequenceProblem, Array]:
@@ -108,7 +108,7 @@ def test_solving_lowers_the_sum_and_keeps_the_limits():
     found, cost = sequence.solve(q)
     before, after = (sequence.evaluate(x, EXACT)[0] for x in (q, found))
     assert after < before
-    assert inside(sequence.problem.skeleton, found)
+    assert is_within_limits(sequence.problem.skeleton, found)
     assert cost == pytest.approx(sequence.evaluate(found, EXACT)[1])
 
 
@@ -136,7 +136,7 @@ def test_noise_of_accelerations_and_of_angles_falls(noisy: SyntheticRecording):
     ]
     print(f"angles: {np.degrees(error[0]):.2f}° and {np.degrees(error[1]):.2f}°")
     assert error[1] < error[0]
-    assert inside(figure, smooth.motion.q)
+    assert is_within_limits(figure, smooth.motion.q)
     places = [
         np.linalg.norm(found.motion.forward().markers - noisy.clean, axis=2).mean()
         for found in (plain, smooth)
