@@ -33,9 +33,9 @@ def get_take(shared: Path, name: str) -> Take:
     return load_take(shared / "data" / "asf_amc" / "hdm05_dg", name)
 
 
-def with_positions(markers: ik.Markers, places: Array) -> ik.Markers:
+def with_positions(markers: ik.Markers, positions: Array) -> ik.Markers:
     """The same recording with the markers elsewhere, (T, M, 3)."""
-    return replace(markers, positions=places)
+    return replace(markers, positions=positions)
 
 
 def compute_marker_positions(skeleton: ik.Skeleton, q: Array, names: tuple[str, ...]) -> Array:
