@@ -53,7 +53,7 @@ def compute_standard_deviations(
     def compute_chunk(frames: IntArray) -> None:
         buffers = problem.buffers
         chunk_sd = np.empty((len(frames), sd.shape[1]))
-        kernel.compute_standard_deviations(
+        kernel.estimate_standard_deviations(
             problem.skeleton.tree,
             buffers.goals,
             problem.frame_problem.box,

@@ -22,8 +22,8 @@ import numpy as np
 
 from exactik.errors import UsageError
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
-from exactik.kernels.recording.error_bars import evaluate_frames
 from exactik.kernels.recording.frames import QUADRATIC
+from exactik.kernels.recording.sequence import evaluate_frames
 from exactik.tracking._error_bars import are_minima
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, run_in_threads
 from exactik.tracking._options import SmoothingOptions
