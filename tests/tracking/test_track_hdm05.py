@@ -80,13 +80,13 @@ def test_frames_from_nothing(shared_data: Path, name: str):
     """Nothing to spare: of 1500 frames of 03-05_02 1.0 % are missed."""
     own = get_take(shared_data, name)
     options = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
-    recording = make_tracking_problem(own.skeleton, own.markers, **options)
+    problem = make_tracking_problem(own.skeleton, own.markers, **options)
     method = replace(COLD_START, tolerance=1e-12, small_cost=SOLVED)
     which = np.linspace(0, len(own) - 1, 200).astype(np.int64)
     shares = []
     for starts in (1, 24):
         found = solve_cold_start(
-            recording, method.options(recording.frame_problem), which, starts, SOLVED
+            problem, method.options(problem.frame_problem), which, starts, SOLVED
         )
         shares.append(float(np.mean(found.cost < SOLVED)))
     print(f"{name}: {100 * shares[0]:.1f} % from one start, {100 * shares[1]:.1f} % from 24")
@@ -130,15 +130,15 @@ class Best(NamedTuple):
     cost: Array
 
 
-def exhaustive(recording: TrackingProblem, q: Array, every: int, tries: int, rounds: int) -> Best:
+def exhaustive(problem: TrackingProblem, q: Array, every: int, tries: int, rounds: int) -> Best:
     """Search some frames from many poses: one limb or two elsewhere, again from the best."""
     rng, options = np.random.default_rng(5), replace(COLD_START, tolerance=1e-5, escape=True)
-    kernel = options.options(recording.frame_problem)
+    kernel = options.options(problem.frame_problem)
     frames = np.arange(every // 2, len(q), every)
-    best, poses = marker_cost(recording, q[frames], frames), q[frames].copy()
-    low = np.maximum(recording.frame_problem.lower, -BRANCHES.unlimited_range)
-    high = np.minimum(recording.frame_problem.upper, BRANCHES.unlimited_range)
-    limbs = find_limbs(recording.skeleton, recording.frame_problem.locked, BRANCHES.min_limb_dofs)
+    best, poses = marker_cost(problem, q[frames], frames), q[frames].copy()
+    low = np.maximum(problem.frame_problem.lower, -BRANCHES.unlimited_range)
+    high = np.minimum(problem.frame_problem.upper, BRANCHES.unlimited_range)
+    limbs = find_limbs(problem.skeleton, problem.frame_problem.locked, BRANCHES.min_limb_dofs)
     for _ in range(rounds):
         which, starts = np.repeat(frames, tries), np.repeat(poses, tries, axis=0)
         for k in range(len(starts)):
@@ -146,8 +146,8 @@ def exhaustive(recording: TrackingProblem, q: Array, every: int, tries: int, rou
                 dofs = limbs[rng.integers(len(limbs))]
                 away = rng.uniform(low[dofs], high[dofs])
                 starts[k, dofs] = 0.0 if rng.random() < 0.3 else away
-        found = solve_frames(recording, kernel, which, starts).q
-        cost = marker_cost(recording, found, which).reshape(len(frames), tries)
+        found = solve_frames(problem, kernel, which, starts).q
+        cost = marker_cost(problem, found, which).reshape(len(frames), tries)
         least, row = cost.argmin(axis=1), np.arange(len(frames))
         better = cost[row, least] < best
         best = np.where(better, cost[row, least], best)
@@ -155,8 +155,8 @@ def exhaustive(recording: TrackingProblem, q: Array, every: int, tries: int, rou
     return Best(frames, best)
 
 
-def marker_cost(recording: TrackingProblem, q: Array, which: NDArray[np.int64]) -> Array:
-    return 0.5 * np.nansum(recording.residuals(q, which) ** 2, axis=(1, 2))
+def marker_cost(problem: TrackingProblem, q: Array, which: NDArray[np.int64]) -> Array:
+    return 0.5 * np.nansum(problem.residuals(q, which) ** 2, axis=(1, 2))
 
 
 @pytest.mark.slow
@@ -167,8 +167,8 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
         ik.track(own.skeleton, own.markers, lock=LOCK, limits="off", branches=branches)
         for branches in (False, True)
     )
-    recording, q = found.problem, np.array(found.motion.q)
-    best = exhaustive(recording, q, 40, 120, 2)
+    problem, q = found.problem, np.array(found.motion.q)
+    best = exhaustive(problem, q, 40, 120, 2)
     rows = []
     for label, track in (("warm start alone", plain), ("branches", found)):
         cost = track.cost[best.frames]
@@ -177,10 +177,10 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
         print(
             f"{name}, {label}: cost {track.cost.sum():.4f}, {100 * rows[-1][0]:.1f} % within 1 % "
             f"of the best known, {100 * rows[-1][1]:.1f} % above 25 %, most {share.max():.2f}, "
-            f"{len(find_jumps(recording, np.array(track.motion.q)))} jumps"
+            f"{len(find_jumps(problem, np.array(track.motion.q)))} jumps"
         )
     assert found.cost.sum() < plain.cost.sum()
-    assert len(find_jumps(recording, q)) == 0
+    assert len(find_jumps(problem, q)) == 0
     # The best of each frame by itself jumps about: a continuous motion cannot have it everywhere.
     near, far = HONEST[name]
     assert rows[1][0] >= near and rows[1][1] <= far
@@ -196,10 +196,8 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
 def test_a_warm_pass_ends_at_minima(shared_data: Path):
     """The compiled loop alone, from the pose that comes with the take."""
     own = get_take(shared_data, TAKES[1]).between(0, 300)
-    recording = make_tracking_problem(own.skeleton, own.markers, limits="off", lock=LOCK)
-    found = follow_frames(
-        recording, FINE.options(recording.frame_problem), np.arange(300), own.q[0]
-    )
+    problem = make_tracking_problem(own.skeleton, own.markers, limits="off", lock=LOCK)
+    found = follow_frames(problem, FINE.options(problem.frame_problem), np.arange(300), own.q[0])
     assert (found.outcomes[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and are_minima(
-        recording, found.q
+        problem, found.q
     ).all()

@@ -34,14 +34,14 @@ def test_error_bars_are_those_of_many_recordings():
         q = np.array(motion.q[t])
         true = figure.forward(q).markers
         noisy = true + rng.normal(0.0, SIGMA, (DRAWS, *true.shape))
-        recording = make_tracking_problem(
+        problem = make_tracking_problem(
             figure, ik.Markers(noisy, tuple(figure.markers), 100.0), limits="off"
         )
-        options = METHOD.options(recording.frame_problem)
-        found = solve_frames(recording, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
+        options = METHOD.options(problem.frame_problem)
+        found = solve_frames(problem, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
         scatter = figure.difference(found, np.tile(q, (DRAWS, 1))).std(axis=0)
         foretold = np.sqrt(
-            np.mean(compute_standard_deviations(recording, found, SIGMA, 1)[:50] ** 2, axis=0)
+            np.mean(compute_standard_deviations(problem, found, SIGMA, 1)[:50] ** 2, axis=0)
         )
         own = find_determined_dofs(figure)
         assert foretold[own].max() < SMALL

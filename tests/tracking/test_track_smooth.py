@@ -29,13 +29,13 @@ def small_sequence(count: int, limits: str = "hard") -> tuple[SequenceProblem, A
     place = skeleton.forward(q).markers + rng.normal(0, 0.02, (count, len(skeleton.markers), 3))
     place[0, 3] = np.nan
     markers = ik.Markers(place, tuple(skeleton.markers), 100.0)
-    recording = make_tracking_problem(skeleton, markers, limits=limits, lock="pair*", posture=1e-3)
+    problem = make_tracking_problem(skeleton, markers, limits=limits, lock="pair*", posture=1e-3)
     stiffness = rng.uniform(0.5, 5.0, skeleton.nv)
     curvature = rng.uniform(0.1, 1.0, skeleton.nv)
-    options = ik.Auto(tolerance=1e-3, detour=False).options(recording.frame_problem)
-    q = follow_frames(recording, options, np.arange(count), q[0]).q
+    options = ik.Auto(tolerance=1e-3, detour=False).options(problem.frame_problem)
+    q = follow_frames(problem, options, np.arange(count), q[0]).q
     sequence = SequenceProblem(
-        problem=recording,
+        problem=problem,
         frames=np.arange(count),
         stiffness=stiffness,
         curvature=curvature,
