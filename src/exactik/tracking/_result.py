@@ -175,7 +175,7 @@ class Track:
             path: of the file.
             command: that repeats the solve, to be printed in it.
         """
-        from exactik.report._report import write_report
+        from exactik.report import write_report
 
         if not os.fspath(path).lower().endswith((".html", ".htm")):
             raise UsageError(f"report is {os.fspath(path)!r}; it must be an .html file")
