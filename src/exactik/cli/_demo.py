@@ -40,6 +40,7 @@ def demo(
     from exactik.cli.solve._inputs import read_recording
     from exactik.cli.solve._outputs import planned, write_motion
     from exactik.cli.solve._words import WIDTH, entry
+    from exactik.io.formats import GLB
     from exactik.report import headline_of, summary_of
     from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
     from exactik.tracking import track
@@ -91,7 +92,7 @@ def demo(
         f"truth in {share} of the cases."
     )
     say(f"{textwrap.fill(text, WIDTH)}\n")
-    glb = next(path for path in plan.targets if path.suffix == ".glb")
+    glb = next(path for path in plan.targets if path.suffix == GLB.suffix)
     say("To see it play, with its markers, if exactik[viewer] is installed:")
     say(f"  exactik play {glb} --markers {source}")
     say(f"The same by hand:\n  {command} -o take.bvh")
