@@ -13,7 +13,7 @@ import typer
 
 from exactik.cli._app import AsJson, app, frames_bar, print_json, say
 from exactik.cli._demo_reach import show_reach
-from exactik.cli._kernels import prepare
+from exactik.cli._kernels import compile_kernels
 from exactik.synthetic import SyntheticRecording
 
 __all__ = ["demo"]
@@ -38,16 +38,16 @@ def demo(
         show_reach(as_json)
         return
     from exactik.cli.solve._inputs import read_recording
-    from exactik.cli.solve._outputs import planned, write_motion
-    from exactik.cli.solve._words import WIDTH, entry
+    from exactik.cli.solve._outputs import plan_outputs, write_motion
+    from exactik.cli.solve._words import LINE_WIDTH, format_entry
     from exactik.report import headline_of, summary_of
     from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
     from exactik.tracking import track
 
     began = time.perf_counter()
     source = folder / f"{NAME}.c3d"
-    (plan,) = planned([source], [str(folder)], "bvh,glb", str(folder / f"{NAME}.html"))
-    prepare("huber")
+    (plan,) = plan_outputs([source], [str(folder)], "bvh,glb", str(folder / f"{NAME}.html"))
+    compile_kernels("huber")
     ready = time.perf_counter()
     made = simulate_recording(simulate_performance(seconds), noise=NOISE, gaps=GAPS)
     made.markers.save(source)
@@ -56,8 +56,8 @@ def demo(
         fault = _faults(made)
         text = f"The built-in human performs for {seconds:g} s ({acts}). {len(made.markers.names)} "
         text += f"markers record it at {made.markers.rate:g} Hz, {fault}."
-        say(f"{textwrap.fill(text, WIDTH)}\n")
-        say(entry("written", f"{source}: the recording"))
+        say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
+        say(format_entry("written", f"{source}: the recording"))
     reading = read_recording(source, "z")
     # The solver is told nothing of the truth: the noise too is for it to find out.
     command = f"exactik solve {source} --skeleton human --no-calibrate --robust huber"
@@ -81,8 +81,8 @@ def demo(
         print_json({**asdict(verdict), **times, "written": files, "summary": summary})
         return
     for path, words in written:
-        say(entry("written", f"{path}: {words}"))
-    say(f"\n{textwrap.fill(headline_of(summary), WIDTH)}\n")
+        say(format_entry("written", f"{path}: {words}"))
+    say(f"\n{textwrap.fill(headline_of(summary), LINE_WIDTH)}\n")
     share = f"{100.0 * verdict.within_band:.0f} %"
     text = (
         f"Beside the truth: joints are off by {1e3 * verdict.joint_error:.1f} mm on average (95 % "
@@ -90,7 +90,7 @@ def demo(
         f"by {np.degrees(verdict.angle_error):.1f}° in the middle. The 90 % error bars hold the "
         f"truth in {share} of the cases."
     )
-    say(f"{textwrap.fill(text, WIDTH)}\n")
+    say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
     glb = next(path for path in plan.targets if path.suffix == ".glb")
     say("To see it play, with its markers, if exactik[viewer] is installed:")
     say(f"  exactik play {glb} --markers {source}")

@@ -33,7 +33,7 @@ def map_command(
     as_json: AsJson = False,
 ) -> None:
     """Map the cost over two dofs: where its Hessian is definite, and where starts lead."""
-    from exactik.cli._view import figure_of
+    from exactik.cli._view import load_figure
     from exactik.landscape import DEFINITENESS_NAMES, compute_landscape, find_basins
     from exactik.problem import Problem
     from exactik.solvers._methods import method_named
@@ -41,7 +41,7 @@ def map_command(
     method_named(solver)
     if target.suffix.lower() not in (".png", ".svg", ".pdf", ".csv"):
         raise ModelError(f"{target}: expected a name that ends with .png, .svg, .pdf or .csv")
-    figure = figure_of(model)[0]
+    figure = load_figure(model)[0]
     problem = Problem(figure, [_goal(figure, text) for text in goal])
     with compiling():
         land = compute_landscape(problem, dofs, size=size)

@@ -10,7 +10,7 @@ import typer
 
 from exactik.cli._app import app, compiling, err, frames_bar, say
 from exactik.cli._options import AxesOption, LengthUnitOption
-from exactik.cli._view import Open, Port, figure_of, serve
+from exactik.cli._view import BrowserOption, PortOption, load_figure, serve
 from exactik.errors import FileError
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def play(
     ] = None,
     axes: AxesOption = None,
     length_unit: LengthUnitOption = None,
-    port: Port = 0,
-    browser: Open = True,
+    port: PortOption = 0,
+    browser: BrowserOption = True,
 ) -> None:
     """Play a motion in the browser, or write a file that plays it."""
     from exactik.io.conversion._convert import files_to_write
@@ -59,10 +59,10 @@ def play(
     every = (*motions, *(reference or ()))
     if export is not None:
         files_to_write(check_path(export), (*every, markers, skeleton))
-    figure = None if skeleton is None else figure_of(skeleton)[0]
+    figure = None if skeleton is None else load_figure(skeleton)[0]
     with compiling():
-        taken, *others = (_motion(name, figure, up) for name in every)
-        recorded = None if markers is None else _markers(markers, axes, length_unit)
+        taken, *others = (read_motion(name, figure, up) for name in every)
+        recorded = None if markers is None else _read_markers(markers, axes, length_unit)
         footage = Footage.of(taken, markers=recorded, references=others)
         if recorded is not None and len(footage.names) == 0:
             _note(
@@ -79,7 +79,7 @@ def play(
     serve(shown, browser)
 
 
-def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
+def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
     """Return the motion in a file, with the axis that is up in it."""
     from exactik.io._load import MARKERS, MOTIONS, checked_axis, load_motion, load_skeleton
     from exactik.io._notes import warnings_noted
@@ -101,12 +101,12 @@ def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
     return replace(motion, up_axis=checked_axis(up) if up is not None else known)
 
 
-def _markers(name: str, axes: str | None, unit: str | None) -> Markers:
+def _read_markers(name: str, axes: str | None, unit: str | None) -> Markers:
     """Return the recording in a file with z up, as motions are shown."""
-    from exactik.cli.solve._command import number_or_name
+    from exactik.cli.solve._command import parse_length_unit
     from exactik.cli.solve._inputs import read_recording
 
-    reading = read_recording(Path(name), "z", axes=axes, unit=number_or_name(unit))
+    reading = read_recording(Path(name), "z", axes=axes, unit=parse_length_unit(unit))
     for text in reading.notes:
         _note(name, text)
     return reading.markers

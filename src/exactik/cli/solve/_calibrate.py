@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from exactik.cli._app import AsJson, app, frames_bar, print_json, say
-from exactik.cli._kernels import prepare
+from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     AxesOption,
     EndOption,
@@ -22,7 +22,7 @@ from exactik.cli._options import (
     TakeOption,
     UpOption,
 )
-from exactik.cli.solve._command import number_or_name
+from exactik.cli.solve._command import parse_length_unit
 from exactik.errors import FileError, ModelError
 
 __all__ = ["calibrate"]
@@ -67,10 +67,10 @@ def calibrate(
     `exactik solve --skeleton subject.npz` then takes it for all recordings of the subject.
     """
     from exactik.calibration import calibrate as fitted
-    from exactik.cli.solve._figure import dressed
-    from exactik.cli.solve._inputs import read_figure, read_recording
-    from exactik.cli.solve._tables import mapping_of
-    from exactik.cli.solve._words import entry
+    from exactik.cli.solve._figure import prepare_skeleton
+    from exactik.cli.solve._inputs import read_recording, read_skeleton
+    from exactik.cli.solve._tables import parse_mapping
+    from exactik.cli.solve._words import format_entry
     from exactik.io import save_skeleton
     from exactik.io.conversion._convert import files_to_write
 
@@ -79,25 +79,25 @@ def calibrate(
     if scale not in ("symmetric", "bone", "global", "none"):
         raise ModelError(f"--scale is {scale!r}; expected symmetric, bone, global or none")
     files_to_write(str(output), (str(recording), skeleton, take))
-    figure = read_figure(skeleton, number_or_name(skeleton_unit), skeleton_up)
-    unit = number_or_name(length_unit)
+    figure = read_skeleton(skeleton, parse_length_unit(skeleton_unit), skeleton_up)
+    unit = parse_length_unit(length_unit)
     cut = {"start": start, "end": end} if take is None else {}
     reading = read_recording(recording, figure.up, up=up, axes=axes, unit=unit, **cut)
     notes = [*figure.notes, *reading.notes]
     if not as_json:
-        say(entry("read", f"{recording}: {reading.words}"))
+        say(format_entry("read", f"{recording}: {reading.words}"))
         for note in notes:
-            say(entry("note", note))
-    prepare()
-    by_hand = None if mapping is None else mapping_of(mapping)
+            say(format_entry("note", note))
+    compile_kernels()
+    by_hand = None if mapping is None else parse_mapping(mapping)
     markers = reading.markers
     if take is not None:
         idle = {"fitted": False, "progress": lambda done, total: None}
-        ready = dressed(figure, markers, recording, by_hand=by_hand, take=take, **idle)
+        ready = prepare_skeleton(figure, markers, recording, by_hand=by_hand, take=take, **idle)
         notes += ready.notes
         figure.skeleton, by_hand, markers = ready.skeleton, None, markers.between(start, end)
         if not as_json:
-            say("\n".join(entry("note", note) for note in ready.notes))
+            say("\n".join(format_entry("note", note) for note in ready.notes))
     if len(figure.skeleton.markers) == 0 and by_hand is None:
         raise FileError(
             skeleton, "has no markers; give --mapping, the bone of each marker, or --take"
@@ -119,6 +119,6 @@ def calibrate(
     say(f"\n{fit}\n")
     left = [match.recorded for match in fit.mapping if match.bone is None]
     if len(left) > 0:
-        say(entry("note", f"Not used: {', '.join(left[:8])}{' …' if len(left) > 8 else ''}"))
+        say(format_entry("note", f"Not used: {', '.join(left[:8])}{' …' if len(left) > 8 else ''}"))
     again = f"exactik solve {recording} --skeleton {output} -o {recording.stem}.bvh"
-    say(entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))
+    say(format_entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))

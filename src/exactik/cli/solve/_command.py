@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exactik.cli._app import AsJson, app, err, frames_bar, print_json, say
-from exactik.cli._kernels import prepare
+from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     AxesOption,
     EndOption,
@@ -28,15 +28,15 @@ from exactik.cli._options import (
 from exactik.errors import ExactikError, ModelError
 
 if TYPE_CHECKING:
-    from exactik.cli.solve._figure import Dressed
-    from exactik.cli.solve._inputs import Figure, Reading
-    from exactik.cli.solve._outputs import Plan
+    from exactik.cli.solve._figure import PreparedSkeleton
+    from exactik.cli.solve._inputs import LoadedRecording, LoadedSkeleton
+    from exactik.cli.solve._outputs import OutputPlan
 
-__all__ = ["number_or_name", "solve"]
+__all__ = ["parse_length_unit", "solve"]
 
 
 @dataclass(frozen=True)
-class _Options:
+class SolveOptions:
     """What the user asked for, the same for all recordings."""
 
     reading: dict[str, Any]
@@ -115,23 +115,28 @@ def solve(
 
     Ends with 0 if all is well, 1 if frames need attention, 2 if something could not be read.
     """
-    from exactik.cli.solve._inputs import read_figure
-    from exactik.cli.solve._inputs import recordings as recordings_of
-    from exactik.cli.solve._outputs import planned
+    from exactik.cli.solve._inputs import find_recordings as recordings_of
+    from exactik.cli.solve._inputs import read_skeleton
+    from exactik.cli.solve._outputs import plan_outputs
 
     sources = recordings_of(recordings)
     outputs = output or []
     if len(outputs) == 0 and report is None and not as_json:
         raise ModelError("nothing to write; expected -o with a file or folder, --report or --json")
-    plans = planned(sources, outputs, formats, report, [n for n in (skeleton, take) if n])
-    figure = read_figure(skeleton, number_or_name(skeleton_unit), skeleton_up)
-    options = _Options(
+    plans = plan_outputs(sources, outputs, formats, report, [n for n in (skeleton, take) if n])
+    figure = read_skeleton(skeleton, parse_length_unit(skeleton_unit), skeleton_up)
+    options = SolveOptions(
         reading={
-            **{"up": up, "axes": axes, "unit": number_or_name(length_unit)},
+            **{"up": up, "axes": axes, "unit": parse_length_unit(length_unit)},
             **{"start": start, "end": end},
         },
         tracking={
-            **{"robust": _loss(robust), "smooth": smooth, "limits": limits, "lock": lock or ()},
+            **{
+                "robust": _parse_loss(robust),
+                "smooth": smooth,
+                "limits": limits,
+                "lock": lock or (),
+            },
             **{"sigma": None if sigma is None else 1e-3 * sigma, "branches": branches},
             "threads": threads,
         },
@@ -144,13 +149,13 @@ def solve(
         everything=everything,
     )
     try:
-        raise typer.Exit(_all(plans, figure, options))
+        raise typer.Exit(_solve_all(plans, figure, options))
     except KeyboardInterrupt:
         err.print("Stopped. Files that were written are complete; there are no others.")
         raise typer.Exit(130) from None
 
 
-def number_or_name(text: str | None) -> str | float | None:
+def parse_length_unit(text: str | None) -> str | float | None:
     """Return a length unit: metres in it, or its name."""
     try:
         return None if text is None else float(text)
@@ -158,30 +163,30 @@ def number_or_name(text: str | None) -> str | float | None:
         return text
 
 
-def _loss(word: str) -> str | None:
+def _parse_loss(word: str) -> str | None:
     if word not in ("none", "huber", "tukey"):
         raise ModelError(f"--robust is {word!r}; expected none, huber or tukey")
     return None if word == "none" else word
 
 
-def _all(plans: list[Plan], figure: Figure, options: _Options) -> int:
+def _solve_all(plans: list[OutputPlan], figure: LoadedSkeleton, options: SolveOptions) -> int:
     """Solve all recordings; return the exit code."""
     from exactik.cli.solve._inputs import read_recording
 
     solved: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
-    ready: Dressed | None = None
+    ready: PreparedSkeleton | None = None
     own = Path(options.take).stem if options.take is not None else ""
     plans.sort(key=lambda plan: plan.source.stem != own)  # a take puts markers on its own recording
     for n, plan in enumerate(plans):
         try:
             reading = read_recording(plan.source, figure.up, **options.reading)
             if not options.as_json:
-                _show_read(plan, reading, figure, first=n == 0)
+                _print_inputs(plan, reading, figure, first=n == 0)
             if ready is None:
-                prepare(options.tracking["robust"], options.tracking["smooth"])
-                ready = _dress(plan.source, figure, reading, options)
-            solved.append(_one(plan, reading, figure, ready, options))
+                compile_kernels(options.tracking["robust"], options.tracking["smooth"])
+                ready = _prepare_skeleton(plan.source, figure, reading, options)
+            solved.append(_solve_one(plan, reading, figure, ready, options))
         except ExactikError as error:
             if len(plans) == 1:
                 raise
@@ -196,26 +201,30 @@ def _all(plans: list[Plan], figure: Figure, options: _Options) -> int:
     return 2 if len(failed) > 0 else 1 if attention else 0
 
 
-def _show_read(plan: Plan, reading: Reading, figure: Figure, first: bool) -> None:
-    from exactik.cli.solve._words import entry
+def _print_inputs(
+    plan: OutputPlan, reading: LoadedRecording, figure: LoadedSkeleton, first: bool
+) -> None:
+    from exactik.cli.solve._words import format_entry
 
     if not first:
         say()
-    say(entry("read", f"{plan.source}: {reading.words}"))
+    say(format_entry("read", f"{plan.source}: {reading.words}"))
     if first:
         s = figure.skeleton
         sizes = f"{len(s.bones)} bones, {s.nv} dofs, {len(s.markers)} markers"
-        say(entry("figure", f"{figure.name}: {sizes}"))
+        say(format_entry("figure", f"{figure.name}: {sizes}"))
     for note in (*(figure.notes if first else ()), *reading.notes):
-        say(entry("note", note))
+        say(format_entry("note", note))
 
 
-def _dress(source: Path, figure: Figure, reading: Reading, options: _Options) -> Dressed:
+def _prepare_skeleton(
+    source: Path, figure: LoadedSkeleton, reading: LoadedRecording, options: SolveOptions
+) -> PreparedSkeleton:
     """Return the figure made ready on the first recording, all of it."""
-    from exactik.cli.solve._figure import dressed
+    from exactik.cli.solve._figure import prepare_skeleton
     from exactik.cli.solve._inputs import read_recording
-    from exactik.cli.solve._tables import mapping_of
-    from exactik.cli.solve._words import entry
+    from exactik.cli.solve._tables import parse_mapping
+    from exactik.cli.solve._words import format_entry
 
     asked, markers = options.reading, reading.markers
     if options.take is not None and (asked["start"], asked["end"]) != (None, None):
@@ -223,9 +232,9 @@ def _dress(source: Path, figure: Figure, reading: Reading, options: _Options) ->
         markers = read_recording(source, figure.up, **whole).markers
     with frames_bar() as bar:
         task = bar.add_task("fitting the figure", total=100, visible=options.fit)
-        ready = dressed(
+        ready = prepare_skeleton(
             *(figure, markers, source),
-            by_hand=None if options.mapping is None else mapping_of(options.mapping),
+            by_hand=None if options.mapping is None else parse_mapping(options.mapping),
             take=options.take,
             fitted=options.fit,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
@@ -234,26 +243,30 @@ def _dress(source: Path, figure: Figure, reading: Reading, options: _Options) ->
         )
     if not options.as_json:
         for note in ready.notes:
-            say(entry("note", note))
+            say(format_entry("note", note))
     return ready
 
 
-def _one(
-    plan: Plan, reading: Reading, figure: Figure, ready: Dressed, options: _Options
+def _solve_one(
+    plan: OutputPlan,
+    reading: LoadedRecording,
+    figure: LoadedSkeleton,
+    ready: PreparedSkeleton,
+    options: SolveOptions,
 ) -> dict[str, Any]:
     """Solve a recording, write its files, say so; return its summary."""
-    from exactik.cli.solve._figure import renamed
+    from exactik.cli.solve._figure import rename_markers
     from exactik.cli.solve._outputs import write_motion
-    from exactik.cli.solve._tables import weights_of
-    from exactik.cli.solve._words import show_solved
+    from exactik.cli.solve._tables import parse_weights
+    from exactik.cli.solve._words import print_solved
     from exactik.report import headline_of, summary_of
     from exactik.tracking import match_markers, track
 
-    markers = renamed(reading.markers, ready.names)
+    markers = rename_markers(reading.markers, ready.names)
     weights = None
     if options.weights is not None:
         matched = match_markers(ready.skeleton, markers)
-        weights = weights_of(options.weights, tuple(matched.values()), matched)
+        weights = parse_weights(options.weights, tuple(matched.values()), matched)
     with frames_bar() as bar:
         task = bar.add_task(plan.source.name, total=len(markers))
         done = track(
@@ -273,5 +286,5 @@ def _one(
     summary["written"] = [str(path) for path, _ in written]
     summary["notes"] = [*figure.notes, *reading.notes, *ready.notes]
     if not options.as_json:
-        show_solved(summary, headline_of(summary), written, options.everything)
+        print_solved(summary, headline_of(summary), written, options.everything)
     return summary

@@ -19,8 +19,8 @@ from exactik.calibration import (
     strip_prefix,
     to_bone_frame,
 )
-from exactik.cli.solve._inputs import Figure
-from exactik.cli.solve._tables import ByHand
+from exactik.cli.solve._inputs import LoadedSkeleton
+from exactik.cli.solve._tables import ManualMapping
 from exactik.errors import FileError
 from exactik.io import load_motion
 from exactik.io.inspection._oddities import listed
@@ -28,17 +28,17 @@ from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.typing import Array, IntArray
 
-__all__ = ["Dressed", "dressed", "renamed", "says_what_fitted"]
+__all__ = ["PreparedSkeleton", "describe_fit", "prepare_skeleton", "rename_markers"]
 
 
-LONG = 2.0  # [s] of a recording in which joints may have moved
-LOOK = 300  # frames at which to see on which bone a marker is
-ASTRAY = 0.15  # [m] that a marker spreads on its bone; with more it is on none
-NEARLY = 1.3  # times the least spread, with which the nearest bone counts
+MIN_SECONDS_FOR_GEOMETRY = 2.0  # [s] of a recording in which joints may have moved
+ATTACH_FRAMES = 300  # frames at which to see on which bone a marker is
+MAX_SPREAD_M = 0.15  # [m] that a marker spreads on its bone; with more it is on none
+SPREAD_TIE_RATIO = 1.3  # times the least spread, with which the nearest bone counts
 
 
 @dataclass
-class Dressed:
+class PreparedSkeleton:
     """A skeleton with markers.
 
     Attributes:
@@ -54,18 +54,18 @@ class Dressed:
     notes: list[str]
 
 
-def dressed(
-    figure: Figure,
+def prepare_skeleton(
+    figure: LoadedSkeleton,
     markers: Markers,
     source: Path,
     *,
-    by_hand: ByHand | None,
+    by_hand: ManualMapping | None,
     take: str | None,
     fitted: bool,
     progress: Callable[[int, int], object],
     limits: str = "hard",
     lock: Sequence[str] = (),
-) -> Dressed:
+) -> PreparedSkeleton:
     """Return the figure with its markers.
 
     Args:
@@ -82,9 +82,9 @@ def dressed(
     skeleton, notes = figure.skeleton, []
     options: dict[str, Any] = {"limits": limits, "lock": lock, "progress": progress}
     if take is not None:
-        skeleton = _from_take(figure, markers, take, by_hand, notes)
+        skeleton = _attach_from_take(figure, markers, take, by_hand, notes)
         if not fitted:
-            return Dressed(skeleton, {}, None, notes)
+            return PreparedSkeleton(skeleton, {}, None, notes)
     if len(skeleton.markers) == 0 and by_hand is None:
         raise FileError(
             figure.name,
@@ -92,7 +92,7 @@ def dressed(
             "of each marker, or a skeleton that `exactik calibrate` made",
         )
     # Places tell what a marker is only if the joints have moved.
-    long = len(markers) >= LONG * markers.rate
+    long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
     mapping = propose_mapping(skeleton, markers, by_hand, geometry=fitted and long)
     if len(mapping.used) == 0:
         raise FileError(
@@ -100,18 +100,20 @@ def dressed(
             f"no marker is known on the skeleton {skeleton.name!r}: the recording has "
             f"{listed(markers.names, 6)}; give --mapping, what each of them is",
         )
-    _say_names(mapping, notes)
+    _note_matches(mapping, notes)
     guessed = [m for m in mapping.used if m.marker is None and m.point is None]
     if fitted or len(guessed) > 0:
         fit = calibrate(skeleton, markers, bones=mapping, scale=fitted, **options)
-        notes.append(says_what_fitted(fit, source, sizes=fitted))
-        return Dressed(fit.skeleton, _names(mapping), fit, notes)
+        notes.append(describe_fit(fit, source, sizes=fitted))
+        return PreparedSkeleton(fit.skeleton, _skeleton_names(mapping), fit, notes)
     if by_hand is None and all(match.reason.startswith("same name") for match in mapping.used):
-        return Dressed(skeleton, {}, None, notes)  # to the letter what `track` does by itself
-    return Dressed(mapping.applied(), _names(mapping), None, notes)
+        return PreparedSkeleton(
+            skeleton, {}, None, notes
+        )  # to the letter what `track` does by itself
+    return PreparedSkeleton(mapping.applied(), _skeleton_names(mapping), None, notes)
 
 
-def renamed(markers: Markers, names: Mapping[str, str]) -> Markers:
+def rename_markers(markers: Markers, names: Mapping[str, str]) -> Markers:
     """Return markers as the figure calls them; where that is a figure's own, others are left out.
 
     Names of another recording of the same subject may have another prefix.
@@ -124,7 +126,7 @@ def renamed(markers: Markers, names: Mapping[str, str]) -> Markers:
     return markers.chosen(tuple(known)).renamed(known) if len(known) > 0 else markers
 
 
-def says_what_fitted(fit: Calibration, source: Path, sizes: bool) -> str:
+def describe_fit(fit: Calibration, source: Path, sizes: bool) -> str:
     """Return what a calibration did, in a sentence."""
     before, after = (1e3 * float(np.nanmean(e)) for e in (fit.errors_before, fit.errors))
     what = "size and markers were" if sizes else "places of the markers were"
@@ -134,11 +136,11 @@ def says_what_fitted(fit: Calibration, source: Path, sizes: bool) -> str:
     )
 
 
-def _names(mapping: MarkerMapping) -> dict[str, str]:
+def _skeleton_names(mapping: MarkerMapping) -> dict[str, str]:
     return {match.recorded: mapping.name_of(match) for match in mapping.used}
 
 
-def _say_names(mapping: MarkerMapping, notes: list[str]) -> None:
+def _note_matches(mapping: MarkerMapping, notes: list[str]) -> None:
     """Note which markers were taken for others, and which are not used."""
     guesses = [
         f"{strip_prefix(match.recorded)} for {match.marker or match.bone}"
@@ -158,8 +160,12 @@ def _say_names(mapping: MarkerMapping, notes: list[str]) -> None:
 # --- from a take that has both
 
 
-def _from_take(
-    figure: Figure, markers: Markers, take: str, by_hand: ByHand | None, notes: list[str]
+def _attach_from_take(
+    figure: LoadedSkeleton,
+    markers: Markers,
+    take: str,
+    by_hand: ManualMapping | None,
+    notes: list[str],
 ) -> Skeleton:
     """Return the skeleton with the markers of the recording, put on it by a motion of it."""
     motion = load_motion(take, figure.skeleton)
@@ -169,14 +175,14 @@ def _from_take(
             f"has {len(motion)} frames and {Path(markers.source).name} {len(markers)}; expected a "
             "motion of the same recording",
         )
-    which = np.unique(np.linspace(0, len(motion) - 1, LOOK).astype(int))
+    which = np.unique(np.linspace(0, len(motion) - 1, ATTACH_FRAMES).astype(int))
     best: tuple[float, str, dict[str, tuple[str, float]]] = (np.inf, "XYZ", {})
-    for axes in _headings(figure.up):
-        found = _steadiest(figure.skeleton, motion, markers.turned(axes), which)
+    for axes in heading_axes(figure.up):
+        found = find_marker_bones(figure.skeleton, motion, markers.turned(axes), which)
         middle = float(np.median([spread for _, spread in found.values()] or [np.inf]))
         best = min(best, (middle, axes, found), key=lambda each: each[0])
     _, axes, found = best
-    bones = {name: bone for name, (bone, spread) in found.items() if spread < ASTRAY}
+    bones = {name: bone for name, (bone, spread) in found.items() if spread < MAX_SPREAD_M}
     for name, what in (by_hand or {}).items():
         full = next((own for own in markers.names if name in (own, strip_prefix(own))), name)
         bones.pop(full, None)
@@ -198,7 +204,7 @@ def _from_take(
     return skeleton
 
 
-def _headings(up: str | None) -> list[str]:
+def heading_axes(up: str | None) -> list[str]:
     """Return the four quarter turns about the axis that is up, see `Markers.turned`."""
     if up is None:
         return ["XYZ"]
@@ -214,7 +220,7 @@ def _headings(up: str | None) -> list[str]:
     return found
 
 
-def _steadiest(
+def find_marker_bones(
     skeleton: Skeleton, motion: Motion, markers: Markers, which: IntArray
 ) -> dict[str, tuple[str, float]]:
     """Return for each marker with a name the bone that it is on, and how much it spreads there [m].
@@ -231,14 +237,17 @@ def _steadiest(
             continue
         local = np.stack([to_bone_frame(pose, k, places) for k in own])
         spread = np.sqrt(np.nanvar(local, axis=1).sum(axis=1))
-        good = np.flatnonzero(spread <= NEARLY * spread.min())
+        good = np.flatnonzero(spread <= SPREAD_TIE_RATIO * spread.min())
         middle = np.nanmean(local, axis=1)
-        j = min(good, key=lambda j: _away(skeleton, skeleton.bones[own[j]].name, middle[j]))
+        j = min(
+            good,
+            key=lambda j: _distance_from_bone(skeleton, skeleton.bones[own[j]].name, middle[j]),
+        )
         found[name] = (skeleton.bones[own[j]].name, float(spread[j]))
     return found
 
 
-def _away(skeleton: Skeleton, bone: str, point: Array) -> float:
+def _distance_from_bone(skeleton: Skeleton, bone: str, point: Array) -> float:
     """Return the distance of a point in a bone's frame from the lines to the joints that follow."""
     ends = [np.asarray(b.offset) for b in skeleton.bones if b.parent == bone] or [np.zeros(3)]
     apart = []

@@ -18,13 +18,20 @@ from exactik.io.inspection._markers import facts_of_markers
 from exactik.model import Skeleton, human
 from exactik.motion import Markers, axes_matrix
 
-__all__ = ["Figure", "Reading", "aligned", "read_figure", "read_recording", "recordings"]
+__all__ = [
+    "LoadedRecording",
+    "LoadedSkeleton",
+    "align_up_axis",
+    "find_recordings",
+    "read_recording",
+    "read_skeleton",
+]
 
 HUMAN = "human"  # what stands for the built-in figure in place of a file
 
 
 @dataclass
-class Figure:
+class LoadedSkeleton:
     """The skeleton that is to move.
 
     Attributes:
@@ -46,7 +53,7 @@ class Figure:
 
 
 @dataclass
-class Reading:
+class LoadedRecording:
     """A recording as read.
 
     Attributes:
@@ -60,7 +67,7 @@ class Reading:
     notes: list[str]
 
 
-def recordings(given: Sequence[str]) -> list[Path]:
+def find_recordings(given: Sequence[str]) -> list[Path]:
     """Return the recordings that names, patterns and folders mean; each once."""
     found: list[Path] = []
     for name in given:
@@ -81,7 +88,7 @@ def recordings(given: Sequence[str]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def read_figure(name: str, unit: str | float | None, up: str | None) -> Figure:
+def read_skeleton(name: str, unit: str | float | None, up: str | None) -> LoadedSkeleton:
     """Return the figure in a file, or the built-in human.
 
     Args:
@@ -90,7 +97,7 @@ def read_figure(name: str, unit: str | float | None, up: str | None) -> Figure:
         up: which axis is up, in place of what is customary.
     """
     if name.lower() == HUMAN:
-        return Figure(human(), HUMAN, "z" if up is None else checked_axis(up))
+        return LoadedSkeleton(human(), HUMAN, "z" if up is None else checked_axis(up))
     suffix, notes = Path(name).suffix.lower(), []
     if suffix not in SKELETONS and not Path(name).exists():
         raise FileError(name, f"no such skeleton; expected human or one of {' '.join(SKELETONS)}")
@@ -98,7 +105,7 @@ def read_figure(name: str, unit: str | float | None, up: str | None) -> Figure:
         guess = "auto" if unit is None and suffix == ".bvh" else unit
         skeleton = load_skeleton(name, guess)
         own = up_of_skeleton(name) if up is None else checked_axis(up)
-    return Figure(skeleton, name, own, notes)
+    return LoadedSkeleton(skeleton, name, own, notes)
 
 
 def read_recording(
@@ -110,7 +117,7 @@ def read_recording(
     unit: str | float | None = None,
     start: float | None = None,
     end: float | None = None,
-) -> Reading:
+) -> LoadedRecording:
     """Return the markers in a file, turned to the axes of the figure, cut in time.
 
     Args:
@@ -142,11 +149,13 @@ def read_recording(
         raise FileError(path, f"holds no {what}; expected a recording")
     facts = facts_of_markers(str(path), markers, said)
     notes = [*facts.assumed, *facts.oddities]
-    markers = markers.turned(axes) if axes is not None else aligned(markers, figure_up, path, notes)
-    return Reading(markers, words, notes)
+    markers = (
+        markers.turned(axes) if axes is not None else align_up_axis(markers, figure_up, path, notes)
+    )
+    return LoadedRecording(markers, words, notes)
 
 
-def aligned(markers: Markers, figure_up: str | None, path: Path, notes: list[str]) -> Markers:
+def align_up_axis(markers: Markers, figure_up: str | None, path: Path, notes: list[str]) -> Markers:
     """Return markers with the figure's axis up, and say what was turned or taken for granted.
 
     All three axes move on in a circle: with y up a figure looks along z, with z up along x, as is
@@ -160,7 +169,7 @@ def aligned(markers: Markers, figure_up: str | None, path: Path, notes: list[str
         return markers
     was = markers.up_axis
     if was is None:
-        was, why = _likely_up(markers, path)
+        was, why = _guess_up_axis(markers, path)
         if was is None:
             notes.append(
                 f"Which axis is up in the recording is not known: {figure_up} is taken for it, as "
@@ -179,7 +188,7 @@ def aligned(markers: Markers, figure_up: str | None, path: Path, notes: list[str
     return markers.turned(axes)
 
 
-def _likely_up(markers: Markers, path: Path) -> tuple[str | None, str]:
+def _guess_up_axis(markers: Markers, path: Path) -> tuple[str | None, str]:
     """Return which axis is up in a file that does not say, and why it should be."""
     tallest = space_of(markers.positions)[1]
     if tallest is not None:

@@ -13,13 +13,13 @@ from exactik.io._save import MOTIONS
 from exactik.io.conversion._convert import files_to_write, write_files
 from exactik.motion import Motion
 
-__all__ = ["Plan", "planned", "write_motion"]
+__all__ = ["OutputPlan", "plan_outputs", "write_motion"]
 
 CUSTOM = {".bvh": "y", ".amc": "y"}  # which axis is up for readers of a format that cannot say
 
 
 @dataclass(frozen=True)
-class Plan:
+class OutputPlan:
     """What becomes of a recording.
 
     Attributes:
@@ -33,13 +33,13 @@ class Plan:
     report: Path | None
 
 
-def planned(
+def plan_outputs(
     sources: Sequence[Path],
     outputs: Sequence[str],
     formats: str | None,
     report: str | None,
     others: Sequence[str] = (),
-) -> list[Plan]:
+) -> list[OutputPlan]:
     """Return what is to be written for each recording; folders are made.
 
     Args:
@@ -49,23 +49,23 @@ def planned(
         report: file, or folder.
         others: files that are read too, and must not be written.
     """
-    suffixes = _suffixes(formats)
+    suffixes = _parse_formats(formats)
     plans = []
     for source in sources:
         targets: list[Path] = []
         for output in outputs:
-            targets += _targets(source, output, suffixes, len(sources))
+            targets += _target_paths(source, output, suffixes, len(sources))
         if formats is not None and len(outputs) > 0:
             lacking = [s for s in suffixes if s not in {t.suffix.lower() for t in targets}]
             # A single -o take.bvh with --format bvh,glb means take.glb as well.
             targets += [targets[0].with_suffix(suffix) for suffix in lacking]
-        page = None if report is None else _report(source, report, len(sources))
-        plans.append(Plan(source, tuple(dict.fromkeys(targets)), page))
-    _check(plans, [*map(str, sources), *others])
+        page = None if report is None else _report_path(source, report, len(sources))
+        plans.append(OutputPlan(source, tuple(dict.fromkeys(targets)), page))
+    _check_paths(plans, [*map(str, sources), *others])
     return plans
 
 
-def _suffixes(formats: str | None) -> list[str]:
+def _parse_formats(formats: str | None) -> list[str]:
     found = [f".{part.strip().lstrip('.').lower()}" for part in (formats or "bvh").split(",")]
     for suffix in found:
         if suffix not in MOTIONS:
@@ -78,7 +78,7 @@ def _is_folder(name: str) -> bool:
     return os.path.isdir(name) or name.endswith(("/", os.sep)) or Path(name).suffix == ""
 
 
-def _targets(source: Path, output: str, suffixes: Sequence[str], count: int) -> list[Path]:
+def _target_paths(source: Path, output: str, suffixes: Sequence[str], count: int) -> list[Path]:
     if _is_folder(output):
         return [Path(output) / f"{source.stem}{suffix}" for suffix in suffixes]
     path = Path(output)
@@ -90,7 +90,7 @@ def _targets(source: Path, output: str, suffixes: Sequence[str], count: int) -> 
     return [path]
 
 
-def _report(source: Path, report: str, count: int) -> Path:
+def _report_path(source: Path, report: str, count: int) -> Path:
     if _is_folder(report):
         return Path(report) / f"{source.stem}.html"
     if Path(report).suffix.lower() not in (".html", ".htm"):
@@ -100,7 +100,7 @@ def _report(source: Path, report: str, count: int) -> Path:
     return Path(report)
 
 
-def _check(plans: Sequence[Plan], read: Sequence[str]) -> None:
+def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
     """Refuse what would overwrite a file that is read, or be written twice; make folders."""
     every = [path for plan in plans for path in (*plan.targets, plan.report) if path is not None]
     twice = [path for path, count in Counter(every).items() if count > 1]

@@ -15,12 +15,12 @@ from typing import Any
 from exactik.errors import FileError, ModelError, UnknownNameError
 from exactik.io._files import read_text
 
-__all__ = ["mapping_of", "weights_of"]
+__all__ = ["parse_mapping", "parse_weights"]
 
-ByHand = dict[str, "str | tuple[str, tuple[float, float, float]] | None"]
+ManualMapping = dict[str, "str | tuple[str, tuple[float, float, float]] | None"]
 
 
-def weights_of(text: str, names: Sequence[str], recorded: Mapping[str, str]) -> dict[str, float]:
+def parse_weights(text: str, names: Sequence[str], recorded: Mapping[str, str]) -> dict[str, float]:
     """Return the weights of markers, by the skeleton's names.
 
     Args:
@@ -30,8 +30,8 @@ def weights_of(text: str, names: Sequence[str], recorded: Mapping[str, str]) -> 
     """
     short = {name.rpartition(":")[2]: own for name, own in recorded.items()}
     found: dict[str, float] = {}
-    for name, value in _pairs("--weights", text).items():
-        weight = _weight(name, value)
+    for name, value in _parse_pairs("--weights", text).items():
+        weight = _parse_weight(name, value)
         own = recorded.get(name, short.get(name, name))
         fits = [other for other in names if fnmatchcase(other, own)]
         if len(fits) == 0:
@@ -40,20 +40,20 @@ def weights_of(text: str, names: Sequence[str], recorded: Mapping[str, str]) -> 
     return found
 
 
-def mapping_of(text: str) -> ByHand:
+def parse_mapping(text: str) -> ManualMapping:
     """Return what recorded markers are: marker or bone, bone and place, or None: not used."""
-    found: ByHand = {}
-    for name, value in _pairs("--mapping", text).items():
+    found: ManualMapping = {}
+    for name, value in _parse_pairs("--mapping", text).items():
         if value is None or value == "":
             found[name] = None
         elif isinstance(value, str):
             found[name] = value
         else:
-            found[name] = _place(name, value)
+            found[name] = _parse_place(name, value)
     return found
 
 
-def _weight(name: str, value: Any) -> float:
+def _parse_weight(name: str, value: Any) -> float:
     try:
         weight = float(value)
     except (TypeError, ValueError):
@@ -63,7 +63,7 @@ def _weight(name: str, value: Any) -> float:
     return weight
 
 
-def _place(name: str, value: Any) -> tuple[str, tuple[float, float, float]]:
+def _parse_place(name: str, value: Any) -> tuple[str, tuple[float, float, float]]:
     try:
         bone, (x, y, z) = value
         return str(bone), (float(x), float(y), float(z))
@@ -74,13 +74,13 @@ def _place(name: str, value: Any) -> tuple[str, tuple[float, float, float]]:
         ) from None
 
 
-def _pairs(option: str, text: str) -> dict[str, Any]:
+def _parse_pairs(option: str, text: str) -> dict[str, Any]:
     """Return names and values; texts, but for JSON."""
     suffix = Path(text).suffix.lower()
     if suffix == ".json":
-        return _json_pairs(text)
+        return _read_json_pairs(text)
     if suffix in (".csv", ".txt"):
-        return _csv_pairs(text)
+        return _read_csv_pairs(text)
     found: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = part.partition("=")
@@ -93,7 +93,7 @@ def _pairs(option: str, text: str) -> dict[str, Any]:
     return found
 
 
-def _json_pairs(path: str) -> dict[str, Any]:
+def _read_json_pairs(path: str) -> dict[str, Any]:
     try:
         found = json.loads(read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:
@@ -104,7 +104,7 @@ def _json_pairs(path: str) -> dict[str, Any]:
     return found
 
 
-def _csv_pairs(path: str) -> dict[str, Any]:
+def _read_csv_pairs(path: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for n, row in enumerate(csv.reader(read_text(path).splitlines()), start=1):
         cells = [cell.strip() for cell in row]
