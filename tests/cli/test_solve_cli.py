@@ -14,8 +14,7 @@ import pytest
 
 import exactik as ik
 from exactik import cli
-from exactik.cli.solve._figure import heading_axes
-from exactik.motion import axes_matrix
+from exactik.motion import axes_matrix, heading_axes
 from exactik.synthetic import simulate_performance, simulate_recording
 
 

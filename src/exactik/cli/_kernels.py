@@ -19,7 +19,7 @@ from exactik.motion import Markers
 
 __all__ = ["compile_kernels", "compile_other_half"]
 
-WARM_UP_FRAMES = 24
+WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
 
 
 def compile_kernels(robust: str | None = None, smooth: float | None = None) -> None:
@@ -66,11 +66,11 @@ def compile_other_half() -> None:
     from exactik.tracking import are_minima, compute_standard_deviations, make_tracking_problem
 
     recording = make_tracking_problem(*_make_recording())
-    problem, tree, scratch = recording.frame_problem, recording.skeleton.tree, recording.buffers
+    problem, tree, buffers = recording.frame_problem, recording.skeleton.tree, recording.buffers
     options, q = replace(Auto(), max_iterations=1).options(problem), problem.skeleton.neutral()
-    restart(problem.box, options, first_order(options), True, q, scratch.search)
-    work, pattern = scratch.work, Pattern(tree.order, tree.upward, tree.level)
-    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, scratch.search)
-    few = np.tile(q, (WARM_UP_FRAMES, 1))
-    compute_standard_deviations(recording, few, 1e-3, 1)
-    are_minima(recording, few)
+    restart(problem.box, options, first_order(options), True, q, buffers.search)
+    work, pattern = buffers.work, Pattern(tree.order, tree.upward, tree.level)
+    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, buffers.search)
+    poses = np.tile(q, (WARM_UP_FRAMES, 1))
+    compute_standard_deviations(recording, poses, 1e-3, 1)
+    are_minima(recording, poses)

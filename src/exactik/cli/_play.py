@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exactik.cli._app import app, compiling, err, frames_bar, say
-from exactik.cli._options import AxesOption, LengthUnitOption
-from exactik.cli._view import BrowserOption, PortOption, load_figure, serve
+from exactik.cli._options import (
+    AxesOption,
+    LengthUnitOption,
+    RecordingOptions,
+    parse_length_unit,
+)
+from exactik.cli._pose import BrowserOption, PortOption, load_figure, serve
 from exactik.errors import FileError
 
 if TYPE_CHECKING:
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
     from exactik.motion import Markers, Motion
     from exactik.viewer import Footage
 
-__all__ = ["play"]
+__all__ = ["play", "read_motion"]
 
 
 @app.command()
@@ -56,16 +61,16 @@ def play(
     from exactik.viewer import Footage, MotionViewer
     from exactik.viewer.playback._export import check_path
 
-    every = (*motions, *(reference or ()))
+    files = (*motions, *(reference or ()))
     if export is not None:
-        files_to_write(check_path(export), (*every, markers, skeleton))
+        files_to_write(check_path(export), (*files, markers, skeleton))
     figure = None if skeleton is None else load_figure(skeleton)[0]
     with compiling():
-        taken, *others = (read_motion(name, figure, up) for name in every)
+        motion, *ghosts = (read_motion(name, figure, up) for name in files)
         recorded = None if markers is None else _read_markers(markers, axes, length_unit)
-        footage = Footage.of(taken, markers=recorded, references=others)
+        footage = Footage.of(motion, markers=recorded, references=ghosts)
         if recorded is not None and len(footage.names) == 0:
-            _note(
+            _print_note(
                 markers or "",
                 "the skeleton has none of these markers: they are shown without "
                 "residuals. NPZ and GLB keep the markers of a skeleton, BVH and AMC do not.",
@@ -74,13 +79,19 @@ def play(
         _write(footage, export, fps)
         return
     with compiling():
-        shown = MotionViewer(footage, port=port)
-        shown.play()
-    serve(shown, browser)
+        viewer = MotionViewer(footage, port=port)
+        viewer.play()
+    serve(viewer, browser)
 
 
 def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
-    """Return the motion in a file, with the axis that is up in it."""
+    """Return the motion in a file, with the axis that is up in it.
+
+    Args:
+        name: the file.
+        figure: skeleton, for files that hold none.
+        up: which axis is up, in place of what the file or custom says.
+    """
     from exactik.io._load import MARKERS, MOTIONS, checked_axis, load_motion, load_skeleton
     from exactik.io._notes import warnings_noted
     from exactik.io.conversion._read import beside, up_of_skeleton
@@ -90,29 +101,29 @@ def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
         raise FileError(name, "holds markers; expected a motion, and markers behind --markers")
     if suffix in (".mot", ".sto") and figure is None:
         raise FileError(name, "holds no skeleton; expected --skeleton with the file that does")
-    said: list[str] = []
-    with warnings_noted(said, name):
+    notes: list[str] = []
+    with warnings_noted(notes, name):
         if suffix == ".amc" and figure is None:
             figure = load_skeleton(beside(name))
         motion = load_motion(path, figure, length_unit="auto" if suffix == ".bvh" else None)
-    for text in said:
-        _note(name, text)
+    for text in notes:
+        _print_note(name, text)
     known = motion.up_axis or up_of_skeleton(".asf" if suffix == ".amc" else name)
     return replace(motion, up_axis=checked_axis(up) if up is not None else known)
 
 
 def _read_markers(name: str, axes: str | None, unit: str | None) -> Markers:
     """Return the recording in a file with z up, as motions are shown."""
-    from exactik.cli.solve._command import parse_length_unit
-    from exactik.cli.solve._inputs import read_recording
+    from exactik.cli._inputs import read_recording
 
-    reading = read_recording(Path(name), "z", axes=axes, unit=parse_length_unit(unit))
-    for text in reading.notes:
-        _note(name, text)
-    return reading.markers
+    options = RecordingOptions(axes=axes, length_unit=parse_length_unit(unit))
+    recording = read_recording(Path(name), "z", options)
+    for text in recording.notes:
+        _print_note(name, text)
+    return recording.markers
 
 
-def _note(name: str, text: str) -> None:
+def _print_note(name: str, text: str) -> None:
     err.print(f"{name}: {text}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -127,4 +138,5 @@ def _write(footage: Footage, path: str, fps: float) -> None:
 
         export(footage, path, fps=fps, progress=progress)
     size = Path(path).stat().st_size / 1e6
-    say(f"written {path}: {size:.1f} MB{', opens in a browser' if path.endswith('l') else ''}")
+    hint = ", opens in a browser" if Path(path).suffix.lower() in (".html", ".htm") else ""
+    say(f"written {path}: {size:.1f} MB{hint}")

@@ -18,7 +18,7 @@ import numpy as np
 from exactik.io._files import writing
 from exactik.motion import find_segments
 from exactik.report._angles import (
-    Joint,
+    JointChart,
     choose_initial_charts,
     draw_joint_charts,
     encode_joint_charts,
@@ -58,16 +58,25 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-def write_report(track: Track, path: str, command: str = "") -> None:
-    """Write the report on a track to an .html file, whole or not at all."""
-    text = render_report(track, command)
+def write_report(
+    track: Track, path: str, command: str = "", *, summary: Facts | None = None
+) -> None:
+    """Write the report on a track to an .html file, whole or not at all.
+
+    Args:
+        track: the solved recording.
+        path: of the file.
+        command: that repeats the solve.
+        summary: of the track, with the command, where it is known already, see `summary_of`.
+    """
+    text = render_report(track, command, summary)
     with writing(path) as file:
         file.write(text)
 
 
-def render_report(track: Track, command: str = "") -> str:
-    """Return the report as text."""
-    summary = summary_of(track, command)
+def render_report(track: Track, command: str = "", summary: Facts | None = None) -> str:
+    """Return the report as text, see `write_report`."""
+    summary = summary_of(track, command) if summary is None else summary
     angles, joints, heat = make_angle_curves(track), make_joint_charts(track), make_heat_map(track)
     chosen = choose_initial_charts(joints, angles)
     data = {
@@ -219,7 +228,8 @@ def _render_gaps(summary: Facts, missing: np.ndarray) -> list[str]:
         value = format_share(gap["frames"] / max(len(missing), 1))
         lanes.append(Lane(gap["name"], value, runs, "gap", hint))
     most, number = max(gap["longest_s"] for gap in gaps), sum(gap["gaps"] for gap in gaps)
-    about = f"{format_count(number, 'gap')} of {format_count(len(gaps), 'marker')}, longest {most:.2f} s"
+    about = f"{format_count(number, 'gap')} of {format_count(len(gaps), 'marker')}"
+    about += f", longest {most:.2f} s"
     if len(gaps) > MAX_LANES:
         about += f"; the {MAX_LANES} markers missing most"
     height = round_axis_end(float(missing.sum(axis=1).max()))
@@ -260,7 +270,9 @@ def _format_limit(value: float, unit: str) -> str:
     return f"{np.degrees(value):.0f}°" if unit == "rad" else f"{value:.3f} m"
 
 
-def _render_angles(joints: list[Joint], angles: AngleCurves, chosen: list[int], rate: float) -> str:
+def _render_angles(
+    joints: list[JointChart], angles: AngleCurves, chosen: list[int], rate: float
+) -> str:
     chips = "".join(
         f'<button data-joint="{n}" aria-pressed="{"true" if n in chosen else "false"}">'
         f"{escape(joint.name)}</button>"

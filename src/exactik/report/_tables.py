@@ -107,8 +107,10 @@ def render_suspects(summary: Facts) -> str:
         names = " ↔ ".join(map(escape, swap["names"]))
         rows.append((names, swap, f"swap, {swap['verdict']}", describe_swap(swap)))
     for ghost in summary["ghosts"]:
-        text = f"{format_millimetres(ghost['off_mm'])} off, up to {format_millimetres(ghost['max_mm'])}; "
-        text += f"usually {format_millimetres(ghost['usual_mm'])}"
+        off, most, usual = (
+            format_millimetres(ghost[key]) for key in ("off_mm", "max_mm", "usual_mm")
+        )
+        text = f"{off} off, up to {most}; usually {usual}"
         text += "; it was left out" if ghost["left_out"] else ""
         rows.append((escape(ghost["name"]), ghost, "far off", text))
     for frozen in summary["frozen"]:

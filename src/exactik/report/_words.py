@@ -81,8 +81,8 @@ def describe_swap(swap: Facts) -> str:
     error, exchanged, ratio = swap["error_mm"], swap["exchanged_mm"], swap["squares_ratio"]
     if swap["verdict"] == "repaired":
         return (
-            f"the solve took them exchanged, which fits to {format_millimetres(exchanged)} instead of "
-            f"{format_millimetres(error)}"
+            f"the solve took them exchanged, which fits to {format_millimetres(exchanged)} "
+            f"instead of {format_millimetres(error)}"
         )
     if ratio is None:
         return "their paths suggest it; it was not tried on the pose"

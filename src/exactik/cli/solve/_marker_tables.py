@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from exactik.errors import FileError, ModelError, UnknownNameError
+from exactik.errors import FileError, UnknownNameError, UsageError
 from exactik.io._files import read_text
 
 __all__ = ["parse_mapping", "parse_weights"]
@@ -28,29 +28,29 @@ def parse_weights(text: str, names: Sequence[str], recorded: Mapping[str, str]) 
         names: of the skeleton's markers.
         recorded: recorded name → the skeleton's.
     """
-    short = {name.rpartition(":")[2]: own for name, own in recorded.items()}
-    found: dict[str, float] = {}
+    by_short_name = {name.rpartition(":")[2]: mine for name, mine in recorded.items()}
+    weights: dict[str, float] = {}
     for name, value in _parse_pairs("--weights", text).items():
         weight = _parse_weight(name, value)
-        own = recorded.get(name, short.get(name, name))
-        fits = [other for other in names if fnmatchcase(other, own)]
-        if len(fits) == 0:
+        pattern = recorded.get(name, by_short_name.get(name, name))
+        matches = [other for other in names if fnmatchcase(other, pattern)]
+        if len(matches) == 0:
             raise UnknownNameError("marker", name, names)
-        found.update(dict.fromkeys(fits, weight))
-    return found
+        weights.update(dict.fromkeys(matches, weight))
+    return weights
 
 
 def parse_mapping(text: str) -> ManualMapping:
     """Return what recorded markers are: marker or bone, bone and place, or None: not used."""
-    found: ManualMapping = {}
+    mapping: ManualMapping = {}
     for name, value in _parse_pairs("--mapping", text).items():
         if value is None or value == "":
-            found[name] = None
+            mapping[name] = None
         elif isinstance(value, str):
-            found[name] = value
+            mapping[name] = value
         else:
-            found[name] = _parse_place(name, value)
-    return found
+            mapping[name] = _parse_place(name, value)
+    return mapping
 
 
 def _parse_weight(name: str, value: Any) -> float:
@@ -59,7 +59,7 @@ def _parse_weight(name: str, value: Any) -> float:
     except (TypeError, ValueError):
         weight = -1.0
     if not 0.0 <= weight < float("inf"):
-        raise ModelError(f"--weights: {name} is {value!r}; expected a number ≥ 0")
+        raise UsageError(f"--weights: {name} is {value!r}; expected a number ≥ 0")
     return weight
 
 
@@ -69,7 +69,7 @@ def _parse_place(name: str, value: Any) -> tuple[str, tuple[float, float, float]
         return str(bone), (float(x), float(y), float(z))
     except (TypeError, ValueError):
         fault = f"--mapping: {name} is {value!r:.60}"
-        raise ModelError(
+        raise UsageError(
             f'{fault}; expected "marker", "bone", ["bone", [x, y, z]] or null'
         ) from None
 
@@ -81,36 +81,36 @@ def _parse_pairs(option: str, text: str) -> dict[str, Any]:
         return _read_json_pairs(text)
     if suffix in (".csv", ".txt"):
         return _read_csv_pairs(text)
-    found: dict[str, Any] = {}
+    pairs: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = part.partition("=")
         if equals == "" or name.strip() == "":
-            raise ModelError(
+            raise UsageError(
                 f"{option} is {text!r}; expected NAME=VALUE, separated by commas, or a .json or "
                 ".csv file"
             )
-        found[name.strip()] = value.strip()
-    return found
+        pairs[name.strip()] = value.strip()
+    return pairs
 
 
 def _read_json_pairs(path: str) -> dict[str, Any]:
     try:
-        found = json.loads(read_text(path))
+        pairs = json.loads(read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:
         line = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise FileError(path, "not JSON; expected an object of names and values", line) from None
-    if not isinstance(found, dict):
+    if not isinstance(pairs, dict):
         raise FileError(path, 'expected an object of names and values, as {"LFHD": 2}')
-    return found
+    return pairs
 
 
 def _read_csv_pairs(path: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    pairs: dict[str, Any] = {}
     for n, row in enumerate(csv.reader(read_text(path).splitlines()), start=1):
         cells = [cell.strip() for cell in row]
         if not any(cells) or cells[0].startswith("#"):
             continue
         if len(cells) != 2 or cells[0] == "":
             raise FileError(path, f"{len(cells)} columns; expected a name and a value", f"line {n}")
-        found[cells[0]] = cells[1]
-    return found
+        pairs[cells[0]] = cells[1]
+    return pairs

@@ -1,21 +1,35 @@
-"""What `solve` writes, and where: planned before the work, so that nothing fails after it."""
+"""What commands write and say: files planned before the work, and paragraphs about the result."""
 
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from exactik.cli._app import say
 from exactik.errors import FileError
 from exactik.io._save import MOTIONS
 from exactik.io.conversion._convert import files_to_write, write_files
-from exactik.motion import Motion
+from exactik.motion import Motion, turn_to_up
 
-__all__ = ["OutputPlan", "plan_outputs", "write_motion"]
+__all__ = [
+    "LINE_WIDTH",
+    "OutputPlan",
+    "format_attention",
+    "format_entry",
+    "plan_outputs",
+    "print_solved",
+    "write_motion",
+]
 
-CUSTOM = {".bvh": "y", ".amc": "y"}  # which axis is up for readers of a format that cannot say
+LINE_WIDTH = 80  # columns
+MAX_LISTED_SEGMENTS = 6  # that need attention, without --all
+# Formats that cannot say which axis is up, and which one Blender and its like take for it.
+ASSUMED_UP = {".bvh": "y", ".amc": "y"}
 
 
 @dataclass(frozen=True)
@@ -66,12 +80,12 @@ def plan_outputs(
 
 
 def _parse_formats(formats: str | None) -> list[str]:
-    found = [f".{part.strip().lstrip('.').lower()}" for part in (formats or "bvh").split(",")]
-    for suffix in found:
+    suffixes = [f".{part.strip().lstrip('.').lower()}" for part in (formats or "bvh").split(",")]
+    for suffix in suffixes:
         if suffix not in MOTIONS:
             known = ", ".join(s.removeprefix(".") for s in MOTIONS)
             raise FileError(formats or "", f"no format of motions; expected some of {known}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(suffixes))
 
 
 def _is_folder(name: str) -> bool:
@@ -102,12 +116,12 @@ def _report_path(source: Path, report: str, count: int) -> Path:
 
 def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
     """Refuse what would overwrite a file that is read, or be written twice; make folders."""
-    every = [path for plan in plans for path in (*plan.targets, plan.report) if path is not None]
-    twice = [path for path, count in Counter(every).items() if count > 1]
+    paths = [path for plan in plans for path in (*plan.targets, plan.report) if path is not None]
+    twice = [path for path, count in Counter(paths).items() if count > 1]
     if len(twice) > 0:
-        of = [str(p.source) for p in plans if twice[0] in (*p.targets, p.report)]
-        raise FileError(twice[0], f"would be written twice, of {' and '.join(of)}")
-    for path in every:
+        sources = [str(p.source) for p in plans if twice[0] in (*p.targets, p.report)]
+        raise FileError(twice[0], f"would be written twice, of {' and '.join(sources)}")
+    for path in paths:
         files_to_write(str(path), tuple(read))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,11 +132,10 @@ def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
 def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
     """Write a motion as what its name says; return the files and what is in them, in words."""
     suffix, up = path.suffix.lower(), motion.up_axis
-    wanted, said = CUSTOM.get(suffix), ""
-    if wanted is not None and up is not None and up != wanted:
-        # Blender and its like take y for up in these files and z for forward.
-        motion = motion.turned("YZX" if up == "z" else "ZXY")
-        said = f", turned from {up} up to {wanted} up, as readers of {suffix} expect"
+    assumed, turned = ASSUMED_UP.get(suffix), ""
+    if assumed is not None and up is not None and up != assumed:
+        motion = turn_to_up(motion, assumed)
+        turned = f", turned from {up} up to {assumed} up, as readers of {suffix} expect"
     unit = None
     if suffix == ".amc":
         from exactik.io.acclaim import choose_asf_unit
@@ -130,5 +143,58 @@ def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
         unit = choose_asf_unit(motion.skeleton, None)
     files = files_to_write(str(path), ())
     write_files(motion, files, unit, motion.up_axis)
-    words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{said}"
+    words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{turned}"
     return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]
+
+
+def format_entry(head: str, text: str) -> str:
+    """Return a paragraph with a word in front: "read     take.c3d: …"."""
+    first, rest = head.ljust(9), " " * 9
+    # A path is never broken, however long: it is there to be copied.
+    return textwrap.fill(
+        text,
+        LINE_WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def format_attention(segments: Sequence[dict[str, Any]], list_all: bool) -> list[str]:
+    """Return segments of frames with their reason, the worst first, a line or two each."""
+    if len(segments) == 0:
+        return []
+    shown = segments if list_all else segments[:MAX_LISTED_SEGMENTS]
+    frames = [_format_range(s["first"], s["last"], "d") for s in shown]
+    times = [_format_range(s["start_s"], s["end_s"], ".2f") for s in shown]
+    frames_width, times_width = max(map(len, frames)), max(map(len, times))
+    lines = ["Frames that need attention, the worst first (counted from 0):"]
+    for frame, moment, segment in zip(frames, times, shown, strict=True):
+        head = f"  {frame.rjust(frames_width)}  {moment.rjust(times_width)} s  "
+        lines += textwrap.wrap(
+            segment["text"], LINE_WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
+        )
+    if len(shown) < len(segments):
+        lines.append(f"  and {len(segments) - len(shown)} more; --all lists them")
+    return lines
+
+
+def _format_range(first: float, last: float, form: str) -> str:
+    return f"{first:{form}}" if first == last else f"{first:{form}}–{last:{form}}"
+
+
+def print_solved(
+    summary: dict[str, Any], headline: str, written: Sequence[tuple[Path, str]], list_all: bool
+) -> None:
+    """Print what came of a recording."""
+    say()
+    say(textwrap.fill(headline, LINE_WIDTH))
+    lines = format_attention(summary["attention"], list_all)
+    if len(lines) > 0:
+        say()
+        say("\n".join(lines))
+    if len(written) > 0:
+        say()
+    for path, words in written:
+        say(format_entry("written", f"{path}: {words}"))

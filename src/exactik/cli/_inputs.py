@@ -1,4 +1,4 @@
-"""What `solve` and `calibrate` read: recordings and a figure, brought into one world."""
+"""What commands read: recordings and a skeleton, brought into the same axes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
 from pathlib import Path
 
+from exactik.cli._options import RecordingOptions
 from exactik.errors import FileError
 from exactik.io import load_markers, load_skeleton
 from exactik.io._load import MARKERS, SKELETONS, checked_axis
@@ -16,12 +17,11 @@ from exactik.io.conversion._words import in_words
 from exactik.io.inspection._facts import space_of
 from exactik.io.inspection._markers import facts_of_markers
 from exactik.model import Skeleton, human
-from exactik.motion import Markers, axes_matrix
+from exactik.motion import Markers, axes_matrix, cyclic_axes
 
 __all__ = [
     "LoadedRecording",
     "LoadedSkeleton",
-    "align_up_axis",
     "find_recordings",
     "read_recording",
     "read_skeleton",
@@ -57,7 +57,7 @@ class LoadedRecording:
     """A recording as read.
 
     Attributes:
-        markers: in the axes of the figure.
+        markers: in the axes of the skeleton.
         words: what was read, in a line.
         notes: what is odd and what was done, a sentence each.
     """
@@ -69,7 +69,7 @@ class LoadedRecording:
 
 def find_recordings(given: Sequence[str]) -> list[Path]:
     """Return the recordings that names, patterns and folders mean; each once."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for name in given:
         path = Path(name)
         if path.is_dir():
@@ -77,19 +77,21 @@ def find_recordings(given: Sequence[str]) -> list[Path]:
             inside = [p for p in inside if p.suffix.lower() != ".npz"]
             if len(inside) == 0:
                 raise FileError(name, f"no recording in it; expected one of {' '.join(MARKERS)}")
-            found += inside
+            paths += inside
         elif has_magic(name) and not path.exists():
-            fits = sorted(map(Path, glob(name, recursive=True)))
-            if len(fits) == 0:
+            matches = sorted(map(Path, glob(name, recursive=True)))
+            if len(matches) == 0:
                 raise FileError(name, "no file fits this pattern")
-            found += fits
+            paths += matches
         else:
-            found.append(path)
-    return list(dict.fromkeys(found))
+            paths.append(path)
+    return list(dict.fromkeys(paths))
 
 
-def read_skeleton(name: str, unit: str | float | None, up: str | None) -> LoadedSkeleton:
-    """Return the figure in a file, or the built-in human.
+def read_skeleton(
+    name: str, unit: str | float | None = None, up: str | None = None
+) -> LoadedSkeleton:
+    """Return the skeleton in a file, or the built-in human.
 
     Args:
         name: the file, or "human".
@@ -104,85 +106,80 @@ def read_skeleton(name: str, unit: str | float | None, up: str | None) -> Loaded
     with warnings_noted(notes, name):
         guess = "auto" if unit is None and suffix == ".bvh" else unit
         skeleton = load_skeleton(name, guess)
-        own = up_of_skeleton(name) if up is None else checked_axis(up)
-    return LoadedSkeleton(skeleton, name, own, notes)
+        up_axis = up_of_skeleton(name) if up is None else checked_axis(up)
+    return LoadedSkeleton(skeleton, name, up_axis, notes)
 
 
 def read_recording(
-    path: Path,
-    figure_up: str | None,
-    *,
-    up: str | None = None,
-    axes: str | None = None,
-    unit: str | float | None = None,
-    start: float | None = None,
-    end: float | None = None,
+    path: Path, skeleton_up: str | None, options: RecordingOptions | None = None
 ) -> LoadedRecording:
-    """Return the markers in a file, turned to the axes of the figure, cut in time.
+    """Return the markers in a file, turned to the axes of the skeleton, cut in time.
 
     Args:
         path: the file.
-        figure_up: which axis is up for the figure; None to turn nothing.
-        up: which axis is up in the file, in place of what it says.
-        axes: turns the axes so and no other way, see `Markers.turned`.
-        unit: length unit of the file, in place of what it says.
-        start: where to begin [s from the first frame].
-        end: where to end, included [s from the first frame].
+        skeleton_up: which axis is up for the skeleton; None to turn nothing.
+        options: what the user says about the file.
     """
-    said: list[str] = []
-    if axes is not None:
-        axes_matrix(axes)  # a misspelt one is the user's, before the file's
-    with warnings_noted(said, str(path)):
-        markers = load_markers(path, length_unit=unit, up_axis=up)
+    options = RecordingOptions() if options is None else options
+    if options.axes is not None:
+        axes_matrix(options.axes)  # a misspelt one is the user's fault, before any of the file
+    noted: list[str] = []
+    with warnings_noted(noted, str(path)):
+        markers = load_markers(path, length_unit=options.length_unit, up_axis=options.up)
     words = in_words(markers).removeprefix("markers, ")
-    lasts = max(len(markers) - 1, 0) / markers.rate
-    if (start, end) != (None, None):
-        cut = markers.between(start, end)
-        if len(cut) == 0 and len(markers) > 0:
-            asked = f"{0.0 if start is None else start:g} and {lasts if end is None else end:g} s"
-            raise FileError(path, f"no frame between {asked}; the recording lasts {lasts:g} s")
-        if len(cut) < len(markers):
-            words = f"{words}; frames {cut.first_frame} to {_last(cut)} of it"
-        markers = cut
+    whole, markers = markers, _cut(markers, path, options)
+    if len(markers) < len(whole):
+        last = markers.first_frame + len(markers) - 1
+        words = f"{words}; frames {markers.first_frame} to {last} of it"
     if len(markers) == 0 or len(markers.names) == 0:
         what = "frames" if len(markers) == 0 else "markers"
         raise FileError(path, f"holds no {what}; expected a recording")
-    facts = facts_of_markers(str(path), markers, said)
+    facts = facts_of_markers(str(path), markers, noted)
     notes = [*facts.assumed, *facts.oddities]
-    markers = (
-        markers.turned(axes) if axes is not None else align_up_axis(markers, figure_up, path, notes)
-    )
-    return LoadedRecording(markers, words, notes)
+    if options.axes is not None:
+        return LoadedRecording(markers.turned(options.axes), words, notes)
+    return LoadedRecording(_align_up_axis(markers, skeleton_up, path, notes), words, notes)
 
 
-def align_up_axis(markers: Markers, figure_up: str | None, path: Path, notes: list[str]) -> Markers:
-    """Return markers with the figure's axis up, and say what was turned or taken for granted.
+def _cut(markers: Markers, path: Path, options: RecordingOptions) -> Markers:
+    """Return the frames that were asked for."""
+    start, end = options.start, options.end
+    if start is None and end is None:
+        return markers
+    cut = markers.between(start, end)
+    if len(cut) == 0 and len(markers) > 0:
+        duration = max(len(markers) - 1, 0) / markers.rate
+        asked = f"{0.0 if start is None else start:g} and {duration if end is None else end:g} s"
+        raise FileError(path, f"no frame between {asked}; the recording lasts {duration:g} s")
+    return cut
 
-    All three axes move on in a circle: with y up a figure looks along z, with z up along x, as is
-    the custom with both.
-    """
-    if figure_up is None:
+
+def _align_up_axis(
+    markers: Markers, skeleton_up: str | None, path: Path, notes: list[str]
+) -> Markers:
+    """Return markers with the skeleton's axis up, and note what was turned or assumed."""
+    if skeleton_up is None:
         notes.append(
             "Which axis is up for the skeleton is not known: taken as in the recording. "
             "--skeleton-up says otherwise."
         )
         return markers
-    was = markers.up_axis
-    if was is None:
-        was, why = _guess_up_axis(markers, path)
-        if was is None:
+    up = markers.up_axis
+    if up is None:
+        up, why = _guess_up_axis(markers, path)
+        if up is None:
             notes.append(
-                f"Which axis is up in the recording is not known: {figure_up} is taken for it, as "
-                "for the skeleton. --up says otherwise."
+                f"Which axis is up in the recording is not known: {skeleton_up} is taken for it, "
+                "as for the skeleton. --up says otherwise."
             )
-            return replace(markers, up_axis=figure_up)
-        notes.append(f"{was} is taken for up in the recording, {why}. --up says otherwise.")
-        markers = replace(markers, up_axis=was)
-    if was == figure_up:
+            return replace(markers, up_axis=skeleton_up)
+        notes.append(f"{up} is taken for up in the recording, {why}. --up says otherwise.")
+        markers = replace(markers, up_axis=up)
+    if up == skeleton_up:
         return markers
-    axes = "YZX" if ("xyz".index(figure_up) - "xyz".index(was)) % 3 == 2 else "ZXY"
+    axes = cyclic_axes(up, skeleton_up)
     notes.append(
-        f"The recording has {was} up and the skeleton {figure_up}: the recording was turned "
+        f"The recording has {up} up and the skeleton {skeleton_up}: the recording was turned "
         f"(--axes {axes})."
     )
     return markers.turned(axes)
@@ -195,7 +192,3 @@ def _guess_up_axis(markers: Markers, path: Path) -> tuple[str | None, str]:
         return tallest, "along which the markers spread most"
     custom = {".c3d": "z", ".tsv": "z"}.get(path.suffix.lower())
     return custom, f"as in most {path.suffix} files"
-
-
-def _last(markers: Markers) -> int:
-    return markers.first_frame + len(markers) - 1

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exactik.cli._app import app, compiling, say
 from exactik.model import Skeleton
 
-__all__ = ["BrowserOption", "PortOption", "load_figure", "pose", "serve"]
+if TYPE_CHECKING:
+    from exactik.viewer import MotionViewer, PoseViewer
+
+__all__ = ["BrowserOption", "PortOption", "load_figure", "load_upright_figure", "pose", "serve"]
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
@@ -30,19 +33,19 @@ def pose(
     from exactik.viewer import PoseViewer
 
     with compiling():
-        shown = PoseViewer(load_upright_figure(model), port=port)
-    serve(shown, browser)
+        viewer = PoseViewer(load_upright_figure(model), port=port)
+    serve(viewer, browser)
 
 
 def load_figure(name: str) -> tuple[Skeleton, str | None]:
     """Return a built-in figure, or the one in a file; and which axis is up."""
     from exactik import model
-    from exactik.cli.solve._inputs import read_skeleton
+    from exactik.cli._inputs import read_skeleton
 
     if name.lower() in BUILT_IN and not Path(name).exists():
         return getattr(model, name.lower())(), "z"
-    figure = read_skeleton(name, None, None)
-    return figure.skeleton, figure.up
+    loaded = read_skeleton(name)
+    return loaded.skeleton, loaded.up
 
 
 def load_upright_figure(name: str) -> Skeleton:
@@ -53,7 +56,7 @@ def load_upright_figure(name: str) -> Skeleton:
     return skeleton if up in (None, "z") else turn_skeleton(skeleton, cyclic_axes(up, "z"))
 
 
-def serve(shown: Any, browser: bool) -> None:
+def serve(viewer: MotionViewer | PoseViewer, browser: bool) -> None:
     """Say where the page is, open it, and wait for Ctrl-C."""
-    say(f"The page is at {shown.url}; Ctrl-C ends it.")
-    shown.serve(browser)
+    say(f"The page is at {viewer.url}; Ctrl-C ends it.")
+    viewer.serve(browser)
