@@ -9,13 +9,21 @@ from pathlib import Path
 
 from exactik.cli._options import RecordingOptions
 from exactik.errors import FileError
-from exactik.io import load_markers, load_skeleton
-from exactik.io._load import MARKERS, SKELETONS, checked_axis
-from exactik.io._notes import warnings_noted
-from exactik.io.conversion._read import up_of_skeleton
-from exactik.io.conversion._words import in_words
-from exactik.io.inspection._facts import space_of
-from exactik.io.inspection._markers import facts_of_markers
+from exactik.io import (
+    Note,
+    check_axis,
+    collect_warnings,
+    describe,
+    find_format,
+    find_up_axis,
+    inspect_markers,
+    load_markers,
+    load_skeleton,
+    measure_space,
+    readable_suffixes,
+    suffix_of,
+)
+from exactik.io.formats import NPZ
 from exactik.model import Skeleton, human
 from exactik.motion import Markers, axes_matrix, cyclic_axes
 
@@ -70,13 +78,14 @@ class LoadedRecording:
 def find_recordings(given: Sequence[str]) -> list[Path]:
     """Return the recordings that names, patterns and folders mean; each once."""
     paths: list[Path] = []
+    known = readable_suffixes("markers")
     for name in given:
         path = Path(name)
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in MARKERS)
-            inside = [p for p in inside if p.suffix.lower() != ".npz"]
+            inside = sorted(p for p in path.iterdir() if suffix_of(p) in known)
+            inside = [p for p in inside if suffix_of(p) != NPZ.suffix]
             if len(inside) == 0:
-                raise FileError(name, f"no recording in it; expected one of {' '.join(MARKERS)}")
+                raise FileError(name, f"no recording in it; expected one of {' '.join(known)}")
             paths += inside
         elif has_magic(name) and not path.exists():
             matches = sorted(map(Path, glob(name, recursive=True)))
@@ -99,15 +108,16 @@ def read_skeleton(
         up: which axis is up, in place of what is customary.
     """
     if name.lower() == HUMAN:
-        return LoadedSkeleton(human(), HUMAN, "z" if up is None else checked_axis(up))
-    suffix, notes = Path(name).suffix.lower(), []
-    if suffix not in SKELETONS and not Path(name).exists():
-        raise FileError(name, f"no such skeleton; expected human or one of {' '.join(SKELETONS)}")
-    with warnings_noted(notes, name):
-        guess = "auto" if unit is None and suffix == ".bvh" else unit
-        skeleton = load_skeleton(name, guess)
-        up_axis = up_of_skeleton(name) if up is None else checked_axis(up)
-    return LoadedSkeleton(skeleton, name, up_axis, notes)
+        return LoadedSkeleton(human(), HUMAN, "z" if up is None else check_axis(up))
+    notes: list[Note] = []
+    form, known = find_format(name), readable_suffixes("skeleton")
+    if suffix_of(name) not in known and not Path(name).exists():
+        raise FileError(name, f"no such skeleton; expected human or one of {' '.join(known)}")
+    with collect_warnings(notes, name):
+        unstated = form is not None and form.length_unit is None
+        skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
+        up_axis = find_up_axis(name) if up is None else check_axis(up)
+    return LoadedSkeleton(skeleton, name, up_axis, [*notes])
 
 
 def read_recording(
@@ -123,10 +133,10 @@ def read_recording(
     options = RecordingOptions() if options is None else options
     if options.axes is not None:
         axes_matrix(options.axes)  # a misspelt one is the user's fault, before any of the file
-    noted: list[str] = []
-    with warnings_noted(noted, str(path)):
+    warnings: list[Note] = []
+    with collect_warnings(warnings, str(path)):
         markers = load_markers(path, length_unit=options.length_unit, up_axis=options.up)
-    words = in_words(markers).removeprefix("markers, ")
+    words = describe(markers).removeprefix("markers, ")
     whole, markers = markers, _cut(markers, path, options)
     if len(markers) < len(whole):
         last = markers.first_frame + len(markers) - 1
@@ -134,8 +144,10 @@ def read_recording(
     if len(markers) == 0 or len(markers.names) == 0:
         what = "frames" if len(markers) == 0 else "markers"
         raise FileError(path, f"holds no {what}; expected a recording")
-    facts = facts_of_markers(str(path), markers, noted)
-    notes = [*facts.assumed, *facts.oddities]
+    form = find_format(path)
+    assert form is not None  # it was read
+    facts = inspect_markers(str(path), form, markers, warnings)
+    notes: list[str] = [*facts.assumed, *facts.oddities]
     if options.axes is not None:
         return LoadedRecording(markers.turned(options.axes), words, notes)
     return LoadedRecording(_align_up_axis(markers, skeleton_up, path, notes), words, notes)
@@ -187,8 +199,9 @@ def _align_up_axis(
 
 def _guess_up_axis(markers: Markers, path: Path) -> tuple[str | None, str]:
     """Return which axis is up in a file that does not say, and why it should be."""
-    tallest = space_of(markers.positions)[1]
+    tallest = measure_space(markers.positions)[1]
     if tallest is not None:
         return tallest, "along which the markers spread most"
-    custom = {".c3d": "z", ".tsv": "z"}.get(path.suffix.lower())
+    form = find_format(path)
+    custom = None if form is None or form.up_axis_of is not None else form.up_axis
     return custom, f"as in most {path.suffix} files"

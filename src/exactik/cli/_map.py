@@ -107,7 +107,7 @@ def _write_picture(target: Path, basins: Basins) -> None:
 
 
 def _write_csv(target: Path, basins: Basins) -> None:
-    from exactik.io._files import writing
+    from exactik.io import writing
     from exactik.landscape import DEFINITENESS_NAMES
 
     land = basins.landscape

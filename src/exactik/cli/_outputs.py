@@ -12,8 +12,7 @@ from typing import Any
 
 from exactik.cli._app import say
 from exactik.errors import FileError
-from exactik.io._save import MOTIONS
-from exactik.io.conversion._convert import files_to_write, write_files
+from exactik.io import choose_unit, files_to_write, find_format, writable_suffixes, write_files
 from exactik.motion import Motion, turn_to_up
 
 __all__ = [
@@ -28,8 +27,6 @@ __all__ = [
 
 LINE_WIDTH = 80  # columns
 MAX_LISTED_SEGMENTS = 6  # that need attention, without --all
-# Formats that cannot say which axis is up, and which one Blender and its like take for it.
-ASSUMED_UP = {".bvh": "y", ".amc": "y"}
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,8 @@ def plan_outputs(
 def _parse_formats(formats: str | None) -> list[str]:
     suffixes = [f".{part.strip().lstrip('.').lower()}" for part in (formats or "bvh").split(",")]
     for suffix in suffixes:
-        if suffix not in MOTIONS:
-            known = ", ".join(s.removeprefix(".") for s in MOTIONS)
+        if suffix not in writable_suffixes("motion"):
+            known = ", ".join(s.removeprefix(".") for s in writable_suffixes("motion"))
             raise FileError(formats or "", f"no format of motions; expected some of {known}")
     return list(dict.fromkeys(suffixes))
 
@@ -96,8 +93,8 @@ def _target_paths(source: Path, output: str, suffixes: Sequence[str], count: int
     if _is_folder(output):
         return [Path(output) / f"{source.stem}{suffix}" for suffix in suffixes]
     path = Path(output)
-    if path.suffix.lower() not in MOTIONS:
-        known = " ".join(MOTIONS)
+    if path.suffix.lower() not in writable_suffixes("motion"):
+        known = " ".join(writable_suffixes("motion"))
         raise FileError(output, f"no motion can be written as {path.suffix}; expected {known}")
     if count > 1:
         raise FileError(output, f"is one file for {count} recordings; expected a folder")
@@ -131,18 +128,15 @@ def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
 
 def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
     """Write a motion as what its name says; return the files and what is in them, in words."""
-    suffix, up = path.suffix.lower(), motion.up_axis
-    assumed, turned = ASSUMED_UP.get(suffix), ""
+    form, up, turned = find_format(path), motion.up_axis, ""
+    assert form is not None  # as planned
+    # Readers of a format that cannot say which axis is up expect the customary one.
+    assumed = None if "motion" in form.states_up_axis else form.up_axis
     if assumed is not None and up is not None and up != assumed:
         motion = turn_to_up(motion, assumed)
-        turned = f", turned from {up} up to {assumed} up, as readers of {suffix} expect"
-    unit = None
-    if suffix == ".amc":
-        from exactik.io.acclaim import choose_asf_unit
-
-        unit = choose_asf_unit(motion.skeleton, None)
+        turned = f", turned from {up} up to {assumed} up, as readers of {form.suffix} expect"
     files = files_to_write(str(path), ())
-    write_files(motion, files, unit, motion.up_axis)
+    write_files(motion, files, choose_unit(motion, form), motion.up_axis)
     words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{turned}"
     return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]
 

@@ -156,7 +156,7 @@ def _suspect_by_pose(track: Track) -> list[_Suspicion]:
     rows = np.flatnonzero(off.sum(axis=1) > 1)
     if len(rows) < MIN_FRAMES:
         return []
-    places, recorded = _place_markers(track, rows), track.problem.targets.place[rows]
+    places, recorded = _place_markers(track, rows), track.problem.targets.position[rows]
     found: list[tuple[float, _Suspicion]] = []
     for one, other in _find_near_pairs(track, off):
         both = np.flatnonzero(off[rows, one] & off[rows, other])
@@ -208,7 +208,7 @@ def _examine(track: Track, what: _Suspicion) -> ExaminedSwap:
     own = float(np.linalg.norm(recorded - places[:, pair], axis=2).mean())
     cross = float(np.linalg.norm(recorded - places[:, crossed], axis=2).mean())
     apart = float(np.median(np.linalg.norm(places[:, what.one] - places[:, what.other], axis=1)))
-    solved = track.problem.targets.place[some][:, crossed]
+    solved = track.problem.targets.position[some][:, crossed]
     if (solved == recorded).all(axis=(1, 2)).mean() > 0.5:
         return ExaminedSwap(*head, apart, own, cross, None, "repaired")
     ratio = _compute_squares_ratio(track, what, there)
@@ -231,14 +231,14 @@ def _compute_squares_ratio(track: Track, what: _Suspicion, there: IntArray) -> f
         np.unique(np.linspace(0, len(there) - 1, min(len(there), FRAMES_SOLVED_AGAIN)).astype(int))
     ]
     recording = track.problem.select(which)
-    place = recording.targets.place.copy()
+    place = recording.targets.position.copy()
     place[:, [what.one, what.other]] = place[:, [what.other, what.one]]
     before = np.nansum(track.marker_errors[which] ** 2, axis=1)
     outside = [max(what.first - 1, 0), min(what.last + 1, len(track) - 1)]
     starts = [track.motion.q[which]]
     starts += [np.repeat(track.motion.q[t : t + 1], len(which), axis=0) for t in outside]
     named = np.minimum(before, _least_squares_sum(recording, starts))
-    exchanged = _least_squares_sum(recording.with_targets(place=place), starts)
+    exchanged = _least_squares_sum(recording.with_targets(position=place), starts)
     return float(np.median(exchanged / np.maximum(named, 1e-12)))
 
 

@@ -74,11 +74,12 @@ def calibrate(
     from exactik.cli._outputs import format_entry
     from exactik.cli.solve._marker_tables import parse_mapping
     from exactik.cli.solve._skeleton import prepare_skeleton
-    from exactik.io import save_skeleton
-    from exactik.io.conversion._convert import files_to_write
+    from exactik.io import files_to_write, save_skeleton
+    from exactik.io.formats import NPZ
 
-    if output.suffix.lower() != ".npz":
-        raise FileError(output, "no skeleton with markers can be written so; expected .npz")
+    if output.suffix.lower() != NPZ.suffix:
+        text = f"no skeleton with markers can be written so; expected {NPZ.suffix}"
+        raise FileError(output, text)
     if scale not in ("symmetric", "bone", "global", "none"):
         raise UsageError(f"--scale is {scale!r}; expected symmetric, bone, global or none")
     files_to_write(str(output), (str(recording), skeleton, take))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exactik.errors import FileError, UnknownNameError, UsageError
-from exactik.io._files import read_text
+from exactik.io import read_text
 
 __all__ = ["parse_mapping", "parse_weights"]
 

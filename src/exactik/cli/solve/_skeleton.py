@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from exactik._text import join_names
 from exactik.calibration import (
     Calibration,
     MarkerBone,
@@ -22,7 +23,6 @@ from exactik.cli._inputs import LoadedSkeleton
 from exactik.cli.solve._marker_tables import ManualMapping
 from exactik.errors import FileError
 from exactik.io import load_motion
-from exactik.io.inspection._oddities import listed
 from exactik.model import Skeleton
 from exactik.motion import Markers, heading_axes
 
@@ -105,10 +105,11 @@ def prepare_skeleton(
     long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
     mapping = propose_mapping(skeleton, markers, by_hand, geometry=fit and long)
     if len(mapping.used) == 0:
+        names = join_names(markers.names, MAX_LISTED_NAMES, spare=1)
         raise FileError(
             source,
-            f"no marker is known on the skeleton {skeleton.name!r}: the recording has "
-            f"{listed(markers.names, MAX_LISTED_NAMES)}; give --mapping, what each of them is",
+            f"no marker is known on the skeleton {skeleton.name!r}: the recording has {names}; "
+            "give --mapping, what each of them is",
         )
     _note_matches(mapping, notes)
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
@@ -148,13 +149,13 @@ def _note_matches(mapping: MarkerMapping, notes: list[str]) -> None:
         if match.confidence < SURE_CONFIDENCE
     ]
     if len(guesses) > 0:
-        names = listed(guesses, MAX_LISTED_NAMES)
+        names = join_names(guesses, MAX_LISTED_NAMES, spare=1)
         notes.append(f"Taken by name or place: {names}. --mapping says otherwise.")
     unused = [strip_prefix(match.recorded) for match in mapping.matches if match.bone is None]
     if len(unused) > 0:
         one = len(unused) == 1
         count = "1 recorded marker is" if one else f"{len(unused)} recorded markers are"
-        names = listed(unused, MAX_LISTED_NAMES)
+        names = join_names(unused, MAX_LISTED_NAMES, spare=1)
         notes.append(f"{count} not on the figure and not used: {names}.")
 
 
@@ -199,5 +200,5 @@ def _attach_from_take(
     notes.append(f"{len(bones)} markers were put on the skeleton where {Path(take).name} has them.")
     unused = [strip_prefix(name) for name in markers.names if name not in bones]
     if len(unused) > 0:
-        notes.append(f"Not put on it: {listed(unused, MAX_LISTED_NAMES)}.")
+        notes.append(f"Not put on it: {join_names(unused, MAX_LISTED_NAMES, spare=1)}.")
     return skeleton
