@@ -12,9 +12,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from exactik.errors import UsageError
+from exactik.goals import DEFAULT_POSITION_TOLERANCE
 from exactik.kernels.descent import state as at
 from exactik.problem import Problem
-from exactik.solvers._goal_errors import DEFAULT_POSITION_TOLERANCE, compute_term_tolerances
+from exactik.solvers._goal_errors import compute_term_tolerances
 from exactik.solvers._view import Place, View
 from exactik.typing import Array
 
