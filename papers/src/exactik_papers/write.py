@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from exactik.io._files import writing
+from exactik.io import writing
 from exactik_papers.experiment import Cell, Experiment, Findings, Picture, ResultTable
 
 __all__ = ["Section", "WrittenTable", "format_cell", "write_findings", "write_table"]
@@ -50,7 +50,7 @@ class Section:
     def paths(self) -> list[Path]:
         """All files of the experiment."""
         made = [path for path, _ in self.findings.files]
-        return [*(own.path for own in self.tables), *(path for _, path in self.pictures), *made]
+        return [*(table.path for table in self.tables), *(path for _, path in self.pictures), *made]
 
 
 def format_cell(cell: Cell) -> str:

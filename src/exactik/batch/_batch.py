@@ -19,9 +19,19 @@ from numpy.typing import ArrayLike, NDArray
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError, UsageError
 from exactik.goals import pack_batch_targets
-from exactik.kernels.calculus.workspace import new_work
+from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent import starts as kernel
-from exactik.kernels.descent.state import new_search
+from exactik.kernels.descent.results import (
+    RESULT_ATTEMPTS,
+    RESULT_COST,
+    RESULT_CYCLES,
+    RESULT_EVALUATIONS,
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_SIZE,
+    RESULT_STATUS,
+)
+from exactik.kernels.descent.state import new_descent_state
 from exactik.kernels.goals.targets import Targets
 from exactik.problem import Problem
 from exactik.solvers import (
@@ -220,7 +230,7 @@ def _solve_compiled(
     workers: int,
 ) -> BatchResult:
     count, tree, options = len(q), problem.skeleton.tree, method.options(problem)
-    found = np.zeros((count, kernel.FOUND_COUNT))
+    found = np.zeros((count, RESULT_SIZE))
     term_errors = np.zeros((count, len(problem.packed.arrays.terms.kind)))
     tolerances = compute_term_tolerances(problem)
     size = max(1, min(CHUNK_PROBLEMS, -(-count // (4 * workers))))
@@ -229,12 +239,12 @@ def _solve_compiled(
     def solve_chunks(chunks: list[slice]) -> None:
         # Goals and tables are written to, so that every thread needs its own.
         arrays = problem.packed.copy_arrays()
-        work = new_work(tree)
-        search = new_search(tree, work.H.shape[1])
+        work = new_workspace(tree)
+        search = new_descent_state(tree, work.H.shape[1])
         table = make_start_table(problem, further, seed)
         for chunk in chunks:
             start = time.perf_counter()
-            kernel.seek_all(
+            kernel.solve_problems(
                 tree,
                 arrays,
                 problem.box,
@@ -249,28 +259,28 @@ def _solve_compiled(
                 work,
             )
             spent = time.perf_counter() - start
-            total = found[chunk, kernel.TICKS].sum()
-            found[chunk, kernel.TICKS] *= spent / total if total > 0 else 0.0
+            total = found[chunk, RESULT_CYCLES].sum()
+            found[chunk, RESULT_CYCLES] *= spent / total if total > 0 else 0.0
 
     if workers == 1:
         solve_chunks(chunks)
     else:
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(solve_chunks, [chunks[k::workers] for k in range(workers)]))
-    ended = np.array([ENDED_WORDS[int(code)] for code in found[:, kernel.STANDING]], dtype="U15")
+    ended = np.array([ENDED_WORDS[int(code)] for code in found[:, RESULT_STATUS]], dtype="U15")
     return BatchResult(
         problem=problem,
         targets=named,
         solver=method.name,
         q=q,
-        cost=found[:, kernel.COST],
-        projected_gradient=found[:, kernel.SLOPE],
+        cost=found[:, RESULT_COST],
+        projected_gradient=found[:, RESULT_PROJECTED_GRADIENT],
         tolerance=method.tolerance,
         ended=ended,
-        iterations=count_iterations(found[:, kernel.ITERATIONS]),
-        evaluations=found[:, kernel.EVALUATIONS].astype(np.int64),
-        attempts=found[:, kernel.ATTEMPTS].astype(np.int64),
-        seconds=found[:, kernel.TICKS],
+        iterations=count_iterations(found[:, RESULT_ITERATIONS]),
+        evaluations=found[:, RESULT_EVALUATIONS].astype(np.int64),
+        attempts=found[:, RESULT_ATTEMPTS].astype(np.int64),
+        seconds=found[:, RESULT_CYCLES],
         _term_errors=term_errors,
     )
 

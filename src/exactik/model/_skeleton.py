@@ -6,26 +6,22 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, contiguous_copy, freeze, require_finite, require_shape
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
-from exactik.kernels.tree import batch
+from exactik.kernels.tree import fk
 from exactik.kernels.tree import integrate as moves
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
-from exactik.model._order import parents_first
 from exactik.model._packing import ancestor_pairs, pack_tree
 from exactik.model._pose import Pose
-from exactik.model._printing import tree_text
+from exactik.model._structure import find_chains, format_tree, order_parents_first
 from exactik.typing import Array, BoolArray, IntArray
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Skeleton"]
 
@@ -55,7 +51,7 @@ class Skeleton:
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
     ):
         """See `Skeleton.build`."""
-        ordered = parents_first(tuple(bones))
+        ordered = order_parents_first(tuple(bones))
         names = [bone.name for bone in ordered]
         self._set("name", str(name))
         self._set("bones", ordered)
@@ -167,7 +163,7 @@ class Skeleton:
     @cached_property
     def quaternions(self) -> tuple[tuple[str, int], ...]:
         """Bone and first coordinate of every quaternion."""
-        first = self.tree.first_q + np.append(self.tree.shifts, 0)
+        first = self.tree.first_q + np.append(self.tree.shift_count, 0)
         return tuple(
             (bone.name, int(first[k]))
             for k, bone in enumerate(self.bones, start=1)
@@ -189,7 +185,7 @@ class Skeleton:
         """Which dofs are rotations [rad]; the others are shifts [m], (nv,)."""
         turns, tree = np.ones(self.nv, dtype=bool), self.tree
         for k in range(1, len(tree.parent)):
-            turns[tree.first_v[k] : tree.first_v[k] + tree.shifts[k]] = False
+            turns[tree.first_v[k] : tree.first_v[k] + tree.shift_count[k]] = False
         return freeze(turns)
 
     def bone_index(self, bone: str) -> int:
@@ -209,16 +205,7 @@ class Skeleton:
 
     def chains(self) -> list[tuple[str, ...]]:
         """Return one chain of bone names per leaf, root first (the papers' MAKECHAINS)."""
-        inner = {bone.parent for bone in self.bones}
-        chains = []
-        for leaf in self.bones:
-            if leaf.name not in inner:
-                chain, bone = [leaf.name], leaf
-                while bone.parent is not None:
-                    bone = self.bones[self._index[bone.parent]]
-                    chain.append(bone.name)
-                chains.append(tuple(chain[::-1]))
-        return chains
+        return find_chains(self.bones)
 
     def reroot(self, bone: str) -> Skeleton:
         """Return the same figure hanging from `bone`; see `exactik.model.reroot`."""
@@ -241,8 +228,8 @@ class Skeleton:
     def neutral(self) -> Array:
         """Return the rest pose, (nq,): zeros, unit quaternions, moved inside the limits."""
         q = np.zeros(self.nq)
-        for _, at in self.quaternions:
-            q[at] = 1.0
+        for _, first in self.quaternions:
+            q[first] = 1.0
         return self.clip(q)
 
     def clip(self, q: ArrayLike) -> Array:
@@ -265,7 +252,7 @@ class Skeleton:
         R, p = np.empty((len(flat), n, 3, 3)), np.empty((len(flat), n, 3))
         scratch = np.empty((2, self.nq))
         S = np.empty((self.nv, 6))
-        batch.forward_all(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
+        fk.forward_kinematics_batch(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
         lead = q.shape[:-1]
         return Pose(self, p[:, 1:].reshape(*lead, n - 1, 3), R[:, 1:].reshape(*lead, n - 1, 3, 3))
 
@@ -278,18 +265,18 @@ class Skeleton:
         """
         q, v = self.normalised(q), self._checked("v", v, self.nv)
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        q, v = _listed(q, lead), _listed(v, lead)
+        q, v = _as_rows(q, lead), _as_rows(v, lead)
         out = np.empty_like(q)
-        batch.integrate_all(self.tree, q, v, out)
+        moves.integrate_batch(self.tree, q, v, out)
         return out.reshape(*lead, self.nq)
 
     def difference(self, q1: ArrayLike, q0: ArrayLike) -> Array:
         """Return the v with integrate(q0, v) = q1, (…, nv); quaternions go the shorter way."""
         q1, q0 = self.normalised(q1, "q1"), self.normalised(q0, "q0")
         lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
-        q1, q0 = _listed(q1, lead), _listed(q0, lead)
+        q1, q0 = _as_rows(q1, lead), _as_rows(q0, lead)
         out = np.empty((len(q1), self.nv))
-        batch.difference_all(self.tree, q1, q0, out)
+        moves.difference_batch(self.tree, q1, q0, out)
         return out.reshape(*lead, self.nv)
 
     def reparameterise(self, q: ArrayLike) -> Array:
@@ -364,14 +351,14 @@ class Skeleton:
         array.
         """
         array = contiguous_copy(self._checked(name, q, self.nq))
-        for bone, at in self.quaternions:
-            length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
+        for bone, first in self.quaternions:
+            length = np.linalg.norm(array[..., first : first + 4], axis=-1, keepdims=True)
             if (length < 1e-12).any():
                 raise CoordinateError(
                     f"{name} holds a zero quaternion for bone {bone!r}, which is no rotation"
                 )
             unit = np.abs(length - 1.0) <= 4e-16  # as near as can be: kept to the last bit
-            array[..., at : at + 4] /= np.where(unit, 1.0, length)
+            array[..., first : first + 4] /= np.where(unit, 1.0, length)
         return array
 
     # --- printing
@@ -382,10 +369,10 @@ class Skeleton:
 
     def __str__(self) -> str:
         """Return a readable tree, one bone a line."""
-        return tree_text(self)
+        return format_tree(self)
 
 
-def _listed(array: Array, lead: tuple[int, ...]) -> Array:
+def _as_rows(array: Array, lead: tuple[int, ...]) -> Array:
     """Return an array broadcast to the leading axes, (…, n), as a list of rows, (product, n)."""
     n = array.shape[-1]
     return contiguous_copy(np.broadcast_to(array, (*lead, n)).reshape(math.prod(lead), n))

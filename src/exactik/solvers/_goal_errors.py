@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.goals import GoalPart
-from exactik.kernels.goals.errors import misses
+from exactik.kernels.goals.errors import compute_term_errors
 from exactik.problem import Problem
 from exactik.typing import Array
 
@@ -54,7 +54,9 @@ def compute_goal_errors(problem: Problem, q: Array, term_errors: Array | None = 
     parts = goals_with_tolerance(problem)
     if term_errors is None:
         term_errors = np.empty(len(problem.packed.arrays.terms.kind))
-        misses(problem.skeleton.tree, problem.packed.arrays, q, term_errors, problem.work)
+        compute_term_errors(
+            problem.skeleton.tree, problem.packed.arrays, q, term_errors, problem.workspace
+        )
     errors, residual = np.empty(len(parts)), None
     for k, part in enumerate(parts):
         if part.has_terms:

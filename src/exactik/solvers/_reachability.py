@@ -79,7 +79,7 @@ def _joint_dofs(skeleton: Skeleton, k: int) -> slice:
 def _bound_slides(problem: Problem, k: int, q: Array) -> float:
     """Return how far [m] the joint's slides can take the bone from its joint centre."""
     skeleton = problem.skeleton
-    count = int(skeleton.tree.shifts[k + 1])
+    count = int(skeleton.tree.shift_count[k + 1])
     dofs = np.arange(count) + _joint_dofs(skeleton, k).start
     now = q[skeleton.plain_q[dofs]]
     low = np.where(problem.locked[dofs], now, problem.lower[dofs])

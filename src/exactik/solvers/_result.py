@@ -94,7 +94,7 @@ class Result:
     def active_limits(self) -> Mapping[str, str]:
         """Dofs that sit on a limit → "lower" or "upper"."""
         problem = self.problem
-        values = np.where(problem.box.plain >= 0, self.q[problem.box.plain], 0.0)
+        values = np.where(problem.box.coordinate >= 0, self.q[problem.box.coordinate], 0.0)
         names = problem.skeleton.dof_names
         below, above = values <= problem.lower, values >= problem.upper
         return {

@@ -14,7 +14,16 @@ from exactik.errors import UsageError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.descent import starts as kernel
-from exactik.kernels.descent.starts import Table
+from exactik.kernels.descent.results import (
+    RESULT_ATTEMPTS,
+    RESULT_COST,
+    RESULT_EVALUATIONS,
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_SIZE,
+    RESULT_STATUS,
+)
+from exactik.kernels.descent.starts import StartTable
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
@@ -127,13 +136,13 @@ def can_solve_compiled(problem: Problem, method: Method) -> bool:
 
 
 def _solve_compiled(
-    problem: Problem, method: CompiledMethod, q: Array, table: Table, begin: float
+    problem: Problem, method: CompiledMethod, q: Array, table: StartTable, begin: float
 ) -> Result:
     arrays, options = problem.packed.arrays, method.options(problem)
-    found = np.empty((1, kernel.FOUND_COUNT))
+    found = np.empty((1, RESULT_SIZE))
     term_errors = np.empty((1, len(arrays.terms.kind)))
     answer = q[None]
-    kernel.seek_all(
+    kernel.solve_problems(
         problem.skeleton.tree,
         arrays,
         problem.box,
@@ -144,8 +153,8 @@ def _solve_compiled(
         answer,
         found,
         term_errors,
-        problem.search,
-        problem.work,
+        problem.descent_state,
+        problem.workspace,
     )
     seconds = time.perf_counter() - begin
     row = found[0].tolist()
@@ -153,13 +162,13 @@ def _solve_compiled(
         problem=problem,
         solver=method.name,
         q=answer[0],
-        cost=row[kernel.COST],
-        projected_gradient=row[kernel.SLOPE],
+        cost=row[RESULT_COST],
+        projected_gradient=row[RESULT_PROJECTED_GRADIENT],
         tolerance=method.tolerance,
-        ended=ENDED_WORDS[int(row[kernel.STANDING])],
-        iterations=int(count_iterations(row[kernel.ITERATIONS])),
-        evaluations=int(row[kernel.EVALUATIONS]),
-        attempts=int(row[kernel.ATTEMPTS]),
+        ended=ENDED_WORDS[int(row[RESULT_STATUS])],
+        iterations=int(count_iterations(row[RESULT_ITERATIONS])),
+        evaluations=int(row[RESULT_EVALUATIONS]),
+        attempts=int(row[RESULT_ATTEMPTS]),
         seconds=seconds,
         _term_errors=term_errors[0],
     )
@@ -185,7 +194,7 @@ def _solve_in_python(
     for start, around in _order_starts(problem, method, q, table, begin + allowed):
         if best is not None and time.perf_counter() > begin + allowed:
             break
-        if around and (best is None or not kernel.on_a_limit(problem.box, best.q)):
+        if around and (best is None or not kernel.is_on_limit(problem.box, best.q)):
             break
         descent = None
         for limited in (False, True) if around else (True,):
@@ -194,7 +203,7 @@ def _solve_in_python(
             evaluations += descent.evaluations
             start = descent.q
             if not limited:
-                kernel.turn_home(problem.box, start)
+                kernel.wrap_angles_into_limits(problem.box, start)
         assert descent is not None
         attempts += 1
         reached = bool((compute_goal_errors(problem, descent.q) <= tolerances).all())
@@ -215,7 +224,7 @@ def _order_starts(
     """
     starts = [q.copy() for _ in range(len(table) + 1)]
     for row, start in zip(table, starts, strict=False):
-        kernel.set_out(q, row, start)
+        kernel.fill_start(q, row, start)
     if len(table) > 0:
         costs, given = [np.inf] * len(starts), len(table)
         for k in (given, *range(given)):

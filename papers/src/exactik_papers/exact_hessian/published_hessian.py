@@ -23,10 +23,10 @@ from exactik.problem import Problem
 from exactik.solvers import NewtonPCG, Place, View
 from exactik.typing import Array
 
-__all__ = ["PublishedNewton", "published_hessian"]
+__all__ = ["PublishedNewton", "compute_published_hessian"]
 
 
-def published_hessian(problem: Problem, q: Array) -> Array:
+def compute_published_hessian(problem: Problem, q: Array) -> Array:
     """Return the Hessian as the published code has it, (nv, nv), not symmetric.
 
     All goals must be positions of weight 1.
@@ -48,15 +48,15 @@ def published_hessian(problem: Problem, q: Array) -> Array:
             moment[parent] += moment[k]
     first = skeleton.tree.first_v
     for k, bone in enumerate(skeleton.bones):
-        own = np.arange(int(first[k + 1]), int(first[k + 2]))
-        own = own[skeleton.turns[own] & ~problem.locked[own]]
-        if len(own) < 2:
+        dofs = np.arange(int(first[k + 1]), int(first[k + 2]))
+        dofs = dofs[skeleton.turns[dofs] & ~problem.locked[dofs]]
+        if len(dofs) < 2:
             continue
         torque = moment[k] - np.cross(pose.positions[k], force[k])
-        axes = skeleton.jacobian(q, bone.name, rows="angular")[:, own]
-        for a in range(len(own)):
-            for b in range(a + 1, len(own)):
-                H[own[a], own[b]] -= np.cross(axes[:, b], axes[:, a]) @ torque
+        axes = skeleton.jacobian(q, bone.name, rows="angular")[:, dofs]
+        for a in range(len(dofs)):
+            for b in range(a + 1, len(dofs)):
+                H[dofs[a], dofs[b]] -= np.cross(axes[:, b], axes[:, a]) @ torque
     return H
 
 
@@ -67,7 +67,7 @@ class _PublishedView(View):
         self.__dict__ = view.__dict__  # the count of evaluations too
 
     def hessian(self, place: Place) -> Array:
-        return published_hessian(self.problem, place.q)
+        return compute_published_hessian(self.problem, place.q)
 
 
 @dataclass(frozen=True, kw_only=True)

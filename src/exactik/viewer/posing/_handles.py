@@ -76,8 +76,7 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
     """
     pose, reach = skeleton.forward(q), reach_of(skeleton)
     places: dict[str, tuple[Point, str]] = {}
-    carried = ("free", "translation", "prismatic")
-    roots = [b.name for b in skeleton.bones if b.parent is None and b.joint.kind in carried]
+    roots = [b.name for b in skeleton.bones if b.parent is None and b.joint.translates]
     for bone in roots:
         places[bone] = ((0.0, 0.0, 0.0), "root")
     for bone, point in _ends(skeleton).items():
