@@ -128,6 +128,9 @@ def bone_jacobian(
         return J
     sine, cosine = np.empty((2, skeleton.nq))
     sincos(request.q, sine, cosine)
+    workspace = routes.AdjointWorkspace(
+        np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3))
+    )
     routes.adjoint_jacobian(
         skeleton.tree,
         request.q,
@@ -138,7 +141,7 @@ def bone_jacobian(
         frame_code,
         rows_code,
         route_code == ROUTES["adjusted"],
-        routes.Climb(np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3))),
+        workspace,
         J,
     )
     return J
