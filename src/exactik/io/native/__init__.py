@@ -5,7 +5,7 @@ array claims before it looks at the bytes.
 """
 
 from exactik.io.native._npz import (
-    read_npz_kind,
+    read_npz_content,
     read_npz_markers,
     read_npz_motion,
     read_npz_skeleton,
@@ -16,7 +16,7 @@ from exactik.io.native._npz import (
 )
 
 __all__ = [
-    "read_npz_kind",
+    "read_npz_content",
     "read_npz_markers",
     "read_npz_motion",
     "read_npz_skeleton",

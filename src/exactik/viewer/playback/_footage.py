@@ -251,7 +251,7 @@ class Footage:
         own = np.array([frame])
         if self.track is None:
             one = recording.with_targets(
-                place=np.ascontiguousarray(self.matched_targets(frame)[None])
+                position=np.ascontiguousarray(self.matched_targets(frame)[None])
             )
         else:
             one = recording.select(own)
@@ -264,7 +264,7 @@ def _of_track(track: Track) -> Markers:
 
     Swapped ones are back in their places, and what was left out is missing.
     """
-    place = np.array(track.problem.targets.place)
+    place = np.array(track.problem.targets.position)
     place[~np.isfinite(track.marker_errors)] = np.nan
     used = set(match_markers(track.skeleton, track.markers))
     others = [name for name in track.markers.names if name not in used]

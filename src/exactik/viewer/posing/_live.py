@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.kernels.calculus.sums import VALUE
-from exactik.kernels.calculus.workspace import new_work, place_apart
+from exactik.kernels.calculus.workspace import new_workspace, update_kinematics_noinline
 from exactik.kernels.descent import starts as kernel
-from exactik.kernels.descent.state import new_search
+from exactik.kernels.descent.results import RESULT_COST, RESULT_SIZE
+from exactik.kernels.descent.state import new_descent_state
 from exactik.kernels.goals.targets import retarget
 from exactik.solvers import (
     Auto,
@@ -67,19 +68,19 @@ class LiveSolver:
             compute_term_tolerances(problem),
             make_start_table(problem, 0, 0),
         )
-        self._found = np.zeros((1, kernel.FOUND_COUNT))
+        self._found = np.zeros((1, RESULT_SIZE))
         self._missed = np.zeros((1, len(problem.packed.arrays.terms.kind)))
         self._answer = np.empty((1, problem.skeleton.nq))
         # Scratch of our own: a problem's belongs to a thread, and threads come and go.
-        self._work = new_work(problem.skeleton.tree)
-        self._search = new_search(problem.skeleton.tree, self._work.H.shape[1])
+        self._work = new_workspace(problem.skeleton.tree)
+        self._search = new_descent_state(problem.skeleton.tree, self._work.H.shape[1])
         # A straight leg that is pushed along itself is a saddle: nothing says which way to buckle.
         # Updates start a little towards the middle of the limits, and knees bend the way they can.
         # Where there is no saddle the answer is the same: its minimum does not depend on the start.
         box = problem.box
         limited = np.isfinite(problem.lower) & np.isfinite(problem.upper)
-        limited &= (box.free > 0.0) & (box.plain >= 0)
-        self._nudged = box.plain[limited]
+        limited &= (box.free > 0.0) & (box.coordinate >= 0)
+        self._nudged = box.coordinate[limited]
         self._middle = 0.5 * (problem.lower[limited] + problem.upper[limited])
         self._wraps = any(
             bone.joint.rotation_part.kind in ("exp_map", "swing_twist")
@@ -89,7 +90,7 @@ class LiveSolver:
     def places(self, q: Array) -> tuple[Array, Array]:
         """Return where pose q has the handles [m, world], (n, 3), and their rotations (n, 3, 3)."""
         problem, work, goals = self.goals.problem, self._work, self.goals
-        place_apart(problem.skeleton.tree, problem.packed.arrays, q, work)
+        update_kinematics_noinline(problem.skeleton.tree, problem.packed.arrays, q, work)
         turns = work.R[goals.frames]
         arms = (turns @ goals.points[:, :, None])[:, :, 0]
         return work.p[goals.frames] + work.origin + arms, turns
@@ -106,12 +107,12 @@ class LiveSolver:
         answer[0] = q
         answer[0, self._nudged] += np.where(self._middle >= q[self._nudged], NUDGE, -NUDGE)
         if self._compiled:
-            kernel.seek_all(
+            kernel.solve_problems(
                 *(problem.skeleton.tree, problem.packed.arrays, problem.box, self._options),
                 *(self._tolerances, self._table, goals.targets, answer, self._found),
                 *(self._missed, self._search, self._work),
             )
-            found, cost = answer[0].copy(), float(self._found[0, kernel.COST])
+            found, cost = answer[0].copy(), float(self._found[0, RESULT_COST])
         else:
             found, cost = self._in_python(q, answer[0].copy())
         found = self._guarded(q, found)
@@ -138,7 +139,7 @@ class LiveSolver:
             longest = float(np.abs(step).max(initial=0.0))
             if longest > LONGEST:
                 found = skeleton.integrate(q, LONGEST / longest * step)
-                plain = problem.box.plain >= 0
-                index = problem.box.plain[plain]
+                plain = problem.box.coordinate >= 0
+                index = problem.box.coordinate[plain]
                 found[index] = np.clip(found[index], problem.lower[plain], problem.upper[plain])
         return skeleton.reparameterise(found) if self._wraps else found
