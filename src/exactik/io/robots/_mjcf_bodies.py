@@ -89,7 +89,7 @@ def read_bodies(root: Element, compiler: Compiler, defaults: DefaultClasses) -> 
     """Return all bodies, each before its children, in the order of the file."""
     bodies: list[Body] = []
     world = _Scope(body=None, p_body_frame=np.zeros(3), R_body_frame=np.eye(3), default_class=None)
-    stack = [(element, world) for element in reversed(list(root.all("worldbody")))]
+    stack = [(element, world) for element in reversed(list(root.find_children("worldbody")))]
     while len(stack) > 0:
         element, scope = stack.pop()
         if element.tag == "body":
@@ -147,12 +147,14 @@ def _makes_bodies_or_joints(element: Element) -> bool:
     """Return whether an element that generates others makes bodies or joints."""
     if element.tag != "replicate":
         return True
-    return any(True for _ in element.within("body", "joint", "freejoint", "attach", "composite"))
+    return any(
+        True for _ in element.find_descendants("body", "joint", "freejoint", "attach", "composite")
+    )
 
 
 def _compute_pose(element: Element, scope: _Scope, compiler: Compiler) -> tuple[Array, Array]:
     """Return position and rotation of an element in the frame of the body around it."""
-    p_frame_element = np.array(element.numbers("pos", (0.0, 0.0, 0.0)))
+    p_frame_element = np.array(element.read_numbers("pos", (0.0, 0.0, 0.0)))
     R_frame_element = compiler.read_orientation(element)
     p_body_element = scope.p_body_frame + scope.R_body_frame @ p_frame_element
     return p_body_element, scope.R_body_frame @ R_frame_element
@@ -165,8 +167,8 @@ def _read_joint(
     if child.tag == "freejoint":
         return BodyJoint(element=child, name=name, kind="free")
     element = defaults.apply_to(child, scope.default_class)
-    kind = element.word("type", "hinge", "hinge", "slide", "ball", "free")
-    anchor = scope.p_body_frame + scope.R_body_frame @ element.numbers("pos", (0.0, 0.0, 0.0))
+    kind = element.read_choice("type", "hinge", "hinge", "slide", "ball", "free")
+    anchor = scope.p_body_frame + scope.R_body_frame @ element.read_numbers("pos", (0.0, 0.0, 0.0))
     if kind == "free":
         return BodyJoint(element=element, name=name, kind="free")
     unit = 1.0 if kind == "slide" else compiler.angle_unit
@@ -179,7 +181,7 @@ def _read_joint(
             anchor=anchor,
             limited_ball=limits != FREE_LIMITS,
         )
-    axis = normalise(element, "axis", np.array(element.numbers("axis", (0.0, 0.0, 1.0))))
+    axis = normalise(element, "axis", np.array(element.read_numbers("axis", (0.0, 0.0, 1.0))))
     return BodyJoint(
         element=element,
         name=name,
@@ -187,14 +189,14 @@ def _read_joint(
         anchor=anchor,
         axis=scope.R_body_frame @ axis,
         limits=limits,
-        ref=unit * element.number("ref", 0.0),
+        ref=unit * element.read_number("ref", 0.0),
     )
 
 
 def _read_limits(element: Element, unit: float, automatic: bool) -> tuple[float, float]:
     """Return the limits of a joint; infinite if it has none."""
-    limited = element.word("limited", "auto", "auto", "true", "false")
-    low, high = element.numbers("range", (0.0, 0.0), infinite=True)
+    limited = element.read_choice("limited", "auto", "auto", "true", "false")
+    low, high = element.read_numbers("range", (0.0, 0.0), infinite=True)
     if limited == "false" or (limited == "auto" and low == high):
         return FREE_LIMITS
     if limited == "auto" and not automatic:

@@ -27,18 +27,18 @@ def add_couplings(
 ) -> None:
     """Add the couplings of all active <equality> joints to a robot whose bones are complete."""
     refs = {joint.name: joint.ref for body in bodies for joint in body.joints}
-    for section in root.all("equality"):
-        for element in section.all("joint"):
+    for section in root.find_children("equality"):
+        for element in section.find_children("joint"):
             element = defaults.apply_to(element, None, "equality")
-            if element.word("active", "true", "true", "false") == "true":
+            if element.read_choice("active", "true", "true", "false") == "true":
                 _add_equality(robot, element, refs, metres)
 
 
 def _add_equality(
     robot: RobotBuilder, element: Element, refs: dict[str, float], metres: float
 ) -> None:
-    c = element.numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), fewer=True)
-    joint1 = element.text("joint1", "the name of the joint that follows")
+    c = element.read_numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), fewer=True)
+    joint1 = element.read_required("joint1", "the name of the joint that follows")
     dependent, dependent_joint = robot.find_dof(element, joint1)
     y_unit = metres if dependent_joint.kind == "prismatic" else 1.0
     joint2 = element.attributes.get("joint2", "").strip()

@@ -58,7 +58,7 @@ def _expand_children(parent: Element, folder: str, seen: set[str]) -> list[Eleme
 
 def _find_file(include: Element, parent: Element, folder: str) -> str | None:
     """Return the path of an included file; None if it is missing and may be."""
-    name = include.text("file", "a path")
+    name = include.read_required("file", "a path")
     candidates = [os.path.join(base, name) for base in (folder, os.path.dirname(include.path))]
     inside = [p for p in map(os.path.abspath, candidates) if Path(p).is_relative_to(folder)]
     if len(inside) == 0:

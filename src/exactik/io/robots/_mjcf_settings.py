@@ -41,24 +41,24 @@ class Compiler:
         return getattr(self, f"_{stated[0]}")(element)
 
     def _quat(self, element: Element) -> Array:
-        wxyz = np.array(element.numbers("quat", (1.0, 0.0, 0.0, 0.0)))
+        wxyz = np.array(element.read_numbers("quat", (1.0, 0.0, 0.0, 0.0)))
         return matrix_from_wxyz(normalise(element, "quat", wxyz))
 
     def _axisangle(self, element: Element) -> Array:
-        x, y, z, angle = element.numbers("axisangle", (0.0, 0.0, 1.0, 0.0))
+        x, y, z, angle = element.read_numbers("axisangle", (0.0, 0.0, 1.0, 0.0))
         axis = normalise(element, "axis of axisangle", np.array([x, y, z]))
         return exp_rotation(axis * angle * self.angle_unit)
 
     def _euler(self, element: Element) -> Array:
         R = np.eye(3)
-        angles = element.numbers("euler", (0.0, 0.0, 0.0))
+        angles = element.read_numbers("euler", (0.0, 0.0, 0.0))
         for letter, angle in zip(self.eulerseq, angles, strict=True):
             R_axis = axis_rotation(letter, angle * self.angle_unit)
             R = R @ R_axis if letter.islower() else R_axis @ R
         return R
 
     def _xyaxes(self, element: Element) -> Array:
-        x, y = np.reshape(element.numbers("xyaxes", (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)), (2, 3))
+        x, y = np.reshape(element.read_numbers("xyaxes", (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)), (2, 3))
         x = normalise(element, "x of xyaxes", x)
         y = normalise(element, "y of xyaxes, across x,", y - (x @ y) * x)
         return np.column_stack([x, y, np.cross(x, y)])
@@ -66,7 +66,7 @@ class Compiler:
     def _zaxis(self, element: Element) -> Array:
         """Return the smallest rotation that takes z there; half a turn about x if it is −z."""
         x, y, z = normalise(
-            element, "zaxis", np.array(element.numbers("zaxis", (0.0, 0.0, 1.0)))
+            element, "zaxis", np.array(element.read_numbers("zaxis", (0.0, 0.0, 1.0)))
         ).tolist()
         sine = math.hypot(x, y)
         axis = np.array([-y, x, 0.0]) / sine if sine > MIN_LENGTH else np.array([1.0, 0.0, 0.0])
@@ -76,10 +76,10 @@ class Compiler:
 def read_compiler(root: Element) -> Compiler:
     """Return the settings of all <compiler> elements together; later ones win."""
     angle, eulerseq, autolimits = "degree", "xyz", "true"
-    for element in root.all("compiler"):
-        angle = element.word("angle", angle, "degree", "radian")
-        autolimits = element.word("autolimits", autolimits, "true", "false")
-        element.word("coordinate", "local", "local")
+    for element in root.find_children("compiler"):
+        angle = element.read_choice("angle", angle, "degree", "radian")
+        autolimits = element.read_choice("autolimits", autolimits, "true", "false")
+        element.read_choice("coordinate", "local", "local")
         eulerseq = element.attributes.get("eulerseq", eulerseq)
         if len(eulerseq) != 3 or set(eulerseq.lower()) - set("xyz"):
             raise element.error(f"eulerseq is {eulerseq!r}; expected three of x, y, z, X, Y, Z")
@@ -121,22 +121,22 @@ class DefaultClasses:
 def read_defaults(root: Element) -> DefaultClasses:
     """Return the default classes; a nested class begins as a copy of the one around it."""
     defaults = DefaultClasses()
-    stack = [(element, "") for element in reversed(list(root.all("default")))]
+    stack = [(element, "") for element in reversed(list(root.find_children("default")))]
     while len(stack) > 0:
         element, enclosing = stack.pop()
         if enclosing == "":
             name = element.attributes.get("class", "main")
             attributes = defaults.classes.setdefault(name, defaults.classes["main"])
         else:
-            name = element.text("class", "the name of a nested default class")
+            name = element.read_required("class", "the name of a nested default class")
             if name in defaults.classes:
                 raise element.error(f"a second default class {name!r}; expected one")
             inherited = defaults.classes[enclosing]
             attributes = {tag: dict(values) for tag, values in inherited.items()}
             defaults.classes[name] = attributes
-        for child in element.all("joint", "equality"):
+        for child in element.find_children("joint", "equality"):
             attributes.setdefault(child.tag, {}).update(child.attributes)
-        stack.extend((child, name) for child in reversed(list(element.all("default"))))
+        stack.extend((child, name) for child in reversed(list(element.find_children("default"))))
     return defaults
 
 

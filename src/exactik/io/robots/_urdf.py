@@ -78,16 +78,16 @@ class UrdfJoint:
 
     def __init__(self, element: Element):
         self.element = element
-        self.name = element.text("name", "the joint's name")
-        self.type = element.word("type", "", *JOINT_TYPES)
+        self.name = element.read_required("name", "the joint's name")
+        self.type = element.read_choice("type", "", *JOINT_TYPES)
         self.parent = self._read_link("parent")
         self.child = self._read_link("child")
 
     def _read_link(self, end: str) -> str:
-        child = self.element.one(end)
+        child = self.element.find_child(end)
         if child is None:
             raise self.element.error(f"no <{end}>; expected the link at this end")
-        return child.text("link", "a link's name")
+        return child.read_required("link", "a link's name")
 
     def add_bones_to(self, robot: RobotBuilder, metres: float) -> None:
         """Add the bones of this joint and its child."""
@@ -118,47 +118,47 @@ class UrdfJoint:
 
     def _read_origin(self) -> tuple[Array, Array]:
         """Return p_parent_child [unit of the file] and R_parent_child."""
-        origin = self.element.one("origin")
+        origin = self.element.find_child("origin")
         if origin is None:
             return np.zeros(3), np.eye(3)
-        p_parent_child = np.array(origin.numbers("xyz", (0.0, 0.0, 0.0)))
+        p_parent_child = np.array(origin.read_numbers("xyz", (0.0, 0.0, 0.0)))
         if "quat_xyzw" in origin.attributes:
             if "rpy" in origin.attributes:
                 raise origin.error("both rpy and quat_xyzw; expected one of them")
-            x, y, z, w = origin.numbers("quat_xyzw", (0.0, 0.0, 0.0, 1.0))
+            x, y, z, w = origin.read_numbers("quat_xyzw", (0.0, 0.0, 0.0, 1.0))
             if math.hypot(x, y, z, w) < 1e-9:
                 raise origin.error("quat_xyzw is zero; expected a rotation")
             return p_parent_child, matrix_from_wxyz((w, x, y, z))
-        roll, pitch, yaw = origin.numbers("rpy", (0.0, 0.0, 0.0))
+        roll, pitch, yaw = origin.read_numbers("rpy", (0.0, 0.0, 0.0))
         R_yaw_pitch = axis_rotation("z", yaw) @ axis_rotation("y", pitch)
         return p_parent_child, R_yaw_pitch @ axis_rotation("x", roll)
 
     def _read_axis(self) -> Array:
-        element = self.element.one("axis")
+        element = self.element.find_child("axis")
         if element is None:
             return np.array([1.0, 0.0, 0.0])
-        axis = np.array(element.numbers("xyz", (1.0, 0.0, 0.0)))
+        axis = np.array(element.read_numbers("xyz", (1.0, 0.0, 0.0)))
         length = float(np.linalg.norm(axis))
         if not 1e-9 < length < math.inf:
             raise self.element.error(f"axis has length {length:g}; expected a direction")
         return axis / length
 
     def _read_limits(self, factor: float) -> tuple[float, float] | None:
-        limit = self.element.one("limit")
+        limit = self.element.find_child("limit")
         if limit is None or self.type == "continuous":
             return None
         if "lower" not in limit.attributes and "upper" not in limit.attributes:
             return None
-        (low,) = limit.numbers("lower", (0.0,), infinite=True)
-        (high,) = limit.numbers("upper", (0.0,), infinite=True)
+        (low,) = limit.read_numbers("lower", (0.0,), infinite=True)
+        (high,) = limit.read_numbers("upper", (0.0,), infinite=True)
         return check_limits(self.element, factor * low, factor * high)
 
 
 def _index_by_name(root: Element, tag: str) -> dict[str, Element]:
     """Return the children with this tag by name."""
     by_name: dict[str, Element] = {}
-    for element in root.all(tag):
-        name = element.text("name", f"the {tag}'s name")
+    for element in root.find_children(tag):
+        name = element.read_required("name", f"the {tag}'s name")
         if name in by_name:
             first = by_name[name].line
             raise element.error(f"a second {tag} of this name (the first is in line {first})")
@@ -192,15 +192,18 @@ def _add_mimic(
     robot: RobotBuilder, joint: Element, joints: dict[str, Element], metres: float
 ) -> None:
     """Add the coupling of a joint with a <mimic>; one that follows a fixed joint is held still."""
-    mimic = joint.one("mimic")
+    mimic = joint.find_child("mimic")
     if mimic is None:
         return
-    name, other = joint.text("name", "its name"), mimic.text("joint", "the joint to follow")
+    name, other = (
+        joint.read_required("name", "its name"),
+        mimic.read_required("joint", "the joint to follow"),
+    )
     if other not in joints:
         raise joint.error(
             f"no joint {other!r} to follow (there are: {', '.join(list(joints)[:40])})"
         )
-    multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+    multiplier, offset = mimic.read_number("multiplier", 1.0), mimic.read_number("offset", 0.0)
     if name not in robot.bones_of_joint:
         return
     dependent, dependent_joint = robot.find_dof(joint, name)
@@ -226,6 +229,6 @@ def _make_plane_axes(normal: Array) -> tuple[Array, Array]:
 
 
 def _refuse_xacro(root: Element) -> None:
-    for element in root.within():
+    for element in root.find_descendants():
         if element.tag.startswith("xacro:"):
             raise element.error("a xacro macro; expected the plain URDF that xacro writes")
