@@ -9,7 +9,6 @@ import numpy as np
 
 from exactik.motion import find_segments
 from exactik.report._swaps import ExaminedSwap
-from exactik.tracking import IGNORED
 from exactik.typing import IntArray
 
 if TYPE_CHECKING:
@@ -83,7 +82,9 @@ def find_far_markers(track: Track, swaps: Sequence[ExaminedSwap] = ()) -> list[F
 
 def _is_left_out(track: Track, m: int, which: IntArray) -> bool:
     weights = track.marker_weights
-    return weights is not None and bool((weights[which, m] < IGNORED).mean() > 0.5)
+    return weights is not None and bool(
+        (weights[which, m] < track.options.assessment.ignored_weight).mean() > 0.5
+    )
 
 
 def _is_explained(first: int, last: int, off: float, swaps: Sequence[ExaminedSwap]) -> bool:
