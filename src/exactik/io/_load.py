@@ -31,8 +31,8 @@ def load_skeleton(
     """Return the skeleton in a file.
 
     Args:
-        path: a robot, as .urdf or MuJoCo's .xml or .mjcf: each link or body is a bone of the same name, also
-            those that do not move; or a figure, as .asf, .bvh, .glb, .gltf or .npz.
+        path: a robot, as .urdf or MuJoCo's .xml or .mjcf: each link or body is a bone of the same
+            name, also those that do not move; or a figure, as .asf, .bvh, .glb, .gltf or .npz.
         length_unit: "m", "cm", "mm", "in", … or the metres in one unit of the file. URDF, MJCF and
             glTF are in metres unless this says otherwise; ASF states a unit; BVH states none and
             needs one, or "auto" for a guess that is announced.
