@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.motion import find_segments
-from exactik.report._data import Bins, rounded_up
+from exactik.report._data import Bins, round_axis_end
 from exactik.typing import Array
 from exactik.viewer.playback._footage import Footage
 
@@ -57,7 +57,7 @@ class ErrorCurve:
         self._shown = 0
         series = [{"stroke": stroke, "width": width} for stroke, width, _ in curves]
         dot = {"stroke": HERE, "points": {"show": True, "size": 9, "fill": HERE}}
-        top = rounded_up(float(np.nanmax(most))) if np.isfinite(most).any() else 1.0
+        top = round_axis_end(float(np.nanmax(most))) if np.isfinite(most).any() else 1.0
         self._plot = server.gui.add_uplot(
             *(self.data(), ({"label": "s"}, *series, dot)),
             scales={"x": {"time": False}, "y": {"range": (0.0, top)}},

@@ -12,6 +12,7 @@ import numpy as np
 
 from exactik.errors import FileError, ModelError
 from exactik.io import save_motion, writing
+from exactik.io.formats import GLB
 from exactik.typing import IntArray
 from exactik.viewer.page._server import guarded_server, stop
 from exactik.viewer.playback._footage import Footage
@@ -20,7 +21,7 @@ from exactik.viewer.playback._scene import PlayScene
 __all__ = ["FPS", "check_path", "export", "exported", "frames_at", "html_of"]
 
 FPS = 30.0
-SUFFIXES = (".html", ".htm", ".glb")
+SUFFIXES = (".html", ".htm", GLB.suffix)
 
 Progress = Callable[[int, int], None]
 
@@ -78,7 +79,7 @@ def exported(
     """Return the bytes of a file, by its suffix."""
     if suffix.lower() in (".html", ".htm"):
         return html_of(footage, fps=fps, progress=progress).encode()
-    if suffix.lower() == ".glb":
+    if suffix.lower() == GLB.suffix:
         frames, rate = frames_at(len(footage), footage.motion.rate, fps)
         motion = replace(footage.motion, q=footage.motion.q[frames], rate=rate)
         with tempfile.TemporaryDirectory() as folder:

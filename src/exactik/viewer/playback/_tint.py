@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.model import Skeleton
-from exactik.report._png import colours
+from exactik.report._png import error_colours
 from exactik.typing import Array
 
 __all__ = ["LEGEND", "joint_deviations", "least_certain", "uncertainty_colours"]
@@ -33,7 +33,7 @@ def joint_deviations(skeleton: Skeleton, sd: Array) -> Array:
 def uncertainty_colours(deviation: Array) -> NDArray[np.uint8]:
     """Return colours for standard deviations [rad], (n, 3)."""
     share = np.log(np.maximum(deviation, LEAST) / LEAST) / np.log(MOST / LEAST)
-    return colours(share)
+    return error_colours(share)
 
 
 def least_certain(skeleton: Skeleton, deviation: Array, count: int = 3) -> str:

@@ -110,8 +110,7 @@ class LiveGoals:
         self.problem = Problem(skeleton, goals, limits=mode, lock=lock, strength=strength)
         self.names = [handle.name for handle in handles]
         self.pull = PULL * reach_of(skeleton)
-        kinds = [goal for goal in goals if not isinstance(goal, PostureGoal)]
-        turned = np.array([isinstance(goal, OrientationGoal) for goal in kinds])
+        turned = np.array([goal.error_unit == "rad" for goal in goals if not goal.is_secondary])
         self.turned = np.flatnonzero(turned)  # terms of rotations
         self.placed = np.flatnonzero(~turned)  # terms of positions, one per handle
         self.oriented = [k for k, handle in enumerate(handles) if handle.oriented]
