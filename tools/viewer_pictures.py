@@ -108,7 +108,7 @@ def playback(page: Any, viewer: MotionViewer) -> None:
     viewer.panel.exaggeration.value = 8
     viewer.panel.aside.value = 0.8
     page.wait_for_timeout(300)
-    viewer.seek(viewer.footage.stops[0].frame)
+    viewer.seek(viewer.data.bookmarks[0].frame)
     page.wait_for_timeout(2500)
 
 

@@ -12,7 +12,7 @@ import exactik as ik
 from exactik.spatial import log_rotation
 from exactik.typing import Array
 from exactik.viewer import Keyframes, PosingSession
-from exactik.viewer.keyframes._tween import between, way_of
+from exactik.viewer.keyframes._interpolation import interpolate_poses, way_of
 
 
 def crouching() -> tuple[PosingSession, Keyframes]:
@@ -56,7 +56,7 @@ def test_a_free_body_turns_along_the_shortest_arc(rotation: str):
     body = ik.Skeleton.build("body", [ik.Bone("body", joint=ik.Joint.free(rotation))])
     a, b = random_pose(body, 2), random_pose(body, 3)
     times, at = np.array([0.0, 1.0]), np.linspace(0, 1, 21)
-    poses = between(way_of(body), times, np.array([a, b]), at, smooth=False)
+    poses = interpolate_poses(way_of(body), times, np.array([a, b]), at, smooth=False)
     R = body.forward(poses).rotations[:, 0]
     steps = np.linalg.norm(log_rotation(R[1:] @ np.swapaxes(R[:-1], 1, 2)), axis=1)
     whole = np.linalg.norm(log_rotation(R[-1] @ R[0].T))
@@ -68,7 +68,7 @@ def test_a_wheel_goes_the_shorter_way_round_and_a_limited_hinge_does_not():
     hinge = ik.Skeleton.build("hinge", [ik.Bone("w", joint=ik.Joint.revolute("z", (-4, 4)))])
     ends = np.array([[-3.0], [3.0]])
     for figure, middle in ((wheel, -np.pi), (hinge, 0.0)):
-        pose = between(way_of(figure), np.array([0.0, 1.0]), ends, np.array([0.5]), smooth=False)
+        pose = interpolate_poses(way_of(figure), np.array([0.0, 1.0]), ends, np.array([0.5]), smooth=False)
         assert pose[0, 0] == pytest.approx(middle)
 
 

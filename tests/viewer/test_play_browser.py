@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.viewer import EmbeddedView, Footage, MotionViewer
+from exactik.viewer import EmbeddedView, PlaybackData, MotionViewer
 from exactik.viewer.page._colours import MARKER
 from exactik.viewer.playback._panel import PLAY
 from tests.support.browser import SIZE, chromium, open_page, requests_elsewhere, wait_for
@@ -84,7 +84,7 @@ def test_it_plays_and_pauses_by_button_and_key_and_steps(viewer: MotionViewer, p
     page.keyboard.press("ArrowLeft")
     assert soon(page, lambda: viewer.frame == frame)
     page.keyboard.press("End")
-    assert soon(page, lambda: viewer.frame == len(viewer.footage) - 1)
+    assert soon(page, lambda: viewer.frame == len(viewer.data) - 1)
     page.keyboard.press("Home")
     assert soon(page, lambda: viewer.frame == 0)
     assert requests_elsewhere(page) == []
@@ -92,7 +92,7 @@ def test_it_plays_and_pauses_by_button_and_key_and_steps(viewer: MotionViewer, p
 
 def test_the_slider_scrubs(viewer: MotionViewer, page: Any):
     viewer.seek(0)
-    last = len(viewer.footage) - 1
+    last = len(viewer.data) - 1
     box = page.locator(f"[role=slider][aria-valuemax='{last}']").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -101,14 +101,14 @@ def test_the_slider_scrubs(viewer: MotionViewer, page: Any):
         page.mouse.move(box["x"] + 15 * k, box["y"] + box["height"] / 2)
         page.wait_for_timeout(60)
     page.mouse.up()
-    assert soon(page, lambda: 60 < viewer.frame < len(viewer.footage) - 1)
+    assert soon(page, lambda: 60 < viewer.frame < len(viewer.data) - 1)
     said = f"Frame {viewer.frame}"
     assert soon(page, lambda: said in viewer.panel.text.content)
     page.get_by_text(said, exact=True).wait_for(timeout=10_000)
 
 
 def test_the_worst_frames_are_gone_to_one_after_another(viewer: MotionViewer, page: Any):
-    stops = viewer.footage.stops
+    stops = viewer.data.bookmarks
     viewer.seek(stops[0].frame + 50)
     page.get_by_text("next worst").click()
     assert soon(page, lambda: viewer.frame == stops[0].frame and viewer.panel.stop == 0)
@@ -180,9 +180,9 @@ def test_an_export_opens_offline_and_shows_the_figure(
     viewer: MotionViewer, browser: Any, tmp_path: Path, framed: bool
 ):
     """As a file of its own, and as a notebook frames it."""
-    footage = viewer.footage
-    assert footage.track is not None
-    short = Footage.of(footage.motion.between(0.0, 1.0), markers=footage.track.markers)
+    playback = viewer.data
+    assert playback.track is not None
+    short = PlaybackData.of(playback.motion.between(0.0, 1.0), markers=playback.track.markers)
     path = tmp_path / "take.html"
     if framed:
         path.write_text(EmbeddedView(short)._repr_html_(), encoding="utf-8")
@@ -190,11 +190,11 @@ def test_an_export_opens_offline_and_shows_the_figure(
         EmbeddedView(short).save(path)
     context = browser.new_context(viewport=SIZE, offline=True)
     page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    make_handle_goals: list[str] = []
+    page.on("request", lambda request: make_handle_goals.append(request.url))
     page.goto(path.as_uri())
     assert soon(page, lambda: greenish(picture(page)) > 30, 30.0)
     first = picture(page)
     assert soon(page, lambda: int((np.abs(picture(page) - first) > 60).sum()) > 200)  # it plays
-    assert [url for url in asked if not url.startswith(("file:", "blob:", "data:", "about:"))] == []
+    assert [url for url in make_handle_goals if not url.startswith(("file:", "blob:", "data:", "about:"))] == []
     context.close()

@@ -12,7 +12,7 @@ import pytest
 
 import exactik as ik
 from exactik.viewer import MotionViewer, PoseViewer
-from exactik.viewer.page._server import allowed_request, guarded_server
+from exactik.viewer.page._server import is_request_allowed, start_guarded_server
 from exactik.viewer.posing.panel._compare import curves
 from tests.support.browser import wait_for
 
@@ -57,14 +57,14 @@ def test_the_server_listens_on_this_machine_only_and_opens_no_tunnel(viewer: Pos
     assert viewer.url.startswith("http://127.0.0.1:")
     assert viewer.server.request_share_url() is None
     with pytest.raises(ik.ModelError, match="expose"):
-        guarded_server("0.0.0.0")
+        start_guarded_server("0.0.0.0")
     with pytest.raises(ik.ModelError, match="cannot listen"):
-        guarded_server("nowhere.invalid", expose=True)
+        start_guarded_server("nowhere.invalid", expose=True)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(ik.ModelError, match="cannot listen"):
-            guarded_server(port=taken.getsockname()[1])
+            start_guarded_server(port=taken.getsockname()[1])
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_server_listens_on_this_machine_only_and_opens_no_tunnel(viewer: Pos
 )
 def test_which_requests_are_answered(host: str | None, origins: list[str], allowed: bool):
     names = ("127.0.0.1", "localhost", "[::1]")
-    assert allowed_request(host, origins, names, ("https://hub.example",)) is allowed
+    assert is_request_allowed(host, origins, names, ("https://hub.example",)) is allowed
 
 
 # --- a motion, and what else can be shown

@@ -14,9 +14,9 @@ import pytest
 
 import exactik as ik
 from exactik.typing import Array
-from exactik.viewer import Handle, PosingSession, PosingWorker, Undo, Update
-from exactik.viewer.posing._handles import reach_of
-from exactik.viewer.posing._limits import AT, FINE, NEAR
+from exactik.viewer import Handle, PosingSession, PosingWorker, UndoHistory, Update
+from exactik.viewer.posing._handles import compute_reach
+from exactik.viewer._limits import AT, FINE, NEAR
 from tests.support.browser import wait_for
 
 
@@ -109,7 +109,7 @@ def test_figures_of_files_are_posed(shared_data: Path, file: str):
     figure = ik.load_skeleton(path, 0.0254 / 0.45 if path.suffix == ".bvh" else None)
     session, rng = PosingSession(figure), np.random.default_rng(0)
     for name, handle in list(session.handles.items()):
-        session.drag(name, handle.position + rng.normal(0.0, 0.2 * reach_of(figure), 3))
+        session.drag(name, handle.position + rng.normal(0.0, 0.2 * compute_reach(figure), 3))
         for _ in range(60):
             assert inside(figure, session.advance().q)
         session.release()
@@ -126,7 +126,7 @@ def test_a_handle_follows_to_within_5_mm_where_a_pose_has_it(name: str):
     held = [h for h in session.handles.values() if h.pinned]
     where = {h.name: place(session, h) for h in held}
     # A pose that keeps what is pinned has the handle there, by construction.
-    away = place(session, handle) + 0.12 * reach_of(figure) * rng.uniform(-1, 1, 3)
+    away = place(session, handle) + 0.12 * compute_reach(figure) * rng.uniform(-1, 1, 3)
     goals: list[ik.Goal] = [ik.PositionGoal(handle.bone, away, point=handle.point, weight=1e-2)]
     for h in held:
         goals.append(ik.PositionGoal(h.bone, where[h.name], point=h.point, name=h.name))
@@ -221,13 +221,13 @@ def test_every_solver_can_be_chosen(solver: str):
 def test_nothing_shakes_where_a_goal_is_out_of_reach(name: str, way: tuple[float, float, float]):
     session = PosingSession(FIGURES[name]())
     handle = session.handles[TIPS[name]]
-    session.drag(handle.name, handle.position + 3.0 * reach_of(session.skeleton) * np.array(way))
+    session.drag(handle.name, handle.position + 3.0 * compute_reach(session.skeleton) * np.array(way))
     for _ in range(90):
         session.advance()
     poses = np.array([session.advance().q for _ in range(60)])
     assert np.ptp(poses, axis=0).max() < 0.01
     held = {k: miss for k, miss in session.advance().misses.items() if k != handle.name}
-    assert max(held.values(), default=0.0) < 0.002 * max(1.0, reach_of(session.skeleton))
+    assert max(held.values(), default=0.0) < 0.002 * max(1.0, compute_reach(session.skeleton))
     assert inside(session.skeleton, session.q)
 
 
@@ -236,7 +236,7 @@ def test_a_minute_of_wild_dragging(name: str):
     """At 60 Hz, with jumps, spins, NaN, several handles at once; 3600 poses, all inside."""
     figure = FIGURES[name]()
     session, rng = PosingSession(figure), np.random.default_rng(7)
-    names, reach = list(session.handles), reach_of(figure)
+    names, reach = list(session.handles), compute_reach(figure)
     centre = session.pose().positions.mean(axis=0)
     wrong, steps = 0, []
     for frame in range(3600):
@@ -399,10 +399,10 @@ def test_settings_are_undone_too_and_the_list_is_bounded():
         session.undo()
     assert not session.handles["r_hand"].pinned
     assert (session.state.solver, session.state.locked) == ("auto", ())
-    undo: Undo[int] = Undo(depth=5)
+    undo: UndoHistory[int] = UndoHistory(depth=5)
     for k in range(50):
         undo.remember(k)
-    assert undo.undoable == 5
+    assert undo.undo_count == 5
     assert [undo.undo(99), undo.undo(49)] == [49, 48]
 
 

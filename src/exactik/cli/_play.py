@@ -16,7 +16,7 @@ from exactik.errors import FileError
 if TYPE_CHECKING:
     from exactik.model import Skeleton
     from exactik.motion import Markers, Motion
-    from exactik.viewer import Footage
+    from exactik.viewer import PlaybackData
 
 __all__ = ["play"]
 
@@ -53,28 +53,28 @@ def play(
 ) -> None:
     """Play a motion in the browser, or write a file that plays it."""
     from exactik.io.conversion._convert import files_to_write
-    from exactik.viewer import Footage, MotionViewer
-    from exactik.viewer.playback._export import check_path
+    from exactik.viewer import PlaybackData, MotionViewer
+    from exactik.viewer.playback._export import check_export_path
 
     every = (*motions, *(reference or ()))
     if export is not None:
-        files_to_write(check_path(export), (*every, markers, skeleton))
+        files_to_write(check_export_path(export), (*every, markers, skeleton))
     figure = None if skeleton is None else figure_of(skeleton)[0]
     with compiling():
         taken, *others = (_motion(name, figure, up) for name in every)
         recorded = None if markers is None else _markers(markers, axes, length_unit)
-        footage = Footage.of(taken, markers=recorded, references=others)
-        if recorded is not None and len(footage.names) == 0:
+        playback = PlaybackData.of(taken, markers=recorded, references=others)
+        if recorded is not None and len(playback.names) == 0:
             _note(
                 markers or "",
                 "the skeleton has none of these markers: they are shown without "
                 "residuals. NPZ and GLB keep the markers of a skeleton, BVH and AMC do not.",
             )
     if export is not None:
-        _write(footage, export, fps)
+        _write(playback, export, fps)
         return
     with compiling():
-        shown = MotionViewer(footage, port=port)
+        shown = MotionViewer(playback, port=port)
         shown.play()
     serve(shown, browser)
 
@@ -116,15 +116,15 @@ def _note(name: str, text: str) -> None:
     err.print(f"{name}: {text}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
-def _write(footage: Footage, path: str, fps: float) -> None:
+def _write(playback: PlaybackData, path: str, fps: float) -> None:
     from exactik.viewer.playback._export import export
 
     with frames_bar() as bar:
-        task = bar.add_task("exporting", total=len(footage))
+        task = bar.add_task("exporting", total=len(playback))
 
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        export(footage, path, fps=fps, progress=progress)
+        export(playback, path, fps=fps, progress=progress)
     size = Path(path).stat().st_size / 1e6
     say(f"written {path}: {size:.1f} MB{', opens in a browser' if path.endswith('l') else ''}")

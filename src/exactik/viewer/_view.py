@@ -11,8 +11,8 @@ from exactik.motion import Motion
 from exactik.tracking import Track
 from exactik.viewer.keyframes._keyframes import Keyframes
 from exactik.viewer.playback._app import MotionViewer
-from exactik.viewer.playback._embedded import EmbeddedView, in_notebook
-from exactik.viewer.playback._footage import Footage
+from exactik.viewer.playback._notebook import EmbeddedView, is_notebook
+from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.posing._app import PoseViewer
 
 __all__ = ["view"]
@@ -43,7 +43,7 @@ def view(
     """
     if not isinstance(thing, Track):
         thing = getattr(thing, "motion", thing)
-    notebook = in_notebook()
+    notebook = is_notebook()
     server = {"host", "port", "expose"} & set(options)
     moving = isinstance(thing, Track | Motion | Keyframes)
     if static is None:
@@ -78,7 +78,7 @@ def _embedded(thing: Any, options: dict[str, Any]) -> EmbeddedView:
         skeleton, q = _figure(thing)
         pose = options.pop("q", skeleton.neutral() if q is None else q)
         thing = Motion(skeleton, pose[None], 1.0)
-    return EmbeddedView(Footage.of(thing, **own), **options)
+    return EmbeddedView(PlaybackData.of(thing, **own), **options)
 
 
 def _figure(thing: Any) -> tuple[Skeleton, Any]:

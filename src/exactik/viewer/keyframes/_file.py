@@ -12,7 +12,7 @@ from exactik.errors import ExactikError, FileError
 from exactik.io._files import read_text, writing
 from exactik.model import Skeleton
 from exactik.spatial import is_rotation
-from exactik.viewer.keyframes._held import Hold, Key
+from exactik.viewer.keyframes._constraints import PinConstraint, Key
 
 __all__ = ["read_keys", "write_keys"]
 
@@ -42,7 +42,7 @@ def write_keys(path: PathLike, skeleton: Skeleton, keys: tuple[Key, ...], smooth
         file.write("\n")
 
 
-def _written(hold: Hold) -> dict[str, Any]:
+def _written(hold: PinConstraint) -> dict[str, Any]:
     turn = None if hold.rotation is None else hold.rotation.tolist()
     place = {"point": list(hold.point), "position": hold.position.tolist(), "rotation": turn}
     return {"bone": hold.bone, **place}
@@ -82,7 +82,7 @@ def _key(path: str, skeleton: Skeleton, k: int, entry: dict[str, Any]) -> Key:
     return Key(time, skeleton.normalised(q), holds)
 
 
-def _hold(path: str, skeleton: Skeleton, k: int, own: dict[str, Any]) -> Hold:
+def _hold(path: str, skeleton: Skeleton, k: int, own: dict[str, Any]) -> PinConstraint:
     x, y, z = (float(a) for a in own["point"])
     place = np.array(own["position"], dtype=float)
     turn = None if own.get("rotation") is None else np.array(own["rotation"], dtype=float)
@@ -90,4 +90,4 @@ def _hold(path: str, skeleton: Skeleton, k: int, own: dict[str, Any]) -> Hold:
     if not sound or (turn is not None and not is_rotation(turn)):
         raise FileError(path, "holds something at no place, or turned in no way", f"key {k + 1}")
     skeleton.bone_index(own["bone"])
-    return Hold(own["bone"], (x, y, z), place, turn)
+    return PinConstraint(own["bone"], (x, y, z), place, turn)

@@ -16,10 +16,10 @@ from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer.keyframes._file import read_keys, write_keys
-from exactik.viewer.keyframes._held import Hold, Key, held_pose, holds_at, holds_of
-from exactik.viewer.keyframes._tween import Way, between, way_of
+from exactik.viewer.keyframes._constraints import PinConstraint, Key, solve_constrained_pose, interpolate_constraints, make_constraints
+from exactik.viewer.keyframes._interpolation import PoseInterpolator, interpolate_poses, way_of
 from exactik.viewer.posing._handles import Handle
-from exactik.viewer.posing._history import Undo
+from exactik.viewer._history import UndoHistory
 from exactik.viewer.posing._session import PosingSession
 
 __all__ = ["Keyframes"]
@@ -43,9 +43,9 @@ class Keyframes:
     def __init__(self, skeleton: Skeleton, keys: tuple[Key, ...] = (), *, smooth: bool = True):
         """Begin with these keys."""
         self.skeleton, self.smooth, self.keep_limits = skeleton, smooth, True
-        self._way: Way = way_of(skeleton)
+        self._way: PoseInterpolator = way_of(skeleton)
         self._keys = tuple(sorted(keys, key=lambda key: key.time))
-        self._undo: Undo[tuple[Key, ...]] = Undo()
+        self._undo: UndoHistory[tuple[Key, ...]] = UndoHistory()
         self._lock = threading.RLock()
 
     # --- what there is
@@ -69,7 +69,7 @@ class Keyframes:
 
     # --- changes
 
-    def add(self, time: float, q: ArrayLike, holds: Mapping[str, Hold] | None = None) -> Key:
+    def add(self, time: float, q: ArrayLike, holds: Mapping[str, PinConstraint] | None = None) -> Key:
         """Add a key, in place of one at the same time.
 
         Args:
@@ -88,9 +88,9 @@ class Keyframes:
         state = session.state
         return self.add(time, state.q, self.holds(state.q, state.handles))
 
-    def holds(self, q: ArrayLike, handles: Mapping[str, Handle]) -> dict[str, Hold]:
+    def holds(self, q: ArrayLike, handles: Mapping[str, Handle]) -> dict[str, PinConstraint]:
         """Return the pinned handles as they are in the pose q, (nq,)."""
-        return holds_of(self.skeleton, require_shape("q", q, self.skeleton.nq), handles)
+        return make_constraints(self.skeleton, require_shape("q", q, self.skeleton.nq), handles)
 
     def move(self, time: float, to: float) -> None:
         """Move the key at a time to another [s]; a key that is there already is replaced."""
@@ -108,14 +108,14 @@ class Keyframes:
     def undo(self) -> bool:
         """Take back the last change; return whether there was one."""
         with self._lock:
-            there = self._undo.undoable > 0
+            there = self._undo.undo_count > 0
             self._keys = self._undo.undo(self._keys)
             return there
 
     def redo(self) -> bool:
         """Do again what was taken back last; return whether there was anything."""
         with self._lock:
-            there = self._undo.redoable > 0
+            there = self._undo.redo_count > 0
             self._keys = self._undo.redo(self._keys)
             return there
 
@@ -132,15 +132,15 @@ class Keyframes:
             raise ModelError("there are no keys yet; add one first")
         at = np.atleast_1d(require_shape("times", np.atleast_1d(times), -1))
         own, poses = np.array([key.time for key in keys]), np.array([key.q for key in keys])
-        found = between(self._way, own, poses, at, self.smooth)
+        found = interpolate_poses(self._way, own, poses, at, self.smooth)
         for n, time in enumerate(at.tolist()):
             k = int(np.searchsorted(own, time, side="right")) - 1
             if not 0 <= k < len(keys) - 1 or time == own[k]:
                 continue
             share = (time - own[k]) / (own[k + 1] - own[k])
-            holds = holds_at(keys[k], keys[k + 1], share)
+            holds = interpolate_constraints(keys[k], keys[k + 1], share)
             if len(holds) > 0:
-                found[n] = held_pose(self.skeleton, found[n], holds, self.keep_limits)
+                found[n] = solve_constrained_pose(self.skeleton, found[n], holds, self.keep_limits)
         return found
 
     def bake(self, rate: float = 60.0) -> Motion:

@@ -11,10 +11,10 @@ from typing import Any
 
 from exactik.motion import Markers, Motion
 from exactik.tracking import Track
-from exactik.viewer.page._base import Viewer
-from exactik.viewer.page._server import guarded_server
-from exactik.viewer.playback._export import FPS, export, exported
-from exactik.viewer.playback._footage import Footage
+from exactik.viewer.page._viewer import Viewer
+from exactik.viewer.page._server import start_guarded_server
+from exactik.viewer.playback._export import FPS, export, encode_playback
+from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.playback._panel import PlayPanel
 from exactik.viewer.playback._scene import PlayScene
 from exactik.viewer.playback._transport import Transport
@@ -39,7 +39,7 @@ class MotionViewer(Viewer):
 
     def __init__(
         self,
-        motion: Motion | Track | Footage,
+        motion: Motion | Track | PlaybackData,
         *,
         markers: Markers | None = None,
         references: Sequence[Motion] = (),
@@ -58,14 +58,14 @@ class MotionViewer(Viewer):
             port: 0 for any that is free.
             expose: allow other machines to connect; there is no password.
         """
-        self.footage = Footage.of(motion, markers=markers, references=references)
-        label = f"exactik: {self.footage.skeleton.name}"
-        super().__init__(guarded_server(host, port, expose=expose, label=label), host)
-        self.transport = Transport(len(self.footage), self.footage.motion.rate)
+        self.data = PlaybackData.of(motion, markers=markers, references=references)
+        label = f"exactik: {self.data.skeleton.name}"
+        super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
+        self.transport = Transport(len(self.data), self.data.motion.rate)
         self._changed = threading.Condition()
         self._changes: list[Callable[[], object]] = []
         self._dirty, self._said = False, 0.0
-        self.scene = PlayScene(self.server, self.footage)
+        self.scene = PlayScene(self.server, self.data)
         self.panel = PlayPanel(self)
         self.show(0)
         self._thread = threading.Thread(target=self._run, name="exactik playing", daemon=True)
@@ -74,7 +74,7 @@ class MotionViewer(Viewer):
     @property
     def motion(self) -> Motion:
         """What is played, z up."""
-        return self.footage.motion
+        return self.data.motion
 
     @property
     def frame(self) -> int:
@@ -124,7 +124,7 @@ class MotionViewer(Viewer):
             fps: frames a second, at most those of the motion.
             progress: is called with the number of frames done, and that of all.
         """
-        export(self.footage, path, fps=fps, progress=progress)
+        export(self.data, path, fps=fps, progress=progress)
 
     def send(self, suffix: str, client: Any = None) -> None:
         """Export as ".html" or ".glb" for a page to download; for all pages if None."""
@@ -136,7 +136,7 @@ class MotionViewer(Viewer):
                 bar.value = 100.0 * done / total
 
         try:
-            content = exported(self.footage, suffix, progress=progress)
+            content = encode_playback(self.data, suffix, progress=progress)
         finally:
             bar.visible = False
         name = Path(self.motion.source).stem or self.motion.skeleton.name

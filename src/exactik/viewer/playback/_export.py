@@ -14,11 +14,11 @@ from exactik.errors import FileError, ModelError
 from exactik.io import save_motion
 from exactik.io._files import writing
 from exactik.typing import IntArray
-from exactik.viewer.page._server import guarded_server, stop
-from exactik.viewer.playback._footage import Footage
+from exactik.viewer.page._server import start_guarded_server, stop
+from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.playback._scene import PlayScene
 
-__all__ = ["FPS", "check_path", "export", "exported", "frames_at", "html_of"]
+__all__ = ["FPS", "check_export_path", "export", "encode_playback", "choose_frames", "render_html"]
 
 FPS = 30.0
 SUFFIXES = (".html", ".htm", ".glb")
@@ -26,7 +26,7 @@ SUFFIXES = (".html", ".htm", ".glb")
 Progress = Callable[[int, int], None]
 
 
-def check_path(path: str | os.PathLike[str]) -> str:
+def check_export_path(path: str | os.PathLike[str]) -> str:
     """Return a path that can be exported to; refuse others before there is any work."""
     path = os.fspath(path)
     if Path(path).suffix.lower() not in SUFFIXES:
@@ -37,7 +37,7 @@ def check_path(path: str | os.PathLike[str]) -> str:
     return path
 
 
-def frames_at(count: int, rate: float, fps: float) -> tuple[IntArray, float]:
+def choose_frames(count: int, rate: float, fps: float) -> tuple[IntArray, float]:
     """Return which frames to keep for so many a second, and how many that are; never more."""
     if not 0.0 < fps < np.inf:
         raise ModelError(f"fps is {fps!r}; it must be a number > 0")
@@ -47,7 +47,7 @@ def frames_at(count: int, rate: float, fps: float) -> tuple[IntArray, float]:
     return np.minimum(kept, count - 1).astype(np.int64), fps
 
 
-def html_of(footage: Footage, *, fps: float = FPS, progress: Progress | None = None) -> str:
+def render_html(playback: PlaybackData, *, fps: float = FPS, progress: Progress | None = None) -> str:
     """Return a page with the scene in it, that plays, without a server or a network.
 
     Args:
@@ -55,11 +55,11 @@ def html_of(footage: Footage, *, fps: float = FPS, progress: Progress | None = N
         fps: frames a second, at most those of the motion.
         progress: is called with the number of frames done, and that of all.
     """
-    frames, rate = frames_at(len(footage), footage.motion.rate, fps)
+    frames, rate = choose_frames(len(playback), playback.motion.rate, fps)
     # A server of its own, that nobody is told of: what is recorded is what is sent to its pages.
-    server = guarded_server(label=footage.skeleton.name)
+    server = start_guarded_server(label=playback.skeleton.name)
     try:
-        scene = PlayScene(server, footage)
+        scene = PlayScene(server, playback)
         scene.draw(int(frames[0]), words=False)
         recording = server.get_scene_serializer()
         for done, frame in enumerate(frames):
@@ -73,15 +73,15 @@ def html_of(footage: Footage, *, fps: float = FPS, progress: Progress | None = N
         stop(server)
 
 
-def exported(
-    footage: Footage, suffix: str, *, fps: float = FPS, progress: Progress | None = None
+def encode_playback(
+    playback: PlaybackData, suffix: str, *, fps: float = FPS, progress: Progress | None = None
 ) -> bytes:
     """Return the bytes of a file, by its suffix."""
     if suffix.lower() in (".html", ".htm"):
-        return html_of(footage, fps=fps, progress=progress).encode()
+        return render_html(playback, fps=fps, progress=progress).encode()
     if suffix.lower() == ".glb":
-        frames, rate = frames_at(len(footage), footage.motion.rate, fps)
-        motion = replace(footage.motion, q=footage.motion.q[frames], rate=rate)
+        frames, rate = choose_frames(len(playback), playback.motion.rate, fps)
+        motion = replace(playback.motion, q=playback.motion.q[frames], rate=rate)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "motion.glb"
             save_motion(motion, path)
@@ -90,13 +90,13 @@ def exported(
 
 
 def export(
-    footage: Footage,
+    playback: PlaybackData,
     path: str | os.PathLike[str],
     *,
     fps: float = FPS,
     progress: Progress | None = None,
 ) -> None:
-    """Write footage to .html or .glb, whole or not at all; see `html_of`."""
-    path = check_path(path)
+    """Write footage to .html or .glb, whole or not at all; see `render_html`."""
+    path = check_export_path(path)
     with writing(path, "wb") as file:  # opened first: a bad path fails before the work
-        file.write(exported(footage, Path(path).suffix, fps=fps, progress=progress))
+        file.write(encode_playback(playback, Path(path).suffix, fps=fps, progress=progress))

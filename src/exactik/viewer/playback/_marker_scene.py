@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from exactik.model import Pose
-from exactik.viewer.page._colours import GHOST, MARKER, RESIDUAL, TARGET, painted
-from exactik.viewer.page._scene import FigureScene, add_batch
+from exactik.viewer.page._colours import GHOST, MARKER, RESIDUAL, TARGET, srgb_to_linear
+from exactik.viewer.page._scene import FigureScene, add_instances
 from exactik.viewer.page._shapes import BALL
-from exactik.viewer.playback._footage import Footage
-from exactik.viewer.posing._handles import reach_of
+from exactik.viewer.playback._data import PlaybackData
+from exactik.viewer.posing._handles import compute_reach
 
 __all__ = ["GhostScene", "MarkerScene"]
 
@@ -32,21 +32,21 @@ class MarkerScene:
         exaggeration: of the lines.
     """
 
-    def __init__(self, server: Any, footage: Footage, below: str = ""):
+    def __init__(self, server: Any, playback: PlaybackData, below: str = ""):
         """Add what the footage has, below a node."""
-        self.footage, self.exaggeration = footage, 1.0
+        self.data, self.exaggeration = playback, 1.0
         self.model: Any = None
         self.measured: Any = None
         self.residuals: Any = None
-        self._size = SIZE * reach_of(footage.skeleton)
-        recorded = footage.targets(0)
+        self._size = SIZE * compute_reach(playback.skeleton)
+        recorded = playback.targets(0)
         if len(recorded) > 0:
-            glass = {"batched_colors": painted(TARGET), "opacity": GLASS}
+            glass = {"batched_colors": srgb_to_linear(TARGET), "opacity": GLASS}
             self.measured = self._balls(server, f"{below}/measured", len(recorded), LARGER, **glass)
-        count = len(footage.names)
+        count = len(playback.names)
         if count > 0:
             self.model = self._balls(
-                server, f"{below}/markers", count, 1.0, batched_colors=painted(MARKER)
+                server, f"{below}/markers", count, 1.0, batched_colors=srgb_to_linear(MARKER)
             )
             self.residuals = server.scene.add_line_segments(
                 *(f"{below}/residuals", np.zeros((count, 2, 3), np.float32), RESIDUAL),
@@ -57,20 +57,20 @@ class MarkerScene:
 
     def _balls(self, server: Any, name: str, count: int, size: float, **options: Any) -> Any:
         sizes = np.full(count, size * self._size)
-        return add_batch(server, name, BALL, np.zeros((count, 3)), sizes, **options)
+        return add_instances(server, name, BALL, np.zeros((count, 3)), sizes, **options)
 
     def draw(self, frame: int, pose: Pose) -> None:
         """Move the markers; to be called inside `server.atomic()`."""
         if self.measured is not None:
-            places = self.footage.targets(frame)
+            places = self.data.targets(frame)
             seen = np.asarray(np.isfinite(places).all(axis=1, keepdims=True))
             self.measured.batched_positions = np.where(seen, places, 0.0).astype(np.float32)
             scales = np.where(seen[:, 0], LARGER * self._size, 0.0).astype(np.float32)
             if not np.array_equal(scales, self._scales):  # a missing one is there, without size
                 self.measured.batched_scales = self._scales = scales
         if self.model is not None and self.residuals is not None:
-            own, places = self.footage.shown(frame), self.footage.matched_targets(frame)
-            model = self.footage.model_markers(own, pose)
+            own, places = self.data.shown(frame), self.data.matched_targets(frame)
+            model = self.data.model_markers(own, pose)
             self.model.batched_positions = model.astype(np.float32)
             seen = np.asarray(np.isfinite(places).all(axis=1, keepdims=True))
             off = np.where(seen, places - model, 0.0)
@@ -81,10 +81,10 @@ class MarkerScene:
 class GhostScene:
     """A reference motion beside the figure, translucent."""
 
-    def __init__(self, server: Any, footage: Footage, k: int, below: str = ""):
+    def __init__(self, server: Any, playback: PlaybackData, k: int, below: str = ""):
         """Add the k-th reference of the footage, below a node."""
-        self.footage, self.k = footage, k
-        skeleton = footage.references[k].thing.skeleton
+        self.data, self.k = playback, k
+        skeleton = playback.references[k].thing.skeleton
         self.figure = FigureScene(server, skeleton, f"{below}/ghost_{k}", OPACITY)
         self.figure.paint(np.tile(GHOST, (len(skeleton.bones), 1)))
         self.wanted = True
@@ -95,7 +95,7 @@ class GhostScene:
 
     def draw(self, frame: int) -> None:
         """Move the ghost; it hides where the reference has no pose."""
-        pose = self.footage.reference(self.k, frame) if self.wanted else None
+        pose = self.data.reference(self.k, frame) if self.wanted else None
         visible = pose is not None
         if self.figure.node.visible != visible:
             self.figure.node.visible = visible

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik.viewer.playback._curve import ErrorCurve
+from exactik.viewer.playback._error_curve import ErrorCurve
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
-from exactik.viewer.playback._tint import LEGEND, least_certain
+from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
 
 if TYPE_CHECKING:
     from exactik.viewer.playback._app import MotionViewer
@@ -30,13 +30,13 @@ class PlayPanel:
 
     def __init__(self, viewer: MotionViewer):
         """Add the widgets."""
-        self.viewer, self.footage, self.stop = viewer, viewer.footage, -1
+        self.viewer, self.data, self.stop = viewer, viewer.data, -1
         gui = viewer.server.gui
         gui.configure_theme(show_share_button=False, show_logo=False)
-        gui.set_panel_label(self.footage.skeleton.name)
+        gui.set_panel_label(self.data.skeleton.name)
         self.text = gui.add_markdown("")
         self._view(gui)
-        if len(self.footage.stops) > 0:
+        if len(self.data.bookmarks) > 0:
             self._stops(gui)
         self._export(gui)
         self._timeline(gui)
@@ -53,34 +53,34 @@ class PlayPanel:
 
     def words(self, frame: int) -> str:
         """Return what there is to say about a frame, in Markdown."""
-        footage, scene = self.footage, self.viewer.scene
-        first = footage.motion.first_frame
+        playback, scene = self.data, self.viewer.scene
+        first = playback.motion.first_frame
         number = f", number {first + frame} in the file" if first != 1 else ""
-        seconds = frame / footage.motion.rate
-        lines = [f"**Frame {frame}** of {len(footage)}{number}, {seconds:.2f} s"]
-        if not footage.present[frame]:
+        seconds = frame / playback.motion.rate
+        lines = [f"**Frame {frame}** of {len(playback)}{number}, {seconds:.2f} s"]
+        if not playback.present[frame]:
             lines.append("There is no pose; the last one before is shown.")
-        mean, most = (values[frame] for values in footage.frame_errors)
+        mean, most = (values[frame] for values in playback.frame_errors)
         if mean == mean:
-            worst = footage.names[int(np.nanargmax(footage.errors[frame]))]
+            worst = playback.names[int(np.nanargmax(playback.errors[frame]))]
             lines.append(f"Markers {1e3 * mean:.1f} mm off, worst {worst} {1e3 * most:.1f} mm")
-        elif footage.recorded is not None and len(footage.names) == 0:
+        elif playback.recorded is not None and len(playback.names) == 0:
             lines.append("The skeleton has none of the recorded markers: no residuals.")
-        if footage.track is not None:
-            lines.append(f"Status: {footage.track.status[frame]}")
-        at = scene.limits.named(footage.skeleton)
+        if playback.track is not None:
+            lines.append(f"Status: {playback.track.status[frame]}")
+        at = scene.limits.named(playback.skeleton)
         if len(at) > 0:
             more = f" and {len(at) - 3} more" if len(at) > 3 else ""
             lines.append(f"At a limit: {', '.join(at[:3])}{more}")
         if scene.deviation is not None:
-            lines.append(f"Least certain: {least_certain(footage.skeleton, scene.deviation)}")
+            lines.append(f"Least certain: {describe_least_certain(playback.skeleton, scene.deviation)}")
         return "  \n".join(lines)
 
     # --- widgets
 
     def _view(self, gui: Any) -> None:
         scene, viewer = self.viewer.scene, self.viewer
-        by = [LIMITS, *([UNCERTAINTY] if self.footage.knows_deviations else []), PLAIN]
+        by = [LIMITS, *([UNCERTAINTY] if self.data.knows_deviations else []), PLAIN]
         self.colouring = gui.add_dropdown("colour by", by, initial_value=LIMITS, hint=LEGEND)
         self._legend = gui.add_markdown("", visible=False)
 
@@ -132,10 +132,10 @@ class PlayPanel:
             self.viewer.change(lambda: do(on))
 
     def _stops(self, gui: Any) -> None:
-        stops = self.footage.stops[:MOST_STOPS]
-        rate = self.footage.motion.rate
+        stops = self.data.bookmarks[:MOST_STOPS]
+        rate = self.data.motion.rate
         options = [f"{n + 1}. {s.title}, {s.frame / rate:.2f} s" for n, s in enumerate(stops)]
-        with gui.add_folder(f"worst frames ({len(self.footage.stops)})"):
+        with gui.add_folder(f"worst frames ({len(self.data.bookmarks)})"):
             self.walk = gui.add_button_group("", ("previous worst", "next worst"))
             self.list = gui.add_dropdown("go to", [NOWHERE, *options], initial_value=NOWHERE)
             self.reason = gui.add_markdown("")
@@ -174,8 +174,8 @@ class PlayPanel:
             self.slider = gui.add_slider("frame", 0, max(transport.last, 1), 1, 0)
             self.buttons = gui.add_button_group("", (FIRST, BACK, PLAY, ON, LAST))
             self.curve = None
-            if len(self.footage.names) > 0:
-                self.curve = ErrorCurve(viewer.server, self.footage)
+            if len(self.data.names) > 0:
+                self.curve = ErrorCurve(viewer.server, self.data)
         with self.window.add_tab("speed"):
             self.speed = gui.add_slider("speed ×", 0.1, 4.0, 0.1, 1.0)
             self.loop = gui.add_checkbox("again and again", True)

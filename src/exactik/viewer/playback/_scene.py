@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from exactik.typing import Array
-from exactik.viewer.page._scene import FigureScene, light
-from exactik.viewer.playback._footage import Footage
+from exactik.viewer.page._scene import FigureScene, set_up_scene
+from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.playback._marker_scene import GhostScene, MarkerScene
-from exactik.viewer.playback._tint import joint_deviations, uncertainty_colours
-from exactik.viewer.posing._handles import reach_of
-from exactik.viewer.posing._limits import LimitState, limit_state
+from exactik.viewer.playback._uncertainty import compute_joint_deviations, colour_uncertainty
+from exactik.viewer.posing._handles import compute_reach
+from exactik.viewer._limits import LimitState, compute_limit_state
 
 __all__ = ["LIMITS", "PLAIN", "UNCERTAINTY", "PlayScene"]
 
@@ -23,17 +23,17 @@ LOWER = 0.17  # of its reach
 FAR = 0.6  # of its reach: if it goes farther than that, the view goes with it
 
 
-def _whereabouts(footage: Footage) -> tuple[Array, float]:
+def _whereabouts(playback: PlaybackData) -> tuple[Array, float]:
     """Return the middle of the figure in its first pose [m, world], and how far it goes [m]."""
-    frames = np.flatnonzero(footage.present)
+    frames = np.flatnonzero(playback.present)
     some = frames[np.unique(np.linspace(0, len(frames) - 1, LOOKED_AT).astype(np.int64))]
-    places = footage.skeleton.forward(footage.motion.q[some]).positions
+    places = playback.skeleton.forward(playback.motion.q[some]).positions
     middles = 0.5 * (places.min(axis=1) + places.max(axis=1))
     return middles[0], float(np.linalg.norm(middles - middles[0], axis=1).max())
 
 
 class PlayScene:
-    """All that is seen of footage.
+    """All that is seen of playback.
 
     Attributes:
         figure: the bones.
@@ -46,21 +46,21 @@ class PlayScene:
             None.
     """
 
-    def __init__(self, server: Any, footage: Footage):
+    def __init__(self, server: Any, playback: PlaybackData):
         """Add the footage to the scene of a server; nothing is in its place before `draw`."""
-        self.server, self.footage = server, footage
-        self._here, goes = _whereabouts(footage)
-        reach = reach_of(footage.skeleton)
+        self.server, self.data = server, playback
+        self._here, goes = _whereabouts(playback)
+        reach = compute_reach(playback.skeleton)
         self.follows = goes > FAR * reach
         self._world = server.scene.add_frame("/take", show_axes=False)
         # A little lower than the middle is looked at: the timeline lies over the foot of the page.
-        light(server, reach, self._here - (0.0, 0.0, LOWER * reach), "/take/floor", 1.2)
-        self.figure = FigureScene(server, footage.skeleton, "/take/figure")
-        count = range(len(footage.references))
-        self.ghosts = [GhostScene(server, footage, k, "/take") for k in count]
-        self.markers = MarkerScene(server, footage, "/take")
+        set_up_scene(server, reach, self._here - (0.0, 0.0, LOWER * reach), "/take/floor", 1.2)
+        self.figure = FigureScene(server, playback.skeleton, "/take/figure")
+        count = range(len(playback.references))
+        self.ghosts = [GhostScene(server, playback, k, "/take") for k in count]
+        self.markers = MarkerScene(server, playback, "/take")
         self.colouring = LIMITS
-        self.limits: LimitState = limit_state(footage.skeleton, footage.skeleton.neutral())
+        self.limits: LimitState = compute_limit_state(playback.skeleton, playback.skeleton.neutral())
         self.deviation: Array | None = None
 
     def colour_by(self, colouring: str) -> None:
@@ -75,19 +75,19 @@ class PlayScene:
             frame: its index.
             words: whether to find out as well what is shown more seldom: error bars.
         """
-        footage = self.footage
-        pose = footage.pose(frame)
+        playback = self.data
+        pose = playback.pose(frame)
         away = np.zeros(3)
         if self.follows:  # by the middle of all bones, which shakes less than any of them
             away[:2] = self._here[:2] - pose.positions[:, :2].mean(axis=0)
         self._world.position = away
-        self.limits = limit_state(footage.skeleton, footage.motion.q[footage.shown(frame)])
+        self.limits = compute_limit_state(playback.skeleton, playback.motion.q[playback.shown(frame)])
         self.figure.draw(pose, self.limits if self.colouring == LIMITS else None)
         if words:
-            sd = footage.deviations(frame)
-            self.deviation = None if sd is None else joint_deviations(footage.skeleton, sd)
+            sd = playback.deviations(frame)
+            self.deviation = None if sd is None else compute_joint_deviations(playback.skeleton, sd)
             if self.deviation is not None and self.colouring == UNCERTAINTY:
-                self.figure.paint(uncertainty_colours(self.deviation))
+                self.figure.paint(colour_uncertainty(self.deviation))
         for ghost in self.ghosts:
             ghost.draw(frame)
         self.markers.draw(frame, pose)

@@ -10,7 +10,7 @@ from exactik.problem import Problem
 from exactik.solvers import Auto, Result, solve
 from exactik.solvers._methods import METHODS, method_named
 from exactik.typing import Array
-from exactik.viewer.posing._goals import asked, comfort
+from exactik.viewer.posing._goals import make_handle_goals, make_comfort_goal
 from exactik.viewer.posing._handles import Handle
 from exactik.viewer.posing._state import PosingState
 
@@ -25,7 +25,7 @@ def stated(
     rest: Array,
 ) -> Problem:
     """Return what is asked, at the true targets and without damping in time."""
-    goals = [*asked(skeleton, handles, dragged), comfort(skeleton, rest)]
+    goals = [*make_handle_goals(skeleton, handles, dragged), make_comfort_goal(skeleton, rest)]
     return Problem(
         skeleton,
         goals,

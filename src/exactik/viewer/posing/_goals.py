@@ -28,9 +28,9 @@ from exactik.problem import Problem
 from exactik.problem._choice import strengths
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
-from exactik.viewer.posing._handles import Handle, reach_of
+from exactik.viewer.posing._handles import Handle, compute_reach
 
-__all__ = ["LiveGoals", "asked"]
+__all__ = ["InteractiveGoals", "make_handle_goals"]
 
 
 PULL, TWIST = 0.08, 0.5  # [reach], [rad] beyond which the force of a handle is constant
@@ -40,9 +40,9 @@ LIGHT, HEAVY = 0.1, 3.0  # factors of a dof that carries nothing, and more if it
 PINNED = 100.0  # weight of a pinned handle
 
 
-def asked(skeleton: Skeleton, handles: Iterable[Handle], dragged: Iterable[str]) -> list[Goal]:
+def make_handle_goals(skeleton: Skeleton, handles: Iterable[Handle], dragged: Iterable[str]) -> list[Goal]:
     """Return the goals of handles, at their true targets: position, then rotation if asked for."""
-    lever, dragged = LEVER * reach_of(skeleton), set(dragged)
+    lever, dragged = LEVER * compute_reach(skeleton), set(dragged)
     goals: list[Goal] = []
     for handle in handles:
         weight = handle.weight * (1.0 if handle.name in dragged else PINNED)
@@ -54,19 +54,19 @@ def asked(skeleton: Skeleton, handles: Iterable[Handle], dragged: Iterable[str])
     return goals
 
 
-def comfort(skeleton: Skeleton, rest: Array) -> PostureGoal:
+def make_comfort_goal(skeleton: Skeleton, rest: Array) -> PostureGoal:
     """Return the wish to stay near the pose `rest`, (nq,)."""
-    weight = COMFORT * posture_metric(skeleton)
+    weight = COMFORT * compute_posture_weights(skeleton)
     return PostureGoal(rest, weight=weight, name="comfort")
 
 
-def posture_metric(skeleton: Skeleton) -> Array:
+def compute_posture_weights(skeleton: Skeleton) -> Array:
     """Return how much a dof counts, (nv,) [m²/rad², or 1 for shifts].
 
     Angles count by the lever, and all dofs by the share of the figure that they carry: an arm
     reaches before the back bends, and the back bends before the figure walks.
     """
-    lever = LEVER * reach_of(skeleton)
+    lever = LEVER * compute_reach(skeleton)
     carried = np.array([float(np.linalg.norm(bone.offset)) for bone in skeleton.bones])
     carried[skeleton.parents < 0] = 0.0  # where a root is says nothing of its size
     for bone, point in skeleton.markers.values():
@@ -80,7 +80,7 @@ def posture_metric(skeleton: Skeleton) -> Array:
     return each * np.where(skeleton.turns, lever**2, 1.0)
 
 
-class LiveGoals:
+class InteractiveGoals:
     """The problem of a set of handles; targets change without building it anew.
 
     Attributes:
@@ -101,14 +101,14 @@ class LiveGoals:
         strength: Mapping[str, float] | None = None,
     ):
         """Pack the goals of at least one handle; `rest` (nq,) is where the drag began."""
-        goals = asked(skeleton, handles, dragged)
-        damping = DAMPING * posture_metric(skeleton) / strengths(skeleton, strength or {}) ** 2
+        goals = make_handle_goals(skeleton, handles, dragged)
+        damping = DAMPING * compute_posture_weights(skeleton) / strengths(skeleton, strength or {}) ** 2
         goals.append(PostureGoal(rest, weight=damping, name="last pose"))
-        goals.append(comfort(skeleton, rest))
+        goals.append(make_comfort_goal(skeleton, rest))
         mode = "hard" if limits else "off"
         self.problem = Problem(skeleton, goals, limits=mode, lock=lock, strength=strength)
         self.names = [handle.name for handle in handles]
-        self.pull = PULL * reach_of(skeleton)
+        self.pull = PULL * compute_reach(skeleton)
         kinds = [goal for goal in goals if not isinstance(goal, PostureGoal)]
         turned = np.array([isinstance(goal, OrientationGoal) for goal in kinds])
         self.turned = np.flatnonzero(turned)  # terms of rotations

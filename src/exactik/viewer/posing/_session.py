@@ -28,10 +28,10 @@ from exactik.solvers import Method, Result
 from exactik.spatial import is_rotation, nearest_rotation
 from exactik.typing import Array
 from exactik.viewer.posing._compare import compared, judged, stated
-from exactik.viewer.posing._editing import EditedFigure
-from exactik.viewer.posing._goals import LiveGoals
+from exactik.viewer.posing._editable import EditableFigure
+from exactik.viewer.posing._goals import InteractiveGoals
 from exactik.viewer.posing._handles import Handle
-from exactik.viewer.posing._live import LiveSolver
+from exactik.viewer.posing._solver import InteractiveSolver
 from exactik.viewer.posing._state import PosingState
 
 __all__ = ["PosingSession", "Update"]
@@ -61,7 +61,7 @@ class Update(NamedTuple):
     misses: Mapping[str, float]
 
 
-class PosingSession(EditedFigure):
+class PosingSession(EditableFigure):
     """A figure that is being posed.
 
     Attributes:
@@ -92,7 +92,7 @@ class PosingSession(EditedFigure):
         self._drags, self._quiet = 0, SETTLED
         self._before = self._state.q  # where the last drag began, also after its end
         self._let_go: tuple[Array, Problem] | None = None  # pose and goals when a drag ended
-        self._live: LiveSolver | None = None
+        self._live: InteractiveSolver | None = None
         self._at: tuple[Array, Array, Array] | None = None  # pose, and where it has the handles
 
     @property
@@ -166,7 +166,7 @@ class PosingSession(EditedFigure):
     def release(self, name: str | None = None) -> None:
         """Let go of a handle, or of all: a pinned one stays where it is now, others are free."""
         with self._lock:
-            asked = self.problem()
+            make_handle_goals = self.problem()
             for one in [name] if name is not None else list(self._dragged):
                 if one not in self._dragged:
                     continue
@@ -177,8 +177,8 @@ class PosingSession(EditedFigure):
                 else:
                     self._place(one)
             if len(self._dragged) == 0:
-                if asked is not None:
-                    self._let_go = self._state.q, asked
+                if make_handle_goals is not None:
+                    self._let_go = self._state.q, make_handle_goals
                 self._place_all()  # no tension is left: nothing moves by itself
                 self._undo.close()
             self._changed()
@@ -262,16 +262,16 @@ class PosingSession(EditedFigure):
         handles = self._state.handles.values()
         return [handle for handle in handles if handle.pinned or handle.name in self._dragged]
 
-    def _solver(self, active: list[Handle]) -> LiveSolver:
+    def _solver(self, active: list[Handle]) -> InteractiveSolver:
         if self._live is None:
             state = self._state
             settings = {"limits": state.limits, "lock": state.locked, "strength": state.strength}
-            goals = LiveGoals(self.skeleton, active, self._dragged, self._start, **settings)
-            self._live = LiveSolver(goals, self._methods[state.solver], self.budget)
+            goals = InteractiveGoals(self.skeleton, active, self._dragged, self._start, **settings)
+            self._live = InteractiveSolver(goals, self._methods[state.solver], self.budget)
             self._glide.keep(handle.name for handle in active)
         return self._live
 
-    def _places(self, live: LiveSolver, q: Array) -> tuple[Array, Array]:
+    def _places(self, live: InteractiveSolver, q: Array) -> tuple[Array, Array]:
         if self._at is None or not np.array_equal(self._at[0], q):
             self._at = (q.copy(), *live.places(q))
         return self._at[1:]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
-from exactik.viewer.page._overlay import overlay
+from exactik.viewer.page._overlay import add_translucent_poses
 from exactik.viewer.posing._session import PosingSession
 
 __all__ = ["ComparePanel", "curves", "table"]
@@ -101,5 +101,5 @@ class ComparePanel:
         self.clear()
         colours = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in COLOURS]
         poses = [result.q for result in found.values()]
-        self._overlay = overlay(self.server, self.session.skeleton, poses, colours)
+        self._overlay = add_translucent_poses(self.server, self.session.skeleton, poses, colours)
         self._overlay.visible = self._poses.value

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik.viewer.posing._limits import AT, NEAR, LimitState
+from exactik.viewer._limits import AT, NEAR, LimitState
 from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
 

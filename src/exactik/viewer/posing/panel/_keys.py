@@ -16,9 +16,9 @@ from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer.keyframes._keyframes import Keyframes
 from exactik.viewer.page._colours import GHOST
-from exactik.viewer.page._overlay import overlay
+from exactik.viewer.page._overlay import add_translucent_poses
 from exactik.viewer.page._scene import HandleScene
-from exactik.viewer.posing._limits import limit_state
+from exactik.viewer._limits import compute_limit_state
 from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
 
@@ -143,7 +143,7 @@ class KeyPanel:
         skeleton = self.keys.skeleton
         with self.server.atomic():
             self._handles.show(False)
-            self._handles.figure.draw(skeleton.forward(q), limit_state(skeleton, q))
+            self._handles.figure.draw(skeleton.forward(q), compute_limit_state(skeleton, q))
         self.server.flush()
 
     def _send(self, client: Any, kind: str) -> None:
@@ -180,7 +180,7 @@ class KeyPanel:
             self._skins = None
         poses = [key.q for key in self.keys.keys]
         if self.skins.value and 0 < len(poses) <= MOST_SKINS:
-            self._skins = overlay(
+            self._skins = add_translucent_poses(
                 self.server, self.keys.skeleton, poses, [GHOST] * len(poses), "/keys"
             )
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from exactik.viewer.page._colours import HELD, PINNED, hexadecimal
+from exactik.viewer.page._colours import HELD, PINNED, format_hex
 from exactik.viewer.posing._session import Update
 
-__all__ = ["LivePlot"]
+__all__ = ["ConvergencePlot"]
 
 KEPT = 240  # updates, four seconds
 LOWEST = 1e-12  # below which a cost is as good as none
 
 
-class LivePlot:
+class ConvergencePlot:
     """Cost and worst miss of the last updates, on a scale of powers of ten."""
 
     def __init__(self, gui: Any):
@@ -24,8 +24,8 @@ class LivePlot:
         self._costs: deque[tuple[float, float]] = deque(maxlen=KEPT)
         series = (
             {"label": "updates ago"},
-            {"label": "cost", "stroke": hexadecimal(PINNED), "width": 2},
-            {"label": "worst miss [mm]", "stroke": hexadecimal(HELD), "width": 2},
+            {"label": "cost", "stroke": format_hex(PINNED), "width": 2},
+            {"label": "worst miss [mm]", "stroke": format_hex(HELD), "width": 2},
         )
         self._plot = gui.add_uplot(
             *((np.array([-1.0, 0.0]), np.zeros(2), np.zeros(2)), series),

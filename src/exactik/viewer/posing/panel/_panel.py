@@ -7,13 +7,13 @@ from typing import Any
 
 from exactik.solvers import Result, solvers
 from exactik.viewer.page._scene import HandleScene
-from exactik.viewer.posing._limits import LimitState
+from exactik.viewer._limits import LimitState
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel._compare import ComparePanel
 from exactik.viewer.posing.panel._joints import JointPanel
 from exactik.viewer.posing.panel._keys import KeyPanel
-from exactik.viewer.posing.panel._live import LivePlot
+from exactik.viewer.posing.panel._live import ConvergencePlot
 
 __all__ = ["Panel", "plain"]
 
@@ -37,7 +37,7 @@ class Panel:
             self._handle_widgets(gui)
             gui.add_divider()
             self._solver_widgets(gui)
-            self.live = LivePlot(gui)
+            self.live = ConvergencePlot(gui)
         with tabs.add_tab("Joints"):
             self.joints = JointPanel(server, session, worker)
         with tabs.add_tab("Keys"):

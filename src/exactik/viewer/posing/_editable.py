@@ -17,16 +17,16 @@ from exactik.problem._choice import locked_dofs, strengths
 from exactik.solvers import Method
 from exactik.solvers._methods import method_named
 from exactik.typing import Array
-from exactik.viewer.posing._glide import Glide
+from exactik.viewer.posing._target_filter import TargetFilter
 from exactik.viewer.posing._handles import Handle, choose_handles
-from exactik.viewer.posing._history import Undo
-from exactik.viewer.posing._limits import LimitState, limit_state
+from exactik.viewer._history import UndoHistory
+from exactik.viewer._limits import LimitState, compute_limit_state
 from exactik.viewer.posing._state import PosingState
 
-__all__ = ["EditedFigure"]
+__all__ = ["EditableFigure"]
 
 
-class EditedFigure:
+class EditableFigure:
     """A figure, its handles and settings; see `PosingSession`.
 
     Attributes:
@@ -44,8 +44,8 @@ class EditedFigure:
         self._first = self._state
         self._methods = {self._state.solver: method_named(solver)}
         self._lock = threading.RLock()
-        self._undo: Undo[PosingState] = Undo()
-        self._glide = Glide(glide)
+        self._undo: UndoHistory[PosingState] = UndoHistory()
+        self._glide = TargetFilter(glide)
         self._dragged: set[str] = set()
         self._start = self._state.q  # the pose where the drag began
 
@@ -86,7 +86,7 @@ class EditedFigure:
 
     def limits(self) -> LimitState:
         """Return how near every dof is to its limits."""
-        return limit_state(self.skeleton, self._state.q)
+        return compute_limit_state(self.skeleton, self._state.q)
 
     # --- settings
 
@@ -182,14 +182,14 @@ class EditedFigure:
     def undo(self) -> bool:
         """Take back the last step; return whether there was one."""
         with self._lock:
-            there = self._undo.undoable > 0
+            there = self._undo.undo_count > 0
             self._take(self._undo.undo(self._settled_state()))
             return there
 
     def redo(self) -> bool:
         """Do again what was taken back last; return whether there was anything."""
         with self._lock:
-            there = self._undo.redoable > 0
+            there = self._undo.redo_count > 0
             self._take(self._undo.redo(self._settled_state()))
             return there
 

@@ -19,9 +19,9 @@ from exactik.solvers._misses import term_tolerances
 from exactik.solvers._solve import solves_compiled
 from exactik.solvers._starts import start_table
 from exactik.typing import Array
-from exactik.viewer.posing._goals import LiveGoals
+from exactik.viewer.posing._goals import InteractiveGoals
 
-__all__ = ["LiveSolver", "live_method"]
+__all__ = ["InteractiveSolver", "make_update_method"]
 
 
 LONGEST = 0.5  # [rad] a dof turns at most, and a shift moves by as much of the reach, per update
@@ -29,7 +29,7 @@ ITERATIONS, SLOW_ITERATIONS = 24, 60
 NUDGE = 2e-3  # [rad or m] by which an update starts off its pose
 
 
-def live_method(solver: str | Method, budget: float) -> Method:
+def make_update_method(solver: str | Method, budget: float) -> Method:
     """Return the method as updates use it: near its start, and only for so long [s].
 
     Every update begins where the last ended and is damped in time: no detours, no escapes, and
@@ -44,17 +44,17 @@ def live_method(solver: str | Method, budget: float) -> Method:
     return replace(method, max_iterations=SLOW_ITERATIONS, max_seconds=budget)
 
 
-class LiveSolver:
+class InteractiveSolver:
     """Solves a set of live goals again and again.
 
     Attributes:
         goals: what is asked.
     """
 
-    def __init__(self, goals: LiveGoals, solver: str | Method = "auto", budget: float = 0.01):
+    def __init__(self, goals: InteractiveGoals, solver: str | Method = "auto", budget: float = 0.01):
         """Make ready; `budget` [s] bounds an update of a method written in Python."""
         self.goals, problem = goals, goals.problem
-        self.method = live_method(solver, budget)
+        self.method = make_update_method(solver, budget)
         self._compiled = solves_compiled(problem, self.method)
         self._options = (
             self.method.options(problem) if isinstance(self.method, CompiledMethod) else None

@@ -22,7 +22,7 @@ from exactik.model import Skeleton
 from exactik.spatial import axis_rotation, euler_angles, exp_rotation, log_rotation
 from exactik.typing import Array, IntArray
 
-__all__ = ["Way", "between", "way_of"]
+__all__ = ["PoseInterpolator", "interpolate_poses", "way_of"]
 
 
 class Ball(NamedTuple):
@@ -33,7 +33,7 @@ class Ball(NamedTuple):
     order: str  # of Euler angles; empty for an exponential map
 
 
-class Way(NamedTuple):
+class PoseInterpolator(NamedTuple):
     """How a skeleton goes from pose to pose."""
 
     skeleton: Skeleton
@@ -67,7 +67,7 @@ def _matrix(ball: Ball, q: Array) -> Array:
     return first @ second @ third
 
 
-def way_of(skeleton: Skeleton) -> Way:
+def way_of(skeleton: Skeleton) -> PoseInterpolator:
     """Return how a skeleton goes from pose to pose."""
     balls: list[Ball] = []
     turning: list[int] = []
@@ -85,10 +85,10 @@ def way_of(skeleton: Skeleton) -> Way:
                 if not np.isfinite(joint.limits[k]).any():
                     turning.append(dof + k)
         dof, at = dof + joint.nv, at + joint.nq
-    return Way(skeleton, tuple(balls), np.array(turning, dtype=np.int64))
+    return PoseInterpolator(skeleton, tuple(balls), np.array(turning, dtype=np.int64))
 
 
-def between(way: Way, times: Array, poses: Array, at: Array, smooth: bool = True) -> Array:
+def interpolate_poses(way: PoseInterpolator, times: Array, poses: Array, at: Array, smooth: bool = True) -> Array:
     """Return poses at the times `at` [s], (m, nq); those before the first and after the last stay.
 
     Args:

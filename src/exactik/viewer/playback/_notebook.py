@@ -7,13 +7,13 @@ import sys
 from functools import cached_property
 from html import escape
 
-from exactik.viewer.playback._export import FPS, export, html_of
-from exactik.viewer.playback._footage import Footage
+from exactik.viewer.playback._export import FPS, export, render_html
+from exactik.viewer.playback._data import PlaybackData
 
-__all__ = ["EmbeddedView", "in_notebook"]
+__all__ = ["EmbeddedView", "is_notebook"]
 
 
-def in_notebook() -> bool:
+def is_notebook() -> bool:
     """Whether this is the kernel of a notebook, whose cells show what they return."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
@@ -28,21 +28,21 @@ class EmbeddedView:
         height: of the frame in the notebook [pixels].
     """
 
-    def __init__(self, footage: Footage, *, fps: float = FPS, height: int = 480):
+    def __init__(self, playback: PlaybackData, *, fps: float = FPS, height: int = 480):
         """Keep what is to be shown; the page is made when somebody looks."""
-        self.footage, self.fps, self.height = footage, fps, height
+        self.data, self.fps, self.height = playback, fps, height
 
     def __repr__(self) -> str:
-        return f"<EmbeddedView of {self.footage.motion!r}>"
+        return f"<EmbeddedView of {self.data.motion!r}>"
 
     @cached_property
     def html(self) -> str:
         """The page, with all that it needs."""
-        return html_of(self.footage, fps=self.fps)
+        return render_html(self.data, fps=self.fps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to .html, or the figure to .glb."""
-        export(self.footage, path, fps=self.fps)
+        export(self.data, path, fps=self.fps)
 
     def _repr_html_(self) -> str:
         style = f"width:100%;height:{self.height}px;border:1px solid #ddd"

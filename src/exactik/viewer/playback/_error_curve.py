@@ -10,9 +10,9 @@ import numpy as np
 from exactik.motion import find_segments
 from exactik.report._data import Bins, rounded_up
 from exactik.typing import Array
-from exactik.viewer.playback._footage import Footage
+from exactik.viewer.playback._data import PlaybackData
 
-__all__ = ["ErrorCurve", "pieces_of"]
+__all__ = ["ErrorCurve", "split_at_gaps"]
 
 
 POINTS = 240  # a frame that stands out is in one of them, whatever their number
@@ -20,7 +20,7 @@ PIECES = 6  # of a curve with gaps
 WORST, MEAN, HERE = "#cc50a0", "#009e73", "#222222"
 
 
-def pieces_of(values: Array, most: int = PIECES) -> list[Array]:
+def split_at_gaps(values: Array, most: int = PIECES) -> list[Array]:
     """Return a curve in pieces between its longest gaps; each is NaN outside.
 
     The plot draws straight through what is not a number, so that a gap is the space between two
@@ -46,13 +46,13 @@ def pieces_of(values: Array, most: int = PIECES) -> list[Array]:
 class ErrorCurve:
     """Mean and largest marker error over time, in mm."""
 
-    def __init__(self, server: Any, footage: Footage):
+    def __init__(self, server: Any, playback: PlaybackData):
         """Add the plot."""
-        self._bins = Bins.of(len(footage), POINTS)
-        mean, most = (1e3 * self._bins.most(values) for values in footage.frame_errors)
-        self._times, self._most = self._bins.edges / footage.motion.rate, most
-        curves = [(WORST, 1, piece) for piece in pieces_of(most)]
-        curves += [(MEAN, 2, piece) for piece in pieces_of(mean)]
+        self._bins = Bins.of(len(playback), POINTS)
+        mean, most = (1e3 * self._bins.most(values) for values in playback.frame_errors)
+        self._times, self._most = self._bins.edges / playback.motion.rate, most
+        curves = [(WORST, 1, piece) for piece in split_at_gaps(most)]
+        curves += [(MEAN, 2, piece) for piece in split_at_gaps(mean)]
         self._curves = [piece for _, _, piece in curves]
         self._shown = 0
         series = [{"stroke": stroke, "width": width} for stroke, width, _ in curves]

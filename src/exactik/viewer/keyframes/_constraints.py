@@ -14,10 +14,10 @@ from exactik.problem import Problem
 from exactik.solvers import Auto, solve
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
-from exactik.viewer.posing._goals import LEVER, posture_metric
-from exactik.viewer.posing._handles import Handle, reach_of
+from exactik.viewer.posing._goals import LEVER, compute_posture_weights
+from exactik.viewer.posing._handles import Handle, compute_reach
 
-__all__ = ["Hold", "Key", "held_pose", "holds_at", "holds_of"]
+__all__ = ["PinConstraint", "Key", "solve_constrained_pose", "interpolate_constraints", "make_constraints"]
 
 Point = tuple[float, float, float]
 
@@ -25,7 +25,7 @@ NEARNESS = 1e-5  # weight of the tweened pose beside a held place's 1
 
 
 @dataclass(frozen=True, eq=False)
-class Hold:
+class PinConstraint:
     """A point of a bone that is held.
 
     Attributes:
@@ -53,14 +53,14 @@ class Key:
 
     time: float
     q: Array
-    holds: Mapping[str, Hold] = field(default_factory=dict)
+    holds: Mapping[str, PinConstraint] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Keep a pose that nobody can write on."""
         object.__setattr__(self, "q", freeze(np.array(self.q, dtype=float)))
 
 
-def holds_of(skeleton: Skeleton, q: Array, handles: Mapping[str, Handle]) -> dict[str, Hold]:
+def make_constraints(skeleton: Skeleton, q: Array, handles: Mapping[str, Handle]) -> dict[str, PinConstraint]:
     """Return the pinned handles as they are in the pose q, (nq,)."""
     pose = skeleton.forward(q)
     found = {}
@@ -68,11 +68,11 @@ def holds_of(skeleton: Skeleton, q: Array, handles: Mapping[str, Handle]) -> dic
         if handle.pinned:
             turn = pose.rotations[skeleton.bone_index(handle.bone)].copy()
             place = pose.point(handle.bone, handle.point)
-            found[name] = Hold(handle.bone, handle.point, place, turn if handle.oriented else None)
+            found[name] = PinConstraint(handle.bone, handle.point, place, turn if handle.oriented else None)
     return found
 
 
-def holds_at(first: Key, last: Key, share: float) -> dict[str, Hold]:
+def interpolate_constraints(first: Key, last: Key, share: float) -> dict[str, PinConstraint]:
     """Return what is held between two keys, by both: at the share of the way from one to other."""
     found = {}
     for name, a in first.holds.items():
@@ -83,22 +83,22 @@ def holds_at(first: Key, last: Key, share: float) -> dict[str, Hold]:
         if a.rotation is not None and b.rotation is not None:
             turn = exp_rotation(share * log_rotation(b.rotation @ a.rotation.T)) @ a.rotation
         place = a.position + share * (b.position - a.position)
-        found[name] = Hold(a.bone, a.point, place, turn)
+        found[name] = PinConstraint(a.bone, a.point, place, turn)
     return found
 
 
-def held_pose(
-    skeleton: Skeleton, q: Array, holds: Mapping[str, Hold], limits: bool = True
+def solve_constrained_pose(
+    skeleton: Skeleton, q: Array, holds: Mapping[str, PinConstraint], limits: bool = True
 ) -> Array:
     """Return the pose, (nq,), nearest to q that has everything where it is held."""
-    lever = LEVER * reach_of(skeleton)
+    lever = LEVER * compute_reach(skeleton)
     goals: list[Goal] = []
     for name, hold in holds.items():
         goals.append(PositionGoal(hold.bone, hold.position, point=hold.point, name=name))
         if hold.rotation is not None:
             turn = {"name": f"{name}.rotation", "weight": lever**2}
             goals.append(OrientationGoal(hold.bone, hold.rotation, **turn))
-    goals.append(PostureGoal(q, weight=NEARNESS * posture_metric(skeleton)))
+    goals.append(PostureGoal(q, weight=NEARNESS * compute_posture_weights(skeleton)))
     problem = Problem(skeleton, goals, limits="hard" if limits else "off")
     result = solve(problem, q0=q, solver=Auto(detour=False, escape=False, max_iterations=100))
     return result.q if np.isfinite(result.q).all() else q.copy()

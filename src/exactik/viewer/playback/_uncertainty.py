@@ -9,7 +9,7 @@ from exactik.model import Skeleton
 from exactik.report._png import colours
 from exactik.typing import Array
 
-__all__ = ["LEGEND", "joint_deviations", "least_certain", "uncertainty_colours"]
+__all__ = ["LEGEND", "compute_joint_deviations", "describe_least_certain", "colour_uncertainty"]
 
 
 LEAST, MOST = np.radians(0.3), np.radians(15.0)  # of the scale, which is logarithmic
@@ -17,7 +17,7 @@ UNKNOWN = np.radians(90.0)  # more is as good as nothing
 LEGEND = "bones: dark violet ±0.3° or less, green ±2°, yellow ±15° or more"
 
 
-def joint_deviations(skeleton: Skeleton, sd: Array) -> Array:
+def compute_joint_deviations(skeleton: Skeleton, sd: Array) -> Array:
     """Return the largest standard deviation of the angles of each bone's joint [rad], (n_bones,).
 
     Args:
@@ -30,13 +30,13 @@ def joint_deviations(skeleton: Skeleton, sd: Array) -> Array:
     return out
 
 
-def uncertainty_colours(deviation: Array) -> NDArray[np.uint8]:
+def colour_uncertainty(deviation: Array) -> NDArray[np.uint8]:
     """Return colours for standard deviations [rad], (n, 3)."""
     share = np.log(np.maximum(deviation, LEAST) / LEAST) / np.log(MOST / LEAST)
     return colours(share)
 
 
-def least_certain(skeleton: Skeleton, deviation: Array, count: int = 3) -> str:
+def describe_least_certain(skeleton: Skeleton, deviation: Array, count: int = 3) -> str:
     """Return the bones with the largest standard deviations in words: "head ±2.1°, …"."""
     order = [int(k) for k in np.argsort(-deviation, kind="stable")[:count] if deviation[k] > 0.0]
 

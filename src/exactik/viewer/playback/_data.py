@@ -21,9 +21,9 @@ from exactik.tracking import (
     match_markers,
 )
 from exactik.typing import Array, BoolArray, IntArray
-from exactik.viewer.playback._stops import Stop, attention_stops, missing_stops, peaks
+from exactik.viewer.playback._bookmarks import Bookmark, find_attention_bookmarks, find_missing_poses, find_error_peaks
 
-__all__ = ["Footage", "Timed", "upright"]
+__all__ = ["PlaybackData", "TimeAligned", "upright"]
 
 
 # All axes move on in a circle, as `exactik solve` turns recordings: with y up a figure looks along
@@ -38,7 +38,7 @@ def upright(thing: Any) -> Any:
     return replace(turned, up_axis="z")
 
 
-class Timed(NamedTuple):
+class TimeAligned(NamedTuple):
     """Something that runs beside the motion.
 
     Attributes:
@@ -50,7 +50,7 @@ class Timed(NamedTuple):
     shift: float
 
     @classmethod
-    def beside(cls, motion: Motion, thing: Motion | Markers) -> Timed:
+    def beside(cls, motion: Motion, thing: Motion | Markers) -> TimeAligned:
         """Put something beside a motion.
 
         By the numbers of frames where the motion has kept those of its recording (they do not begin
@@ -66,7 +66,7 @@ class Timed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Footage:
+class PlaybackData:
     """A motion, z up, with all that is known about it.
 
     Attributes:
@@ -77,18 +77,18 @@ class Footage:
     """
 
     motion: Motion
-    references: tuple[Timed, ...] = ()
-    recorded: Timed | None = None
+    references: tuple[TimeAligned, ...] = ()
+    recorded: TimeAligned | None = None
     track: Track | None = None
 
     @classmethod
     def of(
         cls,
-        thing: Motion | Track | Footage,
+        thing: Motion | Track | PlaybackData,
         *,
         markers: Markers | None = None,
         references: Sequence[Motion] = (),
-    ) -> Footage:
+    ) -> PlaybackData:
         """Return what is to be played.
 
         Args:
@@ -96,18 +96,18 @@ class Footage:
             markers: measured, to be shown beside a motion.
             references: other motions, shown as ghosts.
         """
-        if isinstance(thing, Footage):
+        if isinstance(thing, PlaybackData):
             return thing
         track = thing if isinstance(thing, Track) else None
         motion: Motion = upright(thing.motion if isinstance(thing, Track) else thing)
         if not np.isfinite(motion.q).all(axis=1).any():
             raise ModelError("the motion has no frame to show")
-        beside = tuple(Timed.beside(motion, upright(other)) for other in references)
-        recorded = None if markers is None else Timed.beside(motion, upright(markers))
+        beside = tuple(TimeAligned.beside(motion, upright(other)) for other in references)
+        recorded = None if markers is None else TimeAligned.beside(motion, upright(markers))
         if track is not None:
             if markers is not None:
                 raise ModelError("a track has its markers with it; others cannot be shown")
-            recorded = Timed(_of_track(track), 0.0)
+            recorded = TimeAligned(_of_track(track), 0.0)
         return cls(motion, beside, recorded, track)
 
     def __len__(self) -> int:
@@ -228,12 +228,12 @@ class Footage:
     # --- how far to trust it
 
     @cached_property
-    def stops(self) -> list[Stop]:
+    def bookmarks(self) -> list[Bookmark]:
         """Frames to look at, the worst first."""
-        found = missing_stops(self.present)
+        found = find_missing_poses(self.present)
         if self.track is not None:
-            found += attention_stops(self.track, self.frame_errors[1])
-        return found + peaks(self.errors, self.names, self.motion.rate)
+            found += find_attention_bookmarks(self.track, self.frame_errors[1])
+        return found + find_error_peaks(self.errors, self.names, self.motion.rate)
 
     @cached_property
     def _uncertain(self) -> tuple[TrackingProblem, float] | None:

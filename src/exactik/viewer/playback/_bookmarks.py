@@ -13,7 +13,7 @@ from exactik.typing import Array, BoolArray
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["Stop", "attention_stops", "missing_stops", "peaks"]
+__all__ = ["Bookmark", "find_attention_bookmarks", "find_missing_poses", "find_error_peaks"]
 
 
 APART = 0.25  # [s] between two peaks
@@ -27,7 +27,7 @@ TITLES = {
 }
 
 
-class Stop(NamedTuple):
+class Bookmark(NamedTuple):
     """A frame to look at.
 
     Attributes:
@@ -41,7 +41,7 @@ class Stop(NamedTuple):
     text: str
 
 
-def attention_stops(track: Track, most: Array) -> list[Stop]:
+def find_attention_bookmarks(track: Track, most: Array) -> list[Bookmark]:
     """Return one stop for each stretch of `Track.attention`: where it is worst.
 
     Args:
@@ -53,11 +53,11 @@ def attention_stops(track: Track, most: Array) -> list[Stop]:
         own = most[each.first : each.last + 1]
         worst = int(np.nanargmax(own)) if np.isfinite(own).any() else 0
         text = f"Frames {each.first} to {each.last}: {each.text}."
-        found.append(Stop(each.first + worst, TITLES.get(each.kind, each.kind), text))
+        found.append(Bookmark(each.first + worst, TITLES.get(each.kind, each.kind), text))
     return found
 
 
-def peaks(errors: Array, names: Sequence[str], rate: float, count: int = 12) -> list[Stop]:
+def find_error_peaks(errors: Array, names: Sequence[str], rate: float, count: int = 12) -> list[Bookmark]:
     """Return the frames with the largest marker errors, a quarter of a second apart.
 
     Args:
@@ -74,13 +74,13 @@ def peaks(errors: Array, names: Sequence[str], rate: float, count: int = 12) -> 
         t = int(np.argmax(left))
         name, off = names[int(np.nanargmax(errors[t]))], 1e3 * float(left[t])
         text = f"Frame {t}: marker {name} is {off:.1f} mm from its place on the figure."
-        found.append(Stop(t, f"{name} {off:.0f} mm off", text))
+        found.append(Bookmark(t, f"{name} {off:.0f} mm off", text))
         left[max(t - apart, 0) : t + apart + 1] = -1.0
     return found
 
 
-def missing_stops(present: BoolArray) -> list[Stop]:
+def find_missing_poses(present: BoolArray) -> list[Bookmark]:
     """Return the begin of every stretch without a pose, the longest first."""
     runs = sorted(find_segments(~present), key=lambda run: run[0] - run[1])
     texts = [f"Frames {first} to {last} have no pose." for first, last in runs]
-    return [Stop(run[0], "no pose", text) for run, text in zip(runs, texts, strict=True)]
+    return [Bookmark(run[0], "no pose", text) for run, text in zip(runs, texts, strict=True)]

@@ -11,13 +11,13 @@ from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
 from exactik.viewer.posing._handles import Handle
 
-__all__ = ["Glide"]
+__all__ = ["TargetFilter"]
 
 
 CLOSE, ALIGNED = 1e-5, 1e-4  # [m], [rad] where a target is taken for reached
 
 
-class Glide:
+class TargetFilter:
     """Where the target of each handle is shown to the solver, on its way to where it is wanted.
 
     Attributes:
