@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.solvers._methods import method_named
+from exactik.solvers import resolve_method
 from exactik.typing import Array
 
 Task = tuple[ik.Problem, Array]  # and where to start
@@ -57,7 +57,7 @@ LINKS = (  # of an arm with the measures of a Panda: offset, quarter turn about 
 
 def method(name: str) -> ik.Method:
     """With default options, but without detour."""
-    return ik.Auto(detour=False) if name == "auto" else method_named(name)
+    return ik.Auto(detour=False) if name == "auto" else resolve_method(name)
 
 
 def pose_of(skeleton: ik.Skeleton, q: Array, bone: str, point: tuple = (0, 0, 0)) -> Array:

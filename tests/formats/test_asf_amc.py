@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from exactik import Bone, Joint, Skeleton, human
 from exactik.errors import FileError, FileWarning, ModelError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
-from exactik.io.acclaim._asf_write import AcclaimSkeleton, encode_name
+from exactik.io.acclaim import AcclaimSkeleton
+from exactik.io.acclaim._skeleton import encode_name
 from exactik.motion import Motion
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
@@ -464,7 +465,7 @@ def test_long_motions_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.M
     skeleton = human()
     motion = Motion(skeleton, np.array([configuration(skeleton, k) for k in range(7)]), 120.0)
     motion.save(tmp_path / "whole.amc")
-    monkeypatch.setattr("exactik.io.acclaim._amc_write._CHUNK", 2 * 9 * len(skeleton.bones))
+    monkeypatch.setattr("exactik.io.acclaim._amc_write.CHUNK_ENTRIES", 2 * 9 * len(skeleton.bones))
     motion.save(tmp_path / "parts.amc")
     assert (tmp_path / "whole.amc").read_bytes() == (tmp_path / "parts.amc").read_bytes()
 

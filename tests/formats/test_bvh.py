@@ -484,7 +484,7 @@ def test_long_motions_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.M
     q = np.array([configuration(skeleton, k) for k in range(7)])
     motion = Motion(skeleton, q, 120.0)
     motion.save(tmp_path / "whole.bvh")
-    monkeypatch.setattr("exactik.io.bvh._write._CHUNK", 2 * 9 * len(skeleton.bones))
+    monkeypatch.setattr("exactik.io.bvh._write.CHUNK_ENTRIES", 2 * 9 * len(skeleton.bones))
     motion.save(tmp_path / "parts.bvh")
     assert (tmp_path / "whole.bvh").read_bytes() == (tmp_path / "parts.bvh").read_bytes()
     assert furthest(motion, load_motion(tmp_path / "parts.bvh", length_unit="cm")) < 1e-9

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from exactik.cli import main
 from exactik.cli._app import app
 from exactik.errors import ExactikError, FileError, UnknownNameError
 from exactik.goals import PositionGoal
@@ -21,11 +25,11 @@ from exactik.problem import Problem
 from exactik.solvers import solve
 from exactik_papers import EXPERIMENTS, PAPERS, Recording, Section, load_hdm05, reproduce
 from exactik_papers.descents import METHODS, QUASI, SOLVED, SOLVED_COST_CM2
-from exactik_papers.exact_hessian.figa10 import linkage
-from exactik_papers.exact_hessian.hybrid import fitted
+from exactik_papers.exact_hessian.figa10 import make_two_link_problem
+from exactik_papers.exact_hessian.hybrid import fit_root_rigidly
 from exactik_papers.exact_hessian.published_hessian import (
     PublishedNewton,
-    published_hessian,
+    compute_published_hessian,
 )
 from exactik_papers.exact_hessian.table4 import STARTS, follow_take
 from exactik_papers.page import write_page
@@ -130,6 +134,12 @@ def test_all_experiments_say_what_was_published():
 # --- misuse
 
 
+def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process: it finds the command of the papers by its entry point."""
+    command = [sys.executable, "-m", "exactik", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_unknown_names_and_folders(tmp_path: Path):
     with pytest.raises(UnknownNameError, match=r"no table or figure named 'fig99'.*all, table3"):
         reproduce("fig99", tmp_path)
@@ -143,13 +153,21 @@ def test_unknown_names_and_folders(tmp_path: Path):
 
 
 def test_the_command_says_no_in_one_sentence(tmp_path: Path):
-    result = CliRunner().invoke(app, ["reproduce", "table9", "-o", str(tmp_path)])
-    assert isinstance(result.exception, ExactikError)
-    assert str(result.exception).count("\n") == 0
+    result = run_command("reproduce", "table9", "-o", str(tmp_path))
+    assert result.returncode == 2
+    assert result.stdout == "" and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("exactik: no table or figure named 'table9'")
+
+
+def test_without_the_papers_the_command_says_how_to_install_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("exactik.cli._app.entry_points", lambda group: EntryPoints([]))
+    monkeypatch.setattr("sys.argv", ["exactik", "reproduce", "table3"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
 
 
 def test_the_command_answers_in_json(tmp_path: Path):
-    result = CliRunner().invoke(app, ["reproduce", "fig2", "-o", str(tmp_path), "--json"])
+    result = run_command("reproduce", "fig2", "-o", str(tmp_path), "--json")
     answer = json.loads(result.stdout)
     (table,) = answer["experiments"]["fig2"]["tables"].values()
     assert [row["motion"] for row in table] == ["walking", "punching", "kicking"]
@@ -207,7 +225,7 @@ def test_the_published_hessian_is_wrong_as_described(recording: Recording):
     (take,) = recording.takes.values()
     frame, figure = int(recording.kinds["kicking"].frames[0]), take.skeleton
     problem, q = take.problem(frame), take.zero(frame)
-    exact, wrong = problem.hessian(q), published_hessian(problem, q)
+    exact, wrong = problem.hessian(q), compute_published_hessian(problem, q)
     np.testing.assert_allclose(np.tril(wrong), np.tril(exact), rtol=1e-12, atol=1e-6)
     owner = [name.split(".")[0] for name in figure.dof_names]
     r = problem.residual(q).reshape(-1, 3)
@@ -229,7 +247,7 @@ def test_the_published_hessian_is_wrong_as_described(recording: Recording):
             assert wrong[i, j] == pytest.approx(expected, rel=1e-9, abs=1e-5)
     assert several > 20
     assert np.linalg.norm(wrong - exact) > 0.01 * np.linalg.norm(exact)
-    at_rest = published_hessian(problem, take.q[frame])
+    at_rest = compute_published_hessian(problem, take.q[frame])
     np.testing.assert_allclose(at_rest, problem.hessian(take.q[frame]), atol=1e-6)
     result = solve(problem, q0=take.warm(frame), solver=PublishedNewton(small_cost=SOLVED_COST_CM2))
     assert result.cost < SOLVED_COST_CM2 and result.evaluations > result.iterations > 0
@@ -239,7 +257,7 @@ def test_a_rigid_fit_is_nearer_than_rest(recording: Recording):
     (take,) = recording.takes.values()
     for chosen in recording.kinds.values():
         frame = int(chosen.frames[0])
-        problem, q = take.problem(frame), fitted(take, frame)
+        problem, q = take.problem(frame), fit_root_rigidly(take, frame)
         assert problem.cost(q) < problem.cost(take.zero(frame))
         np.testing.assert_array_equal(q[6:], take.zero(frame)[6:])
         # It is the best rigid motion: the gradient of the root's dofs vanishes.
@@ -250,7 +268,7 @@ def test_a_rigid_fit_is_nearer_than_rest(recording: Recording):
 
 
 def test_a_landscape_is_that_of_the_problem():
-    problem, dofs = linkage(1.0), ("first.rz", "second.rz")
+    problem, dofs = make_two_link_problem(1.0), ("first.rz", "second.rz")
     land = compute_landscape(problem, dofs, size=13)
     for (i, j), q in zip(np.ndindex(13, 13), land.poses(), strict=True):
         assert land.cost[i, j] == problem.cost(q)
@@ -278,7 +296,7 @@ def test_any_two_dofs_of_any_figure(dofs: tuple[str, str], coupled: bool):
 
 
 def test_misuse_of_landscapes():
-    problem = linkage(1.0)
+    problem = make_two_link_problem(1.0)
     with pytest.raises(UnknownNameError, match="no dof named 'third'"):
         compute_landscape(problem, ("first.rz", "third"))
     with pytest.raises(ExactikError, match="two different dofs"):

@@ -23,7 +23,7 @@ from exactik_papers.sampled import (
     SVD,
     TRANSPOSE,
     follow_samples,
-    sampled,
+    sample_take,
 )
 
 pytest.importorskip("matplotlib")
@@ -34,7 +34,7 @@ def nothing(done: int, total: int) -> None:
 
 
 def test_the_take_meets_its_own_goals_inside_its_limits(recording: Recording):
-    data = sampled(recording, 0.7)
+    data = sample_take(recording, 0.7)
     for n in range(len(data.q)):
         assert data.at(n).cost(data.q[n]) < 1e-20
         assert (data.q[n] >= data.skeleton.lower).all() and (data.q[n] <= data.skeleton.upper).all()
@@ -42,13 +42,13 @@ def test_the_take_meets_its_own_goals_inside_its_limits(recording: Recording):
 
 def test_the_figure_is_nine_units_tall(recording: Recording):
     """0.05 units are about a centimetre for a person of 1.80 m."""
-    skeleton = sampled(recording, 1.0).skeleton
+    skeleton = sample_take(recording, 1.0).skeleton
     height = np.ptp(skeleton.forward(skeleton.neutral()).positions[:, 2])
     assert 7.5 < height < 9.0  # from toes to the base of the skull
 
 
 def test_the_line_search_beats_both_others_with_as_many_gradients(recording: Recording):
-    found, work = left.objectives(recording, 0.7, 20, 1, (TRANSPOSE, LINE_SEARCH, SVD))
+    found, work = left.measure_objectives(recording, 0.7, 20, 1, (TRANSPOSE, LINE_SEARCH, SVD))
     middle = {name: float(np.median(values)) for name, values in found.items()}
     assert middle[LINE_SEARCH] < 0.8 * middle[TRANSPOSE]
     assert middle[LINE_SEARCH] < 0.5 * middle[SVD]
@@ -56,7 +56,7 @@ def test_the_line_search_beats_both_others_with_as_many_gradients(recording: Rec
 
 
 def test_every_method_keeps_the_limits_and_the_strict_one_its_budget(recording: Recording):
-    data = sampled(recording, 1.0)
+    data = sample_take(recording, 1.0)
     for name, follower in FOLLOWERS.items():
         found = follow_samples(data, follower, 20)
         assert (found.q >= data.skeleton.lower - 1e-12).all(), name
@@ -66,29 +66,29 @@ def test_every_method_keeps_the_limits_and_the_strict_one_its_budget(recording: 
 
 
 def test_a_step_above_the_bound_flips_and_one_below_settles(recording: Recording):
-    data = sampled(recording, 0.175)
+    data = sample_take(recording, 0.175)
     n = 20
-    bound = steps.largest_stable(data, n)
-    f = [2.0 * data.at(n).cost(q) for q in steps.iterates(data, n, 0.7 * bound, 60)]
+    bound = steps.largest_stable_step(data, n)
+    f = [2.0 * data.at(n).cost(q) for q in steps.record_iterates(data, n, 0.7 * bound, 60)]
     assert all(b <= a for a, b in pairwise(f))
-    poses = steps.iterates(data, n, 3.0 * bound, 60)
-    one, two = steps.flips(poses)
+    poses = steps.record_iterates(data, n, 3.0 * bound, 60)
+    one, two = steps.measure_flips(poses)
     assert two < 0.1 * one  # there and back again
     assert 2.0 * data.at(n).cost(poses[-1]) > 2.0 * f[0]
 
 
 def test_following_at_a_constant_distance_is_no_jitter():
     off = np.ones((6, 2, 3))
-    assert jitters.jitter(off).max() == 0.0
+    assert jitters.compute_jitter(off).max() == 0.0
     off[3, 1, 0] += 1.0
-    assert jitters.jitter(off).max() == 2.0
+    assert jitters.compute_jitter(off).max() == 2.0
 
 
 def test_the_nearest_pose_is_nearer_than_the_take(recording: Recording):
-    data = sampled(recording, 0.7)
+    data = sample_take(recording, 0.7)
     for n in (2, 5):
         start = data.q[n - 1]
-        found = redundancy.nearest(data, n, start, data.q[n])
+        found = redundancy.find_nearest_pose(data, n, start, data.q[n])
         assert 2.0 * data.at(n).cost(found) < 0.05**2
         here, there = (
             np.linalg.norm(data.skeleton.difference(q, start)) for q in (found, data.q[n])
@@ -110,7 +110,7 @@ def test_the_jump_can_be_played(recording: Recording, tmp_path: Path):
     assert len(found.tables[0].rows) == 11
     read = ik.load_motion(tmp_path / "pls-fig5.bvh", length_unit="cm")
     assert len(read) == 109
-    made = jumps.jump()[0].bake(jumps.RATE)
+    made = jumps.pose_jump()[0].bake(jumps.RATE)
     ways = [
         own.skeleton.forward(np.array(own.q)).point("pelvis") for own in (read, made)
     ]  # axes and origin may differ

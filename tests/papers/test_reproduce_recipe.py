@@ -13,13 +13,13 @@ from exactik_papers import EXPERIMENTS, Recording
 from exactik_papers.recipe import limits as limits
 from exactik_papers.recipe import solvers as solvers
 from exactik_papers.recipe import trim as trim
-from exactik_papers.recipe.counted import counted
+from exactik_papers.recipe.counted import count_operations
 from exactik_papers.recipe.jacobian_passes import (
     BODY,
     DIFFERENCES,
     WAYS,
     WORLD,
-    jacobian_by,
+    compute_jacobian,
     operations,
 )
 from exactik_papers.recipe.jacobian_steps import JT, LAMBDA, PINV, QR, SR, STEPS, SVD
@@ -36,7 +36,7 @@ def nothing(done: int, total: int) -> None:
 def test_all_ways_lead_to_the_jacobian(way: str):
     for figure, bone in ((ik.human(), "l_hand"), (chain(5), "b4")):
         q = somewhere(figure)
-        J = jacobian_by(way, figure, q, bone, POINT)
+        J = compute_jacobian(way, figure, q, bone, POINT)
         exact = figure.jacobian(q, bone, POINT)
         assert np.abs(J - exact).max() < (1e-9 if way == DIFFERENCES else 1e-12)
 
@@ -53,7 +53,7 @@ def test_flops_of_a_cross_product():
         out[0], out[1], out[2] = cross(a[0], a[1], a[2], b[0], b[1], b[2])
 
     a, b = np.array([[1.0, 2.0, 3.0], [-2.0, 0.5, 4.0]])
-    count, after = counted(product, a, b, np.zeros(3))
+    count, after = count_operations(product, a, b, np.zeros(3))
     assert count.flops == 9 and count.turns == 0
     assert [float(x) for x in after[2]] == np.cross(a, b).tolist()
 
@@ -95,7 +95,7 @@ def test_all_inverses_agree_where_rows_are_independent():
 
 
 def test_only_damping_bounds_the_step_of_a_straight_arm():
-    J, e = solvers.bent(1e-5)
+    J, e = solvers.bent_elbow(1e-5)
     assert np.linalg.norm(STEPS[SVD](J, e)) > 1e3
     assert np.linalg.norm(STEPS[SR](J, e)) <= np.linalg.norm(e) / (2.0 * np.sqrt(LAMBDA))
 

@@ -16,7 +16,7 @@ from exactik.check import (
 )
 from exactik.errors import ShapeError
 from exactik.goals import AimGoal, FrameGoal, PositionGoal
-from exactik.model import Bone, Joint, Skeleton
+from exactik.model import JOINT_KINDS, Bone, Joint, Skeleton
 from exactik.problem import Problem
 from exactik.typing import Array
 
@@ -87,10 +87,7 @@ def test_random_problems_cover_every_joint_goal_and_form_of_weight():
         weights |= {min(np.ndim(goal.weight), 2) for goal in case.goals}
         weights |= {"dense"} if case.weight_matrix is not None else {"own"}
         limits.add(case.limits)
-    assert joints == {
-        *("fixed", "revolute", "prismatic", "translation", "euler"),
-        *("exp_map", "swing_twist", "quaternion", "free"),
-    }
+    assert joints == set(JOINT_KINDS)
     assert goals == {
         *("PositionGoal", "MarkerGoal", "DirectionGoal", "AimGoal", "OrientationGoal"),
         *("PoseGoal", "PostureGoal", "SoftLimitGoal", "Distance", "Lever"),

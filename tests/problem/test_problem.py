@@ -17,7 +17,6 @@ from exactik import (
     GoalError,
     Joint,
     MarkerGoal,
-    ModelError,
     NonFiniteError,
     OrientationGoal,
     PoseGoal,
@@ -28,6 +27,7 @@ from exactik import (
     Skeleton,
     SoftLimitGoal,
     UnknownNameError,
+    UsageError,
     check_derivatives,
     human,
 )
@@ -277,7 +277,7 @@ def test_strength_is_reported_and_never_part_of_the_cost():
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
 def test_a_strength_is_positive_and_finite(value: float):
-    with pytest.raises(ModelError, match=f"strength of 'ball' is {value}"):
+    with pytest.raises(UsageError, match=f"strength of 'ball' is {value}"):
         Problem(FIGURE, [MarkerGoal("BALL1", (0, 0, 0))], strength={"ball": value})
 
 
@@ -301,7 +301,7 @@ def test_hard_limits_are_kept_soft_ones_paid_and_others_forgotten():
 
 @pytest.mark.parametrize("limits", ["firm", "", None, True])
 def test_other_words_for_limits_are_refused(limits: Any):
-    with pytest.raises(ModelError, match="it must be 'hard', 'soft' or 'off'"):
+    with pytest.raises(UsageError, match="it must be 'hard', 'soft' or 'off'"):
         Problem(FIGURE, [MarkerGoal("BALL1", (0, 0, 0))], limits=limits)
 
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.solvers._methods import METHODS
-from exactik.solvers._starts import start_table
+from exactik.solvers import METHODS, make_start_table
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, planar_arm, random_rotation
 from tests.support.problems import Range, goals_of_every_kind, menagerie, positive
@@ -342,9 +341,9 @@ def changed(array: Array, place: tuple[int, ...], value: float) -> Array:
         (HAND, {"q0": np.zeros(3)}, ik.ShapeError, "q0 has shape (3,)"),
         (HAND, {"q0": np.zeros((3, 2))}, ik.ShapeError, "expected (2,) or (4, 2)"),
         (HAND, {"q0": [0.0, np.inf]}, ik.NonFiniteError, "q0[1] is inf"),
-        (HAND, {"starts": 0}, ik.ModelError, "starts is 0; it must be a whole number"),
-        (HAND, {"starts": 1.5}, ik.ModelError, "starts is 1.5; it must be a whole number"),
-        (HAND, {"threads": -1}, ik.ModelError, "threads is -1; it must be a whole number"),
+        (HAND, {"starts": 0}, ik.UsageError, "starts is 0; it must be a whole number"),
+        (HAND, {"starts": 1.5}, ik.UsageError, "starts is 1.5; it must be a whole number"),
+        (HAND, {"threads": -1}, ik.UsageError, "threads is -1; it must be a whole number"),
         (HAND, {"solver": "nwton"}, ik.UnknownNameError, "did you mean 'newton'"),
     ],
 )
@@ -357,13 +356,13 @@ def test_misuse_is_told_in_one_sentence(
 
 
 def test_no_threads_are_no_number_of_threads() -> None:
-    with pytest.raises(ik.ModelError, match="threads is 0; it must be a whole number"):
+    with pytest.raises(ik.UsageError, match="threads is 0; it must be a whole number"):
         ik.solve_batch(arm_problem(), HAND, threads=0)
 
 
 def test_only_a_problem_has_targets() -> None:
     not_a_problem: Any = planar_arm()
-    with pytest.raises(ik.ModelError, match="solve_batch needs a Problem, not Skeleton"):
+    with pytest.raises(ik.UsageError, match="solve_batch needs a Problem, not Skeleton"):
         ik.solve_batch(not_a_problem, HAND)
 
 
@@ -372,17 +371,17 @@ def test_only_a_problem_has_targets() -> None:
 
 def test_starts_are_seeded_and_a_long_table_begins_with_the_short_one() -> None:
     problem = fresh()[0]
-    long, short = start_table(problem, 50, 3).q, start_table(problem, 7, 3).q
+    long, short = make_start_table(problem, 50, 3).q, make_start_table(problem, 7, 3).q
     np.testing.assert_array_equal(long[:7], short)
-    np.testing.assert_array_equal(start_table(fresh()[0], 50, 3).q, long)
-    assert not np.array_equal(start_table(problem, 7, 4).q, short)
-    assert start_table(problem, 0, 0).q.shape == (0, problem.skeleton.nq)
+    np.testing.assert_array_equal(make_start_table(fresh()[0], 50, 3).q, long)
+    assert not np.array_equal(make_start_table(problem, 7, 4).q, short)
+    assert make_start_table(problem, 0, 0).q.shape == (0, problem.skeleton.nq)
 
 
 def test_starts_fill_the_limits_evenly() -> None:
     problem = fresh(lock=("hinge", "quat", "ball.ex"))[0]
     skeleton, n = problem.skeleton, 2000
-    table = start_table(problem, n, 0).q
+    table = make_start_table(problem, n, 0).q
     dof = {name: int(j) for name, j in zip(skeleton.dof_names, skeleton.plain_q, strict=True)}
     rows = {name: table[:, j] for name, j in dof.items() if j >= 0}
     kept = {"root.tx", "root.ty", "root.tz", "hinge.ry", "ball.ex"}  # locked, or without end
@@ -414,7 +413,7 @@ def test_starts_of_open_limits_beyond_a_turn_stay_inside(limits: tuple[float, fl
 def assert_inside(limits: tuple[float, float]) -> None:
     hinge = ik.Bone("hinge", joint=ik.Joint.revolute("z", limits=limits))
     figure = ik.Skeleton.build("hinge", [hinge])
-    table = start_table(ik.Problem(figure, [ik.PostureGoal([0.0])]), 200, 0).q
+    table = make_start_table(ik.Problem(figure, [ik.PostureGoal([0.0])]), 200, 0).q
     assert table.min() >= limits[0] and table.max() <= limits[1]
     assert 1.0 < np.ptp(table) < 2.0 * np.pi
 

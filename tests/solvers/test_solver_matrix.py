@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import exactik as ik
 from exactik import Problem, Result
 from exactik.check.oracle import forward
-from exactik.solvers._methods import method_named
+from exactik.solvers import resolve_method
 from exactik.typing import Array
 from tests.support.problems import Range
 from tests.support.solver_problems import CASES, Case, case, quaternion_arm
@@ -79,7 +79,7 @@ def every_cell() -> pytest.MarkDecorator:
 
 
 def method(solver: str) -> ik.Method:
-    found = method_named(solver)
+    found = resolve_method(solver)
     return dataclasses.replace(found, max_iterations=FEWER.get(solver, found.max_iterations))
 
 

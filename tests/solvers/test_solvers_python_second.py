@@ -19,26 +19,43 @@ from exactik import (
     Goal,
     Joint,
     MarkerGoal,
-    ModelError,
     OrientationGoal,
     PositionGoal,
     PostureGoal,
     Problem,
     Skeleton,
+    UsageError,
     human,
 )
-from exactik.solvers import _loop
-from exactik.solvers._loop import Descent, History, PythonMethod, descend
-from exactik.solvers._methods import method_named, solvers
-from exactik.solvers._view import Place, View
-from exactik.solvers.methods._banded import Banded
-from exactik.solvers.methods._bfgs import BFGS, QuasiNewtonStepper, _Dense
-from exactik.solvers.methods._coleman_li import loosened, model_at, to_sphere
-from exactik.solvers.methods._l_bfgs import LBFGS, _Pairs
-from exactik.solvers.methods._line_search import strong_wolfe
-from exactik.solvers.methods._near_limits import blocked, inside, settled
-from exactik.solvers.methods._newton_higham import NewtonHigham
-from exactik.solvers.methods._newton_pcg import NewtonPCG, in_ball, in_plane, steihaug
+from exactik.solvers import (
+    BFGS,
+    LBFGS,
+    Descent,
+    History,
+    NewtonHigham,
+    NewtonPCG,
+    Place,
+    PythonMethod,
+    View,
+    _descend,
+    descend,
+    resolve_method,
+    solvers,
+)
+from exactik.solvers.methods._coleman_li import (
+    find_length_to_sphere,
+    make_model,
+    release_from_limits,
+)
+from exactik.solvers.methods._line_search import search_wolfe
+from exactik.solvers.methods._newton_pcg import (
+    BandedPreconditioner,
+    minimise_in_ball,
+    minimise_in_plane,
+    solve_steihaug,
+)
+from exactik.solvers.methods._quasi_newton import QuasiNewtonStepper, _DenseInverse, _LimitedMemory
+from exactik.solvers.methods._two_metric import compute_open_step, find_blocked_dofs, snap_to_limits
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, exp_map_arm, gantry, planar_arm
 from tests.support.problems import menagerie, posed
@@ -78,7 +95,7 @@ def run(problem: Problem, method: PythonMethod, q: ArrayLike) -> Run:
             seen.append(q.copy())
             return super().at(q)
 
-    with patch.object(_loop, "View", Watcher):
+    with patch.object(_descend, "View", Watcher):
         found = descend(problem, method, np.array(q, dtype=float), record=True)
     figure, history, places = problem.skeleton, found.history, np.array(seen)
     assert history is not None
@@ -93,7 +110,7 @@ def run(problem: Problem, method: PythonMethod, q: ArrayLike) -> Run:
     assert found.evaluations == len(seen)
     assert found.cost == history.cost[-1] == pytest.approx(problem.cost(found.q), rel=1e-13)
     if found.ended == "at-rest":
-        assert found.slope <= method.tolerance or found.cost <= 1e-17
+        assert found.projected_gradient <= method.tolerance or found.cost <= 1e-17
     return Run(found, history, places)
 
 
@@ -193,7 +210,7 @@ def fought(seed: int) -> Problem:
 def test_they_are_known_by_name():
     for name, method in FOUR.items():
         assert name in solvers()
-        assert method_named(name) == method == pickle.loads(pickle.dumps(method))
+        assert resolve_method(name) == method == pickle.loads(pickle.dumps(method))
 
 
 @each_method
@@ -291,7 +308,7 @@ def test_quaternions_keep_their_length_and_reach(method: PythonMethod, seed: int
     assert found.cost <= 1e-18
     assert np.linalg.norm(found.q[-4:]) == pytest.approx(1.0, abs=1e-14)
     rest = at_rest(Problem(figure, [*goals, PostureGoal(start, weight=0.1)]), method, start)
-    assert rest.slope <= method.tolerance
+    assert rest.projected_gradient <= method.tolerance
 
 
 @each_method
@@ -400,7 +417,7 @@ def test_newton_is_quadratic_close_to_the_minimum():
     ],
 )
 def test_senseless_options_are_refused(kind: type[PythonMethod], options: dict[str, Any]):
-    with pytest.raises(ModelError, match=next(iter(options))):
+    with pytest.raises(UsageError, match=next(iter(options))):
         kind(**options)
 
 
@@ -419,19 +436,19 @@ def pairs(seed: int, n: int, count: int) -> tuple[Array, list[tuple[Array, Array
 def test_memories_know_the_steps_that_they_learnt():
     """Of a quadratic, n steps along conjugate directions teach all; any step is remembered."""
     H, learnt = pairs(0, 6, 4)
-    dense, limited = _Dense(6), _Pairs(6, 4)
+    dense, limited = _DenseInverse(6), _LimitedMemory(6, 4)
     every = np.ones(6, bool)
     for s, z in learnt:
-        dense.learn(s, z)
-        limited.learn(s, z)
+        dense.update(s, z)
+        limited.update(s, z)
     for memory in (dense, limited):
         s, z = learnt[-1]
-        assert memory.newton(-z, every) == pytest.approx(s, rel=1e-10)
-        memory.forget()
-        assert memory.empty
-        assert memory.newton(z, every) == pytest.approx(-z)
+        assert memory.solve_free(-z, every) == pytest.approx(s, rel=1e-10)
+        memory.reset()
+        assert memory.is_initial
+        assert memory.solve_free(z, every) == pytest.approx(-z)
     for _, s in zip(range(6), np.linalg.eigh(H)[1].T, strict=True):
-        dense.learn(s, H @ s)
+        dense.update(s, H @ s)
     assert dense.B == pytest.approx(np.linalg.inv(H), rel=1e-9)
 
 
@@ -440,18 +457,18 @@ def test_memories_solve_for_free_dofs_as_their_hessian_says(free: tuple[bool, ..
     """Both: −(H_FF)⁻¹ g_F, H being what the memory stands for, whatever is free."""
     _, learnt = pairs(3, 4, 3)
     rng = np.random.default_rng(1)
-    dense, limited = _Dense(4), _Pairs(4, 2)
+    dense, limited = _DenseInverse(4), _LimitedMemory(4, 2)
     for s, z in learnt:
-        dense.learn(s, z)
-        limited.learn(s, z)
+        dense.update(s, z)
+        limited.update(s, z)
     for memory in (dense, limited):
-        B = -np.column_stack([memory.newton(e, np.ones(4, bool)) for e in np.eye(4)])
+        B = -np.column_stack([memory.solve_free(e, np.ones(4, bool)) for e in np.eye(4)])
         assert B == pytest.approx(B.T, rel=1e-9)
         assert np.linalg.eigvalsh(B)[0] > 0.0
         F, g = np.array(free), rng.normal(size=4)
         wanted = np.zeros(4)
         wanted[F] = -np.linalg.solve(np.linalg.inv(B)[np.ix_(F, F)], g[F])
-        assert memory.newton(g, F) == pytest.approx(wanted, rel=1e-7, abs=1e-12)
+        assert memory.solve_free(g, F) == pytest.approx(wanted, rel=1e-7, abs=1e-12)
 
 
 def test_the_line_search_satisfies_the_strong_wolfe_conditions():
@@ -460,24 +477,26 @@ def test_the_line_search_satisfies_the_strong_wolfe_conditions():
     place = view.at(start)
     for first in (1e-4, 1e-2, 1.0, 10.0):
         d = -place.gradient
-        found, length = strong_wolfe(view, place, d, first)
+        found, length = search_wolfe(view, place, d, first)
         assert found is not None
         steep = place.gradient @ d
         assert found.cost <= place.cost + 1e-4 * length * steep
         assert abs(found.gradient @ d) <= 0.9 * abs(steep)
-    assert strong_wolfe(view, place, place.gradient, 1.0)[0] is None  # uphill
+    assert search_wolfe(view, place, place.gradient, 1.0)[0] is None  # uphill
 
 
 def test_dofs_are_blocked_close_to_limits_that_they_are_pushed_to():
     problem = Problem(gantry(), [PositionGoal("hoist", (5.0, 0.0, 1.0))])
     view = View(problem)
     place = view.at(np.array([2.0 - 1e-5, 1.0 - 1e-5, -1.0]))
-    assert blocked(view, place, np.ones(3)).tolist() == [True, False, False]
-    tiny = blocked(view, place, np.full(3, 1e-9))  # steps much shorter than the gap
+    assert find_blocked_dofs(view, place, np.ones(3)).tolist() == [True, False, False]
+    tiny = find_blocked_dofs(view, place, np.full(3, 1e-9))  # steps much shorter than the gap
     assert tiny.tolist() == [False, False, False]
     corner = view.at(np.array([2.0, 1.0, 0.0]))
     assert corner.held.tolist() == [True, False, True]
-    step = inside(view, corner, np.array([True, True, False]), lambda free: np.where(free, 1.0, 0))
+    step = compute_open_step(
+        view, corner, np.array([True, True, False]), lambda free: np.where(free, 1.0, 0)
+    )
     assert step.tolist() == [0.0, 0.0, 0.0]
 
 
@@ -485,8 +504,8 @@ def test_a_memory_that_misleads_is_dropped():
     """A memory that says up is down is found out, and the gradient taken."""
     problem, start = noisy_human("off")
     view = View(problem)
-    memory = _Dense(view.nv)
-    memory.learn(np.eye(view.nv)[0], np.eye(view.nv)[0])
+    memory = _DenseInverse(view.nv)
+    memory.update(np.eye(view.nv)[0], np.eye(view.nv)[0])
     memory.B = -np.eye(view.nv)
     place = view.at(start)
     following = QuasiNewtonStepper(view, memory).step(place)
@@ -500,12 +519,12 @@ def test_the_preconditioner_is_positive_and_the_band_of_a_dominant_matrix(bandwi
     a = rng.normal(size=(8, 8))
     offsets = np.abs(np.subtract.outer(np.arange(8), np.arange(8)))
     dominant = a + a.T + 40.0 * np.eye(8)
-    band = Banded(dominant, bandwidth)
+    band = BandedPreconditioner(dominant, bandwidth)
     solved = np.column_stack([band.solve(e) for e in np.eye(8)])
     inverse = np.linalg.inv(np.where(offsets <= bandwidth, dominant, 0.0))
     assert solved == pytest.approx(inverse, rel=1e-10)
     for indefinite in (a + a.T, -np.eye(8), np.zeros((8, 8)), np.ones((8, 8)), np.diag(a[0])):
-        band = Banded(indefinite, bandwidth)
+        band = BandedPreconditioner(indefinite, bandwidth)
         solved = np.column_stack([band.solve(e) for e in np.eye(8)])
         assert np.isfinite(solved).all()
         assert np.linalg.eigvalsh(0.5 * (solved + solved.T))[0] > 0.0
@@ -519,7 +538,7 @@ def test_the_minimum_in_a_ball_is_the_lowest_point_of_it():
     cases += [([-2.0, -1.0], [0.1, 0.0]), ([-1.0, 2.0], [0.0, 1.0]), ([0.0, 1.0], [0.0, 0.5])]
     cases += [([0.0, 1.0], [1e-3, 0.5]), ([-1.0, 1.0], [0.0, 0.0])]
     for values, slopes in cases:
-        x = np.array(in_ball(values, slopes, 0.7))
+        x = np.array(minimise_in_ball(values, slopes, 0.7))
         assert np.linalg.norm(x) <= 0.7 * (1.0 + 1e-9)
 
         def height(x: Array, values: list[float] = values, slopes: list[float] = slopes) -> Array:
@@ -534,24 +553,31 @@ def test_steps_of_the_region_stay_in_it_and_in_the_limits(seed: int):
     problem, rng = fought(seed), np.random.default_rng(seed)
     view = View(problem)
     place = view.at(rng.uniform(problem.lower, problem.upper))
-    model = model_at(view, place)
+    model = make_model(view, place)
     for radius in (1e-3, 0.1, 1.0, 10.0):
-        s = in_plane(model, steihaug(model, Banded(model.hessian, 3), 0.1, radius), radius)
+        s = minimise_in_plane(
+            model,
+            solve_steihaug(model, BandedPreconditioner(model.hessian, 3), 0.1, radius),
+            radius,
+        )
         assert np.linalg.norm(s) <= radius * (1.0 + 1e-9)
         down = -model.gradient
         zero = np.zeros(len(down))
-        most = min(0.95 * model.meets(down, zero)[0], to_sphere(zero, down, radius))
-        cauchy = model.lowest(zero, down, 0.0, most)
-        step = model.inside(s, radius)
+        most = min(
+            0.95 * model.find_length_to_limit(down, zero)[0],
+            find_length_to_sphere(zero, down, radius),
+        )
+        cauchy = model.minimise_along(zero, down, 0.0, most)
+        step = model.bring_inside(s, radius)
         assert np.linalg.norm(step) <= radius * (1.0 + 1e-9)
-        assert model.value(step) <= model.value(cauchy) + 1e-12
-        v = model.step(step)
+        assert model.evaluate(step) <= model.evaluate(cauchy) + 1e-12
+        v = model.unscale(step)
         low, high = view.room(place.q)
         assert ((v > low) & (v < high)).all()
-        smaller = model.without(np.arange(len(s)) < 2)
+        smaller = model.hold_dofs(np.arange(len(s)) < 2)
         assert smaller.free.sum() == len(s) - 2
-        assert smaller.value(step[2:]) == pytest.approx(
-            model.value(np.concatenate([[0.0, 0.0], step[2:]])), rel=1e-9
+        assert smaller.evaluate(step[2:]) == pytest.approx(
+            model.evaluate(np.concatenate([[0.0, 0.0], step[2:]])), rel=1e-9
         )
 
 
@@ -559,11 +585,11 @@ def test_dofs_are_put_on_limits_and_taken_off_as_the_gradient_says():
     problem = Problem(gantry(), [PositionGoal("hoist", (2.5, 0.3, -1.0))])
     view = View(problem)
     near = view.at(np.array([2.0 - 1e-8, 1.0 - 1e-8, -1.0]))
-    assert settled(view, near).q.tolist() == [2.0, 1.0 - 1e-8, -1.0]
+    assert snap_to_limits(view, near).q.tolist() == [2.0, 1.0 - 1e-8, -1.0]
     far = view.at(np.array([1.9, 0.0, -1.0]))
-    assert settled(view, far) is far
+    assert snap_to_limits(view, far) is far
     corner = view.at(np.array([2.0, 1.0, 0.0]))
-    moved = loosened(view, corner).q
+    moved = release_from_limits(view, corner).q
     assert moved[0] == 2.0  # pushed against it
     assert 0.99 < moved[1] < 1.0 and -0.01 < moved[2] < 0.0
-    assert loosened(view, far) is far
+    assert release_from_limits(view, far) is far

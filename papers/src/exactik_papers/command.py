@@ -34,32 +34,34 @@ def reproduce(
         solve_reach()
     began = time.perf_counter()
     with progress_bar() as bar:
-        tasks = {own.name: bar.add_task(own.name) for own in find_experiments(name)}
+        tasks = {
+            experiment.name: bar.add_task(experiment.name) for experiment in find_experiments(name)
+        }
         sections = run(
             name,
             folder,
             data=data,
-            progress=lambda own, done, total: bar.update(tasks[own], completed=done, total=total),
+            progress=lambda name, done, total: bar.update(tasks[name], completed=done, total=total),
         )
     took = time.perf_counter() - began
     page = folder / "index.html"
     if as_json:
-        found = {
+        results = {
             section.experiment.name: {
                 "title": section.experiment.title,
                 "seconds": section.seconds,
                 "files": [str(path) for path in section.paths],
                 "tables": {
-                    own.table.name: [
-                        dict(zip(own.table.columns, row, strict=True)) for row in own.cells
+                    written.table.name: [
+                        dict(zip(written.table.columns, row, strict=True)) for row in written.cells
                     ]
-                    for own in section.tables
-                    if own.table.shown
+                    for written in section.tables
+                    if written.table.shown
                 },
             }
             for section in sections
         }
-        print_json({"seconds": took, "page": str(page), "experiments": found})
+        print_json({"seconds": took, "page": str(page), "experiments": results})
         return
     for section in sections:
         count = len(section.paths)

@@ -151,7 +151,7 @@ def record_convergence_of_frames(
         limits: "off" or "hard".
         real: whether markers stay where they are on average.
     """
-    found: dict[tuple[str, str], list[ConvergenceCurve]] = {
+    curves: dict[tuple[str, str], list[ConvergenceCurve]] = {
         pair: [] for pair in product(kinds, methods)
     }
     total, done = sum(len(chosen.frames) for chosen in kinds.values()), 0
@@ -160,9 +160,9 @@ def record_convergence_of_frames(
             problem = chosen.take.problem(frame, limits=limits, real=real)
             for name in methods:
                 method = replace(METHODS[name], max_iterations=count, small_cost=LOWEST_COST_CM2)
-                found[kind, name].append(
+                curves[kind, name].append(
                     record_convergence(problem, start(chosen.take, frame), method)
                 )
             done += 1
             progress(done, total)
-    return found
+    return curves

@@ -44,16 +44,16 @@ TIMES = 120  # points in time
 
 def share_reached(curves: Sequence[ConvergenceCurve]) -> float:
     """Return the share of frames that get to f < 1e-2."""
-    return float(np.mean([own.iterations_to_enough is not None for own in curves]))
+    return float(np.mean([curve.iterations_to_enough is not None for curve in curves]))
 
 
 def make_curves_table(name: str, curves: Curves, count: int) -> ResultTable:
     """Return all medians and bands, for every iteration."""
     rows = []
-    for (kind, method), own in curves.items():
-        costs = np.array([one.at_iterations(count) for one in own])
+    for (kind, method), group in curves.items():
+        costs = np.array([curve.at_iterations(count) for curve in group])
         low, middle, high = np.percentile(costs, (10, 50, 90), axis=0)
-        each = float(np.median([one.ms for one in own]))
+        each = float(np.median([curve.ms for curve in group]))
         rows += [
             (kind, method, k, float(low[k]), float(middle[k]), float(high[k]), k * each)
             for k in range(count + 1)
@@ -73,21 +73,21 @@ def make_curves_table(name: str, curves: Curves, count: int) -> ResultTable:
 def make_summary_table(name: str, curves: Curves) -> ResultTable:
     """Return what became of each kind and method."""
     rows = []
-    for (kind, method), own in curves.items():
-        there = [one for one in own if one.iterations_to_enough is not None]
-        counts = [float(one.iterations_to_enough or 0) for one in there]
-        ms = [float(one.iterations_to_enough or 0) * one.ms for one in there]
+    for (kind, method), group in curves.items():
+        there = [curve for curve in group if curve.iterations_to_enough is not None]
+        counts = [float(curve.iterations_to_enough or 0) for curve in there]
+        ms = [float(curve.iterations_to_enough or 0) * curve.ms for curve in there]
         rows.append(
             (
                 kind,
                 method,
-                len(own),
-                100.0 * share_reached(own),
+                len(group),
+                100.0 * share_reached(group),
                 float(np.median(counts)) if len(counts) > 0 else None,
                 float(np.median(ms)) if len(ms) > 0 else None,
-                float(np.median([one.cost[min(10, len(one.cost) - 1)] for one in own])),
-                float(np.median([one.cost[-1] for one in own])),
-                float(np.median([one.ms for one in own])),
+                float(np.median([curve.cost[min(10, len(curve.cost) - 1)] for curve in group])),
+                float(np.median([curve.cost[-1] for curve in group])),
+                float(np.median([curve.ms for curve in group])),
             )
         )
     columns = (
@@ -123,17 +123,19 @@ def draw_curves(
     axes = picture.subplots(rows, len(titles), squeeze=False, sharey="row")
     for column, (kind, title) in enumerate(titles.items()):
         above, below = axes[:2, column]
-        every = [one for (own, _), group in curves.items() if own == kind for one in group]
-        least = min(one.ms for one in every)
-        most = max(one.ms * (len(one.cost) - 1) for one in every)
+        every = [
+            curve for (its_kind, _), group in curves.items() if its_kind == kind for curve in group
+        ]
+        least = min(curve.ms for curve in every)
+        most = max(curve.ms * (len(curve.cost) - 1) for curve in every)
         times = np.geomspace(least, max(most, 2.0 * least), TIMES)
         for method, colour in COLOURS.items():
-            own = curves.get((kind, method))
-            if own is None:
+            group = curves.get((kind, method))
+            if group is None:
                 continue
             for place, x, costs in (
-                (above, np.arange(count + 1), [one.at_iterations(count) for one in own]),
-                (below, times, [one.at_times(times) for one in own]),
+                (above, np.arange(count + 1), [curve.at_iterations(count) for curve in group]),
+                (below, times, [curve.at_times(times) for curve in group]),
             ):
                 low, middle, high = np.percentile(np.maximum(costs, FLOOR), (10, 50, 90), axis=0)
                 place.plot(x, middle, color=colour, lw=1.8, label=method)
@@ -141,7 +143,8 @@ def draw_curves(
                     place.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
             if shares:
                 there = [
-                    np.minimum.accumulate(one.at_iterations(count)) < SOLVED_COST_CM2 for one in own
+                    np.minimum.accumulate(curve.at_iterations(count)) < SOLVED_COST_CM2
+                    for curve in group
                 ]
                 lowest = axes[2, column]
                 lowest.plot(100.0 * np.mean(there, axis=0), color=colour, lw=1.8)
@@ -159,7 +162,7 @@ def draw_curves(
             place.grid(alpha=0.25)
         below.set_xscale("log")
         below.set_xlabel("time [ms]")
-    most = max(float(one.cost[0]) for group in curves.values() for one in group)
+    most = max(float(curve.cost[0]) for group in curves.values() for curve in group)
     for place in axes[:2, 0]:
         place.set_ylim(FLOOR / 3.0, 3.0 * most)
         place.set_ylabel("f [cm²]")
@@ -171,7 +174,7 @@ def draw_curves(
 
 
 def add_legend_below(picture: Any, axes: Any, columns: int) -> None:
-    """Add one legend for all axes of a picture, those of one of them, below, in so many columns."""
+    """Add the legend of one axes below the whole picture, in so many columns."""
     handles, labels = axes.get_legend_handles_labels()
     columns = min(len(labels), columns)
     picture.legend(handles, labels, loc="outside lower center", ncols=columns)

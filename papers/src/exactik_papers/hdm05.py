@@ -102,9 +102,9 @@ def load_hdm05(folder: Path) -> Recording:
             f"frames spread evenly over {workout.name}",
         ),
     }
-    about = "; ".join(f"{own.name}, {len(own)} frames at 120 Hz" for own in (workout, walk))
+    about = "; ".join(f"{take.name}, {len(take)} frames at 120 Hz" for take in (workout, walk))
     about = f"HDM05, {about}: 58 dofs, 41 markers, an inch of {THEIR_INCH} cm"
-    return Recording("HDM05", about, {own.name: own for own in (workout, walk)}, kinds)
+    return Recording("HDM05", about, {take.name: take for take in (workout, walk)}, kinds)
 
 
 def load_take(folder: Path, name: str) -> Take:

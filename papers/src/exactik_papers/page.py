@@ -23,20 +23,22 @@ def write_page(path: Path, sections: Sequence[Section], recording: Recording) ->
     """Write the page of all sections."""
     style = (files("exactik_papers") / "page.css").read_text("utf-8")
     by_paper = {
-        paper: [own for own in sections if own.experiment.paper == paper] for paper in PAPERS
+        paper: [section for section in sections if section.experiment.paper == paper]
+        for paper in PAPERS
     }
     body = "".join(
-        f"<h2>{escape(PAPERS[paper])}</h2>{''.join(map(_section, own))}"
-        for paper, own in by_paper.items()
-        if len(own) > 0
+        f"<h2>{escape(PAPERS[paper])}</h2>{''.join(map(_section, group))}"
+        for paper, group in by_paper.items()
+        if len(group) > 0
     )
     names = "".join(
-        f'<a href="#{own.experiment.name}">{own.experiment.name}</a>' for own in sections
+        f'<a href="#{section.experiment.name}">{section.experiment.name}</a>'
+        for section in sections
     )
     kinds = "".join(
-        f"<li><b>{kind}</b>: {len(own.frames)} frames of {escape(own.take.name)}: "
-        f"{escape(own.rule)}</li>"
-        for kind, own in recording.kinds.items()
+        f"<li><b>{kind}</b>: {len(chosen.frames)} frames of {escape(chosen.take.name)}: "
+        f"{escape(chosen.rule)}</li>"
+        for kind, chosen in recording.kinds.items()
     )
     page = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -66,7 +68,7 @@ def _section(section: Section) -> str:
     parts = [
         f'<section id="{experiment.name}"><h3>{escape(experiment.title)}</h3>',
         f"<p>{escape(experiment.published)}</p>",
-        *(_table(own) for own in section.tables if own.table.shown),
+        *(_table(table) for table in section.tables if table.table.shown),
     ]
     for picture, path in section.pictures:
         data = base64.b64encode(path.read_bytes()).decode()
@@ -78,7 +80,7 @@ def _section(section: Section) -> str:
     if len(findings.differs) > 0:
         items = "".join(f"<li>{escape(sentence)}</li>" for sentence in findings.differs)
         parts.append(f"<h4>What differs, and why</h4><ul>{items}</ul>")
-    others = [(own.path, own.table.title) for own in section.tables if not own.table.shown]
+    others = [(table.path, table.table.title) for table in section.tables if not table.table.shown]
     links = "".join(
         f'<li><a href="{escape(path.name)}">{escape(path.name)}</a>: {escape(words)}</li>'
         for path, words in [*others, *findings.files]
@@ -88,12 +90,13 @@ def _section(section: Section) -> str:
     return "".join(parts)
 
 
-def _table(own: WrittenTable) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in own.table.columns)
-    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in own.cells)
-    name = escape(own.path.name)
+def _table(written: WrittenTable) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in written.table.columns)
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in written.cells)
+    name = escape(written.path.name)
     return (
-        f"<h4>{escape(own.table.title)}</h4><div class=wide><table><thead><tr>{head}</tr></thead>"
+        f"<h4>{escape(written.table.title)}</h4>"
+        f"<div class=wide><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
         f'<p class="note"><a href="{name}">{name}</a></p>'
     )

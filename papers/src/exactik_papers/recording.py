@@ -114,8 +114,10 @@ class Take:
         points = self.mean_offsets if real else self.offsets[frame]
         pose = self.skeleton.forward(q)
         index = [self.skeleton.bone_index(bone) for bone in self.bones]
-        own = pose.positions[index] + np.einsum("mij,mj->mi", pose.rotations[index], points)
-        return np.linalg.norm(own - self.markers[frame], axis=1)
+        p_world_markers = pose.positions[index] + np.einsum(
+            "mij,mj->mi", pose.rotations[index], points
+        )
+        return np.linalg.norm(p_world_markers - self.markers[frame], axis=1)
 
     def speed(self, *names: str) -> Array:
         """Return the speed of the middle of some markers [m/s], (T,), smoothed over 0.1 s."""
@@ -179,23 +181,23 @@ def make_take(
     away = places - pose.positions[:, index]
     offsets = np.einsum("tmji,tmj->tmi", pose.rotations[:, index], away)
     mean = dict(zip(markers, offsets.mean(axis=0), strict=True))
-    own = {marker: (bone, mean[marker]) for marker, (bone, _) in markers.items()}
-    figure = Skeleton(skeleton.name, _limited(skeleton, q), own)
+    mean_markers = {marker: (bone, mean[marker]) for marker, (bone, _) in markers.items()}
+    figure = Skeleton(skeleton.name, _limit_bones(skeleton, q), mean_markers)
     return Take(name, figure, q, tuple(markers), places, offsets, rate, up_axis, lock)
 
 
-def _limited(skeleton: Skeleton, q: Array) -> list[Bone]:
+def _limit_bones(skeleton: Skeleton, q: Array) -> list[Bone]:
     """Return bones with the limits of the paper: least and most of the poses, widened."""
     low, high = q.min(axis=0), q.max(axis=0)
     low, high = low - LIMIT_WIDENING * np.abs(low), high + LIMIT_WIDENING * np.abs(high)
     bones, first = [], 0
     for bone in skeleton.bones:
-        own = range(first, first + bone.joint.nv)
+        dofs = range(first, first + bone.joint.nv)
         first += bone.joint.nv
-        if len(own) > 0:
-            limits = ((-np.inf, np.inf),) * len(own)
+        if len(dofs) > 0:
+            limits = ((-np.inf, np.inf),) * len(dofs)
             if bone.parent is not None:
-                pairs = ((float(low[i]), float(high[i])) for i in own)
+                pairs = ((float(low[i]), float(high[i])) for i in dofs)
                 limits = tuple((a, max(b, a + MIN_LIMIT_RANGE)) for a, b in pairs)
             bone = replace(bone, joint=replace(bone.joint, limits=limits))
         bones.append(bone)
@@ -233,13 +235,13 @@ def find_fastest_frames(
     """Return the frames where a speed is largest, one after another, `APART` from each other."""
     left = np.where(inside, speed, -np.inf)
     left[0] = -np.inf  # it has no frame before
-    found: list[int] = []
+    frames: list[int] = []
     near = round(MIN_FRAME_SPACING_S * rate)
-    while len(found) < count and np.isfinite(left.max()):
+    while len(frames) < count and np.isfinite(left.max()):
         best = int(np.argmax(left))
-        found.append(best)
+        frames.append(best)
         left[max(best - near, 0) : best + near + 1] = -np.inf
-    return np.array(sorted(found), dtype=np.int64)
+    return np.array(sorted(frames), dtype=np.int64)
 
 
 def spread_frames(inside: BoolArray, count: int = FRAMES_PER_KIND) -> IntArray:
@@ -258,9 +260,12 @@ def make_synthetic_recording(seconds: float = 20.0) -> Recording:
     markers = {
         name: (skeleton.marker(name)[0], places[:, m]) for m, name in enumerate(made.markers.names)
     }
-    own = make_take("performance", skeleton, q, markers, motion.rate, "z")
-    times, hands = np.arange(len(own)) / own.rate, np.maximum(own.speed("LFIN"), own.speed("RFIN"))
-    feet = np.maximum(own.speed("LTOE"), own.speed("RTOE"))
+    take = make_take("performance", skeleton, q, markers, motion.rate, "z")
+    times, hands = (
+        np.arange(len(take)) / take.rate,
+        np.maximum(take.speed("LFIN"), take.speed("RFIN")),
+    )
+    feet = np.maximum(take.speed("LTOE"), take.speed("RTOE"))
 
     def during(*names: str) -> BoolArray:
         spans = [(a, b) for name, a, b in motion.metadata["acts"] if name in names]
@@ -269,26 +274,26 @@ def make_synthetic_recording(seconds: float = 20.0) -> Recording:
     fast = f"frames at least {MIN_FRAME_SPACING_S:g} s apart where {{}} fastest, during the {{}}"
     kinds = {
         "walking": MotionFrames(
-            own, spread_frames(during("walk")), "frames spread evenly over the walk"
+            take, spread_frames(during("walk")), "frames spread evenly over the walk"
         ),
         "punching": MotionFrames(
-            own,
-            find_fastest_frames(hands, during("punch"), own.rate),
+            take,
+            find_fastest_frames(hands, during("punch"), take.rate),
             fast.format("a hand is", "punches"),
         ),
         "kicking": MotionFrames(
-            own,
-            find_fastest_frames(feet, during("kick"), own.rate),
+            take,
+            find_fastest_frames(feet, during("kick"), take.rate),
             fast.format("a foot is", "kicks"),
         ),
         "workout": MotionFrames(
-            own,
+            take,
             spread_frames(during("squat", "jack")),
             "frames spread evenly over the squats and jumping jacks",
         ),
     }
     about = (
-        f"{len(own)} frames at {own.rate:g} Hz of the built-in human, 58 dofs and "
-        f"{len(own.names)} markers, whose skin slides on its bones by 6 mm; made, not recorded"
+        f"{len(take)} frames at {take.rate:g} Hz of the built-in human, 58 dofs and "
+        f"{len(take.names)} markers, whose skin slides on its bones by 6 mm; made, not recorded"
     )
-    return Recording("synthetic", about, {own.name: own}, kinds)
+    return Recording("synthetic", about, {take.name: take}, kinds)

@@ -51,24 +51,24 @@ def reproduce(
     except OSError as error:
         raise FileError(folder, f"cannot be written to: {error.strerror or error}") from None
     chosen_frames = [
-        (kind, own.take.name, frame, own.rule)
-        for kind, own in recording.kinds.items()
-        for frame in own.frames.tolist()
+        (kind, chosen_kind.take.name, frame, chosen_kind.rule)
+        for kind, chosen_kind in recording.kinds.items()
+        for frame in chosen_kind.frames.tolist()
     ]
     columns = ("motion", "take", "frame", "rule")
     write_table(ResultTable("frames", "the frames chosen", columns, chosen_frames), folder)
     sections: list[Section] = []
     for experiment in chosen:
 
-        def tell(done: int, total: int, own: str = experiment.name) -> None:
-            progress(own, done, total)
+        def tell(done: int, total: int, name: str = experiment.name) -> None:
+            progress(name, done, total)
 
         began = time.perf_counter()
         tell(0, 1)
         findings = experiment.run(recording, folder, tell)
         took = time.perf_counter() - began
         sections.append(write_findings(experiment, findings, folder, took))
-        times = [(own.experiment.name, own.seconds) for own in sections]
+        times = [(section.experiment.name, section.seconds) for section in sections]
         write_table(ResultTable("seconds", "time taken", ("experiment", "s"), times), folder)
         write_page(folder / "index.html", sections, recording)  # what there is so far
     return sections

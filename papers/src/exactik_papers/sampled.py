@@ -36,7 +36,7 @@ __all__ = [
     "FollowedSamples",
     "Sampled",
     "follow_samples",
-    "sampled",
+    "sample_take",
 ]
 
 
@@ -97,7 +97,7 @@ class FollowedSamples:
     ms: float
 
 
-def sampled(recording: Recording, interval: float, *, start: float = 0.0) -> Sampled:
+def sample_take(recording: Recording, interval: float, *, start: float = 0.0) -> Sampled:
     """Return the workout of a recording, sampled.
 
     Args:
@@ -134,37 +134,37 @@ def transpose(data: Sampled, n: int, q: Array, budget: int, step: float = STEP) 
     method = JacobianTranspose(
         step=2.0 * step, safeguard=False, max_iterations=budget, tolerance=0.0
     )
-    found = solve(data.at(n), q0=q, solver=method)
-    return found.q, found.evaluations
+    result = solve(data.at(n), q0=q, solver=method)
+    return result.q, result.evaluations
 
 
 def line_search(data: Sampled, n: int, q: Array, budget: int) -> Solved:
     """Follow the projected gradient with back-tracking."""
-    found = solve(data.at(n), q0=q, solver=ProjectedGradient(max_iterations=budget, tolerance=0.0))
-    return found.q, found.evaluations
+    result = solve(data.at(n), q0=q, solver=ProjectedGradient(max_iterations=budget, tolerance=0.0))
+    return result.q, result.evaluations
 
 
 def strict(data: Sampled, n: int, q: Array, budget: int) -> Solved:
     """As `line_search`, with as many evaluations in all as there are gradients allowed."""
     allowed = budget
     while True:
-        found, count = line_search(data, n, q, allowed)
+        pose, count = line_search(data, n, q, allowed)
         if count <= budget or allowed == 1:
-            return found, count
+            return pose, count
         allowed = max(1, min(allowed - 1, allowed * budget // count))
 
 
 def svd(data: Sampled, n: int, q: Array, budget: int) -> Solved:
     """Step by the pseudo-inverse as if there were no limits; project once, at the end."""
     method = PseudoInverse(safeguard=False, max_iterations=budget)
-    found = solve(data.at(n, limits=False), q0=q, solver=method)
-    return data.skeleton.clip(found.q), found.evaluations
+    result = solve(data.at(n, limits=False), q0=q, solver=method)
+    return data.skeleton.clip(result.q), result.evaluations
 
 
 def auto(data: Sampled, n: int, q: Array, budget: int) -> Solved:
     """Step by the exact Hessian inside the limits; not in the paper."""
-    found = solve(data.at(n), q0=q, solver=Auto(max_iterations=budget, detour=False))
-    return found.q, found.evaluations
+    result = solve(data.at(n), q0=q, solver=Auto(max_iterations=budget, detour=False))
+    return result.q, result.evaluations
 
 
 FOLLOWERS: dict[str, Follower] = {

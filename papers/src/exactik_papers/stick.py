@@ -13,7 +13,7 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["bare", "dots", "seen", "stick"]
+__all__ = ["draw_dots", "draw_stick", "hide_axes", "seen"]
 
 
 AZIMUTH = 50.0  # degrees about the vertical
@@ -33,7 +33,7 @@ def seen(points: ArrayLike, up: int, azimuth: float = AZIMUTH) -> Array:
     return np.stack([right, x[..., up] * np.sqrt(1.0 - TILT**2) + TILT * depth], axis=-1)
 
 
-def stick(
+def draw_stick(
     axes: Axes,
     skeleton: Skeleton,
     q: ArrayLike,
@@ -63,7 +63,7 @@ def stick(
         )
 
 
-def dots(
+def draw_dots(
     axes: Axes,
     points: ArrayLike,
     up: int,
@@ -78,7 +78,7 @@ def dots(
     axes.plot(places[:, 0] + shift, places[:, 1], "o", color=color, ms=size, mec="black", mew=0.5)
 
 
-def bare(axes: Axes) -> None:
+def hide_axes(axes: Axes) -> None:
     """Show lengths true to scale, and nothing but the figures."""
     axes.set_aspect("equal")
     axes.set_axis_off()

@@ -50,7 +50,7 @@ class Section:
     def paths(self) -> list[Path]:
         """All files of the experiment."""
         made = [path for path, _ in self.findings.files]
-        return [*(own.path for own in self.tables), *(path for _, path in self.pictures), *made]
+        return [*(table.path for table in self.tables), *(path for _, path in self.pictures), *made]
 
 
 def format_cell(cell: Cell) -> str:

@@ -17,26 +17,36 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import as_floats, freeze
-from exactik.errors import ModelError, ShapeError
-from exactik.goals._retarget import batch_targets
+from exactik.errors import ShapeError, UsageError
+from exactik.goals import pack_batch_targets
 from exactik.kernels.calculus.workspace import new_work
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.state import new_search
 from exactik.kernels.goals.targets import Targets
 from exactik.problem import Problem
-from exactik.solvers import Certificate, Covariance, Method, Result, solve
-from exactik.solvers._loop import ENDED, CompiledMethod, whole
-from exactik.solvers._methods import method_named
-from exactik.solvers._misses import judged_goals, term_tolerances
-from exactik.solvers._result import CONVERGED
-from exactik.solvers._solve import checked_count, solves_compiled
-from exactik.solvers._starts import start_table
+from exactik.solvers import (
+    CONVERGED_GRADIENT,
+    ENDED_WORDS,
+    Certificate,
+    CompiledMethod,
+    Covariance,
+    Method,
+    Result,
+    can_solve_compiled,
+    compute_term_tolerances,
+    count_iterations,
+    goals_with_tolerance,
+    make_start_table,
+    require_count,
+    resolve_method,
+    solve,
+)
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["BatchResult", "solve_batch"]
 
 
-CHUNK = 64  # problems a compiled call; fewer where threads would have nothing to do
+CHUNK_PROBLEMS = 64  # problems a compiled call; fewer where threads would have nothing to do
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +102,7 @@ class BatchResult:
     @cached_property
     def misses(self) -> Array:
         """Misses in the order of `goal_errors` [m or rad], (B, n)."""
-        goals = judged_goals(self.problem)
+        goals = goals_with_tolerance(self.problem)
         if self._missed is None:
             return np.array([result.misses for result in self]).reshape(len(self), len(goals))
         columns = [self._missed[:, goal.terms].max(axis=1) for goal in goals]
@@ -101,19 +111,19 @@ class BatchResult:
     @property
     def goal_errors(self) -> dict[str, Array]:
         """By how much each goal is missed [m or rad], (B,) each; names as in `Result`."""
-        goals = judged_goals(self.problem)
+        goals = goals_with_tolerance(self.problem)
         return {goal.name: self.misses[:, k] for k, goal in enumerate(goals)}
 
     @property
     def reached(self) -> BoolArray:
         """Whether every goal is within its tolerance, (B,)."""
-        allowed = np.array([goal.tolerance for goal in judged_goals(self.problem)])
+        allowed = np.array([goal.tolerance for goal in goals_with_tolerance(self.problem)])
         return np.asarray((self.misses <= allowed).all(axis=1))
 
     @property
     def converged(self) -> BoolArray:
         """Whether q is a stationary point within the limits, (B,)."""
-        aim = max(self.tolerance, CONVERGED)
+        aim = max(self.tolerance, CONVERGED_GRADIENT)
         return (self.ended == "at-rest") | (self.projected_gradient <= aim)
 
     @cached_property
@@ -174,24 +184,24 @@ def solve_batch(
         threads: number of threads; one per processor if None.
     """
     if not isinstance(problem, Problem):
-        raise ModelError(f"solve_batch needs a Problem, not {type(problem).__name__}")
-    method, skeleton = method_named(solver), problem.skeleton
-    packed = batch_targets(problem.goals, problem.packed, targets)
+        raise UsageError(f"solve_batch needs a Problem, not {type(problem).__name__}")
+    method, skeleton = resolve_method(solver), problem.skeleton
+    packed = pack_batch_targets(problem.goals, problem.packed, targets)
     count = len(packed.origin)
     first = skeleton.neutral() if q0 is None else skeleton.normalised(as_floats("q0", q0), "q0")
     if first.shape not in ((skeleton.nq,), (count, skeleton.nq)):
         expected = f"({skeleton.nq},) or ({count}, {skeleton.nq})"
         raise ShapeError(f"q0 has shape {first.shape}; expected {expected}")
     q = np.broadcast_to(first, (count, skeleton.nq)).copy()
-    workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
-    workers, further = min(workers, max(count, 1)), checked_count("starts", starts) - 1
+    workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
+    workers, further = min(workers, max(count, 1)), require_count("starts", starts) - 1
     named = {name: freeze(as_floats(name, value).copy()) for name, value in targets.items()}
-    if isinstance(method, CompiledMethod) and solves_compiled(problem, method):
-        return _compiled(problem, method, packed, named, q, further, seed, workers)
-    return _in_python(problem, method, named, q, starts, seed, workers)
+    if isinstance(method, CompiledMethod) and can_solve_compiled(problem, method):
+        return _solve_compiled(problem, method, packed, named, q, further, seed, workers)
+    return _solve_in_python(problem, method, named, q, starts, seed, workers)
 
 
-def _compiled(
+def _solve_compiled(
     problem: Problem,
     method: CompiledMethod,
     targets: Targets,
@@ -204,16 +214,16 @@ def _compiled(
     count, tree, options = len(q), problem.skeleton.tree, method.options(problem)
     found = np.zeros((count, kernel.FOUND_COUNT))
     missed = np.zeros((count, len(problem.packed.arrays.terms.kind)))
-    tolerances = term_tolerances(problem)
-    size = max(1, min(CHUNK, -(-count // (4 * workers))))
+    tolerances = compute_term_tolerances(problem)
+    size = max(1, min(CHUNK_PROBLEMS, -(-count // (4 * workers))))
     chunks = [slice(at, min(at + size, count)) for at in range(0, count, size)]
 
     def work_off(mine: list[slice]) -> None:
         # Goals and tables are written to, so that every thread needs its own.
-        arrays = problem.packed.own_arrays()
+        arrays = problem.packed.copy_arrays()
         work = new_work(tree)
         search = new_search(tree, work.H.shape[1])
-        table = start_table(problem, further, seed)
+        table = make_start_table(problem, further, seed)
         for own in mine:
             start = time.perf_counter()
             kernel.seek_all(
@@ -230,10 +240,10 @@ def _compiled(
     else:
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(work_off, [chunks[k::workers] for k in range(workers)]))
-    ended = np.array([ENDED[int(code)] for code in found[:, kernel.STANDING]], dtype="U15")
+    ended = np.array([ENDED_WORDS[int(code)] for code in found[:, kernel.STANDING]], dtype="U15")
     return BatchResult(
         *(problem, named, method.name, q, found[:, kernel.COST], found[:, kernel.SLOPE]),
-        *(method.tolerance, ended, whole(found[:, kernel.ITERATIONS])),
+        *(method.tolerance, ended, count_iterations(found[:, kernel.ITERATIONS])),
         *(
             found[:, kernel.EVALUATIONS].astype(np.int64),
             found[:, kernel.ATTEMPTS].astype(np.int64),
@@ -242,7 +252,7 @@ def _compiled(
     )
 
 
-def _in_python(
+def _solve_in_python(
     problem: Problem,
     method: Method,
     named: Mapping[str, Array],

@@ -124,25 +124,55 @@ def random_angle(rng: Rng) -> float:
     return float(rng.uniform(0.0, 3.0))
 
 
-def _joint_coordinates(rng: Rng, joint: Joint) -> Array:
-    if joint.kind == "free":
-        assert joint.rotation is not None
-        return np.concatenate([rng.normal(size=3), _joint_coordinates(rng, joint.rotation)])
-    if joint.kind == "quaternion":
-        wxyz = rng.normal(size=4)
-        return wxyz / np.linalg.norm(wxyz)
-    if joint.kind == "exp_map":
-        return random_angle(rng) * _unit(rng)
-    if joint.kind == "swing_twist":
-        heading = rng.uniform(-np.pi, np.pi)
-        swing = random_angle(rng) * np.array([np.cos(heading), np.sin(heading)])
-        return np.append(swing, rng.uniform(-np.pi, np.pi))
-    if joint.kind in ("prismatic", "translation"):
-        return rng.normal(scale=0.5, size=joint.nq)
-    angles = rng.uniform(-np.pi, np.pi, size=joint.nq) * (2.0 if rng.random() < 0.1 else 1.0)
-    if joint.kind == "euler" and joint.nq == 3 and rng.random() < 0.1:
+def _shifts(rng: Rng, joint: Joint) -> Array:
+    return rng.normal(scale=0.5, size=joint.nq)
+
+
+def _angles(rng: Rng, joint: Joint) -> Array:
+    return rng.uniform(-np.pi, np.pi, size=joint.nq) * (2.0 if rng.random() < 0.1 else 1.0)
+
+
+def _euler_angles(rng: Rng, joint: Joint) -> Array:
+    angles = _angles(rng, joint)
+    if joint.nq == 3 and rng.random() < 0.1:
         angles[1] = 0.0 if joint.order[0] == joint.order[2] else 0.5 * np.pi  # gimbal lock
     return angles
+
+
+def _rotation_vector(rng: Rng, joint: Joint) -> Array:
+    return random_angle(rng) * _unit(rng)
+
+
+def _swing_and_twist(rng: Rng, joint: Joint) -> Array:
+    heading = rng.uniform(-np.pi, np.pi)
+    swing = random_angle(rng) * np.array([np.cos(heading), np.sin(heading)])
+    return np.append(swing, rng.uniform(-np.pi, np.pi))
+
+
+def _unit_quaternion(rng: Rng, joint: Joint) -> Array:
+    wxyz = rng.normal(size=4)
+    return wxyz / np.linalg.norm(wxyz)
+
+
+def _shifts_and_rotation(rng: Rng, joint: Joint) -> Array:
+    return np.concatenate([rng.normal(size=3), _joint_coordinates(rng, joint.rotation_part)])
+
+
+_COORDINATES: dict[str, Callable[[Rng, Joint], Array]] = {
+    "fixed": _angles,  # none, yet the stream of random numbers goes on as for a hinge
+    "revolute": _angles,
+    "prismatic": _shifts,
+    "translation": _shifts,
+    "euler": _euler_angles,
+    "exp_map": _rotation_vector,
+    "swing_twist": _swing_and_twist,
+    "quaternion": _unit_quaternion,
+    "free": _shifts_and_rotation,
+}
+
+
+def _joint_coordinates(rng: Rng, joint: Joint) -> Array:
+    return _COORDINATES[joint.kind](rng, joint)
 
 
 def random_coordinates(rng: Rng, skeleton: Skeleton) -> Array:

@@ -36,9 +36,9 @@ def map_command(
     from exactik.cli._view import figure_of
     from exactik.landscape import DEFINITENESS_NAMES, compute_landscape, find_basins
     from exactik.problem import Problem
-    from exactik.solvers._methods import method_named
+    from exactik.solvers import resolve_method
 
-    method_named(solver)
+    resolve_method(solver)
     if target.suffix.lower() not in (".png", ".svg", ".pdf", ".csv"):
         raise ModelError(f"{target}: expected a name that ends with .png, .svg, .pdf or .csv")
     figure = figure_of(model)[0]

@@ -47,13 +47,10 @@ def figure_of(name: str) -> tuple[Skeleton, str | None]:
 
 def _upright(name: str) -> Skeleton:
     """Return a figure whose up axis is z, as that of the scene is."""
-    from exactik.motion import Motion, quarter_turn
+    from exactik.motion import cyclic_axes, turn_skeleton
 
     skeleton, up = figure_of(name)
-    if up in (None, "z"):
-        return skeleton
-    still = Motion(skeleton, skeleton.neutral()[None], 1.0, up_axis=up)
-    return still.turned(quarter_turn(up, "z")).skeleton
+    return skeleton if up in (None, "z") else turn_skeleton(skeleton, cyclic_axes(up, "z"))
 
 
 def serve(shown: Any, browser: bool) -> None:

@@ -11,8 +11,10 @@ from exactik.goals._frame_goals import (
     Term,
     TermGoal,
 )
-from exactik.goals._goal import Goal, checked_weight_matrix
+from exactik.goals._goal import Goal, require_weight_matrix
 from exactik.goals._joint_goals import PostureGoal, SoftLimitGoal
+from exactik.goals._packing import PackedGoals, pack_goals, require_evaluable
+from exactik.goals._retarget import pack_batch_targets, retarget_goals
 
 __all__ = [
     "AimGoal",
@@ -21,11 +23,16 @@ __all__ = [
     "Goal",
     "MarkerGoal",
     "OrientationGoal",
+    "PackedGoals",
     "PoseGoal",
     "PositionGoal",
     "PostureGoal",
     "SoftLimitGoal",
     "Term",
     "TermGoal",
-    "checked_weight_matrix",
+    "pack_batch_targets",
+    "pack_goals",
+    "require_evaluable",
+    "require_weight_matrix",
+    "retarget_goals",
 ]

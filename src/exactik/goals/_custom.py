@@ -60,8 +60,8 @@ class FrameGoal(Goal):
         shifted to p + δ, both in world axes, at ω = δ = 0 (docs/maths.md §5).
         """
         return (
-            numerical_slopes(self.residual, rotation, position),
-            numerical_bends(self.residual, rotation, position),
+            differentiate_once(self.residual, rotation, position),
+            differentiate_twice(self.residual, rotation, position),
         )
 
     def default_name(self) -> str:
@@ -86,7 +86,7 @@ class FrameGoal(Goal):
         first, second = np.zeros((rows, 6)), np.zeros((rows, 6, 6))
         if order > VALUE:
             if order < EXACT and type(self).derivatives is FrameGoal.derivatives:
-                first = numerical_slopes(self.residual, rotation, position)
+                first = differentiate_once(self.residual, rotation, position)
             else:
                 first, second = (contiguous_copy(d) for d in self.derivatives(rotation, position))
         for name, array, shape in (
@@ -117,7 +117,7 @@ def _stencil(
     return at
 
 
-def numerical_slopes(
+def differentiate_once(
     residual: Callable[[Array, Array], Array],
     rotation: Array,
     position: Array,
@@ -135,7 +135,7 @@ def numerical_slopes(
     return np.stack(slopes, axis=-1)
 
 
-def numerical_bends(
+def differentiate_twice(
     residual: Callable[[Array, Array], Array],
     rotation: Array,
     position: Array,

@@ -72,7 +72,7 @@ class Goal:
             if (weight < 0.0).any():
                 raise GoalError(f"weight of goal {self.label!r} is negative")
             return np.diag(np.broadcast_to(weight, (m,)).astype(float))
-        return checked_weight_matrix(f"weight of goal {self.label!r}", weight)
+        return require_weight_matrix(f"weight of goal {self.label!r}", weight)
 
     def _spread(self, weight: Array, rows: int) -> Array:
         """Turn a short per-axis weight into one number per row, where a goal offers that."""
@@ -84,7 +84,7 @@ class Goal:
         return self.name or self.default_name()
 
 
-def checked_weight_matrix(what: str, matrix: Array) -> Array:
+def require_weight_matrix(what: str, matrix: Array) -> Array:
     """Return the matrix if it is symmetric and positive semi-definite to rounding, else raise."""
     scale = float(np.abs(matrix).max(initial=0.0))
     if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-12 * scale:

@@ -25,7 +25,7 @@ from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = ["CustomTerm", "PackedGoals", "checked_goal", "pack_goals", "reference"]
+__all__ = ["CustomTerm", "PackedGoals", "choose_origin", "pack_goals", "require_evaluable"]
 
 
 class CustomTerm(NamedTuple):
@@ -82,7 +82,7 @@ class PackedGoals:
         """Number of rows of the residual."""
         return sum(len(weight) for weight in self.weights)
 
-    def own_arrays(self) -> Goals:
+    def copy_arrays(self) -> Goals:
         """Return the arrays with copies of all that depends on the targets, to be written on."""
         old = self.arrays
         terms = old.terms._replace(
@@ -118,7 +118,7 @@ def pack_goals(
     owners: list[Owner] = []
     rows: dict[str, slice] = {}
     for goal in goals:
-        checked_goal(goal)
+        require_evaluable(goal)
         terms = goal.terms(skeleton) if isinstance(goal, TermGoal) else []
         count = 3 * len(terms) if isinstance(goal, TermGoal) else goal.rows(skeleton)
         start = owners[-1].rows.stop if len(owners) > 0 else 0
@@ -130,7 +130,7 @@ def pack_goals(
     terms = [term for owner in owners for term in owner.terms]
     kind = np.array([term.kind for term in terms], np.uint32)
     targets = np.array([term.target for term in terms]).reshape(-1, 3)
-    origin = reference(kind, targets)
+    origin = choose_origin(kind, targets)
     packed = _pack_terms(skeleton, owners, origin, pool=not coupled)
     slot, clouds = _pool(skeleton, packed)
     arrays = Goals(
@@ -151,7 +151,7 @@ def pack_goals(
     return PackedGoals(arrays, custom, rows, weights, coupled, targets)
 
 
-def checked_goal(goal: Goal) -> Goal:
+def require_evaluable(goal: Goal) -> Goal:
     """Return the goal if it is of a kind that can be evaluated, else raise."""
     kinds_of_goal = (TermGoal, FrameGoal, PostureGoal, SoftLimitGoal)
     if not isinstance(goal, kinds_of_goal) or type(goal) in (TermGoal, FrameGoal):
@@ -170,7 +170,7 @@ def _unused(name: str, taken: dict[str, slice]) -> str:
     return unused
 
 
-def reference(kind: NDArray[np.uint32], target: Array) -> Array:
+def choose_origin(kind: NDArray[np.uint32], target: Array) -> Array:
     """Return what targets (…, n, 3) are stored relative to: a place among them, to keep digits.
 
     The median, because one marker that is far off should not cost the others theirs.

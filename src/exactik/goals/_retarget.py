@@ -20,13 +20,13 @@ from exactik.goals._frame_goals import (
     TermGoal,
 )
 from exactik.goals._goal import Goal
-from exactik.goals._packing import PackedGoals, reference
+from exactik.goals._packing import PackedGoals, choose_origin
 from exactik.kernels.goals.targets import Targets, retarget
 from exactik.kernels.goals.terms import AIM, POSITION
 from exactik.spatial import is_rotation, nearest_rotation
 from exactik.typing import Array, BoolArray
 
-__all__ = ["batch_targets", "retargeted"]
+__all__ = ["pack_batch_targets", "retarget_goals"]
 
 
 SHAPES: dict[type[TermGoal], tuple[int, ...]] = {
@@ -36,7 +36,7 @@ SHAPES: dict[type[TermGoal], tuple[int, ...]] = {
 }
 
 
-def retargeted(
+def retarget_goals(
     goals: Sequence[Goal], packed: PackedGoals, targets: Mapping[str, ArrayLike]
 ) -> tuple[tuple[Goal, ...], PackedGoals]:
     """Return goals and packed goals with new targets; see `Problem.with_targets`."""
@@ -46,7 +46,7 @@ def retargeted(
         for what in (f"target of goal {name!r}",)
     }
     absolute, rotation = _placed(goals, packed, one, True)
-    arrays = packed.own_arrays()
+    arrays = packed.copy_arrays()
     retarget(arrays, _relative(packed, absolute, rotation), 0)
     named = dict(zip(packed.rows, goals, strict=True))
     for name, value in one.items():
@@ -55,7 +55,7 @@ def retargeted(
     return tuple(named.values()), replace(packed, arrays=arrays, targets=absolute[0])
 
 
-def batch_targets(
+def pack_batch_targets(
     goals: Sequence[Goal], packed: PackedGoals, targets: Mapping[str, ArrayLike]
 ) -> Targets:
     """Return the targets of B problems, from arrays (B, …) by name of the goal."""
@@ -72,7 +72,7 @@ def _relative(packed: PackedGoals, target: Array, rotation: Array) -> Targets:
     """Return targets as the kernels take them: places relative to one among them."""
     kind = packed.arrays.terms.kind
     place = (kind == POSITION) | (kind == AIM)
-    origin = reference(kind, target)
+    origin = choose_origin(kind, target)
     return Targets(origin, target - place[:, None] * origin[:, None], rotation)
 
 

@@ -10,6 +10,7 @@ from exactik.model._jacobian import (
 )
 from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
 from exactik.model._joint import EULER_ORDERS, Joint
+from exactik.model._joint_kinds import JOINT_KINDS, JointKind
 from exactik.model._pose import Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
@@ -17,9 +18,11 @@ from exactik.model.figures import hand, human, octopus, quadruped
 
 __all__ = [
     "EULER_ORDERS",
+    "JOINT_KINDS",
     "Bone",
     "Frame",
     "Joint",
+    "JointKind",
     "Pose",
     "Route",
     "Rows",

@@ -18,38 +18,32 @@ Axes and shifts are those of the joint's base frame: the parent's frame turned b
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, require_shape
 from exactik.errors import ModelError, NonFiniteError, ShapeError
+from exactik.kernels.tree.packed import NO_ROTATION
+from exactik.model._joint_kinds import JOINT_KINDS, UNIT_AXES
+from exactik.typing import Array
 
 __all__ = ["EULER_ORDERS", "Joint"]
 
-EULER_ORDERS = (
-    *("XYX", "XZX", "YXY", "YZY", "ZXZ", "ZYZ"),
-    *("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"),
-)
-_UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-_KINDS = (
-    *("fixed", "revolute", "prismatic", "translation", "euler"),
-    *("exp_map", "swing_twist", "quaternion", "free"),
-)
-_ROTATIONS = ("revolute", "euler", "exp_map", "swing_twist", "quaternion")
-_FREE = (-math.inf, math.inf)
+EULER_ORDERS = tuple("XYX XZX YXY YZY ZXZ ZYZ XYZ XZY YXZ YZX ZXY ZYX".split())
+_BALL_KINDS = ("quaternion", "exp_map", "swing_twist")  # that `Joint.free` takes by their names
+_NO_LIMIT = (-math.inf, math.inf)
 
 Limits = tuple[tuple[float, float], ...]
 
 
-def _axis(value: str | ArrayLike) -> tuple[float, float, float]:
+def _check_axis(value: str | ArrayLike) -> tuple[float, float, float]:
     if isinstance(value, str):
-        if value.lower() not in _UNIT:
+        if value.lower() not in UNIT_AXES:
             raise ModelError(f"axis {value!r} is not one of 'x', 'y', 'z' or a unit 3-vector")
-        return _UNIT[value.lower()]
+        return UNIT_AXES[value.lower()]
     vector = require_shape("axis", value, 3)
     length = float(np.linalg.norm(vector))
     if abs(length - 1.0) > 1e-6:
@@ -60,9 +54,11 @@ def _axis(value: str | ArrayLike) -> tuple[float, float, float]:
     return (x, y, z)
 
 
-def _limits(value: ArrayLike | None, names: tuple[str, ...], bounded: tuple[bool, ...]) -> Limits:
+def _check_limits(
+    value: ArrayLike | None, names: tuple[str, ...], bounded: tuple[bool, ...]
+) -> Limits:
     if value is None:
-        return (_FREE,) * len(names)
+        return (_NO_LIMIT,) * len(names)
     array = as_floats("limits", value)
     if array.shape == (2,) and len(names) == 1:
         array = array[None]
@@ -73,12 +69,12 @@ def _limits(value: ArrayLike | None, names: tuple[str, ...], bounded: tuple[bool
         )
     if np.isnan(array).any():
         raise NonFiniteError("limits hold NaN; use −inf and inf for a dof without limits")
-    for name, (low, high), may in zip(names, array.tolist(), bounded, strict=True):
+    for name, (low, high), can_be_limited in zip(names, array.tolist(), bounded, strict=True):
         if low > high:
             raise ModelError(f"limits of dof {name!r} are swapped: lower {low:g} > upper {high:g}")
         if low == math.inf or high == -math.inf:
             raise ModelError(f"limits ({low:g}, {high:g}) of dof {name!r} leave no room")
-        if not may and (low, high) != _FREE:
+        if not can_be_limited and (low, high) != _NO_LIMIT:
             raise ModelError(
                 f"dof {name!r} of a quaternion joint cannot be limited; "
                 "use euler, exp_map or swing_twist"
@@ -108,9 +104,9 @@ class Joint:
 
     def __post_init__(self) -> None:
         """Refuse what no constructor makes."""
-        if self.kind not in _KINDS:
-            raise ModelError(f"joint kind {self.kind!r} is not one of {', '.join(_KINDS)}")
-        if (self.kind in ("revolute", "prismatic")) != (self.axis is not None):
+        if self.kind not in JOINT_KINDS:
+            raise ModelError(f"joint kind {self.kind!r} is not one of {', '.join(JOINT_KINDS)}")
+        if JOINT_KINDS[self.kind].has_axis != (self.axis is not None):
             raise ModelError(f"a {self.kind} joint is made by Joint.{self.kind}(…)")
 
     @staticmethod
@@ -121,12 +117,12 @@ class Joint:
     @staticmethod
     def revolute(axis: str | ArrayLike = "z", limits: ArrayLike | None = None) -> Joint:
         """Return a hinge about `axis`: "x", "y", "z" or a unit 3-vector."""
-        return _with_limits(Joint("revolute", axis=_axis(axis)), limits)
+        return _with_limits(Joint("revolute", axis=_check_axis(axis)), limits)
 
     @staticmethod
     def prismatic(axis: str | ArrayLike = "z", limits: ArrayLike | None = None) -> Joint:
         """Return a slider along `axis`: "x", "y", "z" or a unit 3-vector."""
-        return _with_limits(Joint("prismatic", axis=_axis(axis)), limits)
+        return _with_limits(Joint("prismatic", axis=_check_axis(axis)), limits)
 
     @staticmethod
     def translation(limits: ArrayLike | None = None) -> Joint:
@@ -158,7 +154,7 @@ class Joint:
         (x: y, z). Choose the twist axis along the limb: the map is singular only where the limb
         points backwards.
         """
-        if str(twist).lower() not in _UNIT:
+        if str(twist).lower() not in UNIT_AXES:
             raise ModelError(f"twist axis {twist!r} is not 'x', 'y' or 'z'")
         return _with_limits(Joint("swing_twist", order=twist.upper()), limits)
 
@@ -180,14 +176,14 @@ class Joint:
         """
         if isinstance(rotation, Joint):
             joint = rotation
-        elif rotation in ("quaternion", "exp_map", "swing_twist"):
+        elif rotation in _BALL_KINDS:
             joint = getattr(Joint, rotation)()
         else:
             joint = Joint.euler(rotation)
-        if joint.kind not in _ROTATIONS:
+        if joint.translates or not joint.rotates:
             raise ModelError(f"a free joint needs a rotation joint inside, not {joint.kind!r}")
         if limits is None:
-            limits = [_FREE] * 3
+            limits = [_NO_LIMIT] * 3
         array = np.asarray(limits, dtype=float)
         if array.shape == (3, 2):
             array = np.concatenate([array, np.asarray(joint.limits).reshape(-1, 2)])
@@ -201,7 +197,7 @@ class Joint:
     @property
     def nq(self) -> int:
         """Number of coordinates; differs from `nv` only for quaternions."""
-        return self.nv + (self.rotation_part.kind == "quaternion")
+        return self.nv + JOINT_KINDS[self.rotation_part.kind].extra_coordinates
 
     @property
     def rotation_part(self) -> Joint:
@@ -211,46 +207,69 @@ class Joint:
     @property
     def dof_names(self) -> tuple[str, ...]:
         """Names without the bone: "rz", "tx", "ex" (exponential map), "wx" (quaternion)."""
-        if self.kind in ("revolute", "prismatic"):
-            letter = next((k for k, unit in _UNIT.items() if unit == self.axis), "")
-            return (("r" if self.kind == "revolute" else "t") + letter,)
-        if self.kind == "euler":
-            names = ["r" + c for c in self.order.lower()]
-            if len(names) == 3 and names[2] == names[0]:
-                names[2] += "2"
-            return tuple(names)
-        if self.kind == "swing_twist":
-            s, t, n = swing_twist_axes(self.order)
-            return (f"swing_{s}", f"swing_{t}", f"twist_{n}")
-        if self.rotation is not None:
-            return ("tx", "ty", "tz", *self.rotation.dof_names)
-        table: dict[str, tuple[str, ...]] = {
-            "fixed": (),
-            "translation": ("tx", "ty", "tz"),
-            "exp_map": ("ex", "ey", "ez"),
-            "quaternion": ("wx", "wy", "wz"),
-        }
-        return table[self.kind]
+        return JOINT_KINDS[self.kind].dof_names(self)
+
+    @property
+    def shift_axes(self) -> tuple[tuple[float, float, float], ...]:
+        """Axes of the dofs that shift, in the base frame; these dofs come first."""
+        return JOINT_KINDS[self.kind].shift_axes(self)
+
+    @property
+    def periodic_dofs(self) -> tuple[int, ...]:
+        """Numbers of the dofs that a whole turn brings to the same pose."""
+        return JOINT_KINDS[self.kind].periodic_dofs(self)
+
+    @property
+    def translates(self) -> bool:
+        """Whether it moves the origin of its bone."""
+        return len(self.shift_axes) > 0
+
+    @property
+    def rotates(self) -> bool:
+        """Whether it turns its bone."""
+        return JOINT_KINDS[self.rotation_part.kind].rotation_code != NO_ROTATION
+
+    @property
+    def axis_letter(self) -> str:
+        """The axis as "x", "y" or "z"; empty if it is none of these or there is no axis."""
+        return next((letter for letter, axis in UNIT_AXES.items() if axis == self.axis), "")
+
+    def inverse(self) -> Joint:
+        """Return the joint that moves the parent as this one moves the bone, seen from the bone.
+
+        Raises:
+            ModelError: there is none among the kinds of joints; the message says why.
+        """
+        return JOINT_KINDS[self.kind].inverse(self)
+
+    def inverse_coordinates(self, q: Array) -> Array:
+        """Return the coordinates, (…, nq), at which `inverse()` undoes this joint at q, (…, nq)."""
+        return JOINT_KINDS[self.kind].inverse_coordinates(self, q)
+
+    def coordinates_for(self, shift: Array, rotation: Array) -> Array:
+        """Return the coordinates at which the joint moves as given.
+
+        A joint that cannot do what is asked takes the part of it that it can do.
+
+        Args:
+            shift: of the bone's origin, in the base frame [m], (…, 3).
+            rotation: from the base frame, (…, 3, 3).
+
+        Returns:
+            Coordinates, (…, nq); angles within a turn, of two solutions the one within the limits.
+        """
+        return JOINT_KINDS[self.kind].coordinates_for(self, shift, rotation)
 
     def __str__(self) -> str:
         """Return a short description such as "euler ZYX" or "revolute (0, 1, 0)"."""
         if self.axis is not None:
-            letter = next((k for k, unit in _UNIT.items() if unit == self.axis), None)
-            return f"{self.kind} {letter or tuple(round(a, 4) for a in self.axis)}"
+            return f"{self.kind} {self.axis_letter or tuple(round(a, 4) for a in self.axis)}"
         inner = self.order if self.rotation is None else str(self.rotation)
         return f"{self.kind} {inner}".strip()
 
 
-def swing_twist_axes(twist: str) -> tuple[str, str, str]:
-    """Return the letters (ŝ, t̂, n̂) with n̂ = ŝ × t̂ the twist axis."""
-    n = "xyz".index(twist.lower())
-    return "xyz"[(n + 1) % 3], "xyz"[(n + 2) % 3], "xyz"[n]
-
-
 def _with_limits(joint: Joint, limits: ArrayLike | None) -> Joint:
-    names = joint.dof_names
     turning = joint.rotation_part
-    unbounded = turning.nv if turning.kind == "quaternion" else 0
-    bounded = (True,) * (len(names) - unbounded) + (False,) * unbounded
-    fields: dict[str, Any] = {k: getattr(joint, k) for k in ("kind", "axis", "order", "rotation")}
-    return Joint(**fields, limits=_limits(limits, names, bounded))
+    unbounded = 0 if JOINT_KINDS[turning.kind].can_be_limited else turning.nv
+    bounded = (True,) * (joint.nv - unbounded) + (False,) * unbounded
+    return replace(joint, limits=_check_limits(limits, joint.dof_names, bounded))

@@ -8,86 +8,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik._arrays import freeze
-from exactik.kernels.tree import packed as codes
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
-from exactik.model._joint import Joint, swing_twist_axes
-from exactik.spatial import rotation_taking_z_to
-from exactik.typing import Array, IntArray
+from exactik.model._joint_kinds import JOINT_KINDS
+from exactik.typing import IntArray
 
 __all__ = ["ancestor_pairs", "pack_tree"]
-
-_KINDS = {
-    "revolute": codes.AXES,
-    "euler": codes.AXES,
-    "exp_map": codes.EXP_MAP,
-    "swing_twist": codes.SWING_TWIST,
-    "quaternion": codes.QUATERNION,
-}
-_SHIFTS = {"prismatic": 1, "translation": 3, "free": 3}
 
 
 def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
     """Return the packed tree of `bones`, whose `parents` (−1 for a root) come before them."""
     n = len(bones)
-    index = {
-        name: np.zeros(n + 1, np.uint32)
-        for name in ("parent", "shifts", "rotation", "depth", "has_pre", "has_post")
-    }
+    parent, depth = np.zeros(n + 1, np.uint32), np.zeros(n + 1, np.uint32)
+    shifts, rotation = np.zeros(n + 1, np.uint32), np.zeros(n + 1, np.uint32)
+    has_pre, has_post = np.zeros(n + 1, np.uint32), np.zeros(n + 1, np.uint32)
+    first_q, first_v = np.zeros(n + 2, np.uint32), np.zeros(n + 2, np.uint32)
     turns = np.zeros((n + 1, 3), np.uint32)
     offset, slide = np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
     pre, post = np.tile(np.eye(3), (n + 1, 1, 1)), np.tile(np.eye(3), (n + 1, 1, 1))
-    first_q, first_v = np.zeros(n + 2, np.uint32), np.zeros(n + 2, np.uint32)
-    for k, (bone, parent) in enumerate(zip(bones, parents, strict=True), start=1):
-        joint = bone.joint
-        before, letters, after = _turned_to_coordinate_axes(joint.rotation_part)
-        index["parent"][k] = parent + 1
-        index["shifts"][k] = _SHIFTS.get(joint.kind, 0)
-        index["rotation"][k] = _KINDS.get(joint.rotation_part.kind, codes.NO_ROTATION)
-        turns[k, : len(letters)] = ["XYZ".index(c) for c in letters]
+    for k, (bone, above) in enumerate(zip(bones, parents, strict=True), start=1):
+        joint, turning = bone.joint, bone.joint.rotation_part
+        kind = JOINT_KINDS[turning.kind]
+        A, letters = kind.coordinate_axes(turning)
+        parent[k] = above + 1
+        rotation[k] = kind.rotation_code
+        turns[k, : len(letters)] = ["XYZ".index(letter) for letter in letters]
         offset[k] = bone.offset
-        shifts = np.array([joint.axis]) if joint.kind == "prismatic" else np.eye(3)
-        slide[k, : len(shifts)] = shifts @ before  # base axes, seen from the turned frame
-        pre[k] = (np.eye(3) if bone.pre is None else np.array(bone.pre)) @ before
-        post[k] = after @ (np.eye(3) if bone.post is None else np.array(bone.post))
-        index["has_pre"][k] = not np.array_equal(pre[k], np.eye(3))
-        index["has_post"][k] = not np.array_equal(post[k], np.eye(3))
+        shifts[k] = len(joint.shift_axes)
+        if joint.translates:
+            slide[k, : shifts[k]] = np.array(joint.shift_axes) @ A  # as seen after `pre` and A
+        pre[k] = (np.eye(3) if bone.pre is None else np.array(bone.pre)) @ A
+        post[k] = A.T @ (np.eye(3) if bone.post is None else np.array(bone.post))
+        has_pre[k] = not np.array_equal(pre[k], np.eye(3))
+        has_post[k] = not np.array_equal(post[k], np.eye(3))
         first_q[k + 1] = first_q[k] + joint.nq
         first_v[k + 1] = first_v[k] + joint.nv
-        index["depth"][k] = index["depth"][parent + 1] + (
-            bones[parent].joint.nv if parent >= 0 else 0
-        )
+        depth[k] = depth[above + 1] + (bones[above].joint.nv if above >= 0 else 0)
     upward, level = _dof_paths(bones, parents, first_v)
     visit = _depth_first(parents)
     order = [i for k in visit for i in range(int(first_v[k]), int(first_v[k + 1]))]
-    arrays = {
-        **index,
-        **{
-            "first_q": first_q,
-            "first_v": first_v,
-            "turns": turns,
-            "upward": upward,
-            "level": level,
-        },
-        **{"offset": offset, "slide": slide, "pre": pre, "post": post},
-        **{"visit": visit, "order": np.array(order, np.uint32)},
-    }
-    return Tree(**{name: freeze(np.ascontiguousarray(array)) for name, array in arrays.items()})
+    return Tree(
+        parent=_pack(parent),
+        first_q=_pack(first_q),
+        first_v=_pack(first_v),
+        shifts=_pack(shifts),
+        rotation=_pack(rotation),
+        turns=_pack(turns),
+        depth=_pack(depth),
+        visit=_pack(visit),
+        order=_pack(np.array(order, np.uint32)),
+        upward=_pack(upward),
+        level=_pack(level),
+        offset=_pack(offset),
+        pre=_pack(pre),
+        post=_pack(post),
+        has_pre=_pack(has_pre),
+        has_post=_pack(has_post),
+        slide=_pack(slide),
+    )
 
 
-def _turned_to_coordinate_axes(rotation: Joint) -> tuple[Array, str, Array]:
-    """Return A, letters, Aᵀ such that the joint is A · (rotation about coordinate axes) · Aᵀ."""
-    turned = np.eye(3)
-    letters = rotation.order if rotation.kind == "euler" else ""
-    if rotation.kind == "revolute":
-        assert rotation.axis is not None
-        unit = [a for a in range(3) if rotation.axis[a] == 1.0]
-        letters = "XYZ"[unit[0]] if len(unit) == 1 else "Z"
-        if len(unit) == 0:
-            turned = rotation_taking_z_to(rotation.axis)
-    elif rotation.kind == "swing_twist":  # (x, y, z) of the kernel are (ŝ, t̂, n̂)
-        turned = np.eye(3)[:, ["xyz".index(c) for c in swing_twist_axes(rotation.order)]]
-    return turned, letters, turned.T
+def _pack(array: NDArray) -> NDArray:
+    return freeze(np.ascontiguousarray(array))
 
 
 def _depth_first(parents: Sequence[int]) -> NDArray[np.uint32]:
@@ -126,5 +108,5 @@ def ancestor_pairs(tree: Tree) -> tuple[IntArray, IntArray, IntArray]:
     for i in np.argsort(level, kind="stable"):
         paths[i, : level[i]] = paths[tree.upward[i], : level[i]]
         paths[i, level[i]] = i
-    dof, at = np.nonzero(np.arange(paths.shape[1]) <= level[:, None])
-    return dof, at, paths[dof, at]
+    dof, column = np.nonzero(np.arange(paths.shape[1]) <= level[:, None])
+    return dof, column, paths[dof, column]

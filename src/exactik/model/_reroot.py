@@ -9,16 +9,14 @@ read backwards is
 
     R = R_child postᵀ Qᵀ preᵀ       p + R offset = p_child + R_child postᵀ (−d)
 
-(for the position: a joint that can be turned round does not both shift and turn, so d ≠ 0 only if
-Q = I), so that `pre` and `post` are exchanged and transposed, rotations are inverted, shifts are
-negated, and the origin of the bone, which belongs to the joint that carries it, moves to `offset`.
+(for the position: Qᵀd = d, as a joint that can be turned round does not both shift and turn, or
+shifts along the axis of its turn), so that `pre` and `post` are exchanged and transposed, rotations
+are inverted, shifts are negated, and the origin of the bone, which belongs to the joint that
+carries it, moves to `offset`.
 Bones keep their orientation; markers and other children of a moved bone keep their place, in new
 numbers.
 
-    revolute, prismatic    negated coordinate; likewise translation, exp_map
-    Euler ABC (α, β, γ)    Euler CBA (−γ, −β, −α)
-    quaternion             conjugate
-    swing-twist (s, τ)     (−Z s, −τ) with Z = Rot(n, −τ), as Z exp[−s] = exp[−Z s] Z
+`exactik.model._joint_kinds` has the inverse of each kind of joint.
 
 The new root takes over the joint to the world, placed such that neutral poses correspond: a free
 one stays free, a fixed one fixed.
@@ -26,7 +24,6 @@ one stays free, a fixed one fixed.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -35,8 +32,7 @@ from numpy.typing import ArrayLike
 
 from exactik.errors import ModelError
 from exactik.model._bone import Bone
-from exactik.model._joint import Joint, Limits
-from exactik.spatial import euler_angles, exp_rotation, log_rotation, wxyz_from_matrix
+from exactik.model._joint import Joint
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -63,16 +59,16 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
     path = _path(skeleton, bone)
     if len(path) == 1:
         return skeleton
-    moved = {above.name: np.array(below.offset) for above, below in pairwise(path)}
-    still = np.zeros(3)
+    new_origins = {above.name: np.array(below.offset) for above, below in pairwise(path)}
+    no_shift = np.zeros(3)
     changed = {path[-1].name: _new_root(skeleton, path)}
     for above, below in pairwise(path):
         changed[above.name] = Bone(
             above.name,
             parent=below.name,
-            offset=-moved.get(below.name, still),
+            offset=-new_origins.get(below.name, no_shift),
             pre=_transposed(below.post),
-            joint=_reversed(below),
+            joint=_inverse_joint(below),
             post=_transposed(below.pre),
         )
     bones = [
@@ -81,14 +77,16 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
         else Bone(
             b.name,
             parent=b.parent,
-            offset=b.offset - moved.get(b.parent, still) if b.parent is not None else b.offset,
+            offset=b.offset - new_origins.get(b.parent, no_shift)
+            if b.parent is not None
+            else b.offset,
             pre=b.pre,
             joint=b.joint,
             post=b.post,
         )
         for b in skeleton.bones
     ]
-    markers = {m: (b, x - moved.get(b, still)) for m, (b, x) in skeleton.markers.items()}
+    markers = {m: (b, x - new_origins.get(b, no_shift)) for m, (b, x) in skeleton.markers.items()}
     return type(skeleton)(skeleton.name, bones, markers)
 
 
@@ -110,18 +108,15 @@ def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:
     path = _path(skeleton, bone)
     if len(path) == 1:
         return q.copy()
-    parts: dict[str, Array] = {}
-    at = 0
-    for b in skeleton.bones:
-        parts[b.name] = q[..., at : at + b.joint.nq]
-        at += b.joint.nq
+    first_q = skeleton.tree.first_q
+    parts = {b.name: q[..., first_q[k] : first_q[k + 1]] for k, b in enumerate(skeleton.bones, 1)}
     other = reroot(skeleton, bone)
-    turned = {
-        above.name: _reversed_coordinates(below.joint, parts[below.name])
+    changed = {
+        above.name: below.joint.inverse_coordinates(parts[below.name])
         for above, below in pairwise(path)
     }
-    turned[bone] = _root_coordinates(skeleton, other, bone, q)
-    return np.concatenate([turned.get(b.name, parts[b.name]) for b in other.bones], axis=-1)
+    changed[bone] = _root_coordinates(skeleton, other, bone, q)
+    return np.concatenate([changed.get(b.name, parts[b.name]) for b in other.bones], axis=-1)
 
 
 def _path(skeleton: Skeleton, bone: str) -> list[Bone]:
@@ -138,40 +133,12 @@ def _transposed(matrix: ArrayLike | None) -> Array | None:
     return None if matrix is None else np.array(matrix).T
 
 
-# --- the joints on the path
-
-
-def _negated(limits: Limits) -> Limits:
-    return tuple((0.0 - high, 0.0 - low) for low, high in limits)
-
-
-def _reversed(bone: Bone) -> Joint:
+def _inverse_joint(bone: Bone) -> Joint:
     """Return the joint of `bone` read from its other side."""
-    joint = bone.joint
-    if joint.kind == "euler":
-        return replace(joint, order=joint.order[::-1], limits=_negated(joint.limits)[::-1])
-    if joint.kind == "swing_twist" and np.isfinite(joint.limits[:2]).any():
-        raise ModelError(
-            f"cannot re-root over {bone.name!r}: limits of a swing are no limits of its inverse"
-        )
-    if joint.kind == "free":
-        raise ModelError(
-            f"cannot re-root over {bone.name!r}: the inverse of its free joint turns before it "
-            "shifts, and no joint does that"
-        )
-    return replace(joint, limits=_negated(joint.limits))
-
-
-def _reversed_coordinates(joint: Joint, q: Array) -> Array:
-    if joint.kind == "euler":
-        return -q[..., ::-1]
-    if joint.kind == "quaternion":
-        return q * (1.0, -1.0, -1.0, -1.0)
-    if joint.kind == "swing_twist":
-        s, t, twist = q[..., 0], q[..., 1], q[..., 2]
-        c, d = np.cos(twist), np.sin(twist)
-        return -np.stack([c * s + d * t, c * t - d * s, twist], axis=-1)
-    return -q
+    try:
+        return bone.joint.inverse()
+    except ModelError as error:
+        raise ModelError(f"cannot re-root over {bone.name!r}: {error}") from None
 
 
 # --- the joint to the world
@@ -216,30 +183,4 @@ def _root_coordinates(skeleton: Skeleton, other: Skeleton, bone: str, q: Array) 
     pose, k = skeleton.forward(q), skeleton.bone_index(bone)
     pre, post = (np.eye(3) if m is None else np.array(m) for m in (root.pre, root.post))
     shift = (pose.positions[..., k, :] - root.offset) @ pre  # rows times pre: preᵀ on columns
-    turn = _rotation_coordinates(
-        root.joint.rotation_part, pre.T @ pose.rotations[..., k, :, :] @ post.T
-    )
-    return np.concatenate([shift, turn], axis=-1)
-
-
-def _rotation_coordinates(joint: Joint, rotation: Array) -> Array:
-    """Return coordinates of a three-dof rotation joint that give the rotation (…, 3, 3)."""
-    if joint.kind == "quaternion":
-        return wxyz_from_matrix(rotation)
-    if joint.kind == "exp_map":
-        return log_rotation(rotation)
-    if joint.kind == "euler":
-        return euler_angles(joint.order, rotation)
-    # Swing-twist: the swing is the shortest turn from the twist axis n to Rn; the rest is twist.
-    n = "XYZ".index(joint.order)
-    s, t = (n + 1) % 3, (n + 2) % 3
-    axis = rotation[..., :, n]
-    sine = np.hypot(axis[..., s], axis[..., t])
-    straight = sine == 0.0
-    angle = np.arctan2(sine, axis[..., n]) / np.where(straight, 1.0, sine)
-    swing = np.zeros((*angle.shape, 3))
-    swing[..., s] = np.where(straight, angle, -angle * axis[..., t])
-    swing[..., t] = np.where(straight, 0.0, angle * axis[..., s])
-    rest = np.swapaxes(exp_rotation(swing), -1, -2) @ rotation
-    twist = np.arctan2(rest[..., t, s], rest[..., s, s])
-    return np.stack([swing[..., s], swing[..., t], twist], axis=-1)
+    return root.joint.coordinates_for(shift, pre.T @ pose.rotations[..., k, :, :] @ post.T)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,14 +18,10 @@ from exactik.kernels.tree import integrate as moves
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
-from exactik.model._order import parents_first
 from exactik.model._packing import ancestor_pairs, pack_tree
 from exactik.model._pose import Pose
-from exactik.model._printing import tree_text
+from exactik.model._structure import find_chains, format_tree, order_parents_first
 from exactik.typing import Array, BoolArray, IntArray
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Skeleton"]
 
@@ -55,7 +51,7 @@ class Skeleton:
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
     ):
         """See `Skeleton.build`."""
-        ordered = parents_first(tuple(bones))
+        ordered = order_parents_first(tuple(bones))
         names = [bone.name for bone in ordered]
         self._set("name", str(name))
         self._set("bones", ordered)
@@ -209,16 +205,7 @@ class Skeleton:
 
     def chains(self) -> list[tuple[str, ...]]:
         """Return one chain of bone names per leaf, root first (the papers' MAKECHAINS)."""
-        inner = {bone.parent for bone in self.bones}
-        chains = []
-        for leaf in self.bones:
-            if leaf.name not in inner:
-                chain, bone = [leaf.name], leaf
-                while bone.parent is not None:
-                    bone = self.bones[self._index[bone.parent]]
-                    chain.append(bone.name)
-                chains.append(tuple(chain[::-1]))
-        return chains
+        return find_chains(self.bones)
 
     def reroot(self, bone: str) -> Skeleton:
         """Return the same figure hanging from `bone`; see `exactik.model.reroot`."""
@@ -241,8 +228,8 @@ class Skeleton:
     def neutral(self) -> Array:
         """Return the rest pose, (nq,): zeros, unit quaternions, moved inside the limits."""
         q = np.zeros(self.nq)
-        for _, at in self.quaternions:
-            q[at] = 1.0
+        for _, first in self.quaternions:
+            q[first] = 1.0
         return self.clip(q)
 
     def clip(self, q: ArrayLike) -> Array:
@@ -278,7 +265,7 @@ class Skeleton:
         """
         q, v = self.normalised(q), self._checked("v", v, self.nv)
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        q, v = _listed(q, lead), _listed(v, lead)
+        q, v = _as_rows(q, lead), _as_rows(v, lead)
         out = np.empty_like(q)
         batch.integrate_all(self.tree, q, v, out)
         return out.reshape(*lead, self.nq)
@@ -287,7 +274,7 @@ class Skeleton:
         """Return the v with integrate(q0, v) = q1, (…, nv); quaternions go the shorter way."""
         q1, q0 = self.normalised(q1, "q1"), self.normalised(q0, "q0")
         lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
-        q1, q0 = _listed(q1, lead), _listed(q0, lead)
+        q1, q0 = _as_rows(q1, lead), _as_rows(q0, lead)
         out = np.empty((len(q1), self.nv))
         batch.difference_all(self.tree, q1, q0, out)
         return out.reshape(*lead, self.nv)
@@ -364,14 +351,14 @@ class Skeleton:
         array.
         """
         array = contiguous_copy(self._checked(name, q, self.nq))
-        for bone, at in self.quaternions:
-            length = np.linalg.norm(array[..., at : at + 4], axis=-1, keepdims=True)
+        for bone, first in self.quaternions:
+            length = np.linalg.norm(array[..., first : first + 4], axis=-1, keepdims=True)
             if (length < 1e-12).any():
                 raise CoordinateError(
                     f"{name} holds a zero quaternion for bone {bone!r}, which is no rotation"
                 )
             unit = np.abs(length - 1.0) <= 4e-16  # as near as can be: kept to the last bit
-            array[..., at : at + 4] /= np.where(unit, 1.0, length)
+            array[..., first : first + 4] /= np.where(unit, 1.0, length)
         return array
 
     # --- printing
@@ -382,10 +369,10 @@ class Skeleton:
 
     def __str__(self) -> str:
         """Return a readable tree, one bone a line."""
-        return tree_text(self)
+        return format_tree(self)
 
 
-def _listed(array: Array, lead: tuple[int, ...]) -> Array:
+def _as_rows(array: Array, lead: tuple[int, ...]) -> Array:
     """Return an array broadcast to the leading axes, (…, n), as a list of rows, (product, n)."""
     n = array.shape[-1]
     return contiguous_copy(np.broadcast_to(array, (*lead, n)).reshape(math.prod(lead), n))

@@ -1,6 +1,6 @@
 """Recordings: marker positions and joint coordinates over time."""
 
-from exactik.motion._axes import axes_matrix, quarter_turn
+from exactik.motion._axes import axes_matrix, cyclic_axes, turn_skeleton, turn_to_up
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
 from exactik.motion._segments import Segment, cut_into_segments, find_segments
@@ -17,8 +17,10 @@ __all__ = [
     "axes_matrix",
     "check_rate",
     "cut_into_segments",
+    "cyclic_axes",
     "find_frozen_markers",
     "find_segments",
     "find_swaps",
-    "quarter_turn",
+    "turn_skeleton",
+    "turn_to_up",
 ]

@@ -1,29 +1,61 @@
-"""Axes of the world, renamed: quarter turns that keep them right-handed."""
+"""Axes of the world, and the one way in which anything with another axis up is brought to z up.
+
+All three axes move on in a circle: y up, looking along z, becomes z up, looking along x, as is the
+custom with both. A quarter turn about one axis would keep that axis and change where figures look.
+Commands, viewers and conversions all take these functions, so that a file shows the same way round
+wherever it is opened.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
+from exactik.model import Bone, Skeleton
 from exactik.typing import Array
 
-__all__ = ["axes_matrix", "quarter_turn", "turned_axis"]
+if TYPE_CHECKING:
+    from exactik.motion._markers import Markers
+    from exactik.motion._motion import Motion
+
+__all__ = ["axes_matrix", "cyclic_axes", "turn_skeleton", "turn_to_up", "turned_axis"]
+
+Turned = TypeVar("Turned", "Markers", "Motion")
 
 
-# From → to, the turn about the third axis: what is up comes to point where it should.
-_QUARTERS = {
-    ("y", "z"): "X-ZY",
-    ("z", "y"): "XZ-Y",
-    ("x", "y"): "-YXZ",
-    ("y", "x"): "Y-XZ",
-    ("x", "z"): "-ZYX",
-    ("z", "x"): "ZY-X",
-}
+def cyclic_axes(up: str, to: str) -> str:
+    """Return the axes, as for `axes_matrix`, that bring an up axis to another: "ZXY" for y to z."""
+    return ("XYZ", "ZXY", "YZX")[("xyz".index(to) - "xyz".index(up)) % 3]
 
 
-def quarter_turn(up: str, to: str) -> str:
-    """Return the axes, as for `axes_matrix`, that make one up axis another; the third one stays."""
-    return _QUARTERS.get((up, to), "XYZ")
+def turn_to_up(thing: Turned, up: str) -> Turned:
+    """Return a motion or markers with another axis up.
+
+    Where nothing is known of it, it is taken to be so already.
+    """
+    if thing.up_axis is None or thing.up_axis == up:
+        return replace(thing, up_axis=up)
+    return thing.turned(cyclic_axes(thing.up_axis, up))
+
+
+def turn_skeleton(skeleton: Skeleton, axes: str) -> Skeleton:
+    """Return the same skeleton in permuted axes of the world, see `axes_matrix`.
+
+    Every bone at rest is where it was, seen from the new axes. Coordinates and limits stay: what is
+    turned is the constant part of the root bones (offset and `pre`), which works for any joint.
+    """
+    matrix = axes_matrix(axes)
+    bones = [_turn_root(bone, matrix) if bone.parent is None else bone for bone in skeleton.bones]
+    return Skeleton.build(skeleton.name, bones, skeleton.markers)
+
+
+def _turn_root(root: Bone, matrix: Array) -> Bone:
+    pre = matrix if root.pre is None else matrix @ np.array(root.pre)
+    offset = matrix @ np.array(root.offset)
+    return Bone(root.name, offset=offset, pre=pre, joint=root.joint, post=root.post)
 
 
 def turned_axis(up: str | None, matrix: Array) -> str | None:
@@ -34,7 +66,11 @@ def turned_axis(up: str | None, matrix: Array) -> str | None:
 
 
 def axes_matrix(axes: str) -> Array:
-    """Return the matrix, (3, 3), that takes the file's axes to the permuted ones."""
+    """Return the matrix, (3, 3), that takes the file's axes to the permuted ones.
+
+    Args:
+        axes: three of X, Y and Z, minus signs allowed: "YZX" makes the file's y the new x.
+    """
     rows, sign = [], 1.0
     for letter in axes.upper():
         if letter == "-":
@@ -47,7 +83,7 @@ def axes_matrix(axes: str) -> Array:
             break
     matrix = np.array(rows, dtype=np.float64)
     if matrix.shape != (3, 3) or abs(np.linalg.det(matrix) - 1.0) > 1e-9:
-        raise ModelError(
+        raise UsageError(
             f"axes is {axes!r}; expected three of X, Y and Z, each once, minus signs allowed, that "
             "keep the axes right-handed, such as 'YZX' or 'X-ZY'"
         )

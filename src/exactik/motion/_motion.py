@@ -12,8 +12,8 @@ import numpy as np
 
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError
-from exactik.model import Bone, Pose, Skeleton
-from exactik.motion._axes import axes_matrix, turned_axis
+from exactik.model import Pose, Skeleton
+from exactik.motion._axes import axes_matrix, turn_skeleton, turned_axis
 from exactik.motion._time import check_rate, resampled_frame_positions, slice_frames
 from exactik.typing import Array
 
@@ -114,19 +114,11 @@ class Motion:
         which works for any joint. Writers of BVH and ASF make rest poses and angles in the new axes
         of it, as other programs expect them.
         """
-        matrix = axes_matrix(axes)
-        bones = [_turned(b, matrix) if b.parent is None else b for b in self.skeleton.bones]
-        skeleton = Skeleton.build(self.skeleton.name, bones, self.skeleton.markers)
-        return replace(self, skeleton=skeleton, up_axis=turned_axis(self.up_axis, matrix))
+        up = turned_axis(self.up_axis, axes_matrix(axes))
+        return replace(self, skeleton=turn_skeleton(self.skeleton, axes), up_axis=up)
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write to .bvh, .amc, .glb, .npz, .mot or .csv; see `exactik.io.save_motion`."""
         from exactik.io import save_motion
 
         save_motion(self, path, **options)
-
-
-def _turned(root: Bone, matrix: Array) -> Bone:
-    pre = matrix if root.pre is None else matrix @ np.array(root.pre)
-    offset = matrix @ np.array(root.offset)
-    return Bone(root.name, offset=offset, pre=pre, joint=root.joint, post=root.post)

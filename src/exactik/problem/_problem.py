@@ -20,10 +20,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import contiguous_copy, freeze, require_shape
-from exactik.errors import GoalError, ModelError
-from exactik.goals import Goal, SoftLimitGoal, checked_weight_matrix
-from exactik.goals._packing import PackedGoals, checked_goal, pack_goals
-from exactik.goals._retarget import retargeted
+from exactik.errors import GoalError, UsageError
+from exactik.goals import (
+    Goal,
+    PackedGoals,
+    SoftLimitGoal,
+    pack_goals,
+    require_evaluable,
+    require_weight_matrix,
+    retarget_goals,
+)
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
@@ -32,7 +38,7 @@ from exactik.kernels.descent.state import Box, Search, new_search
 from exactik.kernels.goals.terms import carry
 from exactik.kernels.linear.ltdl import Pattern
 from exactik.model import Skeleton
-from exactik.problem._choice import box_of, locked_dofs, strengths
+from exactik.problem._dofs import compute_strengths, find_locked_dofs, make_box
 from exactik.problem._scipy import ScipyProblem, to_scipy
 from exactik.typing import Array
 
@@ -79,31 +85,34 @@ class Problem:
                 own weights.
         """
         if not isinstance(skeleton, Skeleton):
-            raise ModelError(f"a problem needs a Skeleton first, not {type(skeleton).__name__}")
+            raise UsageError(f"a problem needs a Skeleton first, not {type(skeleton).__name__}")
         goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
         lock = (lock,) if isinstance(lock, str) else tuple(lock)
         strength = dict(strength or {})
         self._arguments: dict[str, Any] = {
-            **{"goals": goals, "limits": limits, "lock": lock, "strength": strength},
+            "goals": goals,
+            "limits": limits,
+            "lock": lock,
+            "strength": strength,
             "weight_matrix": None,
         }
         if len(goals) == 0:
             raise GoalError("a problem needs at least one goal")
         if limits not in ("hard", "soft", "off"):
-            raise ModelError(f"limits is {limits!r}; it must be 'hard', 'soft' or 'off'")
+            raise UsageError(f"limits is {limits!r}; it must be 'hard', 'soft' or 'off'")
         self.skeleton = skeleton
         self.goals = (*goals, SoftLimitGoal()) if limits == "soft" else goals
         self.limits = limits
         hard = limits == "hard"
         self.lower = skeleton.lower if hard else freeze(np.full(skeleton.nv, -np.inf))
         self.upper = skeleton.upper if hard else freeze(np.full(skeleton.nv, np.inf))
-        self.locked = freeze(locked_dofs(skeleton, lock))
-        self.strength = freeze(strengths(skeleton, strength))
+        self.locked = freeze(find_locked_dofs(skeleton, lock))
+        self.strength = freeze(compute_strengths(skeleton, strength))
         weight = None
         if weight_matrix is not None:
-            m = sum(checked_goal(goal).rows(skeleton) for goal in self.goals)
+            m = sum(require_evaluable(goal).rows(skeleton) for goal in self.goals)
             weight = contiguous_copy(require_shape("weight_matrix", weight_matrix, m, m))
-            weight = freeze(checked_weight_matrix("weight_matrix", weight))
+            weight = freeze(require_weight_matrix("weight_matrix", weight))
             self._arguments["weight_matrix"] = weight
         free = freeze(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
@@ -196,7 +205,7 @@ class Problem:
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other.goals, other._packed = retargeted(self.goals, self._packed, targets)
+        other.goals, other._packed = retarget_goals(self.goals, self._packed, targets)
         goals = other.goals[:-1] if self.limits == "soft" else other.goals
         other._arguments = {**self._arguments, "goals": goals}
         return other
@@ -207,7 +216,7 @@ class Problem:
     def box(self) -> Box:
         """Limits, locks and strengths as plain arrays."""
         free = self._packed.arrays.free
-        return box_of(self.skeleton, self.lower, self.upper, free, self.strength)
+        return make_box(self.skeleton, self.lower, self.upper, free, self.strength)
 
     @cached_property
     def pattern(self) -> Pattern:

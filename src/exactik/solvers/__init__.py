@@ -1,39 +1,47 @@
-"""Solvers: every method a small file over one loop; the answer, its proof and its error bars."""
+"""Solvers: every method over one loop; the answer, its proof and its error bars."""
 
 from exactik.solvers._certificate import Certificate
-from exactik.solvers._loop import CompiledMethod, History, PythonMethod, Stepper
-from exactik.solvers._method import Method
-from exactik.solvers._methods import solvers
-from exactik.solvers._result import Result
-from exactik.solvers._solve import solve
+from exactik.solvers._descend import ENDED_WORDS, Descent, History, count_iterations, descend
+from exactik.solvers._goal_errors import compute_term_tolerances, goals_with_tolerance
+from exactik.solvers._method import CompiledMethod, Method, PythonMethod, Stepper
+from exactik.solvers._registry import METHODS, resolve_method, solvers
+from exactik.solvers._result import CONVERGED_GRADIENT, Result
+from exactik.solvers._solve import can_solve_compiled, require_count, solve
+from exactik.solvers._starts import make_start_table
 from exactik.solvers._uncertainty import Covariance
 from exactik.solvers._verdict import STATUSES
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._auto import Auto
-from exactik.solvers.methods._bfgs import BFGS
-from exactik.solvers.methods._ccd import CCD
-from exactik.solvers.methods._damped_least_squares import DampedLeastSquares
-from exactik.solvers.methods._gauss_newton import GaussNewton
-from exactik.solvers.methods._jacobian_transpose import JacobianTranspose
-from exactik.solvers.methods._l_bfgs import LBFGS
-from exactik.solvers.methods._levenberg_marquardt import LevenbergMarquardt
-from exactik.solvers.methods._newton import Newton
-from exactik.solvers.methods._newton_higham import NewtonHigham
-from exactik.solvers.methods._newton_pcg import NewtonPCG
-from exactik.solvers.methods._projected_cg import ProjectedCG
-from exactik.solvers.methods._projected_gradient import ProjectedGradient
-from exactik.solvers.methods._pseudo_inverse import PseudoInverse
+from exactik.solvers.methods import (
+    BFGS,
+    CCD,
+    LBFGS,
+    Auto,
+    DampedLeastSquares,
+    GaussNewton,
+    JacobianTranspose,
+    LevenbergMarquardt,
+    Newton,
+    NewtonHigham,
+    NewtonPCG,
+    ProjectedCG,
+    ProjectedGradient,
+    PseudoInverse,
+)
 
 __all__ = [
     "BFGS",
     "CCD",
+    "CONVERGED_GRADIENT",
+    "ENDED_WORDS",
     "LBFGS",
+    "METHODS",
     "STATUSES",
     "Auto",
     "Certificate",
     "CompiledMethod",
     "Covariance",
     "DampedLeastSquares",
+    "Descent",
     "GaussNewton",
     "History",
     "JacobianTranspose",
@@ -50,6 +58,14 @@ __all__ = [
     "Result",
     "Stepper",
     "View",
+    "can_solve_compiled",
+    "compute_term_tolerances",
+    "count_iterations",
+    "descend",
+    "goals_with_tolerance",
+    "make_start_table",
+    "require_count",
+    "resolve_method",
     "solve",
     "solvers",
 ]

@@ -10,11 +10,11 @@ from exactik.problem import Problem
 from exactik.solvers._view import Place, View
 from exactik.typing import Array, BoolArray
 
-__all__ = ["FLAT", "Certificate", "certify", "held_dofs"]
+__all__ = ["FLAT_EIGENVALUE", "Certificate", "find_held_dofs", "make_certificate"]
 
 
-FLAT = 1e-8  # of the largest curvature: one within this of zero is none
-SLACK = 1e-9  # relative gradient below which a limit is touched but not pushed against
+FLAT_EIGENVALUE = 1e-8  # of the largest curvature: one within this of zero is none
+PUSH_ROUNDING = 1e-9  # relative gradient below which a limit is touched but not pushed against
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,31 +48,31 @@ class Certificate:
         return self.descent is not None
 
 
-def held_dofs(problem: Problem, place: Place) -> BoolArray:
+def find_held_dofs(problem: Problem, place: Place) -> BoolArray:
     """Return the dofs that are locked, or pushed against a limit by more than rounding, (nv,).
 
     Where a method stopped early, what is left of the gradient elsewhere is noise, too.
     """
-    noise = max(SLACK, 10.0 * place.slope) * place.scale
+    noise = max(PUSH_ROUNDING, 10.0 * place.slope) * place.scale
     return problem.locked | (place.held & (np.abs(place.gradient) > noise))
 
 
-def certify(problem: Problem, q: Array) -> Certificate:
+def make_certificate(problem: Problem, q: Array) -> Certificate:
     """Return the certificate of a configuration inside the limits, (nq,)."""
     view = View(problem)
     place = view.at(q)
-    free = ~held_dofs(problem, place)
+    free = ~find_held_dofs(problem, place)
     size = int(free.sum())
     if size == 0:
         return Certificate(place.slope, 0.0, 0.0, 0, 0, None)
     H = problem.hessian(q)[np.ix_(free, free)]
     values, vectors = np.linalg.eigh(H)
     largest = float(np.abs(values).max())
-    rank = int((np.abs(values) > FLAT * largest).sum()) if largest > 0.0 else 0
+    rank = int((np.abs(values) > FLAT_EIGENVALUE * largest).sum()) if largest > 0.0 else 0
     low, high = view.room(q)
     descent = None
     for value, vector in zip(values, vectors.T, strict=True):
-        if value >= -FLAT * largest or descent is not None:
+        if value >= -FLAT_EIGENVALUE * largest or descent is not None:
             break
         direction = np.zeros(problem.skeleton.nv)
         direction[free] = vector

@@ -1,13 +1,24 @@
-"""What every method shares: a name, and when to stop."""
+"""What every method shares: a name, and when to stop.
+
+A method is compiled (`CompiledMethod`): it names a rule of `kernels.descent` and sets its options;
+or it is written in Python (`PythonMethod`): it makes a stepper, which leads from place to place.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
-from exactik.errors import ModelError
+import numpy as np
 
-__all__ = ["Method"]
+from exactik.errors import UsageError
+from exactik.kernels.descent import state as at
+from exactik.problem import Problem
+from exactik.solvers._goal_errors import DEFAULT_POSITION_TOLERANCE, compute_term_tolerances
+from exactik.solvers._view import Place, View
+from exactik.typing import Array
+
+__all__ = ["CompiledMethod", "Method", "PythonMethod", "Stepper", "compute_negligible_cost"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,4 +49,73 @@ class Method:
         for entry in fields(self):
             value = getattr(self, entry.name)
             if isinstance(value, int | float) and not isinstance(value, bool) and not value >= 0:
-                raise ModelError(f"{type(self).__name__}({entry.name}={value!r}): must be ≥ 0")
+                raise UsageError(f"{type(self).__name__}({entry.name}={value!r}): must be ≥ 0")
+
+
+class Stepper(Protocol):
+    """The memory of one run of a method written in Python.
+
+    Attributes:
+        control: damping, radius or length of the last step, for the history.
+    """
+
+    control: float
+
+    def step(self, place: Place) -> Place | None:
+        """Return the next place, or None if no step lowers the cost. Limits must be kept."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonMethod(Method):
+    """A method whose loop is in Python, over compiled evaluations."""
+
+    def stepper(self, view: View) -> Stepper:
+        """Return a fresh stepper for one run."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledMethod(Method):
+    """A method that is a rule of `kernels.descend`."""
+
+    def settings(self) -> dict[int, float]:
+        """Return the entries of the kernel's options that this method sets."""
+        raise NotImplementedError
+
+    @property
+    def takes_detours(self) -> bool:
+        """Whether to try once more without limits first where limits stop a descent short."""
+        return self.settings().get(at.DETOUR, 0.0) != 0.0
+
+    def options(self, problem: Problem) -> Array:
+        """Return the kernel's options, (OPTION_COUNT,)."""
+        options = np.zeros(at.OPTION_COUNT)
+        options[at.TOLERANCE], options[at.ITERATIONS_ALLOWED] = self.tolerance, self.max_iterations
+        options[at.SMALL] = compute_negligible_cost(problem, self.small_cost)
+        options[at.FIRST_RADIUS] = options[at.FIRST_LENGTH] = 1.0
+        options[at.LONGEST_STEP] = np.inf
+        for index, value in self.settings().items():
+            options[index] = value
+        return options
+
+    def control(self, state: Array) -> float:
+        """Return what the method steers by, for the history."""
+        return float(state[at.DAMPING])
+
+
+def compute_negligible_cost(problem: Problem, share: float) -> float:
+    """Return the cost below which nothing is left to gain.
+
+    What the goal that is easiest to overlook would cost if it were missed by √(2 share) metres, or
+    by as much of its tolerance as that is of a millimetre.
+    """
+
+    def least() -> float:
+        terms, tolerance = problem.packed.arrays.terms, compute_term_tolerances(problem)
+        weight = np.array([np.diag(own).max(initial=0.0) for own in terms.weight])
+        worth = (weight * (tolerance / DEFAULT_POSITION_TOLERANCE) ** 2)[weight > 0.0]
+        others = [np.abs(own).max(initial=0.0) for own in problem.packed.weights]
+        return float(worth.min()) if len(worth) > 0 else float(max(others))
+
+    return share * problem.remember("least", least)

@@ -9,17 +9,19 @@ from functools import cached_property
 import numpy as np
 
 from exactik.problem import Problem
-from exactik.solvers._certificate import Certificate, certify
-from exactik.solvers._loop import History
-from exactik.solvers._misses import goal_misses, judged_goals
-from exactik.solvers._uncertainty import Covariance, covariance, sensitivity
+from exactik.solvers._certificate import Certificate, make_certificate
+from exactik.solvers._descend import History
+from exactik.solvers._goal_errors import compute_goal_errors, goals_with_tolerance
+from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
 from exactik.solvers._verdict import verdict
 from exactik.typing import Array
 
-__all__ = ["CONVERGED", "Result"]
+__all__ = ["CONVERGED_GRADIENT", "Result"]
 
 
-CONVERGED = 1e-8  # relative projected gradient that counts as none, whatever a method aimed at
+CONVERGED_GRADIENT = (
+    1e-8  # relative projected gradient that counts as none, whatever a method aimed at
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +60,7 @@ class Result:
     @cached_property
     def misses(self) -> Array:
         """Misses in the order of `goal_errors` [m or rad]."""
-        return goal_misses(self.problem, self.q, self._by_term)
+        return compute_goal_errors(self.problem, self.q, self._by_term)
 
     @property
     def goal_errors(self) -> dict[str, float]:
@@ -67,25 +69,25 @@ class Result:
         A pose goal has two entries, "name" [m] and "name.rotation" [rad]. Directions, aims and axes
         are missed by an angle. Postures and soft limits are listed only if they have a tolerance.
         """
-        pairs = zip(judged_goals(self.problem), self.misses.tolist(), strict=True)
+        pairs = zip(goals_with_tolerance(self.problem), self.misses.tolist(), strict=True)
         return {goal.name: miss for goal, miss in pairs}
 
     @property
     def errors_in_words(self) -> dict[str, str]:
         """The same in units to read: "0.63 mm", "1.2°"."""
-        pairs = zip(judged_goals(self.problem), self.misses.tolist(), strict=True)
+        pairs = zip(goals_with_tolerance(self.problem), self.misses.tolist(), strict=True)
         return {goal.name: goal.describe(miss) for goal, miss in pairs}
 
     @cached_property
     def reached(self) -> bool:
         """Whether every goal is within its tolerance."""
-        goals = judged_goals(self.problem)
+        goals = goals_with_tolerance(self.problem)
         return bool((self.misses <= [goal.tolerance for goal in goals]).all())
 
     @property
     def converged(self) -> bool:
         """Whether q is a stationary point within the limits."""
-        aim = max(self.tolerance, CONVERGED)
+        aim = max(self.tolerance, CONVERGED_GRADIENT)
         return self.ended == "at-rest" or self.projected_gradient <= aim
 
     @property
@@ -118,7 +120,7 @@ class Result:
     @cached_property
     def certificate(self) -> Certificate:
         """Proof of what kind of place q is."""
-        return certify(self.problem, self.q)
+        return make_certificate(self.problem, self.q)
 
     def covariance(self, sigma: float) -> Covariance:
         """Return how far noise in the target positions moves the dofs.
@@ -127,7 +129,7 @@ class Result:
             sigma: standard deviation of each coordinate of the targets of position, marker and pose
                 goals [m].
         """
-        return covariance(self, sigma)
+        return compute_covariance(self, sigma)
 
     def sensitivity(self) -> dict[str, Array]:
         """Return dq*/dtarget by name of the goal, (nv, 3), or (nv, 6) for a pose.
@@ -136,7 +138,7 @@ class Result:
         vector in world axes]; directions follow a change of the vector given. Dofs held by limits
         stay.
         """
-        return sensitivity(self)
+        return compute_sensitivity(self)
 
     def __repr__(self) -> str:
         return f"<Result: {self.why}>"

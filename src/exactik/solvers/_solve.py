@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.descent import starts as kernel
@@ -18,15 +18,19 @@ from exactik.kernels.descent.starts import Table
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.solvers._loop import ENDED, CompiledMethod, Descent, descend, whole
-from exactik.solvers._method import Method
-from exactik.solvers._methods import method_named
-from exactik.solvers._misses import goal_misses, judged_goals, term_tolerances
+from exactik.solvers._descend import ENDED_WORDS, Descent, count_iterations, descend
+from exactik.solvers._goal_errors import (
+    compute_goal_errors,
+    compute_term_tolerances,
+    goals_with_tolerance,
+)
+from exactik.solvers._method import CompiledMethod, Method
+from exactik.solvers._registry import resolve_method
 from exactik.solvers._result import Result
-from exactik.solvers._starts import start_table
+from exactik.solvers._starts import make_start_table
 from exactik.typing import Array
 
-__all__ = ["checked_count", "solve", "solves_compiled"]
+__all__ = ["can_solve_compiled", "require_count", "solve"]
 
 
 NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3)))
@@ -66,43 +70,51 @@ def solve(
     """
     if isinstance(problem, Skeleton):
         if goals is None:
-            raise ModelError("a skeleton was given without goals; call solve(skeleton, goals)")
+            raise UsageError("a skeleton was given without goals; call solve(skeleton, goals)")
         options = {"limits": limits, "lock": lock, "strength": strength}
         problem = Problem(problem, goals, weight_matrix=weight_matrix, **options)
     elif not isinstance(problem, Problem):
-        raise ModelError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
+        raise UsageError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
     elif goals is not None:
-        raise ModelError("goals were given beside a Problem, which has its own")
-    method = method_named(solver)
+        raise UsageError("goals were given beside a Problem, which has its own")
+    method = resolve_method(solver)
     skeleton = problem.skeleton
     q = (
         skeleton.neutral()
         if q0 is None
         else skeleton.normalised(require_shape("q0", q0, skeleton.nq), "q0")
     )
-    table = start_table(problem, checked_count("starts", starts) - 1, seed)
+    table = make_start_table(problem, require_count("starts", starts) - 1, seed)
     begin = time.perf_counter()
-    if isinstance(method, CompiledMethod) and solves_compiled(problem, method) and not history:
+    if isinstance(method, CompiledMethod) and can_solve_compiled(problem, method) and not history:
         return _solve_compiled(problem, method, q, table, begin)
-    found = _seek(problem, method, q, table.q, history, begin)
+    found = _solve_in_python(problem, method, q, table.q, history, begin)
     seconds = time.perf_counter() - begin
     best = found.best
     return Result(
-        *(problem, method.name, best.q, best.cost, best.slope, method.tolerance, best.ended),
+        *(
+            problem,
+            method.name,
+            best.q,
+            best.cost,
+            best.projected_gradient,
+            method.tolerance,
+            best.ended,
+        ),
         *(found.iterations, found.evaluations, found.attempts, seconds, best.history),
     )
 
 
-def checked_count(name: str, value: int) -> int:
+def require_count(name: str, value: int) -> int:
     """Return a count of at least one."""
     if not isinstance(value, int | np.integer) or value < 1:
-        raise ModelError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1")
     return int(value)
 
 
-def solves_compiled(problem: Problem, method: Method) -> bool:
+def can_solve_compiled(problem: Problem, method: Method) -> bool:
     """Whether one compiled call can do it all: no goals in Python, no clock to watch."""
-    on_terms = all(goal.terms.stop > goal.terms.start for goal in judged_goals(problem))
+    on_terms = all(goal.terms.stop > goal.terms.start for goal in goals_with_tolerance(problem))
     ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
     return ready and method.max_seconds is None
 
@@ -115,34 +127,49 @@ def _solve_compiled(
     missed = np.empty((1, len(arrays.terms.kind)))
     answer = q[None]
     kernel.seek_all(
-        *(problem.skeleton.tree, arrays, problem.box, options, term_tolerances(problem), table),
+        *(
+            problem.skeleton.tree,
+            arrays,
+            problem.box,
+            options,
+            compute_term_tolerances(problem),
+            table,
+        ),
         *(NO_TARGETS, answer, found, missed, problem.search, problem.work),
     )
     seconds = time.perf_counter() - begin
     standing, cost, slope, _, iterations, evaluations, attempts = found[0].tolist()[:7]
     return Result(
-        *(problem, method.name, answer[0], cost, slope, method.tolerance, ENDED[int(standing)]),
-        *(int(whole(iterations)), int(evaluations), int(attempts), seconds, None),
+        *(
+            problem,
+            method.name,
+            answer[0],
+            cost,
+            slope,
+            method.tolerance,
+            ENDED_WORDS[int(standing)],
+        ),
+        *(int(count_iterations(iterations)), int(evaluations), int(attempts), seconds, None),
         missed[0],
     )
 
 
-class _Found(NamedTuple):
+class _BestDescent(NamedTuple):
     best: Descent
     iterations: int
     evaluations: int
     attempts: int
 
 
-def _seek(
+def _solve_in_python(
     problem: Problem, method: Method, q: Array, table: Array, record: bool, begin: float
-) -> _Found:
+) -> _BestDescent:
     """Do in Python what `kernels.starts` does compiled: for goals in Python, histories, clocks."""
-    tolerances = np.array([goal.tolerance for goal in judged_goals(problem)])
+    tolerances = np.array([goal.tolerance for goal in goals_with_tolerance(problem)])
     best: Descent | None = None
     iterations, evaluations, attempts = 0, 0, 0
     allowed = np.inf if method.max_seconds is None else method.max_seconds
-    for start, around in _ways(problem, method, q, table, begin + allowed):
+    for start, around in _order_starts(problem, method, q, table, begin + allowed):
         if best is not None and time.perf_counter() > begin + allowed:
             break
         if around and (best is None or not kernel.on_a_limit(problem.box, best.q)):
@@ -157,16 +184,16 @@ def _seek(
                 kernel.turn_home(problem.box, start)
         assert descent is not None
         attempts += 1
-        reached = bool((goal_misses(problem, descent.q) <= tolerances).all())
+        reached = bool((compute_goal_errors(problem, descent.q) <= tolerances).all())
         if best is None or reached or descent.cost < best.cost:
             best = descent
         if reached:
             break
     assert best is not None
-    return _Found(best, iterations, evaluations, attempts)
+    return _BestDescent(best, iterations, evaluations, attempts)
 
 
-def _ways(
+def _order_starts(
     problem: Problem, method: Method, q: Array, table: Array, deadline: float
 ) -> Iterator[tuple[Array, bool]]:
     """Yield starts in the order of their cost; then the own one for the detour, if there is one.

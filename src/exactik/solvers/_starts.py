@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.kernels.descent.starts import Table
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
 
-__all__ = ["start_table"]
+__all__ = ["make_start_table"]
 
 
-def start_table(problem: Problem, count: int, seed: int) -> Table:
+def make_start_table(problem: Problem, count: int, seed: int) -> Table:
     """Return a table of `count` starts; not a number where the problem's own start is to be kept.
 
     Limited dofs are spread over their range, unlimited angles over a whole turn, rotations of ball
@@ -23,19 +23,19 @@ def start_table(problem: Problem, count: int, seed: int) -> Table:
     other, which independent draws do not.
     """
     if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ModelError(f"seed is {seed!r}; it must be a whole number ≥ 0")
-    q = problem.remember(f"starts {count} {seed}", lambda: _spread(problem, count, seed))
+        raise UsageError(f"seed is {seed!r}; it must be a whole number ≥ 0")
+    q = problem.remember(f"starts {count} {seed}", lambda: _spread_starts(problem, count, seed))
     frames = len(problem.skeleton.tree.parent)
     apart = 0 if np.isnan(q).any() else count  # no start depends on the problem's own
     shapes = ((count + 1,), (apart, frames, 3, 3), (apart, frames, 3), (apart, 3))
     return Table(q, *(np.empty(shape) for shape in shapes))
 
 
-def _spread(problem: Problem, count: int, seed: int) -> Array:
+def _spread_starts(problem: Problem, count: int, seed: int) -> Array:
     skeleton, box = problem.skeleton, problem.box
     rng = np.random.default_rng(seed)
     width = skeleton.nq
-    spread = np.sqrt(_primes(width))
+    spread = np.sqrt(_list_primes(width))
     points = (rng.random(width) + np.arange(1, count + 1)[:, None] * spread) % 1.0
     table = np.full((count, width), np.nan)
     for i, j in enumerate(box.plain):
@@ -50,28 +50,29 @@ def _spread(problem: Problem, count: int, seed: int) -> Array:
         if np.isfinite(low) and np.isfinite(high):
             table[:, j] = low + (high - low) * points[:, j]
     free = {
-        bone: not problem.locked[_ball(problem, bone)].any() for bone, _ in skeleton.quaternions
+        bone: not problem.locked[_quaternion_dofs(problem, bone)].any()
+        for bone, _ in skeleton.quaternions
     }
     for bone, at in skeleton.quaternions:
         if free[bone]:
-            table[:, at : at + 4] = _even_rotations(points[:, at : at + 3])
+            table[:, at : at + 4] = _make_even_rotations(points[:, at : at + 3])
     return table
 
 
-def _ball(problem: Problem, bone: str) -> slice:
+def _quaternion_dofs(problem: Problem, bone: str) -> slice:
     """Return the three dofs of the quaternion of a bone."""
     end = int(problem.skeleton.tree.first_v[problem.skeleton.bone_index(bone) + 2])
     return slice(end - 3, end)
 
 
-def _even_rotations(u: Array) -> Array:
+def _make_even_rotations(u: Array) -> Array:
     """Return unit quaternions wxyz, (n, 4), spread evenly where u, (n, 3), is (Shoemake)."""
     a, b = np.sqrt(1.0 - u[:, 0]), np.sqrt(u[:, 0])
     x, y = 2.0 * np.pi * u[:, 1], 2.0 * np.pi * u[:, 2]
     return np.stack([b * np.cos(y), a * np.sin(x), a * np.cos(x), b * np.sin(y)], axis=1)
 
 
-def _primes(count: int) -> IntArray:
+def _list_primes(count: int) -> IntArray:
     """Return the first primes."""
     found: list[int] = []
     n = 2

@@ -33,18 +33,18 @@ from exactik.kernels.calculus import dense
 from exactik.kernels.calculus.workspace import place as place_figure
 from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
-from exactik.solvers._certificate import held_dofs
+from exactik.solvers._certificate import find_held_dofs
 from exactik.solvers._view import View
 from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.solvers._result import Result
 
-__all__ = ["Covariance", "covariance", "sensitivity"]
+__all__ = ["Covariance", "compute_covariance", "compute_sensitivity"]
 
 
-NOTHING = 1e-9  # share of the largest (scaled) eigenvalue that counts as none
-ROUNDING = 1e-12  # share of the largest curvature that is rounding
+NULL_EIGENVALUE = 1e-9  # share of the largest (scaled) eigenvalue that counts as none
+CURVATURE_ROUNDING = 1e-12  # share of the largest curvature that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,21 +63,21 @@ class Covariance:
     undetermined: list[str]
 
 
-def sensitivity(result: Result) -> dict[str, Array]:
+def compute_sensitivity(result: Result) -> dict[str, Array]:
     """See `Result.sensitivity`."""
-    inverse, _ = _inverse(result)
+    inverse, _ = _invert_hessian(result)
     problem = result.problem
-    slopes = target_slopes(problem, result.q)
+    slopes = _compute_target_derivatives(problem, result.q)
     return {name: -inverse @ slope for name, slope in slopes.items()}
 
 
-def covariance(result: Result, sigma: float) -> Covariance:
+def compute_covariance(result: Result, sigma: float) -> Covariance:
     """See `Result.covariance`."""
     if not isinstance(sigma, int | float | np.number) or not 0.0 <= sigma < np.inf:
         raise CoordinateError(f"sigma is {sigma!r}; it must be a length ≥ 0 [m]")
-    inverse, null = _inverse(result)
+    inverse, null = _invert_hessian(result)
     nv, kinds = result.problem.skeleton.nv, result.problem.packed.arrays.terms.kind
-    matrix, slopes = np.zeros((nv, nv)), target_slopes(result.problem, result.q)
+    matrix, slopes = np.zeros((nv, nv)), _compute_target_derivatives(result.problem, result.q)
     first = 0
     for name, goal in zip(result.problem.rows, result.problem.goals, strict=True):
         if not isinstance(goal, TermGoal):
@@ -91,10 +91,10 @@ def covariance(result: Result, sigma: float) -> Covariance:
     matrix[loose, loose] = np.inf
     sd = np.sqrt(np.diag(matrix))
     names = result.problem.skeleton.dof_names
-    return Covariance(matrix, sd, [_in_words(direction, names) for direction in null.T])
+    return Covariance(matrix, sd, [_describe_direction(direction, names) for direction in null.T])
 
 
-def _inverse(result: Result) -> tuple[Array, Array]:
+def _invert_hessian(result: Result) -> tuple[Array, Array]:
     """Return H⁻¹ on the free and determined dofs, (nv, nv), and the directions left open, (nv, k).
 
     Dofs are scaled to unit curvature first, so that metres and radians compare.
@@ -105,25 +105,25 @@ def _inverse(result: Result) -> tuple[Array, Array]:
             f"error bars and sensitivities need a minimum; this solve did not converge ({slope})"
         )
     problem, nv = result.problem, result.problem.skeleton.nv
-    free = np.flatnonzero(~held_dofs(problem, View(problem).at(result.q)))
+    free = np.flatnonzero(~find_held_dofs(problem, View(problem).at(result.q)))
     H = problem.hessian(result.q)[np.ix_(free, free)]
     # A dof that does nothing but for rounding: its whole row says so, the diagonal alone may lie.
-    least = ROUNDING * np.abs(H).max(initial=0.0)
+    least = CURVATURE_ROUNDING * np.abs(H).max(initial=0.0)
     idle = np.abs(H).max(axis=1, initial=0.0) <= least
     H[idle, :] = H[:, idle] = 0.0
     scale = 1.0 / np.sqrt(np.where(idle, 1.0, np.maximum(np.abs(np.diag(H)), max(least, 1e-300))))
     values, vectors = np.linalg.eigh(scale[:, None] * H * scale)
-    fixed = values > NOTHING * max(float(values.max(initial=0.0)), 1e-300)
-    if (values < -NOTHING * float(np.abs(values).max(initial=0.0))).any():
+    fixed = values > NULL_EIGENVALUE * max(float(values.max(initial=0.0)), 1e-300)
+    if (values < -NULL_EIGENVALUE * float(np.abs(values).max(initial=0.0))).any():
         raise CoordinateError("error bars and sensitivities need a minimum, but this is a saddle")
     inverse, null = np.zeros((nv, nv)), np.zeros((nv, int((~fixed).sum())))
     good = scale[:, None] * vectors[:, fixed]
     inverse[np.ix_(free, free)] = (good / values[fixed]) @ good.T
-    null[free] = _tidied(scale[:, None] * vectors[:, ~fixed])
+    null[free] = _reduce_to_echelon(scale[:, None] * vectors[:, ~fixed])
     return inverse, null
 
 
-def _tidied(null: Array) -> Array:
+def _reduce_to_echelon(null: Array) -> Array:
     """Return a basis of the same directions with many zeros: reduced echelon form."""
     rows = null.T.copy()
     done = 0
@@ -139,7 +139,7 @@ def _tidied(null: Array) -> Array:
     return rows.T
 
 
-def _in_words(direction: Array, names: tuple[str, ...]) -> str:
+def _describe_direction(direction: Array, names: tuple[str, ...]) -> str:
     """Return "l_hand.rz" or "l_hand.rz − 0.8 l_forearm.rx" for a direction, (nv,)."""
     direction = direction / direction[np.argmax(np.abs(direction))]
     order = [i for i in np.argsort(-np.abs(direction)) if abs(direction[i]) > 1e-3]
@@ -151,7 +151,7 @@ def _in_words(direction: Array, names: tuple[str, ...]) -> str:
     return " ".join(parts) + (" …" if len(order) > 4 else "")
 
 
-def target_slopes(problem: Problem, q: Array) -> dict[str, Array]:
+def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
     """Return ∂g/∂τ of every goal on a bone by name: (nv, 3), or (nv, 6) for a pose."""
     tree, arrays, work = problem.skeleton.tree, problem.packed.arrays, problem.work
     J, r = problem.jacobian(q), problem.residual(q)
@@ -166,7 +166,7 @@ def target_slopes(problem: Problem, q: Array) -> dict[str, Array]:
         for m in range(first, first + len(goal.terms(problem.skeleton))):
             row = int(arrays.terms.row[m])
             own = slice(row, row + 3)
-            out, bend = _follow(problem, m, force[own].copy())
+            out, bend = _differentiate_term_by_target(problem, m, force[own].copy())
             L = np.zeros((6, problem.skeleton.nv))
             frame = int(arrays.terms.frame[m])
             dense.add_rows(tree, arrays.free, work.S, frame, work.e, -np.eye(6), 0, L)
@@ -188,7 +188,7 @@ def _joined(goal: TermGoal, columns: list[Array]) -> Array:
     return np.hstack(columns) if isinstance(goal, PoseGoal) else columns[0]
 
 
-def _follow(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
+def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
     terms, work = problem.packed.arrays.terms, problem.work
     term.local_residual(terms, m, work.R, work.p, work.shift, work.e, work.r)

@@ -10,8 +10,10 @@ from exactik.spatial._rotations import (
     log_rotation,
     matrix_from_wxyz,
     nearest_rotation,
+    other_euler_angles,
     rotation_taking_z_to,
     skew,
+    wrap_angles,
     wxyz_from_matrix,
 )
 from exactik.spatial._sincos import sincos
@@ -42,8 +44,10 @@ __all__ = [
     "log_vector",
     "matrix_from_wxyz",
     "nearest_rotation",
+    "other_euler_angles",
     "rotation_taking_z_to",
     "sincos",
     "skew",
+    "wrap_angles",
     "wxyz_from_matrix",
 ]

@@ -20,8 +20,10 @@ __all__ = [
     "log_rotation",
     "matrix_from_wxyz",
     "nearest_rotation",
+    "other_euler_angles",
     "rotation_taking_z_to",
     "skew",
+    "wrap_angles",
     "wxyz_from_matrix",
 ]
 
@@ -121,6 +123,17 @@ def euler_angles(order: str, rotation: ArrayLike) -> Array:
     e, f = (c + 1) % 3, (c + 2) % 3
     gamma = np.arctan2(rest[..., f, e], rest[..., e, e])
     return np.stack([alpha, beta, gamma], axis=-1)
+
+
+def other_euler_angles(order: str, angles: Array) -> Array:
+    """Return the other three Euler angles of the same rotations, (…, 3), within half a turn."""
+    middle = 0.0 if order[0] == order[2] else np.pi
+    return wrap_angles(angles * (1.0, -1.0, 1.0) + (np.pi, middle, np.pi))
+
+
+def wrap_angles(angles: Array) -> Array:
+    """Return the same angles [rad] in [−π, π)."""
+    return np.remainder(angles + np.pi, 2.0 * np.pi) - np.pi
 
 
 def rotation_taking_z_to(axis: ArrayLike) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.solvers._starts import start_table
+from exactik.solvers import make_start_table
 from exactik.tracking._passes import FrameSolutions, solve_frames
 from exactik.tracking._recording import TrackingProblem
 from exactik.tracking._rigid import align_to_markers
@@ -65,7 +65,7 @@ def _best_of(
 def _postures(recording: TrackingProblem, count: int) -> Array:
     """Return poses to start from, the neutral one first, (count, nq)."""
     neutral = recording.skeleton.neutral()
-    table = start_table(recording.frame_problem, max(count - 1, 0), 0).q
+    table = make_start_table(recording.frame_problem, max(count - 1, 0), 0).q
     spread = np.where(np.isnan(table), neutral, table)
     steps = recording.skeleton.difference(spread, neutral)
     others = recording.skeleton.integrate(neutral, POSTURE_SPREAD * steps)

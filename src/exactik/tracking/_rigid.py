@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.io._coordinates import joint_coordinates
 from exactik.spatial import fit_rigid_transforms
 from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, IntArray
@@ -38,8 +37,8 @@ def align_to_markers(recording: TrackingProblem, q: Array, which: IntArray) -> A
         pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
         post = np.eye(3) if bone.post is None else np.array(bone.post)
         moved = np.einsum("nij,nj->ni", turn, pose.positions[:, k] - middle) + aim
-        fitted[:, own] = joint_coordinates(
-            bone.joint, (moved - bone.offset) @ pre, pre.T @ turn @ pose.rotations[:, k] @ post.T
+        fitted[:, own] = bone.joint.coordinates_for(
+            (moved - bone.offset) @ pre, pre.T @ turn @ pose.rotations[:, k] @ post.T
         )
     few = (seen.sum(axis=1) < 3) | (weight.sum(axis=1) == 0.0)
     fitted[few] = q[few]

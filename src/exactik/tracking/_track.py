@@ -17,10 +17,15 @@ from exactik.kernels.recording.frames import ITERATIONS, SLOPE, STANDING
 from exactik.kernels.tree.equivalent import unwind
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, find_segments
-from exactik.solvers import Auto, Method
-from exactik.solvers._loop import ENDED, CompiledMethod, whole
-from exactik.solvers._methods import method_named
-from exactik.solvers._solve import checked_count
+from exactik.solvers import (
+    ENDED_WORDS,
+    Auto,
+    CompiledMethod,
+    Method,
+    count_iterations,
+    require_count,
+    resolve_method,
+)
 from exactik.tracking._branches import improve
 from exactik.tracking._clean import Outliers, remove_outliers
 from exactik.tracking._cold import solve_cold_start
@@ -120,7 +125,7 @@ def track(
     errors = Outliers((), np.zeros((0, 0), dtype=bool))
     if robust is not None:
         recording, errors = remove_outliers(recording)
-    workers = (os.cpu_count() or 1) if threads is None else checked_count("threads", threads)
+    workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     method, cold = _methods(solver)
     warm, far = method.options(recording.frame_problem), cold.options(recording.frame_problem)
     seen, noise = recording, sigma
@@ -133,7 +138,7 @@ def track(
         recording = fill_gaps(recording, noise)
     meter = _Meter(len(recording), progress)
     path = first_pass(
-        recording, warm, far, checked_count("starts", starts), workers, meter.share("path")
+        recording, warm, far, require_count("starts", starts), workers, meter.share("path")
     )
     least = np.full(len(recording), np.inf)
     _mend(recording, warm, far, path, least)
@@ -160,8 +165,8 @@ def track(
     return Track(
         *(motion, recording.names, misses),
         *(cost, path.outcomes[:, SLOPE]),
-        *(np.array([ENDED[int(code)] for code in path.outcomes[:, STANDING]], dtype="U15"),),
-        *(whole(path.outcomes[:, ITERATIONS]), postures.loose, bridged, excess),
+        *(np.array([ENDED_WORDS[int(code)] for code in path.outcomes[:, STANDING]], dtype="U15"),),
+        *(count_iterations(path.outcomes[:, ITERATIONS]), postures.loose, bridged, excess),
         *(recording.targets.factor if robust is not None else None,),
         *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
@@ -171,7 +176,7 @@ def track(
 
 def _methods(solver: str | Method) -> tuple[CompiledMethod, CompiledMethod]:
     """Return the methods for frames with one before them, and without."""
-    method = WARM if solver == "auto" else method_named(solver)
+    method = WARM if solver == "auto" else resolve_method(solver)
     if not isinstance(method, CompiledMethod):
         raise ModelError(
             f"solver {method.name!r} is not compiled and cannot follow a recording; use 'auto', "

@@ -32,7 +32,7 @@ MOTIONS = ("walking", "punching", "kicking")
 WARM, COLD = 100, 200  # iterations
 CONSISTENT = 0.9  # share of frames that counts as consistently
 LOW, QUADRATIC = 1e-12, 3  # √f = 0.1, 0.01, 1e-4, 1e-8: three steps lead below √1e-12
-OTHERS = (QUASI, EXACT, SOLVED, LM, AUTO)
+COMPARED_METHODS = (QUASI, EXACT, SOLVED, LM, AUTO)
 SUBSTITUTE = (
     "The frames are not the published ones: the take dg_03-02_01 is not to be had where the "
     "published scripts are. The page's head says by which rule ours are chosen."
@@ -56,37 +56,39 @@ def _zero(take: Take, frame: int) -> np.ndarray:
     return take.zero(frame)
 
 
-def _all(found: Group, method: str) -> list[ConvergenceCurve]:
-    return [own for (_, name), group in found.items() if name == method for own in group]
+def _curves_of_method(curves: Group, method: str) -> list[ConvergenceCurve]:
+    return [curve for (_, name), group in curves.items() if name == method for curve in group]
 
 
-def _median_at(found: Group, method: str, count: int) -> float:
-    return float(np.median([own.at_iterations(count)[-1] for own in _all(found, method)]))
+def _median_at(curves: Group, method: str, count: int) -> float:
+    return float(
+        np.median([curve.at_iterations(count)[-1] for curve in _curves_of_method(curves, method)])
+    )
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _findings(
-    name: str, found: Group, titles: dict[str, str], count: int, caption: str, shares: bool = False
+def _make_findings(
+    name: str, curves: Group, titles: dict[str, str], count: int, caption: str, shares: bool = False
 ) -> Findings:
     bands = "" if shares else ", bands 10 to 90 %"
     caption = f"{caption} Lines are medians over frames{bands}; dashed: f = {SOLVED_COST_CM2:g}."
     return Findings(
-        [make_summary_table(name, found), make_curves_table(name, found, count)],
-        [Picture(name, caption, draw_curves(found, titles, count, shares=shares))],
+        [make_summary_table(name, curves), make_curves_table(name, curves, count)],
+        [Picture(name, caption, draw_curves(curves, titles, count, shares=shares))],
     )
 
 
 def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Without limits, from the pose of the frame before."""
     kinds = {kind: recording.kinds[kind] for kind in MOTIONS}
-    found = record_convergence_of_frames(kinds, OTHERS, _warm, WARM, progress)
+    curves = record_convergence_of_frames(kinds, COMPARED_METHODS, _warm, WARM, progress)
     caption = "Without limits, from the pose of the frame before."
-    findings = _findings("fig3", found, {kind: kind for kind in kinds}, WARM, caption)
-    quasi, exact, auto = (_median_at(found, name, 10) for name in (QUASI, EXACT, AUTO))
-    ends = {name: _to_rounding(found, name) for name in (EXACT, SOLVED, AUTO, LM)}
+    findings = _make_findings("fig3", curves, {kind: kind for kind in kinds}, WARM, caption)
+    quasi, exact, auto = (_median_at(curves, name, 10) for name in (QUASI, EXACT, AUTO))
+    ends = {name: _iterations_to_rounding(curves, name) for name in (EXACT, SOLVED, AUTO, LM)}
     findings.tables.append(
         make_claims_table(
             "fig3",
@@ -110,10 +112,11 @@ def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
                     "LM converges comparably at less cost when started nearby",
                     "read off the picture",
                     f"reach f < {SOLVED_COST_CM2:g}: "
-                    f"LM {_percent(share_reached(_all(found, LM)))}, exact "
-                    f"{_percent(share_reached(_all(found, EXACT)))}; median f after 10: "
-                    f"{_median_at(found, LM, 10):.1e}",
-                    share_reached(_all(found, LM)) >= share_reached(_all(found, EXACT)) - 0.05,
+                    f"LM {_percent(share_reached(_curves_of_method(curves, LM)))}, exact "
+                    f"{_percent(share_reached(_curves_of_method(curves, EXACT)))}; "
+                    f"median f after 10: {_median_at(curves, LM, 10):.1e}",
+                    share_reached(_curves_of_method(curves, LM))
+                    >= share_reached(_curves_of_method(curves, EXACT)) - 0.05,
                 ),
             ],
         )
@@ -122,15 +125,15 @@ def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
     return findings
 
 
-def _to_rounding(found: Group, method: str) -> float:
+def _iterations_to_rounding(curves: Group, method: str) -> float:
     """Return the iterations from f < 1e-2 to f < 1e-12, median; infinite if never."""
     counts = []
-    for own in _all(found, method):
-        there = np.flatnonzero(own.cost < LOW)
+    for curve in _curves_of_method(curves, method):
+        there = np.flatnonzero(curve.cost < LOW)
         counts.append(
             np.inf
-            if len(there) == 0 or own.iterations_to_enough is None
-            else there[0] - own.iterations_to_enough
+            if len(there) == 0 or curve.iterations_to_enough is None
+            else there[0] - curve.iterations_to_enough
         )
     return float(np.median(counts))
 
@@ -141,20 +144,20 @@ def figure_4(recording: Recording, out: Path, progress: Progress) -> Findings:
     free = record_convergence_of_frames(
         kinds, (QUASI, EXACT), _warm, WARM, lambda done, total: progress(done, 2 * total)
     )
-    total = sum(len(own.frames) for own in kinds.values())
-    found = record_convergence_of_frames(
+    total = sum(len(chosen.frames) for chosen in kinds.values())
+    curves = record_convergence_of_frames(
         kinds,
-        OTHERS,
+        COMPARED_METHODS,
         _warm,
         WARM,
         lambda done, _: progress(total + done, 2 * total),
         limits="hard",
     )
     caption = "With limits, from the pose of the frame before."
-    findings = _findings("fig4", found, {kind: kind for kind in kinds}, WARM, caption)
+    findings = _make_findings("fig4", curves, {kind: kind for kind in kinds}, WARM, caption)
     better = []
     for name in (QUASI, EXACT):
-        pairs = zip(_all(found, name), _all(free, name), strict=True)
+        pairs = zip(_curves_of_method(curves, name), _curves_of_method(free, name), strict=True)
         both = [(a.iterations_to_enough, b.iterations_to_enough) for a, b in pairs]
         fewer = np.mean([a is not None and (b is None or a < b) for a, b in both])
         more = np.mean([b is not None and (a is None or b < a) for a, b in both])
@@ -198,13 +201,13 @@ def figure_5(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Without limits, from θ = 0."""
     kinds = {kind: recording.kinds[kind] for kind in MOTIONS}
     names = (QUASI, EXACT, SOLVED, HIGHAM, LM, AUTO)
-    found = record_convergence_of_frames(kinds, names, _zero, COLD, progress)
+    curves = record_convergence_of_frames(kinds, names, _zero, COLD, progress)
     caption = "Without limits, from θ = 0 with the root in the middle of the markers."
     titles = {kind: kind for kind in kinds}
-    findings = _findings("fig5", found, titles, COLD, caption, shares=True)
-    share = {name: share_reached(_all(found, name)) for name in names}
-    alone = {name: _alone(found, name) for name in (EXACT, SOLVED)}
-    told = ", ".join(f"{name} {_percent(own)}" for name, own in share.items())
+    findings = _make_findings("fig5", curves, titles, COLD, caption, shares=True)
+    share = {name: share_reached(_curves_of_method(curves, name)) for name in names}
+    alone = {name: _share_only_by(curves, name) for name in (EXACT, SOLVED)}
+    shares_in_words = ", ".join(f"{name} {_percent(reached)}" for name, reached in share.items())
     findings.tables.append(
         make_claims_table(
             "fig5",
@@ -213,7 +216,7 @@ def figure_5(recording: Recording, out: Path, progress: Progress) -> Findings:
                     "the exact Hessian in a trust region reaches a low residual consistently from "
                     "θ = 0: as published, by conjugate gradients",
                     "read off the picture",
-                    f"reach f < {SOLVED_COST_CM2:g} within {COLD} iterations: {told}",
+                    f"reach f < {SOLVED_COST_CM2:g} within {COLD} iterations: {shares_in_words}",
                     share[EXACT] >= CONSISTENT,
                 ),
                 (
@@ -249,9 +252,9 @@ def figure_5(recording: Recording, out: Path, progress: Progress) -> Findings:
     return findings
 
 
-def _alone(found: Group, method: str) -> float:
+def _share_only_by(curves: Group, method: str) -> float:
     """Return the share of frames where a method arrives while BFGS and LM do not."""
-    groups = zip(*(_all(found, name) for name in (method, QUASI, LM)), strict=True)
+    groups = zip(*(_curves_of_method(curves, name) for name in (method, QUASI, LM)), strict=True)
     arrived = [[curve.iterations_to_enough is not None for curve in group] for group in groups]
     return float(np.mean([one and not (two or three) for one, two, three in arrived]))
 
@@ -259,7 +262,7 @@ def _alone(found: Group, method: str) -> float:
 def figure_7(recording: Recording, out: Path, progress: Progress) -> Findings:
     """The workout: without limits, with limits, from θ = 0."""
     kinds = {"workout": recording.kinds["workout"]}
-    found: Group = {}
+    curves: Group = {}
     total = len(kinds["workout"].frames)
     cases = {
         "without limits": (_warm, "off"),
@@ -267,20 +270,20 @@ def figure_7(recording: Recording, out: Path, progress: Progress) -> Findings:
         "from θ = 0": (_zero, "off"),
     }
     for k, (title, (start, limits)) in enumerate(cases.items()):
-        own = record_convergence_of_frames(
+        case_curves = record_convergence_of_frames(
             kinds,
-            OTHERS,
+            COMPARED_METHODS,
             start,
             WARM,
             lambda done, _, k=k: progress(k * total + done, len(cases) * total),
             limits=limits,
         )
-        found |= {(title, method): group for (_, method), group in own.items()}
+        curves |= {(title, method): group for (_, method), group in case_curves.items()}
     caption = "Frames of the workout."
-    findings = _findings("fig7", found, {title: title for title in cases}, WARM, caption)
-    cold = {name: share_reached(found["from θ = 0", name]) for name in OTHERS}
+    findings = _make_findings("fig7", curves, {title: title for title in cases}, WARM, caption)
+    cold = {name: share_reached(curves["from θ = 0", name]) for name in COMPARED_METHODS}
     quasi, exact = (
-        float(np.median([one.at_iterations(10)[-1] for one in found["without limits", name]]))
+        float(np.median([one.at_iterations(10)[-1] for one in curves["without limits", name]]))
         for name in (QUASI, EXACT)
     )
     findings.tables.append(
@@ -297,7 +300,7 @@ def figure_7(recording: Recording, out: Path, progress: Progress) -> Findings:
                     "from θ = 0 LM converges better here",
                     "read off the picture",
                     f"reach f < {SOLVED_COST_CM2:g}: "
-                    + ", ".join(f"{name} {_percent(own)}" for name, own in cold.items()),
+                    + ", ".join(f"{name} {_percent(reached)}" for name, reached in cold.items()),
                     cold[LM] >= cold[EXACT],
                 ),
             ],
@@ -324,7 +327,7 @@ FIGURE_4 = Experiment(
     "Figure 4: convergence with limits",
     "hessian",
     "The same with limits, without LM. The constrained optimiser seems to do slightly better in "
-    "some instances, which is found surprising.",
+    "some instances, which is curves surprising.",
     figure_4,
 )
 FIGURE_5 = Experiment(

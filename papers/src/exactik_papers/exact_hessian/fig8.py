@@ -48,16 +48,20 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         ]
         shown[epsilon, band] = warm[0]
         data += [(epsilon, band, i, float(f)) for i, f in enumerate(warm[0].cost)]
-        low = [_first(own.cost, LOW) for own in warm]
+        low = [_iterations_until(curve.cost, LOW) for curve in warm]
         rows.append(
             (
                 epsilon,
                 band,
-                float(np.median([_first(own.cost, SOLVED_COST_CM2) for own in warm])),
+                float(
+                    np.median([_iterations_until(curve.cost, SOLVED_COST_CM2) for curve in warm])
+                ),
                 float(np.median(low)),
-                float(np.median([_first(own.cost, LOW) * own.ms for own in warm])),
-                100.0 * float(np.mean([own.iterations_to_enough is not None for own in cold])),
-                float(np.median([_first(own.cost, SOLVED_COST_CM2) for own in cold])),
+                float(np.median([_iterations_until(curve.cost, LOW) * curve.ms for curve in warm])),
+                100.0 * float(np.mean([curve.iterations_to_enough is not None for curve in cold])),
+                float(
+                    np.median([_iterations_until(curve.cost, SOLVED_COST_CM2) for curve in cold])
+                ),
             )
         )
         progress(k + 1, len(settings))
@@ -75,7 +79,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         "fig8-curves", "the curves", ("ε_PCG", "b_PCG", "iteration", "f [cm²]"), data, shown=False
     )
     by = {(row[0], row[1]): row for row in rows}
-    own, jacobi = by[0.1, 24], by[0.1, 0]
+    best, jacobi = by[0.1, 24], by[0.1, 0]
     fastest = min(rows, key=lambda row: (row[3], row[4]))
     verdicts = make_claims_table(
         "fig8",
@@ -83,30 +87,30 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             (
                 "a wider band helps convergence",
                 "in some instances",
-                f"ε = 0.1, to f < {LOW:g}: {own[3]:g} iterations with b = 24, {jacobi[3]:g} with "
+                f"ε = 0.1, to f < {LOW:g}: {best[3]:g} iterations with b = 24, {jacobi[3]:g} with "
                 "b = 0",
-                own[3] < jacobi[3],
+                best[3] < jacobi[3],
             ),
             (
                 "ε = 0.1 and b = 24 are a good choice",
                 "chosen for all experiments",
-                f"{own[3]:g} iterations; the fewest are {fastest[3]:g}, with ε = {fastest[0]:g} "
+                f"{best[3]:g} iterations; the fewest are {fastest[3]:g}, with ε = {fastest[0]:g} "
                 f"and b = {fastest[1]}",
-                own[3] <= fastest[3] + 2.0,
+                best[3] <= fastest[3] + 2.0,
             ),
             (
                 "a small ε leads to needless exploration where the residual is large",
                 "sometimes",
-                f"from θ = 0, b = 24: {by[0.01, 24][6]:g} iterations with ε = 0.01, {own[6]:g} "
+                f"from θ = 0, b = 24: {by[0.01, 24][6]:g} iterations with ε = 0.01, {best[6]:g} "
                 f"with 0.1, {by[0.2, 24][6]:g} with 0.2",
-                by[0.01, 24][6] > 1.2 * own[6],
+                by[0.01, 24][6] > 1.2 * best[6],
             ),
         ],
     )
     caption = "One frame, from the pose of the frame before."
     return Findings(
         [table, verdicts, curves],
-        [Picture("fig8", caption, _picture(shown))],
+        [Picture("fig8", caption, _draw_picture(shown))],
         [
             "The published sweep is of one frame of dg_03-02_01; ours is of all frames of the kind "
             "named punching in the head of the page, the picture of the first of them.",
@@ -116,19 +120,19 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _first(cost: np.ndarray, low: float) -> float:
+def _iterations_until(cost: np.ndarray, low: float) -> float:
     """Return the iterations until f is low, all of them if it never is."""
     there = np.flatnonzero(cost < low)
     return float(there[0]) if len(there) > 0 else float(COUNT)
 
 
-def _picture(shown: dict) -> object:
+def _draw_picture(shown: dict) -> object:
     from matplotlib import colormaps
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(11.5, 4.2), layout="constrained")
     axes = picture.subplots(1, len(EPSILONS), sharey=True)
-    longest = max(len(own.cost) for own in shown.values())
+    longest = max(len(curve.cost) for curve in shown.values())
     for place, epsilon in zip(axes, EPSILONS, strict=True):
         for k, band in enumerate(BANDS):
             colour = colormaps["viridis"](k / len(BANDS))

@@ -29,7 +29,7 @@ from exactik_papers.experiment import (
 )
 from exactik_papers.recording import Recording
 
-__all__ = ["EXPERIMENT", "GOALS", "SIZE", "linkage"]
+__all__ = ["EXPERIMENT", "GOALS", "SIZE", "make_two_link_problem"]
 
 GOALS = (1.0, 2.0, 3.0)  # how far the goal is from the root, along x
 SIZE = 361  # places along each angle, both ends included: every degree
@@ -38,7 +38,7 @@ COARSE = 121  # places for the basins
 PUBLISHED = "inside the workspace", "on its edge", "outside"
 
 
-def linkage(goal: float) -> Problem:
+def make_two_link_problem(goal: float) -> Problem:
     """Return the chain of Figure A.9: two links of length 1, and a goal on the x axis."""
     first = Bone("first", joint=Joint.revolute("z"))
     second = Bone("second", parent="first", offset=(1, 0, 0), joint=Joint.revolute("z"))
@@ -51,20 +51,25 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     from matplotlib.figure import Figure
 
     dofs = ("first.rz", "second.rz")
-    lands, founds = [], []
+    lands, all_basins = [], []
     for k, goal in enumerate(GOALS):
-        lands.append(compute_landscape(linkage(goal), dofs, size=SIZE))
-        founds.append(find_basins(compute_landscape(linkage(goal), dofs, size=COARSE), "auto"))
+        lands.append(compute_landscape(make_two_link_problem(goal), dofs, size=SIZE))
+        all_basins.append(
+            find_basins(compute_landscape(make_two_link_problem(goal), dofs, size=COARSE), "auto")
+        )
         progress(k + 1, len(GOALS) + 1)
     rows, ends, worst = [], [], 0.0
-    for goal, place, land, found in zip(GOALS, PUBLISHED, lands, founds, strict=True):
+    for goal, place, land, basin in zip(GOALS, PUBLISHED, lands, all_basins, strict=True):
         kind, cost = land.kind, land.cost
-        span = [(float(cost[kind == own].min()), float(cost[kind == own].max())) for own in (0, 2)]
+        span = [
+            (float(cost[kind == definiteness].min()), float(cost[kind == definiteness].max()))
+            for definiteness in (0, 2)
+        ]
         shares = (100.0 * land.shares).tolist()
         rows.append((f"[{goal:g} 0]", place, *(round(s, 2) for s in shares), *span[0], *span[1]))
         # Hessians on the edge of the workspace: the nearest indefinite place to the solution.
         worst = max(worst, float(cost[kind == 0].max() / cost[kind == 2].min()))
-        for end, low, share in zip(found.ends, found.costs, found.shares, strict=True):
+        for end, low, share in zip(basin.ends, basin.costs, basin.shares, strict=True):
             degrees = np.degrees(end).round(1) + 0.0
             ends.append(
                 (
@@ -83,15 +88,15 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         draw_surface(picture.add_subplot(2, 3, k + 4, projection="3d"), land)
     picture.legend(handles=make_legend(), loc="outside lower center", ncols=4)
     second = Figure(figsize=(11.5, 5.2), layout="constrained")
-    for k, (goal, found) in enumerate(zip(GOALS, founds, strict=True)):
+    for k, (goal, basin) in enumerate(zip(GOALS, all_basins, strict=True)):
         axes = second.add_subplot(1, 3, k + 1)
-        draw_basins(axes, found)
+        draw_basins(axes, basin)
         axes.set_title(f"goal [{goal:g} 0]", fontsize=11)
         axes.set_aspect("equal")
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=8)
     progress(len(GOALS) + 1, len(GOALS) + 1)
     share = [land.shares for land in lands]
-    near = _nearest_indefinite(lands[1].first, lands[1].second, lands[1].kind)
+    near = _distance_to_indefinite(lands[1].first, lands[1].second, lands[1].kind)
     table = ResultTable(
         "figA10",
         f"Shares of {SIZE} × {SIZE} places, and the cost where the Hessian is definite",
@@ -125,16 +130,18 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             (
                 "even simple skeletons have many indefinite configurations",
                 "said of the pictures",
-                " / ".join(f"{100 * own[1]:.1f} %" for own in share) + " of all places",
-                min(own[1] for own in share) > MANY,
+                " / ".join(f"{100 * shares[1]:.1f} %" for shares in share) + " of all places",
+                min(shares[1] for shares in share) > MANY,
             ),
             (
                 "Newton's method may be attracted to a saddle or a local minimum",
                 "feared, not measured",
                 "auto ends in the lowest minimum from "
-                + " / ".join(f"{100 * _lowest(own):.2f} %" for own in founds)
+                + " / ".join(
+                    f"{100 * _share_in_lowest_minimum(basin):.2f} %" for basin in all_basins
+                )
                 + " of the starts",
-                min(map(_lowest, founds)) < 0.99,
+                min(map(_share_in_lowest_minimum, all_basins)) < 0.99,
             ),
         ],
     )
@@ -164,12 +171,12 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _lowest(found: Basins) -> float:
+def _share_in_lowest_minimum(basin: Basins) -> float:
     """Return the share of starts that end in the lowest minimum."""
-    return float(found.shares[found.costs <= found.costs.min() + 1e-9].sum())
+    return float(basin.shares[basin.costs <= basin.costs.min() + 1e-9].sum())
 
 
-def _nearest_indefinite(first: np.ndarray, second: np.ndarray, kind: np.ndarray) -> float:
+def _distance_to_indefinite(first: np.ndarray, second: np.ndarray, kind: np.ndarray) -> float:
     """Return how far from θ = 0 the next indefinite place of the grid is [°]."""
     x, y = np.degrees(np.meshgrid(first, second, indexing="ij"))
     return float(np.hypot(x, y)[kind == 1].min())

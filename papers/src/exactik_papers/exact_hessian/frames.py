@@ -18,7 +18,7 @@ from exactik_papers.exact_hessian.table4 import STARTS, follow_take
 from exactik_papers.experiment import Experiment, Findings, Picture, Progress, ResultTable
 from exactik_papers.recording import CM, MotionFrames, Recording, Take, scale_skeleton
 
-__all__ = ["FIGURE_2", "FIGURE_6", "side_by_side"]
+__all__ = ["FIGURE_2", "FIGURE_6", "write_side_by_side"]
 
 APART = 1.2  # of the two figures in a file [m]
 WORKOUT = 4  # frames of Figure 6
@@ -28,12 +28,12 @@ GREY, BLUE, RED = "#b9c0c5", "#0072b2", "#c8500a"
 def figure_2(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Walking, punching, kicking."""
     shown = [
-        (kind, recording.kinds[kind], int(recording.kinds[kind].frames[len(own.frames) // 2]))
-        for kind, own in recording.kinds.items()
+        (kind, recording.kinds[kind], int(recording.kinds[kind].frames[len(chosen.frames) // 2]))
+        for kind, chosen in recording.kinds.items()
         if kind != "workout"
     ]
     progress(1, 2)
-    findings = _findings("fig2", shown)
+    findings = _make_findings("fig2", shown)
     findings.differs.append(
         "The frames are not the published ones, which are of a take that is not to be had where "
         "the published scripts are."
@@ -45,13 +45,13 @@ def figure_6(recording: Recording, out: Path, progress: Progress) -> Findings:
     """The workout; and the take that it is from, solved and written beside the original."""
     chosen = recording.kinds["workout"]
     some = chosen.frames[np.linspace(0, len(chosen.frames) - 2, WORKOUT).round().astype(int) + 1]
-    findings = _findings("fig6", [("workout", chosen, int(frame)) for frame in some])
+    findings = _make_findings("fig6", [("workout", chosen, int(frame)) for frame in some])
     take = chosen.take
     method = replace(METHODS[SOLVED], max_iterations=10, small_cost=SOLVED_COST_CM2)
     solved = follow_take(
         take, method, STARTS[0], len(take), lambda frame: progress(frame, len(take))
     )
-    for path, words in side_by_side(take, solved.q, out):
+    for path, words in write_side_by_side(take, solved.q, out):
         findings.files.append((path, words))
     findings.tables.append(
         ResultTable(
@@ -77,7 +77,7 @@ def figure_6(recording: Recording, out: Path, progress: Progress) -> Findings:
     return findings
 
 
-def _findings(name: str, shown: list[tuple[str, MotionFrames, int]]) -> Findings:
+def _make_findings(name: str, shown: list[tuple[str, MotionFrames, int]]) -> Findings:
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(min(3.7, 12.0 / len(shown)) * len(shown), 4.4), layout="constrained")
@@ -88,11 +88,11 @@ def _findings(name: str, shown: list[tuple[str, MotionFrames, int]]) -> Findings
         result = solve(take.problem(frame), q0=take.warm(frame), solver=method)
         error = float(take.marker_errors(result.q, frame).sum())
         axes = picture.add_subplot(1, len(shown), k + 1, projection="3d")
-        stick(axes, take, take.warm(frame), GREY, 1.5)
-        stick(axes, take, result.q, BLUE, 2.5)
-        dots = _up(take, take.markers[frame])
+        draw_stick_figure(axes, take, take.warm(frame), GREY, 1.5)
+        draw_stick_figure(axes, take, result.q, BLUE, 2.5)
+        dots = _to_z_up(take, take.markers[frame])
         axes.scatter(*dots.T, s=7, color=RED, depthshade=False)
-        _frame(axes, dots)
+        _equalise_axes(axes, dots)
         axes.set_title(f"{kind}: {take.name}, frame {frame}", fontsize=10)
         rows.append((kind, take.name, frame, result.iterations, error))
     columns = ("motion", "take", "frame", "iterations of auto", "summed error [cm]")
@@ -102,21 +102,21 @@ def _findings(name: str, shown: list[tuple[str, MotionFrames, int]]) -> Findings
     )
 
 
-def _up(take: Take, points: Array) -> Array:
+def _to_z_up(take: Take, points: Array) -> Array:
     """Return points with z up."""
     return points[..., [2, 0, 1]] if take.up_axis == "y" else points
 
 
-def stick(axes: Any, take: Take, q: Array, colour: str, width: float) -> None:
+def draw_stick_figure(axes: Any, take: Take, q: Array, colour: str, width: float) -> None:
     """Draw bones as lines on 3-D axes."""
-    positions = _up(take, take.skeleton.forward(q).positions)
+    positions = _to_z_up(take, take.skeleton.forward(q).positions)
     for k, parent in enumerate(take.skeleton.parents):
         if parent >= 0:
             line = positions[[parent, k]]
             axes.plot(*line.T, color=colour, lw=width, solid_capstyle="round")
 
 
-def _frame(axes: Any, dots: Array) -> None:
+def _equalise_axes(axes: Any, dots: Array) -> None:
     """Put the same scale on all axes, and hide them."""
     middle, half = 0.5 * (dots.min(axis=0) + dots.max(axis=0)), 0.5 * np.ptp(dots, axis=0).max()
     axes.set_xlim(middle[0] - half, middle[0] + half)
@@ -127,7 +127,7 @@ def _frame(axes: Any, dots: Array) -> None:
     axes.set_axis_off()
 
 
-def side_by_side(take: Take, q: Array, out: Path) -> list[tuple[Path, str]]:
+def write_side_by_side(take: Take, q: Array, out: Path) -> list[tuple[Path, str]]:
     """Write the original and the solution as one BVH and one GLB, 1.2 m apart."""
     figure, original = scale_skeleton(take.skeleton, take.q[: len(q)], 1.0 / CM)
     _, solved = scale_skeleton(take.skeleton, q, 1.0 / CM)

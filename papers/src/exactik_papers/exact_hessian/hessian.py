@@ -12,7 +12,7 @@ from exactik_papers.descents import AUTO, EXACT, METHODS, SOLVED_COST_CM2, recor
 from exactik_papers.draw_curves import COLOURS, add_legend_below
 from exactik_papers.exact_hessian.published_hessian import (
     PublishedNewton,
-    published_hessian,
+    compute_published_hessian,
 )
 from exactik_papers.experiment import (
     Experiment,
@@ -58,25 +58,25 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             problem = take.problem(frame, real=real)
             q0 = take.warm(frame) if start == "warm" else take.zero(frame)
             H = problem.hessian(q0)
-            errors[case].append(np.linalg.norm(published_hessian(problem, q0) - H))
+            errors[case].append(np.linalg.norm(compute_published_hessian(problem, q0) - H))
             errors[case][-1] /= np.linalg.norm(H)
             low = SOLVED_COST_CM2
             runs = {
                 name: record_convergence(
-                    problem, q0, replace(own, max_iterations=COUNT, small_cost=1e-20)
+                    problem, q0, replace(method, max_iterations=COUNT, small_cost=1e-20)
                 )
-                for name, own in methods.items()
+                for name, method in methods.items()
             }
             lowest = 0.0
             if real:
-                lowest = min(float(own.cost[-1]) for own in runs.values())
+                lowest = min(float(curve.cost[-1]) for curve in runs.values())
                 lowest = min(lowest, solve(problem, q0=q0).cost)
                 low = (1.0 + CLOSE) * lowest
-            for name, own in runs.items():
-                there = np.flatnonzero(own.cost <= low)
+            for name, curve in runs.items():
+                there = np.flatnonzero(curve.cost <= low)
                 reached[name].append(len(there) > 0)
                 counts[name].append(float(there[0]) if len(there) > 0 else np.inf)
-                gap = (own.at_iterations(COUNT) - lowest) / (own.cost[0] - lowest)
+                gap = (curve.at_iterations(COUNT) - lowest) / (curve.cost[0] - lowest)
                 curves.setdefault((case, name), []).append(gap)
             done += 1
             progress(done, total)
@@ -104,9 +104,10 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 "the title",
                 "relative error of the emulated one at the start, median: "
                 + ", ".join(
-                    f"{100 * float(np.median(own)):.2g} % ({case})" for case, own in errors.items()
+                    f"{100 * float(np.median(relative)):.2g} % ({case})"
+                    for case, relative in errors.items()
                 ),
-                all(float(np.median(own)) < ROUNDING for own in errors.values()),
+                all(float(np.median(relative)) < ROUNDING for relative in errors.values()),
             ),
             (
                 "on the paper's markers, from the frame before, the error does not matter",
@@ -139,7 +140,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             Picture(
                 "hessian",
                 "What is left of the cost above the lowest found, medians over frames.",
-                _picture(curves),
+                _draw_picture(curves),
             )
         ],
         [
@@ -153,7 +154,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _picture(curves: dict[tuple[str, str], list[np.ndarray]]) -> object:
+def _draw_picture(curves: dict[tuple[str, str], list[np.ndarray]]) -> object:
     from matplotlib.figure import Figure
 
     colours = {**COLOURS, EMULATED: "#d0021b"}

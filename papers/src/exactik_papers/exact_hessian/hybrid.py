@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.io._coordinates import joint_coordinates
 from exactik.solvers import Method
 from exactik.spatial import fit_rigid_transforms
 from exactik_papers.descents import (
@@ -31,29 +30,29 @@ from exactik_papers.experiment import (
 )
 from exactik_papers.recording import Recording, Take
 
-__all__ = ["EXPERIMENT", "fitted"]
+__all__ = ["EXPERIMENT", "fit_root_rigidly"]
 
-PATIENCE = 200
+MAX_ITERATIONS = 200
 OURS = (QUASI, EXACT, SOLVED, LM, AUTO)
 
 
-def fitted(take: Take, frame: int) -> np.ndarray:
+def fit_root_rigidly(take: Take, frame: int) -> np.ndarray:
     """Return the rest pose, moved as a rigid whole as near to the markers as can be, (nq,)."""
     figure, q = take.skeleton, take.zero(frame)
     pose = figure.forward(q)
     index = [figure.bone_index(bone) for bone in take.bones]
-    own = pose.positions[index] + np.einsum(
+    p_world_markers = pose.positions[index] + np.einsum(
         "mij,mj->mi", pose.rotations[index], take.offsets[frame]
     )
     turn, middle, aim, _ = fit_rigid_transforms(
-        own[None], take.markers[frame][None], np.ones((1, len(own)))
+        p_world_markers[None], take.markers[frame][None], np.ones((1, len(p_world_markers)))
     )
     bone = figure.bones[0]
     pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
     post = np.eye(3) if bone.post is None else np.array(bone.post)
     moved = turn[0] @ (pose.positions[0] - middle[0]) + aim[0]
     rotation = pre.T @ turn[0] @ pose.rotations[0] @ post.T
-    root = joint_coordinates(bone.joint, ((moved - bone.offset) @ pre)[None], rotation[None])
+    root = bone.joint.coordinates_for(((moved - bone.offset) @ pre)[None], rotation[None])
     q[: bone.joint.nq] = root[0]
     return q
 
@@ -61,7 +60,7 @@ def fitted(take: Take, frame: int) -> np.ndarray:
 STARTS = {
     "frame before": lambda take, frame: take.warm(frame),
     "θ = 0": lambda take, frame: take.zero(frame),
-    "θ = 0, fitted as a rigid whole": fitted,
+    "θ = 0, fitted as a rigid whole": fit_root_rigidly,
 }
 
 
@@ -72,7 +71,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         for chosen in recording.kinds.values()
         for frame in chosen.frames.tolist()
     ]
-    rows, found = [], {}
+    rows, outcome = [], {}
     done, total = 0, len(STARTS) * len(places)
     for start, begin in STARTS.items():
         runs: dict[str, list] = {name: [] for name in OURS}
@@ -80,7 +79,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             problem, q0 = take.problem(frame), begin(take, frame)
             for name in OURS:
                 method: Method = replace(
-                    METHODS[name], max_iterations=PATIENCE, small_cost=SOLVED_COST_CM2
+                    METHODS[name], max_iterations=MAX_ITERATIONS, small_cost=SOLVED_COST_CM2
                 )
                 runs[name].append(time_solve(problem, q0, method))
             done += 1
@@ -90,7 +89,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             there = cost < SOLVED_COST_CM2
             share = float(np.mean(there))
             middle = float(np.median(ms[there])) if there.any() else None
-            found[start, name] = share, middle, float(ms.mean()) / max(share, 1e-9)
+            outcome[start, name] = share, middle, float(ms.mean()) / max(share, 1e-9)
             rows.append(
                 (
                     start,
@@ -98,7 +97,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                     100.0 * share,
                     middle,
                     float(ms.mean()),
-                    found[start, name][2] if share > 0.0 else None,
+                    outcome[start, name][2] if share > 0.0 else None,
                     float(np.median(iterations)),
                     float(np.median(evaluations)),
                 )
@@ -117,7 +116,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     warm, zero, rigid = STARTS
 
     def percent(start: str, name: str) -> str:
-        return f"{100 * found[start, name][0]:.0f} %"
+        return f"{100 * outcome[start, name][0]:.0f} %"
 
     verdicts = make_claims_table(
         "hybrid",
@@ -125,15 +124,15 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             (
                 "a hybrid of exact and approximate modes pays",
                 "left as future work",
-                f"from the frame before, median: auto {found[warm, AUTO][1]:.3f} ms, LM "
-                f"{found[warm, LM][1]:.3f}, newton {found[warm, SOLVED][1]:.3f}",
-                found[warm, AUTO][1] < min(found[warm, LM][1], found[warm, SOLVED][1]),
+                f"from the frame before, median: auto {outcome[warm, AUTO][1]:.3f} ms, LM "
+                f"{outcome[warm, LM][1]:.3f}, newton {outcome[warm, SOLVED][1]:.3f}",
+                outcome[warm, AUTO][1] < min(outcome[warm, LM][1], outcome[warm, SOLVED][1]),
             ),
             (
                 "it is also the surest from θ = 0",
                 "left as future work",
                 ", ".join(f"{name} {percent(zero, name)}" for name in OURS),
-                found[zero, AUTO][0] >= max(found[zero, name][0] for name in OURS),
+                outcome[zero, AUTO][0] >= max(outcome[zero, name][0] for name in OURS),
             ),
             (
                 "a rigid fit of the root helps more than any choice of method",
@@ -141,8 +140,8 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 ", ".join(
                     f"{name} {percent(zero, name)} → {percent(rigid, name)}" for name in OURS
                 ),
-                all(found[rigid, name][0] >= found[zero, name][0] for name in OURS)
-                and found[rigid, AUTO][0] >= max(found[zero, name][0] for name in OURS),
+                all(outcome[rigid, name][0] >= outcome[zero, name][0] for name in OURS)
+                and outcome[rigid, AUTO][0] >= max(outcome[zero, name][0] for name in OURS),
             ),
         ],
     )
@@ -152,7 +151,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             Picture(
                 "hybrid",
                 "Share of frames reached, and time per frame reached, from three starts.",
-                _picture(found),
+                _draw_picture(outcome),
             )
         ],
         [
@@ -165,16 +164,18 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _picture(found: dict) -> object:
+def _draw_picture(outcome: dict) -> object:
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(11, 4.2), layout="constrained")
     left, right = picture.subplots(1, 2)
     for k, name in enumerate(OURS):
         x = np.arange(len(STARTS)) + 0.16 * (k - 2)
-        shares = [100.0 * found[start, name][0] for start in STARTS]
+        shares = [100.0 * outcome[start, name][0] for start in STARTS]
         left.bar(x, shares, 0.15, color=COLOURS[name], label=name)
-        times = [found[start, name][2] if found[start, name][0] > 0 else np.nan for start in STARTS]
+        times = [
+            outcome[start, name][2] if outcome[start, name][0] > 0 else np.nan for start in STARTS
+        ]
         right.bar(x, times, 0.15, color=COLOURS[name])
     left.set_ylabel(f"frames that reach f < {SOLVED_COST_CM2:g} [%]")
     right.set_ylabel("time per frame reached [ms]")

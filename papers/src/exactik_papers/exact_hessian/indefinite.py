@@ -24,7 +24,7 @@ from exactik_papers.experiment import (
 )
 from exactik_papers.recording import Recording, Take
 
-__all__ = ["EXPERIMENT", "Signs", "signs"]
+__all__ = ["EXPERIMENT", "Signs", "count_eigenvalue_signs"]
 
 
 POSES = 20  # random ones at each frame
@@ -49,7 +49,7 @@ class Signs(NamedTuple):
     least: float
 
 
-def signs(problem: Problem, q: Array) -> Signs:
+def count_eigenvalue_signs(problem: Problem, q: Array) -> Signs:
     """Return how the Hessian of the free dofs bends."""
     free = ~problem.locked
     values = np.linalg.eigvalsh(problem.hessian(q)[np.ix_(free, free)])
@@ -79,20 +79,20 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         problem, turns = take.problem(frame), take.skeleton.turns & ~take.problem(frame).locked
         low, high = take.skeleton.lower.copy(), take.skeleton.upper.copy()
         low[~np.isfinite(low)], high[~np.isfinite(high)] = -np.pi, np.pi
-        regular = {weight: _with_posture(take, frame, weight) for weight in WEIGHTS}
+        regular = {weight: _add_posture(take, frame, weight) for weight in WEIGHTS}
         ranks.append(_rank(problem, take.q[frame]))
         for _ in range(POSES):
             for name, (a, b) in {ANYWHERE: (-np.pi, np.pi), INSIDE: (low, high)}.items():
                 q = take.q[frame].copy()
                 q[turns] = random.uniform(a, b, len(q))[turns]
-                where[name].append(signs(problem, q))
+                where[name].append(count_eigenvalue_signs(problem, q))
             for spread in SPREADS:
                 q = take.q[frame].copy()
                 q[turns] += spread * random.standard_normal(len(q))[turns]
-                near[spread].append(signs(problem, q))
+                near[spread].append(count_eigenvalue_signs(problem, q))
                 if spread == NEAR:
-                    for weight, own in regular.items():
-                        postured[weight].append(signs(own, q))
+                    for weight, problem_with_posture in regular.items():
+                        postured[weight].append(count_eigenvalue_signs(problem_with_posture, q))
         done += 1
         progress(done, total)
     paths: dict[tuple[str, str], list[Signs]] = {}
@@ -101,14 +101,16 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             for limits in ("off", "hard"):
                 problem = take.problem(frame, limits=limits)
                 q0 = take.warm(frame) if start == "frame before" else take.zero(frame)
-                own = [signs(problem, q) for q in _path(problem, q0)]
-                paths.setdefault((start, limits), []).extend(own)
+                path_signs = [
+                    count_eigenvalue_signs(problem, q) for q in _trace_descent(problem, q0)
+                ]
+                paths.setdefault((start, limits), []).extend(path_signs)
         done += 1
         progress(done, total)
     price: dict[float, list[tuple[float, bool]]] = {weight: [] for weight in WEIGHTS}
     for take, frame in frames:
         for weight in WEIGHTS:
-            problem = _with_posture(take, frame, weight)
+            problem = _add_posture(take, frame, weight)
             method = replace(METHODS[AUTO], tolerance=1e-9, max_iterations=200)
             result = solve(problem, q0=take.zero(frame), solver=method)
             error = float(take.marker_errors(result.q, frame).mean())
@@ -116,12 +118,17 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         done += 1
         progress(done, total)
 
-    def percent(own: list[Signs]) -> float:
-        return 100.0 * float(np.mean([one.negative > 0 for one in own]))
+    def percent(signs_of_poses: list[Signs]) -> float:
+        return 100.0 * float(np.mean([one.negative > 0 for one in signs_of_poses]))
 
-    def facts(own: list[Signs]) -> tuple[int, float, float, float]:
-        count, least = np.array(own).T
-        return len(own), percent(own), float(count.mean()), float(np.median(least))
+    def facts(signs_of_poses: list[Signs]) -> tuple[int, float, float, float]:
+        count, least = np.array(signs_of_poses).T
+        return (
+            len(signs_of_poses),
+            percent(signs_of_poses),
+            float(count.mean()),
+            float(np.median(least)),
+        )
 
     shared = ("poses", "indefinite %", "negative eigenvalues, mean", "least / largest, median")
     tables = [
@@ -130,15 +137,18 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             "Random poses",
             ("where", *shared),
             [
-                *((name, *facts(own)) for name, own in where.items()),
-                *((f"{spread:g} rad about the pose", *facts(own)) for spread, own in near.items()),
+                *((name, *facts(signs_of_poses)) for name, signs_of_poses in where.items()),
+                *(
+                    (f"{spread:g} rad about the pose", *facts(signs_of_poses))
+                    for spread, signs_of_poses in near.items()
+                ),
             ],
         ),
         ResultTable(
             "indefinite-descents",
             f"The first {STEPS} places of trust-region descents (PCG)",
             ("start", "limits", *shared),
-            [(*pair, *facts(own)) for pair, own in paths.items()],
+            [(*pair, *facts(signs_of_poses)) for pair, signs_of_poses in paths.items()],
         ),
         ResultTable(
             "indefinite-posture",
@@ -166,10 +176,15 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             [(len(ranks), DOFS, min(ranks), max(ranks))],
         ),
     ]
-    anywhere, inside = (facts(own) for own in where.values())
-    warm_off, warm_on, cold_off, cold_on = (facts(own) for own in paths.values())
+    anywhere, inside = (facts(signs_of_poses) for signs_of_poses in where.values())
+    warm_off, warm_on, cold_off, cold_on = (
+        facts(signs_of_poses) for signs_of_poses in paths.values()
+    )
     enough = [weight for weight in WEIGHTS if percent(postured[weight]) < 1.0]
-    price_of = {weight: float(np.median([e for e, _ in own])) for weight, own in price.items()}
+    price_of = {
+        weight: float(np.median([e for e, _ in signs_of_poses]))
+        for weight, signs_of_poses in price.items()
+    }
     words = "no weight tried makes it definite in 99 % of the poses"
     if len(enough) > 0:
         words = (
@@ -233,8 +248,8 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 "positive definite near the solution",
                 "said",
                 ", ".join(
-                    f"{percent(own):.0f} % indefinite at {spread:g} rad"
-                    for spread, own in near.items()
+                    f"{percent(signs_of_poses):.0f} % indefinite at {spread:g} rad"
+                    for spread, signs_of_poses in near.items()
                 )
                 + f"; rank of JᵀJ {min(ranks)} to {max(ranks)} of {DOFS}",
                 percent(near[SPREADS[0]]) < 10.0,
@@ -247,7 +262,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             Picture(
                 "indefinite",
                 "Left: poses about the solution. Right: a posture goal and its price.",
-                _picture(near, postured, price_of),
+                _draw_picture(near, postured, price_of),
             )
         ],
         [
@@ -258,7 +273,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _with_posture(take: Take, frame: int, weight: float) -> Problem:
+def _add_posture(take: Take, frame: int, weight: float) -> Problem:
     """Return the problem of a frame with a posture goal towards rest; the root stays free."""
     problem = take.problem(frame)
     if weight == 0.0:
@@ -269,26 +284,26 @@ def _with_posture(take: Take, frame: int, weight: float) -> Problem:
     return Problem(take.skeleton, [*problem.goals, posture], limits="off", lock=take.lock)
 
 
-def _path(problem: Problem, q0: Array) -> list[Array]:
+def _trace_descent(problem: Problem, q0: Array) -> list[Array]:
     """Return the places of a descent by the paper's method, the start included."""
     method, view = METHODS[EXACT], View(problem)
     assert isinstance(method, PythonMethod)
     stepper, place = method.stepper(view), view.at(view.project(q0))
-    found = [place.q]
-    while len(found) < STEPS and place.cost > SOLVED_COST_CM2:
+    poses = [place.q]
+    while len(poses) < STEPS and place.cost > SOLVED_COST_CM2:
         following = stepper.step(place)
         if following is None:
             break
         place = following
-        found.append(place.q)
-    return found
+        poses.append(place.q)
+    return poses
 
 
-def _picture(near: dict, postured: dict, price: dict) -> object:
+def _draw_picture(near: dict, postured: dict, price: dict) -> object:
     from matplotlib.figure import Figure
 
-    def counts(own: dict, keys: Sequence[float]) -> list[float]:
-        return [float(np.mean([one.negative for one in own[key]])) for key in keys]
+    def counts(signs_by_key: dict, keys: Sequence[float]) -> list[float]:
+        return [float(np.mean([one.negative for one in signs_by_key[key]])) for key in keys]
 
     picture = Figure(figsize=(10.5, 4.2), layout="constrained")
     left, right = picture.subplots(1, 2)

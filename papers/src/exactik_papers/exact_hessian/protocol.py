@@ -16,7 +16,7 @@ from exactik_papers.descents import (
     record_convergence_of_frames,
 )
 from exactik_papers.draw_curves import COLOURS, add_legend_below
-from exactik_papers.exact_hessian.convergence import OTHERS
+from exactik_papers.exact_hessian.convergence import COMPARED_METHODS
 from exactik_papers.experiment import (
     Experiment,
     Findings,
@@ -43,11 +43,11 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     total = 2 * sum(len(chosen.frames) for chosen in recording.kinds.values())
     kinds = dict(recording.kinds)
     paper = record_convergence_of_frames(
-        kinds, OTHERS, _warm, COUNT, lambda done, _: progress(done, total)
+        kinds, COMPARED_METHODS, _warm, COUNT, lambda done, _: progress(done, total)
     )
     real = record_convergence_of_frames(
         kinds,
-        OTHERS,
+        COMPARED_METHODS,
         _warm,
         COUNT,
         lambda done, _: progress(total // 2 + done, total),
@@ -57,20 +57,26 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     lowest = [
         solve(take.problem(frame, real=True), q0=take.warm(frame)).cost for take, frame in places
     ]
-    runs = {name: _all(real, name) for name in OTHERS}
-    for own in runs.values():
-        lowest = [min(low, float(one.cost[-1])) for low, one in zip(lowest, own, strict=True)]
+    runs = {name: _curves_of_method(real, name) for name in COMPARED_METHODS}
+    for method_curves in runs.values():
+        lowest = [
+            min(low, float(one.cost[-1])) for low, one in zip(lowest, method_curves, strict=True)
+        ]
     misses = [
         float(take.marker_errors(take.q[frame], frame, real=True).mean()) for take, frame in places
     ]
     rows, counts = [], {}
-    for name in OTHERS:
-        ideal = [_first(one, CLOSE * float(one.cost[0])) for one in _all(paper, name)]
-        own = [
-            _first(one, (1.0 + CLOSE) * low) for one, low in zip(runs[name], lowest, strict=True)
+    for name in COMPARED_METHODS:
+        ideal = [
+            _iterations_until(one, CLOSE * float(one.cost[0]))
+            for one in _curves_of_method(paper, name)
         ]
-        ms = [n * one.ms for n, one in zip(own, runs[name], strict=True)]
-        counts[name] = float(np.median(own)), float(np.mean(np.isfinite(own)))
+        iterations = [
+            _iterations_until(one, (1.0 + CLOSE) * low)
+            for one, low in zip(runs[name], lowest, strict=True)
+        ]
+        ms = [n * one.ms for n, one in zip(iterations, runs[name], strict=True)]
+        counts[name] = float(np.median(iterations)), float(np.mean(np.isfinite(iterations)))
         rows.append(
             (
                 name,
@@ -119,7 +125,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 "protocol",
                 "What is left to gain, medians over all frames: left markers that fit exactly, "
                 "right real ones.",
-                _picture(paper, runs, lowest),
+                _draw_picture(paper, runs, lowest),
             )
         ],
         [
@@ -132,30 +138,30 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _all(
-    found: dict[tuple[str, str], list[ConvergenceCurve]], method: str
+def _curves_of_method(
+    curves: dict[tuple[str, str], list[ConvergenceCurve]], method: str
 ) -> list[ConvergenceCurve]:
-    return [own for (_, name), group in found.items() if name == method for own in group]
+    return [curve for (_, name), group in curves.items() if name == method for curve in group]
 
 
-def _first(curve: ConvergenceCurve, low: float) -> float:
+def _iterations_until(curve: ConvergenceCurve, low: float) -> float:
     """Return the iterations until the cost is so low; infinite if it never is."""
     there = np.flatnonzero(curve.cost <= low)
     return float(there[0]) if len(there) > 0 else np.inf
 
 
-def _picture(paper: dict, runs: dict, lowest: list[float]) -> object:
+def _draw_picture(paper: dict, runs: dict, lowest: list[float]) -> object:
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(10.5, 4.6), layout="constrained")
     left, right = picture.subplots(1, 2, sharey=True)
-    for name in OTHERS:
-        ideal = [one.at_iterations(COUNT) / one.cost[0] for one in _all(paper, name)]
-        own = [
+    for name in COMPARED_METHODS:
+        ideal = [one.at_iterations(COUNT) / one.cost[0] for one in _curves_of_method(paper, name)]
+        measured = [
             (one.at_iterations(COUNT) - low) / (one.cost[0] - low)
             for one, low in zip(runs[name], lowest, strict=True)
         ]
-        for axes, gaps in ((left, ideal), (right, own)):
+        for axes, gaps in ((left, ideal), (right, measured)):
             middle = np.maximum(np.median(gaps, axis=0), FLOOR)
             axes.semilogy(middle, color=COLOURS[name], lw=1.8, label=name)
     for axes, title in ((left, "paper's markers"), (right, "real markers")):
@@ -167,7 +173,7 @@ def _picture(paper: dict, runs: dict, lowest: list[float]) -> object:
         axes.set_xlim(0, COUNT)
         axes.grid(alpha=0.25)
     left.set_ylabel("(f − lowest) / (first f − lowest)")
-    add_legend_below(picture, left, len(OTHERS))
+    add_legend_below(picture, left, len(COMPARED_METHODS))
     return picture
 
 

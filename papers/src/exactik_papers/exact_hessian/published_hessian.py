@@ -23,10 +23,10 @@ from exactik.problem import Problem
 from exactik.solvers import NewtonPCG, Place, View
 from exactik.typing import Array
 
-__all__ = ["PublishedNewton", "published_hessian"]
+__all__ = ["PublishedNewton", "compute_published_hessian"]
 
 
-def published_hessian(problem: Problem, q: Array) -> Array:
+def compute_published_hessian(problem: Problem, q: Array) -> Array:
     """Return the Hessian as the published code has it, (nv, nv), not symmetric.
 
     All goals must be positions of weight 1.
@@ -37,10 +37,10 @@ def published_hessian(problem: Problem, q: Array) -> Array:
     assert len(goals) == len(problem.goals)
     r = problem.residual(q).reshape(-1, 3)
     force, moment = np.zeros((len(skeleton.bones), 3)), np.zeros((len(skeleton.bones), 3))
-    for goal, own in zip(goals, r, strict=True):  # r = target − place
+    for goal, residual in zip(goals, r, strict=True):  # r = target − place
         k = skeleton.bone_index(goal.bone)
-        force[k] += own
-        moment[k] += np.cross(np.asarray(goal.target) - own, own)
+        force[k] += residual
+        moment[k] += np.cross(np.asarray(goal.target) - residual, residual)
     for k in range(len(skeleton.bones) - 1, 0, -1):  # children come after their parents
         parent = int(skeleton.parents[k])
         if parent >= 0:
@@ -48,15 +48,15 @@ def published_hessian(problem: Problem, q: Array) -> Array:
             moment[parent] += moment[k]
     first = skeleton.tree.first_v
     for k, bone in enumerate(skeleton.bones):
-        own = np.arange(int(first[k + 1]), int(first[k + 2]))
-        own = own[skeleton.turns[own] & ~problem.locked[own]]
-        if len(own) < 2:
+        dofs = np.arange(int(first[k + 1]), int(first[k + 2]))
+        dofs = dofs[skeleton.turns[dofs] & ~problem.locked[dofs]]
+        if len(dofs) < 2:
             continue
         torque = moment[k] - np.cross(pose.positions[k], force[k])
-        axes = skeleton.jacobian(q, bone.name, rows="angular")[:, own]
-        for a in range(len(own)):
-            for b in range(a + 1, len(own)):
-                H[own[a], own[b]] -= np.cross(axes[:, b], axes[:, a]) @ torque
+        axes = skeleton.jacobian(q, bone.name, rows="angular")[:, dofs]
+        for a in range(len(dofs)):
+            for b in range(a + 1, len(dofs)):
+                H[dofs[a], dofs[b]] -= np.cross(axes[:, b], axes[:, a]) @ torque
     return H
 
 
@@ -67,7 +67,7 @@ class _PublishedView(View):
         self.__dict__ = view.__dict__  # the count of evaluations too
 
     def hessian(self, place: Place) -> Array:
-        return published_hessian(self.problem, place.q)
+        return compute_published_hessian(self.problem, place.q)
 
 
 @dataclass(frozen=True, kw_only=True)

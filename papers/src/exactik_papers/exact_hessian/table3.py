@@ -43,18 +43,18 @@ OURS = (QUASI, EXACT, SOLVED, LM, AUTO)
 def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Run all solvers at all frames, from the pose of the frame before."""
     rows, means = [], {}
-    total, done = sum(len(own.frames) for own in recording.kinds.values()), 0
+    total, done = sum(len(chosen.frames) for chosen in recording.kinds.values()), 0
     for kind, chosen in recording.kinds.items():
-        found = {name: [] for name in OURS}
+        runs = {name: [] for name in OURS}
         for frame in chosen.frames.tolist():
             problem, q0 = chosen.take.problem(frame), chosen.take.warm(frame)
             for name in OURS:
                 method = replace(METHODS[name], max_iterations=PATIENCE, small_cost=SOLVED_COST_CM2)
-                found[name].append(time_solve(problem, q0, method))
+                runs[name].append(time_solve(problem, q0, method))
             done += 1
             progress(done, total)
         for name in OURS:
-            ms, iterations, evaluations, cost = np.array(found[name]).T
+            ms, iterations, evaluations, cost = np.array(runs[name]).T
             theirs = PUBLISHED[kind].get(name)
             means[kind, name] = np.array([ms.mean(), evaluations.mean(), iterations.mean()])
             rows.append(
@@ -135,7 +135,11 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
     return Findings(
         [table, verdicts],
-        [Picture("table3", "Mean evaluations until f < 1e-2, published and ours.", _bars(means))],
+        [
+            Picture(
+                "table3", "Mean evaluations until f < 1e-2, published and ours.", _draw_bars(means)
+            )
+        ],
         [
             "The published code adds a running count at every iteration, so that its calls may be "
             "sums 1 + 2 + … + n; the column beside them has that n.",
@@ -147,7 +151,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _bars(means: dict) -> object:
+def _draw_bars(means: dict) -> object:
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(11, 4.2), layout="constrained")
@@ -158,7 +162,7 @@ def _bars(means: dict) -> object:
             values = [means[kind, name][entry] for kind in PUBLISHED]
             axes.bar(x, values, 0.15, color=COLOURS[name], label=name)
         theirs = [PUBLISHED[kind].get(name) for kind in PUBLISHED]
-        shown = [(own, calls[1]) for own, calls in zip(x, theirs, strict=True) if calls]
+        shown = [(position, calls[1]) for position, calls in zip(x, theirs, strict=True) if calls]
         if len(shown) > 0:
             label = "published calls" if name == QUASI else None
             left.plot(*zip(*shown, strict=True), "D", color="#000000", ms=5, mfc="w", label=label)

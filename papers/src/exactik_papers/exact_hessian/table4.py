@@ -72,12 +72,12 @@ def follow_take(
         iterations.append(result.iterations)
         if frame % 50 == 0:
             tell(frame)
-    return FollowedTake(*(np.array(own) for own in (poses, error, ms, iterations)))
+    return FollowedTake(*(np.array(values) for values in (poses, error, ms, iterations)))
 
 
 def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Follow every take with every column."""
-    found: dict[tuple[str, str, int, str], FollowedTake] = {}
+    followed: dict[tuple[str, str, int, str], FollowedTake] = {}
     jobs = [
         (take, name, count, start)
         for k, take in enumerate(recording.takes.values())
@@ -92,11 +92,11 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         def tell(frame: int, before: int = before) -> None:
             progress(before + frame, total)
 
-        found[take.name, name, count, start] = follow_take(take, method, start, len(take), tell)
+        followed[take.name, name, count, start] = follow_take(take, method, start, len(take), tell)
         before += len(take)
     progress(total, total)
     rows = []
-    for (take, name, count, start), own in found.items():
+    for (take, name, count, start), result in followed.items():
         theirs = None
         if start == STARTS[1] and take in PUBLISHED and (name, count) in COLUMNS[:3]:
             theirs = PUBLISHED[take][COLUMNS.index((name, count))]
@@ -107,12 +107,12 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
                 count,
                 start,
                 *(theirs if theirs is not None else (None, None)),
-                float(own.ms.mean()),
-                float(own.error.mean()),
-                float(np.median(own.error)),
-                float(own.error.max()),
-                float(own.iterations.mean()),
-                None if theirs is None else 1e3 * theirs[0] / float(own.ms.mean()),
+                float(result.ms.mean()),
+                float(result.error.mean()),
+                float(np.median(result.error)),
+                float(result.error.max()),
+                float(result.iterations.mean()),
+                None if theirs is None else 1e3 * theirs[0] / float(result.ms.mean()),
             )
         )
     columns = (
@@ -138,17 +138,17 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         ("take", "method", "k_max", "s", "error [cm]"),
         [
             (take, name, count, *pair)
-            for take, own in PUBLISHED.items()
-            for (name, count), pair in zip(COLUMNS, own, strict=False)
+            for take, pairs in PUBLISHED.items()
+            for (name, count), pair in zip(COLUMNS, pairs, strict=False)
         ],
     )
     first = next(iter(recording.takes))
 
     def error(name: str, count: int, start: str = STARTS[1]) -> float:
-        return float(found[first, name, count, start].error.mean())
+        return float(followed[first, name, count, start].error.mean())
 
     def ms(name: str, count: int) -> float:
-        return float(found[first, name, count, STARTS[1]].ms.mean())
+        return float(followed[first, name, count, STARTS[1]].ms.mean())
 
     best = {name: min(error(name, 10, start) for start in STARTS) for name in (EXACT, SOLVED)}
 
@@ -197,15 +197,15 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             (
                 "the exact method takes fewer than 4 iterations to f < 1e-2",
                 "typically",
-                f"{float(found[first, EXACT, 10, STARTS[1]].iterations.mean()):.2f} on average",
-                float(found[first, EXACT, 10, STARTS[1]].iterations.mean()) < 4.0,
+                f"{float(followed[first, EXACT, 10, STARTS[1]].iterations.mean()):.2f} on average",
+                float(followed[first, EXACT, 10, STARTS[1]].iterations.mean()) < 4.0,
             ),
         ],
     )
     data = [
-        (take, name, count, start, frame, float(own.error[frame]), int(own.iterations[frame]))
-        for (take, name, count, start), own in found.items()
-        for frame in range(len(own.error))
+        (take, name, count, start, frame, float(result.error[frame]), int(result.iterations[frame]))
+        for (take, name, count, start), result in followed.items()
+        for frame in range(len(result.error))
     ]
     every = ResultTable(
         "table4-frames",
@@ -214,7 +214,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         data,
         shown=False,
     )
-    flips = [row for take in recording.takes.values() for row in _flips(take)]
+    flips = [row for take in recording.takes.values() for row in _find_flips(take)]
     turned = ResultTable(
         "table4-flips",
         f"Where a bone of the file turns by more than {FLIP:g}° from one frame to the next",
@@ -225,7 +225,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     caption = "Summed error of the markers over the take; dashed: the published means."
     return Findings(
         [table, verdicts, turned, others, every],
-        [Picture("table4", caption, _picture(recording, found))],
+        [Picture("table4", caption, _draw_picture(recording, followed))],
         [
             "The text starts the first frame from θ = 0, the published script from the pose of the "
             "file; both are here. The published script leaves out an argument, so that it runs "
@@ -242,7 +242,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _flips(take: Take) -> list[tuple]:
+def _find_flips(take: Take) -> list[tuple]:
     """Return where poses of the file are far from those before: take, frame, bone, degrees."""
     turns = take.skeleton.forward(take.q).rotations
     # |A − B|² = 8 sin²(θ/2) for rotations by θ from each other.
@@ -257,7 +257,7 @@ def _flips(take: Take) -> list[tuple]:
     ]
 
 
-def _picture(recording: Recording, found: dict) -> object:
+def _draw_picture(recording: Recording, followed: dict) -> object:
     from matplotlib.figure import Figure
 
     takes = list(recording.takes.values())
@@ -265,9 +265,9 @@ def _picture(recording: Recording, found: dict) -> object:
     places = picture.subplots(len(takes), 1, squeeze=False)[:, 0]
     for take, axes in zip(takes, places, strict=True):
         for k, (name, count) in enumerate(COLUMNS):
-            own = found[take.name, name, count, STARTS[1]].error
-            width = max(1, len(own) // 400)
-            bins = own[: len(own) // width * width].reshape(-1, width).mean(axis=1)
+            errors = followed[take.name, name, count, STARTS[1]].error
+            width = max(1, len(errors) // 400)
+            bins = errors[: len(errors) // width * width].reshape(-1, width).mean(axis=1)
             times = (np.arange(len(bins)) + 0.5) * width / take.rate
             style = ":" if (name, count) == (QUASI, 10) else "-"
             label = f"{name}, k_max {count}"

@@ -26,11 +26,11 @@ from exactik_papers.sampled import (
     UNIT,
     Sampled,
     follow_samples,
-    sampled,
+    sample_take,
 )
-from exactik_papers.stick import bare, dots, stick
+from exactik_papers.stick import draw_dots, draw_stick, hide_axes
 
-__all__ = ["EXPERIMENT", "away", "jitter", "run"]
+__all__ = ["EXPERIMENT", "compute_jitter", "distances_from_take", "run"]
 
 
 INTERVALS = (1.0 / 30.0, 0.175)  # [s]
@@ -40,13 +40,13 @@ METHODS = (TRANSPOSE, LINE_SEARCH, SVD, AUTO)
 COLORS = {TRANSPOSE: "tab:red", LINE_SEARCH: "tab:green", SVD: "tab:blue", AUTO: "black"}
 
 
-def away(data: Sampled, q: Array) -> Array:
+def distances_from_take(data: Sampled, q: Array) -> Array:
     """Return how far each bone is from the take's [cm], (n, bones, 3)."""
     forward = data.skeleton.forward
     return UNIT * (forward(q).positions - forward(data.q).positions)
 
 
-def jitter(off: Array) -> Array:
+def compute_jitter(off: Array) -> Array:
     """Return the second differences of what a bone is off [cm], (n − 2, bones).
 
     The take's own accelerations are no part of it: to follow it at a constant distance is smooth.
@@ -63,14 +63,14 @@ def run(
     budget: int = BUDGET,
 ) -> Findings:
     """Follow the motion and compare every bone with it."""
-    rows, found, near, rough = [], {}, {}, {}
-    data = sampled(recording, intervals[0])
+    rows, poses, near, rough = [], {}, {}, {}
+    data = sample_take(recording, intervals[0])
     for k, interval in enumerate(intervals):
-        data = sampled(recording, interval)
-        found = {name: follow_samples(data, FOLLOWERS[name], budget).q for name in METHODS}
-        for name, q in found.items():
-            off = away(data, q)
-            distance, second = np.linalg.norm(off, axis=-1), jitter(off)
+        data = sample_take(recording, interval)
+        poses = {name: follow_samples(data, FOLLOWERS[name], budget).q for name in METHODS}
+        for name, q in poses.items():
+            off = distances_from_take(data, q)
+            distance, second = np.linalg.norm(off, axis=-1), compute_jitter(off)
             near[interval, name] = float(distance.mean())
             rough[interval, name] = float(np.sqrt((second**2).mean()))
             largest = float(distance.max()), float(second.max())
@@ -81,13 +81,13 @@ def run(
 
     def said(values: Mapping[tuple[float, str], float], *names: str) -> str:
         parts = (
-            f"{name} {' / '.join(f'{values[own, name]:.2g}' for own in intervals)}"
+            f"{name} {' / '.join(f'{values[interval, name]:.2g}' for interval in intervals)}"
             for name in names
         )
         return f"{', '.join(parts)} cm at {first:.3g} / {last:.3g} s"
 
     def less(values: Mapping[tuple[float, str], float], low: str, high: str) -> bool:
-        return all(values[own, low] < values[own, high] for own in intervals)
+        return all(values[interval, low] < values[interval, high] for interval in intervals)
 
     table = ResultTable(
         "pls-fig11",
@@ -121,7 +121,7 @@ def run(
                 "an optimisation avoids jitter 'completely' by its variable step",
                 "said",
                 "jitter: " + said(rough, LINE_SEARCH, TRANSPOSE, AUTO),
-                all(rough[own, LINE_SEARCH] < 0.1 for own in intervals),
+                all(rough[interval, LINE_SEARCH] < 0.1 for interval in intervals),
             ),
         ],
     )
@@ -132,12 +132,12 @@ def run(
                 "pls-fig11",
                 f"Samples {last:g} s apart. Grey: the take; dots: its hands, feet, pelvis and "
                 "head.",
-                _drawn(data, found),
+                _draw_figures(data, poses),
             ),
             Picture(
                 "pls-fig11-jitter",
                 "Second differences of what bones are off, rms over all bones.",
-                _curves(data, found),
+                _draw_curves(data, poses),
             ),
         ],
         [
@@ -153,7 +153,7 @@ def run(
     )
 
 
-def _drawn(data: Sampled, found: Mapping[str, Array]) -> object:
+def _draw_figures(data: Sampled, poses: Mapping[str, Array]) -> object:
     from matplotlib.figure import Figure
 
     chosen = np.linspace(1, len(data.q) - 1, SHOWN).round().astype(int)
@@ -166,23 +166,23 @@ def _drawn(data: Sampled, found: Mapping[str, Array]) -> object:
             shift = np.zeros(data.skeleton.nq)
             for a in range(3):
                 shift[a] = -root[a] if a != data.up else 0.0
-            figures = (data.q[n], "silver", 3.0), (found[name][n], COLORS[name], 2.0)
+            figures = (data.q[n], "silver", 3.0), (poses[name][n], COLORS[name], 2.0)
             for q, color, width in figures:
-                own = {"width": width, "shift": wide * k}
-                stick(axes, data.skeleton, q + shift, data.up, color, **own)
-            dots(axes, data.targets[n] + shift[:3], data.up, size=3.0, shift=wide * k)
+                style = {"width": width, "shift": wide * k}
+                draw_stick(axes, data.skeleton, q + shift, data.up, color, **style)
+            draw_dots(axes, data.targets[n] + shift[:3], data.up, size=3.0, shift=wide * k)
         axes.set_title(name, fontsize=11, loc="left")
-        bare(axes)
+        hide_axes(axes)
     return figure
 
 
-def _curves(data: Sampled, found: Mapping[str, Array]) -> object:
+def _draw_curves(data: Sampled, poses: Mapping[str, Array]) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.5, 3.6), layout="constrained")
     axes = figure.add_subplot()
-    for name, q in found.items():
-        each = np.sqrt((jitter(away(data, q)) ** 2).mean(axis=1))
+    for name, q in poses.items():
+        each = np.sqrt((compute_jitter(distances_from_take(data, q)) ** 2).mean(axis=1))
         axes.plot(data.interval * np.arange(1, len(each) + 1), each, color=COLORS[name], label=name)
     axes.set_xlabel("time [s]")
     axes.set_ylabel("jitter [cm]")

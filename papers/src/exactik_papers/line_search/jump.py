@@ -27,9 +27,9 @@ from exactik_papers.experiment import (
     make_claims_table,
 )
 from exactik_papers.recording import CM, Recording
-from exactik_papers.stick import bare, dots, stick
+from exactik_papers.stick import draw_dots, draw_stick, hide_axes
 
-__all__ = ["EXPERIMENT", "KEYS", "jump", "run"]
+__all__ = ["EXPERIMENT", "KEYS", "pose_jump", "run"]
 
 
 # Time [s]; pelvis forward and up; ankles forward and up; how far toes are below them; hands, and
@@ -70,7 +70,7 @@ def pelvis(k: int) -> tuple[float, float]:
     return x0 + share * (x1 - x0), z0 + share * (z1 - z0) + 0.5 * GRAVITY * t * (whole - t)
 
 
-def goals_of(k: int) -> list[Goal]:
+def make_goals(k: int) -> list[Goal]:
     """Return what a key asks for: pelvis, head, hands, feet."""
     _, _, ankle, below, hands, head = KEYS[k]
     x, z = pelvis(k)
@@ -100,13 +100,13 @@ def crouching() -> Array:
     return q
 
 
-def jump() -> tuple[Keyframes, list[tuple[float, int, float]]]:
+def pose_jump() -> tuple[Keyframes, list[tuple[float, int, float]]]:
     """Return the keys, and for each the worst miss [m], iterations and milliseconds."""
     figure, method = human(), ProjectedGradient(max_iterations=ITERATIONS)
-    keys, found = Keyframes(figure), []
-    solve(Problem(figure, goals_of(0)), solver=method)  # compiled code is loaded by now
+    keys, outcomes = Keyframes(figure), []
+    solve(Problem(figure, make_goals(0)), solver=method)  # compiled code is loaded by now
     for k, key in enumerate(KEYS):
-        goals, q = goals_of(k), crouching()
+        goals, q = make_goals(k), crouching()
         x, z = pelvis(k)
         q[0], q[2] = x, z - figure.bones[0].offset[2]
         problem = Problem(figure, [*goals, PostureGoal(q, weight=EASE)])
@@ -115,12 +115,12 @@ def jump() -> tuple[Keyframes, list[tuple[float, int, float]]]:
         took = 1e3 * (time.thread_time() - began)
         q = result.q.copy()
         miss = np.linalg.norm(Problem(figure, goals).residual(q).reshape(-1, 3), axis=1)
-        found.append((float(miss.max()), result.iterations, took))
-        keys.add(key[0], q, _holds(k, q))
-    return keys, found
+        outcomes.append((float(miss.max()), result.iterations, took))
+        keys.add(key[0], q, _make_constraints(k, q))
+    return keys, outcomes
 
 
-def _holds(k: int, q: Array) -> dict[str, PinConstraint]:
+def _make_constraints(k: int, q: Array) -> dict[str, PinConstraint]:
     """Return the feet as they stand, or nothing in flight."""
     if not any(k in group for group in STANDING):
         return {}
@@ -137,7 +137,7 @@ def _holds(k: int, q: Array) -> dict[str, PinConstraint]:
 
 def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Pose the keys, bake the motion, write it and read it again."""
-    keys, found = jump()
+    keys, outcomes = pose_jump()
     progress(1, 3)
     motion = keys.bake(RATE)
     figure, q = motion.skeleton, np.array(motion.q)
@@ -146,15 +146,18 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
         motion.save(path)
     progress(2, 3)
     beyond = float(np.maximum(figure.lower - q, q - figure.upper).max())
-    slip = _slip(motion)
-    worst, slowest = max(own[0] for own in found), max(own[2] for own in found)
+    slip = _foot_slip(motion)
+    worst, slowest = (
+        max(outcome[0] for outcome in outcomes),
+        max(outcome[2] for outcome in outcomes),
+    )
     table = ResultTable(
         "pls-fig5",
         "The keys, posed by the projected line search",
         ("time [s]", "pelvis up [m]", "worst miss [cm]", "iterations", "ms"),
         [
             (key[0], pelvis(k)[1], CM * miss, count, ms)
-            for k, (key, (miss, count, ms)) in enumerate(zip(KEYS, found, strict=True))
+            for k, (key, (miss, count, ms)) in enumerate(zip(KEYS, outcomes, strict=True))
         ],
     )
     verdicts = make_claims_table(
@@ -196,13 +199,13 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     caption = "The keys, and dots where ends should be."
     return Findings(
         [table, verdicts],
-        [Picture("pls-fig5", caption, _drawn(keys))],
+        [Picture("pls-fig5", caption, _draw_poses(keys))],
         sentences,
         list(zip(paths, words, strict=True)),
     )
 
 
-def _slip(motion: Motion) -> float:
+def _foot_slip(motion: Motion) -> float:
     """Return how far an ankle moves between the keys of a stand [m]."""
     figure, worst = motion.skeleton, 0.0
     times = np.arange(len(motion.q)) / motion.rate
@@ -215,22 +218,22 @@ def _slip(motion: Motion) -> float:
     return worst
 
 
-def _drawn(keys: Keyframes) -> object:
+def _draw_poses(keys: Keyframes) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 3.4), layout="constrained")
     axes, azimuth, wide = figure.add_subplot(), 12.0, 0.95
     for k, key in enumerate(keys.keys):
         x, _ = pelvis(k)
-        goals = np.array([goal.target for goal in goals_of(k) if isinstance(goal, PositionGoal)])
+        goals = np.array([goal.target for goal in make_goals(k) if isinstance(goal, PositionGoal)])
         goals[:, 0] -= x
         q = key.q.copy()
         q[0] -= x
-        stick(axes, keys.skeleton, q, 2, "tab:green", shift=wide * k, azimuth=azimuth)
-        dots(axes, goals, 2, shift=wide * k, azimuth=azimuth, size=3.0)
+        draw_stick(axes, keys.skeleton, q, 2, "tab:green", shift=wide * k, azimuth=azimuth)
+        draw_dots(axes, goals, 2, shift=wide * k, azimuth=azimuth, size=3.0)
         axes.annotate(f"{key.time:.2f} s", (wide * k, -0.2), ha="center", fontsize=9)
     axes.axhline(0.0, color="silver", lw=1)
-    bare(axes)
+    hide_axes(axes)
     axes.set_ylim(-0.3, 2.2)
     return figure
 

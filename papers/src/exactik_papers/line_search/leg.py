@@ -20,7 +20,7 @@ from exactik_papers.experiment import (
     make_claims_table,
 )
 from exactik_papers.recording import CM, Recording
-from exactik_papers.stick import bare, dots, stick
+from exactik_papers.stick import draw_dots, draw_stick, hide_axes
 
 __all__ = ["EXPERIMENT", "GOALS", "run", "solved"]
 
@@ -40,11 +40,11 @@ BENT = 0.3  # knee at the start [rad]; straight it is singular
 DRAGS = 30  # steps in which the goal is dragged to its place
 
 
-def problem(goal: Array, limits: str) -> Problem:
+def make_problem(goal: Array, limits: str) -> Problem:
     """Return the problem of a leg of the built-in human; all other dofs are locked."""
     figure = human()
-    own = ("l_thigh", "l_shin", "l_foot")
-    lock = [name for name in figure.dof_names if name.split(".")[0] not in own]
+    moving = ("l_thigh", "l_shin", "l_foot")
+    lock = [name for name in figure.dof_names if name.split(".")[0] not in moving]
     return Problem(figure, [PositionGoal(ENDING, goal, name="ankle")], limits=limits, lock=lock)
 
 
@@ -59,7 +59,7 @@ def solved(place: tuple[float, float, float], limits: str) -> tuple[Result, Arra
     pose = figure.forward(q).positions
     begin, goal = pose[figure.bone_index(ENDING)], pose[figure.bone_index(HIP)] + np.array(place)
     hasty, method = ProjectedGradient(max_iterations=200), ProjectedGradient(max_iterations=3000)
-    asked = problem(goal, limits)
+    asked = make_problem(goal, limits)
     for k in range(DRAGS - 1):
         along = begin + (k + 1) / DRAGS * (goal - begin)
         q = solve(asked.with_targets({"ankle": along}), q0=q, solver=hasty).q
@@ -75,7 +75,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     for k, (name, place) in enumerate(GOALS.items()):
         inside, goal = solved(place, "hard")
         free, _ = solved(place, "off")
-        miss = [_miss(own.q, goal) for own in (inside, free)]
+        miss = [_goal_error(result.q, goal) for result in (inside, free)]
         held = (inside.q - lower < AT_LIMIT) | (upper - inside.q < AT_LIMIT)
         held &= np.isfinite(lower)
         over = np.degrees(np.maximum(lower - free.q, free.q - upper).clip(min=0.0))
@@ -129,7 +129,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
             Picture(
                 "pls-fig4",
                 "Green: with limits. Red, thin: without. The ankle's goal is the orange ball.",
-                _drawn(poses),
+                _draw_poses(poses),
             )
         ],
         [
@@ -139,23 +139,23 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _miss(q: Array, goal: Array) -> float:
+def _goal_error(q: Array, goal: Array) -> float:
     figure = human()
     ankle = figure.forward(q).positions[figure.bone_index(ENDING)]
     return float(np.linalg.norm(ankle - goal))
 
 
-def _drawn(poses: list[tuple[str, Array, Array, Array]]) -> object:
+def _draw_poses(poses: list[tuple[str, Array, Array, Array]]) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 3.2), layout="constrained")
     for axes, (name, inside, free, goal) in zip(figure.subplots(1, len(poses)), poses, strict=True):
         azimuth = 20.0 if name[0] in "123" else 75.0
-        stick(axes, human(), free, 2, "tab:red", width=1.0, azimuth=azimuth)
-        stick(axes, human(), inside, 2, "tab:green", width=2.5, azimuth=azimuth)
-        dots(axes, goal, 2, size=9.0, azimuth=azimuth)
+        draw_stick(axes, human(), free, 2, "tab:red", width=1.0, azimuth=azimuth)
+        draw_stick(axes, human(), inside, 2, "tab:green", width=2.5, azimuth=azimuth)
+        draw_dots(axes, goal, 2, size=9.0, azimuth=azimuth)
         axes.set_title(name, fontsize=11)
-        bare(axes)
+        hide_axes(axes)
         axes.set_xlim(-0.85, 0.95)
         axes.set_ylim(-0.15, 1.85)
     return figure

@@ -34,10 +34,10 @@ from exactik_papers.sampled import (
     TRANSPOSE,
     UNIT,
     follow_samples,
-    sampled,
+    sample_take,
 )
 
-__all__ = ["BUDGETS", "FIGURE_08", "FIGURE_09", "FIGURE_10", "objectives", "run"]
+__all__ = ["BUDGETS", "FIGURE_08", "FIGURE_09", "FIGURE_10", "measure_objectives", "run"]
 
 
 BUDGETS = (20, 100)  # gradients for a sample
@@ -59,7 +59,7 @@ LABELS = {
 HIGH = 80.0  # [unit²] where the paper cut off outliers of the Jacobian transpose
 
 
-def objectives(
+def measure_objectives(
     recording: Recording,
     interval: float,
     budget: int,
@@ -67,15 +67,15 @@ def objectives(
     methods: Sequence[str] = tuple(FOLLOWERS),
 ) -> tuple[dict[str, Array], dict[str, tuple[float, float]]]:
     """Return by method the objectives [unit²], (n,), and evaluations and milliseconds a sample."""
-    once = len(sampled(recording, interval).q) - 1
+    once = len(sample_take(recording, interval).q) - 1
     rounds = max(1, ceil(samples / once))
-    starts = [sampled(recording, interval, start=interval * k / rounds) for k in range(rounds)]
+    starts = [sample_take(recording, interval, start=interval * k / rounds) for k in range(rounds)]
     left, work = {}, {}
     for name in methods:
         runs = [follow_samples(data, FOLLOWERS[name], budget) for data in starts]
-        left[name] = np.concatenate([own.objective[1:] for own in runs])
-        counts = float(np.mean([own.evaluations for own in runs]))
-        work[name] = counts, float(np.mean([own.ms for own in runs]))
+        left[name] = np.concatenate([run.objective[1:] for run in runs])
+        counts = float(np.mean([run.evaluations for run in runs]))
+        work[name] = counts, float(np.mean([run.ms for run in runs]))
     return left, work
 
 
@@ -90,10 +90,10 @@ def run(
     budgets: Sequence[int] = BUDGETS,
 ) -> Findings:
     """Follow the motion by every method with every budget."""
-    found, rows, every = {}, [], []
+    by_budget, rows, every = {}, [], []
     for k, budget in enumerate(budgets):
-        found[budget], work = objectives(recording, interval, budget, samples)
-        for method, values in found[budget].items():
+        by_budget[budget], work = measure_objectives(recording, interval, budget, samples)
+        for method, values in by_budget[budget].items():
             quarters = np.percentile(values, [0, 25, 50, 75, 100]).tolist()
             outside = int(_outliers(values).sum())
             rows.append((budget, method, len(values), *quarters, outside, *work[method]))
@@ -114,7 +114,7 @@ def run(
         shown=False,
     )
     return Findings(
-        [table, make_claims_table(name, _verdicts(interval, found)), values],
+        [table, make_claims_table(name, _make_claims(interval, by_budget)), values],
         [
             Picture(
                 name,
@@ -122,10 +122,10 @@ def run(
                 "whiskers 1.5 box heights, crosses outliers, numbers medians; the dotted line is "
                 f"f of six ends that each miss by {TOLERANCE} units, a centimetre. Below 1e-6 all "
                 "is drawn at 1e-6.",
-                _drawn(found),
+                _draw_boxes(by_budget),
             )
         ],
-        _differs(recording, interval, len(found[budgets[0]][LINE_SEARCH])),
+        _describe_differences(recording, interval, len(by_budget[budgets[0]][LINE_SEARCH])),
     )
 
 
@@ -134,11 +134,11 @@ def _outliers(values: Array) -> BoolArray:
     return (values > high + 1.5 * (high - low)) | (values < low - 1.5 * (high - low))
 
 
-def _verdicts(
-    interval: float, found: Mapping[int, Mapping[str, Array]]
+def _make_claims(
+    interval: float, by_budget: Mapping[int, Mapping[str, Array]]
 ) -> list[tuple[str, str, str, bool | None]]:
     """Return what the paper says of these figures, judged by the numbers."""
-    budgets = tuple(found)
+    budgets = tuple(by_budget)
 
     def said(of: Mapping[str, tuple[float, ...]], digits: int = 2) -> str:
         parts = (
@@ -147,15 +147,17 @@ def _verdicts(
         return ", ".join(parts) + f" with {' / '.join(map(str, budgets))} gradients"
 
     medians = {
-        name: tuple(float(np.median(found[b][name])) for b in budgets)
+        name: tuple(float(np.median(by_budget[b][name])) for b in budgets)
         for name in (TRANSPOSE, LINE_SEARCH, STRICT, SVD, AUTO)
     }
     spreads = {
-        name: tuple(float(np.subtract(*np.percentile(found[b][name], [75, 25]))) for b in budgets)
+        name: tuple(
+            float(np.subtract(*np.percentile(by_budget[b][name], [75, 25]))) for b in budgets
+        )
         for name in (TRANSPOSE, LINE_SEARCH, SVD)
     }
     most = {
-        name: tuple(float(found[b][name].max()) for b in budgets)
+        name: tuple(float(by_budget[b][name].max()) for b in budgets)
         for name in (TRANSPOSE, LINE_SEARCH, SVD)
     }
 
@@ -213,12 +215,12 @@ def _verdicts(
     return rows
 
 
-def _drawn(found: Mapping[int, Mapping[str, Array]]) -> object:
+def _draw_boxes(by_budget: Mapping[int, Mapping[str, Array]]) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.5, 4.6), layout="constrained")
-    panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
-    for axes, (budget, left) in zip(panels, found.items(), strict=True):
+    panels = figure.subplots(1, len(by_budget), sharey=True, squeeze=False)[0]
+    for axes, (budget, left) in zip(panels, by_budget.items(), strict=True):
         lowest = 1e-6  # a logarithmic axis has no zero
         boxes = axes.boxplot(
             [np.maximum(values, lowest) for values in left.values()],
@@ -245,7 +247,7 @@ def _drawn(found: Mapping[int, Mapping[str, Array]]) -> object:
     return figure
 
 
-def _differs(recording: Recording, interval: float, count: int) -> list[str]:
+def _describe_differences(recording: Recording, interval: float, count: int) -> list[str]:
     cycle = {0.175: 28, 0.7: 7, 1.0: 5}.get(interval)
     sentences = [
         f"Motion: {count} samples of the workout of {recording.name}, which stands in for a "

@@ -18,7 +18,7 @@ from exactik_papers.experiment import (
     ResultTable,
     make_claims_table,
 )
-from exactik_papers.line_search.jitter import away
+from exactik_papers.line_search.jitter import distances_from_take
 from exactik_papers.recording import Recording
 from exactik_papers.sampled import (
     FOLLOWERS,
@@ -27,11 +27,11 @@ from exactik_papers.sampled import (
     UNIT,
     Sampled,
     follow_samples,
-    sampled,
+    sample_take,
 )
-from exactik_papers.stick import bare, dots, stick
+from exactik_papers.stick import draw_dots, draw_stick, hide_axes
 
-__all__ = ["EXPERIMENT", "nearest", "run"]
+__all__ = ["EXPERIMENT", "find_nearest_pose", "run"]
 
 
 INTERVAL = 0.175  # [s]
@@ -39,7 +39,7 @@ BUDGET = 10000  # gradients, so that goals are met
 PULL = 1e-6  # weight of the last pose beside a goal's 1: the goals come first
 
 
-def nearest(data: Sampled, n: int, last: Array, start: Array) -> Array:
+def find_nearest_pose(data: Sampled, n: int, last: Array, start: Array) -> Array:
     """Return the pose nearest to the last one among those that meet the goals of a sample, (nq,).
 
     By a goal of small weight that the pose be the last one; the lower of two descents counts.
@@ -48,16 +48,16 @@ def nearest(data: Sampled, n: int, last: Array, start: Array) -> Array:
     lock = [names[i] for i in np.flatnonzero(problem.locked)]
     goals = [*problem.goals, PostureGoal(last, weight=PULL)]
     asked = Problem(data.skeleton, goals, limits="hard", lock=lock)
-    found = [solve(asked, q0=q) for q in (start, last)]
-    return min(found, key=lambda own: own.cost).q
+    results = [solve(asked, q0=q) for q in (start, last)]
+    return min(results, key=lambda result: result.cost).q
 
 
 def run(recording: Recording, out: Path, progress: Progress, *, budget: int = BUDGET) -> Findings:
     """Follow the motion by the line search; compare what no goal asks for."""
-    data = sampled(recording, INTERVAL)
+    data = sample_take(recording, INTERVAL)
     q = follow_samples(data, FOLLOWERS[LINE_SEARCH], budget).q
     progress(1, 2)
-    off = np.linalg.norm(away(data, q), axis=-1)
+    off = np.linalg.norm(distances_from_take(data, q), axis=-1)
     ends = [data.skeleton.bone_index(goal) for goal in data.problem.rows]
     met = np.flatnonzero(off[:, ends].max(axis=1) < UNIT * TOLERANCE)
     met = met[met > 0]
@@ -72,7 +72,7 @@ def run(recording: Recording, out: Path, progress: Progress, *, budget: int = BU
     rows = sorted(rows, key=lambda row: -row[1])
     moved, least = [], []
     for n in met:
-        closest = nearest(data, int(n), q[n - 1], q[n])
+        closest = find_nearest_pose(data, int(n), q[n - 1], q[n])
         moved.append(_between(data, q[n], q[n - 1]))
         least.append(_between(data, closest, q[n - 1]))
     progress(2, 2)
@@ -110,7 +110,7 @@ def run(recording: Recording, out: Path, progress: Progress, *, budget: int = BU
             Picture(
                 "pls-fig2",
                 "Grey: the take. Green: the projected line search, which meets all goals (dots).",
-                _drawn(data, worst, q[worst]),
+                _draw_poses(data, worst, q[worst]),
             )
         ],
         [
@@ -126,15 +126,15 @@ def _between(data: Sampled, a: Array, b: Array) -> float:
     return float(np.linalg.norm(data.skeleton.difference(a, b)))
 
 
-def _drawn(data: Sampled, n: int, q: Array) -> object:
+def _draw_poses(data: Sampled, n: int, q: Array) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.6, 4.8), layout="constrained")
     for axes, azimuth in zip(figure.subplots(1, 2), (50.0, -40.0), strict=True):
-        stick(axes, data.skeleton, data.q[n], data.up, "silver", width=4.0, azimuth=azimuth)
-        stick(axes, data.skeleton, q, data.up, "tab:green", width=2.5, azimuth=azimuth)
-        dots(axes, data.targets[n], data.up, size=6.0, azimuth=azimuth)
-        bare(axes)
+        draw_stick(axes, data.skeleton, data.q[n], data.up, "silver", width=4.0, azimuth=azimuth)
+        draw_stick(axes, data.skeleton, q, data.up, "tab:green", width=2.5, azimuth=azimuth)
+        draw_dots(axes, data.targets[n], data.up, size=6.0, azimuth=azimuth)
+        hide_axes(axes)
     return figure
 
 

@@ -22,10 +22,10 @@ from exactik_papers.experiment import (
     make_claims_table,
 )
 from exactik_papers.recording import Recording
-from exactik_papers.sampled import STEP, Sampled, sampled, transpose
-from exactik_papers.stick import bare, dots, stick
+from exactik_papers.sampled import STEP, Sampled, sample_take, transpose
+from exactik_papers.stick import draw_dots, draw_stick, hide_axes
 
-__all__ = ["EXPERIMENT", "flips", "iterates", "largest_stable", "run"]
+__all__ = ["EXPERIMENT", "largest_stable_step", "measure_flips", "record_iterates", "run"]
 
 
 INTERVAL = 0.175  # [s]
@@ -36,7 +36,7 @@ LAST = 20  # of which these are judged
 SAMPLES = 24
 
 
-def iterates(data: Sampled, n: int, step: float, count: int = COUNT) -> Array:
+def record_iterates(data: Sampled, n: int, step: float, count: int = COUNT) -> Array:
     """Return the poses of the Jacobian transpose from the sample before, (count + 1, nq)."""
     q = data.q[n - 1].copy()
     poses = [q]
@@ -46,12 +46,12 @@ def iterates(data: Sampled, n: int, step: float, count: int = COUNT) -> Array:
     return np.array(poses)
 
 
-def largest_stable(data: Sampled, n: int) -> float:
+def largest_stable_step(data: Sampled, n: int) -> float:
     """Return 1/λ_max where the take has the figure at a sample: no larger step settles there."""
     return 1.0 / float(np.linalg.eigvalsh(data.at(n).hessian(data.q[n]))[-1])
 
 
-def flips(poses: Array, last: int = LAST) -> tuple[float, float]:
+def measure_flips(poses: Array, last: int = LAST) -> tuple[float, float]:
     """Return how far one step, and two steps, lead among the last poses; mean norms of q."""
     end = poses[-last:]
     one, two = np.diff(end, axis=0), end[2:] - end[:-2]
@@ -67,21 +67,21 @@ def run(
     samples: int = SAMPLES,
 ) -> Findings:
     """Take fixed steps of several lengths at several samples."""
-    data = sampled(recording, INTERVAL)
+    data = sample_take(recording, INTERVAL)
     chosen = np.linspace(1, len(data.q) - 1, samples).round().astype(int).tolist()
-    bound = np.array([largest_stable(data, n) for n in chosen])
+    bound = np.array([largest_stable_step(data, n) for n in chosen])
     rows, curves, by_step = [], [], {}
     for k, step in enumerate(steps):
-        runs = [iterates(data, n, step) for n in chosen]
+        runs = [record_iterates(data, n, step) for n in chosen]
         costs = np.array(
             [[_f(data, n, q) for q in poses] for n, poses in zip(chosen, runs, strict=True)]
         )
-        moved = np.array([flips(poses) for poses in runs])
+        moved = np.array([measure_flips(poses) for poses in runs])
         settled = (moved[:, 0] < 0.1) & (costs[:, -1] <= costs[:, 0])
         flipping = ~settled & (moved[:, 1] < 0.25 * moved[:, 0])
         middle = [float(np.median(costs[:, i])) for i in (0, -2, -1)]
         below = float((step < bound).mean())
-        shares = (100.0 * float(own.mean()) for own in (settled, flipping))
+        shares = (100.0 * float(mask.mean()) for mask in (settled, flipping))
         rows.append((step, 100.0 * below, *shares, *np.median(moved, axis=0).tolist(), *middle))
         curves.append(np.median(costs, axis=0))
         by_step[step] = runs, costs, settled, flipping
@@ -105,9 +105,9 @@ def run(
     # The sample that flips most clearly at the step where most of them flip.
     clearest = max(steps, key=lambda step: by_step[step][3].mean())
     runs = by_step[clearest][0]
-    ratio = [two / max(one, 1e-12) if one > 0.1 else 1.0 for one, two in map(flips, runs)]
+    ratio = [two / max(one, 1e-12) if one > 0.1 else 1.0 for one, two in map(measure_flips, runs)]
     best = int(np.argmin(ratio))
-    settled = {step: float(own[2].mean()) for step, own in by_step.items()}
+    settled = {step: float(entry[2].mean()) for step, entry in by_step.items()}
     low, high = float(bound.min()), float(bound.max())
     verdicts = make_claims_table(
         "pls-fig6",
@@ -141,13 +141,13 @@ def run(
         Picture(
             "pls-fig6",
             "Two iterates that follow each other, green and red, over the desired pose, grey.",
-            _poses(data, chosen[best], [(step, by_step[step][0][best]) for step in pair]),
+            _draw_poses(data, chosen[best], [(step, by_step[step][0][best]) for step in pair]),
         ),
         Picture(
             "pls-fig6-steps",
             "Left: medians of f over the samples. Right: 1/λ_max, the largest step that can "
             "settle, sample by sample.",
-            _curves(steps, curves, bound),
+            _draw_curves(steps, curves, bound),
         ),
     ]
     return Findings(
@@ -169,25 +169,25 @@ def _f(data: Sampled, n: int, q: Array) -> float:
     return 2.0 * data.at(n).cost(q)
 
 
-def _poses(data: Sampled, n: int, runs: Sequence[tuple[float, Array]]) -> object:
+def _draw_poses(data: Sampled, n: int, runs: Sequence[tuple[float, Array]]) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6 * len(runs), 4.8), layout="constrained")
     panels = figure.subplots(1, len(runs), squeeze=False)[0]
     for axes, (step, poses) in zip(panels, runs, strict=True):
-        stick(axes, data.skeleton, data.q[n], data.up, "silver", width=4.0)
+        draw_stick(axes, data.skeleton, data.q[n], data.up, "silver", width=4.0)
         for q, color in ((poses[-2], "tab:green"), (poses[-1], "tab:red")):
-            stick(axes, data.skeleton, q, data.up, color)
-        dots(axes, data.targets[n], data.up)
+            draw_stick(axes, data.skeleton, q, data.up, color)
+        draw_dots(axes, data.targets[n], data.up)
         axes.set_title(
             f"step {step:g}: f {_f(data, n, poses[-2]):.3g} and {_f(data, n, poses[-1]):.3g}",
             fontsize=11,
         )
-        bare(axes)
+        hide_axes(axes)
     return figure
 
 
-def _curves(steps: Sequence[float], curves: Sequence[Array], bound: Array) -> object:
+def _draw_curves(steps: Sequence[float], curves: Sequence[Array], bound: Array) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.5, 4.0), layout="constrained")

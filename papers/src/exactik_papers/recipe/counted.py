@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from exactik.spatial import sincos
 
-__all__ = ["Count", "counted", "numbers", "plain"]
+__all__ = ["Count", "count_operations", "make_counting", "make_plain"]
 
 
 class Count:
@@ -40,24 +40,24 @@ class Number:
     def __init__(self, value: float, count: Count):
         self.value, self.count = float(value), count
 
-    def _made(self, value: float) -> Number:
+    def _count(self, value: float) -> Number:
         self.count.flops += 1
         return Number(value, self.count)
 
     def __add__(self, other: Any) -> Number:
-        return self._made(self.value + float(other))
+        return self._count(self.value + float(other))
 
     def __sub__(self, other: Any) -> Number:
-        return self._made(self.value - float(other))
+        return self._count(self.value - float(other))
 
     def __rsub__(self, other: Any) -> Number:
-        return self._made(float(other) - self.value)
+        return self._count(float(other) - self.value)
 
     def __mul__(self, other: Any) -> Number:
-        return self._made(self.value * float(other))
+        return self._count(self.value * float(other))
 
     def __truediv__(self, other: Any) -> Number:
-        return self._made(self.value / float(other))
+        return self._count(self.value / float(other))
 
     def __neg__(self) -> Number:  # a sign costs nothing
         return Number(-self.value, self.count)
@@ -68,7 +68,7 @@ class Number:
     __radd__, __rmul__ = __add__, __mul__
 
 
-def numbers(values: Any, count: Count) -> NDArray[Any]:
+def make_counting(values: Any, count: Count) -> NDArray[Any]:
     """Return an array of the same shape whose entries count."""
     array = np.asarray(values, dtype=float)
     made = np.empty(array.shape, dtype=object)
@@ -77,7 +77,7 @@ def numbers(values: Any, count: Count) -> NDArray[Any]:
     return made
 
 
-def plain(function: Any, count: Count) -> Any:
+def make_plain(function: Any, count: Count) -> Any:
     """Return the Python source of a compiled function, calling the sources of others."""
     made: dict[int, Any] = {}
 
@@ -87,10 +87,10 @@ def plain(function: Any, count: Count) -> Any:
             sine[i] = Number(np.sin(float(value)), count)
             cosine[i] = Number(np.cos(float(value)), count)
 
-    def source(own: Any) -> Any:
-        if own is sincos:
+    def source(function: Any) -> Any:
+        if function is sincos:
             return paired
-        python = getattr(own, "py_func", own)
+        python = getattr(function, "py_func", function)
         if id(python) not in made:
             around = dict(python.__globals__)
             twin = FunctionType(python.__code__, around, python.__name__, python.__defaults__)
@@ -106,17 +106,17 @@ def plain(function: Any, count: Count) -> Any:
     return source(function)
 
 
-def counted(function: Any, *arguments: Any) -> tuple[Count, list[Any]]:
+def count_operations(function: Any, *arguments: Any) -> tuple[Count, list[Any]]:
     """Return the operations of a call, and its arguments afterwards.
 
     Float arrays become arrays of numbers that count; named tuples and all else stay as they are.
     """
     count = Count()
-    own = [
-        numbers(value, count)
+    counting_arguments = [
+        make_counting(value, count)
         if isinstance(value, np.ndarray) and value.dtype == np.float64
         else value
         for value in arguments
     ]
-    plain(function, count)(*own)
-    return count, own
+    make_plain(function, count)(*counting_arguments)
+    return count, counting_arguments

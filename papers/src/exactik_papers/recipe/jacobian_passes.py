@@ -19,7 +19,7 @@ from exactik.kernels.tree.jacobian_dot import unit_velocity_jacobian
 from exactik.model import Skeleton
 from exactik.spatial import jit, sincos
 from exactik.typing import Array, IntArray
-from exactik_papers.recipe.counted import Count, counted
+from exactik_papers.recipe.counted import Count, count_operations
 
 __all__ = [
     "ADJUSTED",
@@ -29,7 +29,7 @@ __all__ = [
     "WAYS",
     "WORLD",
     "PassScratch",
-    "jacobian_by",
+    "compute_jacobian",
     "operations",
     "scratch",
     "seconds",
@@ -151,21 +151,21 @@ def _bones(skeleton: Skeleton, names: Sequence[str]) -> IntArray:
     return np.array([skeleton.bone_index(name) + 1 for name in names], dtype=np.int64)
 
 
-def jacobian_by(way: str, skeleton: Skeleton, q: Array, bone: str, point: Array) -> Array:
+def compute_jacobian(way: str, skeleton: Skeleton, q: Array, bone: str, point: Array) -> Array:
     """Return J (3, nv) in the axes of the world."""
-    own = scratch(skeleton, q, point)
-    WAYS[way](skeleton.tree, _bones(skeleton, [bone]), 1, *own)
+    arrays = scratch(skeleton, q, point)
+    WAYS[way](skeleton.tree, _bones(skeleton, [bone]), 1, *arrays)
     if way in (BODY, ADJUSTED):
-        return skeleton.forward(q).rotations[skeleton.bone_index(bone)] @ own.J
-    return own.J
+        return skeleton.forward(q).rotations[skeleton.bone_index(bone)] @ arrays.J
+    return arrays.J
 
 
 def operations(
     way: str, skeleton: Skeleton, q: Array, bones: Sequence[str], point: Array
 ) -> tuple[Count, Array]:
     """Return what one round costs, and the J (3, nv) of the last bone that it leaves."""
-    own = scratch(skeleton, q, point)
-    count, after = counted(WAYS[way], skeleton.tree, _bones(skeleton, bones), 1, *own)
+    arrays = scratch(skeleton, q, point)
+    count, after = count_operations(WAYS[way], skeleton.tree, _bones(skeleton, bones), 1, *arrays)
     J = np.array([[float(entry) for entry in row] for row in after[-1]])
     return count, J
 
@@ -174,16 +174,18 @@ def seconds(
     way: str, skeleton: Skeleton, q: Array, bones: Sequence[str], point: Array, least: float = 0.02
 ) -> float:
     """Return the processor time of one round: the least of five, each of `least` seconds."""
-    own, index, run = scratch(skeleton, q, point), _bones(skeleton, bones), WAYS[way]
-    run(skeleton.tree, index, 1, *own)
+    arrays, index, run = scratch(skeleton, q, point), _bones(skeleton, bones), WAYS[way]
+    run(skeleton.tree, index, 1, *arrays)
     times, took = 1, 0.0
     while took < least and times < MOST:
         times *= 2
-        took = _timed(run, skeleton.tree, index, times, own)
-    return min(_timed(run, skeleton.tree, index, times, own) for _ in range(5)) / times
+        took = _time_passes(run, skeleton.tree, index, times, arrays)
+    return min(_time_passes(run, skeleton.tree, index, times, arrays) for _ in range(5)) / times
 
 
-def _timed(run: Callable[..., None], tree: Any, index: Any, times: int, own: PassScratch) -> float:
+def _time_passes(
+    run: Callable[..., None], tree: Any, index: Any, times: int, arrays: PassScratch
+) -> float:
     began = time.thread_time()
-    run(tree, index, times, *own)
+    run(tree, index, times, *arrays)
     return time.thread_time() - began

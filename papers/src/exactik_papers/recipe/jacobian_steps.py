@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik.solvers.methods._damped_least_squares import damped_step
+from exactik.solvers.methods import solve_damped
 from exactik.typing import Array
 from exactik_papers.sampled import Sampled
 
@@ -24,7 +24,7 @@ SR, SVD, QR, JT, PINV = "SR", "SVD", "QR", "JT", "pinv"
 
 def robust(J: Array, e: Array) -> Array:
     """Return Jᵀ(JJᵀ + λI)⁻¹e."""
-    return damped_step(J, e, float(np.sqrt(LAMBDA)))
+    return solve_damped(J, e, float(np.sqrt(LAMBDA)))
 
 
 def by_svd(J: Array, e: Array) -> Array:

@@ -18,7 +18,7 @@ from exactik_papers.experiment import (
 )
 from exactik_papers.recipe.jacobian_steps import LAMBDA, SR, STEPS, Walk, walk
 from exactik_papers.recording import Recording
-from exactik_papers.sampled import Sampled, sampled
+from exactik_papers.sampled import Sampled, sample_take
 
 __all__ = ["EXPERIMENT", "FINALLY", "KEPT", "OUTSIDE", "ROWS", "run"]
 
@@ -32,7 +32,7 @@ OUTSIDE, FINALLY = "every step clamped outside", "clamped once, at the end"
 COLORS = {KEPT: "tab:green", ROWS: "tab:olive", OUTSIDE: "tab:red", FINALLY: "tab:blue"}
 
 
-def held(data: Sampled, n: int, q: Array, count: int) -> Walk:
+def walk_in_limits(data: Sampled, n: int, q: Array, count: int) -> Walk:
     """Put dofs that leave the limits on them and solve for the others again, in every step."""
     method = DampedLeastSquares(
         damping=float(np.sqrt(LAMBDA)),
@@ -41,10 +41,10 @@ def held(data: Sampled, n: int, q: Array, count: int) -> Walk:
         max_iterations=count,
         tolerance=0.0,
     )
-    found = solve(data.at(n), q0=q, solver=method, history=True)
-    assert found.history is not None
-    steps = found.history.step[1:]
-    return Walk(found.q, 2.0 * found.history.cost, steps, 0.0)
+    result = solve(data.at(n), q0=q, solver=method, history=True)
+    assert result.history is not None
+    steps = result.history.step[1:]
+    return Walk(result.q, 2.0 * result.history.cost, steps, 0.0)
 
 
 def as_rows(data: Sampled, n: int, q: Array, count: int) -> Walk:
@@ -57,13 +57,13 @@ def as_rows(data: Sampled, n: int, q: Array, count: int) -> Walk:
         out = np.flatnonzero(back)
         return GAIN * np.eye(skeleton.nv)[out], GAIN * back[out]
 
-    return _clamped(data, n, walk(data, n, q, STEPS[SR], count, extra=extra))
+    return _clamp_at_end(data, n, walk(data, n, q, STEPS[SR], count, extra=extra))
 
 
-def _clamped(data: Sampled, n: int, found: Walk) -> Walk:
-    q = data.skeleton.clip(found.q)
+def _clamp_at_end(data: Sampled, n: int, walked: Walk) -> Walk:
+    q = data.skeleton.clip(walked.q)
     last = 2.0 * data.at(n).cost(q)
-    return Walk(q, np.append(found.objective, last), found.lengths, found.beyond)
+    return Walk(q, np.append(walked.objective, last), walked.lengths, walked.beyond)
 
 
 def run(
@@ -75,30 +75,34 @@ def run(
     count: int = STEPS_TAKEN,
 ) -> Findings:
     """Solve the same problems in four ways."""
-    data = sampled(recording, INTERVAL)
-    pairs = [sampled(recording, INTERVAL, start=0.1 * k) for k in range(1, 7)]
-    tasks = [(own, n) for own in (data, *pairs) for n in range(1, len(own.q))][:samples]
+    data = sample_take(recording, INTERVAL)
+    pairs = [sample_take(recording, INTERVAL, start=0.1 * k) for k in range(1, 7)]
+    tasks = [(task_data, n) for task_data in (data, *pairs) for n in range(1, len(task_data.q))][
+        :samples
+    ]
     ways = {
-        KEPT: held,
+        KEPT: walk_in_limits,
         ROWS: as_rows,
-        OUTSIDE: lambda own, n, q, k: walk(own, n, q, STEPS[SR], k, clamp=True),
-        FINALLY: lambda own, n, q, k: _clamped(own, n, walk(own, n, q, STEPS[SR], k)),
+        OUTSIDE: lambda task_data, n, q, k: walk(task_data, n, q, STEPS[SR], k, clamp=True),
+        FINALLY: lambda task_data, n, q, k: _clamp_at_end(
+            task_data, n, walk(task_data, n, q, STEPS[SR], k)
+        ),
     }
     rows, ends, uphill, curves = [], {}, {}, {}
     for k, (name, way) in enumerate(ways.items()):
-        walks = [way(own, n, own.q[n - 1], count) for own, n in tasks]
-        ends[name] = np.array([found.objective[-1] for found in walks])
-        rises = [float((np.diff(found.objective) > 0.0).mean()) for found in walks]
+        walks = [way(task_data, n, task_data.q[n - 1], count) for task_data, n in tasks]
+        ends[name] = np.array([walked.objective[-1] for walked in walks])
+        rises = [float((np.diff(walked.objective) > 0.0).mean()) for walked in walks]
         uphill[name] = 100.0 * float(np.mean(rises))
-        beyond = max(found.beyond for found in walks)
+        beyond = max(walked.beyond for walked in walks)
         quarters = np.percentile(ends[name], [25, 50, 75, 100]).tolist()
         rows.append((name, *quarters, uphill[name], float(np.degrees(max(0.0, beyond)))))
         curves[name] = np.median(
             [
-                np.resize(found.objective, count + 1)
-                if len(found.objective) > count
-                else np.pad(found.objective, (0, count + 1 - len(found.objective)), "edge")
-                for found in walks
+                np.resize(walked.objective, count + 1)
+                if len(walked.objective) > count
+                else np.pad(walked.objective, (0, count + 1 - len(walked.objective)), "edge")
+                for walked in walks
             ],
             axis=0,
         )
@@ -151,7 +155,7 @@ def run(
             Picture(
                 "recipe-limits",
                 "Left: median objective on the way. Right: what is left at the end, clamped.",
-                _drawn(curves, ends),
+                _draw_boxes(curves, ends),
             )
         ],
         [
@@ -164,7 +168,7 @@ def run(
     )
 
 
-def _drawn(curves: dict[str, Array], ends: dict[str, Array]) -> object:
+def _draw_boxes(curves: dict[str, Array], ends: dict[str, Array]) -> object:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.5, 4.2), layout="constrained")

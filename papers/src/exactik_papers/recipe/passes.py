@@ -24,7 +24,7 @@ from exactik_papers.recipe.jacobian_passes import (
     VELOCITIES,
     WAYS,
     WORLD,
-    jacobian_by,
+    compute_jacobian,
     operations,
     seconds,
 )
@@ -73,7 +73,7 @@ def run(
     last = {n: chain(n) for n in lengths}
     everything = [bone.name for bone in figure.bones]
     cases: list[tuple[str, Skeleton, list[str]]] = [
-        *((own.name, own, [f"b{n - 1}"]) for n, own in last.items()),
+        *((skeleton.name, skeleton, [f"b{n - 1}"]) for n, skeleton in last.items()),
         ("human, left hand", figure, ["l_hand"]),
         (f"human, all {len(everything)} bones", figure, everything),
     ]
@@ -85,7 +85,7 @@ def run(
             took = 1e6 * seconds(way, skeleton, q, bones, POINT, least)
             cost[name, way] = count.flops, took
             rows.append((name, skeleton.nv, way, count.flops, count.turns, took))
-        exact = [jacobian_by(way, skeleton, q, bones[-1], POINT) for way in WAYS]
+        exact = [compute_jacobian(way, skeleton, q, bones[-1], POINT) for way in WAYS]
         apart = max(apart, *(float(np.abs(J - exact[0]).max()) for J in exact[1:4]))
         progress(k + 1, len(cases) + 1)
     errors = _errors(figure)
@@ -184,7 +184,7 @@ def run(
 def _errors(figure: Skeleton) -> list[tuple[float, float, float]]:
     """Return step, and the largest error of forward and of central differences."""
     q = somewhere(figure)
-    exact = jacobian_by(WORLD, figure, q, "l_hand", POINT)
+    exact = compute_jacobian(WORLD, figure, q, "l_hand", POINT)
 
     def error(scheme: str, h: float) -> float:
         J = finite_difference_jacobian(figure, q, "l_hand", POINT, scheme=scheme, step=h)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.model import Bone, Joint, Skeleton
-from exactik.solvers.methods._damped_least_squares import damped_step
+from exactik.solvers.methods import solve_damped
 from exactik.typing import Array
 from exactik_papers.experiment import (
     Experiment,
@@ -33,9 +33,9 @@ from exactik_papers.recipe.jacobian_steps import (
     walk,
 )
 from exactik_papers.recording import Recording
-from exactik_papers.sampled import TOLERANCE, sampled
+from exactik_papers.sampled import TOLERANCE, sample_take
 
-__all__ = ["EXPERIMENT", "bent", "flops", "run"]
+__all__ = ["EXPERIMENT", "bent_elbow", "flops", "run"]
 
 
 INTERVAL = 0.7  # [s]
@@ -71,7 +71,7 @@ def flops(name: str, m: int, n: int) -> tuple[float, float]:
     return PUBLISHED[name][1](m, n), OURS[name][1](m, n)
 
 
-def bent(angle: float) -> tuple[Array, Array]:
+def bent_elbow(angle: float) -> tuple[Array, Array]:
     """Return J (2, 3) of a straight arm of three links, its elbow bent [rad]; and e, a pull."""
     bones, parent = [], None
     for k in range(3):
@@ -85,7 +85,7 @@ def bent(angle: float) -> tuple[Array, Array]:
 
 def damped(squared: float, J: Array, e: Array) -> Array:
     """Return SR's step with another λ [unit²]."""
-    return damped_step(J, e, float(np.sqrt(squared)))
+    return solve_damped(J, e, float(np.sqrt(squared)))
 
 
 def run(
@@ -97,29 +97,34 @@ def run(
     count: int = COUNT,
 ) -> Findings:
     """Solve reachable and unreachable problems; time one step; bend an elbow to singularity."""
-    data = sampled(recording, INTERVAL)
-    more = [sampled(recording, INTERVAL, start=0.1 * k) for k in range(1, 7)]
-    tasks = [(own, n) for own in (data, *more) for n in range(1, len(own.q))][:samples]
+    data = sample_take(recording, INTERVAL)
+    more = [sample_take(recording, INTERVAL, start=0.1 * k) for k in range(1, 7)]
+    tasks = [(task_data, n) for task_data in (data, *more) for n in range(1, len(task_data.q))][
+        :samples
+    ]
     J, e = linearised(data, 1, data.q[0])
     m, n = J.shape[0], int(np.count_nonzero(np.abs(J).sum(axis=0)))
     J = np.ascontiguousarray(J[:, np.abs(J).sum(axis=0) > 0.0])
     rows, solved, restless, last, ms, curves = [], {}, {}, {}, {}, {}
-    ways = {**STEPS, **{f"SR, λ = {own:g}": partial(damped, own) for own in MORE}}
+    ways = {**STEPS, **{f"SR, λ = {damping:g}": partial(damped, damping) for damping in MORE}}
     for k, (name, step) in enumerate(ways.items()):
-        near = [walk(own, i, own.q[i - 1], step, count) for own, i in tasks]
+        near = [walk(task_data, i, task_data.q[i - 1], step, count) for task_data, i in tasks]
         far = [
-            walk(own, i, own.q[i - 1], step, count, target=_far(own.targets[i])) for own, i in tasks
+            walk(task_data, i, task_data.q[i - 1], step, count, target=_far(task_data.targets[i]))
+            for task_data, i in tasks
         ]
-        solved[name] = 100.0 * float(np.mean([_met(own) for own in near]))
-        restless[name] = 100.0 * float(np.mean([_jumps(own, count) for own in far]))
-        last[name] = float(np.median([_ending(own) for own in far]))
-        longest = float(np.median([own.lengths.max(initial=0.0) for own in far]))
+        solved[name] = 100.0 * float(np.mean([_is_met(walked) for walked in near]))
+        restless[name] = 100.0 * float(np.mean([_is_jumping(walked, count) for walked in far]))
+        last[name] = float(np.median([_mean_last_step(walked) for walked in far]))
+        longest = float(np.median([walked.lengths.max(initial=0.0) for walked in far]))
         kept = solved[name], restless[name], last[name], longest
         cost: tuple[str | float | None, ...] = (None,) * 5
         if name in STEPS:
             ms[name] = _time(step, J, e)
             printed, wide = flops(name, m, n)
-            curves[name] = [float(np.linalg.norm(step(*bent(own)))) for own in BENDS.tolist()]
+            curves[name] = [
+                float(np.linalg.norm(step(*bent_elbow(bend)))) for bend in BENDS.tolist()
+            ]
             cost = ms[name], PUBLISHED[name][0], printed, OURS[name][0], wide
         rows.append((name, *kept, *cost))
         progress(k + 1, len(ways))
@@ -142,10 +147,10 @@ def run(
                 "'typically set to values < 1'",
                 f"out of reach, still jumping after {count} steps: "
                 + ", ".join(
-                    f"{share:.0f} % with λ = {own:g}"
-                    for own, share in zip(
+                    f"{share:.0f} % with λ = {damping:g}"
+                    for damping, share in zip(
                         (LAMBDA, *MORE),
-                        (restless[SR], *(restless[f"SR, λ = {own:g}"] for own in MORE)),
+                        (restless[SR], *(restless[f"SR, λ = {damping:g}"] for damping in MORE)),
                         strict=True,
                     )
                 ),
@@ -222,7 +227,7 @@ def run(
                 "Left: how long a step is as an elbow straightens and the arm becomes singular. "
                 "Middle: time, and how restless a method is out of reach. Right: flops as printed "
                 "and for a wide J.",
-                _drawn(curves, ms, last, m, n),
+                _draw_picture(curves, ms, last, m, n),
             )
         ],
         [
@@ -246,30 +251,30 @@ def _far(target: Array) -> Array:
     return target[0] + FAR * (target - target[0])
 
 
-def _met(own: Walk) -> bool:
-    return bool(np.isfinite(own.objective[-1]) and own.objective[-1] < TOLERANCE**2)
+def _is_met(walked: Walk) -> bool:
+    return bool(np.isfinite(walked.objective[-1]) and walked.objective[-1] < TOLERANCE**2)
 
 
-def _jumps(own: Walk, count: int) -> bool:
-    return len(own.lengths) < count or bool(own.lengths[-LAST:].mean() > RESTLESS)
+def _is_jumping(walked: Walk, count: int) -> bool:
+    return len(walked.lengths) < count or bool(walked.lengths[-LAST:].mean() > RESTLESS)
 
 
-def _ending(own: Walk) -> float:
-    return float(own.lengths[-LAST:].mean()) if len(own.lengths) > 0 else np.inf
+def _mean_last_step(walked: Walk) -> float:
+    return float(walked.lengths[-LAST:].mean()) if len(walked.lengths) > 0 else np.inf
 
 
 def _time(step: Callable[[Array, Array], Array], J: Array, e: Array) -> float:
     """Return the processor time of a step [µs], the least of five means."""
-    found = []
+    seconds = []
     for _ in range(5):
         began = time.thread_time()
         for _ in range(REPEATS):
             step(J, e)
-        found.append((time.thread_time() - began) / REPEATS)
-    return 1e6 * min(found)
+        seconds.append((time.thread_time() - began) / REPEATS)
+    return 1e6 * min(seconds)
 
 
-def _drawn(
+def _draw_picture(
     curves: dict[str, list[float]],
     ms: dict[str, float],
     last: dict[str, float],

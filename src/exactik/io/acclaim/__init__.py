@@ -1,9 +1,14 @@
-"""ASF and AMC files."""
+"""The Acclaim formats: skeletons in ASF files, their motions in AMC files.
 
-from exactik.io.acclaim._amc import read_amc
+The readers are written by hand, as no maintained library reads these formats, and the scripts
+around them neither bound a hostile file nor say in which line it is wrong.
+"""
+
+from exactik.io.acclaim._amc_read import read_amc
 from exactik.io.acclaim._amc_write import write_amc
-from exactik.io.acclaim._asf import read_asf
-from exactik.io.acclaim._asf_write import AcclaimSkeleton, choose_asf_unit, write_asf
+from exactik.io.acclaim._asf_read import read_asf
+from exactik.io.acclaim._asf_write import write_asf
+from exactik.io.acclaim._skeleton import AcclaimSkeleton, choose_asf_unit
 
 __all__ = [
     "AcclaimSkeleton",

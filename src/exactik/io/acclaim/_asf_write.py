@@ -1,132 +1,106 @@
-"""Any skeleton as ASF.
+"""Write any skeleton as ASF.
 
-In the frames of `_bvh_write`, parallel to the world at rest, a joint with axes G turns a bone by
-G Q Gᵀ: what ASF calls C M C⁻¹. So C = G, and the dofs of Euler joints, hinges and sliders are those
-of the file, with their limits; an oblique axis becomes z by C = G A. All other rotations are
-written as three turns without limits.
+In the frames of `exactik.io._rest_frames`, parallel to the world at rest, a joint with axes G turns
+a bone by G Q Gᵀ: what ASF calls C M C⁻¹. So C = G, and the dofs of Euler joints, hinges and sliders
+are those of the file, with their limits; an oblique axis becomes z by C = G A. All other rotations
+are written as three angles without limits.
 
-All children of a bone begin at its far end. Where ours begin at different places, helper bones
-"<child>_base", which do not move, lead there. Markers have no place in the format.
+In a file all children of a bone begin at its far end. Where those of the skeleton begin at
+different points, helper bones "<child>_base", which do not move, lead there. Markers have no place
+in the format.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from exactik.io._files import writing
 from exactik.io._rest_frames import NUMBER, RestFrames, compute_rest_frames, find_axis_letter
-from exactik.io._units import metres_per
-from exactik.model import Bone, Joint, Skeleton
+from exactik.io.acclaim._skeleton import INCH, choose_asf_unit, encode_name
+from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, rotation_taking_z_to
 from exactik.typing import Array
 
-__all__ = [
-    "CONVENTION",
-    "INCH",
-    "Acclaim",
-    "AcclaimSkeleton",
-    "AsfBone",
-    "asf_bones",
-    "choose_asf_unit",
-    "encode_name",
-    "root_order",
-    "write_asf",
-]
+__all__ = ["AsfBone", "AsfDofs", "AsfRoot", "choose_root", "make_asf_bones", "write_asf"]
+
+MAX_DIFFERENCE = 1e-12  # [m], or of the entries of a rotation: what differs by less is equal
 
 
-INCH = 0.0254  # [m]
-CONVENTION = INCH / 0.45  # [m] in one unit of most such files
-_SAME = 1e-12  # [m] or of a rotation: closer than this is equal
-
-
-class Acclaim(NamedTuple):
-    """What an AMC file takes from its ASF file.
+class AsfDofs(NamedTuple):
+    """How the dofs of a joint are written.
 
     Attributes:
-        metres: in one unit of length.
-        radians: in one unit of angle.
-        dofs: bone → its dofs in the order of the file, such as ("rx", "rz").
+        A: rotation from the joint's axes to those of the file, (3, 3).
+        names: in the order of the file, such as ("tx", "rz", "rx").
+        limits: lower and upper of each [m or rad].
+        angles_are_coordinates: whether the angles are the joint's coordinates, reversed.
     """
 
-    metres: float
-    radians: float
-    dofs: Mapping[str, tuple[str, ...]]
-
-
-class AcclaimSkeleton(Skeleton):
-    """A skeleton that remembers how its ASF file counts; otherwise like any other."""
-
-    acclaim: Acclaim
-
-    def __init__(
-        self,
-        name: str,
-        bones: Sequence[Bone],
-        markers: Mapping[str, tuple[str, ArrayLike]] | None,
-        acclaim: Acclaim,
-    ):
-        """Build the skeleton, see `Skeleton.build`, and keep `acclaim`."""
-        super().__init__(name, bones, markers)
-        self._set("acclaim", acclaim)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, self.bones, dict(self.markers), self.acclaim)
-
-    def with_markers(self, markers: Mapping[str, tuple[str, ArrayLike]]) -> Skeleton:
-        """Return the same skeleton with these markers instead of its own."""
-        return AcclaimSkeleton(self.name, self.bones, markers, self.acclaim)
+    A: Array
+    names: tuple[str, ...]
+    limits: tuple[tuple[float, float], ...]
+    angles_are_coordinates: bool
 
 
 class AsfBone(NamedTuple):
-    """A bone as the file has it, in metres and radians."""
+    """A bone as the file has it, in metres and radians.
+
+    Attributes:
+        name: in the file.
+        parent: its name in the file.
+        bone: index in the skeleton, −1 for a helper.
+        tip: its far end, (3,).
+        axis: C, (3, 3).
+        dofs: how its joint is written.
+    """
 
     name: str
     parent: str
-    bone: int  #              index of ours, −1 for a helper
-    tip: Array  #             its far end, (3,)
-    axis: Array  #            C, (3, 3)
-    dofs: tuple[str, ...]
-    limits: tuple[tuple[float, float], ...]
-    own: bool  #              whether its turns are coordinates as they are
+    bone: int
+    tip: Array
+    axis: Array
+    dofs: AsfDofs
 
 
-def encode_name(name: str) -> str:
-    """Return a bone's name as ASF and AMC can hold it: one word, no keyword and no number."""
-    code = "".join(quote(c, safe="") if c.isspace() or c in "%#()" else c for c in name)
-    first = re.match(r"[+.-]*\d|:", code) is not None or code.lower() in ("root", "begin", "end")
-    return "".join(f"%{byte:02X}" for byte in code[0].encode()) + code[1:] if first else code
+class AsfRoot(NamedTuple):
+    """The root of a file.
 
-
-def choose_asf_unit(skeleton: Skeleton, length_unit: str | float | None) -> float:
-    """Return the metres in one unit: the one given, that of the skeleton's own file, or Vicon's."""
-    if length_unit is not None:
-        return metres_per(length_unit)
-    return skeleton.acclaim.metres if isinstance(skeleton, AcclaimSkeleton) else CONVENTION
-
-
-def root_order(skeleton: Skeleton, rest: RestFrames) -> tuple[int, str, bool]:
-    """Return the bone that is the file's root, the order of its turns, and whether they are own.
-
-    The bone is −1 where there are several; all of them then hang from a root that does not move.
+    Attributes:
+        bone: index in the skeleton; −1 where that has several roots, which then hang from one that
+            does not move.
+        order: of its Euler angles.
+        angles_are_coordinates: whether the angles are coordinates of the bone, reversed.
     """
+
+    bone: int
+    order: str
+    angles_are_coordinates: bool
+
+
+FIXED_DOFS = AsfDofs(A=np.eye(3), names=(), limits=(), angles_are_coordinates=True)
+
+
+def choose_root(skeleton: Skeleton, rest: RestFrames) -> AsfRoot:
+    """Return the root of the file for a skeleton."""
     roots = np.flatnonzero(skeleton.parents < 0)
     if len(roots) > 1:
-        return -1, "ZYX", False
-    turning = skeleton.bones[roots[0]].joint.rotation_part
-    parallel = np.abs(rest.R_world_joint[roots[0]] - np.eye(3)).max() < _SAME
-    own = parallel and turning.kind == "euler" and len(set(turning.order)) == 3
-    return int(roots[0]), turning.order if own else "ZYX", own
+        return AsfRoot(bone=-1, order="ZYX", angles_are_coordinates=False)
+    rotation = skeleton.bones[roots[0]].joint.rotation_part
+    is_parallel = np.abs(rest.R_world_joint[roots[0]] - np.eye(3)).max() < MAX_DIFFERENCE
+    copied = is_parallel and rotation.kind == "euler" and len(set(rotation.order)) == 3
+    return AsfRoot(
+        bone=int(roots[0]),
+        order=rotation.order if copied else "ZYX",
+        angles_are_coordinates=bool(copied),
+    )
 
 
-def asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
+def make_asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
     """Return the bones of the file but its root, parents first."""
-    root, _, _ = root_order(skeleton, rest)
+    root = choose_root(skeleton, rest).bone
     starts = np.einsum("nij,nj->ni", rest.R_world_parent, [bone.offset for bone in skeleton.bones])
     children: dict[int, list[int]] = {}
     for k, parent in enumerate(skeleton.parents.tolist()):
@@ -134,55 +108,62 @@ def asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
     names = {-1: "root"} | {k: encode_name(b.name) for k, b in enumerate(skeleton.bones)}
     if root >= 0:
         names[root] = "root"
-    taken, folded, tips = set(names.values()), set(), {-1: np.zeros(3), root: np.zeros(3)}
-    made = []
+    taken, end_sites, tips = set(names.values()), set(), {-1: np.zeros(3), root: np.zeros(3)}
+    asf_bones = []
     for k in (int(k) - 1 for k in skeleton.tree.visit):
-        own = children.get(k, [])
-        if k == root or k in folded:
+        if k == root or k in end_sites:
             continue
+        below = children.get(k, [])
         tips[k] = np.zeros(3)
-        if len(own) > 0 and np.ptp(starts[own], axis=0).max() < _SAME:
-            tips[k] = starts[own[0]]
-        if len(own) == 1 and tips[k].any() and skeleton.bones[own[0]].name in rest.end_sites:
-            folded.add(own[0])  # it comes back as the far end of a bone without children
+        if len(below) > 0 and np.ptp(starts[below], axis=0).max() < MAX_DIFFERENCE:
+            tips[k] = starts[below[0]]
+        if len(below) == 1 and tips[k].any() and skeleton.bones[below[0]].name in rest.end_sites:
+            end_sites.add(below[0])  # on reading, it is made of the far end of its parent
         above = int(skeleton.parents[k])
-        parent, way = names[above], starts[k] - tips[above]
-        if np.abs(way).max() > _SAME:
+        parent, gap = names[above], starts[k] - tips[above]
+        if np.abs(gap).max() > MAX_DIFFERENCE:
             helper = f"{names[k]}_base"
             while helper in taken:
                 helper += "_"
             taken.add(helper)
-            made.append(AsfBone(helper, parent, -1, way, np.eye(3), (), (), True))
+            asf_bones.append(
+                AsfBone(
+                    name=helper, parent=parent, bone=-1, tip=gap, axis=np.eye(3), dofs=FIXED_DOFS
+                )
+            )
             parent = helper
-        joint = skeleton.bones[k].joint
-        turned, dofs, limits, is_own = _dofs(joint)
-        axis = rest.R_world_joint[k] @ turned if len(dofs) > 0 else np.eye(3)
-        made.append(AsfBone(names[k], parent, k, tips[k], axis, dofs, limits, is_own))
-    return made
+        dofs = _choose_dofs(skeleton.bones[k].joint)
+        axis = rest.R_world_joint[k] @ dofs.A if len(dofs.names) > 0 else np.eye(3)
+        asf_bones.append(
+            AsfBone(name=names[k], parent=parent, bone=k, tip=tips[k], axis=axis, dofs=dofs)
+        )
+    return asf_bones
 
 
-def _dofs(
-    joint: Joint,
-) -> tuple[Array, tuple[str, ...], tuple[tuple[float, float], ...], bool]:
-    """Return A, the dofs in the order of the file, their limits, and whether turns are own."""
-    turning, limits = joint.rotation_part, joint.limits
+def _choose_dofs(joint: Joint) -> AsfDofs:
+    rotation, limits = joint.rotation_part, joint.limits
     slides = ("tx", "ty", "tz") if joint.kind in ("free", "translation") else ()
-    turned, turns, own = np.eye(3), (), True
-    if turning.kind == "euler" and len(set(turning.order)) == len(turning.order):
-        turns = tuple(f"r{c}" for c in reversed(turning.order.lower()))
-    elif turning.axis is not None:
-        letter = find_axis_letter(turning).lower() or "z"
-        turns = (("r" if turning.kind == "revolute" else "t") + letter,)
-        if find_axis_letter(turning) == "":
-            turned = rotation_taking_z_to(turning.axis)
-    elif turning.kind not in ("fixed", "translation"):
-        turns, own = ("rx", "ry", "rz"), False
+    A, angles, angles_are_coordinates = np.eye(3), (), True
+    if rotation.kind == "euler" and len(set(rotation.order)) == len(rotation.order):
+        angles = tuple(f"r{c}" for c in reversed(rotation.order.lower()))
+    elif rotation.axis is not None:
+        letter = find_axis_letter(rotation).lower() or "z"
+        angles = (("r" if rotation.kind == "revolute" else "t") + letter,)
+        if find_axis_letter(rotation) == "":
+            A = rotation_taking_z_to(rotation.axis)
+    elif rotation.kind not in ("fixed", "translation"):
+        angles, angles_are_coordinates = ("rx", "ry", "rz"), False
     count = len(slides)
     free = ((-np.inf, np.inf),)
     # Limits along axes that are turned away, or on other angles, mean nothing any more.
-    kept = limits[:count] if np.array_equal(turned, np.eye(3)) else free * count
-    kept += tuple(reversed(limits[count:])) if own else free * 3
-    return turned, slides + turns, kept, own
+    file_limits = limits[:count] if np.array_equal(A, np.eye(3)) else free * count
+    file_limits += tuple(reversed(limits[count:])) if angles_are_coordinates else free * 3
+    return AsfDofs(
+        A=A,
+        names=slides + angles,
+        limits=file_limits,
+        angles_are_coordinates=angles_are_coordinates,
+    )
 
 
 def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = None) -> None:
@@ -195,8 +176,8 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
             by default that of the ASF file that the skeleton is from, or 1/0.45 inch.
     """
     metres, rest = choose_asf_unit(skeleton, length_unit), compute_rest_frames(skeleton)
-    bones = asf_bones(skeleton, rest)
-    root, order, _ = root_order(skeleton, rest)
+    bones = make_asf_bones(skeleton, rest)
+    root, order, _ = choose_root(skeleton, rest)
     title = " ".join(skeleton.name.replace("#", " ").split())
     lines = [":version 1.10", f":name {title}", ":units", "  mass 1.0"]
     lines += [f"  length {NUMBER % (INCH / metres)}", "  angle deg", ":documentation"]
@@ -205,21 +186,21 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
         lines.append(f"  root-bone {quote(skeleton.bones[root].name)}")
     if any(bone.name != skeleton.bones[bone.bone].name for bone in bones if bone.bone >= 0):
         lines.append("  names percent-encoded")
-    turns = " ".join(f"R{c}" for c in reversed(order))
-    lines += [":root", f"  order TX TY TZ {turns}", "  axis XYZ", "  position 0 0 0"]
+    angles = " ".join(f"R{c}" for c in reversed(order))
+    lines += [":root", f"  order TX TY TZ {angles}", "  axis XYZ", "  position 0 0 0"]
     lines += ["  orientation 0 0 0", ":bonedata"]
     for k, bone in enumerate(bones, start=1):
-        lines += _bone_lines(bone, k, metres)
+        lines += _format_bone(bone, k, metres)
     lines += [":hierarchy", "  begin"]
-    below: dict[str, list[str]] = {}
+    children: dict[str, list[str]] = {}
     for bone in bones:
-        below.setdefault(bone.parent, []).append(bone.name)
-    lines += [f"    {parent} {' '.join(names)}" for parent, names in below.items()]
+        children.setdefault(bone.parent, []).append(bone.name)
+    lines += [f"    {parent} {' '.join(names)}" for parent, names in children.items()]
     with writing(path) as file:
         file.write("\n".join([*lines, "  end", ""]))
 
 
-def _bone_lines(bone: AsfBone, number: int, metres: float) -> list[str]:
+def _format_bone(bone: AsfBone, number: int, metres: float) -> list[str]:
     length = float(np.linalg.norm(bone.tip))
     direction = bone.tip / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
     axis = np.rad2deg(euler_angles("ZYX", bone.axis)[::-1])
@@ -227,10 +208,10 @@ def _bone_lines(bone: AsfBone, number: int, metres: float) -> list[str]:
     lines.append("    direction " + " ".join(NUMBER % x for x in direction))
     lines.append(f"    length {NUMBER % (length / metres)}")
     lines.append("    axis " + " ".join(NUMBER % x for x in axis) + " XYZ")
-    if len(bone.dofs) > 0:
-        lines.append(f"    dof {' '.join(bone.dofs)}")
-    if np.isfinite(bone.limits).any():
-        for k, (dof, pair) in enumerate(zip(bone.dofs, bone.limits, strict=True)):
+    if len(bone.dofs.names) > 0:
+        lines.append(f"    dof {' '.join(bone.dofs.names)}")
+    if np.isfinite(bone.dofs.limits).any():
+        for k, (dof, pair) in enumerate(zip(bone.dofs.names, bone.dofs.limits, strict=True)):
             low, high = np.array(pair) / (metres if dof[0] == "t" else np.pi / 180.0)
             head = "    limits" if k == 0 else "          "
             lines.append(f"{head} ({NUMBER % low} {NUMBER % high})")

@@ -34,19 +34,27 @@ __all__ = [
 ]
 
 
-_CHUNK = 1 << 21  # entries of rotation matrices that are in memory at a time
-_SAME = 1e-13  # rotations closer than this are equal
-_DEEPEST = 32  # levels that are still indented
+CHUNK_ENTRIES = 1 << 21  # entries of rotation matrices that are in memory at a time
+MAX_ROTATION_DIFFERENCE = 1e-13  # rotations whose entries differ by less are equal
+MAX_INDENT = 32  # levels that are indented; deep chains would grow the file quadratically
 
 
 class _Channels(NamedTuple):
-    """How a bone is written."""
+    """How a bone is written.
+
+    Attributes:
+        bone: its index.
+        has_positions: whether it has position channels.
+        order: of the rotation channels.
+        copied: how many of these angles are coordinates up to a sign; −1 if all are computed.
+        signs: of the copied angles, (copied,).
+    """
 
     bone: int
-    positions: bool
-    order: str  # of the rotations
-    own: int  #   how many of these angles are coordinates as they are; −1 if they are computed
-    signs: Array  # of those that are, (own,)
+    has_positions: bool
+    order: str
+    copied: int
+    signs: Array
 
 
 def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> None:
@@ -71,15 +79,16 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
     for bone in skeleton.bones:
         _check_name(bone.name, path)
     order = [int(k) - 1 for k in skeleton.tree.visit]
-    channels = [_channels(skeleton, rest, k) for k in order if _is_joint(skeleton, rest, k)]
-    line = " ".join([NUMBER] * sum(6 if c.positions else 3 for c in channels)) + "\n"
-    step, last = max(1, _CHUNK // (9 * len(skeleton.bones))), None
+    channels = [_choose_channels(skeleton, rest, k) for k in order if _is_joint(skeleton, rest, k)]
+    line = " ".join([NUMBER] * sum(6 if c.has_positions else 3 for c in channels)) + "\n"
+    chunk_frames = max(1, CHUNK_ENTRIES // (9 * len(skeleton.bones)))
+    last_angles = None
     with writing(path) as file:
         _write_hierarchy(file, skeleton, rest, channels, metres)
         file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {1.0 / motion.rate!r}\n")
-        for first in range(0, len(motion), step):
-            q = np.array(motion.q[first : first + step])
-            rows, last = _rows(skeleton, rest, channels, q, metres, last)
+        for first in range(0, len(motion), chunk_frames):
+            q = np.array(motion.q[first : first + chunk_frames])
+            rows, last_angles = _make_rows(skeleton, rest, channels, q, metres, last_angles)
             file.writelines(line % tuple(row) for row in rows.tolist())
 
 
@@ -98,24 +107,33 @@ def _is_joint(skeleton: Skeleton, rest: RestFrames, k: int) -> bool:
     return skeleton.bones[k].name not in rest.end_sites
 
 
-def _channels(skeleton: Skeleton, rest: RestFrames, k: int) -> _Channels:
+def _choose_channels(skeleton: Skeleton, rest: RestFrames, k: int) -> _Channels:
     bone = skeleton.bones[k]
-    positions = bone.parent is None or bone.joint.kind in ("free", "translation", "prismatic")
-    turning = bone.joint.rotation_part
-    if turning.kind in ("fixed", "translation", "prismatic"):
-        return _Channels(k, positions, "ZYX", 0, np.ones(0))
-    letters = turning.order if turning.kind == "euler" else ""
-    letters = find_axis_letter(turning) if turning.kind == "revolute" else letters
-    # Axes of the joint that are those of the file, in another order or backwards, will do: a turn
-    # about −x is the opposite one about x.
+    has_positions = bone.parent is None or bone.joint.translates
+    computed = _Channels(
+        bone=k, has_positions=has_positions, order="ZYX", copied=-1, signs=np.ones(0)
+    )
+    rotation = bone.joint.rotation_part
+    if not rotation.rotates:
+        return computed._replace(copied=0)
+    letters = rotation.order if rotation.kind == "euler" else ""
+    letters = find_axis_letter(rotation) if rotation.kind == "revolute" else letters
+    # Angles can be copied where the axes of the joint are those of the file up to order and sign:
+    # a rotation about −x is the opposite one about x.
     axes = np.rint(rest.R_world_joint[k])
-    parallel = np.abs(rest.R_world_joint[k] - axes).max() < _SAME
-    if not parallel or len(letters) == 0 or len(set(letters)) < len(letters):
-        return _Channels(k, positions, "ZYX", -1, np.ones(0))
-    own = axes[:, ["XYZ".index(c) for c in letters]]
-    letters = "".join("XYZ"[a] for a in np.argmax(np.abs(own), axis=0))
+    is_parallel = np.abs(rest.R_world_joint[k] - axes).max() < MAX_ROTATION_DIFFERENCE
+    if not is_parallel or len(letters) == 0 or len(set(letters)) < len(letters):
+        return computed
+    joint_axes = axes[:, ["XYZ".index(c) for c in letters]]
+    letters = "".join("XYZ"[a] for a in np.argmax(np.abs(joint_axes), axis=0))
     unused = "".join(c for c in "ZYX" if c not in letters)
-    return _Channels(k, positions, letters + unused, len(letters), own.sum(axis=0))
+    return _Channels(
+        bone=k,
+        has_positions=has_positions,
+        order=letters + unused,
+        copied=len(letters),
+        signs=joint_axes.sum(axis=0),
+    )
 
 
 def _write_hierarchy(
@@ -132,53 +150,52 @@ def _write_hierarchy(
     def close(parent: int) -> None:
         while len(open_bones) > 0 and open_bones[-1] != parent:
             open_bones.pop()
-            file.write("\t" * min(len(open_bones), _DEEPEST) + "}\n")
+            file.write("\t" * min(len(open_bones), MAX_INDENT) + "}\n")
 
     for k in (int(k) - 1 for k in skeleton.tree.visit):
         bone = skeleton.bones[k]
         close(int(skeleton.parents[k]))
-        indent = "\t" * min(len(open_bones), _DEEPEST)
+        indent = "\t" * min(len(open_bones), MAX_INDENT)
         kind = "ROOT" if bone.parent is None else "JOINT"
         head = f"{kind} {bone.name}" if k in by_bone else "End Site"
         offset = rest.R_world_parent[k] @ np.array(bone.offset) / metres
         if bone.parent is None:
-            offset = np.zeros(3)  # its place is in the rows, whether they replace or add
+            offset = np.zeros(3)  # its position is in the rows, whether they replace or add
         numbers = " ".join(NUMBER % x for x in offset)
         file.write(f"{indent}{head}\n{indent}{{\n{indent}\tOFFSET {numbers}\n")
         if k in by_bone:
-            names = [f"{c}position" for c in "XYZ" if by_bone[k].positions]
+            names = [f"{c}position" for c in "XYZ" if by_bone[k].has_positions]
             names += [f"{c}rotation" for c in by_bone[k].order]
             file.write(f"{indent}\tCHANNELS {len(names)} {' '.join(names)}\n")
         open_bones.append(k)
     close(-1)
 
 
-def _rows(
+def _make_rows(
     skeleton: Skeleton,
     rest: RestFrames,
     channels: Sequence[_Channels],
     q: Array,
     metres: float,
-    last: Array | None,
+    last_angles: Array | None,
 ) -> tuple[Array, Array]:
     """Return the rows of these frames, and the last of the computed angles, to go on from."""
-    computed = [c.bone for c in channels if c.own < 0]
+    computed = [c.bone for c in channels if c.copied < 0]
     angles = np.zeros((len(q), 0, 3))
     if len(computed) > 0:
-        angles = continuous_angles(
-            "ZYX", compute_local_rotations(skeleton, rest, computed, q), last
-        )
+        rotations = compute_local_rotations(skeleton, rest, computed, q)
+        angles = continuous_angles("ZYX", rotations, last_angles)
     columns = []
     for c in channels:
-        if c.positions:
-            places = compute_local_positions(skeleton, rest, c.bone, q) / metres
-            columns.append(np.broadcast_to(places, (len(q), 3)))
-        turns = np.zeros((len(q), 3))
-        if c.own < 0:
-            turns = angles[:, computed.index(c.bone)]
-        elif c.own > 0:
+        if c.has_positions:
+            positions = compute_local_positions(skeleton, rest, c.bone, q) / metres
+            columns.append(np.broadcast_to(positions, (len(q), 3)))
+        bone_angles = np.zeros((len(q), 3))
+        if c.copied < 0:
+            bone_angles = angles[:, computed.index(c.bone)]
+        elif c.copied > 0:
             end = int(skeleton.tree.first_q[c.bone + 2])
-            turns[:, : c.own] = q[:, end - c.own : end] * c.signs
-        columns.append(np.rad2deg(turns))
+            bone_angles[:, : c.copied] = q[:, end - c.copied : end] * c.signs
+        columns.append(np.rad2deg(bone_angles))
     rows = np.concatenate(columns, axis=1)
     return rows, angles[-1]

@@ -17,7 +17,7 @@ from exactik.io.conversion._losses import losses
 from exactik.io.conversion._read import Found, Reading, Source, kind_in, read
 from exactik.io.conversion._words import in_words, plural
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion, quarter_turn
+from exactik.motion import Markers, Motion, cyclic_axes
 
 __all__ = ["Conversion", "convert", "files_to_write", "targets_of", "write_files"]
 
@@ -269,10 +269,9 @@ def _upright(
     motion = Motion(thing, thing.neutral()[None], 30.0) if still else thing
     motion = replace(motion, up_axis=was)
     if up is not None and was is not None and _load.checked_axis(up) != was:
-        axes = quarter_turn(was, _load.checked_axis(up))
+        axes = cyclic_axes(was, _load.checked_axis(up))
         motion = motion.turned(axes)
-        third = next(c for c in "xyz" if c not in (was, motion.up_axis))
-        notes.append(f"turned from {was} up to {motion.up_axis} up, about {third} (axes {axes})")
+        notes.append(f"turned from {was} up to {motion.up_axis} up (axes {axes})")
         if isinstance(motion, Markers) and len(motion.others) > 0:
             notes.append(f"{len(motion.others)} other series are not turned")
     return (motion.skeleton if still and isinstance(motion, Motion) else motion), motion.up_axis

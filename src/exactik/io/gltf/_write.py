@@ -32,8 +32,6 @@ __all__ = ["write_glb", "write_glb_skeleton"]
 
 CHUNK = 4096  # frames at a time
 FLOAT, BYTE, SHORT = 5126, 5121, 5123
-SHIFTING = ("free", "prismatic", "translation")
-STEADY = ("fixed", "prismatic", "translation")
 COLOURS = {"bones": (0.56, 0.61, 0.67, 1.0), "markers": (0.85, 0.2, 0.15, 1.0)}
 
 
@@ -187,8 +185,8 @@ class _File:
             text = f"{len(motion)} frames are more than times in single precision can tell apart"
             raise FileError(self.path, text)
         bones = self.skeleton.bones
-        turning = [k for k, b in enumerate(bones) if b.joint.rotation_part.kind not in STEADY]
-        shifting = [k for k, b in enumerate(bones) if b.joint.kind in SHIFTING]
+        turning = [k for k, b in enumerate(bones) if b.joint.rotates]
+        shifting = [k for k, b in enumerate(bones) if b.joint.translates]
         if len(turning) + len(shifting) == 0:
             turning = [0]  # nothing moves, but it lasts
         rotations = np.empty((len(frames), len(turning), 4), dtype=np.float32)

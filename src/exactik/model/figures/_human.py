@@ -23,6 +23,7 @@ import numpy as np
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint
 from exactik.model._skeleton import Skeleton
+from exactik.model.figures._bone_tables import BoneRow, Point, make_bone
 from exactik.spatial import axis_rotation
 
 __all__ = ["human"]
@@ -31,11 +32,8 @@ _STATURE = 1.75
 _HIP_HEIGHT = 0.530
 _ARM_SLOPE = np.radians(45.0)
 
-Point = tuple[float, float, float]
-Row = tuple[str, str, Point, str, tuple[tuple[float, float], ...]]
-
-# Bone, parent, joint centre in the parent / stature, axes outermost first, limits [degrees].
-_MIDDLE: tuple[Row, ...] = (
+# As `BoneRow`, with joint centres in the parent as fractions of stature.
+_MIDDLE: tuple[BoneRow, ...] = (
     ("lower_back", "pelvis", (-0.020, 0, 0.060), "YXZ", ((-25, 50), (-25, 25), (-15, 15))),
     ("upper_back", "lower_back", (0, 0, 0.135), "YXZ", ((-15, 25), (-20, 20), (-20, 20))),
     ("thorax", "upper_back", (-0.005, 0, 0.060), "YXZ", ((-10, 20), (-15, 15), (-20, 20))),
@@ -44,7 +42,7 @@ _MIDDLE: tuple[Row, ...] = (
     ("head", "upper_neck", (0.013, 0, 0.035), "YXZ", ((-25, 20), (-10, 10), (-35, 35))),
 )
 # The left side; parents that exist on both sides are meant on the left too.
-_LEFT: tuple[Row, ...] = (
+_LEFT: tuple[BoneRow, ...] = (
     ("thigh", "pelvis", (0, 0.050, 0), "YXZ", ((-125, 25), (-25, 45), (-40, 45))),
     ("shin", "thigh", (0, 0, -0.245), "Y", ((-5, 145),)),
     ("foot", "shin", (0, 0, -0.246), "YX", ((-25, 50), (-30, 18))),
@@ -99,31 +97,20 @@ def human() -> Skeleton:
     """
     root = Bone("pelvis", offset=(0, 0, _HIP_HEIGHT * _STATURE), joint=Joint.free("ZXY"))
     bones = [root]
-    bones += [_bone(row, 1.0, prefix="") for row in _MIDDLE]
-    bones += [
-        _bone(row, side, prefix) for side, prefix in ((1.0, "l_"), (-1.0, "r_")) for row in _LEFT
-    ]
-    return Skeleton.build("human", bones, {name: _marker(name) for name in _MARKER_NAMES})
+    bones += [make_bone(row, scale=_STATURE) for row in _MIDDLE]
+    for side, prefix in ((1.0, "l_"), (-1.0, "r_")):
+        bones += [_make_limb_bone(row, side, prefix) for row in _LEFT]
+    return Skeleton.build("human", bones, {name: _find_marker(name) for name in _MARKER_NAMES})
 
 
-def _bone(row: Row, side: float, prefix: str) -> Bone:
-    """Return the bone of a row, mirrored for side −1."""
-    name, parent, (x, y, z), order, degrees = row
-    limits = np.radians(degrees)
-    for a, letter in enumerate(order):
-        if side < 0.0 and letter != "Y":
-            limits[a] = -limits[a, ::-1]
-    paired = parent in {left[0] for left in _LEFT}
-    return Bone(
-        prefix + name,
-        parent=prefix + parent if paired else parent,
-        offset=_STATURE * np.array([x, side * y, z]),
-        pre=axis_rotation("x", -side * _ARM_SLOPE) if name == "upper_arm" else None,
-        joint=Joint.revolute(order, limits) if len(order) == 1 else Joint.euler(order, limits),
-    )
+def _make_limb_bone(row: BoneRow, side: float, prefix: str) -> Bone:
+    """Return the bone of a row of the left side, mirrored for side −1."""
+    slope = axis_rotation("x", -side * _ARM_SLOPE) if row[0] == "upper_arm" else None
+    paired = [left[0] for left in _LEFT]
+    return make_bone(row, side, prefix, paired, scale=_STATURE, pre=slope)
 
 
-def _marker(name: str) -> tuple[str, Point]:
+def _find_marker(name: str) -> tuple[str, Point]:
     if name in _MARKERS:
         return _MARKERS[name]
     bone, (x, y, z) = _MARKERS["L" + name[1:]]

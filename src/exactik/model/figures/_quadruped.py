@@ -13,13 +13,19 @@ from functools import cache
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures._mirror import Point, Row, bone_of, both_sides, mirrored_markers
+from exactik.model.figures._bone_tables import (
+    BoneRow,
+    Point,
+    make_bone,
+    make_both_sides,
+    mirror_markers,
+)
 
 __all__ = ["quadruped"]
 
 _PELVIS: Point = (-0.27, 0.0, 0.56)
 
-_MIDDLE: tuple[Row, ...] = (
+_MIDDLE: tuple[BoneRow, ...] = (
     ("loin", "pelvis", (0.07, 0, 0.025), "YXZ", ((-30, 20), (-20, 20), (-25, 25))),
     ("chest", "loin", (0.20, 0, 0), "YXZ", ((-25, 15), (-20, 20), (-20, 20))),
     ("neck", "chest", (0.27, 0, 0.01), "YZ", ((-45, 55), (-45, 45))),
@@ -29,7 +35,7 @@ _MIDDLE: tuple[Row, ...] = (
     ("mid_tail", "tail", (-0.10, 0, -0.05), "YZ", ((-40, 40), (-40, 40))),
     ("end_tail", "mid_tail", (-0.10, 0, -0.06), "YZ", ((-40, 40), (-40, 40))),
 )
-_LEFT: tuple[Row, ...] = (
+_LEFT: tuple[BoneRow, ...] = (
     ("thigh", "pelvis", (-0.01, 0.075, -0.03), "YX", ((-70, 45), (-15, 40))),
     ("shank", "thigh", (0.06, 0, -0.20), "Y", ((-50, 60),)),
     ("hock", "shank", (-0.13, 0, -0.17), "Y", ((-60, 45),)),
@@ -66,5 +72,5 @@ def quadruped() -> Skeleton:
     joints.
     """
     root = Bone("pelvis", offset=_PELVIS, joint=Joint.free("ZXY"))
-    bones = [root, *(bone_of(row) for row in _MIDDLE), *both_sides(_LEFT)]
-    return Skeleton.build("quadruped", bones, mirrored_markers(_MARKERS))
+    bones = [root, *(make_bone(row) for row in _MIDDLE), *make_both_sides(_LEFT)]
+    return Skeleton.build("quadruped", bones, mirror_markers(_MARKERS))

@@ -24,17 +24,19 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._near_limits import NEAR
+from exactik.solvers.methods._two_metric import SNAP_DISTANCE
 from exactik.typing import Array, BoolArray
 
-__all__ = ["Model", "loosened", "model_at", "to_sphere"]
+__all__ = ["ScaledModel", "find_length_to_sphere", "make_model", "release_from_limits"]
 
 
-INSIDE = 1e-3  # of the range of the dof, or of 1 rad or m: how far a dof is moved off its limit
-CLOSEST = 0.95  # least θ
+RELEASE_DISTANCE = (
+    1e-3  # of the range of the dof, or of 1 rad or m: how far a dof is moved off its limit
+)
+MIN_THETA = 0.95  # least θ
 
 
-class Model(NamedTuple):
+class ScaledModel(NamedTuple):
     """ψ on the dofs that are not held, n of them.
 
     Attributes:
@@ -51,38 +53,38 @@ class Model(NamedTuple):
     gradient: Array
     hessian: Array
     scale: Array
-    extra: Array
+    limit_curvature: Array
     low: Array
     high: Array
-    share: float
+    theta: float
     free: BoolArray
 
-    def value(self, s: Array) -> float:
+    def evaluate(self, s: Array) -> float:
         """Return ψ."""
         return float(self.gradient @ s + 0.5 * (s @ (self.hessian @ s)))
 
-    def step(self, s: Array) -> Array:
+    def unscale(self, s: Array) -> Array:
         """Return the step of all dofs, (nv,) [rad or m], that ŝ stands for."""
         v = np.zeros(len(self.free))
         v[self.free] = self.scale * s
         return v
 
-    def without(self, dofs: BoolArray) -> Model:
+    def hold_dofs(self, dofs: BoolArray) -> ScaledModel:
         """Return ψ with some of the n dofs held where they are."""
         keep, free = ~dofs, self.free.copy()
         free[free] = keep
-        return Model(
+        return ScaledModel(
             self.gradient[keep],
             self.hessian[np.ix_(keep, keep)],
             self.scale[keep],
-            self.extra[keep],
+            self.limit_curvature[keep],
             self.low[keep],
             self.high[keep],
-            self.share,
+            self.theta,
             free,
         )
 
-    def meets(self, s: Array, start: Array) -> tuple[float, BoolArray]:
+    def find_length_to_limit(self, s: Array, start: Array) -> tuple[float, BoolArray]:
         """Return the τ at which start + τ ŝ first meets a limit, and which dofs do."""
         d = self.scale * s
         room = np.where(d < 0.0, self.low, self.high) - self.scale * start
@@ -92,7 +94,7 @@ class Model(NamedTuple):
         first = float(times.min(initial=np.inf))
         return first, times <= first
 
-    def lowest(self, start: Array, s: Array, least: float, most: float) -> Array:
+    def minimise_along(self, start: Array, s: Array, least: float, most: float) -> Array:
         """Return start + τ ŝ with the lowest ψ for least ≤ τ ≤ most."""
         Hs = self.hessian @ s
         slope, bend = float(self.gradient @ s + start @ Hs), float(s @ Hs)
@@ -102,25 +104,31 @@ class Model(NamedTuple):
             tau = min((least, most), key=lambda t: t * (slope + 0.5 * t * bend))
         return start + tau * s
 
-    def inside(self, s: Array, radius: float) -> Array:
+    def bring_inside(self, s: Array, radius: float) -> Array:
         """Return ŝ, or where it leaves the limits the best of ŝ cut, ŝ reflected and −ĝ."""
         zero = np.zeros(len(s))
-        first, hit = self.meets(s, zero)
+        first, hit = self.find_length_to_limit(s, zero)
         if first > 1.0:
             return s
-        choices = [self.share * first * s]
+        choices = [self.theta * first * s]
         bounced, corner = np.where(hit, -s, s), first * s
-        most = min(self.meets(bounced, corner)[0], to_sphere(corner, bounced, radius))
-        least = (1.0 - self.share) * most
+        most = min(
+            self.find_length_to_limit(bounced, corner)[0],
+            find_length_to_sphere(corner, bounced, radius),
+        )
+        least = (1.0 - self.theta) * most
         if most > 0.0:
-            choices.append(self.lowest(corner, bounced, least, self.share * most))
+            choices.append(self.minimise_along(corner, bounced, least, self.theta * most))
         down = -self.gradient
-        room = min(self.share * self.meets(down, zero)[0], to_sphere(zero, down, radius))
-        choices.append(self.lowest(zero, down, 0.0, room))
-        return min(choices, key=self.value)
+        room = min(
+            self.theta * self.find_length_to_limit(down, zero)[0],
+            find_length_to_sphere(zero, down, radius),
+        )
+        choices.append(self.minimise_along(zero, down, 0.0, room))
+        return min(choices, key=self.evaluate)
 
 
-def to_sphere(start: Array, s: Array, radius: float) -> float:
+def find_length_to_sphere(start: Array, s: Array, radius: float) -> float:
     """Return the τ ≥ 0 with |start + τ s| = radius, 0 if start is outside."""
     a, b = float(s @ s), float(start @ s)
     c = float(start @ start) - radius**2
@@ -130,7 +138,7 @@ def to_sphere(start: Array, s: Array, radius: float) -> float:
     return float(-c / (b + root) if b > 0.0 else (root - b) / a)
 
 
-def model_at(view: View, place: Place) -> Model:
+def make_model(view: View, place: Place) -> ScaledModel:
     """Return ψ at a place."""
     low, high = view.room(place.q)
     g, strength = place.gradient, view.strength
@@ -141,26 +149,26 @@ def model_at(view: View, place: Place) -> Model:
     scale, extra = strength * np.sqrt(gap), np.where(limited, strength**2 * np.abs(g), 0.0)
     away = float(np.abs(gap * g)[free].max(initial=0.0)) / max(place.cost, 1e-300)
     H = view.hessian(place) * np.outer(scale, scale) + np.diag(extra)
-    return Model(
+    return ScaledModel(
         gradient=(scale * g)[free],
         hessian=H[np.ix_(free, free)],
         scale=scale[free],
-        extra=extra[free],
+        limit_curvature=extra[free],
         low=low[free],
         high=high[free],
-        share=max(CLOSEST, 1.0 - away),
+        theta=max(MIN_THETA, 1.0 - away),
         free=free,
     )
 
 
-def loosened(view: View, place: Place) -> Place:
+def release_from_limits(view: View, place: Place) -> Place:
     """Return the place with the dofs moved inside that are on a limit which g pulls them off."""
     low, high = view.room(place.q)
     width = np.minimum(high - low, 1.0)
     off = np.where(low == 0.0, width, np.where(high == 0.0, -width, 0.0))
     off = np.where(place.held, 0.0, off)
-    share = INSIDE
-    while off.any() and share > NEAR**2:
+    share = RELEASE_DISTANCE
+    while off.any() and share > SNAP_DISTANCE**2:
         trial = view.at(view.move(place.q, share * off))
         if trial.cost < place.cost:
             return trial

@@ -16,16 +16,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.solvers._view import View
-from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
+from exactik.solvers.methods._jacobian_method import JacobianMethod, JacobianStepper
 from exactik.typing import Array, BoolArray
 
-__all__ = ["DampedLeastSquares", "damped_step"]
+__all__ = ["DampedLeastSquares", "solve_damped"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DampedLeastSquares(ClampedMethod):
+class DampedLeastSquares(JacobianMethod):
     """Damped least squares with a constant damping.
 
     Attributes:
@@ -45,26 +45,26 @@ class DampedLeastSquares(ClampedMethod):
         """Check the damping."""
         super().__post_init__()
         if not self.damping > 0:
-            raise ModelError(
+            raise UsageError(
                 f"DampedLeastSquares(damping={self.damping!r}): must be > 0; "
                 "PseudoInverse is the method without damping"
             )
 
-    def stepper(self, view: View) -> _Stepper:
+    def stepper(self, view: View) -> _DampedStepper:
         """Return a fresh stepper."""
-        return _Stepper(self, view)
+        return _DampedStepper(self, view)
 
 
-class _Stepper(ClampedStepper):
+class _DampedStepper(JacobianStepper):
     def __init__(self, method: DampedLeastSquares, view: View):
         super().__init__(method, view)
         self.damping = method.damping
 
     def solve(self, J: Array, e: Array, free: BoolArray) -> Array:
-        return damped_step(J, e, self.damping)
+        return solve_damped(J, e, self.damping)
 
 
-def damped_step(J: Array, e: Array, damping: float) -> Array:
+def solve_damped(J: Array, e: Array, damping: float) -> Array:
     """Return (JᵀJ + λ²I)⁻¹ Jᵀe, (n,), for J (m, n) and e (m,)."""
     from scipy.linalg import cho_factor, cho_solve  # heavy, and not needed to import exactik
 

@@ -16,16 +16,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.solvers._view import View
-from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
+from exactik.solvers.methods._jacobian_method import JacobianMethod, JacobianStepper
 from exactik.typing import Array, BoolArray
 
 __all__ = ["JacobianTranspose"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JacobianTranspose(ClampedMethod):
+class JacobianTranspose(JacobianMethod):
     """Steepest descent without a search: cheap steps, very many of them.
 
     Attributes:
@@ -43,14 +43,14 @@ class JacobianTranspose(ClampedMethod):
         """Check the length."""
         super().__post_init__()
         if self.step is not None and not self.step > 0:
-            raise ModelError(f"JacobianTranspose(step={self.step!r}): must be > 0, or None")
+            raise UsageError(f"JacobianTranspose(step={self.step!r}): must be > 0, or None")
 
-    def stepper(self, view: View) -> _Stepper:
+    def stepper(self, view: View) -> _TransposeStepper:
         """Return a fresh stepper."""
-        return _Stepper(self, view)
+        return _TransposeStepper(self, view)
 
 
-class _Stepper(ClampedStepper):
+class _TransposeStepper(JacobianStepper):
     resolves = False  # every dof follows its own slope, whatever the others do
 
     def __init__(self, method: JacobianTranspose, view: View):

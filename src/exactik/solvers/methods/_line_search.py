@@ -7,20 +7,20 @@ import math
 import numpy as np
 
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._near_limits import BEYOND
+from exactik.solvers.methods._two_metric import JUST_BEYOND
 from exactik.typing import Array
 
-__all__ = ["longest", "projected_armijo", "reach", "strong_wolfe"]
+__all__ = ["find_length_to_limit", "limit_turn", "search_armijo", "search_wolfe"]
 
 
-SUFFICIENT = 1e-4  # share of the fall that the slope promises (Armijo)
-SHORTEST = 1e-16
-CURVATURE = 0.9  # share of the first slope that may be left (strong Wolfe)
-TRIES = 40  # of the Wolfe search; each cuts a tenth off the bracket at least
-ROUNDING = 1e-14  # of the cost
+SUFFICIENT_DECREASE = 1e-4  # share of the fall that the slope promises (Armijo)
+MIN_STEP_LENGTH = 1e-16
+MAX_REMAINING_SLOPE = 0.9  # share of the first slope that may be left (strong Wolfe)
+MAX_WOLFE_TRIALS = 40  # of the Wolfe search; each cuts a tenth off the bracket at least
+COST_ROUNDING = 1e-14  # of the cost
 
 
-def projected_armijo(
+def search_armijo(
     view: View, place: Place, direction: Array, length: float
 ) -> tuple[Place | None, float]:
     """Return the accepted place, or None, and the length τ that led to it.
@@ -34,49 +34,49 @@ def projected_armijo(
         direction: d, (nv,) [rad or m].
         length: first τ to try.
     """
-    while length >= SHORTEST:
+    while length >= MIN_STEP_LENGTH:
         q = view.move(place.q, length * direction)
         step = view.moved(q, place.q)
         promise = float(place.gradient @ step)
         if promise < 0.0:
             trial = view.at(q)
-            if -promise <= ROUNDING * place.cost:
+            if -promise <= COST_ROUNDING * place.cost:
                 return (trial, length) if trial.slope < place.slope else (None, length)
-            if trial.cost <= place.cost + SUFFICIENT * promise:
+            if trial.cost <= place.cost + SUFFICIENT_DECREASE * promise:
                 return trial, length
         length *= 0.5
     return None, length
 
 
-def reach(view: View, place: Place, d: Array) -> float:
+def find_length_to_limit(view: View, place: Place, d: Array) -> float:
     """Return the τ at which q ⊕ τ d has just met a limit."""
     low, high = view.room(place.q)
     moving = d != 0.0
     room = np.where(d < 0.0, low, high)[moving] / d[moving]
-    return BEYOND * float(room.min(initial=np.inf))
+    return JUST_BEYOND * float(room.min(initial=np.inf))
 
 
-def longest(view: View, d: Array, most: float) -> float:
+def limit_turn(view: View, d: Array, most: float) -> float:
     """Return the greatest τ ≤ 1 for which τ d turns no dof by more than `most` [rad]."""
     return most / max(most, float(np.abs(view.box.turns * d).max(initial=0.0)))
 
 
-def strong_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Place | None, float]:
+def search_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Place | None, float]:
     """Return a place along q ⊕ τ d where the strong Wolfe conditions hold, or None, and its τ.
 
     [a, b] brackets such a τ: at a the cost has fallen enough and still falls steeply, at b it has
     not, or it rises. Within rounding of the first cost the slope alone decides. A trial that would
     meet a limit is cut off there and accepted if the cost has fallen enough.
     """
-    steep, limit = float(place.gradient @ d), reach(view, place, d)
+    steep, limit = float(place.gradient @ d), find_length_to_limit(view, place, d)
     a, cost_a, slope_a, best = 0.0, place.cost, steep, None
     b, cost_b, slope_b = math.inf, 0.0, 0.0
-    for _ in range(TRIES):
+    for _ in range(MAX_WOLFE_TRIALS):
         trial = view.at(view.move(place.q, length * d))
         slope = float(trial.gradient @ d)
-        level = abs(slope) <= -CURVATURE * steep
-        fell = trial.cost <= place.cost + SUFFICIENT * length * steep
-        if level and (fell or trial.cost <= place.cost * (1.0 + ROUNDING)):
+        level = abs(slope) <= -MAX_REMAINING_SLOPE * steep
+        fell = trial.cost <= place.cost + SUFFICIENT_DECREASE * length * steep
+        if level and (fell or trial.cost <= place.cost * (1.0 + COST_ROUNDING)):
             return trial, length
         if fell and slope < 0.0:
             a, cost_a, slope_a, best = length, trial.cost, slope, trial
@@ -87,13 +87,13 @@ def strong_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Pla
         if b == math.inf:
             length = min(3.0 * length, limit)
         elif b - a > 1e-12 * b:
-            length = _cubic(a, cost_a, slope_a, b, cost_b, slope_b)
+            length = _minimise_cubic(a, cost_a, slope_a, b, cost_b, slope_b)
         else:
             break
     return best, a
 
 
-def _cubic(a: float, f_a: float, g_a: float, b: float, f_b: float, g_b: float) -> float:
+def _minimise_cubic(a: float, f_a: float, g_a: float, b: float, f_b: float, g_b: float) -> float:
     """Return the minimum of the cubic through two values and slopes, well inside [a, b]."""
     c = g_a + g_b - 3.0 * (f_b - f_a) / (b - a)
     square = c * c - g_a * g_b

@@ -6,7 +6,7 @@ V max(Λ, 0) Vᵀ; to be solvable its eigenvalues are kept above δ max|Λ|:
     H₊ = V max(Λ, δ max|Λ|) Vᵀ ,    H₊ d = −g ,
 
 and the step is found by back-tracking (Armijo, halving) along clip(q ⊕ τ d). Limits are met
-by two metrics (`_near_limits`).
+by two metrics (`_two_metric`).
 
 Directions of negative or no curvature become all but flat, and a step along them has no bound; so
 along each eigenvector no dof is turned by more than `TURN`, which leaves d a descent. Far from a
@@ -21,16 +21,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik.solvers._loop import PythonMethod
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._line_search import projected_armijo
-from exactik.solvers.methods._near_limits import blocked, inside, settled, to_limits
+from exactik.solvers.methods._line_search import search_armijo
+from exactik.solvers.methods._two_metric import (
+    clip_to_limits,
+    compute_open_step,
+    find_blocked_dofs,
+    snap_to_limits,
+)
 from exactik.typing import Array, BoolArray
 
 __all__ = ["NewtonHigham"]
 
 
-TURN = 0.1  # [rad] with 1 rad, markers on a human figure took twice as many steps
+MAX_TURN = 0.1  # [rad] with 1 rad, markers on a human figure took twice as many steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +49,12 @@ class NewtonHigham(PythonMethod):
     name: ClassVar[str] = "newton-higham"
     floor: float = 1e-8
 
-    def stepper(self, view: View) -> _Stepper:
+    def stepper(self, view: View) -> _HighamStepper:
         """Return a fresh stepper."""
-        return _Stepper(view, self.floor)
+        return _HighamStepper(view, self.floor)
 
 
-class _Stepper:
+class _HighamStepper:
     """Has no memory but the length of the last step."""
 
     def __init__(self, view: View, floor: float):
@@ -62,15 +67,15 @@ class _Stepper:
         curve = np.abs(np.diag(H))
         curve = np.maximum(curve, max(self.floor * float(curve.max(initial=0.0)), 1e-300))
         diagonal = strength**2 / curve
-        outer = blocked(view, place, diagonal)
+        outer = find_blocked_dofs(view, place, diagonal)
 
         def newton(free: BoolArray) -> Array:
             return self.newton(H, strength * place.gradient, free)
 
-        d = inside(view, place, ~outer, newton)
-        d = np.where(outer, to_limits(view, place, -diagonal * place.gradient), d)
-        following, self.control = projected_armijo(view, place, d, 1.0)
-        return None if following is None else settled(view, following)
+        d = compute_open_step(view, place, ~outer, newton)
+        d = np.where(outer, clip_to_limits(view, place, -diagonal * place.gradient), d)
+        following, self.control = search_armijo(view, place, d, 1.0)
+        return None if following is None else snap_to_limits(view, following)
 
     def newton(self, H: Array, g: Array, free: BoolArray) -> Array:
         """Return the step, (nv,) [rad or m], of the free dofs alone, for H and g in y."""
@@ -79,6 +84,6 @@ class _Stepper:
         least = max(self.floor * float(np.abs(values).max(initial=0.0)), 1e-300)
         along = -(vectors.T @ g[free]) / np.maximum(values, least)
         turns = np.abs((self.view.box.turns[free] * strength)[:, None] * vectors * along)
-        along *= TURN / np.maximum(turns.max(axis=0, initial=0.0), TURN)
+        along *= MAX_TURN / np.maximum(turns.max(axis=0, initial=0.0), MAX_TURN)
         d[free] = strength * (vectors @ along)
         return d

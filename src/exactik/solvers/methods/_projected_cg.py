@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from exactik.solvers._loop import PythonMethod
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._line_search import projected_armijo
+from exactik.solvers.methods._line_search import search_armijo
 
 __all__ = ["ProjectedCG"]
 
@@ -27,12 +27,12 @@ class ProjectedCG(PythonMethod):
     max_iterations: int = 2000
     tolerance: float = 1e-8
 
-    def stepper(self, view: View) -> _Stepper:
+    def stepper(self, view: View) -> _CGStepper:
         """Return a fresh stepper."""
-        return _Stepper(view)
+        return _CGStepper(view)
 
 
-class _Stepper:
+class _CGStepper:
     """Remembers the last direction."""
 
     def __init__(self, view: View):
@@ -54,8 +54,8 @@ class _Stepper:
             d, beta = -metric * g, 0.0
         self.gradient, self.held, self.direction = g, place.held, d
         self.age = 0 if self.age >= self.view.nv else self.age + 1
-        following, length = projected_armijo(self.view, place, d, min(2.0 * self.control, 1e6))
+        following, length = search_armijo(self.view, place, d, min(2.0 * self.control, 1e6))
         if following is None and beta > 0.0:
-            following, length = projected_armijo(self.view, place, -metric * g, 1.0)
+            following, length = search_armijo(self.view, place, -metric * g, 1.0)
         self.control = length
         return following

@@ -26,20 +26,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._clamps import ClampedMethod, ClampedStepper
+from exactik.solvers.methods._jacobian_method import JacobianMethod, JacobianStepper
 from exactik.typing import Array, BoolArray
 
-__all__ = ["PseudoInverse", "inverted_by_qr", "inverted_by_svd"]
+__all__ = ["PseudoInverse", "invert_by_qr", "invert_by_svd"]
 
 
-SHARE = 0.5  # of the fall of the cost: what the secondary goal may undo by its second order
-ATTEMPTS = 5  # with a quarter of the last pull each; its second order falls to 1/16 each time
+MAX_UNDONE_SHARE = (
+    0.5  # of the fall of the cost: what the secondary goal may undo by its second order
+)
+MAX_PULLS = 5  # with a quarter of the last pull each; its second order falls to 1/16 each time
 
 
 @dataclass(frozen=True, kw_only=True)
-class PseudoInverse(ClampedMethod):
+class PseudoInverse(JacobianMethod):
     """Steps by the pseudo-inverse: quadratic near a reachable target, wild near singular poses.
 
     Attributes:
@@ -66,20 +68,20 @@ class PseudoInverse(ClampedMethod):
         """Check the options; keep q_rest as a tuple, which can be compared and hashed."""
         super().__post_init__()
         if self.factorisation not in ("svd", "qr"):
-            raise ModelError(f"factorisation is {self.factorisation!r}; it must be 'svd' or 'qr'")
+            raise UsageError(f"factorisation is {self.factorisation!r}; it must be 'svd' or 'qr'")
         if self.rest is not None:
             object.__setattr__(self, "rest", tuple(require_shape("rest", self.rest, -1).tolist()))
 
-    def stepper(self, view: View) -> _Stepper:
+    def stepper(self, view: View) -> _PseudoInverseStepper:
         """Return a fresh stepper."""
-        return _Stepper(self, view)
+        return _PseudoInverseStepper(self, view)
 
 
-class _Stepper(ClampedStepper):
+class _PseudoInverseStepper(JacobianStepper):
     def __init__(self, method: PseudoInverse, view: View):
         super().__init__(method, view)
         self.rcond, self.gain, self.rest = method.rcond, method.rest_gain, None
-        self.invert = inverted_by_svd if method.factorisation == "svd" else inverted_by_qr
+        self.invert = invert_by_svd if method.factorisation == "svd" else invert_by_qr
         self.pull = np.zeros(view.nv)  # Sζ
         if method.rest is not None:
             skeleton = view.problem.skeleton
@@ -101,10 +103,10 @@ class _Stepper(ClampedStepper):
         alone = super().step(place)
         if alone is None:
             return None
-        most = alone.cost + SHARE * (place.cost - alone.cost)
-        for attempt in range(ATTEMPTS):
+        most = alone.cost + MAX_UNDONE_SHARE * (place.cost - alone.cost)
+        for attempt in range(MAX_PULLS):
             self.pull = 0.25**attempt * whole
-            d = self.direction(place)
+            d = self.compute_step(place)
             if d is not None:
                 both = self.view.at(self.view.move(place.q, self.control * d))
                 if both.cost <= most:
@@ -112,7 +114,7 @@ class _Stepper(ClampedStepper):
         return alone
 
 
-def inverted_by_svd(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
+def invert_by_svd(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
     """Return J⁺e, (n,), and an orthonormal basis of the row space of J, (n, rank)."""
     U, s, Vt = np.linalg.svd(J, full_matrices=False)
     kept = s > rcond * s.max(initial=0.0)
@@ -120,7 +122,7 @@ def inverted_by_svd(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
     return B @ ((U[:, kept].T @ e) / s[kept]), B
 
 
-def inverted_by_qr(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
+def invert_by_qr(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
     """Return the same as `inverted_by_svd`, by two QR factors."""
     from scipy.linalg import qr, solve_triangular  # heavy, and not needed to import exactik
 

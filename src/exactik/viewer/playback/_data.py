@@ -11,7 +11,7 @@ import numpy as np
 
 from exactik.errors import ModelError
 from exactik.model import Pose, Skeleton
-from exactik.motion import Markers, Motion
+from exactik.motion import Markers, Motion, turn_to_up
 from exactik.tracking import (
     Track,
     TrackingProblem,
@@ -23,19 +23,10 @@ from exactik.tracking import (
 from exactik.typing import Array, BoolArray, IntArray
 from exactik.viewer.playback._bookmarks import Bookmark, find_attention_bookmarks, find_missing_poses, find_error_peaks
 
-__all__ = ["PlaybackData", "TimeAligned", "upright"]
+__all__ = ["PlaybackData", "TimeAligned"]
 
 
-# All axes move on in a circle, as `exactik solve` turns recordings: with y up a figure looks along
-# z, with z up along x, as is the custom with both.
-TURNS = {"y": "ZXY", "x": "YZX"}
 AT_ONCE = 4096  # frames
-
-
-def upright(thing: Any) -> Any:
-    """Return a motion or markers with z up; z is taken for up where nothing is known."""
-    turned = thing.turned(TURNS[thing.up_axis]) if thing.up_axis in TURNS else thing
-    return replace(turned, up_axis="z")
 
 
 class TimeAligned(NamedTuple):
@@ -99,11 +90,11 @@ class PlaybackData:
         if isinstance(thing, PlaybackData):
             return thing
         track = thing if isinstance(thing, Track) else None
-        motion: Motion = upright(thing.motion if isinstance(thing, Track) else thing)
+        motion: Motion = turn_to_up(thing.motion if isinstance(thing, Track) else thing, "z")
         if not np.isfinite(motion.q).all(axis=1).any():
             raise ModelError("the motion has no frame to show")
-        beside = tuple(TimeAligned.beside(motion, upright(other)) for other in references)
-        recorded = None if markers is None else TimeAligned.beside(motion, upright(markers))
+        beside = tuple(TimeAligned.beside(motion, turn_to_up(other, "z")) for other in references)
+        recorded = None if markers is None else TimeAligned.beside(motion, turn_to_up(markers, "z"))
         if track is not None:
             if markers is not None:
                 raise ModelError("a track has its markers with it; others cannot be shown")
@@ -281,4 +272,5 @@ def _of_track(track: Track) -> Markers:
     columns = [track.markers.names.index(name) for name in others]
     positions = np.concatenate([place, track.markers.positions[:, columns]], axis=1)
     names = (*track.names, *free.values())
-    return upright(Markers(positions, names, track.markers.rate, up_axis=track.motion.up_axis))
+    up = track.motion.up_axis
+    return turn_to_up(Markers(positions, names, track.markers.rate, up_axis=up), "z")

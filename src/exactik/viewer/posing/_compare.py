@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.solvers import Auto, Result, solve
-from exactik.solvers._methods import METHODS, method_named
+from exactik.solvers import METHODS, Auto, Result, resolve_method, solve
 from exactik.typing import Array
 from exactik.viewer.posing._goals import make_handle_goals, make_comfort_goal
 from exactik.viewer.posing._handles import Handle
@@ -56,6 +55,6 @@ def compared(
     """
     found = {}
     for name in METHODS if names is None else names:
-        method = replace(method_named(name), max_seconds=seconds)
+        method = replace(resolve_method(name), max_seconds=seconds)
         found[name] = solve(problem, q0=q, solver=method, history=True)
     return found

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 from exactik._arrays import freeze, require_shape
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Pose, Skeleton
-from exactik.problem._choice import locked_dofs, strengths
-from exactik.solvers import Method
-from exactik.solvers._methods import method_named
+from exactik.problem import compute_strengths, find_locked_dofs
+from exactik.solvers import Method, resolve_method
 from exactik.typing import Array
 from exactik.viewer.posing._target_filter import TargetFilter
 from exactik.viewer.posing._handles import Handle, choose_handles
@@ -40,9 +39,9 @@ class EditableFigure:
         self.skeleton = skeleton
         first = skeleton.neutral() if q is None else skeleton.clip(skeleton.normalised(q))
         handles = choose_handles(skeleton, first)
-        self._state = PosingState(first, handles, solver=method_named(solver).name)
+        self._state = PosingState(first, handles, solver=resolve_method(solver).name)
         self._first = self._state
-        self._methods = {self._state.solver: method_named(solver)}
+        self._methods = {self._state.solver: resolve_method(solver)}
         self._lock = threading.RLock()
         self._undo: UndoHistory[PosingState] = UndoHistory()
         self._glide = TargetFilter(glide)
@@ -120,14 +119,14 @@ class EditableFigure:
         with self._lock:
             others = tuple(one for one in self._state.locked if one != name)
             wanted = (*others, name) if locked else others
-            locked_dofs(self.skeleton, wanted)  # raises for what does not exist
+            find_locked_dofs(self.skeleton, wanted)  # raises for what does not exist
             self._set(None, locked=wanted)
 
     def strengthen(self, name: str, strength: float) -> None:
         """Set how readily a bone, a dof or a pattern moves: 0.2 for a fifth of the others."""
         with self._lock:
             wanted = {**self._state.strength, name: float(strength)}
-            strengths(self.skeleton, wanted)
+            compute_strengths(self.skeleton, wanted)
             self._set(("strength", name), strength=wanted)
 
     def keep_limits(self, keep: bool = True) -> None:
@@ -138,7 +137,7 @@ class EditableFigure:
 
     def choose(self, solver: str | Method) -> None:
         """Pose with another solver: a name of `exactik.solvers()`, or a method with options."""
-        method = method_named(solver)
+        method = resolve_method(solver)
         with self._lock:
             self._methods[method.name] = method
             self._set(None, solver=method.name)

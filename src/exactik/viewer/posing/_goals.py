@@ -24,8 +24,7 @@ import numpy as np
 from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
-from exactik.problem import Problem
-from exactik.problem._choice import strengths
+from exactik.problem import Problem, compute_strengths
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
 from exactik.viewer.posing._handles import Handle, compute_reach
@@ -101,8 +100,10 @@ class InteractiveGoals:
         strength: Mapping[str, float] | None = None,
     ):
         """Pack the goals of at least one handle; `rest` (nq,) is where the drag began."""
-        goals = make_handle_goals(skeleton, handles, dragged)
-        damping = DAMPING * compute_posture_weights(skeleton) / strengths(skeleton, strength or {}) ** 2
+        goals = asked(skeleton, handles, dragged)
+        damping = (
+            DAMPING * posture_metric(skeleton) / compute_strengths(skeleton, strength or {}) ** 2
+        )
         goals.append(PostureGoal(rest, weight=damping, name="last pose"))
         goals.append(make_comfort_goal(skeleton, rest))
         mode = "hard" if limits else "off"

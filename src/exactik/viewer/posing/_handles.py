@@ -59,8 +59,7 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
     """
     pose, reach = skeleton.forward(q), compute_reach(skeleton)
     places: dict[str, tuple[Point, str]] = {}
-    shifting = ("free", "translation", "prismatic")
-    roots = [b.name for b in skeleton.bones if b.parent is None and b.joint.kind in shifting]
+    roots = [b.name for b in skeleton.bones if b.parent is None and b.joint.translates]
     for bone in roots:
         places[bone] = ((0.0, 0.0, 0.0), "root")
     for bone, point in _find_chain_ends(skeleton).items():

@@ -12,12 +12,16 @@ from exactik.kernels.calculus.workspace import new_work, place_apart
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.state import new_search
 from exactik.kernels.goals.targets import retarget
-from exactik.solvers import Auto, CompiledMethod, Method
-from exactik.solvers._loop import descend
-from exactik.solvers._methods import method_named
-from exactik.solvers._misses import term_tolerances
-from exactik.solvers._solve import solves_compiled
-from exactik.solvers._starts import start_table
+from exactik.solvers import (
+    Auto,
+    CompiledMethod,
+    Method,
+    can_solve_compiled,
+    compute_term_tolerances,
+    descend,
+    make_start_table,
+    resolve_method,
+)
 from exactik.typing import Array
 from exactik.viewer.posing._goals import InteractiveGoals
 
@@ -35,7 +39,7 @@ def make_update_method(solver: str | Method, budget: float) -> Method:
     Every update begins where the last ended and is damped in time: no detours, no escapes, and
     little damping of its own.
     """
-    method = method_named(solver)
+    method = resolve_method(solver)
     if isinstance(method, Auto):
         few = {"max_iterations": ITERATIONS, "tolerance": 1e-7, "initial_damping": 1e-2}
         return replace(method, escape=False, detour=False, **few)
@@ -55,11 +59,14 @@ class InteractiveSolver:
         """Make ready; `budget` [s] bounds an update of a method written in Python."""
         self.goals, problem = goals, goals.problem
         self.method = make_update_method(solver, budget)
-        self._compiled = solves_compiled(problem, self.method)
+        self._compiled = can_solve_compiled(problem, self.method)
         self._options = (
             self.method.options(problem) if isinstance(self.method, CompiledMethod) else None
         )
-        self._tolerances, self._table = term_tolerances(problem), start_table(problem, 0, 0)
+        self._tolerances, self._table = (
+            compute_term_tolerances(problem),
+            make_start_table(problem, 0, 0),
+        )
         self._found = np.zeros((1, kernel.FOUND_COUNT))
         self._missed = np.zeros((1, len(problem.packed.arrays.terms.kind)))
         self._answer = np.empty((1, problem.skeleton.nq))

@@ -1,14 +1,9 @@
-"""The loop and the stopping test that all methods share.
-
-A method is compiled (`CompiledMethod`): it names a rule of `kernels.descend` and sets its options;
-or it is written in Python (`PythonMethod`): it makes a stepper, which takes one place to the next.
-"""
+"""The loop and the stopping test that all methods share."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,25 +13,20 @@ from exactik.kernels.descent.descend import advance, run
 from exactik.kernels.descent.starts import first_order
 from exactik.kernels.descent.state import restart
 from exactik.problem import Problem
-from exactik.solvers._method import Method
-from exactik.solvers._misses import NEAR, term_tolerances
-from exactik.solvers._view import Place, View
+from exactik.solvers._method import (
+    CompiledMethod,
+    Method,
+    PythonMethod,
+    compute_negligible_cost,
+)
+from exactik.solvers._view import View
 from exactik.typing import Array, IntArray
 
-__all__ = [
-    "ENDED",
-    "CompiledMethod",
-    "Descent",
-    "History",
-    "PythonMethod",
-    "Stepper",
-    "descend",
-    "whole",
-]
+__all__ = ["ENDED_WORDS", "Descent", "History", "count_iterations", "descend"]
 
 
-AT_ONCE = 64  # passes between two looks at the clock
-SMALLEST_STEP = 1e-14  # [rad or m] below it a step changes nothing
+PASSES_BETWEEN_CLOCK_READS = 64
+MIN_STEP = 1e-14  # [rad or m] below it a step changes nothing
 
 
 class History(NamedTuple):
@@ -72,88 +62,19 @@ class Descent(NamedTuple):
 
     q: Array
     cost: float
-    slope: float
+    projected_gradient: float
     ended: str
     iterations: int
     evaluations: int
     history: History | None
 
 
-class Stepper(Protocol):
-    """The memory of one run of a method written in Python.
-
-    Attributes:
-        control: damping, radius or length of the last step, for the history.
-    """
-
-    control: float
-
-    def step(self, place: Place) -> Place | None:
-        """Return the next place, or None if no step lowers the cost. Limits must be kept."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class PythonMethod(Method):
-    """A method whose loop is in Python, over compiled evaluations."""
-
-    def stepper(self, view: View) -> Stepper:
-        """Return a fresh stepper for one run."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompiledMethod(Method):
-    """A method that is a rule of `kernels.descend`."""
-
-    def settings(self) -> dict[int, float]:
-        """Return the entries of the kernel's options that this method sets."""
-        raise NotImplementedError
-
-    @property
-    def takes_detours(self) -> bool:
-        """Whether to try once more without limits first where limits stop a descent short."""
-        return self.settings().get(at.DETOUR, 0.0) != 0.0
-
-    def options(self, problem: Problem) -> Array:
-        """Return the kernel's options, (OPTION_COUNT,)."""
-        options = np.zeros(at.OPTION_COUNT)
-        options[at.TOLERANCE], options[at.ITERATIONS_ALLOWED] = self.tolerance, self.max_iterations
-        options[at.SMALL] = cost_of_nothing(problem, self.small_cost)
-        options[at.FIRST_RADIUS] = options[at.FIRST_LENGTH] = 1.0
-        options[at.LONGEST_STEP] = np.inf
-        for index, value in self.settings().items():
-            options[index] = value
-        return options
-
-    def control(self, state: Array) -> float:
-        """Return what the method steers by, for the history."""
-        return float(state[at.DAMPING])
-
-
-def whole(iterations: ArrayLike) -> IntArray:
+def count_iterations(iterations: ArrayLike) -> IntArray:
     """Return counts of iterations, begun ones included; a sweep of ccd is made of many parts."""
     return np.ceil(np.asarray(iterations) - 1e-9).astype(np.int64)
 
 
-def cost_of_nothing(problem: Problem, share: float) -> float:
-    """Return the cost below which nothing is left to gain.
-
-    What the goal that is easiest to overlook would cost if it were missed by √(2 share) metres, or
-    by as much of its tolerance as that is of a millimetre.
-    """
-
-    def least() -> float:
-        terms, tolerance = problem.packed.arrays.terms, term_tolerances(problem)
-        weight = np.array([np.diag(own).max(initial=0.0) for own in terms.weight])
-        worth = (weight * (tolerance / NEAR) ** 2)[weight > 0.0]
-        others = [np.abs(own).max(initial=0.0) for own in problem.packed.weights]
-        return float(worth.min()) if len(worth) > 0 else float(max(others))
-
-    return share * problem.remember("least", least)
-
-
-class Recorder:
+class HistoryRecorder:
     """Keeps the time, and collects a history where one is wanted."""
 
     def __init__(self, wanted: bool, start: float):
@@ -195,19 +116,19 @@ def descend(
         start: time of `time.perf_counter` that the time limit counts from; now if None.
         limited: whether to regard the limits; a compiled method can do without.
     """
-    recorder = Recorder(record, time.perf_counter() if start is None else start)
+    recorder = HistoryRecorder(record, time.perf_counter() if start is None else start)
     if isinstance(method, CompiledMethod):
-        return descend_compiled(problem, method, q, recorder, limited)
+        return _descend_compiled(problem, method, q, recorder, limited)
     assert isinstance(method, PythonMethod)
-    return descend_in_python(problem, method, q, recorder)
+    return _descend_in_python(problem, method, q, recorder)
 
 
-def descend_in_python(
-    problem: Problem, method: PythonMethod, q: Array, recorder: Recorder
+def _descend_in_python(
+    problem: Problem, method: PythonMethod, q: Array, recorder: HistoryRecorder
 ) -> Descent:
     """Run a stepper until the stopping test holds."""
     view, ended, n = View(problem), "iteration-limit", 0
-    stepper, small = method.stepper(view), cost_of_nothing(problem, method.small_cost)
+    stepper, small = method.stepper(view), compute_negligible_cost(problem, method.small_cost)
     place = view.at(view.project(q))
     recorder.add(place.cost, place.slope, 0.0, stepper.control)
     while True:
@@ -223,7 +144,7 @@ def descend_in_python(
         moved = 0.0
         if following is not None:
             moved = float(np.abs(view.moved(following.q, place.q)).max(initial=0.0))
-        if following is None or (moved < SMALLEST_STEP and following.slope >= place.slope):
+        if following is None or (moved < MIN_STEP and following.slope >= place.slope):
             ended = "stalled"
             break
         place, n = following, n + 1
@@ -232,7 +153,7 @@ def descend_in_python(
     return Descent(place.q, place.cost, place.slope, ended, n, evaluations, history)
 
 
-ENDED = {
+ENDED_WORDS = {
     at.RUNNING: "time-limit",
     at.AT_REST: "at-rest",
     at.STALLED: "stalled",
@@ -240,8 +161,8 @@ ENDED = {
 }
 
 
-def descend_compiled(
-    problem: Problem, method: CompiledMethod, q: Array, recorder: Recorder, limited: bool
+def _descend_compiled(
+    problem: Problem, method: CompiledMethod, q: Array, recorder: HistoryRecorder, limited: bool
 ) -> Descent:
     """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
     view, q = View(problem), q.copy()
@@ -252,7 +173,10 @@ def descend_compiled(
     while state[at.STANDING] == at.RUNNING:
         before = state[at.ITERATIONS] if state[at.EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
-            arrays, passes = problem.packed.arrays, 1 if recorder.rows is not None else AT_ONCE
+            arrays, passes = (
+                problem.packed.arrays,
+                1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS,
+            )
             run(tree, arrays, view.box, options, q, passes, search, problem.work)
         else:
             value, g, H = problem.fill(search.trial, int(state[at.ORDER]))
@@ -262,7 +186,7 @@ def descend_compiled(
             recorder.add(state[at.COST], state[at.SLOPE], state[at.TAKEN], control)
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             break
-    ended = ENDED[int(state[at.STANDING])]
-    counts = int(whole(state[at.ITERATIONS])), int(state[at.EVALUATIONS])
+    ended = ENDED_WORDS[int(state[at.STANDING])]
+    counts = int(count_iterations(state[at.ITERATIONS])), int(state[at.EVALUATIONS])
     cost, slope = float(state[at.COST]), float(state[at.SLOPE])
     return Descent(q, cost, slope, ended, *counts, recorder.history())

@@ -27,22 +27,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.problem import Problem
-from exactik.solvers._loop import PythonMethod
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
-from exactik.solvers.methods._line_search import ROUNDING
+from exactik.solvers.methods._line_search import COST_ROUNDING
 from exactik.typing import Array, BoolArray
 
-__all__ = ["WORTH", "ClampedMethod", "ClampedStepper"]
+__all__ = ["SAFE_STEP_SHARE", "JacobianMethod", "JacobianStepper"]
 
 
-WORTH = 0.1  # share of the safe step's promised fall below which it is taken instead
-HALVINGS = 30  # a step 1e-9 times as long either lowers the cost or drowns in rounding
+SAFE_STEP_SHARE = 0.1  # share of the safe step's promised fall below which it is taken instead
+MAX_HALVINGS = 30  # a step 1e-9 times as long either lowers the cost or drowns in rounding
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClampedMethod(PythonMethod):
+class JacobianMethod(PythonMethod):
     """Options of the methods built on the Jacobian; None turns a clamp off.
 
     Attributes:
@@ -69,20 +69,20 @@ class ClampedMethod(PythonMethod):
         for name in ("max_step", "max_displacement", "max_shortfall", "max_deviation"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ModelError(f"{type(self).__name__}({name}={value!r}): must be > 0, or None")
+                raise UsageError(f"{type(self).__name__}({name}={value!r}): must be > 0, or None")
 
 
-class ClampedStepper:
+class JacobianStepper:
     """Makes steps of residuals by `solve`, which a method supplies."""
 
     resolves = True  # whether dofs make up for those that are put on a limit
 
-    def __init__(self, method: ClampedMethod, view: View):
+    def __init__(self, method: JacobianMethod, view: View):
         """Start a run."""
         self.method, self.view = method, view
         self.unit = 1.0  # what a whole step counts in `control`
         self.control = 1.0  # that, times the share of the last step that was taken
-        self.parts = goal_parts(view.problem)
+        self.goal_rows = list_goal_rows(view.problem)
 
     def solve(self, J: Array, e: Array, free: BoolArray) -> Array:
         """Return y, (n,), of the displacement e, (m,), and JS, (m, n), the columns `free` (nv,)."""
@@ -90,50 +90,54 @@ class ClampedStepper:
 
     def step(self, place: Place) -> Place | None:
         """Return the next place, or None where no step is found."""
-        d = self.direction(place)
-        return None if d is None else self.take(place, d)
+        d = self.compute_step(place)
+        return None if d is None else self.take_step(place, d)
 
     # --- the step
 
-    def direction(self, place: Place) -> Array | None:
+    def compute_step(self, place: Place) -> Array | None:
         """Return the clamped step d, (nv,); None if a step down is asked for and there is none."""
         e, J = self.view.rows(place)
-        each, alike = self.displacements(place, e)
-        d, cut = self.inside(place, J, self.tracked(place, J, each), self.resolves)
+        each, alike = self.shorten_displacements(place, e)
+        d, cut = self.solve_in_limits(place, J, self.limit_shortfall(place, J, each), self.resolves)
         if self.method.safeguard:
             safe = d
             if cut or each is not alike:
-                safe, _ = self.inside(place, J, self.tracked(place, J, alike), False)
+                safe, _ = self.solve_in_limits(
+                    place, J, self.limit_shortfall(place, J, alike), False
+                )
             promise = float(place.gradient @ safe)
             if not promise < 0.0:
                 return None
-            if place.gradient @ d > WORTH * promise:
+            if place.gradient @ d > SAFE_STEP_SHARE * promise:
                 d = safe
-        return self.nearly_linear(place, self.shortened(d))
+        return self.limit_deviation(place, self.limit_step(d))
 
-    def displacements(self, place: Place, e: Array) -> tuple[Array, Array]:
+    def shorten_displacements(self, place: Place, e: Array) -> tuple[Array, Array]:
         """Return e with each goal shortened; and with all alike, which never points uphill."""
         most = self.method.max_displacement
         if most is None:
             return e, e
         r, root = self.view.problem.residual(place.q), self.view.root_weight
         share = np.ones_like(r)
-        for rows, width in self.parts:
-            length = longest(r[rows], width)
+        for rows, width in self.goal_rows:
+            length = longest_part(r[rows], width)
             share[rows] = most / length if length > most else 1.0
         each = share * e if root.ndim == 1 else root @ (share * r)
         return each, share.min() * e
 
-    def tracked(self, place: Place, J: Array, e: Array) -> Array:
+    def limit_shortfall(self, place: Place, J: Array, e: Array) -> Array:
         """Return e shortened until its step leaves no more of any goal than is allowed."""
         allowed, problem = self.method.max_shortfall, self.view.problem
         if allowed is None:
             return e
-        d = self.spread(J, e, ~place.held)
+        d = self.solve_free(J, e, ~place.held)
         left = problem.residual(place.q) - problem.jacobian(place.q) @ d
-        return e * (allowed / max(allowed, self.length(left)))
+        return e * (allowed / max(allowed, self.measure_longest_part(left)))
 
-    def inside(self, place: Place, J: Array, e: Array, resolve: bool) -> tuple[Array, bool]:
+    def solve_in_limits(
+        self, place: Place, J: Array, e: Array, resolve: bool
+    ) -> tuple[Array, bool]:
         """Return d, (nv,), inside the limits, and whether they changed it.
 
         If not `resolve`, limits count that are reached already; `View.move` cuts off the rest.
@@ -143,7 +147,7 @@ class ClampedStepper:
             low, high = np.where(low < 0.0, -np.inf, 0.0), np.where(high > 0.0, np.inf, 0.0)
         free, d, cut = ~place.held, np.zeros(self.view.nv), False
         while free.any():  # each round but the last holds one dof more
-            d[free] = self.spread(J, e - J[:, ~free] @ d[~free], free)[free]
+            d[free] = self.solve_free(J, e - J[:, ~free] @ d[~free], free)[free]
             outside = free & ((d < low) | (d > high))
             if not outside.any():
                 break
@@ -152,7 +156,7 @@ class ClampedStepper:
             cut = True
         return d, cut
 
-    def spread(self, J: Array, e: Array, free: BoolArray) -> Array:
+    def solve_free(self, J: Array, e: Array, free: BoolArray) -> Array:
         """Return the step of the free dofs for e, (nv,), zero for the others."""
         S, d = self.view.strength[free], np.zeros(self.view.nv)
         d[free] = S * self.solve(J[:, free] * S, e, free)
@@ -160,33 +164,33 @@ class ClampedStepper:
 
     # --- its length
 
-    def shortened(self, d: Array) -> Array:
+    def limit_step(self, d: Array) -> Array:
         """Return d with no entry longer than `max_step`."""
         most = self.method.max_step
         return d if most is None else d * (most / max(most, np.abs(d).max(initial=0.0)))
 
-    def nearly_linear(self, place: Place, d: Array) -> Array:
+    def limit_deviation(self, place: Place, d: Array) -> Array:
         """Return d halved until the linear model tells the residual there well enough."""
         allowed, problem = self.method.max_deviation, self.view.problem
         if allowed is None:
             return d
         r, J = problem.residual(place.q), problem.jacobian(place.q)
-        for _ in range(HALVINGS):
+        for _ in range(MAX_HALVINGS):
             q = self.view.move(place.q, d)
             self.view.evaluations += 1
             model = r - J @ self.view.moved(q, place.q)
-            if self.length(problem.residual(q) - model) <= allowed:
+            if self.measure_longest_part(problem.residual(q) - model) <= allowed:
                 break
             d = 0.5 * d
         return d
 
-    def length(self, r: Array) -> float:
+    def measure_longest_part(self, r: Array) -> float:
         """Return the length of the longest part of any goal [m or rad]."""
-        return max((longest(r[rows], width) for rows, width in self.parts), default=0.0)
+        return max((longest_part(r[rows], width) for rows, width in self.goal_rows), default=0.0)
 
-    def take(self, place: Place, d: Array) -> Place | None:
+    def take_step(self, place: Place, d: Array) -> Place | None:
         """Return the place d leads to, halved where the cost rises; None if it always does."""
-        for halvings in range(HALVINGS if self.method.safeguard else 1):
+        for halvings in range(MAX_HALVINGS if self.method.safeguard else 1):
             share = 0.5**halvings
             self.control = share * self.unit
             q = self.view.move(place.q, share * d)
@@ -196,12 +200,12 @@ class ClampedStepper:
             if trial.cost < place.cost:
                 return trial
             promise = float(place.gradient @ self.view.moved(q, place.q))
-            if abs(promise) <= ROUNDING * place.cost:
+            if abs(promise) <= COST_ROUNDING * place.cost:
                 return trial if promise < 0.0 and trial.slope < place.slope else None
         return None
 
 
-def goal_parts(problem: Problem) -> list[tuple[slice, int]]:
+def list_goal_rows(problem: Problem) -> list[tuple[slice, int]]:
     """Return the rows of each goal and how many of them make a length: 3 for a place or a turn.
 
     Goals without weight do not count: no step is meant to bring them nearer.
@@ -215,6 +219,6 @@ def goal_parts(problem: Problem) -> list[tuple[slice, int]]:
     ]
 
 
-def longest(r: Array, width: int) -> float:
+def longest_part(r: Array, width: int) -> float:
     """Return the length of the longest part of r, (k · width,)."""
     return float(np.sqrt((r.reshape(-1, width) ** 2).sum(axis=1).max()))

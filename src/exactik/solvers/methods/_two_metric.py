@@ -17,16 +17,23 @@ import numpy as np
 from exactik.solvers._view import Place, View
 from exactik.typing import Array, BoolArray
 
-__all__ = ["BEYOND", "NEAR", "blocked", "inside", "settled", "to_limits"]
+__all__ = [
+    "JUST_BEYOND",
+    "SNAP_DISTANCE",
+    "clip_to_limits",
+    "compute_open_step",
+    "find_blocked_dofs",
+    "snap_to_limits",
+]
 
 
-BEYOND = 1.0 + 1e-12  # q + (limit − q) may fall short of the limit by rounding
-MARGIN = 1e-3  # [rad or m] greatest ε
-NEAR = 1e-6  # of the range of the dof, or of 1 rad or m where that is less
-ROUNDING = 1e-15  # of the cost
+JUST_BEYOND = 1.0 + 1e-12  # q + (limit − q) may fall short of the limit by rounding
+MAX_BLOCKING_DISTANCE = 1e-3  # [rad or m] greatest ε
+SNAP_DISTANCE = 1e-6  # of the range of the dof, or of 1 rad or m where that is less
+COST_ROUNDING = 1e-15  # of the cost
 
 
-def blocked(view: View, place: Place, diagonal: Array) -> BoolArray:
+def find_blocked_dofs(view: View, place: Place, diagonal: Array) -> BoolArray:
     """Return the dofs that are locked, or within ε of a limit that the gradient pushes them to.
 
     Args:
@@ -37,12 +44,12 @@ def blocked(view: View, place: Place, diagonal: Array) -> BoolArray:
     """
     low, high = view.room(place.q)
     g = place.gradient
-    allowed = to_limits(view, place, -diagonal * g)
-    width = min(MARGIN, float(np.abs(allowed).max(initial=0.0)))
+    allowed = clip_to_limits(view, place, -diagonal * g)
+    width = min(MAX_BLOCKING_DISTANCE, float(np.abs(allowed).max(initial=0.0)))
     return place.held | ((g != 0.0) & (np.where(g > 0.0, -low, high) <= width))
 
 
-def inside(
+def compute_open_step(
     view: View,
     place: Place,
     free: BoolArray,
@@ -65,24 +72,24 @@ def inside(
         free = free & ~out
 
 
-def to_limits(view: View, place: Place, d: Array) -> Array:
+def clip_to_limits(view: View, place: Place, d: Array) -> Array:
     """Return the step d cut off at the limits; slightly beyond, so that `move` ends on them."""
     low, high = view.room(place.q)
-    return np.clip(d, BEYOND * low, BEYOND * high)
+    return np.clip(d, JUST_BEYOND * low, JUST_BEYOND * high)
 
 
-def settled(view: View, place: Place) -> Place:
+def snap_to_limits(view: View, place: Place) -> Place:
     """Return the place with dofs that are about to end on a limit put on it."""
     low, high = view.room(place.q)
     down = place.gradient > 0.0
     to_limit = np.where(down, low, high)
-    near = np.abs(to_limit) <= NEAR * np.minimum(high - low, 1.0)
+    near = np.abs(to_limit) <= SNAP_DISTANCE * np.minimum(high - low, 1.0)
     near &= ~place.held & (place.gradient != 0.0)
     while near.any():
         # Twice the way: `move` cuts off at the limit, where rounding might fall short of it.
         trial = view.at(view.move(place.q, np.where(near, 2.0 * to_limit, 0.0)))
         stay = near & trial.held
         if np.array_equal(stay, near):
-            return trial if trial.cost <= place.cost * (1.0 + ROUNDING) else place
+            return trial if trial.cost <= place.cost * (1.0 + COST_ROUNDING) else place
         near = stay
     return place

@@ -1,4 +1,4 @@
-"""Tables of bones for the built-in animals: a row a bone, sides as mirror images in y = 0.
+"""Tables of bones for the built-in figures: a row a bone, sides as mirror images in y = 0.
 
 Where a bone's frame is parallel to the world's at q = 0, its mirror image has the same angles about
 y and the negated ones about x and z. Offsets are metres in the parent's frame, limits degrees.
@@ -12,22 +12,33 @@ import numpy as np
 
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint
+from exactik.typing import Array
 
-__all__ = ["Point", "Row", "bone_of", "both_sides", "mirrored_markers"]
+__all__ = ["BoneRow", "Point", "make_bone", "make_both_sides", "mirror_markers"]
 
 Point = tuple[float, float, float]
-Row = tuple[str, str, Point, str, tuple[tuple[float, float], ...]]
+BoneRow = tuple[str, str, Point, str, tuple[tuple[float, float], ...]]
 """Name, parent, joint centre in the parent's frame [m], axes outermost first, limits [degrees]."""
 
 
-def bone_of(row: Row, side: float = 1.0, prefix: str = "", paired: Iterable[str] = ()) -> Bone:
+def make_bone(
+    row: BoneRow,
+    side: float = 1.0,
+    prefix: str = "",
+    paired: Iterable[str] = (),
+    *,
+    scale: float = 1.0,
+    pre: Array | None = None,
+) -> Bone:
     """Return the bone of a row; its mirror image for side −1.
 
     Args:
-        row: see `Row`.
+        row: see `BoneRow`.
         side: 1 for the left and the middle, −1 for the right.
         prefix: of the name, and of the parent's if that is among `paired`.
         paired: names of rows that exist on both sides.
+        scale: metres in a unit of the offsets.
+        pre: constant rotation before the joint, of this side, (3, 3).
     """
     name, parent, (x, y, z), order, degrees = row
     limits = np.radians(degrees)
@@ -37,22 +48,23 @@ def bone_of(row: Row, side: float = 1.0, prefix: str = "", paired: Iterable[str]
     return Bone(
         prefix + name,
         parent=prefix + parent if parent in set(paired) else parent,
-        offset=(x, side * y, z),
+        offset=scale * np.array([x, side * y, z]),
+        pre=pre,
         joint=Joint.revolute(order, limits) if len(order) == 1 else Joint.euler(order, limits),
     )
 
 
-def both_sides(rows: tuple[Row, ...]) -> list[Bone]:
+def make_both_sides(rows: tuple[BoneRow, ...]) -> list[Bone]:
     """Return the bones of rows that describe the left side: "l_…", then "r_…"."""
     names = [row[0] for row in rows]
     sides = ((1.0, "l_"), (-1.0, "r_"))
-    return [bone_of(row, side, prefix, names) for side, prefix in sides for row in rows]
+    return [make_bone(row, side, prefix, names) for side, prefix in sides for row in rows]
 
 
-def mirrored_markers(left: Mapping[str, tuple[str, Point]]) -> dict[str, tuple[str, Point]]:
+def mirror_markers(left: Mapping[str, tuple[str, Point]]) -> dict[str, tuple[str, Point]]:
     """Return the markers with those on bones "l_…" repeated on the right: L… becomes R…."""
-    found = dict(left)
+    markers = dict(left)
     for name, (bone, (x, y, z)) in left.items():
         if bone.startswith("l_"):
-            found["R" + name[1:]] = ("r_" + bone[2:], (x, -y, z))
-    return found
+            markers["R" + name[1:]] = ("r_" + bone[2:], (x, -y, z))
+    return markers

@@ -30,30 +30,39 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from exactik.solvers._loop import PythonMethod
+from exactik.errors import UsageError
+from exactik.solvers._method import PythonMethod
 from exactik.solvers._view import Place, View
 from exactik.solvers.methods._line_search import (
-    longest,
-    projected_armijo,
-    reach,
-    strong_wolfe,
+    find_length_to_limit,
+    limit_turn,
+    search_armijo,
+    search_wolfe,
 )
-from exactik.solvers.methods._near_limits import blocked, inside, settled, to_limits
+from exactik.solvers.methods._two_metric import (
+    clip_to_limits,
+    compute_open_step,
+    find_blocked_dofs,
+    snap_to_limits,
+)
 from exactik.typing import Array, BoolArray
 
-__all__ = ["BFGS", "Memory", "QuasiNewtonStepper"]
+__all__ = ["BFGS", "InverseHessian", "QuasiNewtonStepper"]
 
 
-FIRST, TURN = 0.1, 1.0  # [rad] most to turn at first, when curvature is unknown, and later
-FLATTEST = 1e-3  # least (JᵀWJ)_ii that σ regards, as a share of the largest
-CONVEX = 1e-10  # least s·z / |s||z| to learn from
+MAX_FIRST_TURN, MAX_TURN = (
+    0.1,
+    1.0,
+)  # [rad] most to turn at first, when curvature is unknown, and later
+MIN_CURVATURE_SHARE = 1e-3  # least (JᵀWJ)_ii that σ regards, as a share of the largest
+MIN_CONVEXITY = 1e-10  # least s·z / |s||z| to learn from
 
 
-class Memory(Protocol):
+class InverseHessian(Protocol):
     """What a quasi-Newton method has learnt, in y = v/σ."""
 
     @property
-    def empty(self) -> bool:
+    def is_initial(self) -> bool:
         """Whether nothing was learnt yet."""
         ...
 
@@ -61,15 +70,15 @@ class Memory(Protocol):
         """Return a positive diagonal that stands for the inverse Hessian, (nv,)."""
         ...
 
-    def newton(self, g: Array, free: BoolArray) -> Array:
+    def solve_free(self, g: Array, free: BoolArray) -> Array:
         """Return the Newton step of the free dofs alone, (nv,), zero for the others."""
         ...
 
-    def learn(self, s: Array, z: Array) -> None:
+    def update(self, s: Array, z: Array) -> None:
         """Take up a step and the change of the gradient along it, s·z > 0."""
         ...
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Start afresh."""
         ...
 
@@ -88,35 +97,35 @@ class BFGS(PythonMethod):
 
     def stepper(self, view: View) -> QuasiNewtonStepper:
         """Return a fresh stepper."""
-        return QuasiNewtonStepper(view, _Dense(view.nv))
+        return QuasiNewtonStepper(view, _DenseInverse(view.nv))
 
 
-class _Dense:
+class _DenseInverse:
     """The matrix B itself, (nv, nv)."""
 
     def __init__(self, nv: int):
         self.B = np.eye(nv)
-        self.empty = True
+        self.is_initial = True
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self.B = np.eye(len(self.B))
-        self.empty = True
+        self.is_initial = True
 
     def diagonal(self) -> Array:
         return np.diag(self.B)
 
-    def newton(self, g: Array, free: BoolArray) -> Array:
+    def solve_free(self, g: Array, free: BoolArray) -> Array:
         # With w_F = g_F, choose w_A so that the step −B w leaves A where it is.
         w, other = np.where(free, g, 0.0), ~free
         if other.any():
             w[other] = -np.linalg.solve(self.B[np.ix_(other, other)], (self.B @ w)[other])
         return np.where(free, -self.B @ w, 0.0)
 
-    def learn(self, s: Array, z: Array) -> None:
+    def update(self, s: Array, z: Array) -> None:
         sz = float(s @ z)
-        if self.empty:
+        if self.is_initial:
             self.B *= sz / float(z @ z)
-            self.empty = False
+            self.is_initial = False
         Bz = self.B @ z
         self.B += np.outer(s, s) * ((sz + float(z @ Bz)) / sz**2)
         self.B -= (np.outer(Bz, s) + np.outer(s, Bz)) / sz
@@ -125,52 +134,117 @@ class _Dense:
 class QuasiNewtonStepper:
     """Direction, search and learning, for any memory."""
 
-    def __init__(self, view: View, memory: Memory):
+    def __init__(self, view: View, inverse: InverseHessian):
         """Begin with what the memory holds."""
-        self.view, self.memory = view, memory
+        self.view, self.inverse = view, inverse
         self.control = 1.0  # length of the last step
         self.scale = np.zeros(0)  # σ, (nv,) from the first step on
 
     def step(self, place: Place) -> Place | None:
         """Return the next place; a memory that misleads is dropped and the gradient tried."""
         if len(self.scale) == 0:
-            self.scale = alike(self.view, place)
+            self.scale = compute_dof_scale(self.view, place)
         following = self.search(place)
-        if following is None and not self.memory.empty:
-            self.memory.forget()
+        if following is None and not self.inverse.is_initial:
+            self.inverse.reset()
             following = self.search(place)
         if following is not None:
-            following = settled(self.view, following)
+            following = snap_to_limits(self.view, following)
             s = self.view.moved(following.q, place.q) / self.scale
             z = self.scale * (following.gradient - place.gradient)
-            if s @ z > CONVEX * np.linalg.norm(s) * np.linalg.norm(z):
-                self.memory.learn(s, z)
+            if s @ z > MIN_CONVEXITY * np.linalg.norm(s) * np.linalg.norm(z):
+                self.inverse.update(s, z)
         return following
 
     def search(self, place: Place) -> Place | None:
         """Return a lower place along the direction of the memory."""
         view, g = self.view, place.gradient
-        diagonal = self.scale**2 * self.memory.diagonal()
-        outer = blocked(view, place, diagonal)
+        diagonal = self.scale**2 * self.inverse.diagonal()
+        outer = find_blocked_dofs(view, place, diagonal)
 
         def newton(free: BoolArray) -> Array:
-            return self.scale * self.memory.newton(self.scale * g, free)
+            return self.scale * self.inverse.solve_free(self.scale * g, free)
 
         try:
-            inner = inside(view, place, ~outer, newton)
+            inner = compute_open_step(view, place, ~outer, newton)
         except np.linalg.LinAlgError:  # a memory of steps that are all but parallel
             return None
         if not g @ inner <= 0.0:
             return None
-        d = np.where(outer, to_limits(view, place, -diagonal * g), inner)
-        length = longest(view, d, FIRST if self.memory.empty else TURN)
-        search = strong_wolfe if reach(view, place, d) > 2.0 * length else projected_armijo
+        d = np.where(outer, clip_to_limits(view, place, -diagonal * g), inner)
+        length = limit_turn(view, d, MAX_FIRST_TURN if self.inverse.is_initial else MAX_TURN)
+        search = (
+            search_wolfe if find_length_to_limit(view, place, d) > 2.0 * length else search_armijo
+        )
         following, self.control = search(view, place, d, length)
         return following
 
 
-def alike(view: View, place: Place) -> Array:
+def compute_dof_scale(view: View, place: Place) -> Array:
     """Return σ, (nv,), in which all dofs that matter have about the same curvature."""
     curve = np.diag(view.problem.gauss_newton(place.q))
-    flattest = max(FLATTEST * float(curve.max(initial=0.0)), 1e-300)
+    flattest = max(MIN_CURVATURE_SHARE * float(curve.max(initial=0.0)), 1e-300)
     return view.strength / np.sqrt(np.maximum(curve, flattest))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LBFGS(PythonMethod):
+    """Limited-memory BFGS with two-metric projection at the limits.
+
+    Linear convergence: the default tolerance is looser than that of the Newton methods, and more
+    steps are allowed.
+
+    Attributes:
+        memory: pairs of steps and gradients to remember.
+    """
+
+    name: ClassVar[str] = "l-bfgs"
+    max_iterations: int = 2000
+    tolerance: float = 1e-8
+    memory: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the options that are numbers."""
+        super().__post_init__()
+        if self.memory < 1:
+            raise UsageError(f"LBFGS(memory={self.memory!r}): must be ≥ 1")
+
+    def stepper(self, view: View) -> QuasiNewtonStepper:
+        """Return a fresh stepper."""
+        return QuasiNewtonStepper(view, _LimitedMemory(view.nv, self.memory))
+
+
+class _LimitedMemory:
+    """The last pairs, the newest at the end."""
+
+    def __init__(self, nv: int, most: int):
+        self.nv, self.max_pairs = nv, most
+        self.reset()
+
+    def reset(self) -> None:
+        self.S, self.Z = np.empty((self.nv, 0)), np.empty((self.nv, 0))
+        self.theta, self.M_inverse = 1.0, np.empty((0, 0))
+
+    @property
+    def is_initial(self) -> bool:
+        return self.S.shape[1] == 0
+
+    def diagonal(self) -> Array:
+        return np.full(self.nv, 1.0 / self.theta)
+
+    def solve_free(self, g: Array, free: BoolArray) -> Array:
+        d = np.where(free, -g / self.theta, 0.0)
+        if not self.is_initial:
+            W = np.hstack([self.Z, self.theta * self.S])[free]
+            inner = self.M_inverse - W.T @ W / self.theta
+            d[free] -= W @ np.linalg.solve(inner, W.T @ g[free]) / self.theta**2
+        return d
+
+    def update(self, s: Array, z: Array) -> None:
+        keep = slice(max(0, self.S.shape[1] + 1 - self.max_pairs), None)
+        self.S = np.hstack([self.S[:, keep], s[:, None]])
+        self.Z = np.hstack([self.Z[:, keep], z[:, None]])
+        self.theta = float(z @ z) / float(s @ z)
+        SZ = self.S.T @ self.Z
+        L, D = np.tril(SZ, -1), np.diag(np.diag(SZ))
+        self.M_inverse = np.block([[-D, L.T], [L, self.theta * self.S.T @ self.S]])

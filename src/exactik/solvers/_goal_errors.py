@@ -12,13 +12,19 @@ from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = ["NEAR", "Judged", "goal_misses", "judged_goals", "term_tolerances"]
+__all__ = [
+    "DEFAULT_POSITION_TOLERANCE",
+    "GoalWithTolerance",
+    "compute_goal_errors",
+    "compute_term_tolerances",
+    "goals_with_tolerance",
+]
 
 
-NEAR, TURNED = 1e-3, 1e-2  # default tolerances [m], [rad]
+DEFAULT_POSITION_TOLERANCE, DEFAULT_ANGLE_TOLERANCE = 1e-3, 1e-2  # default tolerances [m], [rad]
 
 
-class Judged(NamedTuple):
+class GoalWithTolerance(NamedTuple):
     """Something that can be missed: a goal, or the rotation of a pose goal.
 
     Attributes:
@@ -44,7 +50,7 @@ class Judged(NamedTuple):
         return f"{np.degrees(miss):.3g}°" if self.unit == "rad" else f"{miss:.3g}"
 
 
-def judged_goals(problem: Problem) -> tuple[Judged, ...]:
+def goals_with_tolerance(problem: Problem) -> tuple[GoalWithTolerance, ...]:
     """Return what decides whether a problem's goals are reached.
 
     Postures and soft limits are wishes, not judged unless they have a tolerance or are all there
@@ -53,7 +59,7 @@ def judged_goals(problem: Problem) -> tuple[Judged, ...]:
     return problem.remember("judged", lambda: tuple(_judge(problem)))
 
 
-def _judge(problem: Problem) -> list[Judged]:
+def _judge(problem: Problem) -> list[GoalWithTolerance]:
     pairs = list(zip(problem.rows.items(), problem.goals, strict=True))
     wishes_only = not any(isinstance(goal, TermGoal | FrameGoal) for _, goal in pairs)
     found, first = [], 0
@@ -64,39 +70,49 @@ def _judge(problem: Problem) -> list[Judged]:
             first += count
             if isinstance(goal, PoseGoal):
                 place, turn = slice(own.start, own.start + 1), slice(own.start + 1, own.stop)
-                found.append(Judged(name, "m", goal.tolerance or NEAR, place, rows))
-                turned = goal.tolerance or TURNED
-                found.append(Judged(f"{name}.rotation", "rad", turned, turn, rows))
+                found.append(
+                    GoalWithTolerance(
+                        name, "m", goal.tolerance or DEFAULT_POSITION_TOLERANCE, place, rows
+                    )
+                )
+                turned = goal.tolerance or DEFAULT_ANGLE_TOLERANCE
+                found.append(GoalWithTolerance(f"{name}.rotation", "rad", turned, turn, rows))
             else:
                 metres = problem.packed.arrays.terms.kind[own.start] == POSITION
-                unit, default = ("m", NEAR) if metres else ("rad", TURNED)
-                found.append(Judged(name, unit, goal.tolerance or default, own, rows))
+                unit, default = (
+                    ("m", DEFAULT_POSITION_TOLERANCE)
+                    if metres
+                    else ("rad", DEFAULT_ANGLE_TOLERANCE)
+                )
+                found.append(GoalWithTolerance(name, unit, goal.tolerance or default, own, rows))
         elif isinstance(goal, FrameGoal) or goal.tolerance is not None or wishes_only:
             # A wish is on angles and shifts alike, unless the figure has only one of them.
             turns = problem.skeleton.turns
             unit = "rad" if turns.all() else ("m" if not turns.any() else "")
             unit = "" if isinstance(goal, FrameGoal) else unit
-            default = TURNED if unit == "rad" else NEAR
+            default = DEFAULT_ANGLE_TOLERANCE if unit == "rad" else DEFAULT_POSITION_TOLERANCE
             wish = not isinstance(goal, FrameGoal)
-            found.append(Judged(name, unit, goal.tolerance or default, slice(0, 0), rows, wish))
+            found.append(
+                GoalWithTolerance(name, unit, goal.tolerance or default, slice(0, 0), rows, wish)
+            )
     return found
 
 
-def term_tolerances(problem: Problem) -> Array:
+def compute_term_tolerances(problem: Problem) -> Array:
     """Return the tolerance of every term of the kernels, (n,) [m or rad]."""
 
     def gather() -> Array:
         tolerances = np.empty(len(problem.packed.arrays.terms.kind))
-        for judged in judged_goals(problem):
+        for judged in goals_with_tolerance(problem):
             tolerances[judged.terms] = judged.tolerance
         return tolerances
 
     return problem.remember("tolerances", gather)
 
 
-def goal_misses(problem: Problem, q: Array, by_term: Array | None = None) -> Array:
+def compute_goal_errors(problem: Problem, q: Array, by_term: Array | None = None) -> Array:
     """Return the miss of each of `judged_goals` at q, (nq,); `by_term` (n,) if known already."""
-    judged = judged_goals(problem)
+    judged = goals_with_tolerance(problem)
     if by_term is None:
         by_term = np.empty(len(problem.packed.arrays.terms.kind))
         misses(problem.skeleton.tree, problem.packed.arrays, q, by_term, problem.work)

@@ -1,6 +1,6 @@
-"""ASF: the skeleton of the Acclaim formats; its motions are in AMC files.
+"""Read skeletons from ASF.
 
-With C from `axis` and M from the `dof`s, both products of turns of which the first listed acts
+With C from `axis` and M from the `dof`s, both products of rotations of which the first listed acts
 first (x y z: R_z R_y R_x), a bone turns by C M C⁻¹ about its end nearer to the root, and its other
 end is at direction · length. All frames are parallel to the world at rest. So here
 
@@ -29,7 +29,7 @@ from exactik.io._files import decoded, read_bytes
 from exactik.io._notes import Notes
 from exactik.io._text import parse_number
 from exactik.io._units import announced_unit, guessed_unit, metres_per
-from exactik.io.acclaim._asf_write import INCH, Acclaim, AcclaimSkeleton
+from exactik.io.acclaim._skeleton import INCH, AcclaimSkeleton, AcclaimUnits
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
@@ -38,16 +38,16 @@ __all__ = ["read_asf"]
 
 Unit = str | float | None
 
-_COMMENT = re.compile(r"(^|\s)#.*")
-_PAIR = re.compile(r"\(\s*([^\s(),]+)[\s,]+([^\s(),]+)\s*\)")
-_DOFS = ("tx", "ty", "tz", "rx", "ry", "rz")
-_ANGLES = {"deg": math.pi / 180.0, "rad": 1.0}
-_PLAUSIBLE = (0.3, 3.0)  # [m] heights that raise no question
-_FREE, _LOCKED = (-math.inf, math.inf), (0.0, 0.0)
+COMMENT_PATTERN = re.compile(r"(^|\s)#.*")
+LIMITS_PATTERN = re.compile(r"\(\s*([^\s(),]+)[\s,]+([^\s(),]+)\s*\)")
+DOFS = ("tx", "ty", "tz", "rx", "ry", "rz")
+RADIANS_PER = {"deg": math.pi / 180.0, "rad": 1.0}
+PLAUSIBLE_HEIGHTS = (0.3, 3.0)  # [m] outside of which the unit of a file is doubted
+FREE_LIMITS, LOCKED_LIMITS = (-math.inf, math.inf), (0.0, 0.0)
 
 
-class _Line(NamedTuple):
-    """A line that says something."""
+class AsfLine(NamedTuple):
+    """A line without its comment, of one word at least."""
 
     place: str
     words: list[str]
@@ -59,7 +59,17 @@ class _Line(NamedTuple):
 
 @dataclass
 class BoneData:
-    """A bone as the file has it, lengths and limits in its units."""
+    """A bone as the file has it.
+
+    Attributes:
+        place: where its block begins.
+        name: in the file.
+        direction: from its near end to its far one, (3,).
+        length: [unit of the file].
+        axis: C, (3, 3).
+        dofs: in the order of the file, such as ("rx", "rz").
+        limits: lower and upper of each dof [units of the file].
+    """
 
     place: str
     name: str = ""
@@ -71,135 +81,138 @@ class BoneData:
 
     @property
     def tip(self) -> Array:
-        """Its far end, from the near one."""
+        """Its far end, from the near one [unit of the file], (3,)."""
         return self.direction * self.length
 
 
 def read_asf(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
     """Return the skeleton of an ASF file; its root moves as `order` says, never otherwise."""
-    sections = _sections(decoded(read_bytes(path))[0])
-    for needed in ("root", "bonedata", "hierarchy"):
-        if needed not in sections:
-            raise notes.error(f"no :{needed}; an ASF file has :root, :bonedata and :hierarchy")
+    sections = _split_sections(decoded(read_bytes(path))[0])
+    for keyword in ("root", "bonedata", "hierarchy"):
+        if keyword not in sections:
+            raise notes.error(f"no :{keyword}; an ASF file has :root, :bonedata and :hierarchy")
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            return _Asf(sections, notes).skeleton(Path(path).stem, length_unit)
-    except (ModelError, NonFiniteError) as error:  # limits that leave no room, endless lengths
+            return AsfFile(sections, notes).build_skeleton(Path(path).stem, length_unit)
+    except (ModelError, NonFiniteError) as error:  # limits that leave no room, infinite lengths
         raise notes.error(str(error)) from None
 
 
-def _sections(text: str) -> dict[str, list[_Line]]:
+def _split_sections(text: str) -> dict[str, list[AsfLine]]:
     """Return the lines under each :keyword; what follows the keyword itself is the first."""
-    sections: dict[str, list[_Line]] = {}
-    current: list[_Line] = []
+    sections: dict[str, list[AsfLine]] = {}
+    current: list[AsfLine] = []
     for number, line in enumerate(text.split("\n"), start=1):
-        words = _COMMENT.sub("", line).split()
+        words = COMMENT_PATTERN.sub("", line).split()
         if len(words) > 0 and words[0].startswith(":"):
             current = sections.setdefault(words.pop(0)[1:].lower(), [])
         if len(words) > 0:
-            current.append(_Line(f"line {number}", words))
+            current.append(AsfLine(f"line {number}", words))
     return sections
 
 
-class _Asf:
+class AsfFile:
     """The sections of a file, and what they mean."""
 
-    def __init__(self, sections: dict[str, list[_Line]], notes: Notes):
+    def __init__(self, sections: dict[str, list[AsfLine]], notes: Notes):
         self.sections, self.notes = sections, notes
         self.units = {line.key: line for line in sections.get("units", [])}
-        self.radians = self.angle_unit()
+        self.radians = self.read_angle_unit()
         self.bones = self.read_bones()
         self.parents = self.read_parents()
 
-    def skeleton(self, stem: str, length_unit: Unit) -> AcclaimSkeleton:
-        said = {line.key: line.words[1:] for line in self.sections.get("documentation", [])}
-        coded = said.get("names") == ["percent-encoded"]  # so does our own writer where it must
-        names = {name: unquote(name) if coded else name for name in self.bones}
-        names["root"] = unquote((said.get("root-bone") or ["root"])[0])
-        metres, root = self.length_unit(length_unit), self.read_root()
-        made = [self.made(root, names["root"], None, metres * root.tip, metres)]
+    def build_skeleton(self, stem: str, length_unit: Unit) -> AcclaimSkeleton:
+        remarks = {line.key: line.words[1:] for line in self.sections.get("documentation", [])}
+        is_encoded = remarks.get("names") == ["percent-encoded"]  # by `write_asf`, where needed
+        names = {name: unquote(name) if is_encoded else name for name in self.bones}
+        names["root"] = unquote((remarks.get("root-bone") or ["root"])[0])
+        metres, root = self.choose_length_unit(length_unit), self.read_root()
+        bones = [self.make_bone(root, names["root"], None, metres * root.tip, metres)]
         inner, taken = set(self.parents.values()), set(names.values())
         for name, parent in self.parents.items():
             bone = self.bones[name]
             offset = np.zeros(3) if parent == "root" else metres * self.bones[parent].tip
-            made.append(self.made(bone, names[name], names[parent], offset, metres))
+            bones.append(self.make_bone(bone, names[name], names[parent], offset, metres))
             if name not in inner and bone.tip.any():
                 end = f"{names[name]}_end"
                 while end in taken:
                     end += "2"
-                made.append(Bone(end, parent=names[name], offset=metres * bone.tip))
+                bones.append(Bone(end, parent=names[name], offset=metres * bone.tip))
         title = " ".join(word for line in self.sections.get("name", []) for word in line.words)
         dofs = {names[name]: self.bones[name].dofs for name in self.parents}
-        facts = Acclaim(metres, self.radians, {names["root"]: root.dofs, **dofs})
-        return AcclaimSkeleton(title or stem, made, None, facts)
+        units = AcclaimUnits(
+            metres=metres, radians=self.radians, dofs={names["root"]: root.dofs, **dofs}
+        )
+        return AcclaimSkeleton(title or stem, bones, None, units)
 
-    def made(
+    def make_bone(
         self, bone: BoneData, name: str, parent: str | None, offset: Array, metres: float
     ) -> Bone:
-        """Return a bone of ours."""
+        """Return the bone of a skeleton for a bone of the file."""
         limits: dict[str, tuple[float, float]] = {}
         for dof, (low, high) in zip(bone.dofs, bone.limits, strict=False):
             unit = metres if dof[0] == "t" else self.radians
             limits[dof] = (low * unit, high * unit)
         # The first dof acts first, so it is the innermost letter.
-        turns = [dof for dof in reversed(bone.dofs) if dof[0] == "r"]
+        rotations = [dof for dof in reversed(bone.dofs) if dof[0] == "r"]
         joint = Joint.fixed()
-        if len(turns) > 0:
-            order = "".join(dof[1] for dof in turns).upper()
-            joint = Joint.euler(order, [limits.get(dof, _FREE) for dof in turns])
+        if len(rotations) > 0:
+            order = "".join(dof[1] for dof in rotations).upper()
+            joint = Joint.euler(order, [limits.get(dof, FREE_LIMITS) for dof in rotations])
         slides = [dof for dof in bone.dofs if dof[0] == "t"]
         if len(bone.dofs) == len(slides) == 1:
-            joint = Joint.prismatic(slides[0][1], limits.get(slides[0], _FREE))
+            joint = Joint.prismatic(slides[0][1], limits.get(slides[0], FREE_LIMITS))
         elif len(slides) > 0:
-            three = [limits.get(d, _FREE if d in slides else _LOCKED) for d in _DOFS[:3]]
-            joint = Joint.free(joint, three) if len(turns) > 0 else Joint.translation(three)
+            xyz = [limits.get(d, FREE_LIMITS if d in slides else LOCKED_LIMITS) for d in DOFS[:3]]
+            joint = Joint.free(joint, xyz) if len(rotations) > 0 else Joint.translation(xyz)
         C = bone.axis if joint.kind != "fixed" else np.eye(3)
         return Bone(name, parent=parent, offset=offset, pre=C, joint=joint, post=C.T)
 
-    def angle_unit(self) -> float:
+    def read_angle_unit(self) -> float:
         line = self.units.get("angle")
-        unit = _ANGLES.get("deg" if line is None else " ".join(line.words[1:]).lower()[:3])
+        unit = RADIANS_PER.get("deg" if line is None else " ".join(line.words[1:]).lower()[:3])
         if line is not None and unit is None:
             raise self.notes.error(f"{' '.join(line.words)!r}; expected deg or rad", line.place)
         return unit or 1.0
 
-    def length_unit(self, length_unit: Unit) -> float:
+    def choose_length_unit(self, length_unit: Unit) -> float:
         """Return the metres in one unit."""
-        tall = self.height()
-        guess = guessed_unit(tall)
+        height = self.measure_height()
+        guess = guessed_unit(height)
         if length_unit == "auto":
-            return announced_unit(tall, self.notes)
+            return announced_unit(height, self.notes)
         if length_unit is not None:
             return metres_per(length_unit)
         line = self.units.get("length")
         if line is None:
             self.notes.assume("no length in :units; 1.0, which makes the unit an inch, assumed")
             return INCH
-        if not (number := float(self.numbers(line, 1)[0])) > 0.0:
+        if not (number := float(self.parse_numbers(line, 1)[0])) > 0.0:
             raise self.notes.error(f"length {number:g} in :units; expected more than 0", line.place)
         metres = INCH / number
-        if not _PLAUSIBLE[0] < tall * metres < _PLAUSIBLE[1]:
-            hint = "" if guess is None else f" (in {guess[0]}: {tall * guess[1]:.2f} m)"
-            result = f"the figure measure {tall * metres:.3g} m{hint}"
+        if not PLAUSIBLE_HEIGHTS[0] < height * metres < PLAUSIBLE_HEIGHTS[1]:
+            hint = "" if guess is None else f" (in {guess[0]}: {height * guess[1]:.2f} m)"
+            result = f"the figure measure {height * metres:.3g} m{hint}"
             self.notes.assume(f"length {number:g} makes {result}; give length_unit", line.place)
         return metres
 
-    def height(self) -> float:
-        places = {"root": np.zeros(3)}
+    def measure_height(self) -> float:
+        """Return the longest side of the figure at rest [unit of the file]."""
+        tips = {"root": np.zeros(3)}
         for name, parent in self.parents.items():
-            places[name] = places[parent] + self.bones[name].tip
-        return float(np.ptp(list(places.values()), axis=0).max())
+            tips[name] = tips[parent] + self.bones[name].tip
+        return float(np.ptp(list(tips.values()), axis=0).max())
 
     def read_root(self) -> BoneData:
         lines = {line.key: line for line in self.sections["root"]}
-        root = BoneData("", "root", dofs=_DOFS)
+        root = BoneData("", "root", dofs=DOFS)
         if "order" in lines:
-            root.dofs = self.dofs(lines["order"])
+            root.dofs = self.parse_dofs(lines["order"])
         if "position" in lines:
-            root.direction = self.numbers(lines["position"], 3)
+            root.direction = self.parse_numbers(lines["position"], 3)
         if "orientation" in lines:
             order = (lines["axis"].words[1:] if "axis" in lines else []) or ["XYZ"]
-            root.axis = self.axis(lines["orientation"], order[0])
+            root.axis = self.parse_axis(lines["orientation"], order[0])
         return root
 
     def read_bones(self) -> dict[str, BoneData]:
@@ -218,15 +231,15 @@ class _Asf:
             elif line.key == "name":
                 bone.name = " ".join(line.words[1:2])
             elif line.key == "direction":
-                bone.direction = self.numbers(line, 3)
+                bone.direction = self.parse_numbers(line, 3)
             elif line.key == "length":
-                bone.length = float(self.numbers(line, 1)[0])
+                bone.length = float(self.parse_numbers(line, 1)[0])
             elif line.key == "axis":
-                bone.axis = self.axis(line, (line.words[4:] or ["XYZ"])[0])
+                bone.axis = self.parse_axis(line, (line.words[4:] or ["XYZ"])[0])
             elif line.key == "dof":
-                bone.dofs = self.dofs(line)
+                bone.dofs = self.parse_dofs(line)
             elif line.key == "limits" or line.key.startswith("("):
-                bone.limits += self.limits(line)
+                bone.limits += self.parse_limits(line)
         if bone is not None:
             raise self.notes.error(f"bone {bone.name!r} has no end", bone.place)
         return bones
@@ -234,7 +247,7 @@ class _Asf:
     def read_parents(self) -> dict[str, str]:
         """Return child → parent for all that hangs from the root, parents first."""
         children: dict[str, list[str]] = {}
-        above: dict[str, str] = {}
+        parents: dict[str, str] = {}
         for line in self.sections["hierarchy"]:
             if line.key in ("begin", "end"):
                 continue
@@ -243,46 +256,46 @@ class _Asf:
                     known = f"expected root or one of the {len(self.bones)} in :bonedata"
                     raise self.notes.error(f"no bone named {name!r}; {known}", line.place)
             for name in line.words[1:]:
-                if name in above or name == "root":
+                if name in parents or name == "root":
                     raise self.notes.error(f"bone {name!r} has a second parent", line.place)
-                above[name] = line.words[0]
+                parents[name] = line.words[0]
                 children.setdefault(line.words[0], []).append(name)
-        found: dict[str, str] = {}
-        names = list(reversed(children.get("root", [])))
-        while len(names) > 0:
-            name = names.pop()
-            found[name] = above[name]
-            names += reversed(children.get(name, []))
-        lost = [name for name in self.bones if name not in found]
-        if len(lost) > 0:
-            self.notes.damaged(f"bones not below the root were dropped: {', '.join(lost)[:99]}")
-        return found
+        below_root: dict[str, str] = {}
+        stack = list(reversed(children.get("root", [])))
+        while len(stack) > 0:
+            name = stack.pop()
+            below_root[name] = parents[name]
+            stack += reversed(children.get(name, []))
+        dropped = [name for name in self.bones if name not in below_root]
+        if len(dropped) > 0:
+            self.notes.damaged(f"bones not below the root were dropped: {', '.join(dropped)[:99]}")
+        return below_root
 
-    def numbers(self, line: _Line, count: int) -> Array:
-        found = np.array([parse_number(word) for word in line.words[1 : count + 1]])
-        if len(found) < count or not np.isfinite(found).all():
+    def parse_numbers(self, line: AsfLine, count: int) -> Array:
+        numbers = np.array([parse_number(word) for word in line.words[1 : count + 1]])
+        if len(numbers) < count or not np.isfinite(numbers).all():
             words = " ".join(line.words)[:60]
             raise self.notes.error(f"{words!r}; expected {count} numbers", line.place)
-        return found
+        return numbers
 
-    def axis(self, line: _Line, order: str) -> Array:
+    def parse_axis(self, line: AsfLine, order: str) -> Array:
         if sorted(order.upper()) != ["X", "Y", "Z"]:
             raise self.notes.error(f"axis order {order[:40]!r}; expected XYZ, ZYX, …", line.place)
-        matrix = np.eye(3)
-        for letter, angle in zip(order, self.numbers(line, 3) * self.radians, strict=True):
-            matrix = axis_rotation(letter, angle) @ matrix
-        return matrix
+        rotation = np.eye(3)
+        for letter, angle in zip(order, self.parse_numbers(line, 3) * self.radians, strict=True):
+            rotation = axis_rotation(letter, angle) @ rotation
+        return rotation
 
-    def dofs(self, line: _Line) -> tuple[str, ...]:
+    def parse_dofs(self, line: AsfLine) -> tuple[str, ...]:
         dofs = tuple(word.lower() for word in line.words[1:])
-        if len(set(dofs) - set(_DOFS)) > 0 or len(set(dofs)) < len(dofs):
+        if len(set(dofs) - set(DOFS)) > 0 or len(set(dofs)) < len(dofs):
             expected = "expected rx ry rz tx ty tz, each once at most (l, a stretch, is not read)"
             raise self.notes.error(f"{' '.join(line.words)[:60]!r}; {expected}", line.place)
         return dofs
 
-    def limits(self, line: _Line) -> list[tuple[float, float]]:
+    def parse_limits(self, line: AsfLine) -> list[tuple[float, float]]:
         infinite, pairs = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}, []
-        for match in _PAIR.finditer(" ".join(line.words)):
+        for match in LIMITS_PATTERN.finditer(" ".join(line.words)):
             low, high = (infinite.get(w.lower(), parse_number(w)) for w in match.groups())
             if math.isnan(low) or math.isnan(high):
                 raise self.notes.error(f"limits {match[0][:60]!r}; expected numbers", line.place)

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from exactik.errors import ModelError, UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.descent.state import Box
 from exactik.kernels.tree import packed as codes
 from exactik.model import Skeleton
 from exactik.typing import Array, BoolArray
 
-__all__ = ["box_of", "locked_dofs", "matching", "strengths"]
+__all__ = ["compute_strengths", "find_dofs", "find_locked_dofs", "make_box"]
 
 
-def matching(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
+def find_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     """Return the dofs whose name, or whose bone's name, is or fits one of the patterns."""
     matched = np.zeros(skeleton.nv, bool)
     bones = [dof.rpartition(".")[0] for dof in skeleton.dof_names]
@@ -34,34 +34,34 @@ def matching(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     return matched
 
 
-def locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
+def find_locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     """Return the dofs to lock, (nv,); a quaternion is locked whole or not at all.
 
     Turns about one axis of a ball are no coordinate: what holding it means would depend on the way.
     """
-    locked = matching(skeleton, patterns)
+    locked = find_dofs(skeleton, patterns)
     balls = np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3)
     for ball in balls:
         if locked[ball].any() and not locked[ball].all():
             names = ", ".join(skeleton.dof_names[i] for i in ball)
-            raise ModelError(f"lock holds only a part of {names}; a quaternion is locked whole")
+            raise UsageError(f"lock holds only a part of {names}; a quaternion is locked whole")
     return locked
 
 
-def strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
+def compute_strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
     """Return the strength of each dof, (nv,), 1 where no pattern says otherwise."""
     values = np.ones(skeleton.nv)
     for pattern, value in strength.items():
         if not 0.0 < value < np.inf:
-            raise ModelError(
+            raise UsageError(
                 f"strength of {pattern!r} is {value}; it must be positive and finite "
                 "(use lock= to hold a dof)"
             )
-        values[matching(skeleton, [pattern])] = value
+        values[find_dofs(skeleton, [pattern])] = value
     return values
 
 
-def box_of(skeleton: Skeleton, lower: Array, upper: Array, free: Array, strength: Array) -> Box:
+def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, strength: Array) -> Box:
     """Return what the kernels must know of the dofs to move them; arrays (nv,)."""
     tree = skeleton.tree
     period = np.zeros(skeleton.nv)

@@ -1,0 +1,326 @@
+"""Read motions from AMC, for a skeleton that is in an ASF file.
+
+After a head of comments and :keywords a frame is its number, alone on a line, and then a line for
+every bone that moves: the name, and one number per dof in the order of the ASF file.
+
+A frame in which a bone is missing cannot be used: it becomes NaN throughout, as do frames whose
+numbers are left out, so that the times of the others stay right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.io._decimal import NUMBER, WORD, tokens
+from exactik.io._files import decoded, read_bytes, unix_lines
+from exactik.io._notes import Notes
+from exactik.io._units import metres_per
+from exactik.io.acclaim._skeleton import VICON_UNIT, AcclaimSkeleton, encode_name
+from exactik.model import Skeleton
+from exactik.motion import Motion
+from exactik.typing import Array, IntArray
+
+__all__ = ["read_amc"]
+
+Unit = str | float | None
+
+DEFAULT_RATE = 120.0  # [Hz] of most AMC files
+DEGREE = math.pi / 180.0
+COMMENT_PATTERN = re.compile(rb"(?:(?<=[\x00-\x20])|^)#[^\n]*")
+RATE_PATTERN = re.compile(rb"#\s*(\d+\.?\d*(?:e[+-]?\d+)?) frames a second")
+MAX_GAP_FRAMES = 100_000  # more numbers left out than this, and than frames, are a wrong number
+
+
+class BoneColumns(NamedTuple):
+    """Where the values of a bone go.
+
+    Attributes:
+        bone: its name in the skeleton.
+        names: that may stand for it in the file.
+        q_index: coordinate of each value, in the order of the file.
+        units: of each value [m or rad].
+    """
+
+    bone: str
+    names: tuple[str, ...]
+    q_index: list[int]
+    units: list[float]
+
+
+def read_amc(
+    path: str,
+    notes: Notes,
+    skeleton: Skeleton | None,
+    length_unit: Unit,
+    rate: float | None,
+    positions: str,
+) -> Motion:
+    """Return the motion of an AMC file.
+
+    Args:
+        path: the file.
+        notes: takes what is odd about it.
+        skeleton: the skeleton of the ASF file that belongs to it.
+        length_unit: of the root's path; by default that of the ASF file.
+        rate: [Hz]; files do not say, and 120 Hz is assumed.
+        positions: for BVH only.
+    """
+    if skeleton is None:
+        raise notes.error("AMC holds no skeleton; give skeleton=load_skeleton('….asf')")
+    data = unix_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf"))
+    start, keywords, stated_rate = _read_head(data)
+    rate = stated_rate if rate is None else rate
+    if rate is None:
+        rate = DEFAULT_RATE
+        notes.odd(f"AMC states no rate; {rate:g} Hz assumed")
+    metres, radians = _choose_units(skeleton, length_unit, keywords, notes)
+    lines = AmcLines(data, start, _find_columns(skeleton, metres, radians, notes), notes)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite becomes missing
+        q, first = _insert_missing_frames(
+            lines.to_coordinates(skeleton.nq), lines.frame_numbers, notes
+        )
+    root = next(bone for bone in skeleton.bones if bone.parent is None)
+    if root.pre is not None and root.joint.kind in ("free", "translation"):
+        index = int(skeleton.tree.first_q[skeleton.bone_index(root.name) + 1])
+        shift = slice(index, index + 3)
+        q[:, shift] = q[:, shift] @ np.array(root.pre)  # in the file it is along world axes
+    return Motion(
+        skeleton,
+        q,
+        rate,
+        first_frame=first,
+        up_axis="y",
+        source=path,
+        metadata={"length_unit": metres, "angle_unit": "rad" if radians == 1.0 else "deg"},
+        notes=notes.all,
+    )
+
+
+def _read_head(data: bytes) -> tuple[int, set[bytes], float | None]:
+    """Return where the frames begin, the :keywords before them, and the rate in a comment."""
+    start, keywords, rate = 0, set(), None
+    while start < len(data):
+        end = data.find(b"\n", start) % (len(data) + 1)
+        line = data[start:end].strip()
+        if line.startswith(b":"):
+            keywords.add(line[1:].upper())
+        elif line.startswith(b"#"):
+            match = RATE_PATTERN.match(line)
+            rate = rate if match is None or not 0.0 < float(match[1]) < 1e9 else float(match[1])
+        elif line != b"":
+            break
+        start = end + 1
+    return min(start, len(data)), keywords, rate
+
+
+def _choose_units(
+    skeleton: Skeleton, length_unit: Unit, keywords: set[bytes], notes: Notes
+) -> tuple[float, float]:
+    """Return the metres in one unit of length and the radians in one unit of angle."""
+    units = skeleton.acclaim if isinstance(skeleton, AcclaimSkeleton) else None
+    metres = VICON_UNIT if units is None else units.metres
+    if length_unit is not None and length_unit != "auto":
+        metres = metres_per(length_unit)
+    elif units is None:
+        reason = "AMC states no length unit and the skeleton is not from an ASF file"
+        notes.assume(f"{reason}: 1/0.45 inch assumed; give length_unit")
+    if b"RADIANS" in keywords or b"DEGREES" in keywords:
+        return metres, 1.0 if b"RADIANS" in keywords else DEGREE
+    notes.odd("neither :DEGREES nor :RADIANS; taken as in the ASF file, else degrees")
+    return metres, DEGREE if units is None else units.radians
+
+
+def _find_columns(
+    skeleton: Skeleton, metres: float, radians: float, notes: Notes
+) -> list[BoneColumns]:
+    """Return where each bone's values go, in the order of the bones; none if it does not move."""
+    roots = [bone.name for bone in skeleton.bones if bone.parent is None]
+    file_dofs = skeleton.acclaim.dofs if isinstance(skeleton, AcclaimSkeleton) else {}
+    columns = []
+    for k, bone in enumerate(skeleton.bones):
+        joint_dofs, first = bone.joint.dof_names, int(skeleton.tree.first_q[k + 1])
+        if not all(re.fullmatch("[rt][xyz]", dof) is not None for dof in joint_dofs):
+            raise notes.error(
+                f"bone {bone.name!r} has a joint {str(bone.joint)!r}, which AMC cannot move; "
+                "expected the skeleton of its ASF file"
+            )
+        shifts = [dof for dof in joint_dofs if dof[0] == "t"]
+        dofs = file_dofs.get(bone.name, (*shifts, *reversed(joint_dofs[len(shifts) :])))
+        names = {encode_name(bone.name), bone.name} - {"root"}
+        columns.append(
+            BoneColumns(
+                bone=bone.name,
+                names=("root",) if roots == [bone.name] else tuple(sorted(names)),
+                q_index=[first + joint_dofs.index(dof) for dof in dofs],
+                units=[metres if dof[0] == "t" else radians for dof in dofs],
+            )
+        )
+    return columns
+
+
+class AmcLines:
+    """The lines behind the head: one for each frame's number, one for each bone in each frame.
+
+    Attributes:
+        frame_numbers: as the file has them, (T,).
+        repeats: whether all frames have the lines of the first one; then only those are checked.
+        starts_frame: whether a line begins with a number, (lines,).
+        bones: index of the bone that begins a line, −1 for any other word, (checked lines,).
+    """
+
+    def __init__(self, data: bytes, start: int, columns: Sequence[BoneColumns], notes: Notes):
+        """Read all lines; what cannot be one is an error, but for a last line that is cut off."""
+        if data.find(b"#", start) >= 0:
+            data = COMMENT_PATTERN.sub(lambda match: b" " * len(match.group()), data)
+        self.columns, self.notes, self.data = columns, notes, data
+        names = {name: k for k, column in enumerate(columns) for name in column.names}
+        ascii_only = all(map(str.isascii, names))
+        encoding = "utf-8" if ascii_only else decoded(data)[1].removesuffix("-sig")
+        self.tokens = tokens(data, [name.encode(encoding, "replace") for name in names], start)
+        if len(self.tokens.values) == 0:
+            raise notes.error("no frames; expected a frame number after the head")
+        heads = self.tokens.kinds[self.tokens.firsts]
+        self.starts_frame = heads == NUMBER
+        numbers = self.tokens.values[self.tokens.firsts[self.starts_frame]]
+        self.frame_numbers = np.clip(numbers, -(2.0**31), 2.0**31).astype(np.int64)
+        self.repeats = bool((np.floor(numbers) == numbers).all()) and self.is_regular(heads)
+        checked = len(heads) // len(numbers) if self.repeats else len(heads)
+        self.bones = np.array([*names.values(), -1])[np.maximum(heads[:checked], -1)]
+        self.check(len(heads) - 1)
+
+    def is_regular(self, heads: NDArray[np.int16]) -> bool:
+        """Return whether every frame has the lines of the first one, with as many numbers."""
+        frames, n = len(self.frame_numbers), len(self.tokens.values)
+        if frames == 0 or len(heads) % frames > 0 or n % frames > 0:
+            return False
+        heads, firsts = heads.reshape(frames, -1), self.tokens.firsts.reshape(frames, -1)
+        expected = firsts[0] + np.arange(0, n, n // frames)[:, None]
+        words = n - np.count_nonzero(self.tokens.kinds == NUMBER)
+        same = (heads == heads[0]).all() and (firsts == expected).all()
+        return bool(same) and words == frames * np.count_nonzero(heads[0] != NUMBER)
+
+    def check(self, last: int) -> None:
+        """Raise the error of the first line that cannot be one, unless it is cut off at the end."""
+        checked = slice(0, len(self.bones))
+        firsts, counts = self.tokens.firsts[checked], self.tokens.counts[checked]
+        starts_frame = self.starts_frame[checked]
+        values = self.tokens.values[firsts]
+        expected = np.array([*(1 + len(column.q_index) for column in self.columns), 1])[self.bones]
+        is_sound = np.where(starts_frame, np.floor(values) == values, self.bones >= 0)
+        is_sound &= counts == expected
+        if not self.repeats:
+            is_inner_word = (self.tokens.kinds >= 0) | (self.tokens.kinds == WORD)
+            is_inner_word[firsts] = False
+            inner_words = np.flatnonzero(is_inner_word)
+            is_sound[np.searchsorted(firsts, inner_words, side="right") - 1] = False
+        is_sound[0] &= starts_frame[0]
+        if is_sound.all():
+            return
+        line = int(np.argmin(is_sound))
+        count, bone = int(counts[line]), int(self.bones[line])
+        if 0 < line == last and (bone < 0 or count < expected[line]):
+            self.bones[line] = -1  # its frame is dropped with it
+            return
+        words = [
+            self.tokens.find(self.data, k)[0].decode("utf-8", "replace")[:40]
+            for k in range(firsts[line], firsts[line] + min(count, 8))
+        ]
+        if starts_frame[line] or line == 0:
+            fault = f"{words[0]!r}; expected the number of a frame, alone on its line"
+        elif bone < 0:
+            fault = f"no bone named {words[0]!r} in the skeleton"
+        elif count != expected[line]:
+            fault = f"bone {words[0]!r} has {count - 1} values; expected {expected[line] - 1}"
+        else:
+            fault = f"values {' '.join(words[1:])!r} of bone {words[0]!r}; expected numbers"
+        raise self.notes.error(fault, self.place(line))
+
+    def place(self, line: int) -> str:
+        _, number = self.tokens.find(self.data, int(self.tokens.firsts[line]))
+        return f"line {number}"
+
+    def to_coordinates(self, nq: int) -> Array:
+        """Return q, (T, nq), a row per frame number; a last frame that is cut off is left out."""
+        count, bones = len(self.frame_numbers), len(self.columns)
+        frames = np.cumsum(self.starts_frame[: len(self.bones)]) - 1
+        is_bone = self.bones >= 0
+        line_counts = np.zeros((count, bones), np.int64)
+        np.add.at(line_counts, (frames[is_bone], self.bones[is_bone]), 1)
+        if line_counts.max() > 1:
+            frame, bone = np.argwhere(line_counts > 1)[0]
+            line = int(np.flatnonzero((frames == frame) & (self.bones == bone))[1])
+            name = self.columns[bone].bone
+            raise self.notes.error(f"bone {name!r} a second time in a frame", self.place(line))
+        if self.repeats:
+            line_counts[:] = line_counts[0]
+        values, firsts, q = self.tokens.values, self.tokens.firsts, np.zeros((count, nq))
+        for k in np.unique(self.bones[is_bone]):
+            lines, column = np.flatnonzero(self.bones == k), self.columns[k]
+            width = len(column.q_index)
+            if self.repeats:
+                start = firsts[lines[0]] + 1
+                block = values.reshape(count, -1)[:, start : start + width]
+                q[:, column.q_index] = block * column.units
+            else:
+                tokens_of_lines = firsts[lines, None] + np.arange(1, width + 1)
+                q[frames[lines, None], column.q_index] = values[tokens_of_lines] * column.units
+        return self.blank_incomplete(q, line_counts)
+
+    def blank_incomplete(self, q: Array, line_counts: IntArray) -> Array:
+        """Return q with NaN in frames that lack a bone or are not finite, less a cut last frame."""
+        moves = [len(column.q_index) > 0 for column in self.columns]
+        lacks_bone = (line_counts == 0) & moves
+        never = np.flatnonzero(lacks_bone.all(axis=0)) if len(q) > 1 else []
+        if len(never) > 0:
+            bone = self.columns[never[0]].bone
+            expected = "expected a file for this skeleton"
+            raise self.notes.error(f"bone {bone!r} of the skeleton is in no frame; {expected}")
+        if lacks_bone[-1].any():
+            frame = self.frame_numbers[-1]
+            self.notes.damaged(f"frame {frame}, the last, is cut off and was dropped")
+            q, lacks_bone, self.frame_numbers = q[:-1], lacks_bone[:-1], self.frame_numbers[:-1]
+        missing = lacks_bone.any(axis=1)
+        if missing.any():
+            frame = int(np.argmax(missing))
+            bone = self.columns[int(np.argmax(lacks_bone[frame]))].bone
+            more = f" and {missing.sum() - 1} more frames lack some" if missing.sum() > 1 else ""
+            what = f"frame {self.frame_numbers[frame]} lacks bone {bone!r}{more}"
+            self.notes.damaged(f"{what}; all of such a frame is missing")
+        finite = np.isfinite(q).all(axis=1)
+        if not finite.all():
+            frame = self.frame_numbers[np.argmin(finite)]
+            what = f"values in frame {frame} are not finite"
+            self.notes.damaged(f"{what}; all of such a frame is missing")
+        q[missing | ~finite] = np.nan
+        return q
+
+
+def _insert_missing_frames(q: Array, numbers: IntArray, notes: Notes) -> tuple[Array, int]:
+    """Return q with missing frames where numbers are left out, and the first number."""
+    if len(numbers) == 0:
+        return q, 1
+    steps = np.diff(numbers)
+    if (steps < 1).any():
+        k = int(np.argmax(steps < 1))
+        what = f"frame {numbers[k + 1]} comes after {numbers[k]}"
+        notes.damaged(f"{what}; frames are taken in the order of the file")
+        return q, int(numbers[0])
+    gaps = np.flatnonzero(steps > 1)
+    if len(gaps) == 0:
+        return q, int(numbers[0])
+    left_out = int((steps - 1).sum())
+    low, high = int(numbers[gaps[0]]) + 1, int(numbers[gaps[0] + 1]) - 1
+    frames = f"frame {low} is" if low == high else f"frames {low} to {high} are"
+    if left_out > max(MAX_GAP_FRAMES, len(q)):
+        raise notes.error(f"{frames} left out; expected frames that follow each other")
+    more = "" if len(gaps) == 1 else f" and others, {left_out} in all"
+    notes.damaged(f"{frames} left out{more}; there the motion is missing")
+    padded = np.full((len(q) + left_out, q.shape[1]), np.nan)
+    padded[numbers - numbers[0]] = q
+    return padded, int(numbers[0])

@@ -1,0 +1,58 @@
+"""All methods, in the order in which `solvers()` lists them; a new one gets a line here."""
+
+from __future__ import annotations
+
+from exactik.errors import UnknownNameError
+from exactik.solvers._method import Method
+from exactik.solvers.methods import (
+    BFGS,
+    CCD,
+    LBFGS,
+    Auto,
+    DampedLeastSquares,
+    GaussNewton,
+    JacobianTranspose,
+    LevenbergMarquardt,
+    Newton,
+    NewtonHigham,
+    NewtonPCG,
+    ProjectedCG,
+    ProjectedGradient,
+    PseudoInverse,
+)
+
+__all__ = ["METHODS", "resolve_method", "solvers"]
+
+METHODS: dict[str, type[Method]] = {
+    method.name: method
+    for method in (
+        Auto,
+        Newton,
+        NewtonPCG,
+        NewtonHigham,
+        LevenbergMarquardt,
+        GaussNewton,
+        BFGS,
+        LBFGS,
+        ProjectedGradient,
+        ProjectedCG,
+        JacobianTranspose,
+        PseudoInverse,
+        DampedLeastSquares,
+        CCD,
+    )
+}
+
+
+def solvers() -> tuple[str, ...]:
+    """Return the names of all solvers; `solve(…, solver=name)` takes one with default options."""
+    return tuple(METHODS)
+
+
+def resolve_method(solver: str | Method) -> Method:
+    """Return the method itself, or the one of this name with default options."""
+    if isinstance(solver, Method):
+        return solver
+    if not isinstance(solver, str) or solver not in METHODS:
+        raise UnknownNameError("solver", str(solver), tuple(METHODS))
+    return METHODS[solver]()

@@ -1,0 +1,158 @@
+"""The methods that are rules of the compiled descent, `kernels.descent`: each sets options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.descent import state as at
+from exactik.solvers._method import CompiledMethod
+from exactik.typing import Array
+
+__all__ = ["CCD", "Auto", "GaussNewton", "LevenbergMarquardt", "Newton", "ProjectedGradient"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(CompiledMethod):
+    """The default: damped Newton with exact curvature, that finds its way around limits.
+
+    Attributes:
+        initial_damping: μ of the first step, relative to the curvature of each dof.
+        escape: leave saddles along a direction of negative curvature.
+        detour: where limits stop the descent short of the goals, try once more from the same start
+            without limits first.
+    """
+
+    name: ClassVar[str] = "auto"
+    initial_damping: float = 1.0
+    escape: bool = True
+    detour: bool = True
+
+    def settings(self) -> dict[int, float]:
+        """Damping, both curvatures."""
+        return {
+            at.RULE: at.DAMPED,
+            at.CURVATURE: at.MIXED,
+            at.FIRST_DAMPING: self.initial_damping,
+            at.ESCAPES: float(self.escape),
+            at.DETOUR: float(self.detour),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Newton(CompiledMethod):
+    """Newton with the exact Hessian in a trust region, whose sub-problem is solved exactly.
+
+    Attributes:
+        initial_radius: length of the longest first step [rad or m], measured over the strengths.
+    """
+
+    name: ClassVar[str] = "newton"
+    initial_radius: float = 1.0
+
+    def settings(self) -> dict[int, float]:
+        """A radius, exact curvature."""
+        return {
+            at.RULE: at.RADIUS_BOUND,
+            at.CURVATURE: EXACT,
+            at.FIRST_RADIUS: self.initial_radius,
+        }
+
+    def control(self, state: Array) -> float:
+        """Return the radius."""
+        return float(state[at.RADIUS])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevenbergMarquardt(CompiledMethod):
+    """(JᵀWJ + λ diag(JᵀWJ)) s = −g inside the limits, λ by Fletcher's rule.
+
+    As in the exact-Hessian paper.
+
+    Attributes:
+        initial_damping: λ of the first step.
+    """
+
+    name: ClassVar[str] = "levenberg-marquardt"
+    initial_damping: float = 1.0
+
+    def settings(self) -> dict[int, float]:
+        """Fletcher's damping, Gauss–Newton's curvature."""
+        return {
+            at.RULE: at.FLETCHER,
+            at.CURVATURE: GAUSS_NEWTON,
+            at.FIRST_DAMPING: self.initial_damping,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussNewton(CompiledMethod):
+    """JᵀWJ s = −g inside the limits, without damping: full steps, halved where the cost rises.
+
+    Where JᵀWJ is singular, as in every redundant figure, it is damped just enough to be factored.
+    """
+
+    name: ClassVar[str] = "gauss-newton"
+
+    def settings(self) -> dict[int, float]:
+        """A line search, Gauss–Newton's curvature."""
+        return {at.RULE: at.LINE, at.CURVATURE: GAUSS_NEWTON}
+
+    def control(self, state: Array) -> float:
+        """Return the length of the step."""
+        return float(state[at.LENGTH])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectedGradient(CompiledMethod):
+    """q ← clip(q − τ g), τ halved until the cost falls enough and doubled for the next step.
+
+    Armijo's back-tracking, as in the projected line search paper.
+
+    Attributes:
+        initial_step: first τ tried.
+        max_step: largest change of a dof in one step [rad or m].
+    """
+
+    name: ClassVar[str] = "projected-gradient"
+    max_iterations: int = 5000
+    tolerance: float = 1e-6
+    initial_step: float = 1.0
+    max_step: float = np.inf
+
+    def settings(self) -> dict[int, float]:
+        """Gradients only; the curvature serves the stopping test."""
+        return {
+            at.RULE: at.GRADIENT_ONLY,
+            at.CURVATURE: GAUSS_NEWTON,
+            at.FIRST_LENGTH: 0.5 * self.initial_step,
+            at.LONGEST_STEP: self.max_step,
+        }
+
+    def control(self, state: Array) -> float:
+        """Return τ."""
+        return float(state[at.LENGTH])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CCD(CompiledMethod):
+    """Cyclic coordinate descent: one dof at a time, from the tips to the root.
+
+    Each dof goes to its exact minimiser (`kernels.descent.single_dof`); an iteration is a sweep
+    over all dofs. Strengths make no difference.
+    """
+
+    name: ClassVar[str] = "ccd"
+    max_iterations: int = 1000
+    tolerance: float = 1e-6
+
+    def settings(self) -> dict[int, float]:
+        """One dof at a time; exact curvature."""
+        return {at.RULE: at.CCD, at.CURVATURE: EXACT}
+
+    def control(self, state: Array) -> float:
+        """Return the length of the step."""
+        return float(state[at.LENGTH])
