@@ -12,7 +12,7 @@ from benchmarks.support.report import Metric, Report
 from exactik.model import Skeleton, hand, human, octopus, quadruped
 from exactik.typing import Array
 from exactik.viewer import PosingSession
-from exactik.viewer.posing._handles import compute_reach
+from exactik.viewer._proportions import compute_reach
 
 UPDATES = 2000
 # Figure, the handle that is dragged, and whether all handles are goals or only those pinned.

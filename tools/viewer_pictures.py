@@ -86,11 +86,11 @@ def keys(page: Any, viewer: PoseViewer) -> None:
         viewer.worker.drag("pelvis", place)
         settled(viewer)
         panel.time.value = 0.5 * k
-        panel.act(viewer.session, "add", 0.5 * k)
+        panel.run_command(viewer.session, "add", 0.5 * k)
     viewer.worker.post(lambda session: session.release())
     settled(viewer)
     panel.scrub.value = 40.0
-    panel.look(0.4)
+    panel.show_at(0.4)
     page.wait_for_timeout(1500)
 
 

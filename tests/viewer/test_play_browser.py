@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.viewer import EmbeddedView, PlaybackData, MotionViewer
-from exactik.viewer.page._colours import MARKER
+from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData
+from exactik.viewer.page import MARKER_COLOUR
 from exactik.viewer.playback._panel import PLAY
 from tests.support.browser import SIZE, chromium, open_page, requests_elsewhere, wait_for
 
@@ -53,7 +53,7 @@ def picture(page: Any) -> NDArray[np.int64]:
 def greenish(image: NDArray[np.int64]) -> int:
     """How many pixels are of the hue of the figure's markers, under any light."""
     r, g, b = np.moveaxis(image, -1, 0)
-    assert MARKER[1] > MARKER[2] > MARKER[0]
+    assert MARKER_COLOUR[1] > MARKER_COLOUR[2] > MARKER_COLOUR[0]
     return int(((g > r + 40) & (g > b) & (b > r)).sum())
 
 
@@ -108,15 +108,15 @@ def test_the_slider_scrubs(viewer: MotionViewer, page: Any):
 
 
 def test_the_worst_frames_are_gone_to_one_after_another(viewer: MotionViewer, page: Any):
-    stops = viewer.data.bookmarks
-    viewer.seek(stops[0].frame + 50)
+    bookmarks = viewer.data.bookmarks
+    viewer.seek(bookmarks[0].frame + 50)
     page.get_by_text("next worst").click()
-    assert soon(page, lambda: viewer.frame == stops[0].frame and viewer.panel.stop == 0)
-    page.get_by_text(stops[0].text).wait_for(timeout=10_000)
+    assert soon(page, lambda: viewer.frame == bookmarks[0].frame and viewer.panel.bookmark == 0)
+    page.get_by_text(bookmarks[0].text).wait_for(timeout=10_000)
     page.get_by_text("next worst").click()
-    assert soon(page, lambda: viewer.frame == stops[1].frame)
+    assert soon(page, lambda: viewer.frame == bookmarks[1].frame)
     page.get_by_text("previous worst").click()
-    assert soon(page, lambda: viewer.frame == stops[0].frame)
+    assert soon(page, lambda: viewer.frame == bookmarks[0].frame)
 
 
 def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
@@ -190,11 +190,13 @@ def test_an_export_opens_offline_and_shows_the_figure(
         EmbeddedView(short).save(path)
     context = browser.new_context(viewport=SIZE, offline=True)
     page = context.new_page()
-    make_handle_goals: list[str] = []
-    page.on("request", lambda request: make_handle_goals.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     page.goto(path.as_uri())
     assert soon(page, lambda: greenish(picture(page)) > 30, 30.0)
     first = picture(page)
     assert soon(page, lambda: int((np.abs(picture(page) - first) > 60).sum()) > 200)  # it plays
-    assert [url for url in make_handle_goals if not url.startswith(("file:", "blob:", "data:", "about:"))] == []
+    assert [
+        url for url in requested if not url.startswith(("file:", "blob:", "data:", "about:"))
+    ] == []
     context.close()

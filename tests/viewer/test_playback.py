@@ -17,19 +17,19 @@ import exactik as ik
 from benchmarks.playing import reading, ten_minutes
 from exactik.cli import main
 from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.viewer import EmbeddedView, PlaybackData, MotionViewer
-from exactik.viewer.page import _base as base
+from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData
+from exactik.viewer.page import _viewer as page_viewer
+from exactik.viewer.playback._bookmarks import find_error_peaks, find_missing_poses
 from exactik.viewer.playback._error_curve import split_at_gaps
+from exactik.viewer.playback._export import choose_frames, export_playback
 from exactik.viewer.playback._notebook import is_notebook
-from exactik.viewer.playback._export import export, choose_frames
 from exactik.viewer.playback._scene import LIMITS, UNCERTAINTY
-from exactik.viewer.playback._bookmarks import find_missing_poses, find_error_peaks
+from exactik.viewer.playback._transport import Transport
 from exactik.viewer.playback._uncertainty import (
+    colour_uncertainty,
     compute_joint_deviations,
     describe_least_certain,
-    colour_uncertainty,
 )
-from exactik.viewer.playback._transport import Transport
 from tests.support.browser import wait_for
 
 pytestmark = pytest.mark.viewer
@@ -86,7 +86,7 @@ def test_a_track_and_its_motion_with_the_recording_show_the_same(take: ik.Track)
     mean, most = own.frame_errors
     assert mean[7] == pytest.approx(np.nanmean(take.marker_errors[7]))
     assert most[7] == pytest.approx(np.nanmax(take.marker_errors[7]))
-    with pytest.raises(ik.ModelError, match="its markers with it"):
+    with pytest.raises(ik.UsageError, match="its markers with it"):
         PlaybackData.of(take, markers=take.markers)
 
 
@@ -134,14 +134,14 @@ def test_markers_that_a_skeleton_does_not_have_are_shown_without_residuals(take:
     assert not playback.knows_deviations
     with MotionViewer(playback) as shown:
         assert shown.scene.markers.residuals is None
-        assert "no residuals" in shown.panel.words(3)
+        assert "no residuals" in shown.panel.describe(3)
 
 
 def test_missing_frames_show_the_last_pose_and_are_listed(take: ik.Track):
     q = np.array(take.motion.q[:60])
     q[:3], q[20:25] = np.nan, np.nan
     playback = PlaybackData.of(ik.Motion(take.skeleton, q, 120.0), markers=take.markers)
-    assert [playback.shown(t) for t in (0, 2, 3, 19, 22, 25)] == [3, 3, 3, 19, 19, 25]
+    assert [playback.frame_with_pose(t) for t in (0, 2, 3, 19, 22, 25)] == [3, 3, 3, 19, 19, 25]
     assert np.isnan(playback.errors[22]).all()
     assert [(s.frame, s.title) for s in playback.bookmarks[:2]] == [(20, "no pose"), (0, "no pose")]
     with MotionViewer(playback) as shown:
@@ -149,7 +149,7 @@ def test_missing_frames_show_the_last_pose_and_are_listed(take: ik.Track):
         assert "There is no pose" in shown.panel.text.content
         assert np.isfinite(shown.scene.figure.bones.batched_positions).all()
         assert np.isfinite(shown.scene.markers.residuals.points).all()
-    with pytest.raises(ik.ModelError, match="no frame"):
+    with pytest.raises(ik.UsageError, match="no frame"):
         PlaybackData.of(ik.Motion(take.skeleton, q[:3], 120.0))
 
 
@@ -167,15 +167,15 @@ def test_the_worst_frames_come_first_and_apart():
     assert find_error_peaks(np.empty((9, 0)), (), 100.0) == []
     present = np.ones(20, dtype=bool)
     present[3], present[10:15] = False, False
-    assert [stop.frame for stop in find_missing_poses(present)] == [10, 3]
+    assert [bookmark.frame for bookmark in find_missing_poses(present)] == [10, 3]
 
 
-def test_stretches_that_need_a_look_are_stops_with_their_reason(take: ik.Track):
-    stops = PlaybackData.of(take).bookmarks
+def test_segments_that_need_a_look_are_bookmarks_with_their_reason(take: ik.Track):
+    bookmarks = PlaybackData.of(take).bookmarks
     assert len(take.attention) > 0
-    for each, stop in zip(take.attention, stops, strict=False):
-        assert each.first <= stop.frame <= each.last
-        assert each.text in stop.text
+    for attention, bookmark in zip(take.attention, bookmarks, strict=False):
+        assert attention.first <= bookmark.frame <= attention.last
+        assert attention.text in bookmark.text
 
 
 def test_error_bars_are_said_and_painted(take: ik.Track):
@@ -186,8 +186,8 @@ def test_error_bars_are_said_and_painted(take: ik.Track):
     assert describe_least_certain(figure, deviation) == "head ±2.1°"
     deviation[figure.bone_index("l_hand")] = 1.8
     assert describe_least_certain(figure, deviation) == "l_hand unknown, head ±2.1°"
-    set_up_scene = colour_uncertainty(np.radians([0.1, 0.3, 2.0, 15.0, 90.0])).astype(int).sum(axis=1)
-    assert set_up_scene[0] == set_up_scene[1] < set_up_scene[2] < set_up_scene[3] == set_up_scene[4]
+    brightness = colour_uncertainty(np.radians([0.1, 0.3, 2.0, 15.0, 90.0])).astype(int).sum(axis=1)
+    assert brightness[0] == brightness[1] < brightness[2] < brightness[3] == brightness[4]
     with MotionViewer(take) as shown:
         before = np.array(shown.scene.figure.bones.batched_colors)
         shown.change(lambda: shown.scene.colour_by(UNCERTAINTY))
@@ -219,7 +219,7 @@ def test_exports_have_thirty_frames_a_second_at_most():
     frames, rate = choose_frames(100, 25.0, 30.0)
     assert (len(frames), rate) == (100, 25.0)
     assert choose_frames(1, 120.0, 30.0)[0].tolist() == [0]
-    with pytest.raises(ik.ModelError, match="fps"):
+    with pytest.raises(ik.UsageError, match="fps"):
         choose_frames(10, 120.0, float("nan"))
 
 
@@ -238,10 +238,10 @@ def test_exports_are_whole_or_not_there(take: ik.Track, tmp_path: Path):
     assert np.allclose(there, take.motion.forward().positions[60, bone], atol=1e-4)
     for name in ("take.txt", "take", "nowhere/take.html"):
         with pytest.raises(ik.FileError, match=r"no export as|cannot be written"):
-            export(PlaybackData.of(take), tmp_path / name)
+            export_playback(PlaybackData.of(take), tmp_path / name)
     (tmp_path / "folder.html").mkdir()
     with pytest.raises(ik.FileError, match="is a folder"):
-        export(PlaybackData.of(take.motion.between(0.0, 0.0)), tmp_path / "folder.html")
+        export_playback(PlaybackData.of(take.motion.between(0.0, 0.0)), tmp_path / "folder.html")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "take.glb", "take.html"]
 
 
@@ -328,14 +328,14 @@ def test_one_frame_and_a_hundred_thousand(take: ik.Track):
     with MotionViewer(replace(take.motion, q=q), markers=markers) as shown:
         shown.show(99_999)
         assert shown.panel.curve is not None
-        assert max(map(len, shown.panel.curve.data())) <= 240
+        assert max(map(len, shown.panel.curve.make_data())) <= 240
         assert shown.panel.slider.value == 99_999
 
 
 def test_a_page_that_draws_nothing_gets_a_hint_once(
     take: ik.Track, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(base, "PATIENCE", 0.2)
+    monkeypatch.setattr(page_viewer, "BLANK_PAGE_S", 0.2)
     with caplog.at_level(logging.WARNING, "exactik.viewer"):
         with MotionViewer(take) as shown, reading(shown), reading(shown):
             assert wait_for(lambda: len(caplog.records) > 0)

@@ -15,8 +15,8 @@ import pytest
 import exactik as ik
 from exactik.typing import Array
 from exactik.viewer import Handle, PosingSession, PosingWorker, UndoHistory, Update
-from exactik.viewer.posing._handles import compute_reach
-from exactik.viewer._limits import AT, FINE, NEAR
+from exactik.viewer._limits import AT_LIMIT, INSIDE, NEAR_LIMIT
+from exactik.viewer._proportions import compute_reach
 from tests.support.browser import wait_for
 
 
@@ -136,7 +136,7 @@ def test_a_handle_follows_to_within_5_mm_where_a_pose_has_it(name: str):
     session.drag(handle.name, target)
     update = session.settle()
     assert update.resting
-    assert max(update.misses.values()) < 0.005
+    assert max(update.handle_errors.values()) < 0.005
     assert np.linalg.norm(place(session, handle) - target) < 0.005
     assert inside(figure, update.q)
 
@@ -164,15 +164,15 @@ def test_straight_knees_and_fingers_buckle_the_way_they_can():
     """Pushed along itself a straight limb is at a saddle, which must not hold it."""
     human = PosingSession(ik.human())
     human.drag("pelvis", human.handles["pelvis"].position - np.array([0, 0, 0.05]))
-    assert human.settle().misses["pelvis"] < 0.005
+    assert human.settle().handle_errors["pelvis"] < 0.005
     knees = [human.skeleton.dof_names.index(f"{side}_shin.ry") for side in "lr"]
     assert (human.q[knees] > 0.2).all()
     hand = PosingSession(ik.hand())
     hand.drag("index_3", hand.handles["index_3"].position - np.array([0, 0, 0.02]))
-    assert hand.settle().misses["index_3"] < 0.002
+    assert hand.settle().handle_errors["index_3"] < 0.002
     arm = PosingSession(robot())
     arm.drag("link6", arm.handles["link6"].position - np.array([0, 0, 0.3]))
-    assert arm.settle().misses["link6"] < 0.005
+    assert arm.settle().handle_errors["link6"] < 0.005
 
 
 def test_orientation_is_followed_where_it_is_asked_for():
@@ -210,7 +210,7 @@ def test_every_solver_can_be_chosen(solver: str):
         update = session.advance()
         assert inside(session.skeleton, update.q)
     first = np.linalg.norm(np.array((0.2, 0.1, 0.1)))
-    assert update.misses["r_hand"] < (0.005 if solver == "auto" else 0.8 * first)
+    assert update.handle_errors["r_hand"] < (0.005 if solver == "auto" else 0.8 * first)
 
 
 # --- stability
@@ -221,12 +221,14 @@ def test_every_solver_can_be_chosen(solver: str):
 def test_nothing_shakes_where_a_goal_is_out_of_reach(name: str, way: tuple[float, float, float]):
     session = PosingSession(FIGURES[name]())
     handle = session.handles[TIPS[name]]
-    session.drag(handle.name, handle.position + 3.0 * compute_reach(session.skeleton) * np.array(way))
+    session.drag(
+        handle.name, handle.position + 3.0 * compute_reach(session.skeleton) * np.array(way)
+    )
     for _ in range(90):
         session.advance()
     poses = np.array([session.advance().q for _ in range(60)])
     assert np.ptp(poses, axis=0).max() < 0.01
-    held = {k: miss for k, miss in session.advance().misses.items() if k != handle.name}
+    held = {k: miss for k, miss in session.advance().handle_errors.items() if k != handle.name}
     assert max(held.values(), default=0.0) < 0.002 * max(1.0, compute_reach(session.skeleton))
     assert inside(session.skeleton, session.q)
 
@@ -309,7 +311,7 @@ def test_limit_levels_are_plain_data():
     session = PosingSession(ik.human())
     i = session.skeleton.dof_names.index("l_shin.ry")
     high = session.skeleton.upper[i]
-    for value, level in ((0.5 * high, FINE), (high - 0.02, NEAR), (high + 1.0, AT)):
+    for value, level in ((0.5 * high, INSIDE), (high - 0.02, NEAR_LIMIT), (high + 1.0, AT_LIMIT)):
         session.set_dof("l_shin.ry", value)
         limits = session.limits()
         assert limits.level[i] == level
@@ -326,7 +328,7 @@ def test_sliders_are_obeyed_and_nothing_pulls_back():
     assert session.q[session.skeleton.dof_names.index("l_thigh.ry")] == pytest.approx(-1.0)
     with pytest.raises(ik.UnknownNameError):
         session.set_dof("l_thigh.rq", 1.0)
-    with pytest.raises(ik.ModelError, match="quaternion"):
+    with pytest.raises(ik.UsageError, match="quaternion"):
         PosingSession(ik.octopus()).set_dof("head.wx", 1.0)
 
 
@@ -401,7 +403,7 @@ def test_settings_are_undone_too_and_the_list_is_bounded():
     assert (session.state.solver, session.state.locked) == ("auto", ())
     undo: UndoHistory[int] = UndoHistory(depth=5)
     for k in range(50):
-        undo.remember(k)
+        undo.record(k)
     assert undo.undo_count == 5
     assert [undo.undo(99), undo.undo(49)] == [49, 48]
 

@@ -53,8 +53,7 @@ def play(
 ) -> None:
     """Play a motion in the browser, or write a file that plays it."""
     from exactik.io.conversion._convert import files_to_write
-    from exactik.viewer import PlaybackData, MotionViewer
-    from exactik.viewer.playback._export import check_export_path
+    from exactik.viewer import MotionViewer, PlaybackData, check_export_path
 
     every = (*motions, *(reference or ()))
     if export is not None:
@@ -117,7 +116,7 @@ def _note(name: str, text: str) -> None:
 
 
 def _write(playback: PlaybackData, path: str, fps: float) -> None:
-    from exactik.viewer.playback._export import export
+    from exactik.viewer import export_playback
 
     with frames_bar() as bar:
         task = bar.add_task("exporting", total=len(playback))
@@ -125,6 +124,6 @@ def _write(playback: PlaybackData, path: str, fps: float) -> None:
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        export(playback, path, fps=fps, progress=progress)
+        export_playback(playback, path, fps=fps, progress=progress)
     size = Path(path).stat().st_size / 1e6
     say(f"written {path}: {size:.1f} MB{', opens in a browser' if path.endswith('l') else ''}")

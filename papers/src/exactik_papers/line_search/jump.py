@@ -17,7 +17,7 @@ from exactik.motion import Motion
 from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, solve
 from exactik.typing import Array
-from exactik.viewer import PinConstraint, Keyframes
+from exactik.viewer import Keyframes, PinConstraint
 from exactik_papers.experiment import (
     Experiment,
     Findings,

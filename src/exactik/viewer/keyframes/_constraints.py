@@ -1,9 +1,10 @@
-"""What is held between two keys stays where it is: every pose between them is solved for it."""
+"""Constraints between two keys: what both pin stays where it is in every pose between them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,19 +15,26 @@ from exactik.problem import Problem
 from exactik.solvers import Auto, solve
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
-from exactik.viewer.posing._goals import LEVER, compute_posture_weights
-from exactik.viewer.posing._handles import Handle, compute_reach
+from exactik.viewer._proportions import Point, compute_lever, compute_posture_weights
 
-__all__ = ["PinConstraint", "Key", "solve_constrained_pose", "interpolate_constraints", "make_constraints"]
+if TYPE_CHECKING:
+    from exactik.viewer.posing import Handle
 
-Point = tuple[float, float, float]
+__all__ = [
+    "Key",
+    "PinConstraint",
+    "interpolate_constraints",
+    "make_constraints",
+    "solve_constrained_pose",
+]
 
-NEARNESS = 1e-5  # weight of the tweened pose beside a held place's 1
+POSTURE_WEIGHT = 1e-5  # of the interpolated pose beside the 1 of a constraint
+MAX_ITERATIONS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class PinConstraint:
-    """A point of a bone that is held.
+    """A point of a bone that is held in place.
 
     Attributes:
         bone: its name.
@@ -48,7 +56,7 @@ class Key:
     Attributes:
         time: [s].
         q: the pose, (nq,), read-only.
-        holds: what is held there, by name of the handle.
+        holds: constraints by the names of their handles.
     """
 
     time: float
@@ -56,49 +64,58 @@ class Key:
     holds: Mapping[str, PinConstraint] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Keep a pose that nobody can write on."""
+        """Keep a read-only copy of the pose."""
         object.__setattr__(self, "q", freeze(np.array(self.q, dtype=float)))
 
 
-def make_constraints(skeleton: Skeleton, q: Array, handles: Mapping[str, Handle]) -> dict[str, PinConstraint]:
+def make_constraints(
+    skeleton: Skeleton, q: Array, handles: Mapping[str, Handle]
+) -> dict[str, PinConstraint]:
     """Return the pinned handles as they are in the pose q, (nq,)."""
     pose = skeleton.forward(q)
-    found = {}
+    constraints = {}
     for name, handle in handles.items():
         if handle.pinned:
-            turn = pose.rotations[skeleton.bone_index(handle.bone)].copy()
-            place = pose.point(handle.bone, handle.point)
-            found[name] = PinConstraint(handle.bone, handle.point, place, turn if handle.oriented else None)
-    return found
+            R_world_bone = pose.rotations[skeleton.bone_index(handle.bone)].copy()
+            constraints[name] = PinConstraint(
+                bone=handle.bone,
+                point=handle.point,
+                position=pose.point(handle.bone, handle.point),
+                rotation=R_world_bone if handle.oriented else None,
+            )
+    return constraints
 
 
 def interpolate_constraints(first: Key, last: Key, share: float) -> dict[str, PinConstraint]:
-    """Return what is held between two keys, by both: at the share of the way from one to other."""
-    found = {}
+    """Return the constraints that two keys have in common, at a share of the time between them."""
+    constraints = {}
     for name, a in first.holds.items():
         b = last.holds.get(name)
         if b is None or (a.bone, a.point) != (b.bone, b.point):
             continue
-        turn = None
+        rotation = None
         if a.rotation is not None and b.rotation is not None:
-            turn = exp_rotation(share * log_rotation(b.rotation @ a.rotation.T)) @ a.rotation
-        place = a.position + share * (b.position - a.position)
-        found[name] = PinConstraint(a.bone, a.point, place, turn)
-    return found
+            turn = share * log_rotation(b.rotation @ a.rotation.T)
+            rotation = exp_rotation(turn) @ a.rotation
+        position = a.position + share * (b.position - a.position)
+        constraints[name] = PinConstraint(a.bone, a.point, position, rotation)
+    return constraints
 
 
 def solve_constrained_pose(
-    skeleton: Skeleton, q: Array, holds: Mapping[str, PinConstraint], limits: bool = True
+    skeleton: Skeleton, q: Array, constraints: Mapping[str, PinConstraint], limits: bool = True
 ) -> Array:
-    """Return the pose, (nq,), nearest to q that has everything where it is held."""
-    lever = LEVER * compute_reach(skeleton)
+    """Return the pose, (nq,), nearest to q that meets the constraints."""
+    lever = compute_lever(skeleton)
     goals: list[Goal] = []
-    for name, hold in holds.items():
-        goals.append(PositionGoal(hold.bone, hold.position, point=hold.point, name=name))
-        if hold.rotation is not None:
-            turn = {"name": f"{name}.rotation", "weight": lever**2}
-            goals.append(OrientationGoal(hold.bone, hold.rotation, **turn))
-    goals.append(PostureGoal(q, weight=NEARNESS * compute_posture_weights(skeleton)))
+    for name, pin in constraints.items():
+        goals.append(PositionGoal(pin.bone, pin.position, point=pin.point, name=name))
+        if pin.rotation is not None:
+            goals.append(
+                OrientationGoal(pin.bone, pin.rotation, name=f"{name}.rotation", weight=lever**2)
+            )
+    goals.append(PostureGoal(q, weight=POSTURE_WEIGHT * compute_posture_weights(skeleton)))
     problem = Problem(skeleton, goals, limits="hard" if limits else "off")
-    result = solve(problem, q0=q, solver=Auto(detour=False, escape=False, max_iterations=100))
+    solver = Auto(detour=False, escape=False, max_iterations=MAX_ITERATIONS)
+    result = solve(problem, q0=q, solver=solver)
     return result.q if np.isfinite(result.q).all() else q.copy()

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "BONE_COLOUR",
+    "DRAGGED_COLOUR",
     "FREE_COLOUR",
     "GHOST_COLOUR",
-    "DRAGGED_COLOUR",
     "JOINT_COLOUR",
     "LIMIT_COLOURS",
     "MARKER_COLOUR",
@@ -30,15 +30,17 @@ __all__ = [
 
 BONE_COLOUR, JOINT_COLOUR = (126, 138, 156), (74, 84, 100)
 LIMIT_COLOURS = (BONE_COLOUR, (230, 159, 0), (200, 30, 30))  # inside, near a limit, at it
-FREE_COLOUR, PINNED_COLOUR, DRAGGED_COLOUR = (236, 238, 242), (0, 114, 178), (204, 80, 160)  # handles
-MARKER_COLOUR, TARGET_COLOUR, RESIDUAL_COLOUR, GHOST_COLOUR = (0, 158, 115), (40, 40, 48), (204, 80, 160), (86, 140, 233)
+# Handles.
+FREE_COLOUR, PINNED_COLOUR, DRAGGED_COLOUR = (236, 238, 242), (0, 114, 178), (204, 80, 160)
+MARKER_COLOUR, TARGET_COLOUR = (0, 158, 115), (40, 40, 48)  # of the figure, measured
+RESIDUAL_COLOUR, GHOST_COLOUR = (204, 80, 160), (86, 140, 233)
 
 
 def srgb_to_linear(colours: ArrayLike) -> NDArray[np.uint8]:
     """Return linear colours, (…, 3), of sRGB colours, (…, 3), both from 0 to 255."""
-    shown = np.asarray(colours, dtype=float) / 255.0
-    set_up_scene = np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)  # sRGB
-    return np.round(255.0 * set_up_scene).astype(np.uint8)
+    srgb = np.asarray(colours, dtype=float) / 255.0
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    return np.round(255.0 * linear).astype(np.uint8)
 
 
 def format_hex(colour: Sequence[int]) -> str:

@@ -196,8 +196,6 @@ def add_translucent_poses(
         np.concatenate([positions for positions, _ in placed]),
         np.tile(limbs.scale * (OVERLAY_WIDTH, OVERLAY_WIDTH, 1.0), (len(poses), 1)),
         np.concatenate([wxyzs for _, wxyzs in placed]),
-        batched_colors=np.repeat(
-            srgb_to_linear(colours)[: len(poses)], len(limbs.bone), axis=0
-        ),
+        batched_colors=np.repeat(srgb_to_linear(colours)[: len(poses)], len(limbs.bone), axis=0),
         opacity=OVERLAY_OPACITY,
     )

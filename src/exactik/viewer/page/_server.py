@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from exactik.errors import UsageError
 
-__all__ = ["is_request_allowed", "start_guarded_server", "import_viser", "stop_server"]
+__all__ = ["import_viser", "is_request_allowed", "start_guarded_server", "stop_server"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 

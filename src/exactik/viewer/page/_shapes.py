@@ -13,15 +13,15 @@ from exactik.typing import Array, BoolArray, IntArray
 from exactik.viewer._proportions import compute_reach, find_tip, fit_head_sphere
 
 __all__ = [
-    "SPHERE_MESH",
     "LIMB_MESH",
-    "Spheres",
-    "Mesh",
+    "SPHERE_MESH",
     "Limbs",
-    "place_spheres",
+    "Mesh",
+    "Spheres",
+    "make_limbs",
     "make_spheres",
     "place_limbs",
-    "make_limbs",
+    "place_spheres",
 ]
 
 
@@ -54,14 +54,18 @@ def _make_limb_mesh(sides: int = 12) -> Mesh:
     """Return a rounded limb from the origin to (0, 0, 1), widest near its foot, of radius 1."""
     angles = 2.0 * np.pi * np.arange(sides) / sides
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    rings = [np.column_stack([width * circle, np.full(sides, height)]) for height, width in LIMB_OUTLINE]
+    rings = [
+        np.column_stack([width * circle, np.full(sides, height)]) for height, width in LIMB_OUTLINE
+    ]
     vertices = np.concatenate([[(0.0, 0.0, 0.0)], *rings, [(0.0, 0.0, 1.0)]])
     side, following = np.arange(sides), (np.arange(sides) + 1) % sides
     top, last = len(vertices) - 1, 1 + sides * (len(LIMB_OUTLINE) - 1)
     faces = [np.stack([np.zeros(sides, int), 1 + following, 1 + side], axis=1)]
     for low in range(1, last, sides):
         faces.append(np.stack([low + side, low + following, low + sides + side], axis=1))
-        faces.append(np.stack([low + following, low + sides + following, low + sides + side], axis=1))
+        faces.append(
+            np.stack([low + following, low + sides + following, low + sides + side], axis=1)
+        )
     faces.append(np.stack([np.full(sides, top), last + side, last + following], axis=1))
     return Mesh(vertices.astype(np.float32), np.concatenate(faces).astype(np.uint32))
 

@@ -73,7 +73,9 @@ class Viewer:
 
     def _on_connect(self, connection: Any) -> None:
         loop = self.server.get_event_loop()
-        loop.call_soon_threadsafe(loop.call_later, BLANK_PAGE_S, self._warn_if_blank, connection.client_id)
+        loop.call_soon_threadsafe(
+            loop.call_later, BLANK_PAGE_S, self._warn_if_blank, connection.client_id
+        )
 
     def _warn_if_blank(self, client: int) -> None:
         connected = client in self.server._websock_server._client_state_from_id

@@ -1,4 +1,4 @@
-"""Frames of a recording to look at, the worst first, each with its reason in words."""
+"""Bookmarks: frames of a recording to look at, the worst first, each with its reason in words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from exactik.typing import Array, BoolArray
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["Bookmark", "find_attention_bookmarks", "find_missing_poses", "find_error_peaks"]
+__all__ = ["Bookmark", "find_attention_bookmarks", "find_error_peaks", "find_missing_poses"]
 
 
-APART = 0.25  # [s] between two peaks
-TITLES = {
+PEAK_DISTANCE_S = 0.25  # between two peaks
+TITLES = {  # of kinds of attention
     "no-markers": "hardly any markers",
     "not-converged": "not at rest",
     "poor-fit": "poor fit",
@@ -41,46 +41,52 @@ class Bookmark(NamedTuple):
     text: str
 
 
-def find_attention_bookmarks(track: Track, most: Array) -> list[Bookmark]:
-    """Return one stop for each stretch of `Track.attention`: where it is worst.
+def find_attention_bookmarks(track: Track, largest: Array) -> list[Bookmark]:
+    """Return one bookmark for each segment of `Track.attention`: where it is worst.
 
     Args:
         track: the solved recording.
-        most: largest marker error of each frame [m], (T,).
+        largest: largest marker error of each frame [m], (T,).
     """
-    found = []
-    for each in track.attention:
-        own = most[each.first : each.last + 1]
-        worst = int(np.nanargmax(own)) if np.isfinite(own).any() else 0
-        text = f"Frames {each.first} to {each.last}: {each.text}."
-        found.append(Bookmark(each.first + worst, TITLES.get(each.kind, each.kind), text))
-    return found
+    bookmarks = []
+    for attention in track.attention:
+        errors = largest[attention.first : attention.last + 1]
+        worst = int(np.nanargmax(errors)) if np.isfinite(errors).any() else 0
+        text = f"Frames {attention.first} to {attention.last}: {attention.text}."
+        title = TITLES.get(attention.kind, attention.kind)
+        bookmarks.append(Bookmark(attention.first + worst, title, text))
+    return bookmarks
 
 
-def find_error_peaks(errors: Array, names: Sequence[str], rate: float, count: int = 12) -> list[Bookmark]:
+def find_error_peaks(
+    errors: Array, names: Sequence[str], rate: float, count: int = 12
+) -> list[Bookmark]:
     """Return the frames with the largest marker errors, a quarter of a second apart.
 
     Args:
-        errors: of each marker [m], (T, M), not a number where missing.
+        errors: of each marker [m], (T, M), NaN where missing.
         names: of the markers, (M,).
         rate: frames a second [Hz].
-        count: of stops, at most.
+        count: of bookmarks, at most.
     """
     if errors.shape[1] == 0:
         return []
-    left = np.nan_to_num(errors, nan=-1.0).max(axis=1)
-    apart, found = max(int(APART * rate), 1), []
-    while len(found) < count and left.max(initial=-1.0) > 0.0:
-        t = int(np.argmax(left))
-        name, off = names[int(np.nanargmax(errors[t]))], 1e3 * float(left[t])
-        text = f"Frame {t}: marker {name} is {off:.1f} mm from its place on the figure."
-        found.append(Bookmark(t, f"{name} {off:.0f} mm off", text))
-        left[max(t - apart, 0) : t + apart + 1] = -1.0
-    return found
+    remaining = np.nan_to_num(errors, nan=-1.0).max(axis=1)
+    distance, bookmarks = max(int(PEAK_DISTANCE_S * rate), 1), []
+    while len(bookmarks) < count and remaining.max(initial=-1.0) > 0.0:
+        t = int(np.argmax(remaining))
+        name = names[int(np.nanargmax(errors[t]))]
+        error_mm = 1e3 * float(remaining[t])
+        text = f"Frame {t}: marker {name} is {error_mm:.1f} mm from its place on the figure."
+        bookmarks.append(Bookmark(t, f"{name} {error_mm:.0f} mm off", text))
+        remaining[max(t - distance, 0) : t + distance + 1] = -1.0
+    return bookmarks
 
 
 def find_missing_poses(present: BoolArray) -> list[Bookmark]:
-    """Return the begin of every stretch without a pose, the longest first."""
-    runs = sorted(find_segments(~present), key=lambda run: run[0] - run[1])
-    texts = [f"Frames {first} to {last} have no pose." for first, last in runs]
-    return [Bookmark(run[0], "no pose", text) for run, text in zip(runs, texts, strict=True)]
+    """Return the first frame of every segment without a pose, the longest first."""
+    segments = sorted(find_segments(~present), key=lambda segment: segment[0] - segment[1])
+    return [
+        Bookmark(first, "no pose", f"Frames {first} to {last} have no pose.")
+        for first, last in segments
+    ]

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from exactik.model import Joint, Skeleton
 from exactik.typing import Array
 from exactik.viewer._proportions import Point, compute_reach, find_tip
@@ -100,7 +98,9 @@ def _find_chain_ends(skeleton: Skeleton) -> dict[str, Point]:
     joints = {bone.name: bone.joint for bone in skeleton.bones}
     chains = skeleton.chains()
     limbs = {chain: _find_extremity(chain, joints) for chain in chains}
-    above = {b for chain, limb in limbs.items() if limb is not None for b in chain[: chain.index(limb)]}
+    above = {
+        b for chain, limb in limbs.items() if limb is not None for b in chain[: chain.index(limb)]
+    }
     ends: dict[str, Point] = {}
     taken: set[str] = set()
     for chain in chains:
@@ -118,11 +118,13 @@ def _find_chain_ends(skeleton: Skeleton) -> dict[str, Point]:
 def _find_extremity(chain: tuple[str, ...], joints: Mapping[str, Joint]) -> str | None:
     """Return the hand, foot or head that the end of a chain is part of, if any."""
     for bone in reversed(chain[1:-1]):
-        if _contains_word(bone, LIMB_WORDS) and not _contains_word(bone, DIGIT_WORDS) and joints[bone].nv > 0:
+        if (
+            _contains_word(bone, LIMB_WORDS)
+            and not _contains_word(bone, DIGIT_WORDS)
+            and joints[bone].nv > 0
+        ):
             return bone if _contains_word(chain[-1], DIGIT_WORDS) else None
         if _contains_word(bone, HEAD_WORDS) and joints[bone].nv > 0:
             below = chain[chain.index(bone) + 1 :]
             return bone if any(joints[other].nv > 0 for other in below) else None
     return None
-
-

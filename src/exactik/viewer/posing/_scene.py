@@ -36,7 +36,9 @@ class HandleScene:
     Callbacks only post to the worker, which changes the session.
     """
 
-    def __init__(self, server: Any, session: PosingSession, worker: PosingWorker, figure: FigureScene):
+    def __init__(
+        self, server: Any, session: PosingSession, worker: PosingWorker, figure: FigureScene
+    ):
         """Add the handles of a session to the scene of its figure."""
         self.server, self.session, self.worker = server, session, worker
         self.selected = next(iter(session.handles), "")
@@ -153,9 +155,7 @@ class HandleScene:
         if event.phase == "end":
             self._gizmo_held = False
 
-    def _drag(
-        self, phase: str, name: str, place: Any, R_world_bone: Array | None = None
-    ) -> None:
+    def _drag(self, phase: str, name: str, place: Any, R_world_bone: Array | None = None) -> None:
         self.worker.drag(name, np.array(place, dtype=float), R_world_bone)
         if phase == "end":
             self.worker.post(lambda session: session.release(name))

@@ -1,4 +1,4 @@
-"""One update: from the pose there is to the pose that is shown next, in about a tenth of a ms."""
+"""One update: from the present pose to the one that is shown next, in about a tenth of a ms."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from exactik.viewer.posing._goals import InteractiveGoals
 __all__ = ["InteractiveSolver", "make_update_method"]
 
 
-LONGEST = 0.5  # [rad] a dof turns at most, and a shift moves by as much of the reach, per update
-ITERATIONS, SLOW_ITERATIONS = 24, 60
-NUDGE = 2e-3  # [rad or m] by which an update starts off its pose
+MAX_UPDATE_STEP = 0.5  # [rad or m] largest change of a dof in one update
+MAX_ITERATIONS = 24  # of an update with `Auto`
+MAX_ITERATIONS_OTHERS = 60  # of an update with another method, which converges more slowly
+START_OFFSET = 2e-3  # [rad or m] between the pose and the start of an update
 
 
 def make_update_method(solver: str | Method, budget: float) -> Method:
@@ -41,58 +42,64 @@ def make_update_method(solver: str | Method, budget: float) -> Method:
     """
     method = resolve_method(solver)
     if isinstance(method, Auto):
-        few = {"max_iterations": ITERATIONS, "tolerance": 1e-7, "initial_damping": 1e-2}
-        return replace(method, escape=False, detour=False, **few)
+        return replace(
+            method,
+            escape=False,
+            detour=False,
+            max_iterations=MAX_ITERATIONS,
+            tolerance=1e-7,
+            initial_damping=1e-2,
+        )
     if isinstance(method, CompiledMethod):
-        return replace(method, max_iterations=SLOW_ITERATIONS, tolerance=1e-7)
-    return replace(method, max_iterations=SLOW_ITERATIONS, max_seconds=budget)
+        return replace(method, max_iterations=MAX_ITERATIONS_OTHERS, tolerance=1e-7)
+    return replace(method, max_iterations=MAX_ITERATIONS_OTHERS, max_seconds=budget)
 
 
 class InteractiveSolver:
-    """Solves a set of live goals again and again.
+    """Solves the goals of the handles at every update.
 
     Attributes:
-        goals: what is asked.
+        goals: of the handles.
     """
 
-    def __init__(self, goals: InteractiveGoals, solver: str | Method = "auto", budget: float = 0.01):
-        """Make ready; `budget` [s] bounds an update of a method written in Python."""
+    def __init__(
+        self, goals: InteractiveGoals, solver: str | Method = "auto", budget: float = 0.01
+    ):
+        """Prepare to solve; `budget` [s] bounds an update of a method written in Python."""
         self.goals, problem = goals, goals.problem
         self.method = make_update_method(solver, budget)
         self._compiled = can_solve_compiled(problem, self.method)
         self._options = (
             self.method.options(problem) if isinstance(self.method, CompiledMethod) else None
         )
-        self._tolerances, self._table = (
-            compute_term_tolerances(problem),
-            make_start_table(problem, 0, 0),
-        )
-        self._found = np.zeros((1, kernel.FOUND_COUNT))
-        self._missed = np.zeros((1, len(problem.packed.arrays.terms.kind)))
+        self._tolerances = compute_term_tolerances(problem)
+        self._starts = make_start_table(problem, 0, 0)
+        self._outcome = np.zeros((1, kernel.FOUND_COUNT))
+        self._term_errors = np.zeros((1, len(problem.packed.arrays.terms.kind)))
         self._answer = np.empty((1, problem.skeleton.nq))
-        # Scratch of our own: a problem's belongs to a thread, and threads come and go.
+        # Scratch arrays of its own: those of a problem belong to one thread, and callers change.
         self._work = new_work(problem.skeleton.tree)
         self._search = new_search(problem.skeleton.tree, self._work.H.shape[1])
-        # A straight leg that is pushed along itself is a saddle: nothing says which way to buckle.
-        # Updates start a little towards the middle of the limits, and knees bend the way they can.
-        # Where there is no saddle the answer is the same: its minimum does not depend on the start.
+        # A straight leg that is pushed along itself is at a saddle: no direction to buckle is
+        # preferred. Updates start a little towards the middle of the limits, so knees bend as they
+        # can. Elsewhere the result is the same: the minimum does not depend on the start.
         box = problem.box
         limited = np.isfinite(problem.lower) & np.isfinite(problem.upper)
         limited &= (box.free > 0.0) & (box.plain >= 0)
-        self._nudged = box.plain[limited]
-        self._middle = 0.5 * (problem.lower[limited] + problem.upper[limited])
+        self._offset_index = box.plain[limited]
+        self._limit_middle = 0.5 * (problem.lower[limited] + problem.upper[limited])
         self._wraps = any(
             bone.joint.rotation_part.kind in ("exp_map", "swing_twist")
             for bone in problem.skeleton.bones
         )
 
-    def places(self, q: Array) -> tuple[Array, Array]:
-        """Return where pose q has the handles [m, world], (n, 3), and their rotations (n, 3, 3)."""
+    def compute_handle_poses(self, q: Array) -> tuple[Array, Array]:
+        """Return positions [m, world], (n, 3), and R_world_bone, (n, 3, 3), of the handles at q."""
         problem, work, goals = self.goals.problem, self._work, self.goals
         place_apart(problem.skeleton.tree, problem.packed.arrays, q, work)
-        turns = work.R[goals.frames]
-        arms = (turns @ goals.points[:, :, None])[:, :, 0]
-        return work.p[goals.frames] + work.origin + arms, turns
+        R_world_bone = work.R[goals.bones]
+        arms = (R_world_bone @ goals.points[:, :, None])[:, :, 0]
+        return work.p[goals.bones] + work.origin + arms, R_world_bone
 
     def update(self, q: Array) -> tuple[Array, float, float]:
         """Return the next pose, (nq,), from q, its cost, and how long it took [s].
@@ -101,44 +108,54 @@ class InteractiveSolver:
         """
         begin = time.perf_counter()
         problem, goals = self.goals.problem, self.goals
-        goals.stay_near(q)
+        goals.set_last_pose(q)
         answer = self._answer
         answer[0] = q
-        answer[0, self._nudged] += np.where(self._middle >= q[self._nudged], NUDGE, -NUDGE)
+        answer[0, self._offset_index] += np.where(
+            self._limit_middle >= q[self._offset_index], START_OFFSET, -START_OFFSET
+        )
         if self._compiled:
             kernel.seek_all(
-                *(problem.skeleton.tree, problem.packed.arrays, problem.box, self._options),
-                *(self._tolerances, self._table, goals.targets, answer, self._found),
-                *(self._missed, self._search, self._work),
+                problem.skeleton.tree,
+                problem.packed.arrays,
+                problem.box,
+                self._options,
+                self._tolerances,
+                self._starts,
+                goals.targets,
+                answer,
+                self._outcome,
+                self._term_errors,
+                self._search,
+                self._work,
             )
-            found, cost = answer[0].copy(), float(self._found[0, kernel.COST])
+            next_q, cost = answer[0].copy(), float(self._outcome[0, kernel.COST])
         else:
-            found, cost = self._in_python(q, answer[0].copy())
-        found = self._guarded(q, found)
-        return found, cost, time.perf_counter() - begin
+            next_q, cost = self._descend_in_python(q, answer[0].copy())
+        return self._bound_step(q, next_q), cost, time.perf_counter() - begin
 
-    def _in_python(self, q: Array, start: Array) -> tuple[Array, float]:
-        """Run a method that is written in Python, unless it goes up: some of the classics do."""
+    def _descend_in_python(self, q: Array, start: Array) -> tuple[Array, float]:
+        """Run a method that is written in Python; keep q if the cost rose, as it may with some."""
         problem = self.goals.problem
         retarget(problem.packed.arrays, self.goals.targets, 0)
         before = problem.fill(q, VALUE)[0]
-        found = descend(problem, self.method, start).q
-        after = problem.fill(found, VALUE)[0] if np.isfinite(found).all() else np.inf
-        return (found, after) if after <= before else (q.copy(), before)
+        next_q = descend(problem, self.method, start).q
+        after = problem.fill(next_q, VALUE)[0] if np.isfinite(next_q).all() else np.inf
+        return (next_q, after) if after <= before else (q.copy(), before)
 
-    def _guarded(self, q: Array, found: Array) -> Array:
-        """Keep the last pose where the next is none; bound what one update may change."""
+    def _bound_step(self, q: Array, next_q: Array) -> Array:
+        """Return the next pose at a bounded distance; q itself if the next is not finite."""
         problem = self.goals.problem
         skeleton = problem.skeleton
-        if not np.isfinite(found).all():
+        if not np.isfinite(next_q).all():
             return q.copy()
-        moved = np.abs(found - q) if skeleton.nq == skeleton.nv else None
-        if moved is None or moved.max(initial=0.0) > LONGEST:
-            step = skeleton.difference(found, q)
+        change = np.abs(next_q - q) if skeleton.nq == skeleton.nv else None
+        if change is None or change.max(initial=0.0) > MAX_UPDATE_STEP:
+            step = skeleton.difference(next_q, q)
             longest = float(np.abs(step).max(initial=0.0))
-            if longest > LONGEST:
-                found = skeleton.integrate(q, LONGEST / longest * step)
+            if longest > MAX_UPDATE_STEP:
+                next_q = skeleton.integrate(q, MAX_UPDATE_STEP / longest * step)
                 plain = problem.box.plain >= 0
                 index = problem.box.plain[plain]
-                found[index] = np.clip(found[index], problem.lower[plain], problem.upper[plain])
-        return skeleton.reparameterise(found) if self._wraps else found
+                next_q[index] = np.clip(next_q[index], problem.lower[plain], problem.upper[plain])
+        return skeleton.reparameterise(next_q) if self._wraps else next_q
