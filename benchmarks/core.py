@@ -16,10 +16,10 @@ from benchmarks.support.report import Metric, Report
 from exactik import MarkerGoal, Problem, Skeleton, human
 from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
-from exactik.kernels.calculus.workspace import new_work
-from exactik.kernels.descent.state import new_search
-from exactik.kernels.linear.box import box_step
-from exactik.kernels.linear.ltdl import Pattern, factor, solve
+from exactik.kernels.calculus.workspace import new_workspace
+from exactik.kernels.descent.state import new_descent_state
+from exactik.kernels.linear.active_set import box_step
+from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.tree.fk import forward_kinematics
 from exactik.spatial import jit
 from exactik.typing import Array
@@ -69,7 +69,7 @@ def repeat_newton(tree, goals, pattern, plain, q, damping, search, work, count):
     for _ in range(count):
         q[0] += 1e-12
         evaluate(tree, goals, q, EXACT, work)
-        box_step(pattern, plain, search.low, search.high, q, work.g, work.H, damping, search)
+        box_step(pattern, plain, search.lower, search.upper, q, work.g, work.H, damping, search)
 
 
 def best(run: Callable[[int], None], budget: float = 0.25, rounds: int = 7) -> float:
@@ -91,18 +91,18 @@ def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, flo
     problem = Problem(
         skeleton, [MarkerGoal(m, t) for m, t in zip(skeleton.markers, targets, strict=True)]
     )
-    tree, goals, work = skeleton.tree, problem.packed.arrays, new_work(skeleton.tree)
+    tree, goals, work = skeleton.tree, problem.packed.arrays, new_workspace(skeleton.tree)
     q = np.random.default_rng(seed).normal(size=skeleton.nq, scale=0.3)
     step = np.zeros(skeleton.nv)
     evaluate(tree, goals, q, EXACT, work)
     matrix, g = work.H.copy(), work.g.copy()
     shift = SHIFT + np.abs(matrix).sum(axis=1).max()
-    matrix[np.arange(skeleton.nv), tree.level] += shift
+    matrix[np.arange(skeleton.nv), tree.dof_level] += shift
     pattern, search = (
-        Pattern(tree.order, tree.upward, tree.level),
-        new_search(tree, matrix.shape[1]),
+        AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level),
+        new_descent_state(tree, matrix.shape[1]),
     )
-    search.low[:], search.high[:], search.scale[:] = -np.inf, np.inf, 1.0  # no limits, D = 1
+    search.lower[:], search.upper[:], search.scale[:] = -np.inf, np.inf, 1.0  # no limits, D = 1
     copying = best(lambda n: repeat_copy(matrix, g, step, work, n))
     measured = {
         "FK": best(lambda n: repeat_forward(tree, goals, q, work, n)),

@@ -22,7 +22,7 @@ import numpy as np
 
 import exactik as ik
 from benchmarks.support.report import Metric, Report
-from exactik.kernels.linear.box import project
+from exactik.kernels.linear.active_set import clip_to_limits
 from exactik.typing import Array
 
 POSES = 30
@@ -90,7 +90,7 @@ def cases(poses: int) -> Iterator[Case]:
                 for seed in range(poses):
                     rng = np.random.default_rng(seed)
                     q = figure.integrate(figure.neutral(), SPREAD * rng.normal(size=figure.nv))
-                    project(blank.box.plain, blank.lower, blank.upper, q)
+                    clip_to_limits(blank.box.coordinate, blank.lower, blank.upper, q)
                     error = 1e-3 * noise * rng.normal(size=(len(figure.markers), 3))
                     seen = figure.forward(q).markers + error
                     near = figure.integrate(q, NEAR * rng.normal(size=figure.nv))

@@ -32,7 +32,7 @@ import exactik as ik
 from benchmarks.support.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
 from benchmarks.support.report import Metric, Report
 from benchmarks.support.tracking_peers import Mink, Rival, Scipy
-from exactik.kernels.recording.frames import ITERATIONS, SLOPE
+from exactik.kernels.descent.results import RESULT_ITERATIONS, RESULT_PROJECTED_GRADIENT
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import (
     COLD,
@@ -182,7 +182,7 @@ def race(case: Case) -> Race:
             lambda o=options: follow_frames(recording, o, np.arange(len(case)), case.start), PASSES
         )
         found.append((path, seconds))
-        facts = path.outcomes[:, SLOPE], path.outcomes[:, ITERATIONS]
+        facts = path.outcomes[:, RESULT_PROJECTED_GRADIENT], path.outcomes[:, RESULT_ITERATIONS]
         lines.append(Line(name, recording, path.q, seconds, *facts))
     fastest = min(found[1:], key=lambda own: own[1])
     return Race(lines, *found[0], *fastest)

@@ -77,7 +77,9 @@ class Scipy:
     def follow(self, which: NDArray[np.int64], start: Array) -> Followed:
         q, out, seconds, steps = start.copy(), [], [], []
         for t in which:
-            targets = dict(zip(self.recording.names, self.recording.targets.place[t], strict=True))
+            targets = dict(
+                zip(self.recording.names, self.recording.targets.position[t], strict=True)
+            )
             problem = self.problem.with_targets(targets)
             root = np.sqrt(np.diag(problem.packed.weight))
 
@@ -135,7 +137,7 @@ class Mink:
         q, out, seconds, steps = start.copy(), [], [], []
         for t in which:
             begin = time.process_time()
-            found = self.markers.solve(self.recording.targets.place[t], q[self.free])
+            found = self.markers.solve(self.recording.targets.position[t], q[self.free])
             seconds.append(time.process_time() - begin)
             steps.append(self.markers.steps)
             q = q.copy()

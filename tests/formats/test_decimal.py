@@ -144,7 +144,7 @@ def test_plain_python_agrees():
     words = [*TIES, "a", "-12.5", "7e-3", "b", "nan", "1e", "0.1"]
     code = (
         "import sys, warnings; warnings.simplefilter('error')\n"
-        "from exactik.kernels.decimal import tokens\n"
+        "from exactik.io._decimal import tokens\n"
         "found = tokens(sys.argv[1].encode(), [b'a', b'b'])\n"
         "print(found.kinds.tolist(), [float(x).hex() for x in found.values])"
     )

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exactik.errors import FileError, ModelError
+from exactik.errors import FileError, UsageError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
 from exactik.io._coordinates import continuous, coordinates_of
-from exactik.io.gltf._shapes import bone_mesh, marker_mesh, octahedron
-from exactik.io.gltf._write import _File
+from exactik.io.gltf._meshes import make_bone_mesh, make_marker_mesh, make_octahedron
+from exactik.io.gltf._write import GlbBuilder
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.motion import Motion
 from exactik.typing import Array
@@ -360,13 +360,13 @@ def test_real_figures_survive_another_round(shared_data: Path, tmp_path: Path):
 
 
 def test_octahedra_are_closed_and_face_outwards():
-    triangles = octahedron((1.0, 2.0, 3.0), (1.0, 2.5, 3.0))
+    triangles = make_octahedron((1.0, 2.0, 3.0), (1.0, 2.5, 3.0))
     edges = {(tuple(t[i]), tuple(t[(i + 1) % 3])) for t in triangles for i in range(3)}
     assert len(edges) == 24
     assert all((b, a) in edges for a, b in edges)
     volume = np.einsum("ni,ni->", triangles[:, 0], np.cross(triangles[:, 1], triangles[:, 2])) / 6
     assert volume == pytest.approx(0.5 * (2 * 0.05**2) / 3)
-    vertices, normals = marker_mesh(0.02)
+    vertices, normals = make_marker_mesh(0.02)
     np.testing.assert_allclose(np.abs(vertices).sum(axis=1), 0.01)
     assert ((vertices * normals).sum(axis=1) > 0).all()
 
@@ -389,7 +389,7 @@ def test_every_vertex_moves_with_one_bone(tmp_path: Path):
         "nij,nj->ni", (upright @ world @ file.inverse)[bones], np.c_[vertices, np.ones(len(bones))]
     )
     rest = skeleton.forward(skeleton.neutral())
-    own, _, carriers = bone_mesh(skeleton, rest)
+    own, _, carriers = make_bone_mesh(skeleton, rest)
     np.testing.assert_array_equal(carriers, bones)
     away = np.swapaxes(rest.rotations, -1, -2)[bones] @ (own - rest.positions[bones])[..., None]
     moved = pose.positions[1, bones] + (pose.rotations[1, bones] @ away)[..., 0]
@@ -399,7 +399,7 @@ def test_every_vertex_moves_with_one_bone(tmp_path: Path):
 def test_every_chain_shows_from_its_root_to_its_end():
     for skeleton in (human(), planar_arm(), serial_chain(5), chain_of([Joint.fixed()])):
         rest = skeleton.forward(skeleton.neutral())
-        vertices, _, bones = bone_mesh(skeleton, rest)
+        vertices, _, bones = make_bone_mesh(skeleton, rest)
         for k, at in enumerate(rest.positions):
             if k in bones:  # one end of its shape is the joint that moves it
                 nearest = np.linalg.norm(vertices[bones == k] - at, axis=1).min()
@@ -413,10 +413,10 @@ def test_every_chain_shows_from_its_root_to_its_end():
 
 def test_misuse_is_told(tmp_path: Path):
     motion = smooth(planar_arm())
-    with pytest.raises(ModelError, match="up_axis is 'up'; it must be 'x', 'y' or 'z'"):
+    with pytest.raises(UsageError, match="up_axis is 'up'; it must be 'x', 'y' or 'z'"):
         motion.save(tmp_path / "a.glb", up_axis="up")
     with pytest.raises(FileError, match="more than times in single precision can tell apart"):
-        _File(motion.skeleton, "a.glb", None, False).animate(
+        GlbBuilder(motion.skeleton, "a.glb", None, False).animate(
             motion, np.array([1 << 24, (1 << 24) + 1])
         )
     with pytest.raises(FileError, match="cannot be written"):

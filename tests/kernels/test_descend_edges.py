@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Bone, Joint, MarkerGoal, PositionGoal, Problem, Skeleton, human
-from exactik.kernels.descent import state as at
-from exactik.kernels.descent.descend import run
+from exactik.kernels.descent.descend import run_descent
+from exactik.kernels.descent.options import INITIAL_TRUST_RADIUS
+from exactik.kernels.descent.state import COST, DAMPING, STALLED, STATUS, STEP_NORM
 from exactik.solvers import CompiledMethod
 from exactik.typing import Array
 from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
@@ -54,7 +55,7 @@ def test_a_damped_step_is_measured_by_the_strengths(method: CompiledMethod, lock
     if method.name != "newton":
         D *= np.abs(np.diag(H))
         D = np.maximum(D, 1e-3 * D.max()) if exact else np.where(D > 0.0, D, 1.0)
-    matrix = (H + state[at.DAMPING] * np.diag(D))[np.ix_(free, free)]
+    matrix = (H + state[DAMPING] * np.diag(D))[np.ix_(free, free)]
     expected = np.zeros(len(free))
     expected[free] = np.linalg.solve(matrix, -problem.gradient(q)[free])
     np.testing.assert_allclose(step, expected, atol=1e-10 * np.abs(expected).max())
@@ -62,8 +63,8 @@ def test_a_damped_step_is_measured_by_the_strengths(method: CompiledMethod, lock
     assert not step[~free].any()
     if method.name == "newton":
         size = math.sqrt(float(step @ (D * step)))
-        assert state[at.SIZE] == pytest.approx(size, rel=1e-12)
-        assert size <= 1.1 * method.options(problem)[at.FIRST_RADIUS]
+        assert state[STEP_NORM] == pytest.approx(size, rel=1e-12)
+        assert size <= 1.1 * method.options(problem)[INITIAL_TRUST_RADIUS]
 
 
 def test_a_gradient_step_grows_with_the_square_of_the_strength():
@@ -130,7 +131,9 @@ def test_a_quarter_turn_away_the_curvature_vanishes_and_it_still_arrives(
     assert np.abs(found.q).max() <= 2.0 * np.pi
 
 
-@pytest.mark.skipif(not hasattr(run, "signatures"), reason="int(inf) raises in plain Python")
+@pytest.mark.skipif(
+    not hasattr(run_descent, "signatures"), reason="int(inf) raises in plain Python"
+)
 @EVERY_METHOD
 def test_a_step_to_infinity_is_refused(method: CompiledMethod):
     """The curvature may be so small that the step overflows; no pose is taken from that."""
@@ -146,7 +149,7 @@ def test_where_the_cost_is_no_number_it_stops_at_once(method: CompiledMethod):
     problem, q = straight_arm((0.35, 0, 0)), [0.3, np.nan]
     found = descend(problem, q, method)
     assert found.passes == 1
-    assert found.state[at.STANDING] == at.STALLED
+    assert found.state[STATUS] == STALLED
     assert np.array_equal(found.q, q, equal_nan=True)
 
 
@@ -166,7 +169,7 @@ def test_the_unit_of_the_cost_makes_no_difference(method: CompiledMethod):
         pairs = zip(figure.markers, places, strict=True)
         goals = [MarkerGoal(marker, place, weight=unit) for marker, place in pairs]
         found = descend(Problem(figure, goals, limits="off"), figure.neutral(), method, passes=60)
-        counts.add((found.passes, found.state[at.COST] / unit, *found.q))
+        counts.add((found.passes, found.state[COST] / unit, *found.q))
     assert len(counts) == 1
 
 

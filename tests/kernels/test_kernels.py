@@ -19,10 +19,10 @@ from exactik import DirectionGoal, FrameGoal, MarkerGoal, Problem, Skeleton
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
-from exactik.kernels.calculus.workspace import Work, new_work
+from exactik.kernels.calculus.workspace import Workspace, new_workspace
 from exactik.kernels.goals import clouds
 from exactik.kernels.linear.ltdl import factor, solve
-from exactik.kernels.tree import batch
+from exactik.kernels.tree import fk, integrate
 from exactik.spatial import _jit, jit, jit_forceinline
 from exactik.typing import Array
 from tests.support.every_kernel import answers
@@ -38,9 +38,9 @@ compiled_only = pytest.mark.skipif(
 # --- nothing is read that was not written
 
 
-def spoilt_work(skeleton: Skeleton) -> Work:
+def spoilt_work(skeleton: Skeleton) -> Workspace:
     """Scratch space without a number in it."""
-    work = new_work(skeleton.tree)
+    work = new_workspace(skeleton.tree)
     for array in work:
         array[...] = np.nan
     return work
@@ -52,7 +52,7 @@ def test_results_do_not_depend_on_what_the_scratch_space_held(order: int, seed: 
     """To the last bit, whether it holds zeros, not-a-numbers or the evaluation of another pose."""
     q, goals = posed(FIGURE, seed)
     tree, arrays = FIGURE.tree, Problem(FIGURE, goals[:-1]).packed.arrays
-    clean, spoilt, used = new_work(tree), spoilt_work(FIGURE), new_work(tree)
+    clean, spoilt, used = new_workspace(tree), spoilt_work(FIGURE), new_workspace(tree)
     kernel.evaluate(tree, arrays, configuration(FIGURE, 99), EXACT, used)
     costs = [kernel.evaluate(tree, arrays, q, order, work) for work in (clean, spoilt, used)]
     assert np.isfinite(costs[0]) and costs[0] == costs[1] == costs[2]
@@ -60,7 +60,7 @@ def test_results_do_not_depend_on_what_the_scratch_space_held(order: int, seed: 
         if order >= GRADIENT:
             assert np.array_equal(work.g, clean.g)
         if order > GRADIENT:
-            for i, level in enumerate(tree.level.astype(int)):
+            for i, level in enumerate(tree.dof_level.astype(int)):
                 assert np.array_equal(work.H[i, : level + 1], clean.H[i, : level + 1])
     assert order < GRADIENT or np.isfinite(spoilt.g).all()
 
@@ -86,8 +86,8 @@ def test_the_hessian_product_reads_only_what_it_wrote():
     tree, arrays, work = FIGURE.tree, problem.packed.arrays, spoilt_work(FIGURE)
     x, y = np.random.default_rng(0).normal(size=FIGURE.nv), np.full(FIGURE.nv, np.nan)
     V, A, P = (np.full((n, 6), np.nan) for n in (len(tree.parent), len(tree.parent), FIGURE.nv))
-    kernel.begin(tree, arrays, q, EXACT, work)
-    kernel.multiply(tree, arrays, q, EXACT, x, V, A, P, y, work)
+    kernel.begin_evaluation(tree, arrays, q, EXACT, work)
+    kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, P, y, work)
     assert np.array_equal(y, problem.hessian_product(q, x))
 
 
@@ -99,14 +99,14 @@ def test_rows_and_forces_read_only_what_they_wrote():
     m = problem.residual_size
     force = np.random.default_rng(0).normal(size=m)
     bends = []
-    for work in (new_work(tree), spoilt_work(FIGURE)):
+    for work in (new_workspace(tree), spoilt_work(FIGURE)):
         r, J = np.zeros(m), np.zeros((m, FIGURE.nv))
-        dense.rows(tree, arrays, q, work, r, J)
+        dense.write_residual_and_jacobian(tree, arrays, q, work, r, J)
         assert np.array_equal(r, problem.residual(q))
         assert np.array_equal(J, problem.jacobian(q))
-        dense.begin_bend(arrays, force, work)
-        dense.finish_bend(tree, arrays, q, force, work)
-        levels = tree.level.astype(int)
+        dense.begin_residual_curvature(arrays, force, work)
+        dense.finish_residual_curvature(tree, arrays, q, force, work)
+        levels = tree.dof_level.astype(int)
         bends.append(np.concatenate([work.H[i, : n + 1] for i, n in enumerate(levels)]))
     assert np.isfinite(bends[0]).all() and np.array_equal(*bends)
 
@@ -116,7 +116,7 @@ def test_arguments_are_not_written_to():
     problem = Problem(FIGURE, goals[:-1])
     arrays, before = problem.packed.arrays, q.copy()
     kept = [np.copy(a) for part in (arrays.terms, arrays.clouds, arrays.coordinates) for a in part]
-    kernel.evaluate(FIGURE.tree, arrays, q, EXACT, new_work(FIGURE.tree))
+    kernel.evaluate(FIGURE.tree, arrays, q, EXACT, new_workspace(FIGURE.tree))
     now = [a for part in (arrays.terms, arrays.clouds, arrays.coordinates) for a in part]
     assert np.array_equal(q, before)
     assert all(np.array_equal(a, b) for a, b in zip(kept, now, strict=True))
@@ -136,12 +136,12 @@ def test_gathering_again_with_other_targets_is_another_problem():
         return Problem(FIGURE, [*goals, DirectionGoal("ball", (1, 0, 0), targets[-1])])
 
     old, new = problem_of(first), problem_of(second)
-    arrays, work = old.packed.arrays, new_work(FIGURE.tree)
+    arrays, work = old.packed.arrays, new_workspace(FIGURE.tree)
     targets = second - arrays.origin
     targets[-1] = second[-1] / np.linalg.norm(second[-1])
     arrays = arrays._replace(terms=arrays.terms._replace(target=targets))
     for _ in range(2):
-        clouds.gather(arrays.terms, arrays.slot, arrays.clouds)
+        clouds.reduce_to_clouds(arrays.terms, arrays.cloud_of_frame, arrays.clouds)
         cost = kernel.evaluate(FIGURE.tree, arrays, q, EXACT, work)
         assert cost == pytest.approx(new.cost(q), rel=1e-13)
         np.testing.assert_allclose(work.g, new.gradient(q), atol=1e-12)
@@ -198,7 +198,13 @@ def test_an_edit_to_any_compiled_file_changes_the_stamp(
 
 @compiled_only
 def test_the_stamp_is_that_of_every_kernel():
-    for function in (kernel.evaluate, kernel.multiply, batch.forward_all, factor, clouds.gather):
+    for function in (
+        kernel.evaluate,
+        kernel.multiply_hessian,
+        fk.forward_kinematics_batch,
+        factor,
+        clouds.reduce_to_clouds,
+    ):
         index: Any = function._cache._cache_file  # type: ignore[attr-defined]
         assert index._source_stamp[1] == _jit._STAMP
 
@@ -245,9 +251,19 @@ def test_arrays_of_any_layout_compile_nothing_anew(make: Any):
         FIGURE.integrate(one, step)
         FIGURE.difference(one, other)
     kernels: Any = (
-        *(kernel.begin, kernel.evaluate, kernel.finish, kernel.multiply),
-        *(dense.rows, dense.add_rows, dense.begin_bend, dense.finish_bend),
-        *(batch.forward_all, batch.integrate_all, batch.difference_all),
+        *(
+            kernel.begin_evaluation,
+            kernel.evaluate,
+            kernel.finish_evaluation,
+            kernel.multiply_hessian,
+        ),
+        *(
+            dense.write_residual_and_jacobian,
+            dense.write_jacobian_rows,
+            dense.begin_residual_curvature,
+            dense.finish_residual_curvature,
+        ),
+        *(fk.forward_kinematics_batch, integrate.integrate_batch, integrate.difference_batch),
     )
     # Integers aside: compiled callers hand them on as constants.
     layouts = {

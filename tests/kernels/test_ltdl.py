@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, Skeleton
-from exactik.kernels.calculus.workspace import new_work
-from exactik.kernels.linear.ltdl import factor, padded, solve
+from exactik.kernels.calculus.workspace import new_workspace
+from exactik.kernels.linear.ltdl import factor, pad_to_lanes, solve
 from exactik.typing import Array
 from tests.support.models import bushy_tree, serial_chain
 from tests.support.problems import menagerie
@@ -55,7 +55,7 @@ def factors(skeleton: Skeleton, rng: np.random.Generator, negative: float) -> tu
 
 def rows_of(skeleton: Skeleton, matrix: Array, fill: float = np.nan) -> Array:
     """A symmetric matrix by ancestor rows, with `fill` in all places that mean nothing."""
-    rows = new_work(skeleton.tree).H
+    rows = new_workspace(skeleton.tree).H
     rows[:] = fill
     for i, path in enumerate(paths(skeleton)):
         rows[i, : len(path)] = matrix[i, path]
@@ -79,7 +79,7 @@ def check(skeleton: Skeleton, seed: int, negative: float) -> None:
         level = len(path) - 1
         assert abs(rows[i, level] - pivots[i]) <= 1e-12 * scale
         np.testing.assert_allclose(rows[i, :level], lower[i, path[:-1]], atol=1e-11 * scale)
-        outside = slice(padded(level + 1), None)
+        outside = slice(pad_to_lanes(level + 1), None)
         np.testing.assert_array_equal(rows[i, outside], before[i, outside])
     found = np.array([rows[i, len(path) - 1] for i, path in enumerate(paths(skeleton))])
     assert smallest == found.min()
@@ -148,6 +148,6 @@ def test_a_dof_that_nothing_asks_for_has_no_positive_pivot(n: int):
 
 def test_nothing_to_factor_is_positive_definite():
     statue = Skeleton.build("statue", [Bone("a")])
-    work = new_work(statue.tree)
+    work = new_workspace(statue.tree)
     assert factor(statue.tree, work.H) == np.inf
     solve(statue.tree, work.H, np.zeros(0), work.path[0])

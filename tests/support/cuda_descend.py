@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik import Bone, Joint, MarkerGoal, OrientationGoal, PostureGoal, Problem, Skeleton
-from exactik.kernels.calculus.workspace import Work, new_work
-from exactik.kernels.descent.descend import run
-from exactik.kernels.descent.starts import first_order
-from exactik.kernels.descent.state import Search, new_search, restart
+from exactik.kernels.calculus.workspace import Workspace, new_workspace
+from exactik.kernels.descent.descend import run_descent
+from exactik.kernels.descent.starts import initial_order
+from exactik.kernels.descent.state import DescentState, new_descent_state, start_descent
 from exactik.solvers import CCD, Auto, CompiledMethod, Newton
 from exactik.typing import Array
 
@@ -63,18 +63,18 @@ def kernel_body(tree, goals, box, options, order, q, passes, search, work):
     """One thread, one problem: row b of every array."""
     b = cuda.grid(1)
     if b < q.shape[0]:
-        own = Work(
+        own = Workspace(
             *(work.sine[b], work.cosine[b], work.R[b], work.origin[b], work.shift[b]),
             *(work.p[b], work.S[b], work.sums[b], work.g[b], work.H[b], work.path[b]),
             *(work.e[b], work.r[b], work.f[b], work.h[b], work.D[b], work.X[b]),
         )
-        state = Search(
-            *(search.state[b], search.low[b], search.high[b], search.trial[b], search.step[b]),
-            *(search.right[b], search.held[b], search.curve[b], search.scale[b]),
-            *(search.level[b], search.L[b], search.best[b], search.start[b]),
+        state = DescentState(
+            *(search.state[b], search.lower[b], search.upper[b], search.trial[b], search.step[b]),
+            *(search.rhs[b], search.active_set[b], search.max_curvature[b], search.scale[b]),
+            *(search.path[b], search.L[b], search.best_q[b], search.start_q[b]),
         )
-        restart(box, options, order, True, q[b], state)
-        passes[b] = run(tree, goals, box, options, q[b], PASSES, state, own)
+        start_descent(box, options, order, True, q[b], state)
+        passes[b] = run_descent(tree, goals, box, options, q[b], PASSES, state, own)
 
 
 def starts_of(skeleton: Skeleton, count: int = 3) -> Array:
@@ -86,22 +86,22 @@ def starts_of(skeleton: Skeleton, count: int = 3) -> Array:
 def solve_on_cpu(method: CompiledMethod) -> tuple[Array, NDArray[np.int64]]:
     """Solutions of the compiled loop, (count, nq), and passes made, (count,)."""
     skeleton = mixed_arm()
-    problem, work = problem_of(skeleton), new_work(skeleton.tree)
-    search, options = new_search(skeleton.tree, work.H.shape[1]), method.options(problem)
+    problem, work = problem_of(skeleton), new_workspace(skeleton.tree)
+    search, options = new_descent_state(skeleton.tree, work.H.shape[1]), method.options(problem)
     solutions, passes = starts_of(skeleton), []
     for q in solutions:
-        restart(problem.box, options, first_order(options), True, q, search)
+        start_descent(problem.box, options, initial_order(options), True, q, search)
         arguments = (problem.packed.arrays, problem.box, options, q, PASSES, search, work)
-        passes.append(run(skeleton.tree, *arguments))
+        passes.append(run_descent(skeleton.tree, *arguments))
     return solutions, np.array(passes)
 
 
 def solve_on_cuda(method: CompiledMethod) -> tuple[Array, NDArray[np.int64]]:
     """The same by the same loop in a CUDA kernel."""
     skeleton = mixed_arm()
-    problem, work = problem_of(skeleton), new_work(skeleton.tree)
-    search, options = new_search(skeleton.tree, work.H.shape[1]), method.options(problem)
-    q, order = starts_of(skeleton), first_order(options)
+    problem, work = problem_of(skeleton), new_workspace(skeleton.tree)
+    search, options = new_descent_state(skeleton.tree, work.H.shape[1]), method.options(problem)
+    q, order = starts_of(skeleton), initial_order(options)
     passes = np.zeros(len(q), np.int64)
     many = (batch_of(search, len(q)), batch_of(work, len(q)))
     on_device = to_device((q, passes, *many))

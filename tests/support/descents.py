@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Problem
-from exactik.kernels.calculus.workspace import new_work
-from exactik.kernels.descent import state as at
-from exactik.kernels.descent.descend import run
-from exactik.kernels.descent.starts import first_order
-from exactik.kernels.descent.state import new_search, restart
+from exactik.kernels.calculus.workspace import new_workspace
+from exactik.kernels.descent.descend import run_descent
+from exactik.kernels.descent.starts import initial_order
+from exactik.kernels.descent.state import RUNNING, STATUS, new_descent_state, start_descent
 from exactik.solvers import CompiledMethod
 from exactik.typing import Array
 
@@ -48,15 +47,15 @@ def descend(
 ) -> Descent:
     """Run the kernels, a number of passes at once, with scratch that holds no numbers."""
     figure, options = problem.skeleton, method.options(problem)
-    q, work = np.array(q, dtype=float), new_work(figure.tree)
-    search = new_search(figure.tree, work.H.shape[1])
+    q, work = np.array(q, dtype=float), new_workspace(figure.tree)
+    search = new_descent_state(figure.tree, work.H.shape[1])
     for array in (*work, *search):
         array[...] = scratch
-    restart(problem.box, options, first_order(options), True, q, search)
+    start_descent(problem.box, options, initial_order(options), True, q, search)
     made = 0
     with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
-        while made < passes and search.state[at.STANDING] == at.RUNNING:
+        while made < passes and search.state[STATUS] == RUNNING:
             count = min(passes - made, at_once or passes)
             arrays = problem.packed.arrays
-            made += run(figure.tree, arrays, problem.box, options, q, count, search, work)
+            made += run_descent(figure.tree, arrays, problem.box, options, q, count, search, work)
     return Descent(made, q, search.state, search.step)

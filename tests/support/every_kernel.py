@@ -11,17 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
+from exactik.kernels.descent.state import COST, new_descent_state, start_descent
 from exactik.typing import Array
 
 if __name__ == "__main__":  # pytest has these on its path
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from exactik import Problem
-from exactik.kernels.calculus.workspace import new_work
-from exactik.kernels.descent import state as at
-from exactik.kernels.descent.descend import run
-from exactik.kernels.descent.starts import first_order
-from exactik.kernels.descent.state import new_search, restart
+from exactik.kernels.calculus.workspace import new_workspace
+from exactik.kernels.descent.descend import run_descent
+from exactik.kernels.descent.starts import initial_order
 from exactik.solvers import CCD, Auto, GaussNewton, LevenbergMarquardt, Newton, ProjectedGradient
 from tests.support.problems import menagerie, posed, quantities
 
@@ -47,13 +46,13 @@ def answers() -> dict[str, dict[str, Array]]:
     for route in ("cross", "poe", "adjusted"):
         found["figure"][route] = figure.jacobian(q, "ball", (0.1, 0.2, 0.3), route=route)
     built_in = Problem(figure, goals[:-1])
-    box, work = built_in.box, new_work(figure.tree)
-    search = new_search(figure.tree, work.H.shape[1])
+    box, work = built_in.box, new_workspace(figure.tree)
+    search = new_descent_state(figure.tree, work.H.shape[1])
     for method in (Auto, Newton, LevenbergMarquardt, GaussNewton, ProjectedGradient, CCD):
         options, place = method().options(built_in), moved.copy()
-        restart(box, options, first_order(options), True, place, search)
-        run(figure.tree, built_in.packed.arrays, box, options, place, 6, search, work)
-        found[method.name] = {"q": place, "cost": search.state[at.COST : at.COST + 1].copy()}
+        start_descent(box, options, initial_order(options), True, place, search)
+        run_descent(figure.tree, built_in.packed.arrays, box, options, place, 6, search, work)
+        found[method.name] = {"q": place, "cost": search.state[COST : COST + 1].copy()}
     return found
 
 

@@ -158,8 +158,10 @@ def configuration(skeleton: Skeleton, seed: int = 0) -> Array:
     q = rng.uniform(-3.0, 3.0, size=skeleton.nq)
     for k, bone in enumerate(skeleton.bones, start=1):
         at = int(skeleton.tree.first_q[k])
-        q[at : at + int(skeleton.tree.shifts[k])] = rng.normal(size=int(skeleton.tree.shifts[k]))
-        turning = slice(at + int(skeleton.tree.shifts[k]), at + bone.joint.nq)
+        q[at : at + int(skeleton.tree.shift_count[k])] = rng.normal(
+            size=int(skeleton.tree.shift_count[k])
+        )
+        turning = slice(at + int(skeleton.tree.shift_count[k]), at + bone.joint.nq)
         if bone.joint.rotation_part.kind in ("exp_map", "swing_twist"):
             q[turning] *= 0.6  # rotation vectors below π
         elif bone.joint.rotation_part.kind == "quaternion":

@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from exactik import Skeleton
-from exactik.kernels.calculus.workspace import new_work
-from exactik.kernels.descent.state import Search, new_search
-from exactik.kernels.linear.ltdl import Pattern
+from exactik.kernels.calculus.workspace import new_workspace
+from exactik.kernels.descent.state import DescentState, new_descent_state
+from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.typing import Array
 
 __all__ = ["blank_search", "indefinite", "pattern_of", "positive_definite", "rows_of", "value"]
 
 
-def pattern_of(skeleton: Skeleton) -> Pattern:
+def pattern_of(skeleton: Skeleton) -> AncestorPattern:
     """Whose ancestors the rows are of."""
     tree = skeleton.tree
-    return Pattern(tree.order, tree.upward, tree.level)
+    return AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
 
 
 def rows_of(skeleton: Skeleton, matrix: Array) -> Array:
     """A symmetric matrix by ancestor rows; not a number in all places that mean nothing."""
-    rows = new_work(skeleton.tree).H
+    rows = new_workspace(skeleton.tree).H
     rows[:] = np.nan
     dof, level, above = skeleton.ancestor_pairs
     rows[dof, level] = matrix[dof, above]
@@ -47,13 +47,13 @@ def _with_pivots(skeleton: Skeleton, rng: np.random.Generator, pivots: Array) ->
     return lower.T @ np.diag(pivots) @ lower
 
 
-def blank_search(skeleton: Skeleton) -> Search:
+def blank_search(skeleton: Skeleton) -> DescentState:
     """Scratch of a descent: no limits, nothing held, D = 1, and not a number everywhere else."""
-    search = new_search(skeleton.tree, new_work(skeleton.tree).H.shape[1])
+    search = new_descent_state(skeleton.tree, new_workspace(skeleton.tree).H.shape[1])
     for array in search:
         array[...] = np.nan
-    search.low[:], search.high[:] = -np.inf, np.inf
-    search.held[:], search.scale[:] = 0.0, 1.0
+    search.lower[:], search.upper[:] = -np.inf, np.inf
+    search.active_set[:], search.scale[:] = 0.0, 1.0
     return search
 
 

@@ -346,7 +346,7 @@ def tiled(solved: Track, times: int) -> Track:
         solved,
         motion=Motion(solved.skeleton, more(solved.motion.q), solved.motion.rate),
         markers=Markers(more(markers.positions), markers.names, markers.rate),
-        problem=solved.problem.with_targets(place=more(frames.place)),
+        problem=solved.problem.with_targets(position=more(frames.position)),
         **{
             name: more(getattr(solved, name))
             for name in ("marker_errors", "cost", "projected_gradient", "ended", "iterations")

@@ -168,7 +168,7 @@ def test_filling_is_exact_for_a_rigid_body():
     seen[30:60, names.index(body[0])] = np.nan
     seen[:20, names.index(body[5])] = np.nan  # at the start: only frames after can tell
     recording = make_tracking_problem(figure, ik.Markers(seen, names, 50.0))
-    place = fill_gaps(recording, 0.001).targets.place
+    place = fill_gaps(recording, 0.001).targets.position
     assert np.isfinite(place).all()
     assert np.abs(place - true).max() < 1e-9
     assert np.array_equal(place[np.isfinite(seen)], seen[np.isfinite(seen)])

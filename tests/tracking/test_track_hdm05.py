@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import exactik as ik
-from exactik.kernels.recording.frames import SLOPE
+from exactik.kernels.descent.results import RESULT_PROJECTED_GRADIENT
 from exactik.tracking import (
     COLD,
     UNLIMITED,
@@ -200,4 +200,6 @@ def test_a_warm_pass_ends_at_minima(shared_data: Path):
     found = follow_frames(
         recording, FINE.options(recording.frame_problem), np.arange(300), own.q[0]
     )
-    assert (found.outcomes[:, SLOPE] <= 1e-6).all() and are_minima(recording, found.q).all()
+    assert (found.outcomes[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and are_minima(
+        recording, found.q
+    ).all()

@@ -16,7 +16,7 @@ from exactik.tracking import (
 from tests.support.tracking import determined
 
 SIGMA, DRAWS = 0.001, 600
-SMALL = 0.1  # [rad or m] sd above which a pose is not linear in its markers any more
+NEGLIGIBLE_COST = 0.1  # [rad or m] sd above which a pose is not linear in its markers any more
 METHOD = ik.Auto(tolerance=1e-9, small_cost=0.0, detour=False, escape=False)
 
 
@@ -44,7 +44,7 @@ def test_error_bars_are_those_of_many_recordings():
             np.mean(compute_standard_deviations(recording, found, SIGMA, 1)[:50] ** 2, axis=0)
         )
         own = determined(figure)
-        assert foretold[own].max() < SMALL
+        assert foretold[own].max() < NEGLIGIBLE_COST
         ratio = scatter[own] / foretold[own]
         checked, worst = checked + int(own.sum()), max(worst, float(np.abs(ratio - 1.0).max()))
     print(f"{checked} error bars, off by {100 * worst:.1f} % at most")

@@ -62,9 +62,9 @@ def test_the_step_is_newtons(limits: str):
     _, _, g, H = sequence.evaluate(q, EXACT)
     box = sequence.recording.frame_problem.box
     found = sequence.step(q, g, H)
-    values = q[:, np.maximum(box.plain, 0)]
+    values = q[:, np.maximum(box.coordinate, 0)]
     held = (values <= box.lower) & (g > 0) | (values >= box.upper) & (g < 0)
-    held = (held & (box.plain >= 0) | (box.free == 0.0)).ravel()
+    held = (held & (box.coordinate >= 0) | (box.free == 0.0)).ravel()
     assert held.any() and (limits == "off" or held.sum() > 6 * 2)
     A = dense(sequence, H)
     free = np.flatnonzero(~held)

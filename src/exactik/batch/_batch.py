@@ -19,9 +19,19 @@ from numpy.typing import ArrayLike, NDArray
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError, UsageError
 from exactik.goals import pack_batch_targets
-from exactik.kernels.calculus.workspace import new_work
+from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent import starts as kernel
-from exactik.kernels.descent.state import new_search
+from exactik.kernels.descent.results import (
+    RESULT_ATTEMPTS,
+    RESULT_COST,
+    RESULT_CYCLES,
+    RESULT_EVALUATIONS,
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_SIZE,
+    RESULT_STATUS,
+)
+from exactik.kernels.descent.state import new_descent_state
 from exactik.kernels.goals.targets import Targets
 from exactik.problem import Problem
 from exactik.solvers import (
@@ -212,7 +222,7 @@ def _solve_compiled(
     workers: int,
 ) -> BatchResult:
     count, tree, options = len(q), problem.skeleton.tree, method.options(problem)
-    found = np.zeros((count, kernel.FOUND_COUNT))
+    found = np.zeros((count, RESULT_SIZE))
     missed = np.zeros((count, len(problem.packed.arrays.terms.kind)))
     tolerances = compute_term_tolerances(problem)
     size = max(1, min(CHUNK_PROBLEMS, -(-count // (4 * workers))))
@@ -221,34 +231,41 @@ def _solve_compiled(
     def work_off(mine: list[slice]) -> None:
         # Goals and tables are written to, so that every thread needs its own.
         arrays = problem.packed.copy_arrays()
-        work = new_work(tree)
-        search = new_search(tree, work.H.shape[1])
+        work = new_workspace(tree)
+        search = new_descent_state(tree, work.H.shape[1])
         table = make_start_table(problem, further, seed)
         for own in mine:
             start = time.perf_counter()
-            kernel.seek_all(
+            kernel.solve_problems(
                 *(tree, arrays, problem.box, options, tolerances, table),
                 *(Targets(*(array[own] for array in targets)), q[own], found[own], missed[own]),
                 *(search, work),
             )
             spent = time.perf_counter() - start
-            total = found[own, kernel.TICKS].sum()
-            found[own, kernel.TICKS] *= spent / total if total > 0 else 0.0
+            total = found[own, RESULT_CYCLES].sum()
+            found[own, RESULT_CYCLES] *= spent / total if total > 0 else 0.0
 
     if workers == 1:
         work_off(chunks)
     else:
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(work_off, [chunks[k::workers] for k in range(workers)]))
-    ended = np.array([ENDED_WORDS[int(code)] for code in found[:, kernel.STANDING]], dtype="U15")
+    ended = np.array([ENDED_WORDS[int(code)] for code in found[:, RESULT_STATUS]], dtype="U15")
     return BatchResult(
-        *(problem, named, method.name, q, found[:, kernel.COST], found[:, kernel.SLOPE]),
-        *(method.tolerance, ended, count_iterations(found[:, kernel.ITERATIONS])),
         *(
-            found[:, kernel.EVALUATIONS].astype(np.int64),
-            found[:, kernel.ATTEMPTS].astype(np.int64),
+            problem,
+            named,
+            method.name,
+            q,
+            found[:, RESULT_COST],
+            found[:, RESULT_PROJECTED_GRADIENT],
         ),
-        *(found[:, kernel.TICKS], missed),
+        *(method.tolerance, ended, count_iterations(found[:, RESULT_ITERATIONS])),
+        *(
+            found[:, RESULT_EVALUATIONS].astype(np.int64),
+            found[:, RESULT_ATTEMPTS].astype(np.int64),
+        ),
+        *(found[:, RESULT_CYCLES], missed),
     )
 
 

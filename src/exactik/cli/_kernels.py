@@ -59,18 +59,19 @@ def _second_process() -> subprocess.Popen[bytes]:
 def compile_other_half() -> None:
     """Compile what the tracker comes to late: first the step of a descent, then the error bars."""
     from exactik.kernels.descent.descend import advance
-    from exactik.kernels.descent.starts import first_order
-    from exactik.kernels.descent.state import restart
-    from exactik.kernels.linear.ltdl import Pattern
+    from exactik.kernels.descent.starts import initial_order
+    from exactik.kernels.descent.state import start_descent
+    from exactik.kernels.linear.ltdl import AncestorPattern
     from exactik.solvers import Auto
     from exactik.tracking import are_minima, compute_standard_deviations, make_tracking_problem
 
     recording = make_tracking_problem(*_recording())
     problem, tree, scratch = recording.frame_problem, recording.skeleton.tree, recording.buffers
     options, q = replace(Auto(), max_iterations=1).options(problem), problem.skeleton.neutral()
-    restart(problem.box, options, first_order(options), True, q, scratch.search)
-    work, pattern = scratch.work, Pattern(tree.order, tree.upward, tree.level)
-    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, scratch.search)
+    start_descent(problem.box, options, initial_order(options), True, q, scratch.descent_state)
+    work = scratch.workspace
+    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
+    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, scratch.descent_state)
     few = np.tile(q, (FRAMES, 1))
     compute_standard_deviations(recording, few, 1e-3, 1)
     are_minima(recording, few)

@@ -20,7 +20,7 @@ from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as kinds
 from exactik.kernels.goals.clouds import Clouds
-from exactik.kernels.goals.coordinates import Coordinates
+from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
 from exactik.typing import Array
@@ -88,8 +88,8 @@ class PackedGoals:
         terms = old.terms._replace(
             target=old.terms.target.copy(), rotation=old.terms.rotation.copy()
         )
-        rows, used, floor = old.clouds.rows, old.clouds.used, old.clouds.floor
-        clouds = Clouds(old.clouds.frames, rows.copy(), used.copy(), floor.copy())
+        rows, used, floor = old.clouds.rows, old.clouds.rows_used, old.clouds.floor
+        clouds = Clouds(old.clouds.frame, rows.copy(), used.copy(), floor.copy())
         return old._replace(origin=old.origin.copy(), terms=terms, clouds=clouds)
 
     @cached_property
@@ -137,8 +137,8 @@ def pack_goals(
         origin=origin,
         free=free,
         terms=packed,
-        apart=np.flatnonzero(packed.pooled == 0).astype(np.uint32),
-        slot=slot,
+        single_terms=np.flatnonzero(packed.in_cloud == 0).astype(np.uint32),
+        cloud_of_frame=slot,
         clouds=clouds,
         coordinates=_pack_coordinates(skeleton, owners),
     )
@@ -203,28 +203,28 @@ def _pack_terms(skeleton: Skeleton, owners: list[Owner], origin: Array, pool: bo
         target=np.array([t.target for t in terms]).reshape(count, 3) - place[:, None] * origin,
         rotation=np.array([t.rotation for t in terms]).reshape(count, 3, 3),
         weight=np.array(weights).reshape(count, 3, 3),
-        pooled=np.zeros(count, np.uint32),
+        in_cloud=np.zeros(count, np.uint32),
         row=np.array(rows, np.uint32),
     )
     if pool:
         isotropic = (packed.weight == packed.weight[:, :1, :1] * np.eye(3)).all(axis=(1, 2))
         point_like = (kind == kinds.POSITION) | (kind == kinds.DIRECTION)
-        packed.pooled[isotropic & point_like] = 1
+        packed.in_cloud[isotropic & point_like] = 1
     return packed
 
 
 def _pool(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], Clouds]:
     """Return the cloud of each frame, (n_frames,), and the clouds of the pooled terms."""
-    frames = np.unique(terms.frame[terms.pooled == 1])
+    frames = np.unique(terms.frame[terms.in_cloud == 1])
     slot = np.zeros(len(skeleton.bones) + 1, np.uint32)
     slot[frames] = np.arange(len(frames))
     count = len(frames)
     clouds = Clouds(frames, np.zeros((count, 4, 7)), np.zeros(count, np.uint32), np.zeros(1))
-    cloud.gather(terms, slot, clouds)
+    cloud.reduce_to_clouds(terms, slot, clouds)
     return slot, clouds
 
 
-def _pack_coordinates(skeleton: Skeleton, owners: list[Owner]) -> Coordinates:
+def _pack_coordinates(skeleton: Skeleton, owners: list[Owner]) -> CoordinateGoals:
     postures = [owner for owner in owners if isinstance(owner.goal, PostureGoal)]
     limits = [owner for owner in owners if isinstance(owner.goal, SoftLimitGoal)]
     rest = [
@@ -238,7 +238,7 @@ def _pack_coordinates(skeleton: Skeleton, owners: list[Owner]) -> Coordinates:
     def diagonals(owners: list[Owner]) -> Array:
         return np.array([np.diag(o.weight) for o in owners]).reshape(len(owners), skeleton.nv)
 
-    return Coordinates(
+    return CoordinateGoals(
         rest=np.array(rest).reshape(len(postures), skeleton.nq),
         rest_weight=diagonals(postures),
         rest_row=np.array([owner.rows.start for owner in postures], np.uint32),

@@ -21,7 +21,8 @@ from xml.sax.xmlreader import AttributesImpl, Locator
 from defusedxml.common import DefusedXmlException
 from defusedxml.expatreader import create_parser
 
-from exactik.errors import FileError
+from exactik.errors import FileError, Note
+from exactik.io._notes import warn_of
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "read_xml"]
 
@@ -58,9 +59,13 @@ class Element:
         label = f' name="{_short(name)}"' if name != "" else ""
         return f"line {self.line}, <{_short(self.tag)}{label}>"
 
-    def error(self, message: str) -> FileError:
+    def error(self, message: str, code: str = "malformed") -> FileError:
         """Return the error that names this element."""
-        return FileError(self.path, message, self.place)
+        return FileError(self.path, message, self.place, code)
+
+    def warn(self, text: str, code: str = "damage") -> None:
+        """Warn of something at this element that is not kept."""
+        warn_of(self.path, Note(code, "damage", self.place, text))
 
     def all(self, *tags: str) -> Iterator[Element]:
         """Run over the children with one of these tags."""

@@ -163,7 +163,7 @@ def _entries(problem: Problem, index: list[int]) -> list[tuple[int, int, int, in
 
 def _full(problem: Problem) -> bool:
     """Whether rows are those of one chain of all dofs, as where weights couple goals."""
-    return bool(np.array_equal(problem.pattern.level, np.arange(problem.skeleton.nv)))
+    return bool(np.array_equal(problem.pattern.dof_level, np.arange(problem.skeleton.nv)))
 
 
 def _range(problem: Problem, dof: int, value: float) -> tuple[float, float]:

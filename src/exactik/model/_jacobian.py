@@ -120,7 +120,9 @@ def bone_jacobian(
         return J
     sine, cosine = np.empty((2, skeleton.nq))
     sincos(asked.q, sine, cosine)
-    climb = routes.Climb(np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3)))
+    climb = routes.AdjointWorkspace(
+        np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3))
+    )
     routes.adjoint_jacobian(
         skeleton.tree, asked.q, sine, cosine, b, x, axes, trim, way == 2, climb, J
     )

@@ -20,11 +20,11 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
     """Return the packed tree of `bones`, whose `parents` (−1 for a root) come before them."""
     n = len(bones)
     parent, depth = np.zeros(n + 1, np.uint32), np.zeros(n + 1, np.uint32)
-    shifts, rotation = np.zeros(n + 1, np.uint32), np.zeros(n + 1, np.uint32)
+    shift_count, rotation = np.zeros(n + 1, np.uint32), np.zeros(n + 1, np.uint32)
     has_pre, has_post = np.zeros(n + 1, np.uint32), np.zeros(n + 1, np.uint32)
     first_q, first_v = np.zeros(n + 2, np.uint32), np.zeros(n + 2, np.uint32)
-    turns = np.zeros((n + 1, 3), np.uint32)
-    offset, slide = np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
+    turn_axes = np.zeros((n + 1, 3), np.uint32)
+    offset, shift_axes = np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
     pre, post = np.tile(np.eye(3), (n + 1, 1, 1)), np.tile(np.eye(3), (n + 1, 1, 1))
     for k, (bone, above) in enumerate(zip(bones, parents, strict=True), start=1):
         joint, turning = bone.joint, bone.joint.rotation_part
@@ -32,11 +32,13 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         A, letters = kind.coordinate_axes(turning)
         parent[k] = above + 1
         rotation[k] = kind.rotation_code
-        turns[k, : len(letters)] = ["XYZ".index(letter) for letter in letters]
+        turn_axes[k, : len(letters)] = ["XYZ".index(letter) for letter in letters]
         offset[k] = bone.offset
-        shifts[k] = len(joint.shift_axes)
+        shift_count[k] = len(joint.shift_axes)
         if joint.translates:
-            slide[k, : shifts[k]] = np.array(joint.shift_axes) @ A  # as seen after `pre` and A
+            shift_axes[k, : shift_count[k]] = (
+                np.array(joint.shift_axes) @ A
+            )  # as seen after `pre` and A
         pre[k] = (np.eye(3) if bone.pre is None else np.array(bone.pre)) @ A
         post[k] = A.T @ (np.eye(3) if bone.post is None else np.array(bone.post))
         has_pre[k] = not np.array_equal(pre[k], np.eye(3))
@@ -44,27 +46,27 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         first_q[k + 1] = first_q[k] + joint.nq
         first_v[k + 1] = first_v[k] + joint.nv
         depth[k] = depth[above + 1] + (bones[above].joint.nv if above >= 0 else 0)
-    upward, level = _dof_paths(bones, parents, first_v)
-    visit = _depth_first(parents)
-    order = [i for k in visit for i in range(int(first_v[k]), int(first_v[k + 1]))]
+    dof_parent, dof_level = _dof_paths(bones, parents, first_v)
+    frame_order = _depth_first(parents)
+    dof_order = [i for k in frame_order for i in range(int(first_v[k]), int(first_v[k + 1]))]
     return Tree(
         parent=_pack(parent),
         first_q=_pack(first_q),
         first_v=_pack(first_v),
-        shifts=_pack(shifts),
+        shift_count=_pack(shift_count),
         rotation=_pack(rotation),
-        turns=_pack(turns),
+        turn_axes=_pack(turn_axes),
         depth=_pack(depth),
-        visit=_pack(visit),
-        order=_pack(np.array(order, np.uint32)),
-        upward=_pack(upward),
-        level=_pack(level),
+        frame_order=_pack(frame_order),
+        dof_order=_pack(np.array(dof_order, np.uint32)),
+        dof_parent=_pack(dof_parent),
+        dof_level=_pack(dof_level),
         offset=_pack(offset),
         pre=_pack(pre),
         post=_pack(post),
         has_pre=_pack(has_pre),
         has_post=_pack(has_post),
-        slide=_pack(slide),
+        shift_axes=_pack(shift_axes),
     )
 
 
@@ -103,10 +105,10 @@ def _dof_paths(
 
 def ancestor_pairs(tree: Tree) -> tuple[IntArray, IntArray, IntArray]:
     """Return dof, level and the dof at that level of its path, for every entry of ancestor rows."""
-    level = tree.level.astype(np.int64)
+    level = tree.dof_level.astype(np.int64)
     paths = np.zeros((len(level), int(level.max(initial=0)) + 1), np.int64)
     for i in np.argsort(level, kind="stable"):
-        paths[i, : level[i]] = paths[tree.upward[i], : level[i]]
+        paths[i, : level[i]] = paths[tree.dof_parent[i], : level[i]]
         paths[i, level[i]] = i
     dof, column = np.nonzero(np.arange(paths.shape[1]) <= level[:, None])
     return dof, column, paths[dof, column]

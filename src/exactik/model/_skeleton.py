@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, contiguous_copy, freeze, require_finite, require_shape
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
-from exactik.kernels.tree import batch
+from exactik.kernels.tree import fk
 from exactik.kernels.tree import integrate as moves
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
@@ -163,7 +163,7 @@ class Skeleton:
     @cached_property
     def quaternions(self) -> tuple[tuple[str, int], ...]:
         """Bone and first coordinate of every quaternion."""
-        first = self.tree.first_q + np.append(self.tree.shifts, 0)
+        first = self.tree.first_q + np.append(self.tree.shift_count, 0)
         return tuple(
             (bone.name, int(first[k]))
             for k, bone in enumerate(self.bones, start=1)
@@ -185,7 +185,7 @@ class Skeleton:
         """Which dofs are rotations [rad]; the others are shifts [m], (nv,)."""
         turns, tree = np.ones(self.nv, dtype=bool), self.tree
         for k in range(1, len(tree.parent)):
-            turns[tree.first_v[k] : tree.first_v[k] + tree.shifts[k]] = False
+            turns[tree.first_v[k] : tree.first_v[k] + tree.shift_count[k]] = False
         return freeze(turns)
 
     def bone_index(self, bone: str) -> int:
@@ -252,7 +252,7 @@ class Skeleton:
         R, p = np.empty((len(flat), n, 3, 3)), np.empty((len(flat), n, 3))
         scratch = np.empty((2, self.nq))
         S = np.empty((self.nv, 6))
-        batch.forward_all(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
+        fk.forward_kinematics_batch(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
         lead = q.shape[:-1]
         return Pose(self, p[:, 1:].reshape(*lead, n - 1, 3), R[:, 1:].reshape(*lead, n - 1, 3, 3))
 
@@ -267,7 +267,7 @@ class Skeleton:
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         q, v = _as_rows(q, lead), _as_rows(v, lead)
         out = np.empty_like(q)
-        batch.integrate_all(self.tree, q, v, out)
+        moves.integrate_batch(self.tree, q, v, out)
         return out.reshape(*lead, self.nq)
 
     def difference(self, q1: ArrayLike, q0: ArrayLike) -> Array:
@@ -276,7 +276,7 @@ class Skeleton:
         lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
         q1, q0 = _as_rows(q1, lead), _as_rows(q0, lead)
         out = np.empty((len(q1), self.nv))
-        batch.difference_all(self.tree, q1, q0, out)
+        moves.difference_batch(self.tree, q1, q0, out)
         return out.reshape(*lead, self.nv)
 
     def reparameterise(self, q: ArrayLike) -> Array:

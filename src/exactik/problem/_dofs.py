@@ -66,7 +66,7 @@ def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, streng
     tree = skeleton.tree
     period = np.zeros(skeleton.nv)
     for k in range(1, len(tree.parent)):
-        first = tree.first_v[k] + tree.shifts[k]
+        first = tree.first_v[k] + tree.shift_count[k]
         if tree.rotation[k] == codes.AXES:
             period[first : tree.first_v[k + 1]] = 2.0 * math.pi
         elif tree.rotation[k] == codes.SWING_TWIST:

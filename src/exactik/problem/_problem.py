@@ -33,10 +33,10 @@ from exactik.goals import (
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
-from exactik.kernels.calculus.workspace import Work, new_work, row_width
-from exactik.kernels.descent.state import Box, Search, new_search
-from exactik.kernels.goals.terms import carry
-from exactik.kernels.linear.ltdl import Pattern
+from exactik.kernels.calculus.workspace import Workspace, ancestor_row_width, new_workspace
+from exactik.kernels.descent.state import Box, DescentState, new_descent_state
+from exactik.kernels.goals.terms import add_local_model
+from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.model import Skeleton
 from exactik.problem._dofs import compute_strengths, find_locked_dofs, make_box
 from exactik.problem._scipy import ScipyProblem, to_scipy
@@ -186,7 +186,7 @@ class Problem:
         self._begin(q, EXACT)
         frames, nv, y = len(tree.parent), self.skeleton.nv, np.zeros(self.skeleton.nv)
         V, A, P = np.empty((frames, 6)), np.empty((frames, 6)), np.empty((nv, 6))
-        kernel.multiply(tree, arrays, q, EXACT, x, V, A, P, y, self._work)
+        kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, P, y, self._work)
         return y
 
     def to_scipy(self) -> ScipyProblem:
@@ -219,13 +219,15 @@ class Problem:
         return make_box(self.skeleton, self.lower, self.upper, free, self.strength)
 
     @cached_property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> AncestorPattern:
         """Whose ancestor rows `fill` gives: the tree's, or one chain's, full ones, if coupled."""
         tree, nv = self.skeleton.tree, self.skeleton.nv
         if not self._packed.coupled:
-            return Pattern(tree.order, tree.upward, tree.level)
+            return AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
         chain = np.arange(nv, dtype=np.uint32)
-        return Pattern(order=chain, upward=np.maximum(chain, 1) - np.uint32(1), level=chain)
+        return AncestorPattern(
+            dof_order=chain, dof_parent=np.maximum(chain, 1) - np.uint32(1), dof_level=chain
+        )
 
     def remember(self, key: str, make: Callable[[], T]) -> T:
         """Return what `make` returned the first time; kept for problems with other targets too."""
@@ -241,18 +243,20 @@ class Problem:
     @property
     def row_width(self) -> int:
         """Width of the rows that `fill` gives."""
-        return row_width(self.skeleton.nv) if self._packed.coupled else self._work.H.shape[1]
+        return (
+            ancestor_row_width(self.skeleton.nv) if self._packed.coupled else self._work.H.shape[1]
+        )
 
     @property
-    def work(self) -> Work:
+    def workspace(self) -> Workspace:
         """Scratch of evaluations in this thread."""
         return self._work
 
     @property
-    def search(self) -> Search:
+    def descent_state(self) -> DescentState:
         """Scratch of descents in this thread."""
         if not hasattr(self._local, "search"):
-            self._local.search = new_search(self.skeleton.tree, self.row_width)
+            self._local.search = new_descent_state(self.skeleton.tree, self.row_width)
         return self._local.search
 
     def fill(self, q: Array, order: int) -> tuple[float, Array, Array]:
@@ -273,15 +277,15 @@ class Problem:
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         if len(self._packed.custom) == 0:
             return kernel.evaluate(tree, arrays, q, order, work)
-        return self._begin(q, order) + kernel.finish(tree, arrays, q, order, work)
+        return self._begin(q, order) + kernel.finish_evaluation(tree, arrays, q, order, work)
 
     # --- evaluation
 
     @property
-    def _work(self) -> Work:
+    def _work(self) -> Workspace:
         """Scratch space of this thread."""
         if not hasattr(self._local, "work"):
-            self._local.work = new_work(self.skeleton.tree)
+            self._local.work = new_workspace(self.skeleton.tree)
         return self._local.work
 
     def _checked(self, q: ArrayLike) -> Array:
@@ -297,13 +301,13 @@ class Problem:
     def _begin(self, q: Array, order: int) -> float:
         """Place the figure, sum all goals on bones, also those in Python; return their cost."""
         work = self._work
-        cost = kernel.begin(self.skeleton.tree, self._packed.arrays, q, order, work)
+        cost = kernel.begin_evaluation(self.skeleton.tree, self._packed.arrays, q, order, work)
         for frame, _, weight, r, D, D2 in self._custom(order):
             force = weight @ r
             cost += 0.5 * float(r @ force)
             if order > VALUE:
                 X = D.T @ weight @ D + (np.tensordot(force, D2, 1) if order == EXACT else 0.0)
-                carry(frame, work.p[frame], -D.T @ force, X, order, work.sums)
+                add_local_model(frame, work.p[frame], -D.T @ force, X, order, work.sums)
         return cost
 
     def _custom(self, order: int) -> Iterator[tuple[int, slice, Array, Array, Array, Array]]:
@@ -318,10 +322,12 @@ class Problem:
         """Return the residual, (m,), and J, (m, nv); for VALUE without the J of goals in Python."""
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
-        dense.rows(tree, arrays, q, work, r, J)
+        dense.write_residual_and_jacobian(tree, arrays, q, work, r, J)
         for frame, rows, _, own, D, _ in self._custom(order):
             r[rows] = own
-            dense.add_rows(tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J)
+            dense.write_jacobian_rows(
+                tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J
+            )
         return r, J
 
     def _evaluate_coupled(self, q: Array, order: int) -> tuple[float, Array, Array]:
@@ -331,11 +337,11 @@ class Problem:
         cost, g = 0.5 * float(r @ force), -J.T @ force
         H = J.T @ W @ J if order > GRADIENT else np.empty((0, 0))
         if order == EXACT:
-            dense.begin_bend(arrays, force, work)
+            dense.begin_residual_curvature(arrays, force, work)
             for frame, rows, _, _, D, D2 in self._custom(order):
                 X = np.tensordot(force[rows], D2, 1)
-                carry(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
-            dense.finish_bend(self.skeleton.tree, arrays, q, force, work)
+                add_local_model(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
+            dense.finish_residual_curvature(self.skeleton.tree, arrays, q, force, work)
             H = H + self._spread(work.H)
         return cost, g, H
 

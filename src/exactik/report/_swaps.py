@@ -148,7 +148,7 @@ def _by_pose(track: Track) -> list[_Suspicion]:
     rows = np.flatnonzero(off.sum(axis=1) > 1)
     if len(rows) < SHORTEST:
         return []
-    places, recorded = _model_places(track, rows), track.problem.targets.place[rows]
+    places, recorded = _model_places(track, rows), track.problem.targets.position[rows]
     found: list[tuple[float, _Suspicion]] = []
     for one, other in _near_pairs(track, off):
         both = np.flatnonzero(off[rows, one] & off[rows, other])
@@ -200,7 +200,7 @@ def _judged(track: Track, what: _Suspicion) -> JudgedSwap:
     own = float(np.linalg.norm(recorded - places[:, pair], axis=2).mean())
     cross = float(np.linalg.norm(recorded - places[:, crossed], axis=2).mean())
     apart = float(np.median(np.linalg.norm(places[:, what.one] - places[:, what.other], axis=1)))
-    solved = track.problem.targets.place[some][:, crossed]
+    solved = track.problem.targets.position[some][:, crossed]
     if (solved == recorded).all(axis=(1, 2)).mean() > 0.5:
         return JudgedSwap(*head, apart, own, cross, None, "repaired")
     ratio = _again(track, what, there)
@@ -219,14 +219,14 @@ def _again(track: Track, what: _Suspicion, there: IntArray) -> float:
     """
     which = there[np.unique(np.linspace(0, len(there) - 1, min(len(there), TRIED)).astype(int))]
     recording = track.problem.select(which)
-    place = recording.targets.place.copy()
+    place = recording.targets.position.copy()
     place[:, [what.one, what.other]] = place[:, [what.other, what.one]]
     before = np.nansum(track.marker_errors[which] ** 2, axis=1)
     outside = [max(what.first - 1, 0), min(what.last + 1, len(track) - 1)]
     starts = [track.motion.q[which]]
     starts += [np.repeat(track.motion.q[t : t + 1], len(which), axis=0) for t in outside]
     named = np.minimum(before, _least(recording, starts))
-    exchanged = _least(recording.with_targets(place=place), starts)
+    exchanged = _least(recording.with_targets(position=place), starts)
     return float(np.median(exchanged / np.maximum(named, 1e-12)))
 
 

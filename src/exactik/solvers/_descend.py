@@ -8,10 +8,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik.kernels.descent import state as at
-from exactik.kernels.descent.descend import advance, run
-from exactik.kernels.descent.starts import first_order
-from exactik.kernels.descent.state import restart
+from exactik.kernels.descent.descend import advance, run_descent
+from exactik.kernels.descent.starts import initial_order
+from exactik.kernels.descent.state import (
+    ACCEPTED_LARGEST_ENTRY,
+    CONVERGED,
+    COST,
+    EVALUATIONS,
+    ITERATION_LIMIT,
+    ITERATIONS,
+    PROJECTED_GRADIENT,
+    REQUESTED_ORDER,
+    RUNNING,
+    STALLED,
+    STATUS,
+    start_descent,
+)
 from exactik.problem import Problem
 from exactik.solvers._method import (
     CompiledMethod,
@@ -154,10 +166,10 @@ def _descend_in_python(
 
 
 ENDED_WORDS = {
-    at.RUNNING: "time-limit",
-    at.AT_REST: "at-rest",
-    at.STALLED: "stalled",
-    at.USED_UP: "iteration-limit",
+    RUNNING: "time-limit",
+    CONVERGED: "at-rest",
+    STALLED: "stalled",
+    ITERATION_LIMIT: "iteration-limit",
 }
 
 
@@ -167,26 +179,28 @@ def _descend_compiled(
     """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
     view, q = View(problem), q.copy()
     options, tree = method.options(problem), problem.skeleton.tree
-    search = problem.search
+    search = problem.descent_state
     state = search.state
-    restart(view.box, options, first_order(options), limited, q, search)
-    while state[at.STANDING] == at.RUNNING:
-        before = state[at.ITERATIONS] if state[at.EVALUATIONS] > 0.0 else -1.0
+    start_descent(view.box, options, initial_order(options), limited, q, search)
+    while state[STATUS] == RUNNING:
+        before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
             arrays, passes = (
                 problem.packed.arrays,
                 1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS,
             )
-            run(tree, arrays, view.box, options, q, passes, search, problem.work)
+            run_descent(tree, arrays, view.box, options, q, passes, search, problem.workspace)
         else:
-            value, g, H = problem.fill(search.trial, int(state[at.ORDER]))
+            value, g, H = problem.fill(search.trial, int(state[REQUESTED_ORDER]))
             advance(tree, problem.pattern, view.box, options, q, value, g, H, search)
-        if state[at.ITERATIONS] > before:
+        if state[ITERATIONS] > before:
             control = method.control(state)
-            recorder.add(state[at.COST], state[at.SLOPE], state[at.TAKEN], control)
+            recorder.add(
+                state[COST], state[PROJECTED_GRADIENT], state[ACCEPTED_LARGEST_ENTRY], control
+            )
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             break
-    ended = ENDED_WORDS[int(state[at.STANDING])]
-    counts = int(count_iterations(state[at.ITERATIONS])), int(state[at.EVALUATIONS])
-    cost, slope = float(state[at.COST]), float(state[at.SLOPE])
+    ended = ENDED_WORDS[int(state[STATUS])]
+    counts = int(count_iterations(state[ITERATIONS])), int(state[EVALUATIONS])
+    cost, slope = float(state[COST]), float(state[PROJECTED_GRADIENT])
     return Descent(q, cost, slope, ended, *counts, recorder.history())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.goals import FrameGoal, PoseGoal, TermGoal
-from exactik.kernels.goals.errors import misses
+from exactik.kernels.goals.errors import compute_term_errors
 from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 from exactik.typing import Array
@@ -115,7 +115,9 @@ def compute_goal_errors(problem: Problem, q: Array, by_term: Array | None = None
     judged = goals_with_tolerance(problem)
     if by_term is None:
         by_term = np.empty(len(problem.packed.arrays.terms.kind))
-        misses(problem.skeleton.tree, problem.packed.arrays, q, by_term, problem.work)
+        compute_term_errors(
+            problem.skeleton.tree, problem.packed.arrays, q, by_term, problem.workspace
+        )
     out, residual = np.empty(len(judged)), None
     for k, goal in enumerate(judged):
         if goal.terms.stop > goal.terms.start:

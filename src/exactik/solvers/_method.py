@@ -12,7 +12,17 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from exactik.errors import UsageError
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.options import (
+    GRADIENT_TOLERANCE,
+    INITIAL_STEP_LENGTH,
+    INITIAL_TRUST_RADIUS,
+    MAX_ITERATIONS,
+    MAX_STEP_ENTRY,
+    NEGLIGIBLE_COST,
+    OPTIONS_SIZE,
+    TRY_DETOUR,
+)
+from exactik.kernels.descent.state import DAMPING
 from exactik.problem import Problem
 from exactik.solvers._goal_errors import DEFAULT_POSITION_TOLERANCE, compute_term_tolerances
 from exactik.solvers._view import Place, View
@@ -86,22 +96,22 @@ class CompiledMethod(Method):
     @property
     def takes_detours(self) -> bool:
         """Whether to try once more without limits first where limits stop a descent short."""
-        return self.settings().get(at.DETOUR, 0.0) != 0.0
+        return self.settings().get(TRY_DETOUR, 0.0) != 0.0
 
     def options(self, problem: Problem) -> Array:
         """Return the kernel's options, (OPTION_COUNT,)."""
-        options = np.zeros(at.OPTION_COUNT)
-        options[at.TOLERANCE], options[at.ITERATIONS_ALLOWED] = self.tolerance, self.max_iterations
-        options[at.SMALL] = compute_negligible_cost(problem, self.small_cost)
-        options[at.FIRST_RADIUS] = options[at.FIRST_LENGTH] = 1.0
-        options[at.LONGEST_STEP] = np.inf
+        options = np.zeros(OPTIONS_SIZE)
+        options[GRADIENT_TOLERANCE], options[MAX_ITERATIONS] = self.tolerance, self.max_iterations
+        options[NEGLIGIBLE_COST] = compute_negligible_cost(problem, self.small_cost)
+        options[INITIAL_TRUST_RADIUS] = options[INITIAL_STEP_LENGTH] = 1.0
+        options[MAX_STEP_ENTRY] = np.inf
         for index, value in self.settings().items():
             options[index] = value
         return options
 
     def control(self, state: Array) -> float:
         """Return what the method steers by, for the history."""
-        return float(state[at.DAMPING])
+        return float(state[DAMPING])
 
 
 def compute_negligible_cost(problem: Problem, share: float) -> float:

@@ -76,7 +76,7 @@ def _dofs(skeleton: Skeleton, k: int) -> slice:
 def _throw(problem: Problem, k: int, q: Array) -> float:
     """Return how far [m] the joint's slides can take the bone from its joint centre."""
     skeleton = problem.skeleton
-    count = int(skeleton.tree.shifts[k + 1])
+    count = int(skeleton.tree.shift_count[k + 1])
     own = np.arange(count) + _dofs(skeleton, k).start
     at = q[skeleton.plain_q[own]]
     low = np.where(problem.locked[own], at, problem.lower[own])

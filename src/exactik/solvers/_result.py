@@ -94,7 +94,7 @@ class Result:
     def active_limits(self) -> Mapping[str, str]:
         """Dofs that sit on a limit → "lower" or "upper"."""
         problem = self.problem
-        own = np.where(problem.box.plain >= 0, self.q[problem.box.plain], 0.0)
+        own = np.where(problem.box.coordinate >= 0, self.q[problem.box.coordinate], 0.0)
         names = problem.skeleton.dof_names
         below, above = own <= problem.lower, own >= problem.upper
         return {

@@ -14,7 +14,8 @@ from exactik.errors import UsageError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.descent import starts as kernel
-from exactik.kernels.descent.starts import Table
+from exactik.kernels.descent.results import RESULT_SIZE
+from exactik.kernels.descent.starts import StartTable
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
@@ -120,13 +121,13 @@ def can_solve_compiled(problem: Problem, method: Method) -> bool:
 
 
 def _solve_compiled(
-    problem: Problem, method: CompiledMethod, q: Array, table: Table, begin: float
+    problem: Problem, method: CompiledMethod, q: Array, table: StartTable, begin: float
 ) -> Result:
     arrays, options = problem.packed.arrays, method.options(problem)
-    found = np.empty((1, kernel.FOUND_COUNT))
+    found = np.empty((1, RESULT_SIZE))
     missed = np.empty((1, len(arrays.terms.kind)))
     answer = q[None]
-    kernel.seek_all(
+    kernel.solve_problems(
         *(
             problem.skeleton.tree,
             arrays,
@@ -135,10 +136,10 @@ def _solve_compiled(
             compute_term_tolerances(problem),
             table,
         ),
-        *(NO_TARGETS, answer, found, missed, problem.search, problem.work),
+        *(NO_TARGETS, answer, found, missed, problem.descent_state, problem.workspace),
     )
     seconds = time.perf_counter() - begin
-    standing, cost, slope, _, iterations, evaluations, attempts = found[0].tolist()[:7]
+    status, cost, slope, iterations, evaluations, _, attempts = found[0].tolist()[:7]
     return Result(
         *(
             problem,
@@ -147,7 +148,7 @@ def _solve_compiled(
             cost,
             slope,
             method.tolerance,
-            ENDED_WORDS[int(standing)],
+            ENDED_WORDS[int(status)],
         ),
         *(int(count_iterations(iterations)), int(evaluations), int(attempts), seconds, None),
         missed[0],
@@ -172,7 +173,7 @@ def _solve_in_python(
     for start, around in _order_starts(problem, method, q, table, begin + allowed):
         if best is not None and time.perf_counter() > begin + allowed:
             break
-        if around and (best is None or not kernel.on_a_limit(problem.box, best.q)):
+        if around and (best is None or not kernel.is_on_limit(problem.box, best.q)):
             break
         descent = None
         for limited in (False, True) if around else (True,):
@@ -181,7 +182,7 @@ def _solve_in_python(
             evaluations += descent.evaluations
             start = descent.q
             if not limited:
-                kernel.turn_home(problem.box, start)
+                kernel.wrap_angles_into_limits(problem.box, start)
         assert descent is not None
         attempts += 1
         reached = bool((compute_goal_errors(problem, descent.q) <= tolerances).all())
@@ -202,7 +203,7 @@ def _order_starts(
     """
     starts = [q.copy() for _ in range(len(table) + 1)]
     for row, start in zip(table, starts, strict=False):
-        kernel.set_out(q, row, start)
+        kernel.fill_start(q, row, start)
     if len(table) > 0:
         costs, own = [np.inf] * len(starts), len(table)
         for k in (own, *range(own)):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.errors import UsageError
-from exactik.kernels.descent.starts import Table
+from exactik.kernels.descent.starts import StartTable
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
 
 __all__ = ["make_start_table"]
 
 
-def make_start_table(problem: Problem, count: int, seed: int) -> Table:
+def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
     """Return a table of `count` starts; not a number where the problem's own start is to be kept.
 
     Limited dofs are spread over their range, unlimited angles over a whole turn, rotations of ball
@@ -28,7 +28,7 @@ def make_start_table(problem: Problem, count: int, seed: int) -> Table:
     frames = len(problem.skeleton.tree.parent)
     apart = 0 if np.isnan(q).any() else count  # no start depends on the problem's own
     shapes = ((count + 1,), (apart, frames, 3, 3), (apart, frames, 3), (apart, 3))
-    return Table(q, *(np.empty(shape) for shape in shapes))
+    return StartTable(q, *(np.empty(shape) for shape in shapes))
 
 
 def _spread_starts(problem: Problem, count: int, seed: int) -> Array:
@@ -38,11 +38,11 @@ def _spread_starts(problem: Problem, count: int, seed: int) -> Array:
     spread = np.sqrt(_list_primes(width))
     points = (rng.random(width) + np.arange(1, count + 1)[:, None] * spread) % 1.0
     table = np.full((count, width), np.nan)
-    for i, j in enumerate(box.plain):
+    for i, j in enumerate(box.coordinate):
         low, high = problem.lower[i], problem.upper[i]
         if j < 0 or problem.locked[i]:
             continue
-        if box.turns[i] != 0.0:
+        if box.is_rotation[i] != 0.0:
             # Wider than a turn, or without end: a turn about the middle, or about nought.
             closed = np.isfinite(low) and np.isfinite(high)
             middle = 0.5 * (low + high) if closed else min(max(0.0, low + np.pi), high - np.pi)

@@ -30,7 +30,7 @@ import numpy as np
 from exactik.errors import CoordinateError
 from exactik.goals import DirectionGoal, OrientationGoal, PoseGoal, TermGoal
 from exactik.kernels.calculus import dense
-from exactik.kernels.calculus.workspace import place as place_figure
+from exactik.kernels.calculus.workspace import update_kinematics as place_figure
 from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
 from exactik.solvers._certificate import find_held_dofs
@@ -153,7 +153,7 @@ def _describe_direction(direction: Array, names: tuple[str, ...]) -> str:
 
 def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
     """Return ∂g/∂τ of every goal on a bone by name: (nv, 3), or (nv, 6) for a pose."""
-    tree, arrays, work = problem.skeleton.tree, problem.packed.arrays, problem.work
+    tree, arrays, work = problem.skeleton.tree, problem.packed.arrays, problem.workspace
     J, r = problem.jacobian(q), problem.residual(q)
     W = problem.packed.weight
     force = W @ r
@@ -169,7 +169,7 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
             out, bend = _differentiate_term_by_target(problem, m, force[own].copy())
             L = np.zeros((6, problem.skeleton.nv))
             frame = int(arrays.terms.frame[m])
-            dense.add_rows(tree, arrays.free, work.S, frame, work.e, -np.eye(6), 0, L)
+            dense.write_jacobian_rows(tree, arrays.free, work.S, frame, work.e, -np.eye(6), 0, L)
             columns.append(-J.T @ W[:, own] @ out + L.T @ bend)
             first += 1
         slopes[name] = _joined(goal, columns)
@@ -190,7 +190,7 @@ def _joined(goal: TermGoal, columns: list[Array]) -> Array:
 
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
     """Return ∂r/∂τ, (3, 3), and Wr·∂²r/∂ξ∂τ, (6, 3), of term m; its point is left in work.e."""
-    terms, work = problem.packed.arrays.terms, problem.work
+    terms, work = problem.packed.arrays.terms, problem.workspace
     term.local_residual(terms, m, work.R, work.p, work.shift, work.e, work.r)
     term.local_derivatives(terms, m, work.R, work.shift, work.e, work.r, force, work.D, work.X)
     D, X, kind = work.D.copy(), work.X.copy(), terms.kind[m]

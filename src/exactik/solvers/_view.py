@@ -8,7 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
-from exactik.kernels.linear.box import hold, project, steepness
+from exactik.kernels.linear.active_set import (
+    clip_to_limits,
+    relative_projected_gradient,
+    update_active_set,
+)
 from exactik.kernels.tree.integrate import integrate
 from exactik.problem import Problem
 from exactik.typing import Array, BoolArray
@@ -68,28 +72,28 @@ class View:
         cost, g, H = self.problem.fill(q, GAUSS_NEWTON)
         self.evaluations += 1
         box, held = self.box, np.zeros(self.nv)
-        hold(box.plain, box.lower, box.upper, box.free, q, g, held)
-        curve = np.abs(H[np.arange(self.nv), self.problem.pattern.level])
-        slope = steepness(g, held, curve, cost)
+        update_active_set(box.coordinate, box.lower, box.upper, box.free, q, g, held)
+        curve = np.abs(H[np.arange(self.nv), self.problem.pattern.dof_level])
+        slope = relative_projected_gradient(g, held, curve, cost)
         scale = np.sqrt(2.0 * cost * curve)
         return Place(q.copy(), float(cost), g.copy(), held != 0.0, float(slope), scale)
 
     def project(self, q: Array) -> Array:
         """Return q, (nq,), with coordinates outside their limits moved to the limit."""
         q = q.copy()
-        project(self.box.plain, self.box.lower, self.box.upper, q)
+        clip_to_limits(self.box.coordinate, self.box.lower, self.box.upper, q)
         return q
 
     def move(self, q: Array, v: Array) -> Array:
         """Return q ⊕ v, (nq,), projected into the limits."""
         out = np.empty_like(q)
         integrate(self.problem.skeleton.tree, q, np.ascontiguousarray(v), out)
-        project(self.box.plain, self.box.lower, self.box.upper, out)
+        clip_to_limits(self.box.coordinate, self.box.lower, self.box.upper, out)
         return out
 
     def room(self, q: Array) -> tuple[Array, Array]:
         """Return the least and greatest step that the limits allow each dof, both (nv,)."""
-        plain = self.box.plain
+        plain = self.box.coordinate
         own = np.where(plain >= 0, q[np.maximum(plain, 0)], 0.0)
         return self.box.lower - own, self.box.upper - own
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.recording.frames import COST
+from exactik.kernels.descent.results import RESULT_COST
 from exactik.tracking._limbs import find_limbs
 from exactik.tracking._passes import (
     FrameSolutions,
@@ -172,7 +172,7 @@ def splice(stretch: Stretch, t: int, start: Array) -> bool:
         end = int(np.argmin(total)) + 1
         gain += float(total[end - 1])
         parts.append((which[:end], strand.q[:end], strand.outcomes[:end], residual[:end]))
-    gain -= float(parts[0][2][0, COST] - path.cost[t])  # frame t was counted twice
+    gain -= float(parts[0][2][0, RESULT_COST] - path.cost[t])  # frame t was counted twice
     if gain > -LEAST * path.cost[t]:
         return False
     for which, q, found, residual in parts:

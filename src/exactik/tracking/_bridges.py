@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.descent.state import ITERATIONS_ALLOWED
-from exactik.kernels.recording.frames import COST
+from exactik.kernels.descent.options import MAX_ITERATIONS
+from exactik.kernels.descent.results import RESULT_COST
 from exactik.tracking._gaps import Postures, pulled
 from exactik.tracking._jumps import jumping
 from exactik.tracking._passes import FrameSolutions, solve_frames
@@ -66,7 +66,7 @@ def costs_of(
 ) -> Array:
     """Return what poses q, (n, nq), of frames `which` cost, loss and posture included, (n,)."""
     still = options.copy()
-    still[ITERATIONS_ALLOWED] = 0
+    still[MAX_ITERATIONS] = 0
     rest, firm = postures.of(which)
     asked = recording.with_targets(rest=rest, rest_weight=firm).select(which)
     return solve_frames(asked, still, np.arange(len(which)), q).cost
@@ -93,7 +93,7 @@ def bridge(
     skeleton, path, count = recording.skeleton, pieces.path, len(pieces.which)
     firm = np.zeros((count, skeleton.nv))  # kept: without earlier pulls old jumps would come back
     hasty = options.copy()
-    hasty[ITERATIONS_ALLOWED] = min(HASTY, options[ITERATIONS_ALLOWED])
+    hasty[MAX_ITERATIONS] = min(HASTY, options[MAX_ITERATIONS])
     jumps, left = jumping(recording, path.q, pieces.which, pieces.piece), []
     for pull, seconds in PULLS if bars is None else PULLS[:TRIED]:
         if len(jumps) == 0 or (bars is None and len(jumps) > TOO_MANY * count):
@@ -125,7 +125,7 @@ def bridge(
                 how = options if n == sweeps - 1 or pull >= FIRM else hasty
                 _pull_together(recording, how, pieces, postures, firm[mine], mine)
         own = pieces.which[rows]
-        path.outcomes[rows, COST] = costs_of(recording, options, postures, own, path.q[rows])
+        path.outcomes[rows, RESULT_COST] = costs_of(recording, options, postures, own, path.q[rows])
         jumps = _jumps_near(recording, pieces, rows)
         if bars is not None:
             worth = np.bincount(pieces.piece, path.cost) <= bars

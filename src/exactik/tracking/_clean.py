@@ -41,7 +41,7 @@ class Outliers(NamedTuple):
 
 def remove_outliers(recording: TrackingProblem) -> tuple[TrackingProblem, Outliers]:
     """Return the recording without spikes, and with swapped markers in their places."""
-    place, swaps = recording.targets.place.copy(), []
+    place, swaps = recording.targets.position.copy(), []
     for _ in range(PASSES):  # the second finds those beside another
         place[find_spikes(place, recording.rate)] = np.nan
     for swap in find_swaps(Markers(place, recording.names, recording.rate)):
@@ -51,7 +51,7 @@ def remove_outliers(recording: TrackingProblem) -> tuple[TrackingProblem, Outlie
             place[own, one], place[own, two] = place[own, two].copy(), place[own, one].copy()
             swaps.append(swap)
     gone = np.isnan(place[:, :, 0]) & recording.seen
-    return recording.with_targets(place=place), Outliers(tuple(swaps), gone)
+    return recording.with_targets(position=place), Outliers(tuple(swaps), gone)
 
 
 def find_spikes(place: Array, rate: float) -> BoolArray:

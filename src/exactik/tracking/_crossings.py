@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.tree.equivalent import unwind
+from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
 from exactik.motion import find_segments
 from exactik.tracking._branches import NEAR, charges
 from exactik.tracking._bridges import MARGIN, Pieces, bridge
@@ -126,7 +126,7 @@ def _bridge_part(
 
 def _unwound(recording: TrackingProblem, q: Array) -> None:
     box = recording.frame_problem.box
-    unwind(recording.skeleton.tree, box.lower, box.upper, q)
+    unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, q)
 
 
 def _tries(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.recording.series import convex, spread
+from exactik.kernels.recording.error_bars import check_convexity, estimate_standard_deviations
 from exactik.tracking._passes import run_in_threads
 from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
@@ -50,15 +50,15 @@ def compute_standard_deviations(
     def work(part: IntArray) -> None:
         scratch = recording.buffers
         out, own = np.empty((len(part), sd.shape[1])), np.full(len(part), sigma)
-        B = np.zeros_like(scratch.work.H)
-        spread(
+        B = np.zeros_like(scratch.workspace.H)
+        estimate_standard_deviations(
             *(
                 recording.skeleton.tree,
                 scratch.goals,
                 recording.frame_problem.box,
                 recording.targets,
             ),
-            *(prior, own, part, q[part], B, out, scratch.search, scratch.work),
+            *(prior, own, part, q[part], B, out, scratch.descent_state, scratch.workspace),
         )
         sd[part] = np.minimum(out, ANYWHERE)
 
@@ -73,7 +73,7 @@ def are_minima(recording: TrackingProblem, q: Array, which: IntArray | None = No
     """
     which = np.arange(len(q)) if which is None else which
     found, scratch = np.zeros(len(q)), recording.buffers
-    convex(
+    check_convexity(
         *(
             recording.skeleton.tree,
             scratch.goals,
@@ -81,7 +81,7 @@ def are_minima(recording: TrackingProblem, q: Array, which: IntArray | None = No
             recording.targets,
             FLAT,
         ),
-        *(which, q, found, scratch.search, scratch.work),
+        *(which, q, found, scratch.descent_state, scratch.workspace),
     )
     return found != 0.0
 

@@ -36,7 +36,7 @@ def fill_gaps(recording: TrackingProblem, sigma: float) -> TrackingProblem:
     seen = recording.seen
     if seen.all():
         return recording
-    place, hops = recording.targets.place.copy(), _hops(recording)
+    place, hops = recording.targets.position.copy(), _hops(recording)
     for m, family in enumerate(find_neighbours(recording)):
         wide = np.flatnonzero(hops[m] <= WIDE)
         pieces = _pieces(seen, m, wide)
@@ -44,13 +44,13 @@ def fill_gaps(recording: TrackingProblem, sigma: float) -> TrackingProblem:
             brief = len(frames) <= BRIEF * recording.rate
             for own in (family, wide) if brief else (family,):
                 there = own[seen[frames[0], own]]
-                if _fill(recording.targets.place, seen, m, there, frames, place):
+                if _fill(recording.targets.position, seen, m, there, frames, place):
                     break
         for one, two in pairwise(pieces):
             if two[0] == one[-1] + 1 and np.isfinite(place[[one[-1], two[0]], m]).all():
                 _join(place[:, m], one, two)
     trust = np.where(seen, 1.0, 1.0 / (1.0 + (MISS / sigma) ** 4))
-    return recording.with_targets(place=place, trust=trust)
+    return recording.with_targets(position=place, confidence=trust)
 
 
 def find_neighbours(recording: TrackingProblem) -> list[IntArray]:

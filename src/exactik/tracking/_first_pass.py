@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from exactik.kernels.recording.frames import FOUND_COUNT
-from exactik.kernels.tree.equivalent import unwind
+from exactik.kernels.descent.results import FRAME_RESULT_SIZE
+from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
 from exactik.tracking._branches import Stretch, splice
 from exactik.tracking._cold import solve_cold_start
 from exactik.tracking._passes import (
@@ -62,7 +62,9 @@ def first_pass(
         done: is told the number of frames that were solved since it was told last.
     """
     count = len(recording)
-    path = FrameSolutions(np.empty((count, recording.skeleton.nq)), np.zeros((count, FOUND_COUNT)))
+    path = FrameSolutions(
+        np.empty((count, recording.skeleton.nq)), np.zeros((count, FRAME_RESULT_SIZE))
+    )
     parts = stretches(count)
     shown = recording.seen.sum(axis=1)
 
@@ -95,7 +97,7 @@ def _join(
     both = np.array([seam - 1, seam])
     jump = np.diff(recording.residuals(path.q[both], both), axis=0)
     box = recording.frame_problem.box
-    unwind(recording.skeleton.tree, box.lower, box.upper, path.q[seam - 1 : last + 1])
+    unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, path.q[seam - 1 : last + 1])
     turn = recording.skeleton.difference(path.q[seam], path.q[seam - 1])
     moved = float(np.nanmax(np.abs(jump), initial=0.0))
     if moved < AGREE and float(np.abs(turn).max(initial=0.0)) < AGREE_TURN:

@@ -56,8 +56,10 @@ def _jumping(recording: TrackingProblem, q: Array, which: IntArray, piece: IntAr
     apart = np.sqrt(((rotations[1:] - rotations[:-1]) ** 2).sum(axis=(2, 3)) / 8.0)
     turn = 2.0 * np.arcsin(np.minimum(apart, 1.0))
     residual = recording.residuals(q, which)
-    if len(recording.targets.factor) > 0:  # what was left out as an error may jump as it likes
-        residual *= np.sqrt(recording.targets.factor[which])[:, :, None]
+    if (
+        len(recording.targets.robust_weight) > 0
+    ):  # what was left out as an error may jump as it likes
+        residual *= np.sqrt(recording.targets.robust_weight[which])[:, :, None]
     move = np.linalg.norm(np.diff(residual, axis=0), axis=2)  # not a number beside a gap
     dt, seam = 1.0 / recording.rate, piece[1:] != piece[:-1]
     turned = (turn > TURN_RATE * dt + FASTER * _beside(turn, seam)).any(axis=1)

@@ -9,13 +9,13 @@ from exactik.typing import BoolArray, IntArray
 
 __all__ = ["find_limbs"]
 
-SMALL = 4  # dofs below which a branch is no limb of its own, as a thumb
+NEGLIGIBLE_COST = 4  # dofs below which a branch is no limb of its own, as a thumb
 
 
 def find_limbs(skeleton: Skeleton, locked: BoolArray) -> list[IntArray]:
     """Return the free dofs of every limb; what moves the whole figure is in none.
 
-    The tree is cut where it forks into branches of at least `SMALL` dofs.
+    The tree is cut where it forks into branches of at least `NEGLIGIBLE_COST` dofs.
     """
     parents, first = skeleton.parents, skeleton.tree.first_v
     count = len(parents)
@@ -27,14 +27,14 @@ def find_limbs(skeleton: Skeleton, locked: BoolArray) -> list[IntArray]:
             below[parents[k]] += below[k]
     forks = np.zeros(count, dtype=np.int64)
     for k in range(count):
-        if parents[k] >= 0 and below[k] >= SMALL:
+        if parents[k] >= 0 and below[k] >= NEGLIGIBLE_COST:
             forks[parents[k]] += 1
     limb, limbs = np.full(count, -1), []
     for k in range(count):
         parent = parents[k]
         if parent < 0:
             continue
-        if limb[parent] < 0 or (forks[parent] > 1 and below[k] >= SMALL):
+        if limb[parent] < 0 or (forks[parent] > 1 and below[k] >= NEGLIGIBLE_COST):
             limb[k] = len(limbs)
             limbs.append([])
         else:

@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from exactik.kernels.recording import follow as kernel
-from exactik.kernels.recording.frames import COST, FOUND_COUNT
-from exactik.kernels.tree.equivalent import come_near
+from exactik.kernels.descent.results import FRAME_RESULT_SIZE, RESULT_COST
+from exactik.kernels.recording import sequence as kernel
+from exactik.kernels.tree.equivalent_coordinates import to_nearest_equivalent
 from exactik.tracking._recording import TrackingProblem
 from exactik.typing import Array, IntArray
 
@@ -31,7 +31,7 @@ class FrameSolutions(NamedTuple):
 
     Attributes:
         q: (n, nq).
-        outcomes: (n, FOUND_COUNT), see `kernels.frames`.
+        outcomes: (n, FRAME_RESULT_SIZE), see `kernels.descent.results`.
     """
 
     q: Array
@@ -40,7 +40,7 @@ class FrameSolutions(NamedTuple):
     @property
     def cost(self) -> Array:
         """What each frame costs, its loss and posture included, (n,)."""
-        return self.outcomes[:, COST]
+        return self.outcomes[:, RESULT_COST]
 
     def copy(self) -> FrameSolutions:
         """Return one of its own arrays."""
@@ -54,7 +54,7 @@ def follow_frames(
 
     Args:
         recording: what they ask.
-        options: of the descent, see `kernels.search`.
+        options: of the descent, see `kernels.descent.options`.
         which: frames in the order to be solved.
         start: pose that the first one starts from, (nq,).
     """
@@ -108,13 +108,13 @@ def _run(
     q: Array,
     beside: tuple[Array, Array, float, float] | None = None,
 ) -> FrameSolutions:
-    scratch, found = recording.buffers, np.zeros((len(which), FOUND_COUNT))
+    scratch, found = recording.buffers, np.zeros((len(which), FRAME_RESULT_SIZE))
     residual, cost, near, slack = beside or (np.empty((0, 0, 3)), np.empty(0), 0.0, np.inf)
-    count = kernel.follow(
+    count = kernel.solve_sequence(
         *(recording.skeleton.tree, scratch.goals, recording.frame_problem.box, options),
         *(recording.targets, np.ascontiguousarray(which), warm, np.ascontiguousarray(residual)),
         *(np.ascontiguousarray(cost), near, slack),
-        *(q, found, scratch.search, scratch.work),
+        *(q, found, scratch.descent_state, scratch.workspace),
     )
     return FrameSolutions(q[:count], found[:count])
 
@@ -123,7 +123,9 @@ def nearest_equivalents(recording: TrackingProblem, q: Array, near: Array) -> Ar
     """Return the coordinates of the same poses, (n, nq), that are nearest to others' (n, nq)."""
     q, problem = np.array(q, dtype=float, order="C"), recording.frame_problem
     box = problem.box
-    come_near(recording.skeleton.tree, box.lower, box.upper, np.ascontiguousarray(near), q)
+    to_nearest_equivalent(
+        recording.skeleton.tree, box.lower, box.upper, np.ascontiguousarray(near), q
+    )
     return q
 
 

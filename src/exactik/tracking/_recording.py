@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from exactik._arrays import as_floats, require_shape
 from exactik.errors import ModelError, ShapeError, UnknownNameError
 from exactik.goals import MarkerGoal, PostureGoal
-from exactik.kernels.calculus.workspace import Goals, Work, new_work
-from exactik.kernels.descent.state import Search, new_search
+from exactik.kernels.calculus.workspace import Goals, Workspace, new_workspace
+from exactik.kernels.descent.state import DescentState, new_descent_state
 from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.recording import frames as kinds
-from exactik.kernels.recording.follow import measure
-from exactik.kernels.recording.frames import Frames
+from exactik.kernels.recording.frames import FrameTargets
+from exactik.kernels.recording.sequence import compute_residuals
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.problem import Problem
@@ -42,8 +42,8 @@ class ThreadBuffers(NamedTuple):
     """What the kernels write on; one per thread."""
 
     goals: Goals
-    search: Search
-    work: Work
+    descent_state: DescentState
+    workspace: Workspace
 
 
 @dataclass(eq=False)
@@ -60,7 +60,7 @@ class TrackingProblem:
 
     frame_problem: Problem
     names: tuple[str, ...]
-    targets: Frames
+    targets: FrameTargets
     rate: float
     posture_weight: Array
     _local: threading.local = field(default_factory=threading.local)
@@ -72,26 +72,26 @@ class TrackingProblem:
 
     def __len__(self) -> int:
         """Number of frames."""
-        return len(self.targets.place)
+        return len(self.targets.position)
 
     @property
     def seen(self) -> BoolArray:
         """Which markers are there, (T, M)."""
-        return ~np.isnan(self.targets.place[:, :, 0])
+        return ~np.isnan(self.targets.position[:, :, 0])
 
     @property
     def buffers(self) -> ThreadBuffers:
         """ThreadBuffers of this thread."""
         if not hasattr(self._local, "buffers"):
-            tree, work = self.skeleton.tree, new_work(self.skeleton.tree)
-            search = new_search(tree, work.H.shape[1])
+            tree, work = self.skeleton.tree, new_workspace(self.skeleton.tree)
+            descent_state = new_descent_state(tree, work.H.shape[1])
             self._local.buffers = ThreadBuffers(
-                _own(self.frame_problem.packed.arrays), search, work
+                _own(self.frame_problem.packed.arrays), descent_state, work
             )
         return self._local.buffers
 
     def with_targets(self, **frames: Array) -> TrackingProblem:
-        """Return the same with other `Frames` fields; threads are shared."""
+        """Return the same with other `FrameTargets` fields; threads are shared."""
         return replace(self, targets=self.targets._replace(**frames))
 
     @property
@@ -108,10 +108,14 @@ class TrackingProblem:
         """Return the recording of some frames alone; postures given for them already are kept."""
         frames = self.targets
         return self.with_targets(
-            place=np.ascontiguousarray(frames.place[which]),
+            position=np.ascontiguousarray(frames.position[which]),
             point=frames.point[which] if len(frames.point) > 1 else frames.point,
-            trust=frames.trust[which] if len(frames.trust) > 0 else frames.trust,
-            factor=frames.factor[which] if len(frames.factor) > 0 else frames.factor,
+            confidence=frames.confidence[which]
+            if len(frames.confidence) > 0
+            else frames.confidence,
+            robust_weight=frames.robust_weight[which]
+            if len(frames.robust_weight) > 0
+            else frames.robust_weight,
         )
 
     def update_robust_weights(self, q: Array) -> None:
@@ -120,26 +124,28 @@ class TrackingProblem:
         While solutions are compared they are those of whichever was tried last.
         """
         kind, width, _ = self.targets.loss
-        for at in range(0, len(self.targets.factor), 4096):
+        for at in range(0, len(self.targets.robust_weight), 4096):
             own = np.arange(at, min(at + 4096, len(q)))
             share = np.nan_to_num(np.linalg.norm(self.residuals(q[own], own), axis=2)) / width
             factor = 1.0 / np.maximum(share, 1.0)
             if kind == kinds.TUKEY:
-                factor = np.maximum(1.0 - share**2, 0.0) ** 2 + kinds.HOMING * factor
-            self.targets.factor[own] = np.where(
-                np.isnan(self.targets.place[own, :, 0]), 0.0, factor
+                factor = np.maximum(1.0 - share**2, 0.0) ** 2 + kinds.TUKEY_HUBER_SHARE * factor
+            self.targets.robust_weight[own] = np.where(
+                np.isnan(self.targets.position[own, :, 0]), 0.0, factor
             )
 
     def copy_robust_weights(self, which: IntArray, other: TrackingProblem) -> None:
         """Take over the robust weights that another recording found for these frames."""
-        if len(self.targets.factor) > 0:
-            self.targets.factor[which] = other.targets.factor
+        if len(self.targets.robust_weight) > 0:
+            self.targets.robust_weight[which] = other.targets.robust_weight
 
     def residuals(self, q: Array, which: IntArray | None = None) -> Array:
         """Return target − model of every marker [m, world], (n, M, 3), of frames `which` or all."""
         which = np.arange(len(q)) if which is None else which
         out, scratch = np.empty((len(q), len(self.names), 3)), self.buffers
-        measure(self.skeleton.tree, scratch.goals, self.targets, which, q, out, scratch.work)
+        compute_residuals(
+            self.skeleton.tree, scratch.goals, self.targets, which, q, out, scratch.workspace
+        )
         return out
 
 
@@ -221,7 +227,7 @@ def make_tracking_problem(
         point = require_shape("offsets", offsets, len(place), len(mine), 3)
     tie = np.where(problem.locked | _of_roots(skeleton), 0.0, posture * _size2(skeleton, mine))
     count = len(place) if robust is not None else 0
-    frames = Frames(
+    frames = FrameTargets(
         *(place, weight, np.empty((0, len(mine))), np.ascontiguousarray(point)),
         *(skeleton.neutral()[None], tie[None] * float(weight.mean())),
         *(np.array([LOSS_KINDS[robust], width, 1.0]), np.ones((count, len(mine)))),

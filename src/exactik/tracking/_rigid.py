@@ -23,7 +23,7 @@ def align_to_markers(recording: TrackingProblem, q: Array, which: IntArray) -> A
         locked = recording.frame_problem.locked[int(tree.first_v[k + 1]) : int(tree.first_v[k + 2])]
         if skeleton.bones[k].joint.kind != "free" or locked.any():
             return q.copy()
-    place = recording.targets.place[which]
+    place = recording.targets.position[which]
     seen = ~np.isnan(place[:, :, 0])
     target = np.where(seen[..., None], place, 0.0)
     residual = recording.residuals(np.ascontiguousarray(q), which)

@@ -21,8 +21,9 @@ import numpy as np
 
 from exactik.errors import ModelError
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
-from exactik.kernels.recording.frames import COST, QUADRATIC
-from exactik.kernels.recording.series import evaluate_frames
+from exactik.kernels.descent.results import RESULT_COST
+from exactik.kernels.recording.frames import QUADRATIC
+from exactik.kernels.recording.sequence import evaluate_frames
 from exactik.tracking._error_bars import are_minima
 from exactik.tracking._passes import FrameSolutions, run_in_threads
 from exactik.tracking._recording import TrackingProblem
@@ -78,7 +79,7 @@ def smooth_path(
         low, high = max(first - OVERLAP, 0), min(last + OVERLAP, len(path.q))
         q, cost = Sequence(asked, np.arange(low, high), stiff, soft).solve(path.q[low:high])
         out.q[first:last] = q[first - low : last - low]
-        out.outcomes[first:last, COST] = cost[first - low : last - low]
+        out.outcomes[first:last, RESULT_COST] = cost[first - low : last - low]
         done(last - first)
 
     run_in_threads(threads, solve, range(0, len(path.q), PART))
@@ -126,20 +127,20 @@ class Sequence:
     def clip(self, q: Array) -> Array:
         """Return the poses moved into the limits."""
         box = self.recording.frame_problem.box
-        inside = box.plain >= 0
-        own = box.plain[inside]
+        inside = box.coordinate >= 0
+        own = box.coordinate[inside]
         q[:, own] = np.clip(q[:, own], box.lower[inside], box.upper[inside])
         return q
 
     def evaluate(self, q: Array, order: int) -> tuple[float, Array, Array, Array]:
         """Return the sum to minimise, cost (n,), gradient (n, nv), curvature (n, nv, width)."""
         skeleton, scratch = self.recording.skeleton, self.recording.buffers
-        rows = scratch.work.H.shape if order > VALUE else (0, 0)
+        rows = scratch.workspace.H.shape if order > VALUE else (0, 0)
         cost, g = np.empty(len(q)), np.zeros((len(q), skeleton.nv))
         H = np.empty((len(q), *rows))
         evaluate_frames(
             *(skeleton.tree, scratch.goals, self.recording.targets, order, self.which, q),
-            *(cost, g, H, scratch.work),
+            *(cost, g, H, scratch.workspace),
         )
         bend = np.diff(skeleton.difference(q[1:], q[:-1]), axis=0)
         push = self.stiff * bend
@@ -154,9 +155,9 @@ class Sequence:
         from scipy.linalg import cho_solve_banded, cholesky_banded  # heavy; not to import exactik
 
         box, nv = self.recording.frame_problem.box, g.shape[1]
-        coordinates = q[:, np.maximum(box.plain, 0)]
+        coordinates = q[:, np.maximum(box.coordinate, 0)]
         pushed = (coordinates <= box.lower) & (g > 0.0) | (coordinates >= box.upper) & (g < 0.0)
-        held = ((pushed & (box.plain >= 0)) | (box.free == 0.0)).ravel()
+        held = ((pushed & (box.coordinate >= 0)) | (box.free == 0.0)).ravel()
         band = self.band(H)
         for k in range(len(band)):
             # Rows and columns of dofs that are held; the last k places of row k are none.

@@ -12,9 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.errors import ModelError
-from exactik.kernels.descent.state import SMALL
-from exactik.kernels.recording.frames import ITERATIONS, SLOPE, STANDING
-from exactik.kernels.tree.equivalent import unwind
+from exactik.kernels.descent.options import NEGLIGIBLE_COST
+from exactik.kernels.descent.results import (
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_STATUS,
+)
+from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, find_segments
 from exactik.solvers import (
@@ -154,7 +158,7 @@ def track(
         bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0), least, workers)
     recording.update_robust_weights(path.q)
     if branches:
-        excess = np.maximum(path.cost / np.maximum(least, float(warm[SMALL])) - 1.0, 0.0)
+        excess = np.maximum(path.cost / np.maximum(least, float(warm[NEGLIGIBLE_COST])) - 1.0, 0.0)
         excess[postures.frames] = 0.0  # where a course of their own counts in the cost
     if smooth is not None:
         path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
@@ -164,10 +168,14 @@ def track(
     motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
     return Track(
         *(motion, recording.names, misses),
-        *(cost, path.outcomes[:, SLOPE]),
-        *(np.array([ENDED_WORDS[int(code)] for code in path.outcomes[:, STANDING]], dtype="U15"),),
-        *(count_iterations(path.outcomes[:, ITERATIONS]), postures.loose, bridged, excess),
-        *(recording.targets.factor if robust is not None else None,),
+        *(cost, path.outcomes[:, RESULT_PROJECTED_GRADIENT]),
+        *(
+            np.array(
+                [ENDED_WORDS[int(code)] for code in path.outcomes[:, RESULT_STATUS]], dtype="U15"
+            ),
+        ),
+        *(count_iterations(path.outcomes[:, RESULT_ITERATIONS]), postures.loose, bridged, excess),
+        *(recording.targets.robust_weight if robust is not None else None,),
         *(errors.swaps, errors.spikes),
         *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
         *(method.name, markers, settings, seen, workers),
@@ -194,7 +202,7 @@ def _first_sigma(recording: TrackingProblem, options: Array) -> float:
     which = np.unique(np.linspace(0, len(recording) - 1, SAMPLES).astype(np.int64))
     wide = recording.select(which).with_targets(
         loss=np.array([LOSS_KINDS["huber"], FIRST_WIDTH, 1.0]),
-        factor=np.ones((len(which), len(recording.names))),
+        robust_weight=np.ones((len(which), len(recording.names))),
     )
     found = solve_cold_start(wide, options, np.arange(len(which)), 6)
     errors = np.linalg.norm(wide.residuals(found.q), axis=2)
@@ -213,7 +221,7 @@ def _mend(
     """
     end, before = len(recording) - 1, len(recording)
     for n in range(MENDINGS):
-        wrong = path.cost > WRONG * np.median(path.cost) + float(warm[SMALL])
+        wrong = path.cost > WRONG * np.median(path.cost) + float(warm[NEGLIGIBLE_COST])
         runs = find_segments(wrong, join=2)
         if len(runs) == 0 or wrong.sum() > 0.9 * before:
             break  # nothing to mend, or nothing that could be
@@ -251,7 +259,7 @@ def _look_for_better(
 
 def _continuous(recording: TrackingProblem, q: Array) -> None:
     box = recording.frame_problem.box
-    unwind(recording.skeleton.tree, box.lower, box.upper, q)
+    unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, q)
 
 
 def _errors(recording: TrackingProblem, q: Array) -> tuple[Array, Array]:

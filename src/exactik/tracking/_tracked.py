@@ -103,9 +103,9 @@ class Track:
     def at_limits(self) -> BoolArray:
         """Which dofs sit on a limit, (T, nv)."""
         problem = self.problem.frame_problem
-        q = self.motion.q[:, np.maximum(problem.box.plain, 0)]
+        q = self.motion.q[:, np.maximum(problem.box.coordinate, 0)]
         on = (q <= problem.lower) | (q >= problem.upper)
-        return on & (problem.box.plain >= 0) & ~problem.locked
+        return on & (problem.box.coordinate >= 0) & ~problem.locked
 
     @cached_property
     def status(self) -> NDArray[np.str_]:

@@ -85,7 +85,7 @@ def body(tree, bones, times, q, point, origin, sine, cosine, R, p, S, A, t, Q, U
     for _ in range(times):
         sincos(q, sine, cosine)
         for b in bones:
-            climb = routes.Climb(A, t, Q, U)
+            climb = routes.AdjointWorkspace(A, t, Q, U)
             adjoint_jacobian(
                 tree, q, sine, cosine, b, point, routes.BODY, routes.LINEAR, False, climb, J
             )
@@ -97,7 +97,7 @@ def adjusted(tree, bones, times, q, point, origin, sine, cosine, R, p, S, A, t, 
     for _ in range(times):
         sincos(q, sine, cosine)
         for b in bones:
-            climb = routes.Climb(A, t, Q, U)
+            climb = routes.AdjointWorkspace(A, t, Q, U)
             adjoint_jacobian(
                 tree, q, sine, cosine, b, point, routes.BODY, routes.LINEAR, True, climb, J
             )

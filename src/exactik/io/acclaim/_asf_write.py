@@ -110,7 +110,7 @@ def make_asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
         names[root] = "root"
     taken, end_sites, tips = set(names.values()), set(), {-1: np.zeros(3), root: np.zeros(3)}
     asf_bones = []
-    for k in (int(k) - 1 for k in skeleton.tree.visit):
+    for k in (int(k) - 1 for k in skeleton.tree.frame_order):
         if k == root or k in end_sites:
             continue
         below = children.get(k, [])

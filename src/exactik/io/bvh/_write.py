@@ -78,7 +78,7 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
     )
     for bone in skeleton.bones:
         _check_name(bone.name, path)
-    order = [int(k) - 1 for k in skeleton.tree.visit]
+    order = [int(k) - 1 for k in skeleton.tree.frame_order]
     channels = [_choose_channels(skeleton, rest, k) for k in order if _is_joint(skeleton, rest, k)]
     line = " ".join([NUMBER] * sum(6 if c.has_positions else 3 for c in channels)) + "\n"
     chunk_frames = max(1, CHUNK_ENTRIES // (9 * len(skeleton.bones)))
@@ -152,7 +152,7 @@ def _write_hierarchy(
             open_bones.pop()
             file.write("\t" * min(len(open_bones), MAX_INDENT) + "}\n")
 
-    for k in (int(k) - 1 for k in skeleton.tree.visit):
+    for k in (int(k) - 1 for k in skeleton.tree.frame_order):
         bone = skeleton.bones[k]
         close(int(skeleton.parents[k]))
         indent = "\t" * min(len(open_bones), MAX_INDENT)

@@ -1,7 +1,14 @@
-"""glTF and GLB files."""
+"""glTF and GLB files: skeletons from nodes and skins, motions from animations.
+
+Read and written by hand rather than with trimesh or pygltflib. These load meshes and materials that
+nobody asked for, trust the sizes that a file states, and leave animations, rest poses and the
+question of which nodes are bones to the caller; what remains of the format is JSON and arrays. Here
+all reading is bounded by the size of the file, an error names the place in the JSON, and there is
+nothing to install.
+"""
 
 from exactik.io.gltf._read import (
-    has_animations,
+    read_gltf_content,
     read_gltf_motion,
     read_gltf_skeleton,
     read_gltf_up_axis,
@@ -9,7 +16,7 @@ from exactik.io.gltf._read import (
 from exactik.io.gltf._write import write_glb, write_glb_skeleton
 
 __all__ = [
-    "has_animations",
+    "read_gltf_content",
     "read_gltf_motion",
     "read_gltf_skeleton",
     "read_gltf_up_axis",

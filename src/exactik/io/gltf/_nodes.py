@@ -1,4 +1,4 @@
-"""The nodes of a glTF document: who hangs from whom, and where all of them are.
+"""The nodes of a glTF document: the trees that they form, and where all of them are.
 
 A node has translation t, rotation R and scale s, or a matrix instead. With its linear part
 A = R diag(s), the world has
@@ -18,20 +18,20 @@ import numpy as np
 
 from exactik.io._notes import Notes
 from exactik.io.gltf._document import Document
-from exactik.io.gltf._json import Part
+from exactik.io.gltf._json import JsonObject
 from exactik.spatial import axis_rotation, matrix_from_wxyz, nearest_rotation, wxyz_from_matrix
 from exactik.typing import Array
 
-__all__ = ["Forest", "turn_to_y", "turns_of"]
+__all__ = ["NodeForest", "extract_rotations", "make_rotation_to_y_up"]
 
 
-def turn_to_y(up_axis: str | None) -> Array:
-    """Return the rotation that takes an up axis to y, as glTF has it; none for y and None."""
-    turns = {"x": axis_rotation("z", np.pi / 2), "z": axis_rotation("x", -np.pi / 2)}
-    return np.rint(turns[up_axis]) if up_axis in turns else np.eye(3)
+def make_rotation_to_y_up(up_axis: str | None) -> Array:
+    """Return R_gltf_skeleton, which takes the up axis to y; the identity for y and None."""
+    rotations = {"x": axis_rotation("z", np.pi / 2), "z": axis_rotation("x", -np.pi / 2)}
+    return np.rint(rotations[up_axis]) if up_axis in rotations else np.eye(3)
 
 
-def turns_of(linear: Array) -> Array:
+def extract_rotations(linear: Array) -> Array:
     """Return the rotations nearest to linear parts, (…, 3, 3), up to a scale or a mirror.
 
     A mirror is taken as a mirror through the origin, which commutes with rotations, so that a
@@ -39,125 +39,132 @@ def turns_of(linear: Array) -> Array:
     """
     largest = np.abs(linear).max(axis=(-2, -1), keepdims=True)
     m = linear / np.where(largest > 0.0, largest, 1.0)
-    volume = np.linalg.det(m)[..., None, None]
-    flat = np.abs(volume) < 1e-12
-    m = m / np.where(flat, 1.0, np.cbrt(np.where(flat, 1.0, volume)))
-    # Most files are off by a rounding only: one step of Newton's is enough and far cheaper.
-    near = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(axis=(-2, -1), keepdims=True) < 1e-3
-    polished = 1.5 * m - 0.5 * m @ np.swapaxes(m, -1, -2) @ m
-    turned = nearest_rotation(np.where(near, polished, m))
-    return turned * np.where(np.linalg.det(turned) < 0.0, -1.0, 1.0)[..., None, None]
+    det = np.linalg.det(m)[..., None, None]
+    is_singular = np.abs(det) < 1e-12
+    m = m / np.where(is_singular, 1.0, np.cbrt(np.where(is_singular, 1.0, det)))
+    # Most files are off by a rounding only. After one Newton step of the polar decomposition
+    # `nearest_rotation` has next to nothing left to do, which makes it far cheaper.
+    error = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(axis=(-2, -1), keepdims=True)
+    newton_step = 1.5 * m - 0.5 * m @ np.swapaxes(m, -1, -2) @ m
+    rotations = nearest_rotation(np.where(error < 1e-3, newton_step, m))
+    return rotations * np.where(np.linalg.det(rotations) < 0.0, -1.0, 1.0)[..., None, None]
 
 
-class Forest:
+class NodeForest:
     """The nodes as trees.
 
     Attributes:
-        parts: the nodes in the file.
+        nodes: the nodes in the file.
         parents: index of each node's parent, −1 for a root.
         order: all nodes, parents before children, depth first.
         translations: rest translation of each node in its parent, (n, 3).
         wxyz: rest rotation of each node, (n, 4).
         scales: rest scale of each node, (n, 3).
         linear: linear part of each node at rest, (n, 3, 3).
-        up_axis: the up axis of the figure in its own coordinates, None where it is not known.
-        wrapper: the node with which our writer turned a figure, −1 if there is none.
+        up_axis: the up axis of the figure in the coordinates in which it is read; None where it is
+            not known.
+        wrapper: the node with which `write_glb` turns a figure to y up, −1 if there is none.
     """
 
     def __init__(self, document: Document, notes: Notes):
         """Read the nodes of a document; cycles and second parents are refused."""
-        self.parts = document.nodes
-        if len(self.parts) == 0:
+        self.nodes = document.nodes
+        if len(self.nodes) == 0:
             raise document.error("missing or empty; expected a figure", "nodes")
         self.parents = self._find_parents()
-        self.order = self._in_order()
-        n = len(self.parts)
+        self.order = self._order_depth_first()
+        n = len(self.nodes)
         self.translations, self.scales = np.zeros((n, 3)), np.ones((n, 3))
         self.wxyz, self.linear = np.zeros((n, 4)), np.empty((n, 3, 3))
-        for k, part in enumerate(self.parts):
-            self._place(k, part, notes)
-        self.up_axis, self.wrapper = self._undo_wrapper()
+        for k, node in enumerate(self.nodes):
+            self._read_transform(k, node, notes)
+        self.up_axis, self.wrapper = self._remove_wrapper_rotation()
         with np.errstate(over="ignore", invalid="ignore"):
-            self.rest_linear, self.rest_positions = self.world({}, range(n))
-        for k, part in enumerate(self.parts):
+            self.rest_linear, self.rest_positions = self.compute_world({}, range(n))
+        for k, node in enumerate(self.nodes):
             if not np.isfinite([*self.rest_linear[k].flat, *self.rest_positions[k]]).all():
-                raise part.error(
+                raise node.error(
                     "its place in the world overflows; expected a figure of finite size"
                 )
 
     def _find_parents(self) -> list[int]:
-        parents = [-1] * len(self.parts)
-        for k, part in enumerate(self.parts):
-            for i, child in enumerate(part.indices("children", self.parts)):
+        parents = [-1] * len(self.nodes)
+        for k, node in enumerate(self.nodes):
+            for i, child in enumerate(node.indices("children", self.nodes)):
                 if parents[child] >= 0:
                     text = f"is {child}, already a child of nodes[{parents[child]}]"
-                    raise part.error(f"{text}; expected one parent", f"children[{i}]")
+                    raise node.error(f"{text}; expected one parent", f"children[{i}]")
                 parents[child] = k
         return parents
 
-    def _in_order(self) -> list[int]:
+    def _order_depth_first(self) -> list[int]:
         order: list[int] = []
         stack = [k for k, parent in enumerate(self.parents) if parent < 0][::-1]
         while len(stack) > 0:
             order.append(stack.pop())
-            stack.extend(self.parts[order[-1]].indices("children", self.parts)[::-1])
-        if len(order) < len(self.parts):
-            lost = min(set(range(len(self.parts))) - set(order))
-            raise self.parts[lost].error("hangs in a cycle of nodes; expected trees")
+            stack.extend(self.nodes[order[-1]].indices("children", self.nodes)[::-1])
+        if len(order) < len(self.nodes):
+            in_cycle = min(set(range(len(self.nodes))) - set(order))
+            raise self.nodes[in_cycle].error("hangs in a cycle of nodes; expected trees")
         return order
 
-    def _place(self, k: int, part: Part, notes: Notes) -> None:
+    def _read_transform(self, k: int, node: JsonObject, notes: Notes) -> None:
         """Read where one node is in its parent."""
-        if "matrix" in part.value:
+        if "matrix" in node.value:
             eye = tuple(np.eye(4).flat)
-            matrix = part.numbers("matrix", eye).reshape(4, 4).T  # columns come first in the file
+            matrix = node.numbers("matrix", eye).reshape(4, 4).T  # stored column by column
             if not np.allclose(matrix[3], eye[12:], atol=1e-6):
-                raise part.error("its last row is not 0 0 0 1; expected an affine map", "matrix")
+                raise node.error("its last row is not 0 0 0 1; expected an affine map", "matrix")
             self.translations[k], self.linear[k] = matrix[:3, 3], matrix[:3, :3]
-            turn = turns_of(self.linear[k])
-            self.wxyz[k] = wxyz_from_matrix(turn)
-            self.scales[k] = np.diagonal(turn.T @ self.linear[k])
+            R_parent_node = extract_rotations(self.linear[k])
+            self.wxyz[k] = wxyz_from_matrix(R_parent_node)
+            self.scales[k] = np.diagonal(R_parent_node.T @ self.linear[k])
             return
-        self.translations[k] = part.numbers("translation", (0.0, 0.0, 0.0))
-        self.scales[k] = part.numbers("scale", (1.0, 1.0, 1.0))
-        xyzw = part.numbers("rotation", (0.0, 0.0, 0.0, 1.0))
+        self.translations[k] = node.numbers("translation", (0.0, 0.0, 0.0))
+        self.scales[k] = node.numbers("scale", (1.0, 1.0, 1.0))
+        xyzw = node.numbers("rotation", (0.0, 0.0, 0.0, 1.0))
         length = np.linalg.norm(xyzw)
         if length < 1e-6:
-            raise part.error("is zero; expected a unit quaternion", "rotation")
+            raise node.error("is zero; expected a unit quaternion", "rotation")
         if abs(length - 1.0) > 1e-3:
-            notes.odd(f"quaternion of length {length:.4g} is brought to 1", part.at("rotation"))
+            place = node.place_of("rotation")
+            notes.remark(f"quaternion of length {length:.4g} is brought to 1", place)
         self.wxyz[k] = xyzw[[3, 0, 1, 2]] / length
         self.linear[k] = matrix_from_wxyz(self.wxyz[k]) * self.scales[k]
 
-    def _undo_wrapper(self) -> tuple[str | None, int]:
-        """Return the up axis and the node of our own that turns it to y, made to turn no more.
+    def _remove_wrapper_rotation(self) -> tuple[str | None, int]:
+        """Set the node by which `write_glb` turned a figure to the identity.
 
-        Only if it still does what the writer made it do; other programs may have changed it.
+        Only if it still is what the writer made it; other programs may have changed it.
+
+        Returns:
+            The up axis of the figure without that rotation, and the node.
         """
-        for k, part in enumerate(self.parts):
-            if self.parents[k] < 0 and "up_axis" in part.own:
-                up_axis = part.own["up_axis"]
-                turn = turn_to_y(up_axis) if up_axis in ("x", "y", "z", None) else np.zeros((3, 3))
-                if np.allclose(self.linear[k], turn, atol=1e-5):
+        for k, node in enumerate(self.nodes):
+            if self.parents[k] < 0 and "up_axis" in node.exactik_extras:
+                up_axis = node.exactik_extras["up_axis"]
+                if up_axis not in ("x", "y", "z", None):
+                    continue
+                if np.allclose(self.linear[k], make_rotation_to_y_up(up_axis), atol=1e-5):
                     self.linear[k], self.wxyz[k] = np.eye(3), (1.0, 0.0, 0.0, 0.0)
                     return up_axis, k
         return "y", -1
 
     def name(self, k: int) -> str:
         """Return the name of a node, or one made of its index."""
-        name = self.parts[k].text("name").strip()
+        name = self.nodes[k].text("name").strip()
         return name if name != "" else f"node_{k}"
 
     def with_ancestors(self, nodes: Iterable[int]) -> set[int]:
-        """Return these nodes and all that carry them."""
-        found: set[int] = set()
+        """Return these nodes and all above them."""
+        result: set[int] = set()
         for k in nodes:
-            while k >= 0 and k not in found:
-                found.add(k)
+            while k >= 0 and k not in result:
+                result.add(k)
                 k = self.parents[k]
-        return found
+        return result
 
-    def world(
+    def compute_world(
         self, moved: dict[int, tuple[Array, Array]], nodes: Iterable[int]
     ) -> tuple[dict[int, Array], dict[int, Array]]:
         """Return where nodes are in the world.
@@ -177,11 +184,11 @@ class Forest:
         for k in self.order:
             if k not in needed:
                 continue
-            own, t = moved.get(k, (self.linear[k], self.translations[k]))
+            A, t = moved.get(k, (self.linear[k], self.translations[k]))
             parent = self.parents[k]
             if parent < 0:
-                linear[k], positions[k] = own, t
+                linear[k], positions[k] = A, t
             else:
-                linear[k] = linear[parent] @ own
+                linear[k] = linear[parent] @ A
                 positions[k] = positions[parent] + (linear[parent] @ t[..., None])[..., 0]
         return linear, positions

@@ -18,141 +18,160 @@ import numpy as np
 from exactik.errors import ExactikError, FileError
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
-from exactik.io.gltf._curves import Curve, read_curves
+from exactik.io.gltf._curves import AnimationCurve, read_curves
 from exactik.io.gltf._document import Document, read_document
-from exactik.io.gltf._json import Part
-from exactik.io.gltf._nodes import Forest, turns_of
+from exactik.io.gltf._json import JsonObject
+from exactik.io.gltf._nodes import NodeForest, extract_rotations
 from exactik.model import Bone, Joint, Skeleton
 
-__all__ = ["Figure", "read_figure"]
+__all__ = ["GltfFigure", "read_figure"]
 
-MAX_BONES = 20_000
-NOISE = 1e-5  # of the figure's size, and of a turn; less is what exporters lose
+MAX_BONES = 20_000  # far more than any figure has; the cost of a skeleton grows with its depth
+# Of the figure's size, and of a quaternion: smaller movements are rounding errors of exporters.
+EXPORT_NOISE = 1e-5
 
-Curves = dict[tuple[int, str], Curve]
+Curves = dict[tuple[int, str], AnimationCurve]
 
 
-class Figure(NamedTuple):
-    """What a file says, but for the motion itself.
+class GltfFigure(NamedTuple):
+    """The contents of a file, with animations as curves.
 
     Attributes:
         document: the file.
         forest: its nodes.
         animations: its animations.
         curves: of each animation, by node and path; None for an animation that cannot be read.
-        nodes: the nodes of the bones, in the order of the bones.
+        bone_nodes: the nodes of the bones, in the order of the bones.
         skeleton: the bones.
         metres: in one unit of the file.
         size: of the figure at rest [m].
     """
 
     document: Document
-    forest: Forest
-    animations: list[Part]
+    forest: NodeForest
+    animations: list[JsonObject]
     curves: list[Curves | None]
-    nodes: list[int]
+    bone_nodes: list[int]
     skeleton: Skeleton
     metres: float
     size: float
 
 
 def read_figure(
-    path: str, notes: Notes, length_unit: str | float | None, wanted: int | str | None = None
-) -> Figure:
+    path: str,
+    notes: Notes,
+    length_unit: str | float | None,
+    required_animation: int | str | None = None,
+) -> GltfFigure:
     """Return the figure in a file.
 
     Args:
         path: the file.
         notes: takes what is odd about it.
         length_unit: in place of the metre.
-        wanted: number or name of the animation that has to be good, if any; a fault in another one
-            is noted, and nothing moves in it.
+        required_animation: number or name of the animation that has to be sound, if any; a fault in
+            another one is noted, and nothing moves in it.
     """
     metres = 1.0 if length_unit is None or length_unit == "auto" else metres_per(length_unit)
     document = read_document(path, notes)
-    forest = Forest(document, notes)
-    animations = document.parts("animations")
+    forest = NodeForest(document, notes)
+    animations = document.objects("animations")
     curves: list[Curves | None] = []
-    for k, part in enumerate(animations):
-        read = wanted in (k, part.text("name"))
+    for k, animation in enumerate(animations):
+        is_required = required_animation in (k, animation.text("name"))
+        curve_notes = notes if is_required else Notes(path)
         try:
-            curves.append(read_curves(document, part, forest, notes if read else Notes(path)))
+            curves.append(read_curves(document, animation, forest, curve_notes))
         except FileError as error:
-            if read or notes.strict:
+            if is_required or notes.strict:
                 raise
-            notes.damaged(f"{error.message}; {part.place} is left out", error.place)
+            notes.flag_damage(f"{error.message}; {animation.place} is left out", error.place)
             curves.append(None)
-    joints = _joints(document, forest, [c for c in curves if c is not None])
-    at = np.array([forest.rest_positions[k] for k in joints])
-    size = float(np.ptp(at, axis=0).max())
-    shifted, turned = _departing(forest, curves, size if size > 0.0 else 1.0)
-    moved_above = (forest.with_ancestors(joints) - set(joints)) & (shifted | turned)
-    moving = [k for k in forest.order if k in moved_above]
+    joints = _find_joints(document, forest, [c for c in curves if c is not None])
+    joint_positions = np.array([forest.rest_positions[k] for k in joints])
+    size = float(np.ptp(joint_positions, axis=0).max())
+    shifted, rotated = _find_moving_nodes(forest, curves, size if size > 0.0 else 1.0)
+    above_joints = forest.with_ancestors(joints) - set(joints)
+    moving = [k for k in forest.order if k in above_joints & (shifted | rotated)]
     for k in moving:
-        notes.odd(f"{forest.name(k)!r} is no joint, but it moves: taken as a bone", f"nodes[{k}]")
-    nodes, parents = _parents_first(forest, [*moving, *joints])
+        notes.remark(
+            f"{forest.name(k)!r} is no joint, but it moves: taken as a bone", f"nodes[{k}]"
+        )
+    nodes, parents = _order_nodes(forest, [*moving, *joints])
     if len(nodes) > MAX_BONES:
         raise document.error(f"{len(nodes)} bones; expected at most {MAX_BONES}", "nodes")
-    _note_scales(forest, nodes, parents, notes)
-    skeleton = _skeleton(path, forest, nodes, parents, shifted, metres, notes)
-    return Figure(document, forest, animations, curves, nodes, skeleton, metres, size * metres)
+    _note_uneven_scales(forest, nodes, parents, notes)
+    skeleton = _build_skeleton(path, forest, nodes, parents, shifted, metres, notes)
+    return GltfFigure(
+        document=document,
+        forest=forest,
+        animations=animations,
+        curves=curves,
+        bone_nodes=nodes,
+        skeleton=skeleton,
+        metres=metres,
+        size=size * metres,
+    )
 
 
-def _joints(document: Document, forest: Forest, curves: list[Curves]) -> list[int]:
-    """Return the nodes that are bones because the file says so, without those above them."""
-    skins = document.parts("skins")
+def _find_joints(document: Document, forest: NodeForest, curves: list[Curves]) -> list[int]:
+    """Return the nodes that are bones because of skins or animations, without those above them."""
+    skins = document.objects("skins")
     joints: dict[int, None] = {}
     for skin in skins:
-        found = skin.indices("joints", forest.parts)
-        if len(found) == 0:
+        skin_joints = skin.indices("joints", forest.nodes)
+        if len(skin_joints) == 0:
             raise skin.error("missing or empty; expected the nodes of a skeleton", "joints")
-        joints.update(dict.fromkeys(found))
+        joints.update(dict.fromkeys(skin_joints))
     if len(skins) > 0:
         return list(joints)
-    own = {k for k, part in enumerate(forest.parts) if part.own.get("marker") is True}
-    own.add(forest.wrapper)
-    animated = {node for one in curves for node, _ in one}
-    for k in forest.order:  # parents first, so that what is below an animated node follows
-        if (k in animated or forest.parents[k] in joints or len(animated) == 0) and k not in own:
+    no_bones = {k for k, node in enumerate(forest.nodes) if _is_marker(node)} | {forest.wrapper}
+    animated = {node for curves_by_node in curves for node, _ in curves_by_node}
+    for k in forest.order:  # parents first, so that all below an animated node are joints too
+        is_joint = k in animated or forest.parents[k] in joints or len(animated) == 0
+        if is_joint and k not in no_bones:
             joints[k] = None
     return list(joints) if len(joints) > 0 else forest.order
 
 
-def _departing(
-    forest: Forest, curves: list[Curves | None], size: float
+def _is_marker(node: JsonObject) -> bool:
+    return node.exactik_extras.get("marker") is True
+
+
+def _find_moving_nodes(
+    forest: NodeForest, curves: list[Curves | None], size: float
 ) -> tuple[set[int], set[int]]:
-    """Return the nodes that some animation shifts away from rest, and those that it turns."""
+    """Return the nodes that an animation shifts away from rest, and those that it rotates."""
     shifted: set[int] = set()
-    turned: set[int] = set()
+    rotated: set[int] = set()
     for (node, path), curve in (item for c in curves if c is not None for item in c.items()):
         values = curve.values
-        if curve.slopes is not None:  # how far the curve may leave its keys, at most
+        if curve.slopes is not None:  # a cubic curve leaves its keys by no more than this
             longest = np.diff(curve.times).max(initial=0.0)
             values = np.concatenate(
                 [values, *(values[:, None] + longest * curve.slopes).swapaxes(0, 1)]
             )
         if path == "translation":
             parent = forest.parents[node]
-            above = forest.rest_linear[parent] if parent >= 0 else np.eye(3)
-            if np.abs((values - forest.translations[node]) @ above.T).max() > NOISE * size:
+            A_world_parent = forest.rest_linear[parent] if parent >= 0 else np.eye(3)
+            shift = (values - forest.translations[node]) @ A_world_parent.T
+            if np.abs(shift).max() > EXPORT_NOISE * size:
                 shifted.add(node)
         elif path == "rotation":
             length = np.linalg.norm(values, axis=1)
-            same = np.abs(values @ forest.wxyz[node]) >= (1.0 - 0.5 * NOISE**2) * length - 1e-15
-            if not same.all():
-                turned.add(node)
-    return shifted, turned
+            cosine = np.abs(values @ forest.wxyz[node])
+            if not (cosine >= (1.0 - 0.5 * EXPORT_NOISE**2) * length - 1e-15).all():
+                rotated.add(node)
+    return shifted, rotated
 
 
-def _parents_first(forest: Forest, nodes: list[int]) -> tuple[list[int], dict[int, int]]:
-    """Return the nodes in an order that a skeleton keeps, and the bone that carries each, or −1."""
+def _order_nodes(forest: NodeForest, nodes: list[int]) -> tuple[list[int], dict[int, int]]:
+    """Return the nodes with parents first, and the nearest bone above each node, or −1."""
     bones = set(nodes)
-    carriers: dict[int, int] = {}
     parents = {-1: -1}
     for k in forest.order:
         parent = forest.parents[k]
-        parents[k] = parent if parent in bones else carriers.get(parent, -1)
-        carriers[k] = parents[k]
+        parents[k] = parent if parent in bones else parents[parent]
     ordered: dict[int, None] = {}
     for k in nodes:
         path = []
@@ -163,59 +182,60 @@ def _parents_first(forest: Forest, nodes: list[int]) -> tuple[list[int], dict[in
     return list(ordered), parents
 
 
-def _note_scales(forest: Forest, nodes: list[int], parents: dict[int, int], notes: Notes) -> None:
-    """Say which bones carry others in a space that is stretched unevenly."""
-    carrying = sorted({parents[k] for k in nodes} - {-1})
-    if len(carrying) == 0:
+def _note_uneven_scales(
+    forest: NodeForest, nodes: list[int], parents: dict[int, int], notes: Notes
+) -> None:
+    """Warn of bones with children whose scale differs from axis to axis."""
+    inner = sorted({parents[k] for k in nodes} - {-1})
+    if len(inner) == 0:
         return
-    linear = np.array([forest.rest_linear[k] for k in carrying])
-    stretch = np.linalg.svd(linear, compute_uv=False)
-    uneven = np.flatnonzero(stretch[:, 0] - stretch[:, 2] > 1e-3 * stretch[:, 0])
+    linear = np.array([forest.rest_linear[k] for k in inner])
+    scales = np.linalg.svd(linear, compute_uv=False)
+    uneven = np.flatnonzero(scales[:, 0] - scales[:, 2] > 1e-3 * scales[:, 0])
     if len(uneven) > 0:
-        k = carrying[uneven[0]]
+        k = inner[uneven[0]]
         text = (
             f"{len(uneven)} bones, {forest.name(k)!r} first, are scaled unevenly along their axes"
         )
         notes.assume(f"{text}; bones are rigid: what they carry may move wrongly", f"nodes[{k}]")
 
 
-def _skeleton(
+def _build_skeleton(
     path: str,
-    forest: Forest,
+    forest: NodeForest,
     nodes: list[int],
     parents: dict[int, int],
     shifted: set[int],
     metres: float,
     notes: Notes,
 ) -> Skeleton:
-    names = _names(forest, nodes, notes)
-    turns = dict(
-        zip(nodes, turns_of(np.array([forest.rest_linear[k] for k in nodes])), strict=True)
-    )
-    places = forest.rest_positions
+    names = _choose_names(forest, nodes, notes)
+    rotations = extract_rotations(np.array([forest.rest_linear[k] for k in nodes]))
+    R_world = dict(zip(nodes, rotations, strict=True))
+    p_world = forest.rest_positions
     bones = []
     try:
         for k in nodes:
             parent = parents[k]
-            offset, pre = places[k], turns[k]
+            offset, pre = p_world[k], R_world[k]
             if parent >= 0:
-                offset = turns[parent].T @ (offset - places[parent])
-                pre = turns[parent].T @ pre
-            free = parent < 0 or k in shifted
+                offset = R_world[parent].T @ (offset - p_world[parent])
+                pre = R_world[parent].T @ pre
+            is_free = parent < 0 or k in shifted
             bones.append(
                 Bone(
                     names[k],
                     parent=names[parent] if parent >= 0 else None,
                     offset=metres * offset,
                     pre=pre,
-                    joint=Joint.free("quaternion") if free else Joint.quaternion(),
+                    joint=Joint.free("quaternion") if is_free else Joint.quaternion(),
                 )
             )
         markers = {}
-        for k, part in enumerate(forest.parts):
+        for k, node in enumerate(forest.nodes):
             bone = forest.parents[k]
-            if part.own.get("marker") is True and bone in names:
-                point = metres * (turns[bone].T @ (places[k] - places[bone]))
+            if _is_marker(node) and bone in names:
+                point = metres * (R_world[bone].T @ (p_world[k] - p_world[bone]))
                 markers[forest.name(k)] = (names[bone], point)
         name = forest.name(forest.wrapper) if forest.wrapper >= 0 else Path(path).stem
         return Skeleton.build(name, bones, markers)
@@ -223,17 +243,17 @@ def _skeleton(
         raise notes.error(str(error), "nodes") from error
 
 
-def _names(forest: Forest, nodes: list[int], notes: Notes) -> dict[int, str]:
+def _choose_names(forest: NodeForest, nodes: list[int], notes: Notes) -> dict[int, str]:
     """Return names that are unique: the second "arm" is "arm_2"."""
     names: dict[int, str] = {}
-    taken: dict[str, int] = {}
+    last_number: dict[str, int] = {}
     for k in nodes:
         name = base = forest.name(k)
-        while name in taken:
-            taken[base] += 1
-            name = f"{base}_{taken[base]}"
-        taken[name] = 1
+        while name in last_number:
+            last_number[base] += 1
+            name = f"{base}_{last_number[base]}"
+        last_number[name] = 1
         names[k] = name
         if name != base:
-            notes.odd(f"a second bone named {base!r} is called {name!r}", f"nodes[{k}]")
+            notes.remark(f"a second bone named {base!r} is called {name!r}", f"nodes[{k}]")
     return names

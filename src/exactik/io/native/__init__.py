@@ -1,7 +1,7 @@
 """NPZ files of exactik."""
 
 from exactik.io.native._npz import (
-    read_npz_kind,
+    read_npz_content,
     read_npz_markers,
     read_npz_motion,
     read_npz_skeleton,
@@ -12,7 +12,7 @@ from exactik.io.native._npz import (
 )
 
 __all__ = [
-    "read_npz_kind",
+    "read_npz_content",
     "read_npz_markers",
     "read_npz_motion",
     "read_npz_skeleton",

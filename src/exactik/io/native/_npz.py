@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.errors import ExactikError, FileError, one_line
+from exactik._text import one_line
+from exactik.errors import ExactikError, FileError
 from exactik.io._files import read_bytes, writing
 from exactik.io._notes import Notes
+from exactik.io.formats import Content
 from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Markers, Motion, Series
 
 __all__ = [
-    "read_npz_kind",
+    "read_npz_content",
     "read_npz_markers",
     "read_npz_motion",
     "read_npz_skeleton",
@@ -74,8 +76,8 @@ def write_npz_markers(markers: Markers, path: str) -> None:
     _write(path, about, {"positions": markers.positions, **arrays})
 
 
-def read_npz_kind(path: str, notes: Notes) -> str:
-    """Return what a file holds: "skeleton", "motion" or "markers"."""
+def read_npz_content(path: str, notes: Notes) -> Content:
+    """Return what a file holds."""
     about, _arrays = _read(path, notes, ("skeleton", "motion", "markers"))
     return about["kind"]
 
@@ -89,7 +91,7 @@ def read_npz_up_axis(path: str, notes: Notes) -> str | None:
         raise notes.error(str(error)) from None
 
 
-def read_npz_skeleton(path: str, notes: Notes, **_: Any) -> Skeleton:
+def read_npz_skeleton(path: str, notes: Notes) -> Skeleton:
     """Return the skeleton of a file that holds one, or a motion."""
     about, _arrays = _read(path, notes, ("skeleton", "motion"))
     return _skeleton_from_plain(about, notes)
@@ -100,7 +102,6 @@ def read_npz_motion(
     notes: Notes,
     skeleton: Skeleton | None = None,
     rate: float | None = None,
-    **_: Any,
 ) -> Motion:
     """Return the motion of a file; a skeleton given must be the same."""
     about, arrays = _read(path, notes, ("motion",))
@@ -117,7 +118,7 @@ def read_npz_motion(
         raise notes.error(f"the parts do not fit together: {_fault(error)}") from None
 
 
-def read_npz_markers(path: str, notes: Notes, rate: float | None = None, **_: Any) -> Markers:
+def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Markers:
     """Return the markers of a file."""
     about, arrays = _read(path, notes, ("markers",))
     try:
@@ -211,7 +212,9 @@ def _read(
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise notes.error(f"not a file that exactik wrote; expected format {FORMAT!r}")
     if about.get("kind") not in kinds:
-        raise notes.error(f"holds {about.get('kind')!r}; expected {' or '.join(kinds)}")
+        raise notes.error(
+            f"holds {about.get('kind')!r}; expected {' or '.join(kinds)}", code="wrong-kind"
+        )
     return about, arrays
 
 

@@ -20,13 +20,11 @@ file has them.
 
 from __future__ import annotations
 
-import warnings
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from exactik.errors import FileWarning
 from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import Body, BodyJoint, read_bodies
 from exactik.io.robots._mjcf_equality import add_couplings
@@ -137,7 +135,7 @@ class _Chain:
         if joint.kind == "ball":
             if joint.limited_ball:
                 text = "the limit of a ball joint is not kept: quaternions have no limits"
-                warnings.warn(str(joint.element.error(text)), FileWarning, stacklevel=2)
+                joint.element.warn(text, code="limit-not-kept")
             self._add(Joint.quaternion(), joint.name, anchor, *wanted)
             return
         # Any point of the axis will do, and the body's origin, if it is one, saves a bone.

@@ -12,10 +12,8 @@ nothing elsewhere, where all that it can hold is skipped anyway.
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
-from exactik.errors import FileWarning
 from exactik.io._xml import MAX_ELEMENTS, Element, read_xml
 
 __all__ = ["expand_includes"]
@@ -72,5 +70,5 @@ def _find(include: Element, parent: Element, folder: str) -> str | None:
         raise include.error(f"file {name!r} does not exist; expected it beside the main file")
     if parent.tag in ("mujoco", "mujocoinclude"):
         text = f"file {name!r} does not exist; if it held bodies or defaults, they are missing"
-        warnings.warn(str(include.error(text)), FileWarning, stacklevel=2)
+        include.warn(text, code="include-missing")
     return None

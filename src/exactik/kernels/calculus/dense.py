@@ -12,17 +12,22 @@ import numpy as np
 
 from exactik.kernels.calculus import sums as total
 from exactik.kernels.calculus import sweeps
-from exactik.kernels.calculus.sums import EXACT, ROW
-from exactik.kernels.calculus.workspace import place
+from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE
+from exactik.kernels.calculus.workspace import update_kinematics
 from exactik.kernels.goals import terms as term
-from exactik.kernels.goals.coordinates import coordinate_bend, coordinate_rows
+from exactik.kernels.goals.coordinates import add_coordinate_curvature, write_coordinate_rows
 from exactik.spatial import jit
 
-__all__ = ["add_rows", "begin_bend", "finish_bend", "rows"]
+__all__ = [
+    "begin_residual_curvature",
+    "finish_residual_curvature",
+    "write_jacobian_rows",
+    "write_residual_and_jacobian",
+]
 
 
 @jit
-def add_rows(tree, free, S, k, e, D, row, J):
+def write_jacobian_rows(tree, free, S, k, e, D, row, J):
     """Write J = −D ∂(ω, δ)/∂v for the rows of one goal at the point e of frame k.
 
     J_i = −(D_ω ω_i + D_δ (v_i + ω_i × e)) for the dofs i on the path of k.
@@ -41,9 +46,9 @@ def add_rows(tree, free, S, k, e, D, row, J):
 
 
 @jit
-def rows(tree, goals, q, work, r, J):
+def write_residual_and_jacobian(tree, goals, q, work, r, J):
     """Write the unweighted residual r (m,) and J = −∂r/∂v (m, nv), zeroed before, of all goals."""
-    place(tree, goals, q, work)
+    update_kinematics(tree, goals, q, work)
     for i in range(3):
         work.f[i] = 0.0
     for m in range(goals.terms.kind.shape[0]):
@@ -52,20 +57,22 @@ def rows(tree, goals, q, work, r, J):
         term.local_derivatives(
             goals.terms, m, work.R, work.shift, work.e, work.r, work.f, work.D, work.X
         )
-        add_rows(tree, goals.free, work.S, np.int64(goals.terms.frame[m]), work.e, work.D, row, J)
+        write_jacobian_rows(
+            tree, goals.free, work.S, np.int64(goals.terms.frame[m]), work.e, work.D, row, J
+        )
         for i in range(3):
             r[row + i] = work.r[i]
-    coordinate_rows(tree, goals.coordinates, q, goals.free, r, J, work.D, work.X)
+    write_coordinate_rows(tree, goals.coordinates, q, goals.free, r, J, work.D, work.X)
 
 
 @jit
-def begin_bend(goals, force, work):
+def begin_residual_curvature(goals, force, work):
     """After `rows`, fill work.sums with what the residuals do under forces (m,) on their rows.
 
     Wrench and curvature of Σ force·∂²r: what JᵀWJ lacks of the exact Hessian, for any W, however it
     couples the goals.
     """
-    total.clear(work.sums, ROW)
+    total.clear_sums(work.sums, SUMS_SIZE)
     f, D = work.f, work.D
     for m in range(goals.terms.kind.shape[0]):
         row = np.int64(goals.terms.row[m])
@@ -74,12 +81,16 @@ def begin_bend(goals, force, work):
             f[i] = force[row + i]
         term.local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, f, D, work.X)
         term.local_wrench(D, f, work.h)
-        term.carry(np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums)
+        term.add_local_model(
+            np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums
+        )
 
 
 @jit
-def finish_bend(tree, goals, q, force, work):
+def finish_residual_curvature(tree, goals, q, force, work):
     """Run the sweep over the sums that `begin_bend` left: work.H = Σ force·∂²r/∂v²."""
-    total.collect(tree, work.sums, ROW)
-    sweeps.hessian(tree, q, work.R, work.p, work.S, work.sums, goals.free, EXACT, work.path, work.H)
-    coordinate_bend(tree, goals.coordinates, q, force, goals.free, work.H, work.D, work.X)
+    total.sum_subtrees(tree, work.sums, SUMS_SIZE)
+    sweeps.sweep_hessian(
+        tree, q, work.R, work.p, work.S, work.sums, goals.free, EXACT, work.path, work.H
+    )
+    add_coordinate_curvature(tree, goals.coordinates, q, force, goals.free, work.H, work.D, work.X)

@@ -10,26 +10,28 @@ import numpy as np
 
 from exactik.kernels.calculus import sums as total
 from exactik.kernels.calculus import sweeps
-from exactik.kernels.calculus.sums import EXACT, GRADIENT, ROW, VALUE, WRENCH
-from exactik.kernels.calculus.workspace import place
+from exactik.kernels.calculus.sums import EXACT, GRADIENT, SUMS_SIZE, VALUE, WRENCH_SIZE
+from exactik.kernels.calculus.workspace import update_kinematics
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as term
 from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["add_goals", "begin", "evaluate", "finish", "multiply"]
+__all__ = ["add_goals", "begin_evaluation", "evaluate", "finish_evaluation", "multiply_hessian"]
 
 
 @jit_forceinline
 def evaluate(tree, goals, q, order, work):
     """Return the cost at q; fill work.g (order ≥ GRADIENT) and work.H (GAUSS_NEWTON or EXACT)."""
-    return begin(tree, goals, q, order, work) + finish(tree, goals, q, order, work)
+    return begin_evaluation(tree, goals, q, order, work) + finish_evaluation(
+        tree, goals, q, order, work
+    )
 
 
 @jit_forceinline
-def begin(tree, goals, q, order, work):
+def begin_evaluation(tree, goals, q, order, work):
     """Place the figure; return the cost of the goals on bones, their sums left in work.sums."""
-    place(tree, goals, q, work)
+    update_kinematics(tree, goals, q, work)
     return add_goals(goals, order, work)
 
 
@@ -37,10 +39,10 @@ def begin(tree, goals, q, order, work):
 def add_goals(goals, order, work):
     """Return the cost of the goals on the bones of a placed figure; their sums in work.sums."""
     if order > VALUE:
-        total.clear(work.sums, WRENCH if order == GRADIENT else ROW)
+        total.clear_sums(work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
     cost = cloud.add_clouds(goals.clouds, work.R, work.p, work.shift, order, work.sums)
-    for n in range(goals.apart.shape[0]):
-        cost += add_term(goals.terms, np.int64(goals.apart[n]), order, work)
+    for n in range(goals.single_terms.shape[0]):
+        cost += add_term(goals.terms, np.int64(goals.single_terms[n]), order, work)
     return cost
 
 
@@ -63,18 +65,18 @@ def add_term(terms, m, order, work):
                 for j in range(6):
                     bend = X[i, j] if order == EXACT else 0.0
                     X[i, j] = bend + x * D[0, j] + y * D[1, j] + z * D[2, j]
-        term.carry(np.int64(terms.frame[m]), work.e, work.h, X, order, work.sums)
+        term.add_local_model(np.int64(terms.frame[m]), work.e, work.h, X, order, work.sums)
     return 0.5 * (r[0] * f[0] + r[1] * f[1] + r[2] * f[2])
 
 
 @jit_forceinline
-def finish(tree, goals, q, order, work):
+def finish_evaluation(tree, goals, q, order, work):
     """Run the sweeps over the sums that `begin` left; return the cost of coordinate goals."""
     if order > VALUE:
-        total.collect(tree, work.sums, WRENCH if order == GRADIENT else ROW)
-        sweeps.gradient(tree, work.S, work.sums, goals.free, work.g)
+        total.sum_subtrees(tree, work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
+        sweeps.sweep_gradient(tree, work.S, work.sums, goals.free, work.g)
     if order > GRADIENT:
-        sweeps.hessian(
+        sweeps.sweep_hessian(
             tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.path, work.H
         )
     return add_coordinates(
@@ -83,11 +85,11 @@ def finish(tree, goals, q, order, work):
 
 
 @jit
-def multiply(tree, goals, q, order, x, V, A, P, y, work):
+def multiply_hessian(tree, goals, q, order, x, V, A, P, y, work):
     """Write y = H x from the sums that `begin` left; V, A, P: scratch of `hessian_product`."""
-    total.collect(tree, work.sums, ROW)
-    sweeps.hessian_product(
+    total.sum_subtrees(tree, work.sums, SUMS_SIZE)
+    sweeps.sweep_hessian_product(
         tree, q, work.R, work.p, work.S, work.sums, goals.free, order, x, V, A, P, work.H, y
     )
     add_coordinates(tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X)
-    sweeps.add_own_blocks(tree, work.H, x, y)
+    sweeps.add_diagonal_blocks(tree, work.H, x, y)

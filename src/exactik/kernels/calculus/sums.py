@@ -26,27 +26,27 @@ __all__ = [
     "EXACT",
     "GAUSS_NEWTON",
     "GRADIENT",
-    "ROW",
+    "SUMS_SIZE",
     "VALUE",
-    "WRENCH",
+    "WRENCH_SIZE",
     "add_coupling",
     "add_inertia",
     "add_mass",
     "add_matrix",
     "add_wrench",
-    "clear",
-    "collect",
+    "clear_sums",
+    "sum_subtrees",
 ]
 
 VALUE, GRADIENT, GAUSS_NEWTON, EXACT = 0, 1, 2, 3
 """How much to evaluate; GAUSS_NEWTON and EXACT differ in the curvature that goals add."""
 
-WRENCH, ROW = 6, 27
+WRENCH_SIZE, SUMS_SIZE = 6, 27
 """Length of the wrench, and of a whole row of sums."""
 
 
 @jit_forceinline
-def clear(sums, width):
+def clear_sums(sums, width):
     """Zero the first `width` places of every row."""
     for k in range(sums.shape[0]):
         for j in range(width):
@@ -54,7 +54,7 @@ def clear(sums, width):
 
 
 @jit_forceinline
-def collect(tree, sums, width):
+def sum_subtrees(tree, sums, width):
     """Add the first `width` places of every frame to its parent's, leaves first."""
     for back in range(1, sums.shape[0]):
         k = sums.shape[0] - back
@@ -107,7 +107,7 @@ def add_mass(sums, k, mass):
 @jit_forceinline
 def add_matrix(sums, k, X):
     """𝓗 += X, a full symmetric (6, 6)."""
-    place = WRENCH
+    place = WRENCH_SIZE
     for i in range(6):
         for j in range(i, 6):
             sums[k, place] += X[i, j]

@@ -26,15 +26,15 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.calculus.sums import EXACT
-from exactik.kernels.linear.ltdl import padded
+from exactik.kernels.linear.ltdl import pad_to_lanes
 from exactik.kernels.tree.packed import AXES, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import cross, exp_coefficients, jit, jit_forceinline, left_jacobian_derivative
 
-__all__ = ["add_own_blocks", "gradient", "hessian", "hessian_product"]
+__all__ = ["add_diagonal_blocks", "sweep_gradient", "sweep_hessian", "sweep_hessian_product"]
 
 
 @jit_forceinline
-def gradient(tree, S, sums, free, g):
+def sweep_gradient(tree, S, sums, free, g):
     """Write g (nv,) from the collected wrenches; `free` is 0 for a locked dof and 1 for others."""
     for k in range(1, tree.parent.shape[0]):
         for i in range(np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])):
@@ -44,7 +44,7 @@ def gradient(tree, S, sums, free, g):
 
 
 @jit_forceinline
-def carried(sums, k, order):
+def momentum_matrix(sums, k, order):
     """Return the 36 entries, row by row, of the matrix that takes S_i to p_i.
 
     𝓗 for Gauss–Newton; for the exact Hessian 𝓗 + ½ [[ [τ], [F] ], [ [F], 0 ]], no longer symmetric.
@@ -69,7 +69,7 @@ def carried(sums, k, order):
 
 
 @jit_forceinline
-def applied(m, S, i):
+def multiply_twist(m, S, i):
     """Return M S_i for a matrix of 36 numbers."""
     a, b, c, u, v, w = S[i, 0], S[i, 1], S[i, 2], S[i, 3], S[i, 4], S[i, 5]
     return (
@@ -83,19 +83,19 @@ def applied(m, S, i):
 
 
 @jit_forceinline
-def hessian(tree, q, R, p, S, sums, free, order, path, H):
+def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
     """Write H (nv, width) by ancestor rows from collected sums, order GAUSS_NEWTON or EXACT.
 
     `path` (6, width) is scratch; width is the deepest level + 1, `padded`.
     """
-    for turn in range(tree.visit.shape[0]):
-        k = np.int64(tree.visit[turn])
+    for turn in range(tree.frame_order.shape[0]):
+        k = np.int64(tree.frame_order[turn])
         first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
         depth = np.int64(tree.depth[k])
-        matrix = carried(sums, k, order)
+        matrix = momentum_matrix(sums, k, order)
         for i in range(first, end):
-            p0, p1, p2, p3, p4, p5 = scaled(free[i], applied(matrix, S, i))
-            for at in range(padded(depth)):
+            p0, p1, p2, p3, p4, p5 = scale_vector(free[i], multiply_twist(matrix, S, i))
+            for at in range(pad_to_lanes(depth)):
                 turning = p0 * path[0, at] + p1 * path[1, at] + p2 * path[2, at]
                 H[i, at] = turning + (p3 * path[3, at] + p4 * path[4, at] + p5 * path[5, at])
             for j in range(first, i + 1):
@@ -104,11 +104,11 @@ def hessian(tree, q, R, p, S, sums, free, order, path, H):
             for c in range(6):
                 path[c, depth + i - first] = free[i] * S[i, c]
         if order == EXACT:
-            bend_within_joint(tree, k, q, R, p, S, sums, free, H)
+            subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H)
 
 
 @jit
-def hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
+def sweep_hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
     """Write y = H x (nv,) in O(n) from collected sums, without the rows of H.
 
     Down the tree V_k is the twist that x gives to frame k, up the tree A_k is the momentum of all
@@ -122,12 +122,12 @@ def hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
         first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
         depth = np.int64(tree.depth[k])
         parent = np.int64(tree.parent[k])
-        matrix = carried(sums, k, order)
+        matrix = momentum_matrix(sums, k, order)
         for c in range(6):
             V[k, c] = V[parent, c]
             A[k, c] = 0.0
         for i in range(first, end):
-            m = scaled(free[i], applied(matrix, S, i))
+            m = scale_vector(free[i], multiply_twist(matrix, S, i))
             y[i] = dot(V, parent, m)
             for c in range(6):
                 P[i, c] = m[c]
@@ -135,7 +135,7 @@ def hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
             for j in range(first, i + 1):
                 H[i, depth + j - first] = free[j] * dot(S, j, m)
         if order == EXACT:
-            bend_within_joint(tree, k, q, R, p, S, sums, free, H)
+            subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H)
     for c in range(6):
         A[0, c] = 0.0
     for back in range(1, n):
@@ -152,7 +152,7 @@ def hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
 
 
 @jit
-def add_own_blocks(tree, H, x, y):
+def add_diagonal_blocks(tree, H, x, y):
     """Add the product of x with each joint's own block, the last part of `hessian_product`."""
     for k in range(1, tree.parent.shape[0]):
         first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
@@ -165,7 +165,7 @@ def add_own_blocks(tree, H, x, y):
 
 
 @jit_forceinline
-def scaled(a, m):
+def scale_vector(a, m):
     """Return a m for six numbers."""
     return a * m[0], a * m[1], a * m[2], a * m[3], a * m[4], a * m[5]
 
@@ -178,17 +178,17 @@ def dot(S, i, m):
 
 
 @jit_forceinline
-def bend_within_joint(tree, k, q, R, p, S, sums, free, H):
+def subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H):
     """Subtract D_ji · (τ − p_k × F) for the pairs j ≤ i of a ball joint; other joints need none."""
     kind = tree.rotation[k]
     if kind != AXES and kind != NO_ROTATION:
-        bend_ball(tree, k, q, R, p, S, sums, free, H)
+        subtract_ball_curvature(tree, k, q, R, p, S, sums, free, H)
 
 
 @jit
-def bend_ball(tree, k, q, R, p, S, sums, free, H):
+def subtract_ball_curvature(tree, k, q, R, p, S, sums, free, H):
     """See `bend_within_joint`."""
-    shifts = np.int64(tree.shifts[k])
+    shifts = np.int64(tree.shift_count[k])
     first = np.int64(tree.first_v[k]) + shifts
     at_q = np.int64(tree.first_q[k]) + shifts
     level = np.int64(tree.depth[k]) + shifts
@@ -204,8 +204,8 @@ def bend_ball(tree, k, q, R, p, S, sums, free, H):
         return
     # Exponential map and swing: D_ji = P dJ_l(w; e_j, e_i), P = R_λ pre. Bring the moment to the
     # base frame instead.
-    mx, my, mz = transposed_times(R, np.int64(tree.parent[k]), mx, my, mz)
-    mx, my, mz = transposed_times(tree.pre, k, mx, my, mz)
+    mx, my, mz = multiply_transposed(R, np.int64(tree.parent[k]), mx, my, mz)
+    mx, my, mz = multiply_transposed(tree.pre, k, mx, my, mz)
     curved = 3 if kind == EXP_MAP else 2  # the twist, innermost, bends no other axis
     w = (q[at_q], q[at_q + 1], q[at_q + 2] if kind == EXP_MAP else 0.0)
     _, b_, c_, db, dc = exp_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -217,7 +217,7 @@ def bend_ball(tree, k, q, R, p, S, sums, free, H):
 
 
 @jit_forceinline
-def transposed_times(M, k, x, y, z):
+def multiply_transposed(M, k, x, y, z):
     """Return M_kᵀ (x, y, z)."""
     return (
         M[k, 0, 0] * x + M[k, 1, 0] * y + M[k, 2, 0] * z,

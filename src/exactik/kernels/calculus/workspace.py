@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.kernels.calculus.sums import ROW
+from exactik.kernels.calculus.sums import SUMS_SIZE
 from exactik.kernels.goals.clouds import Clouds
-from exactik.kernels.goals.coordinates import Coordinates
+from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.kernels.linear.ltdl import LANES
 from exactik.kernels.tree.fk import forward_kinematics, root_position
@@ -17,7 +17,14 @@ from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array
 
-__all__ = ["Goals", "Work", "new_work", "place", "place_apart", "row_width"]
+__all__ = [
+    "Goals",
+    "Workspace",
+    "ancestor_row_width",
+    "new_workspace",
+    "update_kinematics",
+    "update_kinematics_noinline",
+]
 
 CACHE_LINE = 8  # numbers
 
@@ -28,13 +35,13 @@ class Goals(NamedTuple):
     origin: Array  #       (3,) what the targets in here are relative to [m, world]
     free: Array  #         (nv,) 0 for a locked dof, else 1
     terms: Terms  #         goals on bones
-    apart: NDArray[np.uint32]  # the terms that are in no cloud
-    slot: NDArray[np.uint32]  #  (n_frames,) cloud of a frame
+    single_terms: NDArray[np.uint32]  # the terms that are in no cloud
+    cloud_of_frame: NDArray[np.uint32]  #  (n_frames,) cloud of a frame
     clouds: Clouds
-    coordinates: Coordinates
+    coordinates: CoordinateGoals
 
 
-class Work(NamedTuple):
+class Workspace(NamedTuple):
     """Scratch and results of one evaluation; one per thread."""
 
     sine: Array
@@ -56,20 +63,20 @@ class Work(NamedTuple):
     X: Array  #       (6, 6)
 
 
-def new_work(tree: Tree) -> Work:
+def new_workspace(tree: Tree) -> Workspace:
     """Return the scratch space for problems on a tree."""
     n, nv, nq = len(tree.parent), int(tree.first_v[-1]), int(tree.first_q[-1])
-    width = row_width(int(tree.level.max(initial=0)) + 1)
+    width = ancestor_row_width(int(tree.dof_level.max(initial=0)) + 1)
     shapes: dict[str, tuple[int, ...]] = {
         **{"sine": (nq,), "cosine": (nq,), "R": (n, 3, 3), "S": (nv, 6)},
         **{"origin": (3,), "shift": (3,), "p": (n, 3)},
-        **{"sums": (n, ROW), "g": (nv,), "H": (nv, width), "path": (6, width)},
+        **{"sums": (n, SUMS_SIZE), "g": (nv,), "H": (nv, width), "path": (6, width)},
         **{"e": (3,), "r": (3,), "f": (3,), "h": (6,), "D": (3, 6), "X": (6, 6)},
     }
-    return Work(**{name: _aligned(shape) for name, shape in shapes.items()})
+    return Workspace(**{name: _aligned(shape) for name, shape in shapes.items()})
 
 
-def row_width(longest: int) -> int:
+def ancestor_row_width(longest: int) -> int:
     """Return the width of an array of rows up to this long: whole cache lines."""
     assert CACHE_LINE % LANES == 0
     return -(-longest // CACHE_LINE) * CACHE_LINE
@@ -84,7 +91,7 @@ def _aligned(shape: tuple[int, ...]) -> Array:
 
 
 @jit_forceinline
-def place(tree, goals, q, work):
+def update_kinematics(tree, goals, q, work):
     """Place the figure about its first root: far from it, lever arms would lose their digits."""
     root_position(tree, q, 1, work.origin)
     for i in range(3):
@@ -93,6 +100,6 @@ def place(tree, goals, q, work):
 
 
 @jit
-def place_apart(tree, goals, q, work):
+def update_kinematics_noinline(tree, goals, q, work):
     """As `place`, but called: where a call does not count, code is better kept small."""
-    place(tree, goals, q, work)
+    update_kinematics(tree, goals, q, work)

@@ -13,50 +13,50 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.linear.box import copy_free
+from exactik.kernels.linear.active_set import copy_free_block
 from exactik.kernels.linear.ltdl import factor
 from exactik.spatial import jit
 
-__all__ = ["downhill_bend"]
+__all__ = ["negative_curvature_direction"]
 
-FLAT = 1e-7  # of D: a curvature above −FLAT counts as none
-GROWTH, MOST = 10.0, 8  # of δ, and how often
+FLAT_CURVATURE = 1e-7  # of D: a curvature above −FLAT counts as none
+SHIFT_GROWTH, MAX_SHIFTS = 10.0, 8  # of δ, and how often
 
 
 @jit
-def downhill_bend(pattern, g, H, search):
-    """Write a direction of negative curvature, largest entry 1, to search.step; whether one exists.
+def negative_curvature_direction(pattern, g, H, descent):
+    """Write a direction of negative curvature, largest entry 1, to descent.step; False if none.
 
     Where the gradient is not quite zero the direction is the one that goes down.
     """
-    L, step, level = search.L, search.step, search.level
-    copy_free(pattern, H, FLAT, search.scale, search.held, L)
+    L, step, level = descent.L, descent.step, descent.path
+    copy_free_block(pattern, H, FLAT_CURVATURE, descent.scale, descent.active_set, L)
     if factor(pattern, L) > 0.0:
         return False
-    shift = FLAT
-    for _ in range(MOST):
-        copy_free(pattern, H, GROWTH * shift, search.scale, search.held, L)
+    shift = FLAT_CURVATURE
+    for _ in range(MAX_SHIFTS):
+        copy_free_block(pattern, H, SHIFT_GROWTH * shift, descent.scale, descent.active_set, L)
         if factor(pattern, L) > 0.0:
             break
-        shift *= GROWTH
-    copy_free(pattern, H, shift, search.scale, search.held, L)
+        shift *= SHIFT_GROWTH
+    copy_free_block(pattern, H, shift, descent.scale, descent.active_set, L)
     factor(pattern, L)
-    count = pattern.order.shape[0]
+    count = pattern.dof_order.shape[0]
     k = -1
     for back in range(1, count + 1):  # the first to be eliminated: later ones may be spoiled
-        i = np.int64(pattern.order[count - back])
-        if not L[i, np.int64(pattern.level[i])] > 0.0:
+        i = np.int64(pattern.dof_order[count - back])
+        if not L[i, np.int64(pattern.dof_level[i])] > 0.0:
             k = i
             break
     largest, slope = 0.0, 0.0
     for n in range(count):
-        i = np.int64(pattern.order[n])
-        own = np.int64(pattern.level[i])
+        i = np.int64(pattern.dof_order[n])
+        own = np.int64(pattern.dof_level[i])
         x = 1.0 if i == k else 0.0
         for above in range(own):
             x -= L[i, above] * level[above] if level[above] != 0.0 else 0.0  # 0 · ∞ is none
         level[own] = x
-        step[i] = x if search.held[i] == 0.0 else 0.0
+        step[i] = x if descent.active_set[i] == 0.0 else 0.0
         largest = max(largest, abs(step[i]))
         slope += g[i] * step[i]
     for i in range(step.shape[0]):

@@ -21,26 +21,50 @@ import numpy as np
 
 from exactik.kernels.calculus.evaluate import add_goals, evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
-from exactik.kernels.calculus.workspace import place_apart
-from exactik.kernels.descent import state as at
-from exactik.kernels.descent.clock import ticks
+from exactik.kernels.calculus.workspace import update_kinematics_noinline
+from exactik.kernels.descent.cycle_counter import read_cycle_counter
 from exactik.kernels.descent.descend import advance
-from exactik.kernels.descent.state import restart
+from exactik.kernels.descent.options import CURVATURE, TRY_DETOUR
+from exactik.kernels.descent.results import (
+    RESULT_ATTEMPTS,
+    RESULT_COST,
+    RESULT_CYCLES,
+    RESULT_EVALUATIONS,
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_REACHED,
+    RESULT_SIZE,
+    RESULT_STATUS,
+)
+from exactik.kernels.descent.state import (
+    COST,
+    EVALUATIONS,
+    ITERATIONS,
+    PROJECTED_GRADIENT,
+    REQUESTED_ORDER,
+    RUNNING,
+    STATUS,
+    start_descent,
+)
 from exactik.kernels.goals.coordinates import add_coordinates
-from exactik.kernels.goals.errors import within
+from exactik.kernels.goals.errors import are_goals_reached
 from exactik.kernels.goals.targets import retarget
-from exactik.kernels.linear.ltdl import Pattern
+from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit, jit_forceinline, jit_inline_always, jit_nogil
 from exactik.typing import Array
 
-__all__ = ["FOUND_COUNT", "Table", "first_order", "on_a_limit", "seek_all", "set_out", "turn_home"]
+__all__ = [
+    "RESULT_SIZE",
+    "StartTable",
+    "fill_start",
+    "initial_order",
+    "is_on_limit",
+    "solve_problems",
+    "wrap_angles_into_limits",
+]
 
 
-STANDING, COST, SLOPE, REACHED, ITERATIONS, EVALUATIONS, ATTEMPTS, TICKS, FOUND_COUNT = range(9)
-"""What is found: of the chosen descent, and summed over all."""
-
-
-class Table(NamedTuple):
+class StartTable(NamedTuple):
     """n starts besides the own one, and room to rank them in."""
 
     q: Array  #       (n, nq), not a number where the own start's is to be taken
@@ -51,23 +75,23 @@ class Table(NamedTuple):
 
 
 @jit_forceinline
-def first_order(options):
+def initial_order(options):
     """Return the order of the first evaluation."""
-    return np.int64(GAUSS_NEWTON if options[at.CURVATURE] == GAUSS_NEWTON else EXACT)
+    return np.int64(GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT)
 
 
 @jit
-def set_out(start, row, q):
+def fill_start(start, row, q):
     """Write to q (nq,) the start with its numbers replaced by those of `row` (nq,) that are any."""
     for j in range(q.shape[0]):
         q[j] = start[j] if math.isnan(row[j]) else row[j]
 
 
 @jit
-def turn_home(box, q):
+def wrap_angles_into_limits(box, q):
     """Turn limited angles by whole turns to the equivalent nearest to the middle of their range."""
-    for i in range(box.plain.shape[0]):
-        j, low, high = box.plain[i], box.lower[i], box.upper[i]
+    for i in range(box.coordinate.shape[0]):
+        j, low, high = box.coordinate[i], box.lower[i], box.upper[i]
         limited = low > -np.inf and high < np.inf and box.free[i] != 0.0
         if j >= 0 and box.period[i] > 0.0 and limited:
             away = q[j] - 0.5 * (low + high)
@@ -80,20 +104,20 @@ def turn_home(box, q):
 
 
 @jit
-def on_a_limit(box, q):
+def is_on_limit(box, q):
     """Whether any coordinate of q (nq,) sits on a limit."""
-    for i in range(box.plain.shape[0]):
-        j = box.plain[i]
+    for i in range(box.coordinate.shape[0]):
+        j = box.coordinate[i]
         if j >= 0 and (q[j] <= box.lower[i] or q[j] >= box.upper[i]):
             return True
     return False
 
 
 @jit
-def place_table(tree, goals, table, work):
+def place_starts(tree, goals, table, work):
     """Place the figure at every start of the table, once for all problems."""
     for k in range(table.R.shape[0]):
-        place_apart(tree, goals, table.q[k], work)
+        update_kinematics_noinline(tree, goals, table.q[k], work)
         for i in range(3):
             table.origin[k, i] = work.origin[i]
         for frame in range(work.p.shape[0]):
@@ -104,26 +128,26 @@ def place_table(tree, goals, table, work):
 
 
 @jit_inline_always
-def rank(tree, goals, table, search, work):
+def rank_starts(tree, goals, table, descent, work):
     """Write the costs of all starts; the own one is the last."""
     n = table.q.shape[0]
     for k in range(n + 1 if n > 0 else 0):
-        q = search.trial
+        q = descent.trial
         if k < n:
-            set_out(search.start, table.q[k], q)
+            fill_start(descent.start_q, table.q[k], q)
         else:
-            q = search.start
+            q = descent.start_q
         if k < table.R.shape[0]:
-            take_placed(goals, table, k, work)
+            load_placed_start(goals, table, k, work)
         else:
-            place_apart(tree, goals, q, work)
+            update_kinematics_noinline(tree, goals, q, work)
         table.cost[k] = add_goals(goals, np.int64(VALUE), work) + add_coordinates(
             tree, goals.coordinates, q, VALUE, goals.free, work.g, work.H, work.D, work.X
         )
 
 
 @jit
-def take_placed(goals, table, k, work):
+def load_placed_start(goals, table, k, work):
     """Copy the frames of row k of the table to where `place` would leave them."""
     for i in range(3):
         work.origin[i] = table.origin[k, i]
@@ -136,7 +160,7 @@ def take_placed(goals, table, k, work):
 
 
 @jit_inline_always
-def take_best(table, search, q):
+def take_cheapest_start(table, descent, q):
     """Write the start of least cost to q, and mark it as taken."""
     n, best = table.q.shape[0], table.q.shape[0]
     for k in range(n):
@@ -144,70 +168,76 @@ def take_best(table, search, q):
             best = k
     table.cost[best] = np.inf
     for j in range(q.shape[0]):
-        q[j] = search.start[j]
+        q[j] = descent.start_q[j]
     if best < n:
-        set_out(search.start, table.q[best], q)
+        fill_start(descent.start_q, table.q[best], q)
 
 
 @jit_nogil
-def seek_all(tree, goals, box, options, tolerance, table, targets, q, found, missed, search, work):
+def solve_problems(
+    tree, goals, box, options, tolerance, table, targets, q, found, missed, descent, work
+):
     """Solve a batch: from each row of q (B, nq), which becomes the answer.
 
     Args: `tolerance` of each term, (n,) [m or rad]; `targets` of each problem, none if they are in
     `goals` already. `found` (B, FOUND_COUNT) says how it went, `missed` (B, n) by how much each
     term is missed [m or rad].
     """
-    pattern = Pattern(tree.order, tree.upward, tree.level)
-    place_table(tree, goals, table, work)
+    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
+    place_starts(tree, goals, table, work)
     for b in range(q.shape[0]):
-        start = ticks()
+        start = read_cycle_counter()
         if targets.origin.shape[0] > 0:
             retarget(goals, targets, b)
         own, how, by = q[b], found[b], missed[b]
-        seek(tree, pattern, goals, box, options, tolerance, table, own, how, by, search, work)
-        found[b, TICKS] = float(ticks() - start)
+        solve_from_starts(
+            tree, pattern, goals, box, options, tolerance, table, own, how, by, descent, work
+        )
+        found[b, RESULT_CYCLES] = float(read_cycle_counter() - start)
 
 
 @jit_inline_always
-def seek(tree, pattern, goals, box, options, tolerance, table, q, found, missed, search, work):
+def solve_from_starts(
+    tree, pattern, goals, box, options, tolerance, table, q, found, missed, descent, work
+):
     """Solve one problem from q (nq,)."""
-    for i in range(FOUND_COUNT):
+    for i in range(RESULT_SIZE):
         found[i] = 0.0
-    found[COST] = np.inf
+    found[RESULT_COST] = np.inf
     for j in range(q.shape[0]):
-        search.start[j] = q[j]
-    rank(tree, goals, table, search, work)
+        descent.start_q[j] = q[j]
+    rank_starts(tree, goals, table, descent, work)
     starts = table.q.shape[0] + 1
     for attempt in range(starts + 1):
         detour = attempt == starts
-        if detour and (options[at.DETOUR] == 0.0 or not on_a_limit(box, search.best)):
+        if detour and (options[TRY_DETOUR] == 0.0 or not is_on_limit(box, descent.best_q)):
             break
         if detour:
             for j in range(q.shape[0]):
-                q[j] = search.start[j]
+                q[j] = descent.start_q[j]
         else:
-            take_best(table, search, q)
-        found[ATTEMPTS] += 1.0
+            take_cheapest_start(table, descent, q)
+        found[RESULT_ATTEMPTS] += 1.0
         for leg in range(2 if detour else 1):
             if leg == 1:
-                turn_home(box, q)
-            restart(box, options, first_order(options), not detour or leg == 1, q, search)
-            while search.state[at.STANDING] == at.RUNNING:
-                order = np.int64(search.state[at.ORDER])
-                value = evaluate(tree, goals, search.trial, order, work)
-                advance(tree, pattern, box, options, q, value, work.g, work.H, search)
-            found[ITERATIONS] += search.state[at.ITERATIONS]
-            found[EVALUATIONS] += search.state[at.EVALUATIONS]
-        reached = within(tree, goals, tolerance, q, missed, work)
-        if reached or search.state[at.COST] < found[COST] or attempt == 0:
-            found[STANDING], found[COST] = search.state[at.STANDING], search.state[at.COST]
-            found[SLOPE] = search.state[at.SLOPE]
+                wrap_angles_into_limits(box, q)
+            start_descent(box, options, initial_order(options), not detour or leg == 1, q, descent)
+            while descent.state[STATUS] == RUNNING:
+                order = np.int64(descent.state[REQUESTED_ORDER])
+                value = evaluate(tree, goals, descent.trial, order, work)
+                advance(tree, pattern, box, options, q, value, work.g, work.H, descent)
+            found[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+            found[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+        reached = are_goals_reached(tree, goals, tolerance, q, missed, work)
+        if reached or descent.state[COST] < found[RESULT_COST] or attempt == 0:
+            found[RESULT_STATUS], found[RESULT_COST] = descent.state[STATUS], descent.state[COST]
+            found[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
             for j in range(q.shape[0]):
-                search.best[j] = q[j]
+                descent.best_q[j] = q[j]
         if reached:
-            found[REACHED] = 1.0
+            found[RESULT_REACHED] = 1.0
             break
     for j in range(q.shape[0]):
-        q[j] = search.best[j]
-    if found[REACHED] == 0.0:
-        within(tree, goals, tolerance, q, missed, work)
+        q[j] = descent.best_q[j]
+    if found[RESULT_REACHED] == 0.0:
+        are_goals_reached(tree, goals, tolerance, q, missed, work)

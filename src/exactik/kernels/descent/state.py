@@ -1,4 +1,30 @@
-"""The state of one descent as plain arrays: it can be left and taken up again at any pass."""
+"""The state of one descent as plain arrays: it can be interrupted and resumed at any evaluation.
+
+Slots of `DescentState.state`:
+
+    STATUS                  one of the statuses below
+    PURPOSE                 what the next evaluation is for, one of the purposes below
+    REQUESTED_ORDER         order of derivatives to evaluate at `trial` next
+    EVALUATED_ORDER         order of the last evaluation
+    COST                    of the best configuration
+    PROJECTED_GRADIENT      relative, there
+    ITERATIONS              accepted steps; a step of one dof counts 1/nv
+    EVALUATIONS             of the cost, with or without derivatives
+    PREDICTED_REDUCTION     of the cost by the step, after the quadratic model
+    LINEAR_REDUCTION        −g·s, after the linear model
+    STEP_LARGEST_ENTRY      [rad or m] largest |entry| of `step`
+    DAMPING                 μ
+    DAMPING_GROWTH          factor of μ at the next rejection
+    TRUST_RADIUS            Δ
+    STEP_LENGTH             α of a line descent: trial = q ⊕ α · step
+    STEP_NORM               |s|_D of a trust-region step
+    CURRENT_DOF             position in `dof_order` that coordinate descent has come to
+    REJECTED_TRIALS         along the current step
+    IDLE_TRIALS             since the last accepted step, without a gain that could be resolved
+    IS_CONVEX               1 where the exact Hessian of the free dofs proved positive definite
+    ACCEPTED_LARGEST_ENTRY  [rad or m] largest change of a dof in the last accepted step
+    GAUSS_NEWTON_FALLBACK   1 while HYBRID curvature does without the exact one
+"""
 
 from __future__ import annotations
 
@@ -6,104 +32,137 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.kernels.descent.options import (
+    INITIAL_DAMPING,
+    INITIAL_STEP_LENGTH,
+    INITIAL_TRUST_RADIUS,
+)
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit
 from exactik.typing import Array, IntArray
 
 __all__ = [
-    "AT_REST",
-    "CCD",
-    "DAMPED",
-    "FLETCHER",
-    "GRADIENT_ONLY",
-    "LINE",
-    "RADIUS_BOUND",
+    "ACCEPTED_LARGEST_ENTRY",
+    "CONVERGED",
+    "COST",
+    "CURRENT_DOF",
+    "DAMPING",
+    "DAMPING_GROWTH",
+    "EVALUATED_ORDER",
+    "EVALUATIONS",
+    "FOR_DERIVATIVES",
+    "FOR_ESCAPE",
+    "FOR_START",
+    "FOR_STEP",
+    "GAUSS_NEWTON_FALLBACK",
+    "IDLE_TRIALS",
+    "IS_CONVEX",
+    "ITERATIONS",
+    "ITERATION_LIMIT",
+    "LINEAR_REDUCTION",
+    "PREDICTED_REDUCTION",
+    "PROJECTED_GRADIENT",
+    "PURPOSE",
+    "REJECTED_TRIALS",
+    "REQUESTED_ORDER",
     "RUNNING",
     "STALLED",
+    "STATE_SIZE",
+    "STATUS",
+    "STEP_LARGEST_ENTRY",
+    "STEP_LENGTH",
+    "STEP_NORM",
+    "TRUST_RADIUS",
     "Box",
-    "Search",
-    "new_search",
-    "restart",
+    "DescentState",
+    "new_descent_state",
+    "start_descent",
 ]
 
+STATUS, PURPOSE, REQUESTED_ORDER, EVALUATED_ORDER = range(4)
+COST, PROJECTED_GRADIENT, ITERATIONS, EVALUATIONS = range(4, 8)
+PREDICTED_REDUCTION, LINEAR_REDUCTION, STEP_LARGEST_ENTRY = range(8, 11)
+DAMPING, DAMPING_GROWTH, TRUST_RADIUS, STEP_LENGTH, STEP_NORM = range(11, 16)
+CURRENT_DOF, REJECTED_TRIALS, IDLE_TRIALS, IS_CONVEX = range(16, 20)
+ACCEPTED_LARGEST_ENTRY, GAUSS_NEWTON_FALLBACK, STATE_SIZE = range(20, 23)
 
-DAMPED, FLETCHER, RADIUS_BOUND, LINE, GRADIENT_ONLY, CCD = 0, 1, 2, 3, 4, 5
-"""Rules of a descent, see `descend`."""
+RUNNING, CONVERGED, STALLED, ITERATION_LIMIT = range(4)
+"""Values of STATUS: going on; the projected gradient or the cost vanished; no step lowers the cost;
+no more iterations allowed."""
 
-RUNNING, AT_REST, STALLED, USED_UP = 0, 1, 2, 3
-"""How it stands: going on; the projected gradient vanished; no step lowers the cost; no more
-iterations allowed."""
-
-# Options: what a method sets.
-RULE, CURVATURE, TOLERANCE, SMALL, ITERATIONS_ALLOWED, FIRST_DAMPING, FIRST_RADIUS = range(7)
-FIRST_LENGTH, LONGEST_STEP, ESCAPES, DETOUR, OPTION_COUNT = range(7, 12)
-
-# State.
-STANDING, NEXT, ORDER, KNOWN, COST, SLOPE, ITERATIONS, EVALUATIONS = range(8)
-PREDICTED, PROMISE, LONGEST, DAMPING, GROWTH, RADIUS, LENGTH, SIZE = range(8, 16)
-DOF, TRIES, IDLE, CONVEX, TAKEN, FLATTENED, STATE_COUNT = range(16, 23)
-MIXED = 4
-"""A value of CURVATURE, beside GAUSS_NEWTON and EXACT of `sums`."""
-FIRST, TRIAL, AGAIN, ESCAPE = 0, 1, 2, 3
-"""Values of NEXT: what the next evaluation is for."""
+FOR_START, FOR_STEP, FOR_DERIVATIVES, FOR_ESCAPE = range(4)
+"""Values of PURPOSE: the start; the trial of a step; derivatives at the best configuration once
+more; a trial along negative curvature."""
 
 
 class Box(NamedTuple):
     """Limits and strengths of the dofs."""
 
-    plain: IntArray  #  (nv,) coordinate that the dof adds to; −1 for a quaternion's
-    lower: Array  #             (nv,)
-    upper: Array  #             (nv,)
-    free: Array  #              (nv,) 0 for a locked dof, else 1
-    strength: Array  #          (nv,)
-    turns: Array  #             (nv,) 1 for a rotation, 0 for a shift
-    period: Array  #            (nv,) after which a dof is where it was, 2π for angles; 0 for none
+    coordinate: IntArray  #  (nv,) index of the coordinate that the dof adds to; −1 for a quaternion
+    lower: Array  #          (nv,)
+    upper: Array  #          (nv,)
+    free: Array  #           (nv,) 0 for a locked dof, else 1
+    strength: Array  #       (nv,)
+    is_rotation: Array  #    (nv,) 1 for a rotation, 0 for a shift
+    period: Array  #         (nv,) after which a dof is where it was, 2π for angles; 0 for none
 
 
-class Search(NamedTuple):
+class DescentState(NamedTuple):
     """State and scratch of a descent; one per thread."""
 
-    state: Array  #  (STATE_COUNT,)
-    low: Array  #    (nv,) limits that this descent regards
-    high: Array  #   (nv,)
-    trial: Array  #  (nq,) where to evaluate next
-    step: Array  #   (nv,)
-    right: Array  #  (nv,)
-    held: Array  #   (nv,) 1 where the dof does not move freely in this step
-    curve: Array  #  (nv,) largest curvature seen of each dof
-    scale: Array  #  (nv,) D, the metric of the damping
-    level: Array  #  (width,) one number per level of the current path
-    L: Array  #      (nv, width) what is factored
-    best: Array  #   (nq,) for whoever compares descents
-    start: Array  #  (nq,)
+    state: Array  #          (STATE_SIZE,) slots, see above
+    lower: Array  #          (nv,) limits of this descent: the box's, or none
+    upper: Array  #          (nv,)
+    trial: Array  #          (nq,) where to evaluate next
+    step: Array  #           (nv,)
+    rhs: Array  #            (nv,) right-hand side of the linear solves, and other scratch
+    active_set: Array  #     (nv,) 1 for dofs that are locked or held at a limit in this step
+    max_curvature: Array  #  (nv,) largest curvature seen of each dof
+    scale: Array  #          (nv,) D, the metric of the damping
+    path: Array  #           (width,) scratch: one number per level of the current path
+    L: Array  #              (nv, width) ancestor rows that are factored
+    best_q: Array  #         (nq,) for callers that compare descents
+    start_q: Array  #        (nq,) likewise
 
 
-def new_search(tree: Tree, width: int) -> Search:
-    """Return scratch for descents on a tree whose curvature has rows of this width."""
+def new_descent_state(tree: Tree, width: int) -> DescentState:
+    """Return the state of descents on a tree whose curvature has ancestor rows of this width."""
     nv, nq = int(tree.first_v[-1]), int(tree.first_q[-1])
-    sizes: dict[str, int | tuple[int, int]] = {
-        **{"state": STATE_COUNT, "level": width, "L": (nv, width)},
-        **dict.fromkeys(("low", "high", "step", "right", "held", "curve", "scale"), nv),
-        **dict.fromkeys(("trial", "best", "start"), nq),
-    }
-    return Search(**{name: np.zeros(size) for name, size in sizes.items()})
+    return DescentState(
+        state=np.zeros(STATE_SIZE),
+        lower=np.zeros(nv),
+        upper=np.zeros(nv),
+        trial=np.zeros(nq),
+        step=np.zeros(nv),
+        rhs=np.zeros(nv),
+        active_set=np.zeros(nv),
+        max_curvature=np.zeros(nv),
+        scale=np.zeros(nv),
+        path=np.zeros(width),
+        L=np.zeros((nv, width)),
+        best_q=np.zeros(nq),
+        start_q=np.zeros(nq),
+    )
 
 
 @jit
-def restart(box, options, order, limited, q, search):
-    """Make ready for a descent from q (nq,); with or without the limits."""
-    state = search.state
-    for i in range(STATE_COUNT):
+def start_descent(box, options, order, limited, q, descent):
+    """Prepare a descent from q (nq,), which is moved into the limits unless it is not `limited`.
+
+    `order` is that of the first evaluation, see `initial_order`.
+    """
+    state = descent.state
+    for i in range(STATE_SIZE):
         state[i] = 0.0
-    state[ORDER], state[COST], state[SLOPE] = order, np.inf, np.inf
-    state[DAMPING], state[RADIUS] = options[FIRST_DAMPING], options[FIRST_RADIUS]
-    state[LENGTH], state[GROWTH] = options[FIRST_LENGTH], 4.0
-    for i in range(search.curve.shape[0]):
-        search.low[i] = box.lower[i] if limited else -np.inf
-        search.high[i] = box.upper[i] if limited else np.inf
-        search.curve[i] = 0.0
-        j = box.plain[i]
+    state[REQUESTED_ORDER], state[COST], state[PROJECTED_GRADIENT] = order, np.inf, np.inf
+    state[DAMPING], state[TRUST_RADIUS] = options[INITIAL_DAMPING], options[INITIAL_TRUST_RADIUS]
+    state[STEP_LENGTH], state[DAMPING_GROWTH] = options[INITIAL_STEP_LENGTH], 4.0
+    for i in range(descent.max_curvature.shape[0]):
+        descent.lower[i] = box.lower[i] if limited else -np.inf
+        descent.upper[i] = box.upper[i] if limited else np.inf
+        descent.max_curvature[i] = 0.0
+        j = box.coordinate[i]
         if limited and j >= 0:
             q[j] = min(max(q[j], box.lower[i]), box.upper[i])
     for j in range(q.shape[0]):
-        search.trial[j] = q[j]
+        descent.trial[j] = q[j]

@@ -44,33 +44,33 @@ from exactik.kernels.goals.terms import POSITION
 from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array
 
-__all__ = ["Clouds", "add_clouds", "gather"]
+__all__ = ["Clouds", "add_clouds", "reduce_to_clouds"]
 
-NOTHING = 1e-150  # a length [√weight · m] whose square would vanish
+NEGLIGIBLE_LENGTH = 1e-150  # a length [√weight · m] whose square would vanish
 
 
 class Clouds(NamedTuple):
     """The reduced rows of every bone that has any; constant while the targets are."""
 
-    frames: NDArray[np.uint32]  #   (n,) frames with a cloud
+    frame: NDArray[np.uint32]  #   (n,) frames with a cloud
     rows: Array  #    (n, 4, 7): (α, u, z) for the point and the three arrows
-    used: NDArray[np.uint32]  #     (n,) rows in use: 1 for one marker, all 4 for four or more
+    rows_used: NDArray[np.uint32]  #     (n,) rows in use: 1 for one marker, all 4 for four or more
     floor: Array  #   (1,) cost that no pose can remove
 
 
 @jit
-def gather(terms, slot, clouds):
+def reduce_to_clouds(terms, slot, clouds):
     """Reduce every pooled term to its bone's cloud; `slot` (n_frames,) gives the cloud of a frame.
 
     Depends on the targets but not on the pose: once per frame of a recording.
     """
-    for n in range(clouds.frames.shape[0]):
+    for n in range(clouds.frame.shape[0]):
         for c in range(4):
             for j in range(7):
                 clouds.rows[n, c, j] = 0.0
     rest = 0.0
     for m in range(terms.kind.shape[0]):
-        if terms.pooled[m] == 0:
+        if terms.in_cloud[m] == 0:
             continue
         rows = clouds.rows[np.int64(slot[terms.frame[m]])]
         scale = math.sqrt(terms.weight[m, 0, 0])
@@ -84,7 +84,7 @@ def gather(terms, slot, clouds):
         # Eliminate the leading entries one by one; what is left of the target part is floor.
         for c in range(4):
             lead = one if c == 0 else (x if c == 1 else (y if c == 2 else z))
-            if abs(lead) < NOTHING:
+            if abs(lead) < NEGLIGIBLE_LENGTH:
                 continue
             length = math.sqrt(rows[c, c] * rows[c, c] + lead * lead)
             cosine, sine = rows[c, c] / length, lead / length
@@ -97,15 +97,15 @@ def gather(terms, slot, clouds):
             rows[c, 6], w = cosine * rows[c, 6] + sine * w, cosine * w - sine * rows[c, 6]
         rest += u * u + v * v + w * w
     clouds.floor[0] = 0.5 * rest
-    for n in range(clouds.frames.shape[0]):
-        clouds.used[n] = 1
+    for n in range(clouds.frame.shape[0]):
+        clouds.rows_used[n] = 1
         for c in range(1, 4):
             if clouds.rows[n, c, c] != 0.0:
-                clouds.used[n] = c + 1
+                clouds.rows_used[n] = c + 1
 
 
 @jit_forceinline
-def lever(clouds, n, c, k, R, p):
+def cloud_lever(clouds, n, c, k, R, p):
     """Return y_c = α_c p + R u_c of cloud n on frame k."""
     a = clouds.rows[n, c, 0]
     x, y, z = clouds.rows[n, c, 1], clouds.rows[n, c, 2], clouds.rows[n, c, 3]
@@ -117,7 +117,7 @@ def lever(clouds, n, c, k, R, p):
 
 
 @jit_forceinline
-def aim(clouds, n, c, shift):
+def cloud_target(clouds, n, c, shift):
     """Return z_c of cloud n about an origin that lies `shift` from that of the targets."""
     a = clouds.rows[n, c, 0]
     return (
@@ -131,13 +131,13 @@ def aim(clouds, n, c, shift):
 def add_clouds(clouds, R, p, shift, order, sums):
     """Return the cost of all clouds; add wrenches (order ≥ 1) and curvatures (≥ 2) to `sums`."""
     total = 0.0
-    for n in range(clouds.frames.shape[0]):
-        k = np.int64(clouds.frames[n])
+    for n in range(clouds.frame.shape[0]):
+        k = np.int64(clouds.frame[n])
         tx, ty, tz = 0.0, 0.0, 0.0
         xx, yy, zz, xy, xz, yz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for c in range(np.int64(clouds.used[n])):
-            x, y, z = lever(clouds, n, c, k, R, p)
-            u, v, w = aim(clouds, n, c, shift)
+        for c in range(np.int64(clouds.rows_used[n])):
+            x, y, z = cloud_lever(clouds, n, c, k, R, p)
+            u, v, w = cloud_target(clouds, n, c, shift)
             total += (u - x) ** 2 + (v - y) ** 2 + (w - z) ** 2
             tx += y * w - z * v
             ty += z * u - x * w
@@ -153,8 +153,8 @@ def add_clouds(clouds, R, p, shift, order, sums):
         if order == VALUE:
             continue
         a = clouds.rows[n, 0, 0]
-        x, y, z = lever(clouds, n, 0, k, R, p)
-        u, v, w = aim(clouds, n, 0, shift)
+        x, y, z = cloud_lever(clouds, n, 0, k, R, p)
+        u, v, w = cloud_target(clouds, n, 0, shift)
         add_wrench(sums, k, tx, ty, tz, a * (u - x), a * (v - y), a * (w - z))
         if order == GRADIENT:
             continue

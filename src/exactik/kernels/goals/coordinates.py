@@ -22,10 +22,15 @@ from exactik.kernels.tree.packed import QUATERNION
 from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array
 
-__all__ = ["Coordinates", "add_coordinates", "coordinate_bend", "coordinate_rows"]
+__all__ = [
+    "CoordinateGoals",
+    "add_coordinate_curvature",
+    "add_coordinates",
+    "write_coordinate_rows",
+]
 
 
-class Coordinates(NamedTuple):
+class CoordinateGoals(NamedTuple):
     """Rest postures and soft limits, each with its own weights."""
 
     rest: Array  #           (n, nq)
@@ -38,7 +43,7 @@ class Coordinates(NamedTuple):
 
 
 @jit
-def outside(lower, upper, i, value):
+def limit_residual(lower, upper, i, value):
     """Return clip(value) − value."""
     return min(max(value, lower[i]), upper[i]) - value
 
@@ -61,20 +66,23 @@ def add_coordinates(tree, goals, q, order, free, g, H, D, X):
                 if m < 0:
                     w, r = goals.rest_weight[n, i], goals.rest[n, at_q + i - at_v] - value
                 else:
-                    w, r = goals.limit_weight[m, i], outside(goals.lower, goals.upper, i, value)
+                    w, r = (
+                        goals.limit_weight[m, i],
+                        limit_residual(goals.lower, goals.upper, i, value),
+                    )
                 cost += 0.5 * w * r * r
                 if order >= GRADIENT:
                     g[i] -= free[i] * w * r
                 if order > GRADIENT and (m < 0 or r != 0.0):
-                    H[i, np.int64(tree.level[i])] += free[i] * w
+                    H[i, np.int64(tree.dof_level[i])] += free[i] * w
             if m < 0 and ball < end:
                 at = at_q + ball - at_v
-                cost += add_ball(tree, goals, n, q, at, ball, order, free, g, H, D, X)
+                cost += add_quaternion_posture(tree, goals, n, q, at, ball, order, free, g, H, D, X)
     return cost
 
 
 @jit
-def add_ball(tree, goals, n, q, at, first, order, free, g, H, D, X):
+def add_quaternion_posture(tree, goals, n, q, at, first, order, free, g, H, D, X):
     """The share of one quaternion joint in rest posture n."""
     x, y, z = relative_rotation_vector(goals.rest[n], q, at)
     w0, w1, w2 = (
@@ -94,7 +102,7 @@ def add_ball(tree, goals, n, q, at, first, order, free, g, H, D, X):
                 block = w0 * D[0, i] * D[0, j] + w1 * D[1, i] * D[1, j] + w2 * D[2, i] * D[2, j]
                 if order == EXACT:
                     block += X[i, j]
-                H[a, np.int64(tree.level[b])] += free[a] * free[b] * block
+                H[a, np.int64(tree.dof_level[b])] += free[a] * free[b] * block
     return 0.5 * (fx * x + fy * y + fz * z)
 
 
@@ -108,7 +116,7 @@ def rest_derivatives(x, y, z, fx, fy, fz, D, X):
 
 
 @jit
-def coordinate_rows(tree, goals, q, free, r, J, D, X):
+def write_coordinate_rows(tree, goals, q, free, r, J, D, X):
     """Write all coordinate goals' rows of the residual r (m,) and J = −∂r/∂v (m, nv), J zeroed."""
     for k in range(1, tree.parent.shape[0]):
         at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
@@ -129,18 +137,18 @@ def coordinate_rows(tree, goals, q, free, r, J, D, X):
         for n in range(goals.limit_weight.shape[0]):
             row = np.int64(goals.limit_row[n])
             for i in range(at_v, ball):
-                r[row + i] = outside(goals.lower, goals.upper, i, q[at_q + i - at_v])
+                r[row + i] = limit_residual(goals.lower, goals.upper, i, q[at_q + i - at_v])
                 J[row + i, i] = free[i] if r[row + i] != 0.0 else 0.0
 
 
 @jit
-def coordinate_bend(tree, goals, q, force, free, H, D, X):
+def add_coordinate_curvature(tree, goals, q, force, free, H, D, X):
     """Add force·∂²r of the rest postures' quaternion rows to H; other coordinate rows have none."""
     for k in range(1, tree.parent.shape[0]):
         if tree.rotation[k] != QUATERNION:
             continue
-        at = np.int64(tree.first_q[k]) + tree.shifts[k]
-        first = np.int64(tree.first_v[k]) + tree.shifts[k]
+        at = np.int64(tree.first_q[k]) + tree.shift_count[k]
+        first = np.int64(tree.first_v[k]) + tree.shift_count[k]
         for n in range(goals.rest.shape[0]):
             row = np.int64(goals.rest_row[n]) + first
             x, y, z = relative_rotation_vector(goals.rest[n], q, at)
@@ -148,4 +156,4 @@ def coordinate_bend(tree, goals, q, force, free, H, D, X):
             for i in range(3):
                 for j in range(i + 1):
                     a, b = first + i, first + j
-                    H[a, np.int64(tree.level[b])] += free[a] * free[b] * X[i, j]
+                    H[a, np.int64(tree.dof_level[b])] += free[a] * free[b] * X[i, j]

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 
-from exactik.kernels.calculus.workspace import place_apart
+from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.goals.terms import LOG, POSITION, local_residual
 from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["miss_of", "misses", "within"]
+__all__ = ["are_goals_reached", "compute_term_error", "compute_term_errors"]
 
 
 @jit_forceinline
-def miss_of(terms, m, r):
+def compute_term_error(terms, m, r):
     """Return the miss [m or rad] of term m, residual r (3,); rows without weight do not count."""
     kind, size = terms.kind[m], 0.0
     for i in range(3):
@@ -29,18 +29,18 @@ def miss_of(terms, m, r):
 
 
 @jit
-def misses(tree, goals, q, out, work):
+def compute_term_errors(tree, goals, q, out, work):
     """Write the miss of every term at q (nq,) to `out` (n,)."""
-    place_apart(tree, goals, q, work)
+    update_kinematics_noinline(tree, goals, q, work)
     for m in range(goals.terms.kind.shape[0]):
         local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
-        out[m] = miss_of(goals.terms, m, work.r)
+        out[m] = compute_term_error(goals.terms, m, work.r)
 
 
 @jit
-def within(tree, goals, tolerance, q, out, work):
+def are_goals_reached(tree, goals, tolerance, q, out, work):
     """Write the misses to `out` (n,), and return whether none is above its tolerance (n,)."""
-    misses(tree, goals, q, out, work)
+    compute_term_errors(tree, goals, q, out, work)
     for m in range(out.shape[0]):
         if not out[m] <= tolerance[m]:
             return False

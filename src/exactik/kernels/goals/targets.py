@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from exactik.kernels.goals.clouds import gather
+from exactik.kernels.goals.clouds import reduce_to_clouds
 from exactik.spatial import jit
 from exactik.typing import Array
 
@@ -29,4 +29,4 @@ def retarget(goals, targets, b):
             goals.terms.target[m, i] = targets.target[b, m, i]
             for j in range(3):
                 goals.terms.rotation[m, i, j] = targets.rotation[b, m, i, j]
-    gather(goals.terms, goals.slot, goals.clouds)
+    reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)

@@ -48,7 +48,7 @@ __all__ = [
     "LOG",
     "POSITION",
     "Terms",
-    "carry",
+    "add_local_model",
     "local_derivatives",
     "local_residual",
     "local_wrench",
@@ -57,7 +57,9 @@ __all__ = [
 
 POSITION, DIRECTION, LOG, AIM = 0, 1, 2, 3
 
-NOWHERE = 1e-12  # [m] a place to aim at no farther than this has no direction: d = 0, constant
+MIN_AIM_DISTANCE = (
+    1e-12  # [m] a place to aim at no farther than this has no direction: d = 0, constant
+)
 
 
 class Terms(NamedTuple):
@@ -70,7 +72,9 @@ class Terms(NamedTuple):
     target: Array  #  (n, 3) place from `Goals.origin` [m], or unit direction
     rotation: Array  # (n, 3, 3) target rotation of LOG
     weight: Array  #  (n, 3, 3)
-    pooled: NDArray[np.uint32]  #   (n,) 1 where the term is part of its bone's cloud, see `clouds`
+    in_cloud: NDArray[
+        np.uint32
+    ]  #   (n,) 1 where the term is part of its bone's cloud, see `clouds`
     row: NDArray[np.uint32]  #      (n,) first of its three rows in the residual
 
 
@@ -102,7 +106,7 @@ def local_residual(terms, m, R, p, shift, e, r):
     if kind == AIM:
         rho = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
         for i in range(3):
-            r[i] = r[i] / rho if rho > NOWHERE else 0.0
+            r[i] = r[i] / rho if rho > MIN_AIM_DISTANCE else 0.0
     for i in range(3):
         r[i] -= R[k, i, 0] * ax + R[k, i, 1] * ay + R[k, i, 2] * az
 
@@ -146,7 +150,7 @@ def local_derivatives(terms, m, R, shift, e, r, force, D, X):
         uy = (terms.target[m, 1] - shift[1]) - e[1]
         uz = (terms.target[m, 2] - shift[2]) - e[2]
         rho = math.sqrt(ux * ux + uy * uy + uz * uz)
-        if not rho > NOWHERE:
+        if not rho > MIN_AIM_DISTANCE:
             return
         dx, dy, dz = ux / rho, uy / rho, uz / rho
         along = force[0] * dx + force[1] * dy + force[2] * dz
@@ -227,7 +231,7 @@ def local_wrench(D, force, h):
 
 
 @jit
-def carry(k, e, h, X, order, sums):
+def add_local_model(k, e, h, X, order, sums):
     """Add a local wrench h = −Dᵀq (6,) and curvature X (6, 6) at e to the sums of frame k.
 
     X is overwritten. Gauss–Newton leaves out the bending of the lever e.

@@ -23,21 +23,21 @@ from numpy.typing import NDArray
 
 from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["LANES", "Pattern", "factor", "padded", "solve"]
+__all__ = ["LANES", "AncestorPattern", "factor", "pad_to_lanes", "solve"]
 
 LANES = 4
 
 
-class Pattern(NamedTuple):
+class AncestorPattern(NamedTuple):
     """Whose ancestors the rows are of; the fields of the same names of a `Tree` are its own."""
 
-    order: NDArray[np.uint32]  #   (nv,) the dofs, every one after those above it
-    upward: NDArray[np.uint32]  #  (nv,) the dof above; itself for the first
-    level: NDArray[np.uint32]  #   (nv,) number of dofs above
+    dof_order: NDArray[np.uint32]  #   (nv,) the dofs, every one after those above it
+    dof_parent: NDArray[np.uint32]  #  (nv,) the dof above; itself for the first
+    dof_level: NDArray[np.uint32]  #   (nv,) number of dofs above
 
 
 @jit_forceinline
-def padded(length):
+def pad_to_lanes(length):
     """Return the next multiple of `LANES`."""
     return (length + LANES - 1) // LANES * LANES
 
@@ -46,16 +46,16 @@ def padded(length):
 def factor(tree, H):
     """Factor H (nv, width) in place, width a multiple of `LANES`; return the smallest pivot."""
     smallest = np.inf
-    left = tree.order.shape[0]
+    left = tree.dof_order.shape[0]
     while left > 0:
-        i = np.int64(tree.order[left - 1])
+        i = np.int64(tree.dof_order[left - 1])
         # Four dofs in a row without a branch between can go together: the next one down the list
         # is then the one above.
         count = 1
-        while count < 4 and left > count and tree.order[left - 1 - count] == tree.upward[i]:
-            i = np.int64(tree.upward[i])
+        while count < 4 and left > count and tree.dof_order[left - 1 - count] == tree.dof_parent[i]:
+            i = np.int64(tree.dof_parent[i])
             count += 1
-        i = np.int64(tree.order[left - 1])
+        i = np.int64(tree.dof_order[left - 1])
         if count == 4:
             smallest = min(smallest, eliminate_four(tree, H, i))
         else:
@@ -66,18 +66,18 @@ def factor(tree, H):
 
 
 @jit_forceinline
-def subtract(H, a, i, ratio, length):
+def subtract_row(H, a, i, ratio, length):
     """Row a −= ratio · row i over the first entries."""
-    for j in range(padded(length)):
+    for j in range(pad_to_lanes(length)):
         H[a, j] -= ratio * H[i, j]
 
 
 @jit_forceinline
-def divide(H, i, level):
+def divide_row(H, i, level):
     """Divide row i by its pivot, which stays."""
     pivot = H[i, level]
     inverse = 1.0 / pivot
-    for j in range(padded(level)):
+    for j in range(pad_to_lanes(level)):
         H[i, j] *= inverse
     H[i, level] = pivot
 
@@ -85,43 +85,43 @@ def divide(H, i, level):
 @jit_forceinline
 def eliminate(tree, H, i):
     """Eliminate dof i from the rows above it; return its pivot."""
-    level = np.int64(tree.level[i])
+    level = np.int64(tree.dof_level[i])
     inverse = 1.0 / H[i, level]
     above = i
     for at in range(level - 1, -1, -1):
-        above = np.int64(tree.upward[above])
-        subtract(H, above, i, H[i, at] * inverse, at + 1)
-    divide(H, i, level)
+        above = np.int64(tree.dof_parent[above])
+        subtract_row(H, above, i, H[i, at] * inverse, at + 1)
+    divide_row(H, i, level)
     return H[i, level]
 
 
 @jit_forceinline
 def eliminate_four(tree, H, i):
     """Eliminate dof i and the three above it: from each other, then at once from the rows above."""
-    n = np.int64(tree.level[i])
-    j = np.int64(tree.upward[i])
-    k = np.int64(tree.upward[j])
-    top = np.int64(tree.upward[k])
+    n = np.int64(tree.dof_level[i])
+    j = np.int64(tree.dof_parent[i])
+    k = np.int64(tree.dof_parent[j])
+    top = np.int64(tree.dof_parent[k])
     a = 1.0 / H[i, n]
-    subtract(H, j, i, H[i, n - 1] * a, n)
-    subtract(H, k, i, H[i, n - 2] * a, n - 1)
-    subtract(H, top, i, H[i, n - 3] * a, n - 2)
+    subtract_row(H, j, i, H[i, n - 1] * a, n)
+    subtract_row(H, k, i, H[i, n - 2] * a, n - 1)
+    subtract_row(H, top, i, H[i, n - 3] * a, n - 2)
     b = 1.0 / H[j, n - 1]
-    subtract(H, k, j, H[j, n - 2] * b, n - 1)
-    subtract(H, top, j, H[j, n - 3] * b, n - 2)
+    subtract_row(H, k, j, H[j, n - 2] * b, n - 1)
+    subtract_row(H, top, j, H[j, n - 3] * b, n - 2)
     c = 1.0 / H[k, n - 2]
-    subtract(H, top, k, H[k, n - 3] * c, n - 2)
+    subtract_row(H, top, k, H[k, n - 3] * c, n - 2)
     d = 1.0 / H[top, n - 3]
     above = top
     for m in range(n - 4, -1, -1):
-        above = np.int64(tree.upward[above])
+        above = np.int64(tree.dof_parent[above])
         x, y, z, w = H[i, m] * a, H[j, m] * b, H[k, m] * c, H[top, m] * d
-        for t in range(padded(m + 1)):
+        for t in range(pad_to_lanes(m + 1)):
             H[above, t] -= (x * H[i, t] + y * H[j, t]) + (z * H[k, t] + w * H[top, t])
-    divide(H, i, n)
-    divide(H, j, n - 1)
-    divide(H, k, n - 2)
-    divide(H, top, n - 3)
+    divide_row(H, i, n)
+    divide_row(H, j, n - 1)
+    divide_row(H, k, n - 2)
+    divide_row(H, top, n - 3)
     return min(min(H[i, n], H[j, n - 1]), min(H[k, n - 2], H[top, n - 3]))
 
 
@@ -131,18 +131,18 @@ def solve(tree, H, x, path):
     for j in range(H.shape[1]):
         path[j] = 0.0
     # Lᵀ y = x, leaves first: path[l] gathers what the dofs below owe to the dof at level l.
-    for back in range(1, tree.order.shape[0] + 1):
-        i = np.int64(tree.order[tree.order.shape[0] - back])
-        level = np.int64(tree.level[i])
+    for back in range(1, tree.dof_order.shape[0] + 1):
+        i = np.int64(tree.dof_order[tree.dof_order.shape[0] - back])
+        level = np.int64(tree.dof_level[i])
         x[i] -= path[level]
         path[level] = 0.0
         for j in range(level):
             path[j] += H[i, j] * x[i]
         x[i] /= H[i, level]
     # L z = D⁻¹y, root first: path[l] is the solution at level l of the current path.
-    for n in range(tree.order.shape[0]):
-        i = np.int64(tree.order[n])
-        level = np.int64(tree.level[i])
+    for n in range(tree.dof_order.shape[0]):
+        i = np.int64(tree.dof_order[n])
+        level = np.int64(tree.dof_level[i])
         even, odd = x[i], 0.0  # two running sums: one would wait for itself
         for j in range(0, level - 1, 2):
             even -= H[i, j] * path[j]

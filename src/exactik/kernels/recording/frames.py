@@ -23,56 +23,64 @@ import numpy as np
 
 from exactik.kernels.calculus.evaluate import add_goals, evaluate
 from exactik.kernels.calculus.sums import VALUE
-from exactik.kernels.calculus.workspace import place_apart
-from exactik.kernels.descent import state as at
+from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.descend import advance
-from exactik.kernels.descent.starts import first_order
-from exactik.kernels.descent.state import restart
-from exactik.kernels.goals.clouds import gather
+from exactik.kernels.descent.results import (
+    RESULT_COST,
+    RESULT_EVALUATIONS,
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_STATUS,
+)
+from exactik.kernels.descent.starts import initial_order
+from exactik.kernels.descent.state import (
+    COST,
+    EVALUATIONS,
+    ITERATIONS,
+    PROJECTED_GRADIENT,
+    REQUESTED_ORDER,
+    RUNNING,
+    STATUS,
+    start_descent,
+)
+from exactik.kernels.goals.clouds import reduce_to_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.tree.fk import root_position
 from exactik.spatial import jit, jit_inline_always
 from exactik.typing import Array
 
 __all__ = [
-    "COST",
-    "EVALUATIONS",
-    "FOUND_COUNT",
-    "HOMING",
     "HUBER",
-    "ITERATIONS",
     "QUADRATIC",
-    "SLOPE",
-    "STANDING",
     "TUKEY",
-    "Frames",
-    "cost_at",
-    "residual_at",
+    "TUKEY_HUBER_SHARE",
+    "FrameTargets",
+    "compute_cost",
+    "compute_marker_residual",
     "set_frame",
     "solve_frame",
 ]
 
 
-STANDING, COST, SLOPE, ITERATIONS, EVALUATIONS, FOUND_COUNT = range(6)
-"""What is found of each frame; the cost with the loss and the posture in it."""
-
 QUADRATIC, HUBER, TUKEY = 0, 1, 2
-HOMING = 0.02
-ROUNDS = 12
-SETTLED = 1e-2  # change of weights below which no further round is worth it
+TUKEY_HUBER_SHARE = 0.02
+MAX_REWEIGHTINGS = 12
+WEIGHT_TOLERANCE = 1e-2  # change of weights below which no further round is worth it
 
 
-class Frames(NamedTuple):
+class FrameTargets(NamedTuple):
     """What is asked of a figure in T frames by n markers, which are all its terms."""
 
-    place: Array  #        (T, n, 3) [m, world], not a number where missing
+    position: Array  #        (T, n, 3) [m, world], not a number where missing
     weight: Array  #       (n,)
-    trust: Array  #        (0 or T, n) share of the weight that a marker has in a frame
+    confidence: Array  #        (0 or T, n) share of the weight that a marker has in a frame
     point: Array  #        (1 or T, n, 3) of the marker in its bone [m], for all frames or each
     rest: Array  #         (1 or T, nq) posture to stay near
     rest_weight: Array  #  (1 or T, nv) how firmly
     loss: Array  #         (3,) kind, c [m], how many times wider in the first round
-    factor: Array  #       (0 or T, n) of the weights: read if the loss is quadratic, else written
+    robust_weight: (
+        Array  #       (0 or T, n) of the weights: read if the loss is quadratic, else written
+    )
 
 
 @jit
@@ -80,13 +88,13 @@ def set_frame(tree, goals, frames, t, q):
     """Write what frame t asks into `goals`; places relative to the root of the pose q (nq,)."""
     root_position(tree, q, 1, goals.origin)
     point = frames.point[t if frames.point.shape[0] > 1 else 0]
-    trusted = frames.trust.shape[0] > 0
-    weighted = frames.factor.shape[0] > 0 and frames.loss[0] == QUADRATIC
-    for m in range(frames.place.shape[1]):
-        own = frames.place[t, m]
+    trusted = frames.confidence.shape[0] > 0
+    weighted = frames.robust_weight.shape[0] > 0 and frames.loss[0] == QUADRATIC
+    for m in range(frames.position.shape[1]):
+        own = frames.position[t, m]
         missing = math.isnan(own[0] + own[1] + own[2])
-        weight = frames.weight[m] * (frames.trust[t, m] if trusted else 1.0)
-        weight *= frames.factor[t, m] if weighted else 1.0
+        weight = frames.weight[m] * (frames.confidence[t, m] if trusted else 1.0)
+        weight *= frames.robust_weight[t, m] if weighted else 1.0
         for i in range(3):
             goals.terms.weight[m, i, i] = 0.0 if missing else weight
             goals.terms.point[m, i] = point[m, i]
@@ -97,20 +105,20 @@ def set_frame(tree, goals, frames, t, q):
         goals.coordinates.rest[0, j] = rest[j]
     for i in range(firm.shape[0]):
         goals.coordinates.rest_weight[0, i] = firm[i]
-    gather(goals.terms, goals.slot, goals.clouds)
+    reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)
 
 
 @jit
-def cost_at(tree, goals, q, work):
+def compute_cost(tree, goals, q, work):
     """Return the cost of pose q, with the weights that are set."""
-    place_apart(tree, goals, q, work)
+    update_kinematics_noinline(tree, goals, q, work)
     return add_goals(goals, np.int64(VALUE), work) + add_coordinates(
         tree, goals.coordinates, q, VALUE, goals.free, work.g, work.H, work.D, work.X
     )
 
 
 @jit
-def residual_at(goals, m, work):
+def compute_marker_residual(goals, m, work):
     """Write target − model of marker m [m, world] to work.r, for the pose that is placed."""
     k = np.int64(goals.terms.frame[m])
     x, y, z = goals.terms.point[m, 0], goals.terms.point[m, 1], goals.terms.point[m, 2]
@@ -121,42 +129,42 @@ def residual_at(goals, m, work):
 
 
 @jit
-def reweigh(tree, goals, frames, t, width, pose, work):
+def update_robust_weights(tree, goals, frames, t, width, pose, work):
     """Set the weights that the residuals at `pose` deserve; return their largest change."""
-    place_apart(tree, goals, pose, work)
-    changed, trusted = 0.0, frames.trust.shape[0] > 0
-    for m in range(frames.place.shape[1]):
-        if math.isnan(frames.place[t, m, 0]):
-            frames.factor[t, m] = 0.0
+    update_kinematics_noinline(tree, goals, pose, work)
+    changed, trusted = 0.0, frames.confidence.shape[0] > 0
+    for m in range(frames.position.shape[1]):
+        if math.isnan(frames.position[t, m, 0]):
+            frames.robust_weight[t, m] = 0.0
             continue
-        share = residual_at(goals, m, work) / (width * frames.loss[1])
+        share = compute_marker_residual(goals, m, work) / (width * frames.loss[1])
         factor = 1.0 if share <= 1.0 else 1.0 / share
         if frames.loss[0] == TUKEY:
             inside = max(1.0 - share * share, 0.0)
-            factor = inside * inside + HOMING * factor
-        changed = max(changed, abs(factor - frames.factor[t, m]))
-        frames.factor[t, m] = factor
-        weight = frames.weight[m] * (frames.trust[t, m] if trusted else 1.0)
+            factor = inside * inside + TUKEY_HUBER_SHARE * factor
+        changed = max(changed, abs(factor - frames.robust_weight[t, m]))
+        frames.robust_weight[t, m] = factor
+        weight = frames.weight[m] * (frames.confidence[t, m] if trusted else 1.0)
         for i in range(3):
             goals.terms.weight[m, i, i] = factor * weight
-    gather(goals.terms, goals.slot, goals.clouds)
+    reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)
     return changed
 
 
 @jit
-def robust_cost(tree, goals, frames, t, pose, work):
+def compute_robust_cost(tree, goals, frames, t, pose, work):
     """Return Σ w ρ(|r|), and the posture's cost."""
-    place_apart(tree, goals, pose, work)
-    total, c, trusted = 0.0, frames.loss[1], frames.trust.shape[0] > 0
-    for m in range(frames.place.shape[1]):
-        if math.isnan(frames.place[t, m, 0]):
+    update_kinematics_noinline(tree, goals, pose, work)
+    total, c, trusted = 0.0, frames.loss[1], frames.confidence.shape[0] > 0
+    for m in range(frames.position.shape[1]):
+        if math.isnan(frames.position[t, m, 0]):
             continue
-        r = residual_at(goals, m, work)
-        weight = frames.weight[m] * (frames.trust[t, m] if trusted else 1.0)
+        r = compute_marker_residual(goals, m, work)
+        weight = frames.weight[m] * (frames.confidence[t, m] if trusted else 1.0)
         value = 0.5 * r * r if r <= c else c * (r - 0.5 * c)
         if frames.loss[0] == TUKEY:
             inside = max(1.0 - (r / c) ** 2, 0.0)
-            value = c * c / 6.0 * (1.0 - inside**3) + HOMING * value
+            value = c * c / 6.0 * (1.0 - inside**3) + TUKEY_HUBER_SHARE * value
         total += weight * value
     return total + add_coordinates(
         tree, goals.coordinates, pose, VALUE, goals.free, work.g, work.H, work.D, work.X
@@ -164,24 +172,24 @@ def robust_cost(tree, goals, frames, t, pose, work):
 
 
 @jit_inline_always
-def solve_frame(tree, pattern, goals, box, options, frames, t, pose, found, search, work):
+def solve_frame(tree, pattern, goals, box, options, frames, t, pose, found, descent, work):
     """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the answer."""
-    found[ITERATIONS], found[EVALUATIONS] = 0.0, 0.0
+    found[RESULT_ITERATIONS], found[RESULT_EVALUATIONS] = 0.0, 0.0
     robust, width = frames.loss[0] != QUADRATIC, frames.loss[2]
-    for n in range(ROUNDS if robust else 1):
+    for n in range(MAX_REWEIGHTINGS if robust else 1):
         if robust:
-            changed = reweigh(tree, goals, frames, t, width, pose, work)
-            if n > 0 and width == 1.0 and changed < SETTLED:
+            changed = update_robust_weights(tree, goals, frames, t, width, pose, work)
+            if n > 0 and width == 1.0 and changed < WEIGHT_TOLERANCE:
                 break
             width = max(0.5 * width, 1.0)
-        restart(box, options, first_order(options), True, pose, search)
-        while search.state[at.STANDING] == at.RUNNING:
-            order = np.int64(search.state[at.ORDER])
-            value = evaluate(tree, goals, search.trial, order, work)
-            advance(tree, pattern, box, options, pose, value, work.g, work.H, search)
-        found[STANDING], found[COST] = search.state[at.STANDING], search.state[at.COST]
-        found[SLOPE] = search.state[at.SLOPE]
-        found[ITERATIONS] += search.state[at.ITERATIONS]
-        found[EVALUATIONS] += search.state[at.EVALUATIONS]
+        start_descent(box, options, initial_order(options), True, pose, descent)
+        while descent.state[STATUS] == RUNNING:
+            order = np.int64(descent.state[REQUESTED_ORDER])
+            value = evaluate(tree, goals, descent.trial, order, work)
+            advance(tree, pattern, box, options, pose, value, work.g, work.H, descent)
+        found[RESULT_STATUS], found[RESULT_COST] = descent.state[STATUS], descent.state[COST]
+        found[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
+        found[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+        found[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
     if robust:
-        found[COST] = robust_cost(tree, goals, frames, t, pose, work)
+        found[RESULT_COST] = compute_robust_cost(tree, goals, frames, t, pose, work)

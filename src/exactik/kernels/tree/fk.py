@@ -29,44 +29,51 @@ import numpy as np
 from exactik.kernels.tree.packed import AXES, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import exp_coefficients, jit, jit_forceinline, sincos
 
-__all__ = ["forward_kinematics", "root_position"]
+__all__ = ["forward_kinematics", "forward_kinematics_batch", "root_position"]
 
 
 @jit_forceinline
 def forward_kinematics(tree, q, origin, sine, cosine, R, p, S):
     """Fill R (n+1, 3, 3), p (n+1, 3) [m, relative to origin] and S (nv, 6); row 0 is the world."""
     sincos(q, sine, cosine)
-    put_frame(R, 0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+    store_frame(R, 0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
     for i in range(3):
         p[0, i] = -origin[i]
     for k in range(1, tree.parent.shape[0]):
         parent = np.int64(tree.parent[k])
         at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
         end = np.int64(tree.first_v[k + 1])
-        m = get_frame(R, parent)
-        x, y, z = times(m, tree.offset[k, 0], tree.offset[k, 1], tree.offset[k, 2])
+        m = load_frame(R, parent)
+        x, y, z = multiply_vector(m, tree.offset[k, 0], tree.offset[k, 1], tree.offset[k, 2])
         x, y, z = x + p[parent, 0], y + p[parent, 1], z + p[parent, 2]
         if tree.has_pre[k] != 0:
-            m = product(m, tree.pre, k)
-        shifts = np.int64(tree.shifts[k])
+            m = multiply_matrix(m, tree.pre, k)
+        shifts = np.int64(tree.shift_count[k])
         if shifts != 0:
-            dx, dy, dz = shift(tree, k, shifts, q, at_q, at_v, m, S)
+            dx, dy, dz = write_shift_twists(tree, k, shifts, q, at_q, at_v, m, S)
             x, y, z = x + dx, y + dy, z + dz
             at_q += shifts
             at_v += shifts
         kind = tree.rotation[k]
         if kind == AXES:
             for i in range(at_v, end):
-                axis = tree.turns[k, i - at_v]
-                wx, wy, wz = column(m, axis)
-                put_turn(S, i, wx, wy, wz, x, y, z)
-                m = turned(m, axis, sine[at_q + i - at_v], cosine[at_q + i - at_v])
+                axis = tree.turn_axes[k, i - at_v]
+                wx, wy, wz = frame_axis(m, axis)
+                write_turn_twist(S, i, wx, wy, wz, x, y, z)
+                m = rotate_about_axis(m, axis, sine[at_q + i - at_v], cosine[at_q + i - at_v])
         elif kind != NO_ROTATION:
-            m = turned_ball(kind, q, sine, cosine, at_q, at_v, m, x, y, z, S)
+            m = rotate_ball_joint(kind, q, sine, cosine, at_q, at_v, m, x, y, z, S)
         if tree.has_post[k] != 0:
-            m = product(m, tree.post, k)
-        put_frame(R, k, m)
+            m = multiply_matrix(m, tree.post, k)
+        store_frame(R, k, m)
         p[k, 0], p[k, 1], p[k, 2] = x, y, z
+
+
+@jit
+def forward_kinematics_batch(tree, q, origin, sine, cosine, R, p, S):
+    """Fill R (B, n+1, 3, 3) and p (B, n+1, 3) for the rows of q (B, nq); S (nv, 6) of the last."""
+    for b in range(q.shape[0]):
+        forward_kinematics(tree, q[b], origin, sine, cosine, R[b], p[b], S)
 
 
 @jit_forceinline
@@ -78,14 +85,14 @@ def root_position(tree, q, k, out):
     at = np.int64(tree.first_q[root])
     for i in range(3):
         out[i] = tree.offset[root, i]
-    for a in range(np.int64(tree.shifts[root])):
+    for a in range(np.int64(tree.shift_count[root])):
         for i in range(3):
             for c in range(3):
-                out[i] += q[at + a] * tree.pre[root, i, c] * tree.slide[root, a, c]
+                out[i] += q[at + a] * tree.pre[root, i, c] * tree.shift_axes[root, a, c]
 
 
 @jit_forceinline
-def get_frame(R, k):
+def load_frame(R, k):
     """Return the axes of frame k as nine numbers."""
     return (
         *(R[k, 0, 0], R[k, 1, 0], R[k, 2, 0]),
@@ -95,7 +102,7 @@ def get_frame(R, k):
 
 
 @jit_forceinline
-def put_frame(R, k, m):
+def store_frame(R, k, m):
     """Store nine numbers as frame k."""
     R[k, 0, 0], R[k, 1, 0], R[k, 2, 0] = m[0], m[1], m[2]
     R[k, 0, 1], R[k, 1, 1], R[k, 2, 1] = m[3], m[4], m[5]
@@ -103,7 +110,7 @@ def put_frame(R, k, m):
 
 
 @jit_forceinline
-def put_turn(S, i, wx, wy, wz, x, y, z):
+def write_turn_twist(S, i, wx, wy, wz, x, y, z):
     """S_i = (ω, p × ω) for a turn about ω through p = (x, y, z)."""
     S[i, 0], S[i, 1], S[i, 2] = wx, wy, wz
     S[i, 3] = y * wz - z * wy
@@ -112,7 +119,7 @@ def put_turn(S, i, wx, wy, wz, x, y, z):
 
 
 @jit_forceinline
-def column(m, axis):
+def frame_axis(m, axis):
     """Return one axis of a frame."""
     if axis == 0:
         return m[0], m[1], m[2]
@@ -122,7 +129,7 @@ def column(m, axis):
 
 
 @jit_forceinline
-def times(m, x, y, z):
+def multiply_vector(m, x, y, z):
     """Return M (x, y, z)."""
     return (
         m[0] * x + m[3] * y + m[6] * z,
@@ -132,29 +139,29 @@ def times(m, x, y, z):
 
 
 @jit_forceinline
-def product(m, A, k):
+def multiply_matrix(m, A, k):
     """Return M A_k."""
-    xx, xy, xz = times(m, A[k, 0, 0], A[k, 1, 0], A[k, 2, 0])
-    yx, yy, yz = times(m, A[k, 0, 1], A[k, 1, 1], A[k, 2, 1])
-    zx, zy, zz = times(m, A[k, 0, 2], A[k, 1, 2], A[k, 2, 2])
+    xx, xy, xz = multiply_vector(m, A[k, 0, 0], A[k, 1, 0], A[k, 2, 0])
+    yx, yy, yz = multiply_vector(m, A[k, 0, 1], A[k, 1, 1], A[k, 2, 1])
+    zx, zy, zz = multiply_vector(m, A[k, 0, 2], A[k, 1, 2], A[k, 2, 2])
     return xx, xy, xz, yx, yy, yz, zx, zy, zz
 
 
 @jit_forceinline
-def turned(m, axis, s, c):
+def rotate_about_axis(m, axis, s, c):
     """Return M times the rotation about its own coordinate axis: the other two axes mix."""
     x0, x1, x2, y0, y1, y2, z0, z1, z2 = m
     if axis == 0:
-        y0, y1, y2, z0, z1, z2 = mixed(y0, y1, y2, z0, z1, z2, s, c)
+        y0, y1, y2, z0, z1, z2 = rotate_pair(y0, y1, y2, z0, z1, z2, s, c)
     elif axis == 1:
-        z0, z1, z2, x0, x1, x2 = mixed(z0, z1, z2, x0, x1, x2, s, c)
+        z0, z1, z2, x0, x1, x2 = rotate_pair(z0, z1, z2, x0, x1, x2, s, c)
     else:
-        x0, x1, x2, y0, y1, y2 = mixed(x0, x1, x2, y0, y1, y2, s, c)
+        x0, x1, x2, y0, y1, y2 = rotate_pair(x0, x1, x2, y0, y1, y2, s, c)
     return x0, x1, x2, y0, y1, y2, z0, z1, z2
 
 
 @jit_forceinline
-def mixed(a0, a1, a2, b0, b1, b2, s, c):
+def rotate_pair(a0, a1, a2, b0, b1, b2, s, c):
     """Return (c a + s b, c b − s a)."""
     return (
         *(c * a0 + s * b0, c * a1 + s * b1, c * a2 + s * b2),
@@ -163,11 +170,13 @@ def mixed(a0, a1, a2, b0, b1, b2, s, c):
 
 
 @jit_forceinline
-def shift(tree, k, shifts, q, at_q, at_v, m, S):
+def write_shift_twists(tree, k, shifts, q, at_q, at_v, m, S):
     """Write the twists of the translational dofs and return the displacement P d(q)."""
     x, y, z = 0.0, 0.0, 0.0
     for a in range(shifts):
-        dx, dy, dz = times(m, tree.slide[k, a, 0], tree.slide[k, a, 1], tree.slide[k, a, 2])
+        dx, dy, dz = multiply_vector(
+            m, tree.shift_axes[k, a, 0], tree.shift_axes[k, a, 1], tree.shift_axes[k, a, 2]
+        )
         S[at_v + a, 0], S[at_v + a, 1], S[at_v + a, 2] = 0.0, 0.0, 0.0
         S[at_v + a, 3], S[at_v + a, 4], S[at_v + a, 5] = dx, dy, dz
         x, y, z = x + q[at_q + a] * dx, y + q[at_q + a] * dy, z + q[at_q + a] * dz
@@ -175,35 +184,35 @@ def shift(tree, k, shifts, q, at_q, at_v, m, S):
 
 
 @jit
-def turned_ball(kind, q, sine, cosine, at_q, at_v, m, x, y, z, S):
+def rotate_ball_joint(kind, q, sine, cosine, at_q, at_v, m, x, y, z, S):
     """Return M turned by a ball joint of any kind at p = (x, y, z); write its twists."""
     u, v = q[at_q], q[at_q + 1]
     if kind == QUATERNION:
-        result = mapped(m, v, q[at_q + 2], q[at_q + 3], 2.0 * u, 2.0)
+        result = multiply_map(m, v, q[at_q + 2], q[at_q + 3], 2.0 * u, 2.0)
         for a in range(3):
-            wx, wy, wz = column(result, a)
-            put_turn(S, at_v + a, wx, wy, wz, x, y, z)
+            wx, wy, wz = frame_axis(result, a)
+            write_turn_twist(S, at_v + a, wx, wy, wz, x, y, z)
         return result
     w = q[at_q + 2] if kind == EXP_MAP else 0.0
     a, b, c, _, _ = exp_coefficients(u * u + v * v + w * w)
-    axes = mapped(m, u, v, w, b, c)  # P J_l(w)
-    result = mapped(m, u, v, w, a, b)  # P exp[w]
-    put_turn(S, at_v, axes[0], axes[1], axes[2], x, y, z)
-    put_turn(S, at_v + 1, axes[3], axes[4], axes[5], x, y, z)
+    axes = multiply_map(m, u, v, w, b, c)  # P J_l(w)
+    result = multiply_map(m, u, v, w, a, b)  # P exp[w]
+    write_turn_twist(S, at_v, axes[0], axes[1], axes[2], x, y, z)
+    write_turn_twist(S, at_v + 1, axes[3], axes[4], axes[5], x, y, z)
     if kind == EXP_MAP:
-        put_turn(S, at_v + 2, axes[6], axes[7], axes[8], x, y, z)
+        write_turn_twist(S, at_v + 2, axes[6], axes[7], axes[8], x, y, z)
         return result
-    put_turn(S, at_v + 2, result[6], result[7], result[8], x, y, z)
-    return turned(result, 2, sine[at_q + 2], cosine[at_q + 2])
+    write_turn_twist(S, at_v + 2, result[6], result[7], result[8], x, y, z)
+    return rotate_about_axis(result, 2, sine[at_q + 2], cosine[at_q + 2])
 
 
 @jit_forceinline
-def mapped(m, x, y, z, b, c):
+def multiply_map(m, x, y, z, b, c):
     """Return M (I + b[w] + c[w]²), w = (x, y, z)."""
     xx, yy, zz = x * x, y * y, z * z
     xy, xz, yz = c * x * y, c * x * z, c * y * z
     bx, by, bz = b * x, b * y, b * z
-    c0, c1, c2 = times(m, 1.0 - c * (yy + zz), xy + bz, xz - by)
-    c3, c4, c5 = times(m, xy - bz, 1.0 - c * (xx + zz), yz + bx)
-    c6, c7, c8 = times(m, xz + by, yz - bx, 1.0 - c * (xx + yy))
+    c0, c1, c2 = multiply_vector(m, 1.0 - c * (yy + zz), xy + bz, xz - by)
+    c3, c4, c5 = multiply_vector(m, xy - bz, 1.0 - c * (xx + zz), yz + bx)
+    c6, c7, c8 = multiply_vector(m, xz + by, yz - bx, 1.0 - c * (xx + yy))
     return c0, c1, c2, c3, c4, c5, c6, c7, c8

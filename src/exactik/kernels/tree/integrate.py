@@ -13,7 +13,14 @@ import numpy as np
 from exactik.kernels.tree.packed import EXP_MAP, QUATERNION, SWING_TWIST
 from exactik.spatial import exp_coefficients, jit
 
-__all__ = ["difference", "integrate", "reparameterise"]
+__all__ = [
+    "difference",
+    "difference_batch",
+    "integrate",
+    "integrate_batch",
+    "relative_rotation_vector",
+    "reparameterise",
+]
 
 
 @jit
@@ -51,6 +58,13 @@ def integrate(tree, q, v, out):
 
 
 @jit
+def integrate_batch(tree, q, v, out):
+    """Write q ⊕ v row by row to `out` (B, nq)."""
+    for b in range(q.shape[0]):
+        integrate(tree, q[b], v[b], out[b])
+
+
+@jit
 def relative_rotation_vector(q1, q0, at):
     """Return the rotation vector of conj(q0) ⊗ q1 for the quaternions at index `at`, |φ| ≤ π."""
     aw, ax, ay, az = q0[at], -q0[at + 1], -q0[at + 2], -q0[at + 3]
@@ -83,6 +97,13 @@ def difference(tree, q1, q0, out):
 
 
 @jit
+def difference_batch(tree, q1, q0, out):
+    """Write q₁ ⊖ q₀ row by row to `out` (B, nv)."""
+    for b in range(q1.shape[0]):
+        difference(tree, q1[b], q0[b], out[b])
+
+
+@jit
 def reparameterise(tree, q, lower, upper):
     """Bring exponential maps and swings beyond half a turn to the same rotation within, in place.
 
@@ -96,8 +117,8 @@ def reparameterise(tree, q, lower, upper):
         kind = tree.rotation[k]
         if kind != EXP_MAP and kind != SWING_TWIST:
             continue
-        at_q = np.int64(tree.first_q[k]) + tree.shifts[k]
-        at_v = np.int64(tree.first_v[k]) + tree.shifts[k]
+        at_q = np.int64(tree.first_q[k]) + tree.shift_count[k]
+        at_v = np.int64(tree.first_v[k]) + tree.shift_count[k]
         count = 3 if kind == EXP_MAP else 2
         s = 0.0
         for a in range(count):

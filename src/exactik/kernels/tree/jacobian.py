@@ -60,16 +60,16 @@ __all__ = [
     "LINEAR",
     "SPATIAL",
     "WORLD",
-    "Climb",
+    "AdjointWorkspace",
     "adjoint_jacobian",
     "cross_jacobian",
 ]
 
 WORLD, BODY, SPATIAL = 0, 1, 2
-LINEAR, ANGULAR, BOTH, NEITHER = 0, 1, 2, 3
+LINEAR, ANGULAR, BOTH, NO_ROWS = 0, 1, 2, 3
 
 
-class Climb(NamedTuple):
+class AdjointWorkspace(NamedTuple):
     """Workspace of the adjoint routes."""
 
     A: Array  #  (3, 3) axes of the frame that has been reached, seen from e
@@ -82,7 +82,7 @@ class Climb(NamedTuple):
 
 
 @jit
-def clear(J):
+def clear_jacobian(J):
     """J ← 0."""
     for r in range(J.shape[0]):
         for i in range(J.shape[1]):
@@ -90,7 +90,7 @@ def clear(J):
 
 
 @jit
-def put(J, i, rows, v, w):
+def write_column(J, i, rows, v, w):
     """Write the wanted rows of the column (v, ω)."""
     if rows == LINEAR or rows == BOTH:
         J[0, i] = v[0]
@@ -104,7 +104,7 @@ def put(J, i, rows, v, w):
 
 
 @jit
-def turn_rows(tree, b, M, J):
+def rotate_rows(tree, b, M, J):
     """Multiply each block of three rows by Mᵀ in the columns on the path of b."""
     k = b
     while k != 0:
@@ -117,7 +117,7 @@ def turn_rows(tree, b, M, J):
 
 
 @jit
-def watched_point(b, point, frame, origin, R, p):
+def point_position(b, point, frame, origin, R, p):
     """Return e relative to `origin`: the point of bone b or, if spatial, the world's origin."""
     if frame == SPATIAL:
         return -origin[0], -origin[1], -origin[2]
@@ -135,21 +135,21 @@ def watched_point(b, point, frame, origin, R, p):
 @jit
 def cross_jacobian(tree, b, point, frame, rows, origin, R, p, S, J):
     """Fill J (3 or 6, nv) from the result R, p, S of forward kinematics about the same `origin`."""
-    clear(J)
-    ex, ey, ez = watched_point(b, point, frame, origin, R, p)
+    clear_jacobian(J)
+    ex, ey, ez = point_position(b, point, frame, origin, R, p)
     k = b
     while k != 0:
         first = np.int64(tree.first_v[k])
-        turns = first + np.int64(tree.shifts[k])
+        turns = first + np.int64(tree.shift_count[k])
         for i in range(first, turns):
-            put(J, i, rows, (S[i, 3], S[i, 4], S[i, 5]), (0.0, 0.0, 0.0))
+            write_column(J, i, rows, (S[i, 3], S[i, 4], S[i, 5]), (0.0, 0.0, 0.0))
         x, y, z = ex - p[k, 0], ey - p[k, 1], ez - p[k, 2]
         for i in range(turns, np.int64(tree.first_v[k + 1])):
             w = (S[i, 0], S[i, 1], S[i, 2])
-            put(J, i, rows, cross(w[0], w[1], w[2], x, y, z), w)
+            write_column(J, i, rows, cross(w[0], w[1], w[2], x, y, z), w)
         k = np.int64(tree.parent[k])
     if frame == BODY:
-        turn_rows(tree, b, R[b], J)
+        rotate_rows(tree, b, R[b], J)
 
 
 # --- routes "poe" and "adjusted"
@@ -158,18 +158,18 @@ def cross_jacobian(tree, b, point, frame, rows, origin, R, p, S, J):
 @jit
 def adjoint_jacobian(tree, q, sine, cosine, b, point, frame, rows, adjusted, climb, J):
     """Fill J (3 or 6, nv) from q, its sines and cosines; `adjusted`: Euler joints as blocks."""
-    clear(J)
+    clear_jacobian(J)
     x, y, z = point[0], point[1], point[2]
     if frame == SPATIAL:
-        climb_to_root(tree, q, sine, cosine, b, (0.0, 0.0, 0.0), NEITHER, adjusted, climb, J)
+        walk_to_root(tree, q, sine, cosine, b, (0.0, 0.0, 0.0), NO_ROWS, adjusted, climb, J)
         x, y, z = climb.t[0], climb.t[1], climb.t[2]
-    climb_to_root(tree, q, sine, cosine, b, (x, y, z), rows, adjusted, climb, J)
+    walk_to_root(tree, q, sine, cosine, b, (x, y, z), rows, adjusted, climb, J)
     if frame != BODY:
-        turn_rows(tree, b, climb.A, J)
+        rotate_rows(tree, b, climb.A, J)
 
 
 @jit
-def climb_to_root(tree, q, sine, cosine, b, point, rows, adjusted, climb, J):
+def walk_to_root(tree, q, sine, cosine, b, point, rows, adjusted, climb, J):
     """Write the body columns of all joints from b to the root; leave T_e⁻¹ in the workspace."""
     A, t = climb.A, climb.t
     for r in range(3):
@@ -178,7 +178,7 @@ def climb_to_root(tree, q, sine, cosine, b, point, rows, adjusted, climb, J):
             A[r, c] = 1.0 if r == c else 0.0
     k = b
     while k != 0:
-        shifts = np.int64(tree.shifts[k])
+        shifts = np.int64(tree.shift_count[k])
         first_q, first_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
         at_q, at_v = first_q + shifts, first_v + shifts
         if tree.has_post[k] != 0:
@@ -191,21 +191,21 @@ def climb_to_root(tree, q, sine, cosine, b, point, rows, adjusted, climb, J):
             else:
                 for n in range(count):
                     a = count - 1 - n
-                    axis = np.int64(tree.turns[k, a])
-                    put_turn(J, at_v + a, rows, A, t, axis)
-                    turn(A, axis, -sine[at_q + a], cosine[at_q + a])
+                    axis = np.int64(tree.turn_axes[k, a])
+                    write_axis_column(J, at_v + a, rows, A, t, axis)
+                    rotate_about_axis(A, axis, -sine[at_q + a], cosine[at_q + a])
         elif kind != NO_ROTATION:
             ball_block(kind, q, sine, cosine, at_q, at_v, rows, A, t, J)
         if shifts != 0:
             undo_shift(tree, k, shifts, q, first_q, first_v, rows, A, t, J)
         if tree.has_pre[k] != 0:
             undo_rotation(A, tree.pre[k])
-        move(A, t, -tree.offset[k, 0], -tree.offset[k, 1], -tree.offset[k, 2])
+        translate(A, t, -tree.offset[k, 0], -tree.offset[k, 1], -tree.offset[k, 2])
         k = np.int64(tree.parent[k])
 
 
 @jit
-def move(A, t, x, y, z):
+def translate(A, t, x, y, z):
     """Move the origin: t ← t + A (x, y, z)."""
     for r in range(3):
         t[r] += A[r, 0] * x + A[r, 1] * y + A[r, 2] * z
@@ -221,7 +221,7 @@ def undo_rotation(A, M):
 
 
 @jit
-def turn(A, axis, sine, cosine):
+def rotate_about_axis(A, axis, sine, cosine):
     """A ← A Rot(axis, θ)."""
     b = axis + 1 if axis < 2 else axis - 2
     c = axis + 2 if axis < 1 else axis - 1
@@ -232,21 +232,21 @@ def turn(A, axis, sine, cosine):
 
 
 @jit
-def put_turn(J, i, rows, A, t, axis):
+def write_axis_column(J, i, rows, A, t, axis):
     """Write Ad(E)(0, e_axis)."""
     w = (A[0, axis], A[1, axis], A[2, axis])
-    put(J, i, rows, cross(t[0], t[1], t[2], w[0], w[1], w[2]), w)
+    write_column(J, i, rows, cross(t[0], t[1], t[2], w[0], w[1], w[2]), w)
 
 
 @jit
-def put_block_turn(J, i, rows, A, t, x, y, z):
+def write_vector_column(J, i, rows, A, t, x, y, z):
     """Write Ad(E)(0, (x, y, z))."""
     w = (
         A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
         A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
         A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
     )
-    put(J, i, rows, cross(t[0], t[1], t[2], w[0], w[1], w[2]), w)
+    write_column(J, i, rows, cross(t[0], t[1], t[2], w[0], w[1], w[2]), w)
 
 
 @jit
@@ -257,15 +257,15 @@ def euler_block(tree, k, count, sine, cosine, at_q, at_v, rows, climb, J):
         for c in range(3):
             Q[r, c] = 1.0 if r == c else 0.0
     for a in range(count):
-        axis = np.int64(tree.turns[k, a])
+        axis = np.int64(tree.turn_axes[k, a])
         for r in range(3):
             U[r, a] = Q[r, axis]
-        turn(Q, axis, sine[at_q + a], cosine[at_q + a])
+        rotate_about_axis(Q, axis, sine[at_q + a], cosine[at_q + a])
     for a in range(count):
         x = Q[0, 0] * U[0, a] + Q[1, 0] * U[1, a] + Q[2, 0] * U[2, a]
         y = Q[0, 1] * U[0, a] + Q[1, 1] * U[1, a] + Q[2, 1] * U[2, a]
         z = Q[0, 2] * U[0, a] + Q[1, 2] * U[1, a] + Q[2, 2] * U[2, a]
-        put_block_turn(J, at_v + a, rows, climb.A, climb.t, x, y, z)
+        write_vector_column(J, at_v + a, rows, climb.A, climb.t, x, y, z)
     undo_rotation(climb.A, Q)
 
 
@@ -274,15 +274,15 @@ def ball_block(kind, q, sine, cosine, at_q, at_v, rows, A, t, J):
     """Write the columns of a ball joint along its body axes and undo its rotation."""
     if kind == QUATERNION:
         for a in range(3):
-            put_turn(J, at_v + a, rows, A, t, a)
+            write_axis_column(J, at_v + a, rows, A, t, a)
         compose(A, -q[at_q + 1], -q[at_q + 2], -q[at_q + 3], 2.0 * q[at_q], 2.0)
         return
     count = 3
     x, y, z = -q[at_q], -q[at_q + 1], 0.0
     if kind == SWING_TWIST:
         count = 2
-        put_turn(J, at_v + 2, rows, A, t, 2)
-        turn(A, 2, -sine[at_q + 2], cosine[at_q + 2])
+        write_axis_column(J, at_v + 2, rows, A, t, 2)
+        rotate_about_axis(A, 2, -sine[at_q + 2], cosine[at_q + 2])
     else:
         z = -q[at_q + 2]
     f, g, h, _, _ = exp_coefficients(x * x + y * y + z * z)
@@ -291,7 +291,7 @@ def ball_block(kind, q, sine, cosine, at_q, at_v, rows, A, t, J):
         cx, cy, cz = cross(x, y, z, ux, uy, uz)
         dx, dy, dz = cross(x, y, z, cx, cy, cz)
         ux, uy, uz = ux + g * cx + h * dx, uy + g * cy + h * dy, uz + g * cz + h * dz
-        put_block_turn(J, at_v + a, rows, A, t, ux, uy, uz)
+        write_vector_column(J, at_v + a, rows, A, t, ux, uy, uz)
     compose(A, x, y, z, f, g)
 
 
@@ -311,12 +311,12 @@ def compose(A, x, y, z, f, g):
 def undo_shift(tree, k, shifts, q, at_q, at_v, rows, A, t, J):
     """Write the columns Ad(E)(a, 0) of the translational dofs and take their shift back."""
     for i in range(shifts):
-        x, y, z = tree.slide[k, i, 0], tree.slide[k, i, 1], tree.slide[k, i, 2]
+        x, y, z = tree.shift_axes[k, i, 0], tree.shift_axes[k, i, 1], tree.shift_axes[k, i, 2]
         v = (
             A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
             A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
             A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
         )
-        put(J, at_v + i, rows, v, (0.0, 0.0, 0.0))
+        write_column(J, at_v + i, rows, v, (0.0, 0.0, 0.0))
         for r in range(3):
             t[r] -= q[at_q + i] * v[r]

@@ -26,7 +26,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.tree.jacobian import BODY, SPATIAL, clear, put, turn_rows, watched_point
+from exactik.kernels.tree.jacobian import (
+    BODY,
+    SPATIAL,
+    clear_jacobian,
+    point_position,
+    rotate_rows,
+    write_column,
+)
 from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION, SWING_TWIST
 from exactik.spatial import cross, exp_coefficients, jit, left_jacobian_derivative
 
@@ -52,7 +59,7 @@ def propagate_velocity(tree, last, v, p, S, V):
         V[k, 4] = V[parent, 4] + y
         V[k, 5] = V[parent, 5] + z
         first = np.int64(tree.first_v[k])
-        turns = first + np.int64(tree.shifts[k])
+        turns = first + np.int64(tree.shift_count[k])
         for c in range(3):
             V[k, c] = V[parent, c]
             for i in range(first, turns):
@@ -71,26 +78,26 @@ def velocity_at(V, b, x, y, z):
 @jit
 def unit_velocity_jacobian(tree, b, point, frame, rows, origin, R, p, S, v, V, J):
     """Fill J by one propagation per dof, of the velocities that one unit of it gives."""
-    clear(J)
-    ex, ey, ez = watched_point(b, point, frame, origin, R, p)
+    clear_jacobian(J)
+    ex, ey, ez = point_position(b, point, frame, origin, R, p)
     x, y, z = ex - p[b, 0], ey - p[b, 1], ez - p[b, 2]
     for i in range(v.shape[0]):
         v[i] = 0.0
     for i in range(v.shape[0]):
         v[i] = 1.0
         propagate_velocity(tree, b, v, p, S, V)
-        put(J, i, rows, velocity_at(V, b, x, y, z), (V[b, 0], V[b, 1], V[b, 2]))
+        write_column(J, i, rows, velocity_at(V, b, x, y, z), (V[b, 0], V[b, 1], V[b, 2]))
         v[i] = 0.0
     if frame == BODY:
-        turn_rows(tree, b, R[b], J)
+        rotate_rows(tree, b, R[b], J)
 
 
 @jit
 def jacobian_dot(tree, q, v, b, point, frame, rows, origin, R, p, S, V, W, J):
     """Fill J (3 or 6, nv) with J̇ at the velocity v; the workspaces are V (n+1, 6) and W (6, 3)."""
-    clear(J)
+    clear_jacobian(J)
     propagate_velocity(tree, b, v, p, S, V)
-    ex, ey, ez = watched_point(b, point, frame, origin, R, p)
+    ex, ey, ez = point_position(b, point, frame, origin, R, p)
     ux, uy, uz = 0.0, 0.0, 0.0
     if frame != SPATIAL:
         ux, uy, uz = velocity_at(V, b, ex - p[b, 0], ey - p[b, 1], ez - p[b, 2])
@@ -98,7 +105,7 @@ def jacobian_dot(tree, q, v, b, point, frame, rows, origin, R, p, S, V, W, J):
     while k != 0:
         axis_rates(tree, k, q, v, R, S, V, W)
         first = np.int64(tree.first_v[k])
-        turns = first + np.int64(tree.shifts[k])
+        turns = first + np.int64(tree.shift_count[k])
         x, y, z = ex - p[k, 0], ey - p[k, 1], ez - p[k, 2]
         dx, dy, dz = ux - V[k, 3], uy - V[k, 4], uz - V[k, 5]
         for i in range(first, np.int64(tree.first_v[k + 1])):
@@ -118,17 +125,17 @@ def jacobian_dot(tree, q, v, b, point, frame, rows, origin, R, p, S, V, W, J):
                 mx, my, mz = mx - gx, my - gy, mz - gz
                 gx, gy, gz = cross(V[b, 0], V[b, 1], V[b, 2], wx, wy, wz)
                 nx, ny, nz = nx - gx, ny - gy, nz - gz
-            put(J, i, rows, (mx, my, mz), (nx, ny, nz))
+            write_column(J, i, rows, (mx, my, mz), (nx, ny, nz))
         k = np.int64(tree.parent[k])
     if frame == BODY:
-        turn_rows(tree, b, R[b], J)
+        rotate_rows(tree, b, R[b], J)
 
 
 @jit
 def axis_rates(tree, k, q, v, R, S, V, W):
     """Fill W with the rate of the world axis of each dof of joint k, ȧ or ω̇, in their order."""
     parent = np.int64(tree.parent[k])
-    first, shifts = np.int64(tree.first_v[k]), np.int64(tree.shifts[k])
+    first, shifts = np.int64(tree.first_v[k]), np.int64(tree.shift_count[k])
     count = np.int64(tree.first_v[k + 1]) - first
     kind = tree.rotation[k]
     x, y, z = V[parent, 0], V[parent, 1], V[parent, 2]

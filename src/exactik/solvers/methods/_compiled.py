@@ -8,7 +8,24 @@ from typing import ClassVar
 import numpy as np
 
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.options import (
+    COORDINATE_DESCENT,
+    CURVATURE,
+    DAMPED,
+    ESCAPE_SADDLES,
+    FLETCHER,
+    GRADIENT_DESCENT,
+    HYBRID,
+    INITIAL_DAMPING,
+    INITIAL_STEP_LENGTH,
+    INITIAL_TRUST_RADIUS,
+    LINE_SEARCH,
+    MAX_STEP_ENTRY,
+    RULE,
+    TRUST_REGION,
+    TRY_DETOUR,
+)
+from exactik.kernels.descent.state import STEP_LENGTH, TRUST_RADIUS
 from exactik.solvers._method import CompiledMethod
 from exactik.typing import Array
 
@@ -34,11 +51,11 @@ class Auto(CompiledMethod):
     def settings(self) -> dict[int, float]:
         """Damping, both curvatures."""
         return {
-            at.RULE: at.DAMPED,
-            at.CURVATURE: at.MIXED,
-            at.FIRST_DAMPING: self.initial_damping,
-            at.ESCAPES: float(self.escape),
-            at.DETOUR: float(self.detour),
+            RULE: DAMPED,
+            CURVATURE: HYBRID,
+            INITIAL_DAMPING: self.initial_damping,
+            ESCAPE_SADDLES: float(self.escape),
+            TRY_DETOUR: float(self.detour),
         }
 
 
@@ -56,14 +73,14 @@ class Newton(CompiledMethod):
     def settings(self) -> dict[int, float]:
         """A radius, exact curvature."""
         return {
-            at.RULE: at.RADIUS_BOUND,
-            at.CURVATURE: EXACT,
-            at.FIRST_RADIUS: self.initial_radius,
+            RULE: TRUST_REGION,
+            CURVATURE: EXACT,
+            INITIAL_TRUST_RADIUS: self.initial_radius,
         }
 
     def control(self, state: Array) -> float:
         """Return the radius."""
-        return float(state[at.RADIUS])
+        return float(state[TRUST_RADIUS])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +99,9 @@ class LevenbergMarquardt(CompiledMethod):
     def settings(self) -> dict[int, float]:
         """Fletcher's damping, Gauss–Newton's curvature."""
         return {
-            at.RULE: at.FLETCHER,
-            at.CURVATURE: GAUSS_NEWTON,
-            at.FIRST_DAMPING: self.initial_damping,
+            RULE: FLETCHER,
+            CURVATURE: GAUSS_NEWTON,
+            INITIAL_DAMPING: self.initial_damping,
         }
 
 
@@ -99,11 +116,11 @@ class GaussNewton(CompiledMethod):
 
     def settings(self) -> dict[int, float]:
         """A line search, Gauss–Newton's curvature."""
-        return {at.RULE: at.LINE, at.CURVATURE: GAUSS_NEWTON}
+        return {RULE: LINE_SEARCH, CURVATURE: GAUSS_NEWTON}
 
     def control(self, state: Array) -> float:
         """Return the length of the step."""
-        return float(state[at.LENGTH])
+        return float(state[STEP_LENGTH])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,15 +143,15 @@ class ProjectedGradient(CompiledMethod):
     def settings(self) -> dict[int, float]:
         """Gradients only; the curvature serves the stopping test."""
         return {
-            at.RULE: at.GRADIENT_ONLY,
-            at.CURVATURE: GAUSS_NEWTON,
-            at.FIRST_LENGTH: 0.5 * self.initial_step,
-            at.LONGEST_STEP: self.max_step,
+            RULE: GRADIENT_DESCENT,
+            CURVATURE: GAUSS_NEWTON,
+            INITIAL_STEP_LENGTH: 0.5 * self.initial_step,
+            MAX_STEP_ENTRY: self.max_step,
         }
 
     def control(self, state: Array) -> float:
         """Return τ."""
-        return float(state[at.LENGTH])
+        return float(state[STEP_LENGTH])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +168,8 @@ class CCD(CompiledMethod):
 
     def settings(self) -> dict[int, float]:
         """One dof at a time; exact curvature."""
-        return {at.RULE: at.CCD, at.CURVATURE: EXACT}
+        return {RULE: COORDINATE_DESCENT, CURVATURE: EXACT}
 
     def control(self, state: Array) -> float:
         """Return the length of the step."""
-        return float(state[at.LENGTH])
+        return float(state[STEP_LENGTH])

@@ -58,7 +58,7 @@ def find_length_to_limit(view: View, place: Place, d: Array) -> float:
 
 def limit_turn(view: View, d: Array, most: float) -> float:
     """Return the greatest τ ≤ 1 for which τ d turns no dof by more than `most` [rad]."""
-    return most / max(most, float(np.abs(view.box.turns * d).max(initial=0.0)))
+    return most / max(most, float(np.abs(view.box.is_rotation * d).max(initial=0.0)))
 
 
 def search_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Place | None, float]:

@@ -83,7 +83,7 @@ class _HighamStepper:
         values, vectors = np.linalg.eigh(H[np.ix_(free, free)])
         least = max(self.floor * float(np.abs(values).max(initial=0.0)), 1e-300)
         along = -(vectors.T @ g[free]) / np.maximum(values, least)
-        turns = np.abs((self.view.box.turns[free] * strength)[:, None] * vectors * along)
+        turns = np.abs((self.view.box.is_rotation[free] * strength)[:, None] * vectors * along)
         along *= MAX_TURN / np.maximum(turns.max(axis=0, initial=0.0), MAX_TURN)
         d[free] = strength * (vectors @ along)
         return d

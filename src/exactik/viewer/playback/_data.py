@@ -258,7 +258,7 @@ class PlaybackData:
         problem, sigma = self._noise_model
         if self.track is None:
             targets = np.ascontiguousarray(self.matched_targets(frame)[None])
-            problem = problem.with_targets(place=targets)
+            problem = problem.with_targets(position=targets)
         else:
             problem = problem.select(np.array([frame]))
         q = np.ascontiguousarray(self.motion.q[[self.frame_with_pose(frame)]])
@@ -270,7 +270,7 @@ def _markers_of_track(track: Track) -> Markers:
 
     Swapped markers are back in their places, and ignored ones are missing.
     """
-    place = np.array(track.problem.targets.place)
+    place = np.array(track.problem.targets.position)
     place[~np.isfinite(track.marker_errors)] = np.nan
     used = set(match_markers(track.skeleton, track.markers))
     others = [name for name in track.markers.names if name not in used]

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.kernels.calculus.sums import VALUE
-from exactik.kernels.calculus.workspace import new_work, place_apart
-from exactik.kernels.descent import starts as kernel
-from exactik.kernels.descent.state import new_search
+from exactik.kernels.calculus.workspace import new_workspace, update_kinematics_noinline
+from exactik.kernels.descent.results import RESULT_COST, RESULT_SIZE
+from exactik.kernels.descent.starts import solve_problems
+from exactik.kernels.descent.state import new_descent_state
 from exactik.kernels.goals.targets import retarget
 from exactik.solvers import (
     Auto,
@@ -74,19 +75,19 @@ class InteractiveSolver:
         )
         self._tolerances = compute_term_tolerances(problem)
         self._starts = make_start_table(problem, 0, 0)
-        self._outcome = np.zeros((1, kernel.FOUND_COUNT))
+        self._outcome = np.zeros((1, RESULT_SIZE))
         self._term_errors = np.zeros((1, len(problem.packed.arrays.terms.kind)))
         self._answer = np.empty((1, problem.skeleton.nq))
         # Scratch arrays of its own: those of a problem belong to one thread, and callers change.
-        self._work = new_work(problem.skeleton.tree)
-        self._search = new_search(problem.skeleton.tree, self._work.H.shape[1])
+        self._work = new_workspace(problem.skeleton.tree)
+        self._descent = new_descent_state(problem.skeleton.tree, self._work.H.shape[1])
         # A straight leg that is pushed along itself is at a saddle: no direction to buckle is
         # preferred. Updates start a little towards the middle of the limits, so knees bend as they
         # can. Elsewhere the result is the same: the minimum does not depend on the start.
         box = problem.box
         limited = np.isfinite(problem.lower) & np.isfinite(problem.upper)
-        limited &= (box.free > 0.0) & (box.plain >= 0)
-        self._offset_index = box.plain[limited]
+        limited &= (box.free > 0.0) & (box.coordinate >= 0)
+        self._offset_index = box.coordinate[limited]
         self._limit_middle = 0.5 * (problem.lower[limited] + problem.upper[limited])
         self._wraps = any(
             bone.joint.rotation_part.kind in ("exp_map", "swing_twist")
@@ -96,7 +97,7 @@ class InteractiveSolver:
     def compute_handle_poses(self, q: Array) -> tuple[Array, Array]:
         """Return positions [m, world], (n, 3), and R_world_bone, (n, 3, 3), of the handles at q."""
         problem, work, goals = self.goals.problem, self._work, self.goals
-        place_apart(problem.skeleton.tree, problem.packed.arrays, q, work)
+        update_kinematics_noinline(problem.skeleton.tree, problem.packed.arrays, q, work)
         R_world_bone = work.R[goals.bones]
         arms = (R_world_bone @ goals.points[:, :, None])[:, :, 0]
         return work.p[goals.bones] + work.origin + arms, R_world_bone
@@ -115,7 +116,7 @@ class InteractiveSolver:
             self._limit_middle >= q[self._offset_index], START_OFFSET, -START_OFFSET
         )
         if self._compiled:
-            kernel.seek_all(
+            solve_problems(
                 problem.skeleton.tree,
                 problem.packed.arrays,
                 problem.box,
@@ -126,10 +127,10 @@ class InteractiveSolver:
                 answer,
                 self._outcome,
                 self._term_errors,
-                self._search,
+                self._descent,
                 self._work,
             )
-            next_q, cost = answer[0].copy(), float(self._outcome[0, kernel.COST])
+            next_q, cost = answer[0].copy(), float(self._outcome[0, RESULT_COST])
         else:
             next_q, cost = self._descend_in_python(q, answer[0].copy())
         return self._bound_step(q, next_q), cost, time.perf_counter() - begin
@@ -155,7 +156,7 @@ class InteractiveSolver:
             longest = float(np.abs(step).max(initial=0.0))
             if longest > MAX_UPDATE_STEP:
                 next_q = skeleton.integrate(q, MAX_UPDATE_STEP / longest * step)
-                plain = problem.box.plain >= 0
-                index = problem.box.plain[plain]
+                plain = problem.box.coordinate >= 0
+                index = problem.box.coordinate[plain]
                 next_q[index] = np.clip(next_q[index], problem.lower[plain], problem.upper[plain])
         return skeleton.reparameterise(next_q) if self._wraps else next_q

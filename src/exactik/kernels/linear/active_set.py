@@ -19,15 +19,22 @@ import numpy as np
 from exactik.kernels.linear.ltdl import factor, solve
 from exactik.spatial import jit, jit_forceinline, jit_inline_always
 
-__all__ = ["box_step", "copy_free", "hold", "project", "rows_product", "steepness"]
+__all__ = [
+    "box_step",
+    "clip_to_limits",
+    "copy_free_block",
+    "multiply_ancestor_rows",
+    "relative_projected_gradient",
+    "update_active_set",
+]
 
-ROUNDS = 8
-NOTHING = 1e-12  # of the largest curvature: less is rounding
-UNMOVED = 1e-9  # of the cost, per rad² or m²: a curvature that is rounding
+MAX_ROUNDS = 8
+NEGLIGIBLE_CURVATURE = 1e-12  # of the largest curvature: less is rounding
+COST_CURVATURE_FLOOR = 1e-9  # of the cost, per rad² or m²: a curvature that is rounding
 
 
 @jit
-def project(plain, low, high, q):
+def clip_to_limits(plain, low, high, q):
     """Move every limited coordinate of q (nq,) to its nearest limit where outside, in place."""
     for i in range(plain.shape[0]):
         j = plain[i]
@@ -36,7 +43,7 @@ def project(plain, low, high, q):
 
 
 @jit
-def hold(plain, low, high, free, q, g, held):
+def update_active_set(plain, low, high, free, q, g, held):
     """Write 1 to `held` (nv,) for the dofs that are locked or pushed against a limit, else 0."""
     for i in range(held.shape[0]):
         j = plain[i]
@@ -45,7 +52,7 @@ def hold(plain, low, high, free, q, g, held):
 
 
 @jit_forceinline
-def steepness(g, held, curvature, cost):
+def relative_projected_gradient(g, held, curvature, cost):
     """Return the largest |g_i| / √(2 cost · curvature_i) of the dofs that are not held.
 
     For cost ½ rᵀWr and curvature (JᵀWJ)_ii this is the cosine of the angle between the residual and
@@ -58,19 +65,19 @@ def steepness(g, held, curvature, cost):
         largest = max(largest, curvature[i])
     for i in range(g.shape[0]):
         if held[i] == 0.0 and g[i] != 0.0:
-            least = max(NOTHING * largest, UNMOVED * min(cost, 1.0))
+            least = max(NEGLIGIBLE_CURVATURE * largest, COST_CURVATURE_FLOOR * min(cost, 1.0))
             scale = math.sqrt(2.0 * cost * max(curvature[i], least))
             steepest = max(steepest, abs(g[i]) / scale if scale > 0.0 else 1.0)
     return steepest
 
 
 @jit_inline_always
-def rows_product(pattern, H, x, level, y):
+def multiply_ancestor_rows(pattern, H, x, level, y):
     """Write y = H x: down the paths for the rows, up again for the columns; `level` is scratch."""
-    count = pattern.order.shape[0]
+    count = pattern.dof_order.shape[0]
     for n in range(count):
-        i = np.int64(pattern.order[n])
-        own = np.int64(pattern.level[i])
+        i = np.int64(pattern.dof_order[n])
+        own = np.int64(pattern.dof_level[i])
         level[own] = x[i]
         total = 0.0
         for at in range(own + 1):
@@ -79,8 +86,8 @@ def rows_product(pattern, H, x, level, y):
     for at in range(level.shape[0]):
         level[at] = 0.0
     for back in range(1, count + 1):
-        i = np.int64(pattern.order[count - back])
-        own = np.int64(pattern.level[i])
+        i = np.int64(pattern.dof_order[count - back])
+        own = np.int64(pattern.dof_level[i])
         y[i] += level[own]
         level[own] = 0.0
         for at in range(own):
@@ -88,39 +95,39 @@ def rows_product(pattern, H, x, level, y):
 
 
 @jit_inline_always
-def copy_free(pattern, H, damping, scale, held, L):
+def copy_free_block(pattern, H, damping, scale, held, L):
     """L = H + μD without the rows and columns of held dofs, which get a unit diagonal."""
     for i in range(held.shape[0]):
-        own = np.int64(pattern.level[i])
+        own = np.int64(pattern.dof_level[i])
         above = i
         for at in range(own - 1, -1, -1):
-            above = np.int64(pattern.upward[above])
+            above = np.int64(pattern.dof_parent[above])
             L[i, at] = H[i, at] if held[i] == 0.0 and held[above] == 0.0 else 0.0
         L[i, own] = H[i, own] + damping * scale[i] if held[i] == 0.0 else 1.0
 
 
 @jit
-def box_step(pattern, plain, low, high, q, g, H, damping, search):
-    """Write the step (nv,) to search.step; return the smallest pivot, not positive if it failed.
+def box_step(pattern, plain, low, high, q, g, H, damping, descent):
+    """Write the step (nv,) to descent.step; return the smallest pivot, not positive if it failed.
 
-    On entry search.held marks what may not move, and on return also what was put on a limit;
-    search.scale is D.
+    On entry descent.active_set marks what may not move, and on return also what was put on a limit;
+    descent.scale is D.
     """
-    held, step, right = search.held, search.step, search.right
+    held, step, right = descent.active_set, descent.step, descent.rhs
     for i in range(step.shape[0]):
         step[i] = 0.0
     smallest = np.inf
-    for rounds in range(ROUNDS):
-        copy_free(pattern, H, damping, search.scale, held, search.L)
-        smallest = factor(pattern, search.L)
+    for rounds in range(MAX_ROUNDS):
+        copy_free_block(pattern, H, damping, descent.scale, held, descent.L)
+        smallest = factor(pattern, descent.L)
         if not smallest > 0.0:
             return smallest
         if rounds > 0:
-            rows_product(pattern, H, step, search.level, right)
+            multiply_ancestor_rows(pattern, H, step, descent.path, right)
         for i in range(step.shape[0]):
             moved = right[i] if rounds > 0 else 0.0
             right[i] = -g[i] - moved if held[i] == 0.0 else 0.0
-        solve(pattern, search.L, right, search.level)
+        solve(pattern, descent.L, right, descent.path)
         outside = False
         for i in range(step.shape[0]):
             if held[i] != 0.0:

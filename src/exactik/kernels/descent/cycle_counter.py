@@ -13,7 +13,7 @@ from typing import Any, cast
 from numba.core import config, types
 from numba.extending import intrinsic
 
-__all__ = ["ticks"]
+__all__ = ["read_cycle_counter"]
 
 
 def _counter(context: Any) -> Any:
@@ -30,6 +30,8 @@ def _counter(context: Any) -> Any:
     return types.int64(), generate
 
 
-plain = bool(getattr(config, "DISABLE_JIT", False))
-ticks = cast(Callable[[], int], perf_counter_ns if plain else intrinsic(_counter))
+_JIT_DISABLED = bool(getattr(config, "DISABLE_JIT", False))
+read_cycle_counter = cast(
+    Callable[[], int], perf_counter_ns if _JIT_DISABLED else intrinsic(_counter)
+)
 """Return the counter; differences between two readings in one thread are durations."""

@@ -11,13 +11,13 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from exactik import Problem, Skeleton
-from exactik.kernels.linear.box import (
-    ROUNDS,
+from exactik.kernels.linear.active_set import (
+    MAX_ROUNDS,
     box_step,
-    hold,
-    project,
-    rows_product,
-    steepness,
+    clip_to_limits,
+    multiply_ancestor_rows,
+    relative_projected_gradient,
+    update_active_set,
 )
 from exactik.spatial import jit
 from exactik.typing import Array
@@ -37,7 +37,7 @@ FIGURES = (serial_chain(1), serial_chain(9), bushy_tree(23, 3), menagerie())
 
 @jit
 def product(pattern, H, x, level, y):
-    rows_product(pattern, H, x, level, y)
+    multiply_ancestor_rows(pattern, H, x, level, y)
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
@@ -45,8 +45,8 @@ def test_ancestor_rows_times_a_vector_is_the_full_matrix_times_it(figure: Skelet
     rng, search = np.random.default_rng(1), blank_search(figure)
     for _ in range(5):
         matrix, x = indefinite(figure, rng, 0.5), rng.normal(size=figure.nv)
-        product(pattern_of(figure), rows_of(figure, matrix), x, search.level, search.right)
-        np.testing.assert_allclose(search.right, matrix @ x, atol=1e-13)
+        product(pattern_of(figure), rows_of(figure, matrix), x, search.path, search.rhs)
+        np.testing.assert_allclose(search.rhs, matrix @ x, atol=1e-13)
 
 
 class Step(NamedTuple):
@@ -81,7 +81,7 @@ class Model(NamedTuple):
 
     def step(self) -> Step:
         search = blank_search(self.figure)
-        search.held[:], search.scale[:] = self.held, self.scale
+        search.active_set[:], search.scale[:] = self.held, self.scale
         limits = self.low, self.high
         rows = rows_of(self.figure, self.H)
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
@@ -89,7 +89,7 @@ class Model(NamedTuple):
                 *(pattern_of(self.figure), self.figure.plain_q, *limits, self.q, self.g, rows),
                 *(self.damping, search),
             )
-        return Step(search.step, search.held != 0.0, pivot)
+        return Step(search.step, search.active_set != 0.0, pivot)
 
     def best(self) -> Array:
         """The minimiser of the damped model in the box."""
@@ -167,7 +167,7 @@ def test_dofs_that_do_not_bear_on_each_other_go_as_far_as_they_may():
 
 def test_a_step_that_meets_one_limit_after_another_ends():
     """Each round may push one dof more out; where rounds run out the rest is cut, not let go."""
-    figure = serial_chain(3 * ROUNDS)
+    figure = serial_chain(3 * MAX_ROUNDS)
     nv = figure.nv
     model = model_of(figure, 0, 1.0)
     # A stiff chain: each dof follows its neighbour, and the first is pulled far away.
@@ -176,7 +176,7 @@ def test_a_step_that_meets_one_limit_after_another_ends():
     model = model._replace(H=H, g=-100.0 * np.eye(nv)[0], damping=0.0, low=low, high=high)
     step, held, pivot = model.step()
     assert pivot > 0.0
-    assert held.sum() >= ROUNDS
+    assert held.sum() >= MAX_ROUNDS
     below, above = model.room
     assert (step >= below).all() and (step <= above).all()
     assert value(model.g, H, step) < 0.0
@@ -207,12 +207,12 @@ def test_projection_moves_what_is_outside_to_its_nearest_limit():
         low = rng.normal(size=figure.nv)
         high = low + rng.exponential(size=figure.nv)
         found, expected = q.copy(), q.copy()
-        project(plain, low, high, found)
+        clip_to_limits(plain, low, high, found)
         for i, j in enumerate(plain):
             if j >= 0:
                 expected[j] = np.clip(q[j], low[i], high[i])
         assert np.array_equal(found, expected)  # quaternions among them untouched
-        project(plain, low, high, found)
+        clip_to_limits(plain, low, high, found)
         assert np.array_equal(found, expected)
 
 
@@ -223,7 +223,7 @@ def test_held_are_the_locked_and_those_pushed_against_the_limit_that_they_sit_on
     for _ in range(50):
         q = rng.choice([-1.0, -0.5, 1.0, 1.5], size=figure.nq)
         g, free = rng.choice([-2.0, 0.0, 2.0], size=nv), rng.choice([0.0, 1.0, 1.0], size=nv)
-        hold(plain, low, high, free, q, g, held)
+        update_active_set(plain, low, high, free, q, g, held)
         for i in range(nv):
             own = q[plain[i]] if plain[i] >= 0 else 0.0
             pushed = (own <= -1.0 and g[i] > 0.0) or (own >= 1.0 and g[i] < 0.0)
@@ -241,15 +241,19 @@ def test_steepness_is_the_cosine_between_the_residual_and_what_a_dof_does_to_it(
         cosines = np.abs(J.T @ r) / np.linalg.norm(r) / np.linalg.norm(J, axis=0)
         held = np.where(np.random.default_rng(seed).random(figure.nv) < 0.5, 1.0, 0.0)
         curvature = np.diag(problem.gauss_newton(q)).copy()
-        found = steepness(problem.gradient(q), held, curvature, problem.cost(q))
+        found = relative_projected_gradient(problem.gradient(q), held, curvature, problem.cost(q))
         assert found == pytest.approx(cosines[held == 0.0].max(), rel=1e-10)
         assert 0.0 < found <= 1.0
 
 
 def test_steepness_of_what_has_no_slope_or_no_curvature():
     zeros, ones = np.zeros(3), np.ones(3)
-    assert steepness(zeros, zeros, zeros, 1.0) == 0.0
-    assert steepness(zeros, zeros, ones, 0.0) == 0.0
-    assert steepness(ones, ones, ones, 1.0) == 0.0  # all held
-    assert steepness(ones, zeros, zeros, 1.0) >= 1.0  # a slope with nothing to measure it by
-    assert steepness(1e-16 * ones, zeros, zeros, 1.0) < 1e-10  # rounding, by the cost itself
+    assert relative_projected_gradient(zeros, zeros, zeros, 1.0) == 0.0
+    assert relative_projected_gradient(zeros, zeros, ones, 0.0) == 0.0
+    assert relative_projected_gradient(ones, ones, ones, 1.0) == 0.0  # all held
+    assert (
+        relative_projected_gradient(ones, zeros, zeros, 1.0) >= 1.0
+    )  # a slope with nothing to measure it by
+    assert (
+        relative_projected_gradient(1e-16 * ones, zeros, zeros, 1.0) < 1e-10
+    )  # rounding, by the cost itself

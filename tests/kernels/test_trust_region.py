@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton
-from exactik.kernels.descent import state as at
-from exactik.kernels.descent.saddles import FLAT, downhill_bend
-from exactik.kernels.descent.single_dof import best_turn
-from exactik.kernels.descent.starts import turn_home
-from exactik.kernels.linear.region import bounded_step
+from exactik.kernels.descent.coordinate_descent import minimise_over_angle
+from exactik.kernels.descent.saddles import FLAT_CURVATURE, negative_curvature_direction
+from exactik.kernels.descent.starts import wrap_angles_into_limits
+from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
+from exactik.kernels.linear.trust_region import trust_region_step
 from exactik.spatial import jit
 from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
@@ -60,14 +60,14 @@ class Ball(NamedTuple):
         """Step and μ of the kernel, if it finds one."""
         search, nv = blank_search(CHAIN), CHAIN.nv
         search.scale[:], search.state[:] = self.D, 0.0
-        search.state[at.RADIUS] = self.radius
+        search.state[TRUST_RADIUS] = self.radius
         box = Problem(CHAIN, [MarkerGoal("TIP", (0, 0, 0))], limits="off").box
         rows, q = rows_of(CHAIN, self.H), np.zeros(nv)
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
-            found = bounded_step(pattern_of(CHAIN), box, q, self.g, rows, search)
+            found = trust_region_step(pattern_of(CHAIN), box, q, self.g, rows, search)
         size = math.sqrt(float(search.step @ (self.D * search.step)))
-        assert not found or search.state[at.SIZE] == pytest.approx(size, rel=1e-12)
-        return (search.step, float(search.state[at.DAMPING])) if found else None
+        assert not found or search.state[STEP_NORM] == pytest.approx(size, rel=1e-12)
+        return (search.step, float(search.state[DAMPING])) if found else None
 
 
 def ball_of(seed: int, kind: str) -> Ball:
@@ -130,12 +130,12 @@ def test_a_way_down_is_found_if_and_only_if_the_curvature_is_negative_somewhere(
     rng, search = np.random.default_rng(7), blank_search(figure)
     for _ in range(25):
         matrix, g = indefinite(figure, rng, negative), rng.normal(size=figure.nv)
-        search.held[:] = rng.random(figure.nv) < 0.3
+        search.active_set[:] = rng.random(figure.nv) < 0.3
         search.scale[:] = rng.uniform(0.5, 2.0, size=figure.nv)
-        free = search.held == 0.0
-        shifted = matrix + FLAT * np.diag(search.scale)
+        free = search.active_set == 0.0
+        shifted = matrix + FLAT_CURVATURE * np.diag(search.scale)
         lowest = np.linalg.eigvalsh(shifted[np.ix_(free, free)])[0] if free.any() else 1.0
-        found = downhill_bend(pattern_of(figure), g, rows_of(figure, matrix), search)
+        found = negative_curvature_direction(pattern_of(figure), g, rows_of(figure, matrix), search)
         assert found == (lowest < 0.0)
         if found:
             assert search.step @ shifted @ search.step < 0.0
@@ -151,11 +151,13 @@ def test_directions_that_cost_nothing_are_no_way_down():
         J = rng.normal(size=(3, CHAIN.nv))
         matrix = J.T @ J
         search.scale[:] = np.diag(matrix)
-        assert not downhill_bend(
+        assert not negative_curvature_direction(
             pattern_of(CHAIN), np.zeros(CHAIN.nv), rows_of(CHAIN, matrix), search
         )
         matrix -= 1e-3 * np.diag(np.diag(matrix))
-        assert downhill_bend(pattern_of(CHAIN), np.zeros(CHAIN.nv), rows_of(CHAIN, matrix), search)
+        assert negative_curvature_direction(
+            pattern_of(CHAIN), np.zeros(CHAIN.nv), rows_of(CHAIN, matrix), search
+        )
 
 
 # --- single dofs
@@ -163,7 +165,7 @@ def test_directions_that_cost_nothing_are_no_way_down():
 
 @jit
 def turn(slope, bend, low, high):
-    return best_turn(slope, bend, low, high)
+    return minimise_over_angle(slope, bend, low, high)
 
 
 REAL = st.floats(-10.0, 10.0)
@@ -189,7 +191,7 @@ def test_angles_are_turned_to_the_equivalent_nearest_to_the_middle_of_their_rang
         q = configuration(figure, seed)
         q[7:] *= 4.0
         home = q.copy()
-        turn_home(problem.box, home)
+        wrap_angles_into_limits(problem.box, home)
         moved = 0
         for i, j in enumerate(figure.plain_q):
             name, low, high = figure.dof_names[i], problem.lower[i], problem.upper[i]
@@ -210,5 +212,5 @@ def test_a_locked_angle_is_not_turned():
     figure = Skeleton.build("hinge", bones, {"TIP": ("a", (1, 0, 0))})
     for lock, expected in (((), 7.0 - 2.0 * np.pi), ("a", 7.0)):
         problem, q = Problem(figure, [MarkerGoal("TIP", (0, 1, 0))], lock=lock), np.array([7.0])
-        turn_home(problem.box, q)
+        wrap_angles_into_limits(problem.box, q)
         assert q[0] == expected

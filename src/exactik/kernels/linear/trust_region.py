@@ -16,20 +16,22 @@ import math
 
 import numpy as np
 
-from exactik.kernels.descent import state as at
-from exactik.kernels.linear.box import box_step, copy_free
+from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
+from exactik.kernels.linear.active_set import box_step, copy_free_block
 from exactik.kernels.linear.ltdl import factor, solve
 from exactik.spatial import jit, jit_inline_always
 
-__all__ = ["bounded_step"]
+__all__ = ["trust_region_step"]
 
-ROUNDS = 60
-CLOSED = 1e-6  # width of the bracket around μ, relative, at which no better one is sought
-NEAR = 0.1  # |s| within this share of Δ is near enough
+MAX_ROUNDS = 60
+BRACKET_TOLERANCE = (
+    1e-6  # width of the bracket around μ, relative, at which no better one is sought
+)
+RADIUS_TOLERANCE = 0.1  # |s| within this share of Δ is near enough
 
 
 @jit_inline_always
-def length_of(s, scale):
+def scaled_norm(s, scale):
     """|s|_D."""
     total = 0.0
     for i in range(s.shape[0]):
@@ -38,25 +40,25 @@ def length_of(s, scale):
 
 
 @jit
-def bounded_step(pattern, box, q, g, H, search):
-    """Write the step to search.step and its length to state[SIZE]; return whether it was found."""
-    state, held, s, w = search.state, search.held, search.step, search.right
-    radius, scale, level = search.state[at.RADIUS], search.scale, search.level
+def trust_region_step(pattern, box, q, g, H, descent):
+    """Write the step to descent.step and its length to state[SIZE]; return whether it was found."""
+    state, held, s, w = descent.state, descent.active_set, descent.step, descent.rhs
+    radius, scale, level = descent.state[TRUST_RADIUS], descent.scale, descent.path
     largest, steep = 0.0, 0.0
     for i in range(s.shape[0]):
         if held[i] == 0.0:
-            largest = max(largest, abs(H[i, np.int64(pattern.level[i])]) / scale[i])
+            largest = max(largest, abs(H[i, np.int64(pattern.dof_level[i])]) / scale[i])
             steep += g[i] * g[i] / scale[i]
     least = max(1e-3 * largest, 1e-3 * math.sqrt(steep) / radius)  # a first μ; H may be nothing
     lower, upper, damping, size, hard, definite = 0.0, np.inf, 0.0, 0.0, False, False
-    for _ in range(ROUNDS):
-        copy_free(pattern, H, damping, scale, held, search.L)
-        definite = factor(pattern, search.L) > 0.0
+    for _ in range(MAX_ROUNDS):
+        copy_free_block(pattern, H, damping, scale, held, descent.L)
+        definite = factor(pattern, descent.L) > 0.0
         if not definite:
             lower = damping
             if upper == np.inf:
                 damping = max(4.0 * damping, least)
-            elif upper - lower <= CLOSED * upper:
+            elif upper - lower <= BRACKET_TOLERANCE * upper:
                 damping, hard = upper, True
                 break
             else:
@@ -64,21 +66,21 @@ def bounded_step(pattern, box, q, g, H, search):
             continue
         for i in range(s.shape[0]):
             s[i] = -g[i] if held[i] == 0.0 else 0.0
-        solve(pattern, search.L, s, level)
-        size = length_of(s, scale)
-        if abs(size - radius) <= NEAR * radius or (damping == 0.0 and size <= radius):
+        solve(pattern, descent.L, s, level)
+        size = scaled_norm(s, scale)
+        if abs(size - radius) <= RADIUS_TOLERANCE * radius or (damping == 0.0 and size <= radius):
             break
         if size < radius:
             upper = damping
         else:
             lower = damping
-        if upper < np.inf and upper - lower <= CLOSED * upper:
+        if upper < np.inf and upper - lower <= BRACKET_TOLERANCE * upper:
             damping, hard = upper, True
             break
         # Newton on 1/|s|: μ += |s|²/(sᵀDw) (|s| − Δ)/Δ with w = (H + μD)⁻¹ D s.
         for i in range(s.shape[0]):
             w[i] = scale[i] * s[i]
-        solve(pattern, search.L, w, level)
+        solve(pattern, descent.L, w, level)
         bend = 0.0
         for i in range(s.shape[0]):
             bend += scale[i] * s[i] * w[i]
@@ -87,26 +89,31 @@ def bounded_step(pattern, box, q, g, H, search):
             damping = 0.5 * (lower + upper) if upper < np.inf else max(4.0 * lower, least)
     if not definite and not hard and upper < np.inf:  # out of rounds at a bad guess
         damping, hard = upper, True
-    if not box_step(pattern, box.plain, search.low, search.high, q, g, H, damping, search) > 0.0:
+    if (
+        not box_step(
+            pattern, box.coordinate, descent.lower, descent.upper, q, g, H, damping, descent
+        )
+        > 0.0
+    ):
         return False
     if hard:
-        lengthen(pattern, radius, search)
-    state[at.SIZE], state[at.DAMPING] = length_of(s, scale), damping
+        extend_to_boundary(pattern, radius, descent)
+    state[STEP_NORM], state[DAMPING] = scaled_norm(s, scale), damping
     return True
 
 
 @jit_inline_always
-def lengthen(pattern, radius, search):
+def extend_to_boundary(pattern, radius, descent):
     """Lengthen the step to the radius, along the softest direction of what is factored."""
-    s, z, scale = search.step, search.right, search.scale
+    s, z, scale = descent.step, descent.rhs, descent.scale
     for i in range(z.shape[0]):
-        z[i] = (1.0 + 0.1 * (i % 7)) if search.held[i] == 0.0 else 0.0
+        z[i] = (1.0 + 0.1 * (i % 7)) if descent.active_set[i] == 0.0 else 0.0
     for _ in range(3):  # inverse iteration: the factored matrix is nearly singular along z
-        solve(pattern, search.L, z, search.level)
-        size = length_of(z, scale)
+        solve(pattern, descent.L, z, descent.path)
+        size = scaled_norm(z, scale)
         for i in range(z.shape[0]):
             z[i] /= size
-    along, size = 0.0, length_of(s, scale)
+    along, size = 0.0, scaled_norm(s, scale)
     for i in range(z.shape[0]):
         along += scale[i] * s[i] * z[i]
     root = math.sqrt(max(along * along + radius * radius - size * size, 0.0))

@@ -14,24 +14,24 @@ import numpy as np
 from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION
 from exactik.spatial import jit, jit_nogil
 
-__all__ = ["come_near", "unwind"]
+__all__ = ["to_nearest_equivalent", "unwrap_coordinates"]
 
-TURN = 2.0 * math.pi
+TWO_PI = 2.0 * math.pi
 
 
 @jit
-def nearest_turn(angle, near, low, high):
+def nearest_equivalent_angle(angle, near, low, high):
     """Return the angle, whole turns added, that is nearest to `near` within the limits."""
-    best = angle + TURN * math.floor((near - angle) / TURN + 0.5)
+    best = angle + TWO_PI * math.floor((near - angle) / TWO_PI + 0.5)
     if best < low:
-        best += TURN * math.ceil((low - best) / TURN)
+        best += TWO_PI * math.ceil((low - best) / TWO_PI)
     if best > high:
-        best -= TURN * math.ceil((best - high) / TURN)
+        best -= TWO_PI * math.ceil((best - high) / TWO_PI)
     return best if low <= best <= high else angle
 
 
 @jit_nogil
-def come_near(tree, lower, upper, near, q):
+def to_nearest_equivalent(tree, lower, upper, near, q):
     """Replace q (n, nq) by the coordinates of the same poses that are nearest to `near` (n, nq).
 
     Limits (nv,) are kept.
@@ -39,7 +39,7 @@ def come_near(tree, lower, upper, near, q):
     for n in range(q.shape[0]):
         for k in range(1, tree.parent.shape[0]):
             kind = tree.rotation[k]
-            shifts = np.int64(tree.shifts[k])
+            shifts = np.int64(tree.shift_count[k])
             j, i = np.int64(tree.first_q[k]) + shifts, np.int64(tree.first_v[k]) + shifts
             count = np.int64(tree.first_q[k + 1]) - j
             if kind == QUATERNION:
@@ -49,26 +49,28 @@ def come_near(tree, lower, upper, near, q):
                 for a in range(4):
                     q[n, j + a] *= -1.0 if dot < 0.0 else 1.0
             elif kind == AXES:
-                come_near_angles(tree, k, count, j, i, lower, upper, near[n], q[n])
+                to_nearest_euler_angles(tree, k, count, j, i, lower, upper, near[n], q[n])
             elif kind == EXP_MAP:
-                come_near_vector(j, i, lower, upper, near[n], q[n])
+                to_nearest_rotation_vector(j, i, lower, upper, near[n], q[n])
             elif count == 3:  # swing and twist: the twist is an angle
-                q[n, j + 2] = nearest_turn(q[n, j + 2], near[n, j + 2], lower[i + 2], upper[i + 2])
+                q[n, j + 2] = nearest_equivalent_angle(
+                    q[n, j + 2], near[n, j + 2], lower[i + 2], upper[i + 2]
+                )
 
 
 @jit
-def come_near_angles(tree, k, count, j, i, lower, upper, near, q):
+def to_nearest_euler_angles(tree, k, count, j, i, lower, upper, near, q):
     """Both solutions of Euler angles, each with the best whole turns; the nearer one."""
     stay = 0.0
     for a in range(count):
-        q[j + a] = nearest_turn(q[j + a], near[j + a], lower[i + a], upper[i + a])
+        q[j + a] = nearest_equivalent_angle(q[j + a], near[j + a], lower[i + a], upper[i + a])
         stay += abs(q[j + a] - near[j + a])
     if count < 3:
         return
-    middle = 0.0 if tree.turns[k, 0] == tree.turns[k, 2] else math.pi
-    x = nearest_turn(q[j] + math.pi, near[j], lower[i], upper[i])
-    y = nearest_turn(middle - q[j + 1], near[j + 1], lower[i + 1], upper[i + 1])
-    z = nearest_turn(q[j + 2] + math.pi, near[j + 2], lower[i + 2], upper[i + 2])
+    middle = 0.0 if tree.turn_axes[k, 0] == tree.turn_axes[k, 2] else math.pi
+    x = nearest_equivalent_angle(q[j] + math.pi, near[j], lower[i], upper[i])
+    y = nearest_equivalent_angle(middle - q[j + 1], near[j + 1], lower[i + 1], upper[i + 1])
+    z = nearest_equivalent_angle(q[j + 2] + math.pi, near[j + 2], lower[i + 2], upper[i + 2])
     allowed = lower[i] <= x <= upper[i] and lower[i + 1] <= y <= upper[i + 1]
     allowed = allowed and lower[i + 2] <= z <= upper[i + 2]
     if allowed and abs(x - near[j]) + abs(y - near[j + 1]) + abs(z - near[j + 2]) < stay:
@@ -76,13 +78,13 @@ def come_near_angles(tree, k, count, j, i, lower, upper, near, q):
 
 
 @jit
-def come_near_vector(j, i, lower, upper, near, q):
+def to_nearest_rotation_vector(j, i, lower, upper, near, q):
     """The rotation vector of the same rotation that is nearest."""
     size = math.sqrt(q[j] ** 2 + q[j + 1] ** 2 + q[j + 2] ** 2)
     if size < 1e-9:
         return
     along = (q[j] * near[j] + q[j + 1] * near[j + 1] + q[j + 2] * near[j + 2]) / size
-    share = nearest_turn(size, along, -np.inf, np.inf) / size
+    share = nearest_equivalent_angle(size, along, -np.inf, np.inf) / size
     for a in range(3):
         if not lower[i + a] <= share * q[j + a] <= upper[i + a]:
             return
@@ -91,7 +93,7 @@ def come_near_vector(j, i, lower, upper, near, q):
 
 
 @jit_nogil
-def unwind(tree, lower, upper, q):
+def unwrap_coordinates(tree, lower, upper, q):
     """Replace each row of q (T, nq) by the coordinates nearest to those of the row before."""
     for t in range(1, q.shape[0]):
-        come_near(tree, lower, upper, q[t - 1 : t], q[t : t + 1])
+        to_nearest_equivalent(tree, lower, upper, q[t - 1 : t], q[t : t + 1])

@@ -16,46 +16,40 @@ import numpy as np
 
 from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
-from exactik.kernels.goals.clouds import gather
-from exactik.kernels.linear.box import copy_free, hold, rows_product
-from exactik.kernels.linear.ltdl import Pattern, factor, solve
+from exactik.kernels.goals.clouds import reduce_to_clouds
+from exactik.kernels.linear.active_set import (
+    copy_free_block,
+    multiply_ancestor_rows,
+    update_active_set,
+)
+from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.recording.frames import set_frame
 from exactik.spatial import jit_inline_always, jit_nogil
 
-__all__ = ["convex", "evaluate_frames", "spread"]
+__all__ = ["check_convexity", "estimate_standard_deviations"]
 
 
 @jit_nogil
-def evaluate_frames(tree, goals, frames, order, which, q, cost, g, H, work):
-    """Write cost (n,), gradient (n, nv) and curvature (n, nv, width) at q (n, nq), to `order`."""
-    for k in range(q.shape[0]):
-        set_frame(tree, goals, frames, which[k], q[k])
-        cost[k] = evaluate(tree, goals, q[k], np.int64(order), work)
-        for i in range(g.shape[1]):
-            g[k, i] = work.g[i]
-            for j in range(H.shape[2]):
-                H[k, i, j] = work.H[i, j]
-
-
-@jit_nogil
-def convex(tree, goals, box, frames, flat, which, q, found, search, work):
+def check_convexity(tree, goals, box, frames, flat, which, q, found, descent, work):
     """Write 1 to `found` (n,) where the Hessian of the free dofs has no curvature below −flat · D.
 
     D is the largest curvature of each dof, as for descents.
     """
-    pattern = Pattern(tree.order, tree.upward, tree.level)
+    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     for k in range(q.shape[0]):
         set_frame(tree, goals, frames, which[k], q[k])
         evaluate(tree, goals, q[k], np.int64(EXACT), work)
-        hold(box.plain, box.lower, box.upper, box.free, q[k], work.g, search.held)
+        update_active_set(
+            box.coordinate, box.lower, box.upper, box.free, q[k], work.g, descent.active_set
+        )
         largest = 0.0
-        for i in range(search.scale.shape[0]):
-            search.scale[i] = abs(work.H[i, np.int64(pattern.level[i])])
-            largest = max(largest, search.scale[i])
-        for i in range(search.scale.shape[0]):
-            search.scale[i] = max(search.scale[i], 1e-3 * largest)
-        copy_free(pattern, work.H, flat, search.scale, search.held, search.L)
-        found[k] = 1.0 if factor(pattern, search.L) > 0.0 else 0.0
+        for i in range(descent.scale.shape[0]):
+            descent.scale[i] = abs(work.H[i, np.int64(pattern.dof_level[i])])
+            largest = max(largest, descent.scale[i])
+        for i in range(descent.scale.shape[0]):
+            descent.scale[i] = max(descent.scale[i], 1e-3 * largest)
+        copy_free_block(pattern, work.H, flat, descent.scale, descent.active_set, descent.L)
+        found[k] = 1.0 if factor(pattern, descent.L) > 0.0 else 0.0
 
 
 @jit_inline_always
@@ -64,41 +58,45 @@ def square_weights(goals):
     for m in range(goals.terms.weight.shape[0]):
         for i in range(3):
             goals.terms.weight[m, i, i] *= goals.terms.weight[m, i, i]
-    gather(goals.terms, goals.slot, goals.clouds)
+    reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)
 
 
 @jit_nogil
-def spread(tree, goals, box, frames, prior, sigma, which, q, B, sd, search, work):
+def estimate_standard_deviations(
+    tree, goals, box, frames, prior, sigma, which, q, B, sd, descent, work
+):
     """Write the standard deviation of every dof [rad or m], (n, nv), at poses q (n, nq).
 
     Args: `prior` (nv,) weights to add to the posture's; `sigma` [m] (n,) noise of the markers. Dofs
     that a limit or a lock holds have none. B (nv, width) is scratch.
     """
-    pattern = Pattern(tree.order, tree.upward, tree.level)
+    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     count = sd.shape[1]
     for k in range(q.shape[0]):
         set_frame(tree, goals, frames, which[k], q[k])
         evaluate(tree, goals, q[k], np.int64(EXACT), work)
-        hold(box.plain, box.lower, box.upper, box.free, q[k], work.g, search.held)
-        copy_free(pattern, work.H, 1.0, prior, search.held, search.L)
-        definite = factor(pattern, search.L) > 0.0
+        update_active_set(
+            box.coordinate, box.lower, box.upper, box.free, q[k], work.g, descent.active_set
+        )
+        copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
+        definite = factor(pattern, descent.L) > 0.0
         if not definite:  # not quite a minimum: Gauss–Newton's curvature is never negative
             evaluate(tree, goals, q[k], np.int64(GAUSS_NEWTON), work)
-            copy_free(pattern, work.H, 1.0, prior, search.held, search.L)
-            factor(pattern, search.L)
+            copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
+            factor(pattern, descent.L)
         square_weights(goals)
         evaluate(tree, goals, q[k], np.int64(GAUSS_NEWTON), work)
-        copy_free(pattern, work.H, 1.0, prior, search.held, B)
+        copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, B)
         for i in range(count):
-            if search.held[i] != 0.0:
+            if descent.active_set[i] != 0.0:
                 sd[k, i] = 0.0
                 continue
             for a in range(count):
-                search.right[a] = 0.0
-            search.right[i] = 1.0
-            solve(pattern, search.L, search.right, search.level)
-            rows_product(pattern, B, search.right, search.level, search.step)
+                descent.rhs[a] = 0.0
+            descent.rhs[i] = 1.0
+            solve(pattern, descent.L, descent.rhs, descent.path)
+            multiply_ancestor_rows(pattern, B, descent.rhs, descent.path, descent.step)
             total = 0.0
             for a in range(count):
-                total += search.right[a] * search.step[a]
+                total += descent.rhs[a] * descent.step[a]
             sd[k, i] = sigma[k] * math.sqrt(max(total, 0.0))

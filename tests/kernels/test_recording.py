@@ -9,8 +9,9 @@ import pytest
 
 import exactik as ik
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
-from exactik.kernels.recording.frames import HOMING
-from exactik.kernels.recording.series import evaluate_frames, spread
+from exactik.kernels.recording.error_bars import estimate_standard_deviations
+from exactik.kernels.recording.frames import TUKEY_HUBER_SHARE
+from exactik.kernels.recording.sequence import evaluate_frames
 from exactik.tracking import (
     LOSS_KINDS,
     TrackingProblem,
@@ -49,9 +50,9 @@ def problem_of(
     frames, skeleton = recording.targets, recording.skeleton
     own = frames.weight if weights is None else np.asarray(weights)
     goals: list[ik.Goal] = [
-        ik.MarkerGoal(name, frames.place[t, m], weight=float(own[m]))
+        ik.MarkerGoal(name, frames.position[t, m], weight=float(own[m]))
         for m, name in enumerate(recording.names)
-        if np.isfinite(frames.place[t, m]).all() and own[m] > 0.0
+        if np.isfinite(frames.position[t, m]).all() and own[m] > 0.0
     ]
     goals.append(ik.PostureGoal(frames.rest[0], weight=frames.rest_weight[0]))
     limits = "hard" if np.isfinite(recording.frame_problem.lower).any() else "off"
@@ -143,7 +144,7 @@ def test_weights_trust_and_offsets_are_those_of_goals():
     weights[4] = 0.0
     recording = make_tracking_problem(skeleton, markers, weights=weights, posture=1e-3)
     trust = rng.uniform(0.2, 1.0, (2, len(weights)))
-    recording = recording.with_targets(trust=trust)
+    recording = recording.with_targets(confidence=trust)
     start = near_neutral(skeleton, 2)
     options, at = TIGHT.options(recording.frame_problem), np.array([1])
     found = solve_frames(recording, options, at, start[None])
@@ -188,12 +189,12 @@ def rho(kind: str, r: Array, c: float) -> Array:
     if kind == "huber":
         return huber
     tukey = c**2 / 6.0 * (1.0 - np.maximum(1.0 - (r / c) ** 2, 0.0) ** 3)
-    return tukey + HOMING * huber
+    return tukey + TUKEY_HUBER_SHARE * huber
 
 
 def robust_sum(recording: TrackingProblem, kind: str, c: float, t: int, q: Array) -> float:
     skeleton, frames = recording.skeleton, recording.targets
-    r = np.linalg.norm(skeleton.forward(q).markers - frames.place[t], axis=1)
+    r = np.linalg.norm(skeleton.forward(q).markers - frames.position[t], axis=1)
     there = np.isfinite(r)
     away = skeleton.difference(q, frames.rest[0])
     own = 0.5 * float((frames.rest_weight[0] * away**2).sum())
@@ -232,7 +233,7 @@ def test_robust_answers_are_minima_of_the_robust_sum(kind: str):
     # Against the force of a single marker at the edge of the inner part.
     assert np.abs(slope).max() < 1e-4 * c
     # The outliers hardly pull, and what they would pull to is not where the figure is.
-    factor = recording.targets.factor[0]
+    factor = recording.targets.robust_weight[0]
     assert factor[wrong].max() < 0.4
     good = np.setdiff1d(np.flatnonzero(np.isfinite(place[0, :, 0])), wrong)
     assert np.median(factor[good]) > 0.8
@@ -264,10 +265,10 @@ def test_derivatives_of_many_frames_are_those_of_problems(order: int):
     which, scratch = np.array([2, 0, 3]), recording.buffers
     q = np.array([configuration(skeleton, seed) for seed in range(3)])
     cost, g = np.empty(3), np.empty((3, skeleton.nv))
-    H = np.empty((3, *scratch.work.H.shape))
+    H = np.empty((3, *scratch.workspace.H.shape))
     evaluate_frames(
         *(skeleton.tree, scratch.goals, recording.targets, order, which, q),
-        *(cost, g, H, scratch.work),
+        *(cost, g, H, scratch.workspace),
     )
     dof, level, above = skeleton.ancestor_pairs
     for k, t in enumerate(which):
@@ -289,10 +290,10 @@ def test_standard_deviations_are_those_of_a_result():
     options, scratch = TIGHT.options(recording.frame_problem), recording.buffers
     q = solve_frames(recording, options, np.arange(2), np.array([near_neutral(skeleton, 6)] * 2)).q
     sd, none = np.empty((2, skeleton.nv)), np.zeros(skeleton.nv)
-    spread(
+    estimate_standard_deviations(
         *(skeleton.tree, scratch.goals, recording.frame_problem.box, recording.targets, none),
-        *(np.full(2, sigma), np.arange(2), q, np.zeros_like(scratch.work.H), sd),
-        *(scratch.search, scratch.work),
+        *(np.full(2, sigma), np.arange(2), q, np.zeros_like(scratch.workspace.H), sd),
+        *(scratch.descent_state, scratch.workspace),
     )
     for t in range(2):
         goals = [g for g in problem_of(recording, t).goals if isinstance(g, ik.MarkerGoal)]

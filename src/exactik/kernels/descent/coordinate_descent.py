@@ -15,14 +15,23 @@ import math
 
 import numpy as np
 
-from exactik.kernels.descent import state as at
+from exactik.kernels.descent.state import (
+    COST,
+    CURRENT_DOF,
+    IDLE_TRIALS,
+    PREDICTED_REDUCTION,
+    STALLED,
+    STATUS,
+    STEP_LARGEST_ENTRY,
+    STEP_LENGTH,
+)
 from exactik.spatial import jit_inline_always
 
-__all__ = ["best_turn", "next_dof"]
+__all__ = ["minimise_over_angle", "propose_coordinate_step"]
 
 
 @jit_inline_always
-def best_turn(slope, bend, low, high):
+def minimise_over_angle(slope, bend, low, high):
     """Return the δ in [low, high] (with 0 inside) with the least −A cos δ − B sin δ."""
     best = math.atan2(-slope, bend)
     for turn in (0.0, 2.0 * math.pi, -2.0 * math.pi):
@@ -33,30 +42,34 @@ def best_turn(slope, bend, low, high):
 
 
 @jit_inline_always
-def next_dof(pattern, box, q, g, H, search):
+def propose_coordinate_step(pattern, box, q, g, H, descent):
     """Write the step of the next dof that has something to gain; none left: state[STANDING]."""
-    state, step, count = search.state, search.step, search.step.shape[0]
+    state, step, count = descent.state, descent.step, descent.step.shape[0]
     for i in range(count):
         step[i] = 0.0
     for _ in range(count):
-        state[at.DOF] -= 1.0
-        if state[at.DOF] < 0.0:
-            state[at.DOF] = float(count - 1)
-        i = np.int64(pattern.order[np.int64(state[at.DOF])])
-        j, slope, bend = box.plain[i], g[i], H[i, np.int64(pattern.level[i])]
-        low = search.low[i] - q[j] if j >= 0 else -np.inf
-        high = search.high[i] - q[j] if j >= 0 else np.inf
-        if search.held[i] == 0.0 and box.turns[i] != 0.0:
-            move = best_turn(slope, bend, low, high)
+        state[CURRENT_DOF] -= 1.0
+        if state[CURRENT_DOF] < 0.0:
+            state[CURRENT_DOF] = float(count - 1)
+        i = np.int64(pattern.dof_order[np.int64(state[CURRENT_DOF])])
+        j, slope, bend = box.coordinate[i], g[i], H[i, np.int64(pattern.dof_level[i])]
+        low = descent.lower[i] - q[j] if j >= 0 else -np.inf
+        high = descent.upper[i] - q[j] if j >= 0 else np.inf
+        if descent.active_set[i] == 0.0 and box.is_rotation[i] != 0.0:
+            move = minimise_over_angle(slope, bend, low, high)
             gain = bend * (math.cos(move) - 1.0) - slope * math.sin(move)
-        elif search.held[i] == 0.0 and bend > 0.0:
+        elif descent.active_set[i] == 0.0 and bend > 0.0:
             move = min(max(-slope / bend, low), high)
             gain = -move * (slope + 0.5 * bend * move)
         else:
             move, gain = 0.0, 0.0
-        if gain > 1e-14 * state[at.COST]:
+        if gain > 1e-14 * state[COST]:
             step[i] = move
-            state[at.PREDICTED], state[at.LONGEST], state[at.LENGTH] = gain, abs(move), 1.0
+            state[PREDICTED_REDUCTION], state[STEP_LARGEST_ENTRY], state[STEP_LENGTH] = (
+                gain,
+                abs(move),
+                1.0,
+            )
             return
-        state[at.IDLE] += 1.0
-    state[at.STANDING] = at.STALLED
+        state[IDLE_TRIALS] += 1.0
+    state[STATUS] = STALLED

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import exactik as ik
 from exactik.check import _random
-from exactik.kernels.tree.equivalent import come_near, unwind
+from exactik.kernels.tree.equivalent_coordinates import to_nearest_equivalent, unwrap_coordinates
 from exactik.typing import Array
 from tests.support.models import EVERY_JOINT, chain_of
 from tests.support.problems import menagerie
@@ -24,7 +24,7 @@ def box_of(skeleton: ik.Skeleton) -> tuple[Array, Array]:
 
 def nearer(skeleton: ik.Skeleton, q: Array, near: Array) -> Array:
     out = np.array(q[None], order="C")
-    come_near(skeleton.tree, *box_of(skeleton), np.ascontiguousarray(near[None]), out)
+    to_nearest_equivalent(skeleton.tree, *box_of(skeleton), np.ascontiguousarray(near[None]), out)
     return out[0]
 
 
@@ -119,6 +119,6 @@ def test_unwinding_leaves_no_whole_turns(name: str, seed: int):
             scrambled[t, spots] += 2 * np.pi * rng.integers(-2, 3, len(spots))
     scrambled[0] = q[0]
     unwound = np.ascontiguousarray(scrambled)
-    unwind(skeleton.tree, *box_of(skeleton), unwound)
+    unwrap_coordinates(skeleton.tree, *box_of(skeleton), unwound)
     assert_same_pose(skeleton, unwound, q)
     assert np.abs(np.diff(unwound, axis=0)).max() < 0.3

@@ -1,0 +1,47 @@
+"""The options of a descent: one array, whose slots a method sets and the kernels read.
+
+RULE                 how steps are made and accepted, one of the rules below
+CURVATURE            GAUSS_NEWTON or EXACT of `sums`, or HYBRID
+GRADIENT_TOLERANCE   relative projected gradient at which a descent has converged
+NEGLIGIBLE_COST      cost at which nothing is left to gain
+MAX_ITERATIONS       accepted steps
+INITIAL_DAMPING      μ, relative to the curvature of each dof
+INITIAL_TRUST_RADIUS, INITIAL_STEP_LENGTH   of the rules that have one
+MAX_STEP_ENTRY       [rad or m] largest change of a dof in a gradient step
+ESCAPE_SADDLES       1: leave saddles along a direction of negative curvature
+TRY_DETOUR           1: where limits stop a descent short, try once more without them (`starts`)
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "COORDINATE_DESCENT",
+    "CURVATURE",
+    "DAMPED",
+    "ESCAPE_SADDLES",
+    "FLETCHER",
+    "GRADIENT_DESCENT",
+    "GRADIENT_TOLERANCE",
+    "HYBRID",
+    "INITIAL_DAMPING",
+    "INITIAL_STEP_LENGTH",
+    "INITIAL_TRUST_RADIUS",
+    "LINE_SEARCH",
+    "MAX_ITERATIONS",
+    "MAX_STEP_ENTRY",
+    "NEGLIGIBLE_COST",
+    "OPTIONS_SIZE",
+    "RULE",
+    "TRUST_REGION",
+    "TRY_DETOUR",
+]
+
+RULE, CURVATURE, GRADIENT_TOLERANCE, NEGLIGIBLE_COST, MAX_ITERATIONS = range(5)
+INITIAL_DAMPING, INITIAL_TRUST_RADIUS, INITIAL_STEP_LENGTH, MAX_STEP_ENTRY = range(5, 9)
+ESCAPE_SADDLES, TRY_DETOUR, OPTIONS_SIZE = range(9, 12)
+
+DAMPED, FLETCHER, TRUST_REGION, LINE_SEARCH, GRADIENT_DESCENT, COORDINATE_DESCENT = range(6)
+"""Values of RULE, see `descend`."""
+
+HYBRID = 4
+"""A value of CURVATURE, beside GAUSS_NEWTON and EXACT of `sums`: see `descend`."""

@@ -1,0 +1,214 @@
+"""The next trial of a descent, from what is known at the best place: a step for each rule."""
+
+from __future__ import annotations
+
+import math
+
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.descent.coordinate_descent import propose_coordinate_step
+from exactik.kernels.descent.options import (
+    COORDINATE_DESCENT,
+    CURVATURE,
+    FLETCHER,
+    GRADIENT_DESCENT,
+    HYBRID,
+    INITIAL_DAMPING,
+    LINE_SEARCH,
+    MAX_STEP_ENTRY,
+    RULE,
+    TRUST_REGION,
+)
+from exactik.kernels.descent.state import (
+    DAMPING,
+    DAMPING_GROWTH,
+    EVALUATED_ORDER,
+    FOR_DERIVATIVES,
+    FOR_STEP,
+    GAUSS_NEWTON_FALLBACK,
+    IS_CONVEX,
+    LINEAR_REDUCTION,
+    PREDICTED_REDUCTION,
+    PURPOSE,
+    REJECTED_TRIALS,
+    REQUESTED_ORDER,
+    STALLED,
+    STATUS,
+    STEP_LARGEST_ENTRY,
+    STEP_LENGTH,
+    STEP_NORM,
+    TRUST_RADIUS,
+)
+from exactik.kernels.linear.active_set import (
+    box_step,
+    clip_to_limits,
+    multiply_ancestor_rows,
+    update_active_set,
+)
+from exactik.kernels.linear.trust_region import trust_region_step
+from exactik.kernels.tree.integrate import integrate
+from exactik.spatial import jit, jit_inline_always
+
+__all__ = [
+    "MIN_DAMPING",
+    "fall_back_to_gauss_newton",
+    "propose_trial",
+    "raise_damping",
+    "request_evaluation",
+    "set_line_search_trial",
+    "set_trial",
+]
+
+MAX_STEP_ATTEMPTS = 64
+MIN_DAMPING = 1e-6  # damping, once there is any
+MAX_STEP_LENGTH = 1e6
+
+
+@jit
+def set_trial(tree, box, q, length, descent):
+    """Trial = q ⊕ length · step, moved into the limits; descent.rhs keeps length · step."""
+    for i in range(descent.step.shape[0]):
+        descent.rhs[i] = length * descent.step[i]
+    integrate(tree, q, descent.rhs, descent.trial)
+    clip_to_limits(box.coordinate, descent.lower, descent.upper, descent.trial)
+
+
+@jit_inline_always
+def request_evaluation(q, order, descent):
+    """Evaluate at the best place once more: other numbers are needed there, or they were lost."""
+    descent.state[PURPOSE], descent.state[REQUESTED_ORDER] = FOR_DERIVATIVES, order
+    for j in range(q.shape[0]):
+        descent.trial[j] = q[j]
+
+
+@jit_inline_always
+def raise_damping(state):
+    """4, 8, 16 … times as much."""
+    state[DAMPING] = max(state[DAMPING_GROWTH] * state[DAMPING], MIN_DAMPING)
+    state[DAMPING_GROWTH] *= 2.0
+
+
+@jit_inline_always
+def fall_back_to_gauss_newton(options, state):
+    """Go on with Gauss–Newton's curvature, as from the start, until a step is accepted.
+
+    The exact curvature may vanish, as where a goal is a quarter turn away.
+    """
+    state[GAUSS_NEWTON_FALLBACK], state[DAMPING], state[DAMPING_GROWTH] = (
+        1.0,
+        options[INITIAL_DAMPING],
+        4.0,
+    )
+
+
+@jit_inline_always
+def limit_rotation(box, step):
+    """Scale the step so that no dof turns by more than half a turn: no model holds so far."""
+    longest = 0.0
+    for i in range(step.shape[0]):
+        longest = max(longest, abs(box.is_rotation[i] * step[i]))
+    share = math.pi / max(longest, math.pi)
+    for i in range(step.shape[0]):
+        step[i] *= share
+    return share
+
+
+@jit_inline_always
+def set_line_search_trial(tree, box, options, q, descent):
+    """The trial of a line descent, and the fall that the slope promises there."""
+    state = descent.state
+    set_trial(tree, box, q, state[STEP_LENGTH], descent)
+    if options[RULE] == LINE_SEARCH:  # inside the box all along
+        state[PREDICTED_REDUCTION] = state[STEP_LENGTH] * state[LINEAR_REDUCTION]
+        return
+    promise = 0.0  # −g·(trial − q), clipped on the way, where step = −strength² g
+    for i in range(descent.step.shape[0]):
+        j = box.coordinate[i]
+        moved = descent.trial[j] - q[j] if j >= 0 else descent.rhs[i]
+        promise += moved * descent.step[i] / (box.strength[i] * box.strength[i])
+    state[PREDICTED_REDUCTION] = promise
+
+
+@jit_inline_always
+def predict_reduction(pattern, g, H, descent):
+    """Return the fall of the cost that the undamped model predicts for descent.step."""
+    state = descent.state
+    multiply_ancestor_rows(pattern, H, descent.step, descent.path, descent.rhs)
+    predicted, longest, promise = 0.0, 0.0, 0.0
+    for i in range(g.shape[0]):
+        predicted -= descent.step[i] * (g[i] + 0.5 * descent.rhs[i])
+        promise -= descent.step[i] * g[i]
+        longest = max(longest, abs(descent.step[i]))
+    state[PREDICTED_REDUCTION], state[LINEAR_REDUCTION], state[STEP_LARGEST_ENTRY] = (
+        predicted,
+        promise,
+        longest,
+    )
+    return predicted
+
+
+@jit_inline_always
+def propose_trial(tree, pattern, box, options, q, g, H, descent):
+    """Write the next step and trial."""
+    state, rule = descent.state, options[RULE]
+    state[PURPOSE], state[REJECTED_TRIALS] = FOR_STEP, 0.0
+    if rule == COORDINATE_DESCENT:
+        propose_coordinate_step(pattern, box, q, g, H, descent)
+        set_trial(tree, box, q, 1.0, descent)
+    elif rule == GRADIENT_DESCENT:
+        state[STEP_LARGEST_ENTRY] = 0.0
+        for i in range(g.shape[0]):
+            step = -g[i] * box.strength[i] * box.strength[i]
+            descent.step[i] = step if descent.active_set[i] == 0.0 else 0.0
+            state[STEP_LARGEST_ENTRY] = max(state[STEP_LARGEST_ENTRY], abs(descent.step[i]))
+        longest = min(
+            MAX_STEP_LENGTH, options[MAX_STEP_ENTRY] / max(state[STEP_LARGEST_ENTRY], 1e-300)
+        )
+        state[STEP_LENGTH] = min(2.0 * state[STEP_LENGTH], longest)
+        set_line_search_trial(tree, box, options, q, descent)
+    elif compute_model_step(pattern, box, options, q, g, H, descent):
+        state[STEP_LENGTH] = 1.0
+        if rule == LINE_SEARCH:
+            set_line_search_trial(tree, box, options, q, descent)
+        else:
+            set_trial(tree, box, q, 1.0, descent)
+
+
+@jit_inline_always
+def compute_model_step(pattern, box, options, q, g, H, descent):
+    """Write the step of a second-order rule; False if there is none."""
+    state, rule = descent.state, options[RULE]
+    damping = 0.0 if rule == LINE_SEARCH else state[DAMPING]
+    for _ in range(MAX_STEP_ATTEMPTS):
+        if rule == TRUST_REGION:
+            done = trust_region_step(pattern, box, q, g, H, descent)
+            damping = state[DAMPING]
+        else:
+            smallest = box_step(
+                pattern, box.coordinate, descent.lower, descent.upper, q, g, H, damping, descent
+            )
+            done = smallest > 0.0
+        if done:
+            state[STEP_NORM] *= limit_rotation(box, descent.step)
+        if done and predict_reduction(pattern, g, H, descent) > 0.0:
+            convex = state[EVALUATED_ORDER] == EXACT and damping == 0.0
+            state[IS_CONVEX] = 1.0 if convex else 0.0
+            return True
+        # Limits met on the way can spoil a long step, and a matrix need not be positive definite.
+        update_active_set(
+            box.coordinate, descent.lower, descent.upper, box.free, q, g, descent.active_set
+        )
+        if rule == LINE_SEARCH:
+            damping = max(100.0 * damping, 1e-12)
+        elif rule == TRUST_REGION:
+            state[TRUST_RADIUS] *= 0.25
+        elif rule == FLETCHER:
+            damping = state[DAMPING] = max(4.0 * state[DAMPING], MIN_DAMPING)
+        else:
+            raise_damping(state)
+            damping = state[DAMPING]
+    if options[CURVATURE] == HYBRID and state[GAUSS_NEWTON_FALLBACK] == 0.0:
+        fall_back_to_gauss_newton(options, state)
+        request_evaluation(q, GAUSS_NEWTON, descent)
+    else:
+        state[STATUS] = STALLED
+    return False
