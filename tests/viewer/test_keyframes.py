@@ -1,4 +1,4 @@
-"""Key frames: the way between poses, what is held on it, and files."""
+"""Key frames: interpolation, constraints between keys, and files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def random_pose(figure: ik.Skeleton, seed: int) -> Array:
 
 
 @pytest.mark.parametrize("make", [ik.human, ik.quadruped, ik.hand, ik.octopus])
-def test_the_way_leads_from_the_one_to_the_other(make):
+def test_the_difference_leads_from_one_pose_to_the_other(make):
     figure = make()
     interpolator, a, b = PoseInterpolator(figure), random_pose(figure, 0), random_pose(figure, 1)
     end = figure.forward(interpolator.integrate(a, interpolator.difference(b, a)))

@@ -72,10 +72,10 @@ def test_time_passes_only_while_it_plays_and_begins_again_or_ends():
 
 
 def test_a_track_and_its_motion_with_the_recording_show_the_same(take: ik.Track):
-    own, other = PlaybackData.of(take), PlaybackData.of(take.motion, markers=take.markers)
-    assert np.array_equal(own.errors, take.marker_errors, equal_nan=True)
+    solved, other = PlaybackData.of(take), PlaybackData.of(take.motion, markers=take.markers)
+    assert np.array_equal(solved.errors, take.marker_errors, equal_nan=True)
     assert np.allclose(other.errors, take.marker_errors, atol=1e-12, equal_nan=True)
-    for playback in (own, other):
+    for playback in (solved, other):
         pose = playback.pose(100)
         off = playback.matched_targets(100) - playback.model_markers(100, pose)
         expected = take.marker_errors[100]
@@ -83,9 +83,9 @@ def test_a_track_and_its_motion_with_the_recording_show_the_same(take: ik.Track)
         deviations = playback.deviations(100)
         assert deviations is not None
         assert np.allclose(deviations, take.sd[100], rtol=1e-6)
-    mean, most = own.frame_errors
+    mean, largest = solved.frame_errors
     assert mean[7] == pytest.approx(np.nanmean(take.marker_errors[7]))
-    assert most[7] == pytest.approx(np.nanmax(take.marker_errors[7]))
+    assert largest[7] == pytest.approx(np.nanmax(take.marker_errors[7]))
     with pytest.raises(ik.UsageError, match="its markers with it"):
         PlaybackData.of(take, markers=take.markers)
 
@@ -159,10 +159,10 @@ def test_missing_frames_show_the_last_pose_and_are_listed(take: ik.Track):
 def test_the_worst_frames_come_first_and_apart():
     errors = np.full((1000, 2), 0.001)
     errors[300, 0], errors[301, 1], errors[700, 1], errors[5] = 0.05, 0.04, 0.03, np.nan
-    found = find_error_peaks(errors, ("A", "B"), 100.0, 2)
-    assert [stop.frame for stop in found] == [300, 700]
-    assert found[0].title == "A 50 mm off"
-    assert "marker B is 30.0 mm" in found[1].text
+    bookmarks = find_error_peaks(errors, ("A", "B"), 100.0, 2)
+    assert [bookmark.frame for bookmark in bookmarks] == [300, 700]
+    assert bookmarks[0].title == "A 50 mm off"
+    assert "marker B is 30.0 mm" in bookmarks[1].text
     assert find_error_peaks(np.full((9, 2), np.nan), ("A", "B"), 100.0) == []
     assert find_error_peaks(np.empty((9, 0)), (), 100.0) == []
     present = np.ones(20, dtype=bool)

@@ -41,13 +41,13 @@ def answer(viewer: PoseViewer, headers: dict[str, str]) -> int:
 
 
 def test_the_server_answers_its_own_page_only(viewer: PoseViewer):
-    own = f"127.0.0.1:{viewer.server.get_port()}"
-    assert answer(viewer, {"Host": own}) == 200
-    assert answer(viewer, {"Host": own, "Origin": f"http://{own}"}) == 200
-    assert answer(viewer, {"Host": own, "Origin": "http://evil.example"}) == 403
-    assert answer(viewer, {"Host": own, "Origin": "null"}) == 403
+    host = f"127.0.0.1:{viewer.server.get_port()}"
+    assert answer(viewer, {"Host": host}) == 200
+    assert answer(viewer, {"Host": host, "Origin": f"http://{host}"}) == 200
+    assert answer(viewer, {"Host": host, "Origin": "http://evil.example"}) == 403
+    assert answer(viewer, {"Host": host, "Origin": "null"}) == 403
     assert answer(viewer, {"Host": "evil.example"}) == 403
-    socket_of_another = {"Host": own, "Origin": "http://evil.example", "Connection": "Upgrade"}
+    socket_of_another = {"Host": host, "Origin": "http://evil.example", "Connection": "Upgrade"}
     more = {"Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
     key = {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
     assert answer(viewer, {**socket_of_another, **more, **key}) == 403
@@ -138,10 +138,10 @@ def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     assert "0, 0.2 s" in panel.keys.text.content
     panel.keys.play()
     panel.keys.close()
-    found = panel.compare.run()
-    assert set(found) == set(ik.solvers())
+    results = panel.compare.run()
+    assert set(results) == set(ik.solvers())
     assert "| auto |" in panel.compare._text.content
-    assert len(make_cost_curves(found)) == len(found) + 1
+    assert len(make_cost_curves(results)) == len(results) + 1
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: len(session.dragged) == 0)
     panel.keys.run_command(session, "go there", 0.1)

@@ -279,8 +279,10 @@ def test_locked_joints_stay_and_weak_ones_move_less():
     session.lock("r_upper_arm")
     session.drag("r_hand", session.handles["r_hand"].position + np.array([0.15, 0.1, 0.1]))
     session.settle()
-    own = [i for i, dof in enumerate(session.skeleton.dof_names) if dof.startswith("r_upper_arm")]
-    np.testing.assert_array_equal(session.q[own], 0.0)
+    arm_dofs = [
+        i for i, dof in enumerate(session.skeleton.dof_names) if dof.startswith("r_upper_arm")
+    ]
+    np.testing.assert_array_equal(session.q[arm_dofs], 0.0)
     with pytest.raises(ik.UnknownNameError):
         session.lock("nobody")
     session.lock("r_upper_arm", False)
@@ -290,7 +292,7 @@ def test_locked_joints_stay_and_weak_ones_move_less():
         other = PosingSession(ik.human(), glide=0.0)
         other.strengthen("r_upper_arm", strength)
         other.drag("r_hand", other.handles["r_hand"].position + np.array([0.05, 0.05, 0.05]))
-        return float(np.abs(other.advance().q[own]).max())
+        return float(np.abs(other.advance().q[arm_dofs]).max())
 
     assert turned(0.1) < 0.5 * turned(1.0)
 
@@ -353,9 +355,9 @@ def test_solvers_are_compared_from_the_same_start():
     session = PosingSession(ik.human())
     session.drag("r_hand", session.handles["r_hand"].position + np.array([0.2, 0.1, 0.2]))
     session.settle()
-    found = session.compare(["auto", "levenberg-marquardt", "bfgs"], seconds=2.0)
-    assert list(found) == ["auto", "levenberg-marquardt", "bfgs"]
-    starts = [result.history.cost[0] for result in found.values() if result.history is not None]
+    results = session.compare(["auto", "levenberg-marquardt", "bfgs"], seconds=2.0)
+    assert list(results) == ["auto", "levenberg-marquardt", "bfgs"]
+    starts = [result.history.cost[0] for result in results.values() if result.history is not None]
     assert len(starts) == 3
     np.testing.assert_allclose(starts, starts[0], rtol=1e-12)
 

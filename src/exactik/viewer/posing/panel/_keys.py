@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik.errors import ExactikError
+from exactik.errors import ExactikError, one_line
 from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer._limits import compute_limit_state
@@ -190,7 +190,7 @@ class KeyPanel:
         try:
             action()
         except ExactikError as error:
-            self.text.content = escape_markdown(" ".join(str(error).split()))
+            self.text.content = escape_markdown(one_line(str(error)))
 
 
 def escape_markdown(text: str) -> str:
