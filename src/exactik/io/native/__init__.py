@@ -1,4 +1,8 @@
-"""NPZ files of exactik."""
+"""NPZ files of exactik: everything that skeletons, motions and markers hold, without loss.
+
+Written by `numpy.savez_compressed`, but read by hand: `numpy.load` allocates what the header of an
+array claims before it looks at the bytes.
+"""
 
 from exactik.io.native._npz import (
     read_npz_content,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.motion import find_segments
-from exactik.report._data import Bins, rounded_up
+from exactik.report._data import Bins, round_axis_end
 from exactik.typing import Array
 from exactik.viewer.playback._data import PlaybackData
 
@@ -59,7 +59,7 @@ class ErrorCurve:
             "stroke": DOT_COLOUR,
             "points": {"show": True, "size": 9, "fill": DOT_COLOUR},
         }
-        top = rounded_up(float(np.nanmax(largest))) if np.isfinite(largest).any() else 1.0
+        top = round_axis_end(float(np.nanmax(largest))) if np.isfinite(largest).any() else 1.0
         self._plot = server.gui.add_uplot(
             self.make_data(),
             ({"label": "s"}, *series, dot),

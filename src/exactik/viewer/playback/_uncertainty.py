@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.model import Skeleton
-from exactik.report._png import colours
+from exactik.report._png import error_colours
 from exactik.typing import Array
 
 __all__ = ["LEGEND", "colour_uncertainty", "compute_joint_deviations", "describe_least_certain"]
@@ -33,7 +33,7 @@ def compute_joint_deviations(skeleton: Skeleton, sd: Array) -> Array:
 def colour_uncertainty(deviation: Array) -> NDArray[np.uint8]:
     """Return colours for standard deviations [rad], (n, 3)."""
     share = np.log(np.maximum(deviation, MIN_SD) / MIN_SD) / np.log(MAX_SD / MIN_SD)
-    return colours(share)
+    return error_colours(share)
 
 
 def describe_least_certain(skeleton: Skeleton, deviation: Array, count: int = 3) -> str:
