@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.errors import UsageError
-from exactik.io import save_skeleton
+from exactik.io import find_format, save_skeleton
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
@@ -183,8 +183,9 @@ class Keyframes:
             write_keys(path, self.skeleton, self._keys, self.smooth)
             return
         self.bake(rate).save(path)
-        if ending.lower() == ".amc":
-            save_skeleton(self.skeleton, stem + ".asf")
+        form = find_format(path)
+        if form is not None and form.companion != "":
+            save_skeleton(self.skeleton, stem + form.companion)
 
     @classmethod
     def load(cls, path: PathLike, skeleton: Skeleton) -> Keyframes:

@@ -12,6 +12,7 @@ import numpy as np
 
 from exactik.errors import FileError, UsageError
 from exactik.io import save_motion, writing
+from exactik.io.formats import GLB
 from exactik.typing import IntArray
 from exactik.viewer.page import start_guarded_server, stop_server
 from exactik.viewer.playback._data import PlaybackData
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 FPS = 30.0
-SUFFIXES = (".html", ".htm", ".glb")
+SUFFIXES = (".html", ".htm", GLB.suffix)
 
 Progress = Callable[[int, int], None]
 
@@ -87,7 +88,7 @@ def encode_playback(
     """Return the bytes of a file, by its suffix."""
     if suffix.lower() in (".html", ".htm"):
         return render_html(playback, fps=fps, progress=progress).encode()
-    if suffix.lower() == ".glb":
+    if suffix.lower() == GLB.suffix:
         frames, rate = choose_frames(len(playback), playback.motion.rate, fps)
         motion = replace(playback.motion, q=playback.motion.q[frames], rate=rate)
         with tempfile.TemporaryDirectory() as folder:
