@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik.io import writing
+from exactik.io import open_atomic
 from exactik.motion import find_segments
 from exactik.report._angles import (
     JointChart,
@@ -70,7 +70,7 @@ def write_report(
         summary: of the track, with the command, where it is known already, see `summary_of`.
     """
     text = render_report(track, command, summary)
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write(text)
 
 

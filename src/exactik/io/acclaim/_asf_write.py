@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from exactik.io._files import writing
+from exactik.io._files import open_atomic
 from exactik.io._rest_frames import NUMBER, RestFrames, compute_rest_frames
 from exactik.io.acclaim._skeleton import INCH, choose_asf_unit, encode_name
 from exactik.model import Joint, Skeleton
@@ -196,7 +196,7 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
     for bone in bones:
         children.setdefault(bone.parent, []).append(bone.name)
     lines += [f"    {parent} {' '.join(names)}" for parent, names in children.items()]
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write("\n".join([*lines, "  end", ""]))
 
 

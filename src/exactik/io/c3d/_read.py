@@ -16,7 +16,7 @@ import numpy as np
 from exactik.errors import Advice
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
-from exactik.io._text import make_unique
+from exactik.io._text_values import make_unique
 from exactik.io._units import metres_per
 from exactik.io.c3d._data import Points, read_points
 from exactik.io.c3d._layout import FrameRange, find_frames
