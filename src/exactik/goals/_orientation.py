@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.errors import GoalError
-from exactik.goals._checks import refuse_any, require_rotation, require_rotations
+from exactik.goals._geometry import distance_beyond, refuse_any, require_rotation, require_rotations
 from exactik.goals._goal import GoalPart, Term, TermGoal
-from exactik.goals._position import distance_beyond
 from exactik.kernels.goals.terms import DIRECTION, LOG, POSITION
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array
