@@ -26,16 +26,17 @@ class HeightGoal(TermGoal):
     target: ArrayLike
 
     def terms(self, skeleton: ik.Skeleton) -> list[Term]:
-        return [Term(POSITION, self.bone, target=np.array([0.0, 0.0, float(self.target)]))]  # type: ignore[arg-type]
+        place = np.array([0.0, 0.0, float(np.asarray(self.target))])
+        return [Term(POSITION, self.bone, target=place)]
 
-    def _spread_weight(self, weight: Array, rows: int) -> Array:
+    def spread_weight(self, weight: Array, rows: int) -> Array:
         return weight * np.array([0.0, 0.0, 1.0])
 
     def write_targets(self, targets: Array, points: Array, rotations: Array) -> None:
         points[:, 0, 2] = targets
 
     def error_parts(self, skeleton, name, rows, terms):
-        return (self._whole_part(name, "m", slice(rows.stop - 1, rows.stop), terms),)
+        return (self.make_part(name, "m", slice(rows.stop - 1, rows.stop), terms),)
 
     def watched_point(self, skeleton: ik.Skeleton) -> tuple[str, Array]:
         return self.bone, np.zeros(3)
@@ -56,7 +57,7 @@ class SphereGoal(ik.FrameGoal):
     target: float = 0.5
 
     def residual(self, rotation: Array, position: Array) -> Array:
-        return np.array([self.target - np.linalg.norm(position)])
+        return np.array([self.target - float(np.linalg.norm(position))])
 
 
 @pytest.fixture(scope="module")

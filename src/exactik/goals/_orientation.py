@@ -78,7 +78,8 @@ class OrientationGoal(TermGoal):
             ]
         raise GoalError(f"kind of goal {self.label!r} is {self.kind!r}; it must be 'log' or 'axes'")
 
-    def _spread_weight(self, weight: Array, rows: int) -> Array:
+    def spread_weight(self, weight: Array, rows: int) -> Array:
+        """Spread one number per axis over its three rows."""
         return np.repeat(weight, 3) if rows == 9 and weight.shape == (3,) else weight
 
     def check_targets(self, what: str, targets: Array) -> Array:
@@ -145,7 +146,8 @@ class PoseGoal(TermGoal):
             Term(LOG, self.bone, rotation=rotation),
         ]
 
-    def _spread_weight(self, weight: Array, rows: int) -> Array:
+    def spread_weight(self, weight: Array, rows: int) -> Array:
+        """Spread one number for the position and one for the rotation over three rows each."""
         return np.repeat(weight, 3) if weight.shape == (2,) else weight
 
     def check_targets(self, what: str, targets: Array) -> Array:
@@ -166,8 +168,8 @@ class PoseGoal(TermGoal):
         """Return the place [m] and the rotation [rad] apart."""
         row, term = rows.start + 3, terms.start + 1
         return (
-            self._whole_part(name, "m", slice(rows.start, row), slice(terms.start, term)),
-            self._whole_part(
+            self.make_part(name, "m", slice(rows.start, row), slice(terms.start, term)),
+            self.make_part(
                 f"{name}.rotation", "rad", slice(row, rows.stop), slice(term, terms.stop)
             ),
         )
