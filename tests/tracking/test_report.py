@@ -20,10 +20,15 @@ from exactik import Track, human, track
 from exactik.errors import FileError, ModelError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
-from exactik.report._data import Bins, round_axis_end
-from exactik.report._png import encode_png, error_colours
-from exactik.report._report import render_report
-from exactik.report._summary import headline_of, summary_of
+from exactik.report import (
+    Bins,
+    encode_png,
+    error_colours,
+    headline_of,
+    render_report,
+    round_axis_end,
+    summary_of,
+)
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 
 # `Track.attention` takes means over markers that are missing in a whole stretch, which warn.
