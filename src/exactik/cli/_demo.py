@@ -40,6 +40,7 @@ def demo(
         return
     from exactik.cli._inputs import read_recording
     from exactik.cli._outputs import LINE_WIDTH, format_entry, plan_outputs, write_motion
+    from exactik.io.formats import GLB
     from exactik.report import headline_of, summary_of, write_report
     from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
     from exactik.tracking import track
@@ -93,7 +94,7 @@ def demo(
         f"truth in {share} of the cases."
     )
     say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
-    glb = next(path for path in plan.targets if path.suffix == ".glb")
+    glb = next(path for path in plan.targets if path.suffix == GLB.suffix)
     say("To see it play, with its markers, if exactik[viewer] is installed:")
     say(f"  exactik play {glb} --markers {source}")
     say(f"The same by hand:\n  {command} -o take.bvh")

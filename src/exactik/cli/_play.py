@@ -21,7 +21,7 @@ from exactik.errors import FileError
 if TYPE_CHECKING:
     from exactik.model import Skeleton
     from exactik.motion import Markers, Motion
-    from exactik.viewer import Footage
+    from exactik.viewer import PlaybackData
 
 __all__ = ["play", "read_motion"]
 
@@ -58,28 +58,27 @@ def play(
 ) -> None:
     """Play a motion in the browser, or write a file that plays it."""
     from exactik.io import files_to_write
-    from exactik.viewer import Footage, MotionViewer
-    from exactik.viewer.playback._export import check_path
+    from exactik.viewer import MotionViewer, PlaybackData, check_export_path
 
     files = (*motions, *(reference or ()))
     if export is not None:
-        files_to_write(check_path(export), (*files, markers, skeleton))
+        files_to_write(check_export_path(export), (*files, markers, skeleton))
     figure = None if skeleton is None else load_figure(skeleton)[0]
     with compiling():
         motion, *ghosts = (read_motion(name, figure, up) for name in files)
         recorded = None if markers is None else _read_markers(markers, axes, length_unit)
-        footage = Footage.of(motion, markers=recorded, references=ghosts)
-        if recorded is not None and len(footage.names) == 0:
+        playback = PlaybackData.of(motion, markers=recorded, references=ghosts)
+        if recorded is not None and len(playback.names) == 0:
             _print_note(
                 markers or "",
                 "the skeleton has none of these markers: they are shown without "
                 "residuals. NPZ and GLB keep the markers of a skeleton, BVH and AMC do not.",
             )
     if export is not None:
-        _write(footage, export, fps)
+        _write(playback, export, fps)
         return
     with compiling():
-        viewer = MotionViewer(footage, port=port)
+        viewer = MotionViewer(playback, port=port)
         viewer.play()
     serve(viewer, browser)
 
@@ -136,16 +135,16 @@ def _print_note(name: str, text: str) -> None:
     err.print(f"{name}: {text}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
-def _write(footage: Footage, path: str, fps: float) -> None:
-    from exactik.viewer.playback._export import export
+def _write(playback: PlaybackData, path: str, fps: float) -> None:
+    from exactik.viewer import export_playback
 
     with frames_bar() as bar:
-        task = bar.add_task("exporting", total=len(footage))
+        task = bar.add_task("exporting", total=len(playback))
 
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        export(footage, path, fps=fps, progress=progress)
+        export_playback(playback, path, fps=fps, progress=progress)
     size = Path(path).stat().st_size / 1e6
     hint = ", opens in a browser" if Path(path).suffix.lower() in (".html", ".htm") else ""
     say(f"written {path}: {size:.1f} MB{hint}")
