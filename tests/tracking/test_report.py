@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from exactik import Track, human, track
-from exactik.errors import FileError, ModelError
+from exactik.errors import FileError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.report import (
@@ -324,7 +324,7 @@ def test_headline_is_plain_text(faulty: tuple[Track, SyntheticRecording]):
 
 def test_only_html_is_written(short: SyntheticRecording, tmp_path: Path):
     solved = track(human(), short.markers.between(0.0, 0.1))
-    with pytest.raises(ModelError, match=r"must be an \.html file"):
+    with pytest.raises(UsageError, match=r"must be an \.html file"):
         solved.report(tmp_path / "walk.pdf")
     with pytest.raises(FileError):
         solved.report(tmp_path / "no such folder" / "walk.html")
