@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from exactik import Track, human, track
-from exactik.errors import FileError
+from exactik.errors import FileError, UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.report import (
