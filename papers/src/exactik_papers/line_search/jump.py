@@ -17,7 +17,7 @@ from exactik.motion import Motion
 from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, solve
 from exactik.typing import Array
-from exactik.viewer import Hold, Keyframes
+from exactik.viewer import Keyframes, PinConstraint
 from exactik_papers.experiment import (
     Experiment,
     Findings,
@@ -120,7 +120,7 @@ def pose_jump() -> tuple[Keyframes, list[tuple[float, int, float]]]:
     return keys, outcomes
 
 
-def _make_constraints(k: int, q: Array) -> dict[str, Hold]:
+def _make_constraints(k: int, q: Array) -> dict[str, PinConstraint]:
     """Return the feet as they stand, or nothing in flight."""
     if not any(k in group for group in STANDING):
         return {}
@@ -128,7 +128,7 @@ def _make_constraints(k: int, q: Array) -> dict[str, Hold]:
     pose = figure.forward(q)
     index = [figure.bone_index(f"{side}_foot") for side in "lr"]
     return {
-        f"foot {side}": Hold(
+        f"foot {side}": PinConstraint(
             f"{side}_foot", (0.0, 0.0, 0.0), pose.positions[i].copy(), pose.rotations[i].copy()
         )
         for side, i in zip("lr", index, strict=True)
