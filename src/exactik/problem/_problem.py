@@ -25,8 +25,8 @@ from exactik.goals import (
     Goal,
     PackedGoals,
     SoftLimitGoal,
+    as_goals,
     pack_goals,
-    require_evaluable,
     require_weight_matrix,
     retarget_goals,
 )
@@ -86,7 +86,7 @@ class Problem:
         """
         if not isinstance(skeleton, Skeleton):
             raise UsageError(f"a problem needs a Skeleton first, not {type(skeleton).__name__}")
-        goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
+        goals = as_goals(goals)
         lock = (lock,) if isinstance(lock, str) else tuple(lock)
         strength = dict(strength or {})
         self._arguments: dict[str, Any] = {
@@ -110,7 +110,7 @@ class Problem:
         self.strength = freeze(compute_strengths(skeleton, strength))
         weight = None
         if weight_matrix is not None:
-            m = sum(require_evaluable(goal).rows(skeleton) for goal in self.goals)
+            m = sum(goal.rows(skeleton) for goal in self.goals)
             weight = contiguous_copy(require_shape("weight_matrix", weight_matrix, m, m))
             weight = freeze(require_weight_matrix("weight_matrix", weight))
             self._arguments["weight_matrix"] = weight
@@ -243,9 +243,8 @@ class Problem:
     @property
     def row_width(self) -> int:
         """Width of the rows that `fill` gives."""
-        return (
-            ancestor_row_width(self.skeleton.nv) if self._packed.coupled else self._work.H.shape[1]
-        )
+        coupled = self._packed.coupled
+        return ancestor_row_width(self.skeleton.nv) if coupled else self._work.H.shape[1]
 
     @property
     def workspace(self) -> Workspace:
@@ -255,9 +254,9 @@ class Problem:
     @property
     def descent_state(self) -> DescentState:
         """Scratch of descents in this thread."""
-        if not hasattr(self._local, "search"):
-            self._local.search = new_descent_state(self.skeleton.tree, self.row_width)
-        return self._local.search
+        if not hasattr(self._local, "descent_state"):
+            self._local.descent_state = new_descent_state(self.skeleton.tree, self.row_width)
+        return self._local.descent_state
 
     def fill(self, q: Array, order: int) -> tuple[float, Array, Array]:
         """Return cost, gradient and curvature, (nv, width) by ancestor rows of `pattern`.
@@ -299,7 +298,7 @@ class Problem:
         return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
 
     def _begin(self, q: Array, order: int) -> float:
-        """Place the figure, sum all goals on bones, also those in Python; return their cost."""
+        """Update the kinematics, sum all goals on bones and return their cost."""
         work = self._work
         cost = kernel.begin_evaluation(self.skeleton.tree, self._packed.arrays, q, order, work)
         for frame, _, weight, r, D, D2 in self._custom(order):
@@ -313,7 +312,7 @@ class Problem:
     def _custom(self, order: int) -> Iterator[tuple[int, slice, Array, Array, Array, Array]]:
         """Yield frame, rows, weight, residual and derivatives of the goals written in Python."""
         work = self._work
-        for goal, frame, rows, weight in self._packed.custom:
+        for _, goal, frame, rows, weight in self._packed.custom:
             position, count = work.p[frame] + work.origin, rows.stop - rows.start
             rotation = work.R[frame].copy()  # a user may write on what a user is given
             yield frame, rows, weight, *goal.evaluate(rotation, position, count, order)
@@ -323,8 +322,8 @@ class Problem:
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         dense.write_residual_and_jacobian(tree, arrays, q, work, r, J)
-        for frame, rows, _, own, D, _ in self._custom(order):
-            r[rows] = own
+        for frame, rows, _, residual, D, _ in self._custom(order):
+            r[rows] = residual
             dense.write_jacobian_rows(
                 tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J
             )

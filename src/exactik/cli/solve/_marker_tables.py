@@ -1,0 +1,116 @@
+"""Small tables on the command line: weights of markers, what a recorded marker is.
+
+Either in place ("LFHD=2,RFIN=0.5") or in a file: JSON, an object; or CSV, two columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from exactik.errors import FileError, UnknownNameError, UsageError
+from exactik.io import read_text
+
+__all__ = ["parse_mapping", "parse_weights"]
+
+ManualMapping = dict[str, "str | tuple[str, tuple[float, float, float]] | None"]
+
+
+def parse_weights(text: str, names: Sequence[str], recorded: Mapping[str, str]) -> dict[str, float]:
+    """Return the weights of markers, by the skeleton's names.
+
+    Args:
+        text: what the user gave.
+        names: of the skeleton's markers.
+        recorded: recorded name → the skeleton's.
+    """
+    by_short_name = {name.rpartition(":")[2]: mine for name, mine in recorded.items()}
+    weights: dict[str, float] = {}
+    for name, value in _parse_pairs("--weights", text).items():
+        weight = _parse_weight(name, value)
+        pattern = recorded.get(name, by_short_name.get(name, name))
+        matches = [other for other in names if fnmatchcase(other, pattern)]
+        if len(matches) == 0:
+            raise UnknownNameError("marker", name, names)
+        weights.update(dict.fromkeys(matches, weight))
+    return weights
+
+
+def parse_mapping(text: str) -> ManualMapping:
+    """Return what recorded markers are: marker or bone, bone and place, or None: not used."""
+    mapping: ManualMapping = {}
+    for name, value in _parse_pairs("--mapping", text).items():
+        if value is None or value == "":
+            mapping[name] = None
+        elif isinstance(value, str):
+            mapping[name] = value
+        else:
+            mapping[name] = _parse_place(name, value)
+    return mapping
+
+
+def _parse_weight(name: str, value: Any) -> float:
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        weight = -1.0
+    if not 0.0 <= weight < float("inf"):
+        raise UsageError(f"--weights: {name} is {value!r}; expected a number ≥ 0")
+    return weight
+
+
+def _parse_place(name: str, value: Any) -> tuple[str, tuple[float, float, float]]:
+    try:
+        bone, (x, y, z) = value
+        return str(bone), (float(x), float(y), float(z))
+    except (TypeError, ValueError):
+        fault = f"--mapping: {name} is {value!r:.60}"
+        raise UsageError(
+            f'{fault}; expected "marker", "bone", ["bone", [x, y, z]] or null'
+        ) from None
+
+
+def _parse_pairs(option: str, text: str) -> dict[str, Any]:
+    """Return names and values; texts, but for JSON."""
+    suffix = Path(text).suffix.lower()
+    if suffix == ".json":
+        return _read_json_pairs(text)
+    if suffix in (".csv", ".txt"):
+        return _read_csv_pairs(text)
+    pairs: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = part.partition("=")
+        if equals == "" or name.strip() == "":
+            raise UsageError(
+                f"{option} is {text!r}; expected NAME=VALUE, separated by commas, or a .json or "
+                ".csv file"
+            )
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _read_json_pairs(path: str) -> dict[str, Any]:
+    try:
+        pairs = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        line = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise FileError(path, "not JSON; expected an object of names and values", line) from None
+    if not isinstance(pairs, dict):
+        raise FileError(path, 'expected an object of names and values, as {"LFHD": 2}')
+    return pairs
+
+
+def _read_csv_pairs(path: str) -> dict[str, Any]:
+    pairs: dict[str, Any] = {}
+    for n, row in enumerate(csv.reader(read_text(path).splitlines()), start=1):
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or cells[0].startswith("#"):
+            continue
+        if len(cells) != 2 or cells[0] == "":
+            raise FileError(path, f"{len(cells)} columns; expected a name and a value", f"line {n}")
+        pairs[cells[0]] = cells[1]
+    return pairs

@@ -1,0 +1,55 @@
+"""How near every dof is to its limits, as plain numbers for whoever draws them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactik.model import Skeleton
+from exactik.typing import Array
+
+__all__ = ["AT_LIMIT", "INSIDE", "NEAR_LIMIT", "LimitState", "compute_limit_state"]
+
+
+INSIDE, NEAR_LIMIT, AT_LIMIT = 0, 1, 2
+"""Levels: well inside the limits; within 5 % of the range of one (amber); on one (red)."""
+
+NEAR_SHARE, AT_SHARE = 0.05, 1e-6  # of the range
+
+
+class LimitState(NamedTuple):
+    """Distances to the limits of one pose.
+
+    Attributes:
+        below: room to the lower limit [rad or m], (nv,); infinite where there is none.
+        above: room to the upper limit, likewise.
+        level: `INSIDE`, `NEAR_LIMIT` or `AT_LIMIT` of each dof, (nv,).
+        bones: the highest level among each bone's dofs, (n_bones,).
+    """
+
+    below: Array
+    above: Array
+    level: NDArray[np.uint8]
+    bones: NDArray[np.uint8]
+
+    def named(self, skeleton: Skeleton, level: int = AT_LIMIT) -> list[str]:
+        """Return the names of the dofs at a level."""
+        return [skeleton.dof_names[i] for i in np.flatnonzero(self.level == level)]
+
+
+def compute_limit_state(skeleton: Skeleton, q: Array) -> LimitState:
+    """Return how near the pose q, (nq,), is to the limits."""
+    plain = skeleton.plain_q
+    value = np.where(plain >= 0, q[plain], 0.0)
+    below, above = value - skeleton.lower, skeleton.upper - value
+    span = skeleton.upper - skeleton.lower
+    width = np.where(np.isfinite(span), span, 1.0)
+    room = np.minimum(below, above)
+    near = np.where(room <= NEAR_SHARE * width, NEAR_LIMIT, INSIDE)
+    level = np.where(room <= AT_SHARE * width, AT_LIMIT, near).astype(np.uint8)
+    bones = np.zeros(len(skeleton.bones), np.uint8)
+    owner = np.repeat(np.arange(len(skeleton.bones)), [b.joint.nv for b in skeleton.bones])
+    np.maximum.at(bones, owner, level)
+    return LimitState(below=below, above=above, level=level, bones=bones)

@@ -1,0 +1,282 @@
+"""What is played: a motion, and what is shown with it at the same times; without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from exactik.errors import UsageError
+from exactik.model import Pose, Skeleton
+from exactik.motion import Markers, Motion, turn_to_up
+from exactik.tracking import (
+    Track,
+    TrackingProblem,
+    compute_standard_deviations,
+    estimate_noise,
+    make_tracking_problem,
+    match_markers,
+)
+from exactik.typing import Array, BoolArray, IntArray
+from exactik.viewer.playback._bookmarks import (
+    Bookmark,
+    find_attention_bookmarks,
+    find_error_peaks,
+    find_missing_poses,
+)
+
+__all__ = ["PlaybackData", "TimeAligned"]
+
+
+CHUNK_FRAMES = 4096  # frames whose poses are in memory at once
+
+
+class TimeAligned(NamedTuple):
+    """A motion or markers, aligned in time with the motion that is played.
+
+    Attributes:
+        content: a motion or markers.
+        shift: number of its frames before the first one of the motion.
+    """
+
+    content: Any
+    shift: float
+
+    @classmethod
+    def align(cls, motion: Motion, content: Motion | Markers) -> TimeAligned:
+        """Align a motion or markers with the motion that is played.
+
+        By frame numbers where the motion has kept those of its recording (they do not begin with 1)
+        and the rates are the same, else both begin together.
+        """
+        numbered = motion.first_frame != 1 and abs(motion.rate / content.rate - 1.0) < 1e-3
+        return cls(content, float(motion.first_frame - content.first_frame) if numbered else 0.0)
+
+    def frame_at(self, seconds: float) -> int | None:
+        """Return the frame at a time of the motion [s from its first frame], None outside."""
+        k = round(seconds * self.content.rate + self.shift)
+        return k if 0 <= k < len(self.content) else None
+
+
+@dataclass(frozen=True, eq=False)
+class PlaybackData:
+    """A motion, z up, with its references, measured markers, errors and error bars.
+
+    Attributes:
+        motion: what is played.
+        references: other motions at the same times.
+        recorded: measured markers at the same times, or None.
+        track: what `motion` comes from, if it was solved here.
+    """
+
+    motion: Motion
+    references: tuple[TimeAligned, ...] = ()
+    recorded: TimeAligned | None = None
+    track: Track | None = None
+
+    @classmethod
+    def of(
+        cls,
+        thing: Motion | Track | PlaybackData,
+        *,
+        markers: Markers | None = None,
+        references: Sequence[Motion] = (),
+    ) -> PlaybackData:
+        """Return what is to be played.
+
+        Args:
+            thing: a motion or a solved recording, which has its markers with it.
+            markers: measured, to be shown beside a motion.
+            references: other motions, shown as ghosts.
+        """
+        if isinstance(thing, PlaybackData):
+            return thing
+        track = thing if isinstance(thing, Track) else None
+        motion: Motion = turn_to_up(thing.motion if isinstance(thing, Track) else thing, "z")
+        if not np.isfinite(motion.q).all(axis=1).any():
+            raise UsageError("the motion has no frame to show")
+        aligned = tuple(TimeAligned.align(motion, turn_to_up(other, "z")) for other in references)
+        recorded = None if markers is None else TimeAligned.align(motion, turn_to_up(markers, "z"))
+        if track is not None:
+            if markers is not None:
+                raise UsageError("a track has its markers with it; others cannot be shown")
+            recorded = TimeAligned(_markers_of_track(track), 0.0)
+        return cls(motion=motion, references=aligned, recorded=recorded, track=track)
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.motion)
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The figure."""
+        return self.motion.skeleton
+
+    @cached_property
+    def present(self) -> BoolArray:
+        """Which frames have a pose, (T,)."""
+        return np.asarray(np.isfinite(self.motion.q).all(axis=1))
+
+    @cached_property
+    def _last_present(self) -> IntArray:
+        """For each frame the last one up to it that has a pose, else the first that has, (T,)."""
+        last = np.maximum.accumulate(np.where(self.present, np.arange(len(self)), -1))
+        return np.where(last < 0, int(np.argmax(self.present)), last)
+
+    def frame_with_pose(self, frame: int) -> int:
+        """Return the frame whose pose is shown at a frame, which may have none."""
+        return int(self._last_present[frame])
+
+    def pose(self, frame: int) -> Pose:
+        """Return the pose of a frame; if it has none, that of the last frame before that has."""
+        return self.skeleton.forward(self.motion.q[self.frame_with_pose(frame)])
+
+    def reference(self, k: int, frame: int) -> Pose | None:
+        """Return the pose of a reference at the time of a frame, None where it has none."""
+        timed = self.references[k]
+        t = timed.frame_at(frame / self.motion.rate)
+        if t is None or not np.isfinite(timed.content.q[t]).all():
+            return None
+        return timed.content.skeleton.forward(timed.content.q[t])
+
+    # --- markers
+
+    @cached_property
+    def marker_matches(self) -> dict[str, str]:
+        """Recorded marker → marker of the figure, by their names."""
+        if self.recorded is None:
+            return {}
+        if self.track is not None:
+            return {name: name for name in self.track.names}
+        return match_markers(self.skeleton, self.recorded.content)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Markers of the figure that were recorded, (K,)."""
+        return tuple(self.marker_matches.values())
+
+    @cached_property
+    def _columns(self) -> IntArray:
+        assert self.recorded is not None
+        index = [self.recorded.content.names.index(name) for name in self.marker_matches]
+        return np.array(index, dtype=np.int64)
+
+    @cached_property
+    def _on_bones(self) -> tuple[IntArray, Array]:
+        """Bones of the markers, (K,), and places on them [m], (1 or T, K, 3)."""
+        where = [self.skeleton.marker(name) for name in self.names]
+        bones = np.array([self.skeleton.bone_index(bone) for bone, _ in where], dtype=np.int64)
+        if self.track is not None:
+            return bones, self.track.problem.targets.point
+        return bones, np.array([point for _, point in where], dtype=float).reshape(1, -1, 3)
+
+    def model_markers(self, frame: int, pose: Pose) -> Array:
+        """Return where the markers of the figure are in a pose [m, world], (K, 3)."""
+        bones, points = self._on_bones
+        point = points[frame if len(points) > 1 else 0]
+        return pose.positions[bones] + np.einsum("kij,kj->ki", pose.rotations[bones], point)
+
+    def targets(self, frame: int) -> Array:
+        """Return all recorded markers of a frame [m, world], (M, 3), NaN where missing."""
+        if self.recorded is None:
+            return np.empty((0, 3))
+        t = self.recorded.frame_at(frame / self.motion.rate)
+        positions = self.recorded.content.positions
+        return np.full(positions.shape[1:], np.nan) if t is None else positions[t]
+
+    def matched_targets(self, frame: int) -> Array:
+        """Return the recorded places of the markers of the figure [m, world], (K, 3)."""
+        return (
+            self.targets(frame)[self._columns] if len(self.marker_matches) > 0 else np.empty((0, 3))
+        )
+
+    @cached_property
+    def errors(self) -> Array:
+        """Distance of every marker from its place on the figure [m], (T, K), NaN where missing."""
+        if self.track is not None:
+            return self.track.marker_errors
+        errors = np.full((len(self), len(self.names)), np.nan)
+        if self.recorded is None or len(self.names) == 0:
+            return errors
+        bones, points = self._on_bones
+        frames = np.flatnonzero(self.present)
+        times = frames / self.motion.rate * self.recorded.content.rate + self.recorded.shift
+        recorded_frames = np.rint(times).astype(np.int64)
+        inside = (recorded_frames >= 0) & (recorded_frames < len(self.recorded.content))
+        frames, recorded_frames = frames[inside], recorded_frames[inside]
+        for first in range(0, len(frames), CHUNK_FRAMES):
+            chunk = slice(first, first + CHUNK_FRAMES)
+            pose = self.skeleton.forward(self.motion.q[frames[chunk]])
+            arms = np.einsum("tkij,kj->tki", pose.rotations[:, bones], points[0])
+            measured = self.recorded.content.positions[recorded_frames[chunk]][:, self._columns]
+            residuals = measured - arms - pose.positions[:, bones]
+            errors[frames[chunk]] = np.linalg.norm(residuals, axis=2)
+        return errors
+
+    @cached_property
+    def frame_errors(self) -> tuple[Array, Array]:
+        """Mean and largest marker error of each frame [m], (T,) each; NaN without markers."""
+        seen = np.isfinite(self.errors)
+        known, count = np.where(seen, self.errors, 0.0), seen.sum(axis=1)
+        mean = np.where(count > 0, known.sum(axis=1) / np.maximum(count, 1), np.nan)
+        return mean, np.where(count > 0, known.max(axis=1, initial=0.0), np.nan)
+
+    # --- what to look at, and how certain it is
+
+    @cached_property
+    def bookmarks(self) -> list[Bookmark]:
+        """Frames to look at, the worst first."""
+        bookmarks = find_missing_poses(self.present)
+        if self.track is not None:
+            bookmarks += find_attention_bookmarks(self.track, self.frame_errors[1])
+        return bookmarks + find_error_peaks(self.errors, self.names, self.motion.rate)
+
+    @cached_property
+    def _noise_model(self) -> tuple[TrackingProblem, float] | None:
+        """Tracking problem and noise of its markers [m], of which error bars are made."""
+        if self.track is not None:
+            return self.track.problem, self.track.sigma
+        if self.recorded is None or len(self.names) == 0:
+            return None
+        matched: Markers = self.recorded.content.chosen(list(self.marker_matches))
+        first = replace(matched, positions=matched.positions[:1], others={})
+        sigma = estimate_noise(self.errors, self.skeleton.nv)
+        return make_tracking_problem(self.skeleton, first), sigma
+
+    @property
+    def knows_deviations(self) -> bool:
+        """Whether there are error bars."""
+        return self._noise_model is not None
+
+    def deviations(self, frame: int) -> Array | None:
+        """Return the standard deviation of every dof [rad or m], (nv,); None if unknown."""
+        if self._noise_model is None:
+            return None
+        problem, sigma = self._noise_model
+        if self.track is None:
+            targets = np.ascontiguousarray(self.matched_targets(frame)[None])
+            problem = problem.with_targets(position=targets)
+        else:
+            problem = problem.select(np.array([frame]))
+        q = np.ascontiguousarray(self.motion.q[[self.frame_with_pose(frame)]])
+        return compute_standard_deviations(problem, q, sigma, 1)[0]
+
+
+def _markers_of_track(track: Track) -> Markers:
+    """Return the markers of a track as they were used, followed by those that were not.
+
+    Swapped markers are back in their places, and ignored ones are missing.
+    """
+    place = np.array(track.problem.targets.position)
+    place[~np.isfinite(track.marker_errors)] = np.nan
+    used = set(match_markers(track.skeleton, track.markers))
+    others = [name for name in track.markers.names if name not in used]
+    labels = [name if name not in track.names else f"{name} (recorded)" for name in others]
+    columns = [track.markers.names.index(name) for name in others]
+    positions = np.concatenate([place, track.markers.positions[:, columns]], axis=1)
+    names = (*track.names, *labels)
+    up = track.motion.up_axis
+    return turn_to_up(Markers(positions, names, track.markers.rate, up_axis=up), "z")
