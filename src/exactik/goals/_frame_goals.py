@@ -1,6 +1,6 @@
 """Goals that watch one bone: where a point of it is, how it is turned, where it looks.
 
-Each goal is a list of three-row terms; the calculus of a term is in `kernels.terms`.
+Each goal is a list of three-row terms; the calculus of a term is in `kernels.goals.terms`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ZERO, _EYE = np.zeros(3), np.eye(3)
 
 
 class Term(NamedTuple):
-    """Three rows of residual on one bone; the kind says which fields matter (`kernels.terms`)."""
+    """Three rows of residual on one bone; the kind says which fields matter (`kernels.goals`)."""
 
     kind: int
     bone: str

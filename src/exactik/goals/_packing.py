@@ -1,4 +1,4 @@
-"""From goals to the plain arrays of `kernels.work`, and each goal's rows of the residual."""
+"""Pack goals into the plain arrays of the kernels; find each goal's rows of the residual."""
 
 from __future__ import annotations
 

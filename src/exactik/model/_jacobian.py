@@ -1,4 +1,4 @@
-"""Jacobians of a point on a bone: checks and arrays around `kernels.jacobian`."""
+"""Jacobians of a point on a bone: checks and arrays around `kernels.tree.jacobian`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Request(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Forward kinematics about `origin`; see `kernels.fk`."""
+    """Forward kinematics about `origin`; see `kernels.tree.fk`."""
 
     origin: Array
     R: Array

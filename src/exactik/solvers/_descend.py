@@ -176,7 +176,7 @@ ENDED_WORDS = {
 def _descend_compiled(
     problem: Problem, method: CompiledMethod, q: Array, recorder: HistoryRecorder, limited: bool
 ) -> Descent:
-    """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
+    """Run a rule of `kernels.descent`; pass by pass where a history is wanted."""
     view, q = View(problem), q.copy()
     options, tree = method.options(problem), problem.skeleton.tree
     search = problem.descent_state

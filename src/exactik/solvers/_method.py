@@ -87,7 +87,7 @@ class PythonMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledMethod(Method):
-    """A method that is a rule of `kernels.descend`."""
+    """A method that is a rule of `kernels.descent`."""
 
     def settings(self) -> dict[int, float]:
         """Return the entries of the kernel's options that this method sets."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.io._decimal import WORD, Tokens, tokens
+from exactik.io._decimal import WORD, Tokens, parse_tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
 from exactik.io._text import parse_number
@@ -173,7 +173,7 @@ def _read_rows(
             rate = infer_rate(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
                 notes.odd(f"Frame Time {text} taken for {rate:g} Hz")
-    numbers = tokens(data, start=start)
+    numbers = parse_tokens(data, start=start)
     words = np.flatnonzero(numbers.kinds == WORD)
     if len(words) > 0:
         word, line = numbers.find(data, int(words[0]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.kernels.calculus.sums import SUMS_SIZE
 from exactik.kernels.goals.clouds import Clouds
@@ -15,7 +14,7 @@ from exactik.kernels.linear.ltdl import LANES
 from exactik.kernels.tree.fk import forward_kinematics, root_position
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit, jit_forceinline
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = [
     "Goals",
@@ -32,11 +31,11 @@ CACHE_LINE = 8  # numbers
 class Goals(NamedTuple):
     """All goals of a problem on a tree."""
 
-    origin: Array  #                      (3,) what the targets in here are relative to [m, world]
-    free: Array  #                        (nv,) 0 for a locked dof, else 1
-    terms: Terms  #                       goals on bones
-    single_terms: NDArray[np.uint32]  #   the terms that are in no cloud
-    cloud_of_frame: NDArray[np.uint32]  # (n_frames,) cloud of a frame
+    origin: Array  #              (3,) what the targets in here are relative to [m, world]
+    free: Array  #                (nv,) 0 for a locked dof, else 1
+    terms: Terms  #               goals on bones
+    single_terms: IndexArray  #   the terms that are in no cloud
+    cloud_of_frame: IndexArray  # (n_frames,) cloud of a frame
     clouds: Clouds
     coordinates: CoordinateGoals
 

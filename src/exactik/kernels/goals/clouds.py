@@ -29,7 +29,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.kernels.calculus.sums import (
     GAUSS_NEWTON,
@@ -42,7 +41,7 @@ from exactik.kernels.calculus.sums import (
 )
 from exactik.kernels.goals.terms import POSITION
 from exactik.spatial import jit, jit_forceinline
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = ["Clouds", "add_clouds", "reduce_to_clouds"]
 
@@ -52,10 +51,10 @@ NEGLIGIBLE_LENGTH = 1e-150  # [√weight · m] its square would underflow
 class Clouds(NamedTuple):
     """The reduced rows of every bone that has any; constant while the targets are."""
 
-    frame: NDArray[np.uint32]  #     (n,) frames with a cloud
-    rows: Array  #                   (n, 4, 7): (α, u, z) for the point and the three arrows
-    rows_used: NDArray[np.uint32]  # (n,) rows in use: 1 for one marker, all 4 for four or more
-    floor: Array  #                  (1,) cost that no pose can remove
+    frame: IndexArray  #     (n,) frames with a cloud
+    rows: Array  #           (n, 4, 7): (α, u, z) for the point and the three arrows
+    rows_used: IndexArray  # (n,) rows in use: 1 for one marker, all 4 for four or more
+    floor: Array  #          (1,) cost that no pose can remove
 
 
 @jit

@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.kernels.calculus.sums import EXACT, GRADIENT, VALUE
 from exactik.kernels.goals.terms import log_derivatives
 from exactik.kernels.tree.integrate import relative_rotation_vector
 from exactik.kernels.tree.packed import QUATERNION
 from exactik.spatial import jit, jit_forceinline
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = [
     "CoordinateGoals",
@@ -33,13 +32,13 @@ __all__ = [
 class CoordinateGoals(NamedTuple):
     """Rest postures and soft limits, each with its own weights."""
 
-    rest: Array  #                   (n, nq)
-    rest_weight: Array  #            (n, nv)
-    rest_row: NDArray[np.uint32]  #  (n,) first row of the residual
-    limit_weight: Array  #           (m, nv)
-    limit_row: NDArray[np.uint32]  # (m,) first row of the residual
-    lower: Array  #                  (nv,)
-    upper: Array  #                  (nv,)
+    rest: Array  #           (n, nq)
+    rest_weight: Array  #    (n, nv)
+    rest_row: IndexArray  #  (n,) first row of the residual
+    limit_weight: Array  #   (m, nv)
+    limit_row: IndexArray  # (m,) first row of the residual
+    lower: Array  #          (nv,)
+    upper: Array  #          (nv,)
 
 
 @jit

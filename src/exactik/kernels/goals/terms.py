@@ -30,7 +30,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.kernels.calculus.sums import (
     EXACT,
@@ -40,7 +39,7 @@ from exactik.kernels.calculus.sums import (
     add_wrench,
 )
 from exactik.spatial import cross, jit, jit_forceinline, log_coefficients, log_vector
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = [
     "AIM",
@@ -63,17 +62,15 @@ MIN_AIM_DISTANCE = 1e-12  # [m] a target nearer than this has no direction: d = 
 class Terms(NamedTuple):
     """n terms of three rows each; a field that a kind does not use is zero."""
 
-    kind: NDArray[np.uint32]  #  (n,)
-    frame: NDArray[np.uint32]  # (n,) frame number in the tree
-    point: Array  #              (n, 3) in the bone's frame [m]
-    axis: Array  #               (n, 3) unit vector in the bone's frame
-    target: Array  #             (n, 3) place from `Goals.origin` [m], or unit direction
-    rotation: Array  #           (n, 3, 3) target rotation of LOG
-    weight: Array  #             (n, 3, 3)
-    in_cloud: NDArray[
-        np.uint32
-    ]  #   (n,) 1 where the term is part of its bone's cloud, see `clouds`
-    row: NDArray[np.uint32]  #   (n,) first of its three rows in the residual
+    kind: IndexArray  #     (n,)
+    frame: IndexArray  #    (n,) frame number in the tree
+    point: Array  #         (n, 3) in the bone's frame [m]
+    axis: Array  #          (n, 3) unit vector in the bone's frame
+    target: Array  #        (n, 3) position relative to `Goals.origin` [m], or unit direction
+    rotation: Array  #      (n, 3, 3) target rotation of LOG
+    weight: Array  #        (n, 3, 3)
+    in_cloud: IndexArray  # (n,) 1 where the term is part of its bone's cloud, see `clouds`
+    row: IndexArray  #      (n,) first of its three rows in the residual
 
 
 @jit

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.spatial import jit, jit_forceinline
+from exactik.typing import IndexArray
 
 __all__ = ["LANES", "AncestorPattern", "factor", "pad_to_lanes", "solve"]
 
@@ -34,9 +34,9 @@ class AncestorPattern(NamedTuple):
     A `Tree` has fields of the same names and can be passed in its place.
     """
 
-    dof_order: NDArray[np.uint32]  #  (nv,) the dofs, every one after those above it
-    dof_parent: NDArray[np.uint32]  # (nv,) the dof above; itself for the first
-    dof_level: NDArray[np.uint32]  #  (nv,) number of dofs above
+    dof_order: IndexArray  #  (nv,) the dofs, every one after those above it
+    dof_parent: IndexArray  # (nv,) the dof above; itself for the first
+    dof_level: IndexArray  #  (nv,) number of dofs above
 
 
 @jit_forceinline

@@ -117,8 +117,7 @@ def extend_to_boundary(pattern, radius, descent):
     for i in range(z.shape[0]):
         overlap += scale[i] * s[i] * z[i]
     root = math.sqrt(max(overlap * overlap + radius * radius - norm * norm, 0.0))
-    length = (
-        -root - overlap if overlap < 0.0 else root - overlap
-    )  # to the nearer point of the boundary
+    # To the nearer of the two points on the boundary.
+    length = -root - overlap if overlap < 0.0 else root - overlap
     for i in range(z.shape[0]):
         s[i] += length * z[i]

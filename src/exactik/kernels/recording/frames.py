@@ -71,16 +71,14 @@ WEIGHT_TOLERANCE = 1e-2  # largest change of a weight at which the rounds end
 class FrameTargets(NamedTuple):
     """Targets and weights of n markers in T frames; they are all terms of the goals."""
 
-    position: Array  #    (T, n, 3) [m, world], NaN where missing
-    weight: Array  #      (n,)
-    confidence: Array  #  (0 or T, n) share of the weight that a marker has in a frame
-    point: Array  #       (1 or T, n, 3) of the marker in its bone [m], for all frames or each
-    rest: Array  #        (1 or T, nq) posture to stay near
-    rest_weight: Array  # (1 or T, nv) how firmly
-    loss: Array  #        (3,) kind, c [m], how many times wider in the first round
-    robust_weight: (
-        Array  #       (0 or T, n) of the weights: read if the loss is quadratic, else written
-    )
+    position: Array  #      (T, n, 3) [m, world], NaN where missing
+    weight: Array  #        (n,)
+    confidence: Array  #    (0 or T, n) share of the weight that a marker has in a frame
+    point: Array  #         (1 or T, n, 3) of the marker in its bone [m], for all frames or each
+    rest: Array  #          (1 or T, nq) posture to stay near
+    rest_weight: Array  #   (1 or T, nv) how firmly
+    loss: Array  #          (3,) kind, c [m], how many times wider in the first round
+    robust_weight: Array  # (0 or T, n) of the weights: read if the loss is quadratic, else written
 
 
 @jit

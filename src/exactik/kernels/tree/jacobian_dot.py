@@ -5,7 +5,7 @@ With the joint velocities v, the bones move, from the root down, with
     ω_k = ω_λ + Σ ω_i v_i                               over the turning dofs i of joint k
     ṗ_k = ṗ_λ + ω_λ × (p_k − p_λ) + Σ a_i v_i           over its shifting dofs
 
-and the columns of J (see `kernels.jacobian`) change along q(t) = q ⊕ t v by
+and the columns of J (see `kernels.tree.jacobian`) change along q(t) = q ⊕ t v by
 
     turn      ( ω̇_i × (e − p_k) + ω_i × (ė − ṗ_k) , ω̇_i )
     shift     ( ω_λ × a_i , 0 )
