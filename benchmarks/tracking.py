@@ -35,8 +35,7 @@ from benchmarks.support.tracking_peers import Mink, Rival, Scipy
 from exactik.kernels.descent.results import RESULT_ITERATIONS, RESULT_PROJECTED_GRADIENT
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import (
-    COLD,
-    WARM,
+    DEFAULT_OPTIONS,
     FrameSolutions,
     TrackingProblem,
     find_jumps,
@@ -46,17 +45,18 @@ from exactik.tracking import (
 )
 from exactik.typing import Array
 
+WARM_START, COLD_START = DEFAULT_OPTIONS.warm_start, DEFAULT_OPTIONS.cold_start
 T = TypeVar("T")
-SECONDS, TISSUE, NOISE = 30.0, 0.012, 0.001
-PASSES, TWO = 3, 2  # of which the fastest counts
+SECONDS, TISSUE, NOISE = 30.0, 0.012, 0.001  # [s], [m], [m] of the synthetic performance
+PASSES, TRACK_PASSES = 3, 2  # repetitions of which the fastest counts; of all of `track`
 TOLERANCE = 1e-4  # relative gradient
-FEW = 40  # frames for the rivals
-COLDS = 1500  # frames from nothing: with 200 the share moves by a percent
-SOLVED = 1e-6  # [m²] 1e-2 cm², where the exact-Hessian paper stops
-DAMPINGS = (1.0, 1e-2, 1e-3, 1e-4)  # first ones of Levenberg–Marquardt; 1 is its default
-PAPER = replace(WARM, tolerance=1e-12, small_cost=SOLVED, max_iterations=100)
-TWICE = 2.0  # times as fast as Levenberg–Marquardt
-WHOLE = 0.55  # [ms] a frame: an hour at 120 Hz in two minutes on two cores
+RIVAL_FRAMES = 40  # frames for the rivals
+COLD_FRAMES = 1500  # frames from nothing: with 200 the share moves by a percent
+SOLVED_COST = 1e-6  # [m²] 1e-2 cm², where the exact-Hessian paper stops
+LM_DAMPINGS = (1.0, 1e-2, 1e-3, 1e-4)  # first ones of Levenberg–Marquardt; 1 is its default
+PAPER_METHOD = replace(WARM_START, tolerance=1e-12, small_cost=SOLVED_COST, max_iterations=100)
+MIN_LM_TIME_RATIO = 2.0  # times as fast as Levenberg–Marquardt
+MAX_TRACK_MS = 0.55  # [ms] a frame: an hour at 120 Hz in two minutes on two cores
 
 
 @dataclass(frozen=True)
@@ -74,28 +74,46 @@ class Case:
         return len(self.markers)
 
     @property
-    def recording(self) -> TrackingProblem:
+    def problem(self) -> TrackingProblem:
         return make_tracking_problem(self.skeleton, self.markers, **self.options)
 
 
-def synthetic(seconds: float) -> Case:
+def make_synthetic_case(seconds: float) -> Case:
     motion = simulate_performance(seconds, 120.0, seed=0)
     faults = {"noise": NOISE, "tissue": TISSUE, "gaps": 0.0, "swap": False}
     rec = simulate_recording(motion, **faults)
-    return Case("performance", motion.skeleton, rec.markers, np.array(motion.q[0]), {})
+    return Case(
+        name="performance",
+        skeleton=motion.skeleton,
+        markers=rec.markers,
+        start=np.array(motion.q[0]),
+        options={},
+    )
 
 
-def real(own: Take) -> Case:
-    options = {"limits": "off", "lock": LOCK}
-    return Case(f"HDM05 {own.name}", own.skeleton, own.markers, own.q[0], options, own)
+def make_hdm05_case(take: Take) -> Case:
+    return Case(
+        name=f"HDM05 {take.name}",
+        skeleton=take.skeleton,
+        markers=take.markers,
+        start=take.q[0],
+        options={"limits": "off", "lock": LOCK},
+        take=take,
+    )
 
 
-def limited(own: Take) -> Case:
-    name = f"HDM05 {own.name}, limits"
-    return Case(name, own.limited, own.markers, own.q[0], {"lock": LOCK}, own)
+def make_limited_case(take: Take) -> Case:
+    return Case(
+        name=f"HDM05 {take.name}, limits",
+        skeleton=take.limited,
+        markers=take.markers,
+        start=take.q[0],
+        options={"lock": LOCK},
+        take=take,
+    )
 
 
-def timed(work: Callable[[], T], passes: int = 1) -> tuple[T, float]:
+def time_fastest(work: Callable[[], T], passes: int = 1) -> tuple[T, float]:
     """The answer and the least time of the processor [s]."""
     best, answer = np.inf, None
     for _ in range(passes):
@@ -122,19 +140,19 @@ HEADERS = [
 
 
 class Line(NamedTuple):
-    """What was found in a whole recording; `recording` as its own losses weigh it."""
+    """What was found in a whole recording; `problem` as its own losses weigh it."""
 
     name: str
-    recording: TrackingProblem
+    problem: TrackingProblem
     q: Array
     seconds: float
-    slope: Array
+    projected_gradient: Array
     iterations: Array | NDArray[np.int64]
     least: Array | None = None  # cost of the best solution that was found for each frame
 
     @property
     def cost(self) -> Array:
-        return 0.5 * np.nansum(self.recording.residuals(self.q) ** 2, axis=(1, 2))
+        return 0.5 * np.nansum(self.problem.residuals(self.q) ** 2, axis=(1, 2))
 
     def row(self, best: Array) -> list[str]:
         """Cells of the table; the iterations are the median and the mean of the last solves.
@@ -142,7 +160,7 @@ class Line(NamedTuple):
         Against the best cost known of each frame, (T,): frames within 1 %, frames more than 25 %
         above, and the ratio of the sums.
         """
-        residual = np.linalg.norm(self.recording.residuals(self.q), axis=2)
+        residual = np.linalg.norm(self.problem.residuals(self.q), axis=2)
         count, share = len(self.q), self.cost / best
         return [
             self.name,
@@ -150,9 +168,9 @@ class Line(NamedTuple):
             f"{1e3 * self.seconds / count:.3f}",
             f"{0.5 * np.nansum(residual**2):.4f}",
             f"{1e3 * np.nanmean(residual):.2f}",
-            f"{100 * np.mean(self.slope <= TOLERANCE):.1f}",
+            f"{100 * np.mean(self.projected_gradient <= TOLERANCE):.1f}",
             f"{np.median(self.iterations):.0f} / {np.mean(self.iterations):.1f}",
-            str(len(find_jumps(self.recording, self.q))),
+            str(len(find_jumps(self.problem, self.q))),
             f"{100 * np.mean(share <= 1.01):.1f}",
             f"{100 * np.mean(share > 1.25):.1f}",
             f"{self.cost.sum() / best.sum():.4f}",
@@ -169,26 +187,33 @@ class Race(NamedTuple):
     longer: float
 
 
-def race(case: Case) -> Race:
+def run_race(case: Case) -> Race:
     """Let both run."""
-    recording, lines, found = case.recording, [], []
-    methods: dict[str, ik.CompiledMethod] = {"warm, auto": WARM}
-    for damping in DAMPINGS:
+    problem, lines, runs = case.problem, [], []
+    methods: dict[str, ik.CompiledMethod] = {"warm, auto": WARM_START}
+    for damping in LM_DAMPINGS:
         method = ik.LevenbergMarquardt(tolerance=TOLERANCE, initial_damping=damping)
         methods[f"warm, LM {damping:g}"] = method
     for name, method in methods.items():
-        options = method.options(recording.frame_problem)
-        path, seconds = timed(
-            lambda o=options: follow_frames(recording, o, np.arange(len(case)), case.start), PASSES
+        options = method.options(problem.frame_problem)
+        path, seconds = time_fastest(
+            lambda o=options: follow_frames(problem, o, np.arange(len(case)), case.start), PASSES
         )
-        found.append((path, seconds))
-        facts = path.outcomes[:, RESULT_PROJECTED_GRADIENT], path.outcomes[:, RESULT_ITERATIONS]
-        lines.append(Line(name, recording, path.q, seconds, *facts))
-    fastest = min(found[1:], key=lambda own: own[1])
-    return Race(lines, *found[0], *fastest)
+        runs.append((path, seconds))
+        line = Line(
+            name=name,
+            problem=problem,
+            q=path.q,
+            seconds=seconds,
+            projected_gradient=path.outcomes[:, RESULT_PROJECTED_GRADIENT],
+            iterations=path.outcomes[:, RESULT_ITERATIONS],
+        )
+        lines.append(line)
+    (ours, seconds), (theirs, longer) = runs[0], min(runs[1:], key=lambda run: run[1])
+    return Race(lines=lines, ours=ours, seconds=seconds, theirs=theirs, longer=longer)
 
 
-TRACKS: dict[str, dict[str, Any]] = {
+TRACK_ARGUMENTS: dict[str, dict[str, Any]] = {
     "no branches": {"branches": False},
     "track": {},
     "huber": {"robust": "huber"},
@@ -197,39 +222,48 @@ TRACKS: dict[str, dict[str, Any]] = {
 }
 
 
-def whole(case: Case) -> list[Line]:
+def run_tracks(case: Case) -> list[Line]:
     """All that `track` does, in several ways."""
     lines = []
-    for name, options in TRACKS.items():
+    for name, options in TRACK_ARGUMENTS.items():
         both = {**case.options, **options}
-        found, seconds = timed(lambda o=both: ik.track(case.skeleton, case.markers, **o), TWO)
-        q, facts = np.array(found.motion.q), (found.projected_gradient, found.iterations)
-        least = None if options else found.cost / (1.0 + found.excess)
-        lines.append(Line(name, found.problem, q, seconds, *facts, least))
+        found, seconds = time_fastest(
+            lambda o=both: ik.track(case.skeleton, case.markers, **o), TRACK_PASSES
+        )
+        line = Line(
+            name=name,
+            problem=found.problem,
+            q=np.array(found.motion.q),
+            seconds=seconds,
+            projected_gradient=found.projected_gradient,
+            iterations=found.iterations,
+            least=None if options else found.cost / (1.0 + found.excess),
+        )
+        lines.append(line)
     return lines
 
 
-def rivals(report: Report, case: Case, start: FrameSolutions) -> dict[str, float]:
+def run_rivals(report: Report, case: Case, start: FrameSolutions) -> dict[str, float]:
     """A few frames by others, warm-started; how many times our time they took, by their name."""
-    recording = case.recording
+    problem = case.problem
     first = len(case) // 4
-    which, begin = np.arange(first, first + FEW), start.q[first - 1]
-    options = WARM.options(recording.frame_problem)
-    ours, seconds = timed(lambda: follow_frames(recording, options, which, begin), PASSES)
-    rows = [_rival_row(f"exactik {version('exactik')}", recording, which, ours.q, seconds, 1.0)]
+    which, begin = np.arange(first, first + RIVAL_FRAMES), start.q[first - 1]
+    options = WARM_START.options(problem.frame_problem)
+    ours, seconds = time_fastest(lambda: follow_frames(problem, options, which, begin), PASSES)
+    rows = [_rival_row(f"exactik {version('exactik')}", problem, which, ours.q, seconds, 1.0)]
     ratios: dict[str, float] = {}
     peers: dict[str, Callable[[TrackingProblem], Rival]] = {"scipy": Scipy, "mink": Mink}
     for name, make in peers.items():
         try:
-            peer = make(recording)
+            peer = make(problem)
         except (ImportError, PackageNotFoundError):
             report.console.print(f"{name} is not installed; its row is missing")
             continue
         runs = [peer.follow(which, begin) for _ in range(PASSES)]
-        found = min(runs, key=lambda own: own.seconds.sum())
+        found = min(runs, key=lambda run: run.seconds.sum())
         total = float(found.seconds.sum())
         ratios[name] = total / seconds
-        rows.append(_rival_row(peer.name, recording, which, found.q, total, ratios[name]))
+        rows.append(_rival_row(peer.name, problem, which, found.q, total, ratios[name]))
     report.title(f"tracking: {case.name}, frames {which[0]} to {which[-1]} by others, warm starts")
     report.table(["", "ms a frame", "times ours", "cost", "mm"], rows)
     return ratios
@@ -237,77 +271,85 @@ def rivals(report: Report, case: Case, start: FrameSolutions) -> dict[str, float
 
 def _rival_row(
     name: str,
-    recording: TrackingProblem,
+    problem: TrackingProblem,
     which: NDArray[np.int64],
     q: Array,
     seconds: float,
     times: float,
 ) -> list[str]:
-    residual = np.linalg.norm(recording.residuals(q, which), axis=2)
+    residual = np.linalg.norm(problem.residuals(q, which), axis=2)
     cost, error = 0.5 * float((residual**2).sum()), 1e3 * float(residual.mean())
     return [name, f"{1e3 * seconds / len(q):.3f}", f"{times:.1f}", f"{cost:.5f}", f"{error:.2f}"]
 
 
-def paper(report: Report, own: Take) -> None:
+def measure_paper_protocol(report: Report, take: Take) -> None:
     """The protocol of the exact-Hessian paper: offsets of every frame, so that nothing is left."""
-    asked = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
-    recording = make_tracking_problem(own.skeleton, own.markers, **asked)
-    which, kernel = np.arange(len(own)), PAPER.options(recording.frame_problem)
-    found, seconds = timed(lambda: follow_frames(recording, kernel, which, own.q[0]), PASSES)
-    total = 1e2 * np.linalg.norm(recording.residuals(found.q), axis=2).sum(axis=1)
-    options = {**asked, "solver": PAPER, "branches": False}
-    tracked, longer = timed(lambda: ik.track(own.skeleton, own.markers, **options), TWO)
+    asked = {"limits": "off", "lock": LOCK, "offsets": take.offsets, "posture": 0.0}
+    problem = make_tracking_problem(take.skeleton, take.markers, **asked)
+    which, kernel = np.arange(len(take)), PAPER_METHOD.options(problem.frame_problem)
+    found, seconds = time_fastest(lambda: follow_frames(problem, kernel, which, take.q[0]), PASSES)
+    total = 1e2 * np.linalg.norm(problem.residuals(found.q), axis=2).sum(axis=1)
+    options = {**asked, "solver": PAPER_METHOD, "branches": False}
+    tracked, longer = time_fastest(
+        lambda: ik.track(take.skeleton, take.markers, **options), TRACK_PASSES
+    )
     summed = 1e2 * tracked.marker_errors.sum(axis=1)
-    some = np.linspace(0, len(own) - 1, COLDS).astype(np.int64)
-    cold = replace(COLD, tolerance=1e-12, small_cost=SOLVED).options(recording.frame_problem)
-    alone, one = timed(lambda: solve_cold_start(recording, cold, some, 1, SOLVED))
-    many, more = timed(lambda: solve_cold_start(recording, cold, some, 24, SOLVED))
-    name = f"{own.name}, paper protocol"
-    below, all_below = (100 * float(np.mean(c < SOLVED)) for c in (found.cost, tracked.cost))
+    some = np.linspace(0, len(take) - 1, COLD_FRAMES).astype(np.int64)
+    cold = replace(COLD_START, tolerance=1e-12, small_cost=SOLVED_COST).options(
+        problem.frame_problem
+    )
+    alone, one = time_fastest(lambda: solve_cold_start(problem, cold, some, 1, SOLVED_COST))
+    many, more = time_fastest(lambda: solve_cold_start(problem, cold, some, 24, SOLVED_COST))
+    name = f"{take.name}, paper protocol"
+    below, all_below = (100 * float(np.mean(c < SOLVED_COST)) for c in (found.cost, tracked.cost))
     report.add(
-        Metric(f"{name}, warm pass: a frame", 1e3 * seconds / len(own), "ms"),
+        Metric(f"{name}, warm pass: a frame", 1e3 * seconds / len(take), "ms"),
         Metric(f"{name}, warm pass: sum of errors", float(total.mean()), "cm"),
         Metric(f"{name}, warm pass: below 1e-2 cm²", below, "%"),
-        Metric(f"{name}, track: a frame", 1e3 * longer / len(own), "ms"),
+        Metric(f"{name}, track: a frame", 1e3 * longer / len(take), "ms"),
         Metric(f"{name}, track: sum of errors", float(summed.mean()), "cm", 0.5),
         Metric(f"{name}, track: below 1e-2 cm²", all_below, "%", 99.9, at_least=True),
         Metric(
-            f"{own.name}, cold, one start: solved", 100 * float(np.mean(alone.cost < SOLVED)), "%"
+            f"{take.name}, cold, one start: solved",
+            100 * float(np.mean(alone.cost < SOLVED_COST)),
+            "%",
         ),
-        Metric(f"{own.name}, cold, one start: a frame", 1e3 * one / COLDS, "ms"),
+        Metric(f"{take.name}, cold, one start: a frame", 1e3 * one / COLD_FRAMES, "ms"),
         Metric(
-            f"{own.name}, cold, 24 starts: solved",
-            100 * float(np.mean(many.cost < SOLVED)),
+            f"{take.name}, cold, 24 starts: solved",
+            100 * float(np.mean(many.cost < SOLVED_COST)),
             "%",
             99.0,
             True,
         ),
-        Metric(f"{own.name}, cold, 24 starts: a frame", 1e3 * more / COLDS, "ms"),
+        Metric(f"{take.name}, cold, 24 starts: a frame", 1e3 * more / COLD_FRAMES, "ms"),
     )
 
 
-def measure(report: Report, case: Case, *, everything: bool) -> None:
+def measure_case(report: Report, case: Case, *, everything: bool) -> None:
     """Print all about a recording."""
     ik.track(case.skeleton, case.markers.between(0.0, 0.5), **case.options)  # compile, or load
-    found = race(case)
-    tracks = whole(case) if everything else []
+    found = run_race(case)
+    tracks = run_tracks(case) if everything else []
     report.title(f"tracking: {case.name}, {len(case)} frames")
     lines = [*found.lines, *tracks]
-    known = [line.cost for line in lines] + [own.least for own in lines if own.least is not None]
+    known = [line.cost for line in lines] + [line.least for line in lines if line.least is not None]
     report.table(HEADERS, [line.row(np.min(known, axis=0)) for line in lines])
-    ratios = rivals(report, case, found.ours) if everything else {}
+    ratios = run_rivals(report, case, found.ours) if everything else {}
     times, cost = found.longer / found.seconds, found.theirs.cost.sum() / found.ours.cost.sum()
     plain = found.lines[1].seconds / found.seconds
     report.add(
         Metric(f"{case.name}: warm pass", 1e3 * found.seconds / len(case), "ms"),
-        Metric(f"{case.name}: fastest LM / auto, time", times, "×", TWICE, at_least=True),
+        Metric(
+            f"{case.name}: fastest LM / auto, time", times, "×", MIN_LM_TIME_RATIO, at_least=True
+        ),
         Metric(f"{case.name}: fastest LM / auto, cost", float(cost), "×"),
         Metric(f"{case.name}: LM as it comes / auto, time", plain, "×"),
     )
     for name, more in ratios.items():
         report.add(Metric(f"{case.name}: {name} / auto, time", more, "×"))
     for line in tracks:
-        bar = WHOLE if line.name == "track" else None
+        bar = MAX_TRACK_MS if line.name == "track" else None
         label = line.name if line.name == "track" else f"track, {line.name}"
         report.add(Metric(f"{case.name}: {label}", 1e3 * line.seconds / len(case), "ms", bar))
 
@@ -317,13 +359,13 @@ def run(report: Report, seconds: float = SECONDS) -> None:
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "not set")
     report.title("tracking: times are of the processor, on one thread, per frame")
     report.console.print(f"OPENBLAS_NUM_THREADS {threads}", highlight=False)
-    measure(report, synthetic(seconds), everything=True)
+    measure_case(report, make_synthetic_case(seconds), everything=True)
     folder = hdm05_folder()
     if folder is None:
         report.console.print("no takes of HDM05: set EXACTIK_HDM05 to their folder")
         return
     for name in TAKES:
-        own = load_take(folder, name)
-        measure(report, real(own), everything=True)
-        measure(report, limited(own), everything=False)
-        paper(report, own)
+        take = load_take(folder, name)
+        measure_case(report, make_hdm05_case(take), everything=True)
+        measure_case(report, make_limited_case(take), everything=False)
+        measure_paper_protocol(report, take)

@@ -57,29 +57,27 @@ class Scipy:
     TOLERANCE = 1e-5
     SCALE = 1.0
 
-    def __init__(self, recording: TrackingProblem) -> None:
+    def __init__(self, problem: TrackingProblem) -> None:
         self.name = f"scipy {version('scipy')} least_squares"
-        self.recording = recording
-        frames, skeleton = recording.targets, recording.skeleton
+        self.tracking = problem
+        frames, skeleton = problem.targets, problem.skeleton
         goals: list[ik.Goal] = [
             ik.MarkerGoal(name, (0, 0, 0), weight=float(w), name=name)
-            for name, w in zip(recording.names, frames.weight, strict=True)
+            for name, w in zip(problem.names, frames.weight, strict=True)
         ]
         goals.append(ik.PostureGoal(frames.rest[0], weight=frames.rest_weight[0]))
         self.problem = ik.Problem(skeleton, goals)
         assert (skeleton.plain_q >= 0).all()
-        self.free = np.flatnonzero(~recording.frame_problem.locked)
+        self.free = np.flatnonzero(~problem.frame_problem.locked)
         self.bounds = (
-            recording.frame_problem.lower[self.free],
-            recording.frame_problem.upper[self.free],
+            problem.frame_problem.lower[self.free],
+            problem.frame_problem.upper[self.free],
         )
 
     def follow(self, which: NDArray[np.int64], start: Array) -> Followed:
         q, out, seconds, steps = start.copy(), [], [], []
         for t in which:
-            targets = dict(
-                zip(self.recording.names, self.recording.targets.position[t], strict=True)
-            )
+            targets = dict(zip(self.tracking.names, self.tracking.targets.position[t], strict=True))
             problem = self.problem.with_targets(targets)
             root = np.sqrt(np.diag(problem.packed.weight))
 
@@ -116,15 +114,13 @@ class Scipy:
 class Mink:
     """Steps of mink, one quadratic program each, until the cost falls no more."""
 
-    def __init__(self, recording: TrackingProblem) -> None:
+    def __init__(self, problem: TrackingProblem) -> None:
         self.name = f"mink {version('mink')}, daqp {version('daqp')}"
-        self.recording = recording
-        limited = bool(np.isfinite(recording.frame_problem.lower).any())
-        weights = np.array(recording.targets.weight)
-        self.markers = MinkMarkers(
-            mujoco_model(recording), recording.names, "site", weights, limited
-        )
-        names = list(recording.skeleton.dof_names)
+        self.tracking = problem
+        limited = bool(np.isfinite(problem.frame_problem.lower).any())
+        weights = np.array(problem.targets.weight)
+        self.markers = MinkMarkers(mujoco_model(problem), problem.names, "site", weights, limited)
+        names = list(problem.skeleton.dof_names)
         # Our dof of each of its coordinates, which are in depth-first order.
         self.free = np.array([names.index(name) for name in self.markers.joints])
 
@@ -137,7 +133,7 @@ class Mink:
         q, out, seconds, steps = start.copy(), [], [], []
         for t in which:
             begin = time.process_time()
-            found = self.markers.solve(self.recording.targets.position[t], q[self.free])
+            found = self.markers.solve(self.tracking.targets.position[t], q[self.free])
             seconds.append(time.process_time() - begin)
             steps.append(self.markers.steps)
             q = q.copy()
@@ -146,7 +142,7 @@ class Mink:
         return Followed(np.array(out), np.array(seconds), np.array(steps))
 
 
-def mujoco_model(recording: TrackingProblem) -> Any:
+def mujoco_model(problem: TrackingProblem) -> Any:
     """Return the figure for MuJoCo: hinges and sliders in the order of our dofs, markers as sites.
 
     Two bodies a bone: one that the joint moves, and one turned by the constant rotation after it.
@@ -155,7 +151,7 @@ def mujoco_model(recording: TrackingProblem) -> Any:
 
     from exactik.spatial import wxyz_from_matrix
 
-    skeleton, problem = recording.skeleton, recording.frame_problem
+    skeleton, frame_problem = problem.skeleton, problem.frame_problem
     spec: Any = mujoco.MjSpec()
     ends: dict[str | None, Any] = {None: spec.worldbody}
     dof = 0
@@ -166,8 +162,8 @@ def mujoco_model(recording: TrackingProblem) -> Any:
             name=f"{bone.name}.moved", pos=list(bone.offset), quat=wxyz_from_matrix(turn).tolist()
         )
         for kind, axis in motions(bone.joint):
-            if not problem.locked[dof]:
-                limits = problem.lower[dof], problem.upper[dof]
+            if not frame_problem.locked[dof]:
+                limits = frame_problem.lower[dof], frame_problem.upper[dof]
                 bounded = bool(np.isfinite(limits).all())
                 moved.add_joint(
                     name=skeleton.dof_names[dof],
@@ -180,7 +176,7 @@ def mujoco_model(recording: TrackingProblem) -> Any:
         moved.mass, moved.inertia, moved.ipos = 1.0, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]
         moved.explicitinertial = True
         ends[bone.name] = moved.add_body(name=bone.name, quat=wxyz_from_matrix(back).tolist())
-    for name in recording.names:
+    for name in problem.names:
         bone_name, point = skeleton.marker(name)
         ends[bone_name].add_site(name=name, pos=list(point))
     spec.compiler.degree = False

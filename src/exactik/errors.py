@@ -1,4 +1,4 @@
-"""Everything that exactik raises.
+"""Everything that exactik raises or warns of.
 
     ExactikError
     ├── ModelError        (ValueError)  a skeleton that cannot be: cycle, swapped limits, bad axis
@@ -11,15 +11,22 @@
     └── UnknownNameError  (KeyError)    a bone, marker, dof or solver that does not exist
 
 Not converging is a result, never one of these; misuse is one of these, never a result.
+
+What is odd about a file that can be read all the same is a `Note`; those that could matter are also
+warned of, as `FileWarning`. Programs decide by `code`, never by the words.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple, NoReturn
+
+from exactik._text import join_names, one_line
 
 __all__ = [
+    "Advice",
     "CoordinateError",
     "ExactikError",
     "FileError",
@@ -27,10 +34,15 @@ __all__ = [
     "GoalError",
     "ModelError",
     "NonFiniteError",
+    "Note",
+    "Severity",
     "ShapeError",
     "UnknownNameError",
     "UsageError",
 ]
+
+
+MAX_KNOWN_NAMES = 40  # that an `UnknownNameError` lists; a screen of them
 
 
 class ExactikError(Exception):
@@ -61,13 +73,34 @@ class NonFiniteError(ExactikError, ValueError):
     """An argument holds NaN or infinity."""
 
 
-def one_line(text: str, longest: int = 400) -> str:
-    """Return a text that may quote a file as one line that can be printed, without its middle."""
-    if not text.isprintable():
-        words = " ".join(text.split())
-        text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
-    half = longest // 2
-    return text if len(text) <= longest else f"{text[:half]} … {text[3 - half :]}"
+class Advice(NamedTuple):
+    """The argument that would settle a matter, and the words around it.
+
+    What the reader calls `length_unit` is `input_unit` for `convert` and `--input-unit` on the
+    command line; `renamed` puts the name of each layer into the same sentence.
+
+    Attributes:
+        before: words before the argument, such as "; give ".
+        argument: its name.
+        value: what to set it to; empty if that is for the caller to know.
+        after: words after it.
+    """
+
+    before: str
+    argument: str
+    value: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        spelled = self.argument
+        if self.value != "":
+            is_option = self.argument.startswith("--")
+            spelled += f" {self.value}" if is_option else f"={self.value!r}"
+        return f"{self.before}{spelled}{self.after}"
+
+    def renamed(self, rename: Callable[[str], str]) -> Advice:
+        """Return the same advice with another name for the argument."""
+        return self._replace(argument=rename(self.argument))
 
 
 class FileError(ExactikError, ValueError):
@@ -76,21 +109,141 @@ class FileError(ExactikError, ValueError):
     Attributes:
         path: the file.
         place: where in it, such as 'line 12, <joint name="elbow">'; empty for the whole file.
-        message: what is wrong and what was expected.
+        message: what is wrong and what was expected, with the advice.
+        fault: the same without the advice.
+        code: what is wrong, for programs: "no-motion", "unit-unknown", …; "malformed" for all that
+            nobody has to tell apart.
+        advice: the argument that would help, None if none would.
     """
 
-    def __init__(self, path: str | os.PathLike[str], message: str, place: str = ""):
-        """Describe the fault; the text is one line: file, place, message."""
-        self.path, self.message, self.place = os.fspath(path), one_line(message), one_line(place)
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        message: str,
+        place: str = "",
+        code: str = "malformed",
+        advice: Advice | None = None,
+    ):
+        """Describe the fault; the text is one line: file, place, message, advice."""
+        self.path, self.place = os.fspath(path), one_line(place)
+        self.code, self.advice, self.fault = code, advice, message
+        self.message = one_line(message if advice is None else f"{message}{advice}")
         parts = (self.path, self.place, self.message)
         super().__init__(": ".join(part for part in parts if part != ""))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.path, self.message, self.place)
+        return type(self), (self.path, self.fault, self.place, self.code, self.advice)
+
+    def renamed(self, rename: Callable[[str], str]) -> FileError:
+        """Return the same error, its advice with another name for the argument."""
+        advice = None if self.advice is None else self.advice.renamed(rename)
+        return FileError(self.path, self.fault, self.place, self.code, advice)
+
+
+Severity = Literal["remark", "assumption", "damage"]
+
+
+class Note(str):
+    """Something odd about a file that was read: a `str` that programs need not parse.
+
+    It reads "place: text", or as a sentence, see `as_sentence`. Notes are equal if they read the
+    same. They are frozen.
+
+    Attributes:
+        code: what it says, for programs: "rate-assumed", "unit-guessed", …; the severity where
+            nobody has to tell it apart.
+        severity: "remark" for what is worth knowing, "assumption" for what had to be guessed,
+            "damage" for what was dropped or contradicts itself.
+        place: where in the file, such as "line 12"; empty for the whole file.
+        text: what is odd, without place and advice.
+        value: what was assumed, where that is a single word.
+        advice: the argument that would settle it, None if none would.
+    """
+
+    __slots__ = ("_is_sentence", "advice", "code", "place", "severity", "text", "value")
+
+    code: str
+    severity: Severity
+    place: str
+    text: str
+    value: str
+    advice: Advice | None
+    _is_sentence: bool
+
+    def __new__(
+        cls,
+        code: str,
+        severity: Severity,
+        place: str,
+        text: str,
+        value: str = "",
+        advice: Advice | None = None,
+        _is_sentence: bool = False,
+    ) -> Note:
+        """Make a note; the arguments are the attributes."""
+        words = text if advice is None else f"{text}{advice}"
+        if _is_sentence:
+            read = _sentence(one_line(words), one_line(place))
+        else:
+            read = one_line(words if place == "" else f"{place}: {words}")
+        note = super().__new__(cls, read)
+        fields = (code, severity, place, text, value, advice, _is_sentence)
+        for name, field in zip(_NOTE_FIELDS, fields, strict=True):
+            object.__setattr__(note, name, field)
+        return note
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a note is frozen; {name} cannot be set")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, name) for name in _NOTE_FIELDS)
+
+    @classmethod
+    def of(cls, text: str) -> Note:
+        """Return a note as it is, and any other text as a remark."""
+        return text if isinstance(text, Note) else cls("remark", "remark", "", text)
+
+    def as_sentence(self) -> Note:
+        """Return the note as a sentence: capital letter, full stop, place at the end."""
+        return Note(self.code, self.severity, self.place, self.text, self.value, self.advice, True)
+
+    def renamed(self, rename: Callable[[str], str]) -> Note:
+        """Return the same note, its advice with another name for the argument."""
+        if self.advice is None:
+            return self
+        advice = self.advice.renamed(rename)
+        return Note(
+            self.code, self.severity, self.place, self.text, self.value, advice, self._is_sentence
+        )
+
+
+_NOTE_FIELDS = ("code", "severity", "place", "text", "value", "advice", "_is_sentence")
+
+
+def _sentence(text: str, place: str) -> str:
+    if place != "":
+        text = f"{text} ({place})"
+    first = text.split(" ", 1)[0]
+    if first.isalpha() and first.islower():  # a keyword or a name stays as it is
+        text = text[0].upper() + text[1:]
+    return text if text.endswith((".", "?", "…")) else f"{text}."
 
 
 class FileWarning(UserWarning):
-    """A file was read, but something in it could not be honoured."""
+    """A file was read, but something in it could not be honoured.
+
+    Attributes:
+        path: the file.
+        note: what is odd about it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], note: Note):
+        """Warn of a note about a file."""
+        self.path, self.note = os.fspath(path), note
+        super().__init__(self.path, note)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.note}"
 
 
 class UnknownNameError(ExactikError, KeyError):
@@ -102,7 +255,7 @@ class UnknownNameError(ExactikError, KeyError):
         near = difflib.get_close_matches(str(name), self.known, n=3)
         if hint == "" and len(near) > 0:
             hint = f"did you mean {' or '.join(map(repr, near))}?"
-        shown = ", ".join(self.known[:40]) + (", …" if len(self.known) > 40 else "")
+        shown = join_names(self.known, MAX_KNOWN_NAMES, last=", ", rest=", …")
         advice = f"; {hint}" if hint != "" else ""
         self.message = f"no {what} named {name!r}{advice} (there are: {shown or 'none'})"
         super().__init__(self.message)

@@ -21,14 +21,15 @@ from exactik.errors import FileError, FileWarning, ModelError, UnknownNameError
 from exactik.io import (
     Conversion,
     convert,
+    find_up_axis,
     load_markers,
     load_motion,
     load_skeleton,
     save_markers,
     save_motion,
     save_skeleton,
+    target_suffixes,
 )
-from exactik.io.conversion._convert import targets_of
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.motion import Markers, Motion, Series
 from tests.support.models import configuration
@@ -246,9 +247,7 @@ def test_real_files_of_every_kind(shared_data: Path, tmp_path: Path):
 
 
 def load_motion_up(path: Path) -> str | None:
-    from exactik.io.conversion._read import _up_axis
-
-    return _up_axis(str(path), path.suffix)
+    return find_up_axis(str(path))
 
 
 # --- what is lost
@@ -545,10 +544,10 @@ def test_strict_and_zeros(tmp_path: Path):
 
 
 def test_what_can_become_what():
-    assert targets_of(".C3D") == [".c3d", ".trc", ".csv", ".npz"]
-    assert set(targets_of(".urdf")) == {".asf", ".bvh", ".glb", ".npz"}
-    assert {".bvh", ".amc", ".asf", ".trc", ".csv"} <= set(targets_of(".amc"))
-    assert targets_of(".doc") == []
+    assert set(target_suffixes("a.C3D")) == {".c3d", ".trc", ".csv", ".npz"}
+    assert set(target_suffixes("a.urdf")) == {".asf", ".bvh", ".glb", ".npz"}
+    assert {".bvh", ".amc", ".asf", ".trc", ".csv"} <= set(target_suffixes("a.amc"))
+    assert target_suffixes("a.doc") == ()
 
 
 # --- whole or not at all

@@ -17,11 +17,10 @@ from exactik import cli
 from exactik.cli.inspect._note import headline, note, seconds
 from exactik.cli.inspect._table import HEADINGS, Row, table_lines
 from exactik.cli.inspect._tree import limits_text, tree_lines
-from exactik.errors import FileError
+from exactik.errors import FileError, Note
 from exactik.io import READABLE, DofFacts, Facts, inspect_file, save_markers, save_skeleton
 from exactik.io._notes import Notes
-from exactik.io.inspection._oddities import sentence
-from exactik.io.tables import estimate_rate
+from exactik.io.tables._cells import estimate_rate
 from exactik.model import Bone, Joint, Skeleton, human
 from exactik.motion import Markers, Motion
 
@@ -232,16 +231,23 @@ def test_what_is_warned_of_and_noted_is_told_once(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("place", "text", "expected"),
     [
-        ("byte 12: the header has 3, which is used", "The header has 3, which is used (byte 12)."),
-        ("POINT:SCALE is 0", "POINT:SCALE is 0."),
-        ("animations[0]: keys are far apart", "Keys are far apart (animations[0])."),
-        ("is it the metre?", "Is it the metre?"),
+        (
+            "byte 12",
+            "the header has 3, which is used",
+            "The header has 3, which is used (byte 12).",
+        ),
+        ("", "POINT:SCALE is 0", "POINT:SCALE is 0."),
+        ("animations[0]", "keys are far apart", "Keys are far apart (animations[0])."),
+        ("", "is it the metre?", "Is it the metre?"),
     ],
 )
-def test_notes_become_sentences(text: str, expected: str):
-    assert sentence(text) == expected
+def test_notes_become_sentences(place: str, text: str, expected: str):
+    note = Note("rate", "remark", place, text)
+    assert note == (f"{place}: {text}" if place != "" else text)
+    assert note.as_sentence() == expected
+    assert (note.as_sentence().place, note.as_sentence().text) == (place, text)
 
 
 @pytest.mark.parametrize("rate", [24.0, 30.0, 60.0, 120.0, 119.88])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import exactik as ik
 from exactik.io._notes import Notes
-from exactik.io.tables import read_mot
+from exactik.io.tables._mot import read_mot
 from tests.support.models import EVERY_JOINT, chain_of, configuration, gantry, planar_arm
 
 # file, frames, markers, rate, unit, share missing, something its notes must say

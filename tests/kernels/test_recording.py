@@ -217,7 +217,7 @@ def test_robust_answers_are_minima_of_the_robust_sum(kind: str):
     assert recording.targets.loss[0] == LOSS_KINDS[kind]
     start = near_neutral(skeleton, 3)
     options = TIGHT.options(recording.frame_problem)
-    found = solve_frames(recording.with_wide_loss, options, np.array([0]), start[None])
+    found = solve_frames(recording.with_wide_loss(), options, np.array([0]), start[None])
     for _ in range(30):  # weights are let go once they change by a hundredth; go on from there
         found = solve_frames(recording, options, np.array([0]), found.q)
     q = found.q[0]

@@ -20,8 +20,8 @@ from exactik.check.oracle import (
 )
 from exactik.check.oracle import _jet as jets
 from exactik.check.oracle._goals import _frame_goal
-from exactik.check.oracle._kinematics import Frame, exp, log
-from exactik.check.oracle._stencil import local_derivatives
+from exactik.check.oracle._kinematics import JetFrame, exp, log
+from exactik.check.oracle._stencil import differentiate
 from exactik.errors import GoalError, ShapeError
 from exactik.goals import FrameGoal, Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import EULER_ORDERS, Bone, Joint, Skeleton
@@ -30,7 +30,7 @@ from exactik.typing import Array
 
 def differences(function, n: int) -> tuple[Array, Array, Array]:
     """Value and first two derivatives at 0 of a function of n variables."""
-    return local_derivatives(lambda x: np.ravel(function(x)), n)
+    return differentiate(lambda x: np.ravel(function(x)), n)
 
 
 def check_jet(function, x0: Array, tolerance: float = 1e-10) -> None:
@@ -296,7 +296,7 @@ def test_differences_of_a_black_box_reach_its_exact_derivatives(goal: FrameGoal)
     """To the accuracy that the campaign asks for."""
     rotation, position = Rotation.random(random_state=4).as_matrix(), np.array([0.2, 0.5, 0.9])
     x = jets.variables(np.zeros(6))
-    frame = Frame(exp(x[:3]) @ rotation, x[3:] + position)
+    frame = JetFrame(exp(x[:3]) @ rotation, x[3:] + position)
     found = _frame_goal(goal, frame)
     first, second = goal.derivatives(rotation, position)
     assert np.abs(found.gradient - first).max() <= 1e-13

@@ -13,23 +13,32 @@ import exactik as ik
 from benchmarks.support.hdm05 import LOCK, TAKES, Take, load_take
 from exactik.typing import Array
 
-__all__ = ["LOCK", "TAKES", "Take", "bursts", "family_keeps", "places", "take", "with_places"]
+__all__ = [
+    "LOCK",
+    "TAKES",
+    "Take",
+    "compute_marker_positions",
+    "find_samples_with_neighbours",
+    "get_take",
+    "make_gap_bursts",
+    "with_positions",
+]
 
 Mask = NDArray[np.bool_]
 
 
 @cache
-def take(shared: Path, name: str) -> Take:
+def get_take(shared: Path, name: str) -> Take:
     """A take, read once; `shared` is the folder of the fixture `shared_data`."""
     return load_take(shared / "data" / "asf_amc" / "hdm05_dg", name)
 
 
-def with_places(markers: ik.Markers, places: Array) -> ik.Markers:
+def with_positions(markers: ik.Markers, positions: Array) -> ik.Markers:
     """The same recording with the markers elsewhere, (T, M, 3)."""
-    return replace(markers, positions=places)
+    return replace(markers, positions=positions)
 
 
-def places(skeleton: ik.Skeleton, q: Array, names: tuple[str, ...]) -> Array:
+def compute_marker_positions(skeleton: ik.Skeleton, q: Array, names: tuple[str, ...]) -> Array:
     """Where the figure's markers are [m], (T, M, 3), by forward kinematics alone."""
     pose = skeleton.forward(np.array(q))
     index = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
@@ -38,7 +47,7 @@ def places(skeleton: ik.Skeleton, q: Array, names: tuple[str, ...]) -> Array:
     return pose.positions[:, index] + turned
 
 
-def bursts(shape: tuple[int, int], share: float, rate: float, seed: int) -> Mask:
+def make_gap_bursts(shape: tuple[int, int], share: float, rate: float, seed: int) -> Mask:
     """Gaps of 0.1 to 1 s, (T, M), that cover a share of all samples."""
     rng, hidden = np.random.default_rng(seed), np.zeros(shape, dtype=bool)
     while hidden.mean() < share:
@@ -48,7 +57,9 @@ def bursts(shape: tuple[int, int], share: float, rate: float, seed: int) -> Mask
     return hidden
 
 
-def family_keeps(skeleton: ik.Skeleton, names: tuple[str, ...], hidden: Mask, least: int) -> Mask:
+def find_samples_with_neighbours(
+    skeleton: ik.Skeleton, names: tuple[str, ...], hidden: Mask, least: int
+) -> Mask:
     """Where a marker's bone with its parent and children keeps so many markers, (T, M)."""
     bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
     parent = skeleton.parents

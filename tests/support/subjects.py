@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.calibration._model import ScaledSkeleton, make_scaled_skeleton
+from exactik.calibration._scaled_skeleton import ScaledSkeleton, make_scaled_skeleton
 from exactik.typing import Array
 
 __all__ = ["Subject", "densely_marked", "joint_errors", "smooth_motion", "subject"]
@@ -53,10 +53,10 @@ def subject(
     """Return somebody with scales up to ± `scale` and all markers but `fixed` off by `away`."""
     rng = np.random.default_rng(seed)
     figure = make_scaled_skeleton(skeleton, tuple(skeleton.markers), kind)
-    groups = len(figure.groups)
-    off = rng.normal(size=(len(figure.names), 3))
+    groups = len(figure.scale_groups)
+    off = rng.normal(size=(len(figure.marker_names), 3))
     off *= away / np.linalg.norm(off, axis=1, keepdims=True)
-    off[[name in fixed for name in figure.names]] = 0.0
+    off[[name in fixed for name in figure.marker_names]] = 0.0
     theta = np.concatenate([np.log1p(rng.uniform(-scale, scale, groups)), off.ravel()])
     own = figure.build(theta)
     q = smooth_motion(skeleton, frames, rng)

@@ -9,7 +9,7 @@ import exactik as ik
 from exactik.typing import Array
 from tests.support.problems import menagerie
 
-__all__ = ["determined", "inside", "moving_menagerie"]
+__all__ = ["find_determined_dofs", "is_within_limits", "make_moving_menagerie"]
 
 
 OPEN = ("hand.rx", "fingers.rx", "neck.rx", "neck.ry", "neck.rz", "head.rx", "head.ry", "head.rz")
@@ -17,19 +17,19 @@ OPEN = ("hand.rx", "fingers.rx", "neck.rx", "neck.ry", "neck.rz", "head.rx", "he
 with one marker beyond them have two solutions, balls in line can turn against each other."""
 
 
-def determined(figure: ik.Skeleton) -> NDArray[np.bool_]:
+def find_determined_dofs(figure: ik.Skeleton) -> NDArray[np.bool_]:
     """Dofs of the built-in human that its markers determine well, (nv,)."""
     return np.array([not name.endswith(OPEN) for name in figure.dof_names])
 
 
-def inside(skeleton: ik.Skeleton, q: Array) -> bool:
+def is_within_limits(skeleton: ik.Skeleton, q: Array) -> bool:
     """Whether poses, (T, nq), are inside the limits, to the last digit."""
     own = skeleton.plain_q >= 0
     values = q[:, skeleton.plain_q[own]]
     return bool((values >= skeleton.lower[own]).all() and (values <= skeleton.upper[own]).all())
 
 
-def moving_menagerie(frames: int, noise: float = 0.0) -> tuple[ik.Skeleton, Array, ik.Markers]:
+def make_moving_menagerie(frames: int, noise: float = 0.0) -> tuple[ik.Skeleton, Array, ik.Markers]:
     """A figure of all kinds of joints whose root tumbles through more than a turn."""
     skeleton, rng = menagerie(), np.random.default_rng(2)
     pace = rng.uniform(0.3, 0.8, skeleton.nv)

@@ -56,21 +56,21 @@ def test_without_bones_the_skeletons_own_markers_are_moved():
 def test_misuse_is_told():
     motion, markers = take()
     bare = ik.human().with_markers({})
-    with pytest.raises(ik.ModelError, match="50 frames and the motion 40"):
+    with pytest.raises(ik.UsageError, match="50 frames and the motion 40"):
         attach_markers(bare, markers, ik.Motion(bare, motion.q[:40], 120.0), BONES)
-    with pytest.raises(ik.ModelError, match="120 frames a second and the motion 60"):
+    with pytest.raises(ik.UsageError, match="120 frames a second and the motion 60"):
         attach_markers(bare, markers, ik.Motion(bare, motion.q, 60.0), BONES)
     with pytest.raises(ik.UnknownNameError, match="no bone named 'hed'"):
         attach_markers(bare, markers, motion, {"LFHD": "hed"})
     with pytest.raises(ik.UnknownNameError, match="no marker named 'LHEAD'"):
         attach_markers(bare, markers, motion, {"LHEAD": "head"})
-    with pytest.raises(ik.ModelError, match="not in the same axes"):
+    with pytest.raises(ik.UsageError, match="not in the same axes"):
         attach_markers(bare, markers.turned("YZX"), motion, BONES)
-    with pytest.raises(ik.ModelError, match="say which bone"):
+    with pytest.raises(ik.UsageError, match="say which bone"):
         attach_markers(bare, markers, motion)
     gone = ik.Markers(np.full_like(markers.positions, np.nan), markers.names, 120.0)
-    with pytest.raises(ik.ModelError, match="is in no frame"):
+    with pytest.raises(ik.UsageError, match="is in no frame"):
         attach_markers(bare, gone, motion, BONES)
     other = ik.human().reroot("head")
-    with pytest.raises(ik.ModelError, match="whose bones differ"):
+    with pytest.raises(ik.UsageError, match="whose bones differ"):
         attach_markers(other, markers, motion, BONES)

@@ -13,8 +13,8 @@ from benchmarks.support.hdm05 import BONES
 from exactik.calibration import Calibration, attach_markers, calibrate
 from exactik.calibration._fit import FitFrames, make_fit_problem
 from exactik.calibration._frames import align_shapes, choose_diverse_frames, find_similar_frames
-from exactik.calibration._model import find_mirrored_bone, make_scaled_skeleton
-from exactik.calibration._normal import compute_normal_equations
+from exactik.calibration._normal_equations import compute_normal_equations
+from exactik.calibration._scaled_skeleton import find_mirrored_bone, make_scaled_skeleton
 from exactik.solvers import Auto
 from exactik.tracking import follow_frames, make_tracking_problem, solve_frames, track
 from tests.support.models import INNER_JOINTS, chain_of
@@ -35,7 +35,7 @@ def scale_errors(fit: Calibration, own: Subject) -> dict[str, float]:
     figure = own.figure
     return {
         group[0]: fit.scales[group[0]] / float(np.exp(own.theta[g])) - 1.0
-        for g, group in enumerate(figure.groups)
+        for g, group in enumerate(figure.scale_groups)
     }
 
 
@@ -44,8 +44,8 @@ def scale_errors(fit: Calibration, own: Subject) -> dict[str, float]:
 
 def test_bones_grow_about_their_joints():
     figure = make_scaled_skeleton(ik.human(), ("LKNE", "LSHN"), "symmetric")
-    theta = np.zeros(figure.size)
-    thigh = next(g for g, group in enumerate(figure.groups) if "l_thigh" in group)
+    theta = np.zeros(figure.parameter_count)
+    thigh = next(g for g, group in enumerate(figure.scale_groups) if "l_thigh" in group)
     theta[thigh] = np.log(1.1)
     grown, old = figure.build(theta), ik.human()
     pose, before = (s.forward(s.neutral()) for s in (grown, old))
@@ -80,10 +80,10 @@ def test_left_and_right_are_told_by_names(name: str, other: str | None):
 
 def test_kinds_of_scales():
     figure = make_scaled_skeleton(ik.human(), tuple(ik.human().markers), "symmetric")
-    assert ("l_shin", "r_shin") in figure.groups and ("pelvis",) in figure.groups
-    assert len(figure.with_groups("global").groups) == 1
-    assert all(len(group) == 1 for group in figure.with_groups("bone").groups)
-    assert figure.with_groups("none").groups == ()
+    assert ("l_shin", "r_shin") in figure.scale_groups and ("pelvis",) in figure.scale_groups
+    assert len(figure.with_groups("global").scale_groups) == 1
+    assert all(len(group) == 1 for group in figure.with_groups("bone").scale_groups)
+    assert figure.with_groups("none").scale_groups == ()
 
 
 def many_joints() -> ik.Skeleton:
@@ -101,16 +101,16 @@ def test_derivatives_agree_with_differences(make, kind: str):
     """∂y/∂a and ∂y/∂d of all markers, at poses and parameters of chance."""
     skeleton, rng = make(), np.random.default_rng(1)
     figure = make_scaled_skeleton(skeleton, tuple(skeleton.markers), kind)
-    theta = rng.normal(0.0, 0.1, figure.size)
+    theta = rng.normal(0.0, 0.1, figure.parameter_count)
     q = skeleton.integrate(skeleton.neutral(), rng.normal(0.0, 0.4, (3, skeleton.nv)))
     rotations = figure.build(theta).forward(q).rotations
-    groups = len(figure.groups)
-    exact = np.zeros((3, len(figure.names), 3, figure.size))
-    exact[..., :groups] = figure.by_scales(theta, rotations)
-    for m, bone in enumerate(figure.bone):
+    groups = len(figure.scale_groups)
+    exact = np.zeros((3, len(figure.marker_names), 3, figure.parameter_count))
+    exact[..., :groups] = figure.scale_jacobian(theta, rotations)
+    for m, bone in enumerate(figure.marker_bones):
         exact[:, m, :, groups + 3 * m : groups + 3 * m + 3] = rotations[:, bone]
-    for i in range(figure.size):
-        step = np.zeros(figure.size)
+    for i in range(figure.parameter_count):
+        step = np.zeros(figure.parameter_count)
         step[i] = 1e-6
         ahead, behind = (figure.build(theta + sign * step).forward(q).markers for sign in (1, -1))
         assert np.allclose((ahead - behind) / 2e-6, exact[..., i], atol=1e-8)
@@ -132,12 +132,12 @@ def test_the_reduced_right_side_is_the_gradient_of_the_best_fit(somebody: Subjec
     normal = compute_normal_equations(figure, theta, recording, path.q)
     rng = np.random.default_rng(2)
     for _ in range(4):
-        direction = rng.normal(0.0, 1.0, figure.size)
+        direction = rng.normal(0.0, 1.0, figure.parameter_count)
         ahead, behind = (
             best(theta + sign * 1e-5 * direction, path.q)[1].cost.sum() for sign in (1, -1)
         )
         slope = (ahead - behind) / 2e-5
-        assert slope == pytest.approx(-float(normal.right @ direction), rel=1e-4)
+        assert slope == pytest.approx(-float(normal.rhs @ direction), rel=1e-4)
 
 
 # --- frames
@@ -176,8 +176,8 @@ def test_what_markers_tell_is_found(somebody: Subject, fitted: Calibration):
         assert abs(errors[bone]) < 0.005
     for bone, error in errors.items():
         assert abs(error) < 2.5 * fitted.scale_sds[bone]
-    true = somebody.figure.places(somebody.theta)
-    for name, place in zip(somebody.figure.names, true, strict=True):
+    true = somebody.figure.scaled_points(somebody.theta)
+    for name, place in zip(somebody.figure.marker_names, true, strict=True):
         assert np.linalg.norm(fitted.offsets[name] - place) < 2.5 * fitted.offset_sds[name] + 1e-3
     assert fitted.settled
     assert 1e3 * np.nanmean(fitted.errors) < 1.2 < 1e3 * np.nanmean(fitted.errors_before)
@@ -272,15 +272,15 @@ def test_progress_is_told(somebody: Subject):
 
 def test_misuse_is_told(somebody: Subject):
     sk, markers = ik.human(), somebody.markers
-    with pytest.raises(ik.ModelError, match="scale is 'left'"):
+    with pytest.raises(ik.UsageError, match="scale is 'left'"):
         calibrate(sk, markers, scale="left")
-    with pytest.raises(ik.ModelError, match="offset_sd is 0"):
+    with pytest.raises(ik.UsageError, match="offset_sd is 0"):
         calibrate(sk, markers, offset_sd=0)
-    with pytest.raises(ik.ModelError, match="frames is 0"):
+    with pytest.raises(ik.UsageError, match="frames is 0"):
         calibrate(sk, markers, frames=0)
     with pytest.raises(ik.UnknownNameError, match="LKNEE"):
         calibrate(sk, markers, anatomical=("LKNEE",))
-    with pytest.raises(ik.ModelError, match="no recorded marker is known"):
+    with pytest.raises(ik.UsageError, match="no recorded marker is known"):
         calibrate(sk.with_markers({}), markers)
 
 
@@ -299,9 +299,10 @@ def test_a_subject_with_enough_markers_is_found_exactly(seed: int):
     # 200 frames leave too much of the noise: 0.56° in the neck of one subject of ten.
     fit = calibrate(skeleton, own.markers, anatomical=held, frames=400)
     assert max(map(abs, scale_errors(fit, own).values())) < 0.005
-    places = own.figure.places(own.theta)
+    places = own.figure.scaled_points(own.theta)
     away = [
-        np.linalg.norm(fit.offsets[n] - p) for n, p in zip(own.figure.names, places, strict=True)
+        np.linalg.norm(fit.offsets[n] - p)
+        for n, p in zip(own.figure.marker_names, places, strict=True)
     ]
     assert max(away) < 0.002
     errors = np.degrees(joint_errors(fit.skeleton, fit.q, own.skeleton, own.q[fit.frames]))

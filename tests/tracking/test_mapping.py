@@ -133,7 +133,7 @@ def test_by_hand(somebody: Subject):
     assert np.allclose(mapping.applied().markers["B"][1], middle)
     with pytest.raises(ik.UnknownNameError, match="no bone or marker named 'thig'"):
         propose_mapping(ik.human(), markers, {"A": "thig"})
-    with pytest.raises(ik.ModelError, match="cannot both be 'LTHI'"):
+    with pytest.raises(ik.UsageError, match="cannot both be 'LTHI'"):
         propose_mapping(ik.human(), markers, {"A": "LTHI", "B": "LTHI"}, geometry=False)
 
 

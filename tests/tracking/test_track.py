@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.motion import cut_into_segments
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
-from exactik.tracking import _first_pass as _first_path
-from exactik.tracking import _track, find_jumps
+from exactik.tracking import TrackingOptions, find_jumps
 from tests.support.models import planar_arm
-from tests.support.tracking import determined, inside, moving_menagerie
+from tests.support.tracking import find_determined_dofs, is_within_limits, make_moving_menagerie
 
 STATUSES = {"no-markers", "not-converged", "bridged", "gap", "at-limits", "converged"}
 
@@ -39,7 +39,7 @@ def solved(rec: SyntheticRecording) -> ik.Track:
 def test_angles_are_as_near_the_truth_as_noise_allows(rec: SyntheticRecording, solved: ik.Track):
     q, truth = np.array(solved.motion.q), np.array(rec.truth.q)
     error = solved.skeleton.difference(q, truth)
-    free = ~solved.at_limits & determined(solved.skeleton) & ~solved.bridged[:, None]
+    free = ~solved.at_limits & find_determined_dofs(solved.skeleton) & ~solved.bridged[:, None]
     scaled = (error / np.where(free, solved.sd, 1.0))[free]
     assert 0.9 < np.sqrt(np.mean(scaled**2)) < 1.1
     assert solved.sigma == pytest.approx(0.001, rel=0.1)
@@ -54,12 +54,12 @@ def test_without_noise_it_is_the_truth():
     solver = ik.Auto(tolerance=1e-9, initial_damping=1e-3, small_cost=0.0, detour=False)
     found = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0)
     error = motion.skeleton.difference(found.motion.q, motion.q)
-    assert np.abs(error[:, determined(motion.skeleton)]).max() < 1e-6
+    assert np.abs(error[:, find_determined_dofs(motion.skeleton)]).max() < 1e-6
     assert np.nanmax(found.marker_errors) < 1e-6
 
 
 def test_limits_are_never_left(rec: SyntheticRecording, solved: ik.Track):
-    assert inside(solved.skeleton, solved.motion.q)
+    assert is_within_limits(solved.skeleton, solved.motion.q)
     # Tighter than what the person did: the answer must stop there, to the last digit.
     figure = rec.truth.skeleton
     bones = []
@@ -71,14 +71,14 @@ def test_limits_are_never_left(rec: SyntheticRecording, solved: ik.Track):
     stiff = ik.Skeleton("stiff", tuple(bones), dict(figure.markers))
     for smooth in (None, 8.0):
         found = ik.track(stiff, shortened(rec, 0, 150), smooth=smooth)
-        assert inside(stiff, found.motion.q)
+        assert is_within_limits(stiff, found.motion.q)
         assert found.at_limits.any()
     assert (found.status != "not-converged").mean() > 0.95
 
 
 def test_whatever_the_start_the_clip_is_the_same(rec: SyntheticRecording):
     figure, markers = rec.truth.skeleton, shortened(rec, 0, 200)
-    own = determined(figure)
+    own = find_determined_dofs(figure)
     answers = [ik.track(figure, markers, starts=starts) for starts in (1, 5, 24)]
     for other in answers[1:]:
         gap = figure.difference(other.motion.q, answers[0].motion.q)
@@ -102,11 +102,11 @@ def test_the_order_of_frames_is_no_matter_but_for_gaps(rec: SyntheticRecording):
     apart = two.motion.forward().markers - one.motion.forward().markers[order]
     assert np.quantile(np.linalg.norm(apart, axis=2), 0.95) < 2e-3
     gap = figure.difference(two.motion.q, one.motion.q[order])
-    assert np.quantile(np.abs(gap[:, determined(figure)]), 0.98) < 0.01
+    assert np.quantile(np.abs(gap[:, find_determined_dofs(figure)]), 0.98) < 0.01
 
 
 def test_angles_go_on_without_whole_turns():
-    skeleton, _, markers = moving_menagerie(200)
+    skeleton, _, markers = make_moving_menagerie(200)
     found = ik.track(skeleton, markers, limits="off")
     assert np.abs(np.diff(found.motion.q, axis=0)).max() < 1.0
     turning = simulate_performance(4.0, 60.0, acts=("walk",))
@@ -128,21 +128,17 @@ def test_no_frame_jumps(solved: ik.Track):
 
 
 @pytest.mark.parametrize("options", [{}, {"robust": "huber"}, {"smooth": 6.0}])
-def test_threads_change_nothing(rec: SyntheticRecording, monkeypatch: pytest.MonkeyPatch, options):
-    monkeypatch.setattr(_first_path, "STRETCH", 120)
-    cut = _first_path.stretches
-    monkeypatch.setattr(_track, "stretches", lambda n, shift=0: cut(n, shift * 120 // 2000))
-    markers = rec.markers
-    assert len(_first_path.stretches(len(markers))) == 4
-    figure = rec.truth.skeleton
-    answers = [ik.track(figure, markers, threads=n, **options) for n in (1, 2, 3)]
+def test_threads_change_nothing(rec: SyntheticRecording, options):
+    markers, figure = rec.markers, rec.truth.skeleton
+    short = TrackingOptions(segment_frames=120)
+    assert len(cut_into_segments(len(markers), short.segment_frames)) == 4
+    answers = [ik.track(figure, markers, threads=n, options=short, **options) for n in (1, 2, 3)]
     for other in answers[1:]:
         assert np.array_equal(other.motion.q, answers[0].motion.q)
         assert np.array_equal(other.marker_errors, answers[0].marker_errors, equal_nan=True)
         assert np.array_equal(other.sd, answers[0].sd)
         assert list(other.status) == list(answers[0].status)
-    # Cut into stretches or not: the same motion, but not to the last bit.
-    monkeypatch.undo()
+    # Cut into segments or not: the same motion, but not to the last bit.
     whole = ik.track(figure, markers, **options)
     apart = whole.motion.forward().markers - answers[0].motion.forward().markers
     assert np.quantile(np.linalg.norm(apart, axis=2), 0.95) < 1e-3
@@ -234,7 +230,7 @@ def test_frames_without_markers_are_passed_over_and_said_so(rec: SyntheticRecord
     assert (found.status[30:40] == "no-markers").all() and found.status[60] == "no-markers"
     assert "guess" in found.why[35]
     assert np.isfinite(found.motion.q).all()
-    assert inside(found.skeleton, found.motion.q)
+    assert is_within_limits(found.skeleton, found.motion.q)
     moved = np.linalg.norm(np.diff(found.motion.forward().positions, axis=0), axis=2)
     assert moved[29:41].max() < 2.0 * moved.max(initial=0.02, where=moved < 0.2)
     assert [(item.first, item.last) for item in found.attention if item.kind == "no-markers"]
@@ -282,17 +278,17 @@ def test_the_order_of_markers_is_that_of_the_recording(rec: SyntheticRecording):
 
 
 def test_roots_and_joints_of_every_kind():
-    skeleton, q, markers = moving_menagerie(120, noise=0.001)
+    skeleton, q, markers = make_moving_menagerie(120, noise=0.001)
     found = ik.track(skeleton, markers)
     apart = found.motion.forward().positions - skeleton.forward(q).positions
     assert np.linalg.norm(apart, axis=2).mean() < 0.004
     norms = np.linalg.norm(found.motion.q[:, 3:7], axis=1)
     assert np.abs(norms - 1.0).max() < 1e-12
     assert (np.einsum("ij,ij->i", found.motion.q[1:, 3:7], found.motion.q[:-1, 3:7]) > 0.9).all()
-    assert inside(skeleton, found.motion.q)
+    assert is_within_limits(skeleton, found.motion.q)
     smooth = ik.track(skeleton, markers, smooth=6.0)
     assert np.abs(np.linalg.norm(smooth.motion.q[:, 3:7], axis=1) - 1.0).max() < 1e-9
-    assert inside(skeleton, smooth.motion.q)
+    assert is_within_limits(skeleton, smooth.motion.q)
 
 
 def test_a_robot_on_a_fixed_base():

@@ -13,7 +13,7 @@ import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import find_spikes
 from exactik.typing import Array
-from tests.support.hdm05 import LOCK, TAKES, places, take, with_places
+from tests.support.hdm05 import LOCK, TAKES, compute_marker_positions, get_take, with_positions
 
 LOSSES = ("huber", "tukey")
 WRIST, ANKLE = ("LWRA", "LWRB"), ("LANK", "LHEE")
@@ -36,12 +36,14 @@ def spoilt(markers: ik.Markers, pair: tuple[str, str], first: int, seed: int = 0
     own = slice(first, first + END - FIRST)
     place[own, [one]], place[own, [two]] = place[own, [two]], place[own, [one]]
     outliers[own, [one]], outliers[own, [two]] = outliers[own, [two]], outliers[own, [one]]
-    return Spoilt(with_places(markers, place), outliers)
+    return Spoilt(with_positions(markers, place), outliers)
 
 
 def errors(found: ik.Track, true: Array) -> Array:
     """Distance of the figure's markers from the true ones [m], (T, M)."""
-    return np.linalg.norm(places(found.skeleton, found.motion.q, found.names) - true, axis=2)
+    return np.linalg.norm(
+        compute_marker_positions(found.skeleton, found.motion.q, found.names) - true, axis=2
+    )
 
 
 def moved_bones(one: ik.Track, two: ik.Track) -> Array:
@@ -52,7 +54,7 @@ def moved_bones(one: ik.Track, two: ik.Track) -> Array:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_errors_in_a_real_take_do_not_show(shared_data: Path, name: str):
-    own = take(shared_data, name)
+    own = get_take(shared_data, name)
     true, bad = own.markers.positions, spoilt(own.markers, WRIST, 1000)
     clean = ik.track(own.skeleton, own.markers, lock=LOCK, limits="off")
     plain = ik.track(own.skeleton, bad.markers, lock=LOCK, limits="off")
@@ -111,7 +113,7 @@ def test_markers_on_two_sides_of_a_wrist_are_exchanged_back(
     performed: tuple[ik.Track, Array, Spoilt],
 ):
     clean, true, _ = performed
-    bad = spoilt(with_places(clean.markers, true), WRIST, FIRST)
+    bad = spoilt(with_positions(clean.markers, true), WRIST, FIRST)
     found = ik.track(clean.skeleton, bad.markers, robust="huber")
     assert [swap.names for swap in found.swaps] == [WRIST]
 
@@ -134,7 +136,7 @@ def test_without_errors_a_robust_loss_changes_little(
     performed: tuple[ik.Track, Array, Spoilt], loss: str
 ):
     clean, true, _ = performed
-    found = ik.track(clean.skeleton, with_places(clean.markers, true), robust=loss)
+    found = ik.track(clean.skeleton, with_positions(clean.markers, true), robust=loss)
     assert errors(found, true).mean() <= 1.05 * errors(clean, true).mean()
     assert found.swaps == () and found.spikes.mean() < 1e-4
 
@@ -156,6 +158,6 @@ def test_ignored_markers_are_named(performed: tuple[ik.Track, Array, Spoilt]):
     place = true.copy()
     m = clean.names.index("RANK")
     place[100:160, m] += np.linspace(0.0, 0.3, 60)[:, None]  # drifts away, with no spike
-    found = ik.track(clean.skeleton, with_places(clean.markers, place), robust="tukey")
+    found = ik.track(clean.skeleton, with_positions(clean.markers, place), robust="tukey")
     items = [item for item in found.attention if item.kind == "ignored-marker"]
     assert any("RANK" in item.text and 100 <= item.first and item.last <= 165 for item in items)

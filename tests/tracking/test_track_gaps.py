@@ -13,8 +13,16 @@ import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import fill_gaps, find_jumps, make_tracking_problem
 from exactik.typing import Array
-from tests.support.hdm05 import LOCK, TAKES, bursts, family_keeps, places, take, with_places
-from tests.support.tracking import inside
+from tests.support.hdm05 import (
+    LOCK,
+    TAKES,
+    compute_marker_positions,
+    find_samples_with_neighbours,
+    get_take,
+    make_gap_bursts,
+    with_positions,
+)
+from tests.support.tracking import is_within_limits
 
 Mask = NDArray[np.bool_]
 ARM = ("LUPA", "LELB", "LFRM", "LWRA", "LWRB", "LFIN")
@@ -23,8 +31,10 @@ ARM_BONES = ("lhumerus", "lradius", "lwrist", "lhand")
 
 def hidden_and_visible(found: ik.Track, true: Array, hidden: Mask) -> tuple[float, float]:
     """Mean error [m] at hidden samples whose neighbourhood keeps three markers, and at visible."""
-    error = np.linalg.norm(places(found.skeleton, found.motion.q, found.names) - true, axis=2)
-    keeps = family_keeps(found.skeleton, found.names, hidden, 3)
+    error = np.linalg.norm(
+        compute_marker_positions(found.skeleton, found.motion.q, found.names) - true, axis=2
+    )
+    keeps = find_samples_with_neighbours(found.skeleton, found.names, hidden, 3)
     return float(error[hidden & keeps].mean()), float(error[~hidden].mean())
 
 
@@ -34,10 +44,10 @@ SEEDS = (1, 2, 3, 4)
 @cache
 def gappy_take(shared: Path, name: str, seed: int) -> tuple[ik.Track, float, float]:
     """The motion, and the mean errors at hidden and at visible samples [m]."""
-    own = take(shared, name)
+    own = get_take(shared, name)
     true = own.markers.positions
-    hidden = bursts((len(own), 41), 0.2, 120.0, seed)
-    seen = with_places(own.markers, np.where(hidden[:, :, None], np.nan, true))
+    hidden = make_gap_bursts((len(own), 41), 0.2, 120.0, seed)
+    seen = with_positions(own.markers, np.where(hidden[:, :, None], np.nan, true))
     found = ik.track(own.skeleton, seen, lock=LOCK, limits="off")
     return found, *hidden_and_visible(found, true, hidden)
 
@@ -63,9 +73,9 @@ def gappy(tissue: float) -> tuple[float, float]:
     """Errors at hidden and visible samples of a performance, against where the bones have them."""
     motion = simulate_performance(8.0, 60.0, seed=2, acts=("squat", "kick"))
     rec = simulate_recording(motion, noise=0.001, tissue=tissue, gaps=0.0, swap=False)
-    hidden = bursts(rec.clean.shape[:2], 0.2, 60.0, seed=3)
+    hidden = make_gap_bursts(rec.clean.shape[:2], 0.2, 60.0, seed=3)
     place = np.where(hidden[:, :, None], np.nan, rec.markers.positions)
-    found = ik.track(motion.skeleton, with_places(rec.markers, place))
+    found = ik.track(motion.skeleton, with_positions(rec.markers, place))
     assert np.isfinite(found.motion.q).all()
     return hidden_and_visible(found, rec.clean, hidden)
 
@@ -94,7 +104,7 @@ def test_gaps_do_no_harm_where_the_others_determine_the_pose():
 def blackout(own: ik.Markers, names: tuple[str, ...], first: int, end: int) -> ik.Markers:
     seen = np.array(own.positions)
     seen[first:end, [own.names.index(name) for name in names]] = np.nan
-    return with_places(own, seen)
+    return with_positions(own, seen)
 
 
 PLACES = (500, 1000, 2000, 3000)
@@ -102,7 +112,7 @@ PLACES = (500, 1000, 2000, 3000)
 
 @cache
 def lost_arm(shared: Path, name: str, first: int) -> ik.Track:
-    own = take(shared, name)
+    own = get_take(shared, name)
     seen = blackout(own.markers, ARM, first, first + 240)
     return ik.track(own.skeleton, seen, lock=LOCK, limits="off")
 
@@ -151,7 +161,7 @@ def test_an_arm_lost_by_a_performer():
     rest = [m for m, name in enumerate(found.names) if name not in ARM]
     assert found.marker_errors[150:270][:, rest].mean() < 1.2 * found.marker_errors[:150].mean()
     assert len(find_jumps(found.problem, np.array(found.motion.q))) == 0
-    assert inside(figure, found.motion.q)
+    assert is_within_limits(figure, found.motion.q)
 
 
 def test_filling_is_exact_for_a_rigid_body():
@@ -167,8 +177,8 @@ def test_filling_is_exact_for_a_rigid_body():
     seen = true.copy()
     seen[30:60, names.index(body[0])] = np.nan
     seen[:20, names.index(body[5])] = np.nan  # at the start: only frames after can tell
-    recording = make_tracking_problem(figure, ik.Markers(seen, names, 50.0))
-    place = fill_gaps(recording, 0.001).targets.position
+    problem = make_tracking_problem(figure, ik.Markers(seen, names, 50.0))
+    place = fill_gaps(problem, 0.001).targets.position
     assert np.isfinite(place).all()
     assert np.abs(place - true).max() < 1e-9
     assert np.array_equal(place[np.isfinite(seen)], seen[np.isfinite(seen)])

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 import exactik as ik
 from exactik.kernels.descent.results import RESULT_PROJECTED_GRADIENT
 from exactik.tracking import (
-    COLD,
-    UNLIMITED,
+    DEFAULT_OPTIONS,
     TrackingProblem,
     are_minima,
     find_jumps,
@@ -29,9 +28,10 @@ from exactik.tracking import (
     solve_frames,
 )
 from exactik.typing import Array
-from tests.support.hdm05 import LOCK, TAKES, Take, take
-from tests.support.tracking import inside
+from tests.support.hdm05 import LOCK, TAKES, Take, get_take
+from tests.support.tracking import is_within_limits
 
+COLD_START, BRANCHES = DEFAULT_OPTIONS.cold_start, DEFAULT_OPTIONS.branches
 PAPER_CM = 100.0 * 2.5189 / 2.54
 SOLVED = 1e-6  # [m²] 1e-2 cm², half the sum of squares that the paper stops at
 PAPER = ik.Auto(
@@ -56,7 +56,7 @@ def by_paper(own: Take, branches: bool = False) -> ik.Track:
 
 
 def test_a_window_by_the_protocol_of_the_paper(shared_data: Path):
-    found = by_paper(take(shared_data, TAKES[0]).between(400, 640))
+    found = by_paper(get_take(shared_data, TAKES[0]).between(400, 640))
     total = PAPER_CM * found.marker_errors.sum(axis=1)
     assert (found.cost < SOLVED).all() and total.mean() < 0.5 and total.max() < 5.0
 
@@ -64,7 +64,7 @@ def test_a_window_by_the_protocol_of_the_paper(shared_data: Path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_the_protocol_of_the_paper(shared_data: Path, name: str):
-    found = by_paper(take(shared_data, name))
+    found = by_paper(get_take(shared_data, name))
     total = PAPER_CM * found.marker_errors.sum(axis=1)
     solved = np.mean(found.cost < SOLVED)
     print(
@@ -78,15 +78,15 @@ def test_the_protocol_of_the_paper(shared_data: Path, name: str):
 @pytest.mark.parametrize("name", TAKES)
 def test_frames_from_nothing(shared_data: Path, name: str):
     """Nothing to spare: of 1500 frames of 03-05_02 1.0 % are missed."""
-    own = take(shared_data, name)
+    own = get_take(shared_data, name)
     options = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
-    recording = make_tracking_problem(own.skeleton, own.markers, **options)
-    method = replace(COLD, tolerance=1e-12, small_cost=SOLVED)
+    problem = make_tracking_problem(own.skeleton, own.markers, **options)
+    method = replace(COLD_START, tolerance=1e-12, small_cost=SOLVED)
     which = np.linspace(0, len(own) - 1, 200).astype(np.int64)
     shares = []
     for starts in (1, 24):
         found = solve_cold_start(
-            recording, method.options(recording.frame_problem), which, starts, SOLVED
+            problem, method.options(problem.frame_problem), which, starts, SOLVED
         )
         shares.append(float(np.mean(found.cost < SOLVED)))
     print(f"{name}: {100 * shares[0]:.1f} % from one start, {100 * shares[1]:.1f} % from 24")
@@ -98,14 +98,14 @@ def test_frames_from_nothing(shared_data: Path, name: str):
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_a_window_is_solved_to_the_last_digit(shared_data: Path, limited: bool):
-    stationary(take(shared_data, TAKES[0]).between(900, 1140), limited)
+    stationary(get_take(shared_data, TAKES[0]).between(900, 1140), limited)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 @pytest.mark.parametrize("limited", [False, True])
 def test_every_frame_is_at_a_minimum(shared_data: Path, name: str, limited: bool):
-    stationary(take(shared_data, name), limited)
+    stationary(get_take(shared_data, name), limited)
 
 
 def stationary(own: Take, limited: bool) -> None:
@@ -120,7 +120,7 @@ def stationary(own: Take, limited: bool) -> None:
     assert (low <= 1e-6).all()
     assert found.certified.all()
     if limited:
-        assert inside(figure, found.motion.q)
+        assert is_within_limits(figure, found.motion.q)
 
 
 class Best(NamedTuple):
@@ -130,15 +130,15 @@ class Best(NamedTuple):
     cost: Array
 
 
-def exhaustive(recording: TrackingProblem, q: Array, every: int, tries: int, rounds: int) -> Best:
+def exhaustive(problem: TrackingProblem, q: Array, every: int, tries: int, rounds: int) -> Best:
     """Search some frames from many poses: one limb or two elsewhere, again from the best."""
-    rng, options = np.random.default_rng(5), replace(COLD, tolerance=1e-5, escape=True)
-    kernel = options.options(recording.frame_problem)
+    rng, options = np.random.default_rng(5), replace(COLD_START, tolerance=1e-5, escape=True)
+    kernel = options.options(problem.frame_problem)
     frames = np.arange(every // 2, len(q), every)
-    best, poses = marker_cost(recording, q[frames], frames), q[frames].copy()
-    low = np.maximum(recording.frame_problem.lower, -UNLIMITED)
-    high = np.minimum(recording.frame_problem.upper, UNLIMITED)
-    limbs = find_limbs(recording.skeleton, recording.frame_problem.locked)
+    best, poses = marker_cost(problem, q[frames], frames), q[frames].copy()
+    low = np.maximum(problem.frame_problem.lower, -BRANCHES.unlimited_range)
+    high = np.minimum(problem.frame_problem.upper, BRANCHES.unlimited_range)
+    limbs = find_limbs(problem.skeleton, problem.frame_problem.locked, BRANCHES.min_limb_dofs)
     for _ in range(rounds):
         which, starts = np.repeat(frames, tries), np.repeat(poses, tries, axis=0)
         for k in range(len(starts)):
@@ -146,8 +146,8 @@ def exhaustive(recording: TrackingProblem, q: Array, every: int, tries: int, rou
                 dofs = limbs[rng.integers(len(limbs))]
                 away = rng.uniform(low[dofs], high[dofs])
                 starts[k, dofs] = 0.0 if rng.random() < 0.3 else away
-        found = solve_frames(recording, kernel, which, starts).q
-        cost = marker_cost(recording, found, which).reshape(len(frames), tries)
+        found = solve_frames(problem, kernel, which, starts).q
+        cost = marker_cost(problem, found, which).reshape(len(frames), tries)
         least, row = cost.argmin(axis=1), np.arange(len(frames))
         better = cost[row, least] < best
         best = np.where(better, cost[row, least], best)
@@ -155,20 +155,20 @@ def exhaustive(recording: TrackingProblem, q: Array, every: int, tries: int, rou
     return Best(frames, best)
 
 
-def marker_cost(recording: TrackingProblem, q: Array, which: NDArray[np.int64]) -> Array:
-    return 0.5 * np.nansum(recording.residuals(q, which) ** 2, axis=(1, 2))
+def marker_cost(problem: TrackingProblem, q: Array, which: NDArray[np.int64]) -> Array:
+    return 0.5 * np.nansum(problem.residuals(q, which) ** 2, axis=(1, 2))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name: str):
-    own = take(shared_data, name)
+    own = get_take(shared_data, name)
     plain, found = (
         ik.track(own.skeleton, own.markers, lock=LOCK, limits="off", branches=branches)
         for branches in (False, True)
     )
-    recording, q = found.problem, np.array(found.motion.q)
-    best = exhaustive(recording, q, 40, 120, 2)
+    problem, q = found.problem, np.array(found.motion.q)
+    best = exhaustive(problem, q, 40, 120, 2)
     rows = []
     for label, track in (("warm start alone", plain), ("branches", found)):
         cost = track.cost[best.frames]
@@ -177,10 +177,10 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
         print(
             f"{name}, {label}: cost {track.cost.sum():.4f}, {100 * rows[-1][0]:.1f} % within 1 % "
             f"of the best known, {100 * rows[-1][1]:.1f} % above 25 %, most {share.max():.2f}, "
-            f"{len(find_jumps(recording, np.array(track.motion.q)))} jumps"
+            f"{len(find_jumps(problem, np.array(track.motion.q)))} jumps"
         )
     assert found.cost.sum() < plain.cost.sum()
-    assert len(find_jumps(recording, q)) == 0
+    assert len(find_jumps(problem, q)) == 0
     # The best of each frame by itself jumps about: a continuous motion cannot have it everywhere.
     near, far = HONEST[name]
     assert rows[1][0] >= near and rows[1][1] <= far
@@ -195,11 +195,9 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
 
 def test_a_warm_pass_ends_at_minima(shared_data: Path):
     """The compiled loop alone, from the pose that comes with the take."""
-    own = take(shared_data, TAKES[1]).between(0, 300)
-    recording = make_tracking_problem(own.skeleton, own.markers, limits="off", lock=LOCK)
-    found = follow_frames(
-        recording, FINE.options(recording.frame_problem), np.arange(300), own.q[0]
-    )
+    own = get_take(shared_data, TAKES[1]).between(0, 300)
+    problem = make_tracking_problem(own.skeleton, own.markers, limits="off", lock=LOCK)
+    found = follow_frames(problem, FINE.options(problem.frame_problem), np.arange(300), own.q[0])
     assert (found.outcomes[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and are_minima(
-        recording, found.q
+        problem, found.q
     ).all()

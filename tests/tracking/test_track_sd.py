@@ -8,15 +8,15 @@ import pytest
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import (
-    ANYWHERE,
+    UNKNOWN_SD,
     compute_standard_deviations,
     make_tracking_problem,
     solve_frames,
 )
-from tests.support.tracking import determined
+from tests.support.tracking import find_determined_dofs
 
 SIGMA, DRAWS = 0.001, 600
-NEGLIGIBLE_COST = 0.1  # [rad or m] sd above which a pose is not linear in its markers any more
+SMALL = 0.1  # [rad or m] sd above which a pose is not linear in its markers any more
 METHOD = ik.Auto(tolerance=1e-9, small_cost=0.0, detour=False, escape=False)
 
 
@@ -34,17 +34,17 @@ def test_error_bars_are_those_of_many_recordings():
         q = np.array(motion.q[t])
         true = figure.forward(q).markers
         noisy = true + rng.normal(0.0, SIGMA, (DRAWS, *true.shape))
-        recording = make_tracking_problem(
+        problem = make_tracking_problem(
             figure, ik.Markers(noisy, tuple(figure.markers), 100.0), limits="off"
         )
-        options = METHOD.options(recording.frame_problem)
-        found = solve_frames(recording, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
+        options = METHOD.options(problem.frame_problem)
+        found = solve_frames(problem, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
         scatter = figure.difference(found, np.tile(q, (DRAWS, 1))).std(axis=0)
         foretold = np.sqrt(
-            np.mean(compute_standard_deviations(recording, found, SIGMA, 1)[:50] ** 2, axis=0)
+            np.mean(compute_standard_deviations(problem, found, SIGMA, 1)[:50] ** 2, axis=0)
         )
-        own = determined(figure)
-        assert foretold[own].max() < NEGLIGIBLE_COST
+        own = find_determined_dofs(figure)
+        assert foretold[own].max() < SMALL
         ratio = scatter[own] / foretold[own]
         checked, worst = checked + int(own.sum()), max(worst, float(np.abs(ratio - 1.0).max()))
     print(f"{checked} error bars, off by {100 * worst:.1f} % at most")
@@ -77,4 +77,4 @@ def test_a_given_sigma_scales_the_bars():
 def test_no_error_bar_is_longer_than_that_of_an_unknown_angle():
     motion = simulate_performance(2.0, 30.0)
     rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
-    assert ik.track(motion.skeleton, rec.markers).sd.max() < 1.01 * ANYWHERE
+    assert ik.track(motion.skeleton, rec.markers).sd.max() < 1.01 * UNKNOWN_SD

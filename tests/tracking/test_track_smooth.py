@@ -8,13 +8,20 @@ import pytest
 import exactik as ik
 from exactik.kernels.calculus.sums import EXACT
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
-from exactik.tracking import DAMPING, Sequence, follow_frames, make_tracking_problem
+from exactik.tracking import (
+    DEFAULT_OPTIONS,
+    SequenceProblem,
+    SmoothingOptions,
+    TrackingOptions,
+    follow_frames,
+    make_tracking_problem,
+)
 from exactik.typing import Array
 from tests.support.problems import menagerie
-from tests.support.tracking import inside
+from tests.support.tracking import is_within_limits
 
 
-def small_sequence(count: int, limits: str = "hard") -> tuple[Sequence, Array]:
+def small_sequence(count: int, limits: str = "hard") -> tuple[SequenceProblem, Array]:
     """A few frames of a figure with all kinds of joints, some dofs locked, some at limits."""
     skeleton, rng = menagerie(), np.random.default_rng(0)
     v = 0.3 * rng.normal(size=skeleton.nv) + 0.02 * rng.normal(size=(count, skeleton.nv))
@@ -22,32 +29,39 @@ def small_sequence(count: int, limits: str = "hard") -> tuple[Sequence, Array]:
     place = skeleton.forward(q).markers + rng.normal(0, 0.02, (count, len(skeleton.markers), 3))
     place[0, 3] = np.nan
     markers = ik.Markers(place, tuple(skeleton.markers), 100.0)
-    recording = make_tracking_problem(skeleton, markers, limits=limits, lock="pair*", posture=1e-3)
-    stiff = rng.uniform(0.5, 5.0, skeleton.nv)
-    soft = rng.uniform(0.1, 1.0, skeleton.nv)
-    options = ik.Auto(tolerance=1e-3, detour=False).options(recording.frame_problem)
-    q = follow_frames(recording, options, np.arange(count), q[0]).q
-    return Sequence(recording, np.arange(count), stiff, soft), q
+    problem = make_tracking_problem(skeleton, markers, limits=limits, lock="pair*", posture=1e-3)
+    stiffness = rng.uniform(0.5, 5.0, skeleton.nv)
+    curvature = rng.uniform(0.1, 1.0, skeleton.nv)
+    options = ik.Auto(tolerance=1e-3, detour=False).options(problem.frame_problem)
+    q = follow_frames(problem, options, np.arange(count), q[0]).q
+    sequence = SequenceProblem(
+        problem=problem,
+        frames=np.arange(count),
+        stiffness=stiffness,
+        curvature=curvature,
+        options=DEFAULT_OPTIONS.smoothing,
+    )
+    return sequence, q
 
 
-def dense(sequence: Sequence, H: Array) -> Array:
+def dense(sequence: SequenceProblem, H: Array) -> Array:
     """The whole Hessian by Kronecker products and full blocks."""
-    skeleton, count = sequence.recording.skeleton, len(H)
+    skeleton, count = sequence.problem.skeleton, len(H)
     dof, level, above = skeleton.ancestor_pairs
     full = np.zeros((count, skeleton.nv, count, skeleton.nv))
     for t in range(count):
         full[t, dof, t, above] = full[t, above, t, dof] = H[t, dof, level]
     D = np.diff(np.eye(count), 2, axis=0)
-    full += np.einsum("st,ij->sitj", D.T @ D, np.diag(sequence.stiff))
-    size = count * skeleton.nv
-    return full.reshape(size, size) + DAMPING * np.diag(np.tile(sequence.soft, count))
+    full += np.einsum("st,ij->sitj", D.T @ D, np.diag(sequence.stiffness))
+    size, damping = count * skeleton.nv, sequence.options.damping
+    return full.reshape(size, size) + damping * np.diag(np.tile(sequence.curvature, count))
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 9])
 def test_the_band_is_the_matrix(count: int):
     sequence, q = small_sequence(count)
     H = sequence.evaluate(q, EXACT)[3]
-    band, wanted = sequence.band(H), dense(sequence, H)
+    band, wanted = sequence.assemble_band(H), dense(sequence, H)
     size = len(wanted)
     found = np.zeros((size, size))
     for k in range(len(band)):
@@ -60,8 +74,8 @@ def test_the_band_is_the_matrix(count: int):
 def test_the_step_is_newtons(limits: str):
     sequence, q = small_sequence(6, limits)
     _, _, g, H = sequence.evaluate(q, EXACT)
-    box = sequence.recording.frame_problem.box
-    found = sequence.step(q, g, H)
+    box = sequence.problem.frame_problem.box
+    found = sequence.compute_step(q, g, H)
     values = q[:, np.maximum(box.coordinate, 0)]
     held = (values <= box.lower) & (g > 0) | (values >= box.upper) & (g < 0)
     held = (held & (box.coordinate >= 0) | (box.free == 0.0)).ravel()
@@ -75,7 +89,7 @@ def test_the_step_is_newtons(limits: str):
 
 def test_the_gradient_is_that_of_the_sum():
     sequence, q = small_sequence(5, "off")
-    skeleton = sequence.recording.skeleton
+    skeleton = sequence.problem.skeleton
     g, h = sequence.evaluate(q, EXACT)[2], 1e-6
     plain = skeleton.plain_q >= 0
     for t in range(5):
@@ -94,7 +108,7 @@ def test_solving_lowers_the_sum_and_keeps_the_limits():
     found, cost = sequence.solve(q)
     before, after = (sequence.evaluate(x, EXACT)[0] for x in (q, found))
     assert after < before
-    assert inside(sequence.recording.skeleton, found)
+    assert is_within_limits(sequence.problem.skeleton, found)
     assert cost == pytest.approx(sequence.evaluate(found, EXACT)[1])
 
 
@@ -122,7 +136,7 @@ def test_noise_of_accelerations_and_of_angles_falls(noisy: SyntheticRecording):
     ]
     print(f"angles: {np.degrees(error[0]):.2f}° and {np.degrees(error[1]):.2f}°")
     assert error[1] < error[0]
-    assert inside(figure, smooth.motion.q)
+    assert is_within_limits(figure, smooth.motion.q)
     places = [
         np.linalg.norm(found.motion.forward().markers - noisy.clean, axis=2).mean()
         for found in (plain, smooth)
@@ -140,14 +154,10 @@ def test_a_lower_cut_off_is_smoother(noisy: SyntheticRecording):
     assert sizes[0] > sizes[1] > sizes[2]
 
 
-def test_seams_between_parts_do_not_show(
-    noisy: SyntheticRecording, monkeypatch: pytest.MonkeyPatch
-):
-    from exactik.tracking import _smoothing as _smooth
-
+def test_seams_between_chunks_do_not_show(noisy: SyntheticRecording):
     figure, markers = noisy.truth.skeleton, noisy.markers.between(0.0, 4.0)
     whole = ik.track(figure, markers, smooth=8.0).motion.q
-    monkeypatch.setattr(_smooth, "PART", 100)
-    parts = ik.track(figure, markers, smooth=8.0).motion.q
+    options = TrackingOptions(smoothing=SmoothingOptions(chunk_frames=100))
+    parts = ik.track(figure, markers, smooth=8.0, options=options).motion.q
     noise = np.abs(figure.difference(parts, whole))
     assert np.quantile(noise, 0.99) < 0.01

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from exactik.io._files import writing
+from exactik.io import writing
 from exactik_papers.experiment import PAPERS
 from exactik_papers.recording import Recording
 from exactik_papers.write import Section, WrittenTable, format_cell

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from exactik.io._files import writing
+from exactik.io import writing
 from exactik_papers.experiment import Cell, Experiment, Findings, Picture, ResultTable
 
 __all__ = ["Section", "WrittenTable", "format_cell", "write_findings", "write_table"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from exactik.errors import ModelError, UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion
 from exactik.tracking import match_markers
@@ -15,7 +15,9 @@ from exactik.typing import Array
 __all__ = ["attach_markers", "find_recorded_name", "to_bone_frame"]
 
 
-ASTRAY = 0.15  # [m] markers that move more than this on their bones are not on them
+# [m] median spread of markers on their bones above which the motion is of another take: skin moves
+# by a few centimetres.
+MAX_MEDIAN_SPREAD = 0.15
 
 
 def attach_markers(
@@ -36,59 +38,61 @@ def attach_markers(
     Returns:
         A new skeleton; each marker's place in its bone's frame [m].
     """
-    _check(skeleton, markers, motion)
+    _check_same_take(skeleton, markers, motion)
     if bones is None:
         pairs = match_markers(skeleton, markers)
         if len(pairs) == 0:
-            raise ModelError(
+            raise UsageError(
                 f"no marker of the recording is on the skeleton {skeleton.name!r}; say which bone "
                 "each is on: bones={'LFHD': 'head', …}"
             )
-        wanted = {mine: (name, skeleton.marker(mine)[0]) for name, mine in pairs.items()}
+        sources = {
+            marker: (recorded, skeleton.marker(marker)[0]) for recorded, marker in pairs.items()
+        }
     else:
-        wanted = {name: (find_recorded_name(markers, name), bone) for name, bone in bones.items()}
+        sources = {name: (find_recorded_name(markers, name), bone) for name, bone in bones.items()}
     pose = motion.forward()
-    placed = dict(skeleton.markers)
+    points = dict(skeleton.markers)
     spreads = []
-    for name, (recorded, bone) in wanted.items():
+    for name, (recorded, bone) in sources.items():
         local = to_bone_frame(pose, skeleton.bone_index(bone), markers.marker(recorded))
-        there = ~np.isnan(local).any(axis=1)
-        if not there.any():
-            raise ModelError(f"marker {recorded!r} is in no frame that has a pose")
-        x, y, z = local[there].mean(axis=0).tolist()
-        placed[name] = (bone, (x, y, z))
-        spreads.append(float(np.sqrt(local[there].var(axis=0).sum())))
-    if _median(spreads) > ASTRAY:
-        raise ModelError(
+        present = ~np.isnan(local).any(axis=1)
+        if not present.any():
+            raise UsageError(f"marker {recorded!r} is in no frame that has a pose")
+        x, y, z = local[present].mean(axis=0).tolist()
+        points[name] = (bone, (x, y, z))
+        spreads.append(float(np.sqrt(local[present].var(axis=0).sum())))
+    if _median(spreads) > MAX_MEDIAN_SPREAD:
+        raise UsageError(
             f"the markers move by {_median(spreads):.2f} m on their bones: motion and markers are "
             "not of the same take, or not in the same axes (see load_markers(…, axes=))"
         )
-    return skeleton.with_markers(placed)
+    return skeleton.with_markers(points)
 
 
-def to_bone_frame(pose: Pose, bone: int, places: Array) -> Array:
-    """Return world places [m], (F, 3), in the frames of bone number `bone` [m], (F, 3)."""
-    away = places - pose.positions[:, bone]
-    return np.einsum("fij,fi->fj", pose.rotations[:, bone], away)
+def to_bone_frame(pose: Pose, bone: int, points_world: Array) -> Array:
+    """Return world points [m], (F, 3), in the frames of bone number `bone` [m], (F, 3)."""
+    R_world_bone, p_world_bone = pose.rotations[:, bone], pose.positions[:, bone]
+    return np.einsum("fij,fi->fj", R_world_bone, points_world - p_world_bone)
 
 
 def _median(values: list[float]) -> float:
     return float(np.median(values)) if len(values) > 0 else 0.0
 
 
-def _check(skeleton: Skeleton, markers: Markers, motion: Motion) -> None:
+def _check_same_take(skeleton: Skeleton, markers: Markers, motion: Motion) -> None:
     if motion.skeleton.bones != skeleton.bones:
-        raise ModelError(
+        raise UsageError(
             f"the motion is of the skeleton {motion.skeleton.name!r}, whose bones differ from "
             f"those of {skeleton.name!r}"
         )
     if len(markers) != len(motion):
-        raise ModelError(
+        raise UsageError(
             f"the markers have {len(markers)} frames and the motion {len(motion)}; they must be of "
             "the same frames (see `between`)"
         )
     if abs(markers.rate - motion.rate) > 1e-3 * motion.rate:
-        raise ModelError(
+        raise UsageError(
             f"the markers have {markers.rate:g} frames a second and the motion {motion.rate:g}; "
             "they must be of the same frames (see `resampled`)"
         )
@@ -98,8 +102,8 @@ def find_recorded_name(markers: Markers, name: str) -> str:
     """Return the recorded name of a marker given by its whole name or without its prefix."""
     if name in markers.names:
         return name
-    fits = [other for other in markers.names if other.rpartition(":")[2] == name]
-    if len(fits) != 1:
-        hint = f"more than one marker is called {name!r}" if len(fits) > 1 else ""
+    matches = [other for other in markers.names if other.rpartition(":")[2] == name]
+    if len(matches) != 1:
+        hint = f"more than one marker is called {name!r}" if len(matches) > 1 else ""
         raise UnknownNameError("marker", name, markers.names, hint)
-    return fits[0]
+    return matches[0]

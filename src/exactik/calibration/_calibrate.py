@@ -11,15 +11,15 @@ from exactik.calibration._calibration import Calibration
 from exactik.calibration._fit import Prior, Progress, fit_skeleton
 from exactik.calibration._mapping import HandMapping, MarkerMapping, propose_mapping
 from exactik.calibration._mapping_names import strip_prefix
-from exactik.calibration._model import SCALES
-from exactik.errors import ModelError, UnknownNameError
+from exactik.calibration._scaled_skeleton import SCALE_KINDS
+from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.tracking import match_markers
 
 __all__ = ["calibrate"]
 
-GUESSED_SD = 0.1  # [m] of the place of a marker of which only the bone is known
+UNKNOWN_POINT_SD = 0.1  # [m] of a marker of which only the bone is known: anywhere on it
 
 
 def calibrate(
@@ -68,32 +68,39 @@ def calibrate(
         progress: is called with what is done and to do.
     """
     started = time.perf_counter()
-    kind = _kind(scale)
-    _check(frames, offset_sd, scale_sd, sigma)
+    kind = _scale_kind(scale)
+    _check_options(frames, offset_sd, scale_sd, sigma)
     lock = (lock,) if isinstance(lock, str) else tuple(lock)
     mapping = (
         bones if isinstance(bones, MarkerMapping) else propose_mapping(skeleton, markers, bones)
     )
     if len(mapping.used) == 0:
-        raise ModelError(
+        raise UsageError(
             f"no recorded marker is known on the skeleton {skeleton.name!r}; say which bone each "
             "is on: bones={'LFHD': 'head', …}"
         )
     before = mapping.applied()
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
     used = markers.chosen(tuple(names)).renamed(names)
-    own = tuple(match_markers(before, used).values())
-    fixed = _fixed(anatomical, names, own) if offsets else own
-    guessed = {
+    marker_names = tuple(match_markers(before, used).values())
+    fixed = _find_fixed_markers(anatomical, names, marker_names) if offsets else marker_names
+    without_point = {
         mapping.name_of(match)
         for match in mapping.used
         if match.marker is None and match.point is None
     }
-    sds = np.array([max(GUESSED_SD, offset_sd) if n in guessed else offset_sd for n in own])
+    unknown_sd = max(UNKNOWN_POINT_SD, offset_sd)
+    offset_sds = [unknown_sd if name in without_point else offset_sd for name in marker_names]
     fit = fit_skeleton(
-        *(before, used, Prior(float(scale_sd), sds, sigma)),
-        **{"kind": kind, "fixed": fixed, "frames": frames},
-        **{"limits": limits, "lock": lock, "progress": progress},
+        before,
+        used,
+        Prior(scale_sd=float(scale_sd), offset_sd=np.array(offset_sds), sigma=sigma),
+        kind=kind,
+        fixed=fixed,
+        frames=frames,
+        limits=limits,
+        lock=lock,
+        progress=progress,
     )
     if progress is not None:
         progress(100, 100)
@@ -108,33 +115,41 @@ def calibrate(
     )
 
 
-def _kind(scale: bool | str) -> str:
+def _scale_kind(scale: bool | str) -> str:
     if isinstance(scale, bool):
         return "symmetric" if scale else "none"
-    if scale not in SCALES:
-        expected = ", ".join(map(repr, SCALES))
-        raise ModelError(f"scale is {scale!r}; it must be True, False, {expected}")
+    if scale not in SCALE_KINDS:
+        expected = ", ".join(map(repr, SCALE_KINDS))
+        raise UsageError(f"scale is {scale!r}; it must be True, False, {expected}")
     return scale
 
 
-def _check(frames: int, offset_sd: float, scale_sd: float, sigma: float | None) -> None:
+def _check_options(frames: int, offset_sd: float, scale_sd: float, sigma: float | None) -> None:
     if not isinstance(frames, int | np.integer) or frames < 1:
-        raise ModelError(f"frames is {frames!r}; it must be a whole number ≥ 1")
+        raise UsageError(f"frames is {frames!r}; it must be a whole number ≥ 1")
     given = {"offset_sd": offset_sd, "scale_sd": scale_sd, "sigma": 1.0 if sigma is None else sigma}
     for name, value in given.items():
         if not 0.0 < value < np.inf:
-            raise ModelError(f"{name} is {value!r}; it must be more than 0")
+            raise UsageError(f"{name} is {value!r}; it must be more than 0")
 
 
-def _fixed(anatomical: Sequence[str], names: dict[str, str], own: tuple[str, ...]) -> list[str]:
-    """Return own names of markers given by their own or recorded names."""
+def _find_fixed_markers(
+    anatomical: Sequence[str], names: dict[str, str], marker_names: tuple[str, ...]
+) -> list[str]:
+    """Return the skeleton's names of markers given by these or by recorded names.
+
+    Args:
+        anatomical: markers that may not move on their bones.
+        names: recorded name → the skeleton's.
+        marker_names: of all markers in use, the skeleton's.
+    """
     if isinstance(anatomical, str):
         anatomical = (anatomical,)
-    short = {strip_prefix(recorded): mine for recorded, mine in names.items()}
+    without_prefix = {strip_prefix(recorded): marker for recorded, marker in names.items()}
     fixed = []
     for name in anatomical:
-        mine = name if name in own else names.get(name, short.get(name))
-        if mine is None:
-            raise UnknownNameError("marker", name, own)
-        fixed.append(mine)
+        marker = name if name in marker_names else names.get(name, without_prefix.get(name))
+        if marker is None:
+            raise UnknownNameError("marker", name, marker_names)
+        fixed.append(marker)
     return fixed

@@ -46,7 +46,7 @@ class Calibration:
     @property
     def skeleton(self) -> Skeleton:
         """The figure as calibrated, with its markers."""
-        return self.fit.solution.recording.skeleton
+        return self.fit.solution.problem.skeleton
 
     @cached_property
     def scales(self) -> Mapping[str, float]:
@@ -57,29 +57,29 @@ class Calibration:
     @cached_property
     def scale_sds(self) -> Mapping[str, float]:
         """Standard deviation of each bone's scale, as a share of it; nought where it is fixed."""
-        figure, sd = self.fit.solution.scaled, self._sds
-        own = np.append(sd[: len(figure.groups)], 0.0)[figure.group]
-        return {bone.name: float(own[k]) for k, bone in enumerate(self.before.bones)}
+        scaled, sd = self.fit.solution.scaled, self._sds
+        by_bone = np.append(sd[: len(scaled.scale_groups)], 0.0)[scaled.bone_groups]
+        return {bone.name: float(by_bone[k]) for k, bone in enumerate(self.before.bones)}
 
     @cached_property
     def offsets(self) -> Mapping[str, Array]:
         """Place of each marker in its bone's frame: name → [m], (3,)."""
-        places = self.fit.solution.scaled.places(self.fit.solution.theta)
-        return dict(zip(self.fit.solution.scaled.names, places, strict=True))
+        points = self.fit.solution.scaled.scaled_points(self.fit.solution.theta)
+        return dict(zip(self.fit.solution.scaled.marker_names, points, strict=True))
 
     @cached_property
     def moved(self) -> Mapping[str, Array]:
         """How far each marker moved on its bone, beyond growing with it: name → [m], (3,)."""
-        shifts = self.fit.solution.scaled.shifts(self.fit.solution.theta)
-        return dict(zip(self.fit.solution.scaled.names, shifts, strict=True))
+        shifts = self.fit.solution.scaled.marker_shifts(self.fit.solution.theta)
+        return dict(zip(self.fit.solution.scaled.marker_names, shifts, strict=True))
 
     @cached_property
     def offset_sds(self) -> Mapping[str, float]:
         """Standard deviation of each marker's place [m], of its three coordinates together."""
-        figure = self.fit.solution.scaled
-        sd = np.zeros((len(figure.names), 3))
-        sd[figure.moves] = self._sds[len(figure.groups) :].reshape(-1, 3)
-        return dict(zip(figure.names, np.linalg.norm(sd, axis=1).tolist(), strict=True))
+        scaled = self.fit.solution.scaled
+        sd = np.zeros((len(scaled.marker_names), 3))
+        sd[scaled.movable] = self._sds[len(scaled.scale_groups) :].reshape(-1, 3)
+        return dict(zip(scaled.marker_names, np.linalg.norm(sd, axis=1).tolist(), strict=True))
 
     @property
     def frames(self) -> IntArray:
@@ -89,7 +89,7 @@ class Calibration:
     @property
     def q(self) -> Array:
         """Poses of the calibrated skeleton in these frames, (F, nq)."""
-        return self.fit.solution.path.q
+        return self.fit.solution.solutions.q
 
     @property
     def errors_before(self) -> Array:
@@ -99,8 +99,7 @@ class Calibration:
     @cached_property
     def errors(self) -> Array:
         """Distance of each marker in each frame used, as calibrated [m], (F, M)."""
-        fitted = self.fit.solution
-        return np.linalg.norm(fitted.recording.residuals(fitted.path.q), axis=2)
+        return np.linalg.norm(self.fit.solution.problem.residuals(self.q), axis=2)
 
     @property
     def settled(self) -> bool:
@@ -146,17 +145,17 @@ class Calibration:
 
     @property
     def _groups(self) -> tuple[tuple[str, ...], ...]:
-        return self.fit.solution.scaled.groups
+        return self.fit.solution.scaled.scale_groups
 
     @property
     def _errors_mm(self) -> tuple[list[float], list[float]]:
         """Mean error of each marker before and after [mm]."""
-        one, two = (
-            (1e3 * np.nanmean(np.where(seen.any(axis=0), e, 0.0), axis=0)).tolist()
-            for e in (self.errors_before, self.errors)
-            for seen in [~np.isnan(e)]
+        before, after = (
+            (1e3 * np.nanmean(np.where(seen.any(axis=0), errors, 0.0), axis=0)).tolist()
+            for errors in (self.errors_before, self.errors)
+            for seen in [~np.isnan(errors)]
         )
-        return one, two
+        return before, after
 
     def __repr__(self) -> str:
         before, after = (1e3 * np.nanmean(e) for e in (self.errors_before, self.errors))

@@ -1,17 +1,18 @@
-"""Parameters of a figure and the poses of many frames at once: damped Gauss–Newton.
+"""Parameters of a skeleton and the poses of many frames at once: damped Gauss–Newton.
 
-What is made small, over the parameters θ and the poses q_t of F frames, is
+What is minimised, over the parameters θ and the poses q_t of F frames, is
 
     E = Σ_t (½ Σ_m |r_tm|² + tie) / σ²  +  ½ θᵀPθ        r = target − y(q, θ)
 
-with P the inverse covariance of what is believed of θ beforehand: θ = 0 is the figure as it was.
-The poses are kept at their best for the θ at hand, by the solver that tracking uses, limits
-included; steps of θ come from `normal_equations`, whose matrix over σ², with P, is the inverse of
-the covariance of θ.
+with P the inverse covariance of the prior of θ: θ = 0 is the skeleton as it was. The poses are kept
+at their best for the θ at hand, by the solver that tracking uses, limits included; steps of θ come
+from `compute_normal_equations`, whose matrix over σ², with P, is the inverse of the covariance of
+θ.
 
 Errors of skin markers are not drawn anew in each frame: skin moves in the same way whenever a limb
-does. Unless σ is given, all frames together count as `WORTH` independent ones, or the many frames
-would shout down any belief: bones of half their length, for a millimetre less.
+does. Unless σ is given, all frames together count as `INDEPENDENT_FRAMES` independent ones;
+otherwise many frames would outweigh any prior and make bones of half their length for a millimetre
+less.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from exactik.calibration._frames import (
     find_start_poses,
     improve_poses,
 )
-from exactik.calibration._model import ScaledSkeleton, make_scaled_skeleton
-from exactik.calibration._normal import NormalEquations, compute_normal_equations
+from exactik.calibration._normal_equations import NormalEquations, compute_normal_equations
+from exactik.calibration._scaled_skeleton import ScaledSkeleton, make_scaled_skeleton
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.solvers import Auto
@@ -56,68 +57,81 @@ __all__ = [
 
 Progress = Callable[[int, int], object]
 
-TIE = 4e-8  # weight of the posture: less than tracking's, or it would outweigh what is believed
-SMALLEST_SIGMA = 2e-4  # [m] below it nothing is believed to be measured
-# Of E: a step that promises less moves nothing by more than a tenth of its sd; and share of E.
-SETTLED, RELATIVE = 3e-3, 1e-6
-MOST_STEPS = 40
-LOOKS, MOST_LOOKS = (2, 5), 3  # steps after which to look for better poses; how often at rest
+POSTURE_WEIGHT = 4e-8  # less than tracking's, or it would outweigh the prior
+MIN_SIGMA = 2e-4  # [m] no marker is measured better than this
+# A step that promises to lower E by less has converged: it would move no parameter by more than a
+# tenth of its standard deviation.
+CONVERGED_REDUCTION = 3e-3
+CONVERGED_RELATIVE_REDUCTION = 1e-6  # the same as a share of E
+MAX_STEPS = 40
+POSE_SEARCH_STEPS = (2, 5)  # steps after which better poses are looked for: scales are rough then
+MAX_FINAL_POSE_SEARCHES = 3  # after convergence; each may start the steps again
 WARM = Auto(tolerance=1e-6, max_iterations=60, initial_damping=1e-3, detour=False, escape=False)
 ROUGH = Auto(tolerance=1e-4, max_iterations=60, detour=False, escape=False)
-NEIGHBOURS = 3  # frames that look alike, whose poses each frame tries
-FIRST_DAMPING, GIVE_UP = 1e-3, 1e6
-SIZE_SD = 0.2  # how far whole figures differ in size, in log scale
-WORTH = 8  # independent frames that all frames together count as, where σ is not given
+SIMILAR_FRAMES = 3  # frames of similar shape whose poses each frame tries
+FIRST_DAMPING, MAX_DAMPING = 1e-3, 1e6  # of the diagonal; beyond the second no step helps
+DAMPING_FACTOR, MIN_DAMPING = 8.0, 1e-9
+WHOLE_SCALE_SD = 0.2  # how far people and animals of one kind differ in size, in log scale
+INDEPENDENT_FRAMES = 8  # that all frames together count as, where σ is not given
 
 
 class Prior(NamedTuple):
-    """What is believed before the markers are looked at.
+    """What is assumed of the parameters before the markers are looked at.
 
     Attributes:
         scale_sd: of the log scale of each group from that of the whole figure.
-        offset_sd: of each marker's place from its old one, which grows with its bone [m], (M,).
-        sigma: of the markers from a figure that is right [m]; None: as they turn out.
+        offset_sd: of each marker's point from its old one, which grows with its bone [m], (M,).
+        sigma: of the markers from a figure that is right [m]; None: estimated from the residuals.
     """
 
     scale_sd: float
     offset_sd: Array
     sigma: float | None
 
-    def precision(self, figure: ScaledSkeleton) -> Array:
-        """Return P, (size, size)."""
-        groups = len(figure.groups)
-        P = np.zeros((figure.size, figure.size))
-        # Groups grow alike, apart from their own share: what no marker sees grows with the rest.
-        spread = self.scale_sd**2 * np.eye(groups) + SIZE_SD**2
-        P[:groups, :groups] = np.linalg.inv(spread)
-        places = np.repeat(self.offset_sd[figure.moves] ** -2.0, 3)
-        P[groups:, groups:] = np.diag(places)
+    def precision(self, scaled: ScaledSkeleton) -> Array:
+        """Return P, (n, n)."""
+        groups, n = len(scaled.scale_groups), scaled.parameter_count
+        P = np.zeros((n, n))
+        # Scales are those of the whole figure times a share of each group's own, so that a bone
+        # that no marker tells of grows with the rest.
+        covariance = self.scale_sd**2 * np.eye(groups) + WHOLE_SCALE_SD**2
+        P[:groups, :groups] = np.linalg.inv(covariance)
+        points = np.repeat(self.offset_sd[scaled.movable] ** -2.0, 3)
+        P[groups:, groups:] = np.diag(points)
         return P
 
 
 class FitFrames(NamedTuple):
-    """The markers of the frames in use, and how poses may answer them.
+    """The markers of the frames in use, and what poses may do to follow them.
 
     Attributes:
         markers: of these frames.
         limits: "hard", "soft" or "off".
         lock: bones or dofs that stay where they are.
-        near: for each frame others that look alike, (F, n).
+        similar: for each frame the number of others of similar shape, (F, n).
         progress: called with what is done and to do, or None.
     """
 
     markers: Markers
     limits: str
     lock: tuple[str, ...]
-    near: IntArray
+    similar: IntArray
     progress: Progress | None = None
 
+    def report_progress(self, span: tuple[float, float], done: float) -> None:
+        """Report that a share of the work from span[0] to span[1] of the whole is done."""
+        if self.progress is not None:
+            self.progress(round(100 * (span[0] + (span[1] - span[0]) * min(done, 1.0))), 100)
 
-def make_fit_problem(figure: ScaledSkeleton, theta: Array, asked: FitFrames) -> TrackingProblem:
-    """Return the frames as asked of the figure with these parameters."""
-    skeleton = figure.build(theta)
+
+def make_fit_problem(scaled: ScaledSkeleton, theta: Array, frames: FitFrames) -> TrackingProblem:
+    """Return the problem of following the frames with the skeleton of these parameters."""
     return make_tracking_problem(
-        skeleton, asked.markers, limits=asked.limits, lock=asked.lock, posture=TIE
+        scaled.build(theta),
+        frames.markers,
+        limits=frames.limits,
+        lock=frames.lock,
+        posture=POSTURE_WEIGHT,
     )
 
 
@@ -126,142 +140,154 @@ class FitSolution:
     """Parameters, and the poses that go with them.
 
     Attributes:
-        figure: what may change.
-        theta: parameters, (size,).
-        recording: the frames, asked of the figure with these parameters.
-        path: poses of the frames.
+        scaled: which parameters there are.
+        theta: parameters, (n,).
+        problem: of following the frames with the skeleton of these parameters.
+        solutions: poses of the frames.
         sigma: of the markers [m].
-        covariance: of the parameters, (size, size).
+        covariance: of the parameters, (n, n).
         steps: how many were taken.
-        settled: whether the last ones were as small as asked.
+        converged: whether the last ones were as small as asked.
     """
 
     scaled: ScaledSkeleton
     theta: Array
-    recording: TrackingProblem
-    path: FrameSolutions
+    problem: TrackingProblem
+    solutions: FrameSolutions
     sigma: float
     covariance: Array
     steps: int = 0
     converged: bool = False
 
 
+class FitIterate(NamedTuple):
+    """One iterate of a fit: parameters, the frames, their poses, and the equations of a step."""
+
+    theta: Array
+    problem: TrackingProblem
+    solutions: FrameSolutions
+    equations: NormalEquations
+
+    def objective(self, sigma: float, P: Array) -> float:
+        """Return E."""
+        return _objective(self.solutions, sigma, P, self.theta)
+
+
 def fit_parameters(
-    figure: ScaledSkeleton,
+    scaled: ScaledSkeleton,
     theta: Array,
-    beliefs: Prior,
-    asked: FitFrames,
+    prior: Prior,
+    frames: FitFrames,
     q: Array,
-    share: tuple[float, float] = (0.0, 1.0),
+    progress_span: tuple[float, float] = (0.0, 1.0),
 ) -> FitSolution:
     """Return the best parameters, from θ and poses q, (F, nq).
 
     Args:
-        figure: what may change.
+        scaled: which parameters there are.
         theta: parameters to start from.
-        beliefs: what is believed beforehand.
-        asked: the frames.
+        prior: what is assumed of them.
+        frames: what is to be followed.
         q: poses to start from, (F, nq).
-        share: of all work that this is, from and to, for `asked.progress`.
+        progress_span: the share of all work that this is, from and to.
     """
-    P = beliefs.precision(figure)
-    recording = make_fit_problem(figure, theta, asked)
-    options = WARM.options(recording.frame_problem)
-    path = solve_frames(recording, options, np.arange(len(q)), q)
-    improve_poses(recording, options, path, asked.near)
-    at = FitIterate(
-        theta, recording, path, compute_normal_equations(figure, theta, recording, path.q)
-    )
-    damping, steps, looks, settled = FIRST_DAMPING, 0, 0, False
-    while steps < MOST_STEPS:
-        sigma = beliefs.sigma or _estimate_sigma(at, figure.size)
-        nearly = SETTLED + RELATIVE * _objective(at.path, sigma, P, at.theta)
-        after, promised, damping = _try_step(figure, P, sigma, asked, options, at, damping, nearly)
-        steps += after is not None
-        at = after or at
-        _report_progress(asked, share, steps / MOST_STEPS)
-        resting = after is None or promised < nearly
+    P = prior.precision(scaled)
+    problem = make_fit_problem(scaled, theta, frames)
+    options = WARM.options(problem.frame_problem)
+    solutions = solve_frames(problem, options, np.arange(len(q)), q)
+    improve_poses(problem, options, solutions, frames.similar)
+    equations = compute_normal_equations(scaled, theta, problem, solutions.q)
+    iterate = FitIterate(theta, problem, solutions, equations)
+    damping, steps, pose_searches, converged = FIRST_DAMPING, 0, 0, False
+    while steps < MAX_STEPS:
+        sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
+        small = CONVERGED_REDUCTION + CONVERGED_RELATIVE_REDUCTION * iterate.objective(sigma, P)
+        better, predicted, damping = _try_step(
+            scaled, P, sigma, frames, options, iterate, damping, small
+        )
+        steps += better is not None
+        iterate = better or iterate
+        frames.report_progress(progress_span, steps / MAX_STEPS)
+        at_rest = better is None or predicted < small
         # Frames may know better poses for each other: as soon as the figure has taken shape, and
         # whenever it has come to rest.
-        if resting or steps in LOOKS:
-            settled, looks = resting, looks + resting
-            gained = improve_poses(at.recording, options, at.path, asked.near)
-            if resting and (gained == 0 or looks > MOST_LOOKS):
+        if at_rest or steps in POSE_SEARCH_STEPS:
+            converged, pose_searches = at_rest, pose_searches + at_rest
+            improved = improve_poses(iterate.problem, options, iterate.solutions, frames.similar)
+            if at_rest and (improved == 0 or pose_searches > MAX_FINAL_POSE_SEARCHES):
                 break
             damping = max(damping, FIRST_DAMPING)
-            normal = compute_normal_equations(figure, at.theta, at.recording, at.path.q)
-            at = at._replace(normal=normal)
-    sigma = beliefs.sigma or _estimate_sigma(at, figure.size)
-    covariance = np.array(np.linalg.inv(at.normal.matrix / sigma**2 + P), dtype=float)
-    _report_progress(asked, share, 1.0)
-    return FitSolution(figure, at.theta, at.recording, at.path, sigma, covariance, steps, settled)
-
-
-class FitIterate(NamedTuple):
-    """Where a fit stands: parameters, the frames, their poses, and the equations of a step."""
-
-    theta: Array
-    recording: TrackingProblem
-    path: FrameSolutions
-    normal: NormalEquations
+            equations = compute_normal_equations(
+                scaled, iterate.theta, iterate.problem, iterate.solutions.q
+            )
+            iterate = iterate._replace(equations=equations)
+    sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
+    frames.report_progress(progress_span, 1.0)
+    return FitSolution(
+        scaled=scaled,
+        theta=iterate.theta,
+        problem=iterate.problem,
+        solutions=iterate.solutions,
+        sigma=sigma,
+        covariance=np.array(np.linalg.inv(iterate.equations.matrix / sigma**2 + P), dtype=float),
+        steps=steps,
+        converged=converged,
+    )
 
 
 def _try_step(
-    figure: ScaledSkeleton,
+    scaled: ScaledSkeleton,
     P: Array,
     sigma: float,
-    asked: FitFrames,
+    frames: FitFrames,
     options: Array,
-    at: FitIterate,
+    iterate: FitIterate,
     damping: float,
-    nearly: float,
+    small: float,
 ) -> tuple[FitIterate | None, float, float]:
-    """Return the next place, None if nothing is better; what it promised; the next damping."""
-    value = _objective(at.path, sigma, P, at.theta)
-    whole = at.normal.matrix + sigma**2 * P
-    right = at.normal.right - sigma**2 * (P @ at.theta)
-    promised = np.inf
-    while damping < GIVE_UP and promised > nearly:
-        step = np.linalg.solve(whole + damping * np.diag(np.diag(whole)), right)
-        promised = float(step @ right) / sigma**2
-        theta = at.theta + step
-        move = at.normal.pose - at.normal.follow @ step
-        recording = make_fit_problem(figure, theta, asked)
-        starts = at.recording.skeleton.integrate(at.path.q, move)
-        path = solve_frames(recording, options, np.arange(len(starts)), starts)
-        if _objective(path, sigma, P, theta) < value:
-            normal = compute_normal_equations(figure, theta, recording, path.q)
-            return FitIterate(theta, recording, path, normal), promised, max(damping / 8.0, 1e-9)
-        damping *= 8.0
-    return None, promised, damping
+    """Return the next iterate, None if none is better; its predicted reduction; the damping."""
+    objective = iterate.objective(sigma, P)
+    equations = iterate.equations
+    matrix = equations.matrix + sigma**2 * P
+    rhs = equations.rhs - sigma**2 * (P @ iterate.theta)
+    predicted = np.inf
+    while damping < MAX_DAMPING and predicted > small:
+        step = np.linalg.solve(matrix + damping * np.diag(np.diag(matrix)), rhs)
+        predicted = float(step @ rhs) / sigma**2
+        theta = iterate.theta + step
+        pose_step = equations.pose_step - equations.pose_sensitivity @ step
+        problem = make_fit_problem(scaled, theta, frames)
+        starts = iterate.problem.skeleton.integrate(iterate.solutions.q, pose_step)
+        solutions = solve_frames(problem, options, np.arange(len(starts)), starts)
+        if _objective(solutions, sigma, P, theta) < objective:
+            next_equations = compute_normal_equations(scaled, theta, problem, solutions.q)
+            next_iterate = FitIterate(theta, problem, solutions, next_equations)
+            return next_iterate, predicted, max(damping / DAMPING_FACTOR, MIN_DAMPING)
+        damping *= DAMPING_FACTOR
+    return None, predicted, damping
 
 
-def _objective(path: FrameSolutions, sigma: float, P: Array, theta: Array) -> float:
-    return float(path.cost.sum()) / sigma**2 + 0.5 * float(theta @ P @ theta)
+def _objective(solutions: FrameSolutions, sigma: float, P: Array, theta: Array) -> float:
+    return float(solutions.cost.sum()) / sigma**2 + 0.5 * float(theta @ P @ theta)
 
 
-def _estimate_sigma(at: FitIterate, size: int) -> float:
-    """Return σ [m], from what is left over, how much was fitted away, and how often it repeats."""
-    recording, path = at.recording, at.path
-    rows = 3 * int(recording.seen.sum())
-    free = int((~recording.frame_problem.locked).sum())
-    spare = max(rows - len(path.q) * free - size, rows // 10, 1)
-    often = max(len(path.q) / WORTH, 1.0)
-    return max(float(np.sqrt(2.0 * path.cost.sum() / spare * often)), SMALLEST_SIGMA)
-
-
-def _report_progress(asked: FitFrames, share: tuple[float, float], done: float) -> None:
-    if asked.progress is not None:
-        asked.progress(round(100 * (share[0] + (share[1] - share[0]) * min(done, 1.0))), 100)
+def _estimate_sigma(iterate: FitIterate, parameter_count: int) -> float:
+    """Return σ [m] from the residuals, the dofs that were fitted, and how often errors repeat."""
+    problem, solutions = iterate.problem, iterate.solutions
+    rows = 3 * int(problem.seen.sum())
+    free = int((~problem.frame_problem.locked).sum())
+    redundancy = max(rows - len(solutions.q) * free - parameter_count, rows // 10, 1)
+    repeats = max(len(solutions.q) / INDEPENDENT_FRAMES, 1.0)
+    return max(float(np.sqrt(2.0 * solutions.cost.sum() / redundancy * repeats)), MIN_SIGMA)
 
 
 class SkeletonFit(NamedTuple):
-    """A figure fitted to a recording.
+    """A skeleton fitted to a recording.
 
     Attributes:
-        fitted: parameters and poses.
-        chosen: frames of the recording that were used, (F,).
-        before: error of each marker in each of them with the figure as it was [m], (F, M).
+        solution: parameters and poses.
+        frames: of the recording that were used, (F,).
+        errors_before: of each marker in each of them with the skeleton as it was [m], (F, M).
     """
 
     solution: FitSolution
@@ -272,7 +298,7 @@ class SkeletonFit(NamedTuple):
 def fit_skeleton(
     skeleton: Skeleton,
     markers: Markers,
-    beliefs: Prior,
+    prior: Prior,
     *,
     kind: str,
     fixed: Sequence[str],
@@ -281,16 +307,16 @@ def fit_skeleton(
     lock: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> SkeletonFit:
-    """Return the figure that fits the most different frames of a recording.
+    """Return the skeleton that fits the most different frames of a recording.
 
     First poses alone, then one scale for all bones with them, then everything.
 
     Args:
-        skeleton: the figure as it is.
+        skeleton: as it is.
         markers: those to use, all of which are on the skeleton.
-        beliefs: what is believed beforehand; one `offset_sd` for each marker in the order of the
-            skeleton's `match_markers`.
-        kind: of scales, one of `SCALES` or "none".
+        prior: what is assumed of the parameters; one `offset_sd` for each marker in the order of
+            `match_markers`.
+        kind: of scales, one of `SCALE_KINDS` or "none".
         fixed: names of the skeleton's markers that stay.
         frames: how many to use.
         limits: "hard", "soft" or "off".
@@ -300,19 +326,24 @@ def fit_skeleton(
     names = tuple(match_markers(skeleton, markers).values())
     chosen = choose_diverse_frames(markers, frames)
     used = replace(markers, positions=markers.positions[chosen], others={})
-    near = find_similar_frames(align_shapes(used.positions), NEIGHBOURS)
-    asked = FitFrames(used, limits, tuple(lock), near, progress)
-    figure = make_scaled_skeleton(skeleton, names, kind, fixed)
-    whole = figure.with_groups("none" if kind == "none" else "global")
-    whole = whole.with_moves(np.zeros(len(names), dtype=bool))
-    recording = make_fit_problem(whole, np.zeros(whole.size), asked)
-    rough = ROUGH.options(recording.frame_problem)
-    path = find_start_poses(recording, rough, near)
-    before = np.linalg.norm(recording.residuals(path.q), axis=2)
-    _report_progress(asked, (0.0, 0.2), 1.0)
-    theta, q = np.zeros(figure.size), path.q
-    if whole.size > 0:
-        grown = fit_parameters(whole, np.zeros(1), beliefs, asked, q, (0.2, 0.3))
-        theta[: len(figure.groups)], q = grown.theta[0], grown.path.q
-    fitted = fit_parameters(figure, theta, beliefs, asked, q, (0.3, 1.0))
-    return SkeletonFit(fitted, chosen, before)
+    fit_frames = FitFrames(
+        markers=used,
+        limits=limits,
+        lock=tuple(lock),
+        similar=find_similar_frames(align_shapes(used.positions), SIMILAR_FRAMES),
+        progress=progress,
+    )
+    scaled = make_scaled_skeleton(skeleton, names, kind, fixed)
+    uniform = scaled.with_groups("none" if kind == "none" else "global")
+    uniform = uniform.with_movable(np.zeros(len(names), dtype=bool))
+    problem = make_fit_problem(uniform, np.zeros(uniform.parameter_count), fit_frames)
+    options = ROUGH.options(problem.frame_problem)
+    solutions = find_start_poses(problem, options, fit_frames.similar)
+    errors_before = np.linalg.norm(problem.residuals(solutions.q), axis=2)
+    fit_frames.report_progress((0.0, 0.2), 1.0)
+    theta, q = np.zeros(scaled.parameter_count), solutions.q
+    if uniform.parameter_count > 0:
+        grown = fit_parameters(uniform, np.zeros(1), prior, fit_frames, q, (0.2, 0.3))
+        theta[: len(scaled.scale_groups)], q = grown.theta[0], grown.solutions.q
+    solution = fit_parameters(scaled, theta, prior, fit_frames, q, (0.3, 1.0))
+    return SkeletonFit(solution, chosen, errors_before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.motion import Markers
 from exactik.spatial import fit_rigid_transforms
 from exactik.tracking import (
@@ -26,31 +26,33 @@ __all__ = [
 ]
 
 
-LOOKED_AT = 2400  # frames among which to choose
-SEEN = 0.7  # share of the markers that a frame must have, of the most that any has
-COLD, STARTS = 12, 6  # frames that are solved from many starts, and how many those are
-ROUNDS = 4  # in which poses spread from frame to frame
-WORSE = 4.0  # times the usual cost, above which a frame is taken to be in a wrong pose
-BETTER = 0.99  # share of the cost below which a borrowed pose is taken
+MAX_CANDIDATES = 2400  # frames among which to choose: every pair of shapes is compared
+MIN_SEEN_SHARE = 0.7  # of the most markers that any frame has, which a frame must have
+COLD_FRAMES = 12  # frames that are solved from many starts
+COLD_STARTS = 6  # starts of each of them
+MAX_SPREAD_ROUNDS = 4  # in which poses spread from frame to frame
+BAD_POSE_COST_RATIO = 4.0  # of the median cost, above which a frame may be in a wrong pose
+BETTER_COST_RATIO = 0.99  # below which another pose replaces the one that a frame has
 
 
-def align_shapes(places: Array) -> Array:
-    """Return where the markers are when the whole is put as near as can be to one frame.
+def align_shapes(positions: Array) -> Array:
+    """Return the markers of each frame, moved rigidly as near as can be to one of the frames.
 
     Args:
-        places: [m], (F, M, 3), not a number where missing.
+        positions: [m], (F, M, 3), not a number where missing.
 
     Returns:
         The same [m], (F, M, 3), with the mean of the other frames where a marker is missing.
     """
-    seen = ~np.isnan(places[:, :, 0])
-    filled = np.where(seen[..., None], places, 0.0)
+    seen = ~np.isnan(positions[:, :, 0])
+    filled = np.where(seen[..., None], positions, 0.0)
     first = int(np.argmax(seen.sum(axis=1)))
     reference, weight, shapes = filled[first], seen & seen[first], filled
-    for _ in range(2):
+    for _ in range(2):  # to that frame, then to the mean shape
         target = np.broadcast_to(reference, filled.shape)
-        turn, middle, aim, _ = fit_rigid_transforms(filled, target, weight.astype(float))
-        shapes = np.einsum("fij,fmj->fmi", turn, filled - middle[:, None]) + aim[:, None]
+        rigid = fit_rigid_transforms(filled, target, weight.astype(float))
+        centred = filled - rigid.source_center[:, None]
+        shapes = np.einsum("fij,fmj->fmi", rigid.rotation, centred) + rigid.target_center[:, None]
         counts = np.maximum(seen.sum(axis=0), 1)[:, None]
         reference, weight = np.where(seen[..., None], shapes, 0.0).sum(axis=0) / counts, seen
     return np.where(seen[..., None], shapes, reference)
@@ -63,87 +65,95 @@ def choose_diverse_frames(markers: Markers, count: int) -> IntArray:
     added, so that rare poses come in and the many that are alike do not.
     """
     seen = (~markers.missing).sum(axis=1)
-    enough = np.flatnonzero(seen >= max(SEEN * seen.max(initial=0), 3))
+    enough = np.flatnonzero(seen >= max(MIN_SEEN_SHARE * seen.max(initial=0), 3))
     if len(enough) == 0:
-        raise ModelError("no frame of the recording has three markers; calibration needs them")
-    step = -(-len(enough) // LOOKED_AT)
-    candidates = enough[::step]
+        raise UsageError("no frame of the recording has three markers; calibration needs them")
+    stride = -(-len(enough) // MAX_CANDIDATES)
+    candidates = enough[::stride]
     if len(candidates) <= count:
         return candidates
     shapes = align_shapes(markers.positions[candidates]).reshape(len(candidates), -1)
-    middle = np.median(shapes, axis=0)
-    chosen = [int(np.argmin(((shapes - middle) ** 2).sum(axis=1)))]
-    away = np.full(len(candidates), np.inf)
+    median_shape = np.median(shapes, axis=0)
+    chosen = [int(np.argmin(((shapes - median_shape) ** 2).sum(axis=1)))]
+    distances = np.full(len(candidates), np.inf)
     while len(chosen) < count:
-        away = np.minimum(away, _mean_distance(shapes, shapes[chosen[-1]]))
-        chosen.append(int(np.argmax(away)))
+        distances = np.minimum(distances, _mean_distance(shapes, shapes[chosen[-1]]))
+        chosen.append(int(np.argmax(distances)))
     return candidates[np.sort(chosen)]
 
 
-def _mean_distance(shapes: Array, one: Array) -> Array:
-    """Return how far shapes, (F, 3 M), are from another, by the mean distance of the markers."""
-    return np.sqrt(((shapes - one) ** 2).reshape(len(shapes), -1, 3).sum(axis=2)).mean(axis=1)
+def _mean_distance(shapes: Array, reference: Array) -> Array:
+    """Return the mean distance of the markers of shapes, (F, 3 M), from a reference [m], (F,)."""
+    difference = (shapes - reference).reshape(len(shapes), -1, 3)
+    return np.sqrt((difference**2).sum(axis=2)).mean(axis=1)
 
 
 def find_similar_frames(shapes: Array, count: int) -> IntArray:
     """Return the frames whose shapes, (F, M, 3), are nearest to each, (F, count)."""
     flat = shapes.reshape(len(shapes), -1)
-    apart = np.array([_mean_distance(flat, one) for one in flat])
-    np.fill_diagonal(apart, np.inf)
-    return np.argsort(apart, axis=1, kind="stable")[:, : min(count, len(shapes) - 1)]
+    distances = np.array([_mean_distance(flat, shape) for shape in flat])
+    np.fill_diagonal(distances, np.inf)
+    return np.argsort(distances, axis=1, kind="stable")[:, : min(count, len(shapes) - 1)]
 
 
-def find_start_poses(recording: TrackingProblem, options: Array, near: IntArray) -> FrameSolutions:
-    """Return poses of all frames from nothing: from the neutral one, then from each other's."""
-    every = np.arange(len(recording))
-    neutral = np.tile(recording.skeleton.neutral(), (len(every), 1))
-    path = solve_frames(recording, options, every, align_to_markers(recording, neutral, every))
-    # A few frames are looked at from everywhere; what they find spreads from frame to frame.
-    some = every[:: max(len(every) // COLD, 1)]
-    cold = solve_cold_start(recording, options, some, STARTS)
-    better = cold.cost < path.cost[some]
-    path.q[some[better]], path.outcomes[some[better]] = cold.q[better], cold.outcomes[better]
-    for _ in range(ROUNDS):
-        if try_poses_of_similar_frames(recording, options, path, near) == 0:
+def find_start_poses(problem: TrackingProblem, options: Array, similar: IntArray) -> FrameSolutions:
+    """Return poses of all frames by cold starts: from the neutral pose, then from each other's."""
+    every = np.arange(len(problem))
+    neutral = np.tile(problem.skeleton.neutral(), (len(every), 1))
+    solutions = solve_frames(problem, options, every, align_to_markers(problem, neutral, every))
+    # A few frames are solved from many starts; what they find spreads from frame to frame.
+    some = every[:: max(len(every) // COLD_FRAMES, 1)]
+    cold = solve_cold_start(problem, options, some, COLD_STARTS)
+    better = np.flatnonzero(cold.cost < solutions.cost[some])
+    _replace_poses(solutions, some[better], cold, better)
+    for _ in range(MAX_SPREAD_ROUNDS):
+        if try_poses_of_similar_frames(problem, options, solutions, similar) == 0:
             break
-    return path
+    return solutions
 
 
 def try_poses_of_similar_frames(
-    recording: TrackingProblem, options: Array, path: FrameSolutions, near: IntArray
+    problem: TrackingProblem, options: Array, solutions: FrameSolutions, similar: IntArray
 ) -> int:
     """Try for every frame the poses of frames that look alike; return how many gained by it.
 
     Args:
-        recording: what the frames ask.
+        problem: what the frames ask.
         options: of the descents.
-        path: poses of all frames; changed in place where others fit better.
-        near: for each frame those to try, (F, n).
+        solutions: poses of all frames; changed in place where others fit better.
+        similar: for each frame those to try, (F, n).
     """
-    count, width = near.shape
+    count, width = similar.shape
     if width == 0:
         return 0
-    which = np.repeat(np.arange(count), width)
-    starts = align_to_markers(recording, path.q[near.ravel()], which)
-    tried = solve_frames(recording, options, which, starts)
+    frames = np.repeat(np.arange(count), width)
+    starts = align_to_markers(problem, solutions.q[similar.ravel()], frames)
+    tried = solve_frames(problem, options, frames, starts)
     costs = tried.cost.reshape(count, width)
     best = np.argmin(costs, axis=1)
-    better = np.flatnonzero(costs[np.arange(count), best] < BETTER * path.cost)
-    rows = better * width + best[better]
-    path.q[better], path.outcomes[better] = tried.q[rows], tried.outcomes[rows]
+    least = costs[np.arange(count), best]
+    better = np.flatnonzero(least < BETTER_COST_RATIO * solutions.cost)
+    _replace_poses(solutions, better, tried, better * width + best[better])
     return len(better)
 
 
 def improve_poses(
-    recording: TrackingProblem, options: Array, path: FrameSolutions, near: IntArray
+    problem: TrackingProblem, options: Array, solutions: FrameSolutions, similar: IntArray
 ) -> int:
-    """As `borrow`, and look from everywhere at the frames that fit much worse than most."""
-    gained = try_poses_of_similar_frames(recording, options, path, near)
-    worst = np.flatnonzero(path.cost > WORSE * np.median(path.cost))
-    worst = worst[np.argsort(-path.cost[worst], kind="stable")][:COLD]
+    """As `try_poses_of_similar_frames`, then solve the worst frames from many starts."""
+    improved = try_poses_of_similar_frames(problem, options, solutions, similar)
+    worst = np.flatnonzero(solutions.cost > BAD_POSE_COST_RATIO * np.median(solutions.cost))
+    worst = worst[np.argsort(-solutions.cost[worst], kind="stable")][:COLD_FRAMES]
     if len(worst) > 0:
-        cold = solve_cold_start(recording, options, worst, STARTS)
-        better = cold.cost < BETTER * path.cost[worst]
-        path.q[worst[better]], path.outcomes[worst[better]] = cold.q[better], cold.outcomes[better]
-        gained += int(better.sum())
-    return gained
+        cold = solve_cold_start(problem, options, worst, COLD_STARTS)
+        better = np.flatnonzero(cold.cost < BETTER_COST_RATIO * solutions.cost[worst])
+        _replace_poses(solutions, worst[better], cold, better)
+        improved += len(better)
+    return improved
+
+
+def _replace_poses(
+    solutions: FrameSolutions, frames: IntArray, others: FrameSolutions, rows: IntArray
+) -> None:
+    """Replace the solutions of some frames by rows of others."""
+    solutions.q[frames], solutions.outcomes[frames] = others.q[rows], others.outcomes[rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from exactik._arrays import require_shape
 from exactik.calibration._attach import find_recorded_name
 from exactik.calibration._mapping_geometry import guess_bones
 from exactik.calibration._mapping_names import is_unlabelled, match_landmarks, strip_prefix
-from exactik.errors import ModelError, UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.tracking import match_markers
@@ -38,11 +38,11 @@ class Match(NamedTuple):
     """
 
     recorded: str
-    marker: str | None
-    bone: str | None
-    point: Point | None
-    reason: str
-    confidence: float
+    marker: str | None = None
+    bone: str | None = None
+    point: Point | None = None
+    reason: str = ""
+    confidence: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class MarkerMapping:
             if point is None and match.marker is not None:
                 point = self.skeleton.marker(match.marker)[1]
             if point is None:
-                point = _middle(self.skeleton, match.bone)
+                point = _bone_middle(self.skeleton, match.bone)
             new[self.name_of(match)] = (match.bone, point)
         return self.skeleton.with_markers({**placed, **new})
 
@@ -138,19 +138,17 @@ def propose_mapping(
             marker that is not to be used.
         geometry: whether to look at places too.
     """
-    found: dict[str, Match] = {}
+    matches: dict[str, Match] = {}
     for name, what in (bones or {}).items():
         recorded = find_recorded_name(markers, name)
-        found[recorded] = _match_by_hand(skeleton, recorded, what)
-    _match_by_name(skeleton, markers, found)
+        matches[recorded] = _match_by_hand(skeleton, recorded, what)
+    _match_by_name(skeleton, markers, matches)
     if geometry:
-        _match_by_geometry(skeleton, markers, found)
-    matches = tuple(
-        found.get(name, Match(name, None, None, None, "no name that is known", 0.0))
-        for name in markers.names
-    )
-    mapping = MarkerMapping(skeleton, matches)
-    _check(mapping)
+        _match_by_geometry(skeleton, markers, matches)
+    for name in markers.names:
+        matches.setdefault(name, Match(name, reason="no name that is known", confidence=0.0))
+    mapping = MarkerMapping(skeleton, tuple(matches[name] for name in markers.names))
+    _check_markers_once(mapping)
     return mapping
 
 
@@ -158,84 +156,85 @@ def _match_by_hand(
     skeleton: Skeleton, recorded: str, what: str | tuple[str, ArrayLike] | None
 ) -> Match:
     if what is None:
-        return Match(recorded, None, None, None, "left out by hand", 1.0)
+        return Match(recorded, reason="left out by hand", confidence=1.0)
+    match = Match(recorded, reason="given by hand", confidence=1.0)
     if isinstance(what, tuple):
-        bone, place = what
+        bone, point = what
         skeleton.bone_index(bone)
-        x, y, z = require_shape(f"place of marker {recorded!r}", place, 3).tolist()
-        return Match(recorded, None, bone, (x, y, z), "given by hand", 1.0)
+        x, y, z = require_shape(f"place of marker {recorded!r}", point, 3).tolist()
+        return match._replace(bone=bone, point=(x, y, z))
     if what in skeleton.markers:
-        return Match(recorded, what, skeleton.marker(what)[0], None, "given by hand", 1.0)
+        return match._replace(marker=what, bone=skeleton.marker(what)[0])
     if what not in skeleton.bone_names:
         known = (*skeleton.bone_names, *skeleton.markers)
         raise UnknownNameError("bone or marker", what, known)
-    own = strip_prefix(recorded) if strip_prefix(recorded) in skeleton.markers else None
-    if own is not None and skeleton.marker(own)[0] == what:
-        return Match(recorded, own, what, None, "given by hand", 1.0)
-    return Match(recorded, None, what, None, "given by hand", 1.0)
+    name = strip_prefix(recorded)
+    is_on_bone = name in skeleton.markers and skeleton.marker(name)[0] == what
+    return match._replace(marker=name if is_on_bone else None, bone=what)
 
 
-def _match_by_name(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> None:
+def _match_by_name(skeleton: Skeleton, markers: Markers, matches: dict[str, Match]) -> None:
     """Add what names tell."""
 
-    def left() -> tuple[list[str], list[str]]:
-        taken = {match.marker for match in found.values()}
-        there = [name for name in markers.names if name not in found]
-        return there, [name for name in skeleton.markers if name not in taken]
+    def unmatched() -> tuple[list[str], list[str]]:
+        taken = {match.marker for match in matches.values()}
+        recorded = [name for name in markers.names if name not in matches]
+        return recorded, [name for name in skeleton.markers if name not in taken]
 
-    there, own = left()
-    free = skeleton.with_markers({name: skeleton.markers[name] for name in own})
-    for name, mine in match_markers(free, markers.chosen(there)).items():
-        bone = skeleton.marker(mine)[0]
-        if name == mine:
-            found[name] = Match(name, mine, bone, None, "same name", 1.0)
-        elif strip_prefix(name) == strip_prefix(mine):
-            found[name] = Match(name, mine, bone, None, "same name after a prefix", 0.98)
+    recorded, free = unmatched()
+    free_only = skeleton.with_markers({name: skeleton.markers[name] for name in free})
+    for name, marker in match_markers(free_only, markers.chosen(recorded)).items():
+        if name == marker:
+            reason, confidence = "same name", 1.0
+        elif strip_prefix(name) == strip_prefix(marker):
+            reason, confidence = "same name after a prefix", 0.98
         else:
-            found[name] = Match(name, mine, bone, None, "same name in other case", 0.95)
-    for name, (mine, place) in match_landmarks(*left()).items():
-        bone = skeleton.marker(mine)[0]
-        found[name] = Match(name, mine, bone, None, f"both names mean the {place}", 0.8)
+            reason, confidence = "same name in other case", 0.95
+        bone = skeleton.marker(marker)[0]
+        matches[name] = Match(name, marker, bone, reason=reason, confidence=confidence)
+    for name, (marker, landmark) in match_landmarks(*unmatched()).items():
+        bone, reason = skeleton.marker(marker)[0], f"both names mean the {landmark}"
+        matches[name] = Match(name, marker, bone, reason=reason, confidence=0.8)
 
 
-def _match_by_geometry(skeleton: Skeleton, markers: Markers, found: dict[str, Match]) -> None:
-    """Add what places tell."""
-    known = [name for name in markers.names if name in found and found[name].bone is not None]
+def _match_by_geometry(skeleton: Skeleton, markers: Markers, matches: dict[str, Match]) -> None:
+    """Add what positions tell."""
+    known = [name for name in markers.names if name in matches and matches[name].bone is not None]
     unknown = [
         name
         for name in markers.names
-        if name not in found and (~np.isnan(markers.marker(name)).any(axis=1)).sum() > 1
+        if name not in matches and (~np.isnan(markers.marker(name)).any(axis=1)).sum() > 1
     ]
-    taken = {match.marker for match in found.values()}
+    taken = {match.marker for match in matches.values()}
     free = [name for name in skeleton.markers if name not in taken]
     if len(free) == 0:  # a marker without a name is used only as one that the skeleton has
         unknown = [name for name in unknown if not is_unlabelled(name)]
     if len(known) < 3 or len(unknown) == 0:
         return
-    mapping = MarkerMapping(skeleton, tuple(found[name] for name in known))
-    for rest in guess_bones(mapping.applied(), markers, known, unknown, skeleton, free):
-        clear = rest.confidence > 0.0 and not (is_unlabelled(rest.name) and rest.marker is None)
-        point = rest.point if rest.marker is None else None
-        found[rest.name] = Match(
-            rest.name,
-            rest.marker if clear else None,
-            rest.bone if clear else None,
-            point if clear else None,
-            rest.reason,
-            rest.confidence if clear else 0.0,
-        )
+    mapping = MarkerMapping(skeleton, tuple(matches[name] for name in known))
+    for guess in guess_bones(mapping.applied(), markers, known, unknown, skeleton, free):
+        match = Match(guess.name, reason=guess.reason, confidence=0.0)
+        if guess.confidence > 0.0 and not (is_unlabelled(guess.name) and guess.marker is None):
+            match = match._replace(
+                marker=guess.marker,
+                bone=guess.bone,
+                point=guess.point if guess.marker is None else None,
+                confidence=guess.confidence,
+            )
+        matches[guess.name] = match
 
 
-def _middle(skeleton: Skeleton, bone: str) -> Point:
-    """Return the middle between a bone's joint and its children's [m, the bone]."""
-    own = [np.asarray(child.offset) for child in skeleton.bones if child.parent == bone]
-    x, y, z = (0.5 * np.mean(own, axis=0)).tolist() if len(own) > 0 else (0.0, 0.0, 0.0)
+def _bone_middle(skeleton: Skeleton, bone: str) -> Point:
+    """Return the middle between a bone's joint and its children's, in the bone's frame [m]."""
+    offsets = [np.asarray(child.offset) for child in skeleton.bones if child.parent == bone]
+    x, y, z = (0.5 * np.mean(offsets, axis=0)).tolist() if len(offsets) > 0 else (0.0, 0.0, 0.0)
     return x, y, z
 
 
-def _check(mapping: MarkerMapping) -> None:
-    own: Sequence[str] = [match.marker for match in mapping.used if match.marker is not None]
-    for name in own:
-        if own.count(name) > 1:
+def _check_markers_once(mapping: MarkerMapping) -> None:
+    """Refuse two recorded markers that are the same one of the skeleton."""
+    markers = [match.marker for match in mapping.used if match.marker is not None]
+    for name in markers:
+        if markers.count(name) > 1:
             both = [match.recorded for match in mapping.used if match.marker == name]
-            raise ModelError(f"markers {both[0]!r} and {both[1]!r} cannot both be {name!r}")
+            raise UsageError(f"markers {both[0]!r} and {both[1]!r} cannot both be {name!r}")

@@ -1,4 +1,4 @@
-"""On which bone an unknown marker is: the one on which it keeps most nearly at rest.
+"""On which bone an unknown marker is: the one on which it stays most nearly at rest.
 
 The figure is fitted to the markers that are known. An unknown one is then seen from every bone; the
 bone on which it spreads least must beat all others that move against it.
@@ -20,14 +20,15 @@ from exactik.typing import Array, IntArray
 __all__ = ["BoneGuess", "guess_bones"]
 
 
-FRAMES = 60  # to look at
-FARTHEST = 0.03  # [m] spread on its bone above which a marker is on none
-CLEARLY = 1.4  # times the spread on the best bone that all others must have
-NEAR = 0.08  # [m] from a marker of the skeleton, to be it
+FRAMES = 60  # to fit and to look at: enough for every joint to have moved
+MAX_SPREAD = 0.03  # [m] on its bone, above which a marker is on none; skin moves by less
+MIN_SPREAD_RATIO = 1.4  # of the next bone to the best, below which the bone is not clear
+MAX_MARKER_DISTANCE = 0.08  # [m] from a marker of the skeleton, to be it
+SCALE_SD, OFFSET_SD = 0.1, 0.03  # of the prior, as `calibrate` has them [log scale, m]
 
 
 class BoneGuess(NamedTuple):
-    """Where an unknown marker rests.
+    """The bone on which an unknown marker rests.
 
     Attributes:
         name: of the marker in the recording.
@@ -64,74 +65,77 @@ def guess_bones(
         skeleton: as it was given.
         free: its markers that no recorded one has been found for.
     """
-    beliefs = Prior(0.1, np.full(len(known), 0.03), None)
     fit = fit_skeleton(
-        *(known_skeleton, markers.chosen(known), beliefs),
-        **{"kind": "symmetric", "fixed": (), "frames": FRAMES},
+        known_skeleton,
+        markers.chosen(known),
+        Prior(scale_sd=SCALE_SD, offset_sd=np.full(len(known), OFFSET_SD), sigma=None),
+        kind="symmetric",
+        fixed=(),
+        frames=FRAMES,
     )
-    fitted = fit.solution
-    pose = fitted.recording.skeleton.forward(fitted.path.q)
-    scale = fitted.scaled.bone_scales(fitted.theta)
+    solution = fit.solution
+    pose = solution.problem.skeleton.forward(solution.solutions.q)
+    scale = solution.scaled.bone_scales(solution.theta)
     bodies = _rigid_bodies(skeleton)
-    found = []
+    guesses = []
     for name in unknown:
-        places = markers.marker(name)[fit.frames]
-        there = ~np.isnan(places).any(axis=1)
-        if there.sum() < 2:
+        positions = markers.marker(name)[fit.frames]
+        seen = ~np.isnan(positions).any(axis=1)
+        if seen.sum() < 2:
             continue
-        local = np.stack([to_bone_frame(pose, k, places) for k in range(len(bodies))])[:, there]
-        found.append(_guess_bone(skeleton, name, local, scale, bodies))
-    return _match_free_markers(skeleton, free, found)
+        local = np.stack([to_bone_frame(pose, k, positions) for k in range(len(bodies))])[:, seen]
+        guesses.append(_guess_bone(skeleton, name, local, scale, bodies))
+    return _match_free_markers(skeleton, free, guesses)
 
 
 def _guess_bone(
     skeleton: Skeleton, name: str, local: Array, scale: Array, bodies: IntArray
 ) -> BoneGuess:
-    """Return the verdict on a marker from its places on all bones [m], (n_bones, F, 3)."""
+    """Return the verdict on a marker from its points on all bones [m], (n_bones, F, 3)."""
     spread = np.sqrt(local.var(axis=1).sum(axis=1))
-    middle = local.mean(axis=1) / scale[:, None]
-    away = np.linalg.norm(middle, axis=1)
-    # Of bones that are one body the nearest; of no effect on the spread.
-    k = min(np.flatnonzero(spread < spread.min() + 1e-6), key=lambda b: float(away[b]))
+    mean_point = local.mean(axis=1) / scale[:, None]
+    distance = np.linalg.norm(mean_point, axis=1)
+    # Bones of one rigid body have the same spread: of these the nearest.
+    k = min(np.flatnonzero(spread < spread.min() + 1e-6), key=lambda b: float(distance[b]))
     others = np.flatnonzero(bodies != bodies[k])
     second = int(others[np.argmin(spread[others])]) if len(others) > 0 else -1
     best, next_best = float(spread[k]), float(spread[second]) if second >= 0 else np.inf
     bone, mm = skeleton.bones[k].name, f"{1e3 * best:.1f} mm"
-    x, y, z = middle[k].tolist()
-    if best > FARTHEST:
-        reason = f"on no bone at rest: spreads {mm} on {bone}, where it does least"
-        return BoneGuess(name, bone, None, (x, y, z), reason, 0.0)
+    x, y, z = mean_point[k].tolist()
     rival = "" if second < 0 else skeleton.bones[second].name
     compared = f"spreads {mm} on {bone}, {1e3 * next_best:.1f} mm on {rival}"
-    if next_best < CLEARLY * best:
-        return BoneGuess(name, bone, None, (x, y, z), f"not clear: {compared}", 0.0)
-    return BoneGuess(name, bone, None, (x, y, z), compared, 0.9 * (1.0 - best / next_best))
+    if best > MAX_SPREAD:
+        reason = f"on no bone at rest: spreads {mm} on {bone}, where it does least"
+        confidence = 0.0
+    elif next_best < MIN_SPREAD_RATIO * best:
+        reason, confidence = f"not clear: {compared}", 0.0
+    else:
+        reason, confidence = compared, 0.9 * (1.0 - best / next_best)
+    return BoneGuess(
+        name=name, bone=bone, marker=None, point=(x, y, z), reason=reason, confidence=confidence
+    )
 
 
 def _match_free_markers(
-    skeleton: Skeleton, free: Sequence[str], found: list[BoneGuess]
+    skeleton: Skeleton, free: Sequence[str], guesses: list[BoneGuess]
 ) -> list[BoneGuess]:
-    """Return the same, with the skeleton's free markers that are where the unknown ones rest."""
+    """Return the guesses with the skeleton's free markers that are where the unknown ones rest."""
     pairs = []
-    for k, rest in enumerate(found):
-        for mine in free:
-            bone, point = skeleton.marker(mine)
-            apart = float(np.linalg.norm(np.subtract(point, rest.point)))
-            if rest.confidence > 0.0 and bone == rest.bone and apart < NEAR:
-                pairs.append((apart, k, mine))
-    named: dict[int, tuple[str, float]] = {}
-    for apart, k, mine in sorted(pairs):
-        if k not in named and mine not in {other for other, _ in named.values()}:
-            named[k] = (mine, apart)
-    return [
-        rest._replace(
-            marker=named[k][0],
-            reason=f"{rest.reason}; {1e3 * named[k][1]:.0f} mm from where {named[k][0]} should be",
-        )
-        if k in named
-        else rest
-        for k, rest in enumerate(found)
-    ]
+    for k, guess in enumerate(guesses):
+        for marker in free:
+            bone, point = skeleton.marker(marker)
+            distance = float(np.linalg.norm(np.subtract(point, guess.point)))
+            is_near = bone == guess.bone and distance < MAX_MARKER_DISTANCE
+            if guess.confidence > 0.0 and is_near:
+                pairs.append((distance, k, marker))
+    nearest: dict[int, tuple[str, float]] = {}
+    for distance, k, marker in sorted(pairs):
+        if k not in nearest and marker not in {other for other, _ in nearest.values()}:
+            nearest[k] = (marker, distance)
+    for k, (marker, distance) in nearest.items():
+        reason = f"{guesses[k].reason}; {1e3 * distance:.0f} mm from where {marker} should be"
+        guesses[k] = guesses[k]._replace(marker=marker, reason=reason)
+    return guesses
 
 
 def _rigid_bodies(skeleton: Skeleton) -> IntArray:

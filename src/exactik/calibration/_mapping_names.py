@@ -46,14 +46,14 @@ _NAMES: dict[str, str] = {
     "ball of the foot": "mt 1, fm 1, pm 1, mtp 1, toe medial, 1 meta",
     "outer edge of the foot": "mt 5, fm 5, pm 5, mtp 5, toe lateral, small toe, 5 meta",
 }
-_SHORT = {"lat": "lateral", "med": "medial", "ant": "anterior", "post": "posterior"}
+_ABBREVIATIONS = {"lat": "lateral", "med": "medial", "ant": "anterior", "post": "posterior"}
 _SIDES = {"l": "left", "left": "left", "r": "right", "right": "right"}
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_NAMELESS = re.compile(r"\*.*|(new|unnamed|unlabel+ed|marker|channel|m)?[ _]*\d*", re.I)
+_UNLABELLED = re.compile(r"\*.*|(new|unnamed|unlabel+ed|marker|channel|m)?[ _]*\d*", re.I)
 
-_MEANING: dict[str, str] = {
-    "".join(words): place
-    for place, names in _NAMES.items()
+_LANDMARKS: dict[str, str] = {
+    "".join(words): landmark
+    for landmark, names in _NAMES.items()
     for name in names.split(", ")
     for words in permutations(name.split())
 }
@@ -66,34 +66,34 @@ def strip_prefix(name: str) -> str:
 
 def is_unlabelled(name: str) -> bool:
     """Whether a name says nothing: "*3", "New 0012", "Marker_7"."""
-    return _NAMELESS.fullmatch(strip_prefix(name)) is not None
+    return _UNLABELLED.fullmatch(strip_prefix(name)) is not None
 
 
 def find_landmark(name: str) -> str | None:
-    """Return the place on the body that a name means, such as "left heel", or None."""
+    """Return the landmark of the body that a name means, such as "left heel", or None."""
     parts: list[str] = _WORDS.findall(strip_prefix(name))
-    words = [_SHORT.get(part.lower(), part.lower()) for part in parts]
-    if (place := _MEANING.get("".join(words))) is not None:
-        return place
+    words = [_ABBREVIATIONS.get(part.lower(), part.lower()) for part in parts]
+    if (landmark := _LANDMARKS.get("".join(words))) is not None:
+        return landmark
     for k, word in enumerate(words):
         if word in _SIDES:
-            place = _MEANING.get("".join(words[:k] + words[k + 1 :]))
-            return None if place is None else f"{_SIDES[word]} {place}"
+            landmark = _LANDMARKS.get("".join(words[:k] + words[k + 1 :]))
+            return None if landmark is None else f"{_SIDES[word]} {landmark}"
     joined = "".join(words)
-    place = _MEANING.get(joined[1:])
-    if joined[:1] in _SIDES and place is not None:
-        return f"{_SIDES[joined[0]]} {place}"
+    landmark = _LANDMARKS.get(joined[1:])
+    if joined[:1] in _SIDES and landmark is not None:
+        return f"{_SIDES[joined[0]]} {landmark}"
     return None
 
 
-def match_landmarks(recorded: Iterable[str], own: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return recorded name → own name and landmark, where each means the landmark alone."""
-    there = {name: find_landmark(name) for name in recorded}
-    here = {name: find_landmark(name) for name in own}
-    found: dict[str, tuple[str, str]] = {}
-    for name, place in there.items():
-        fits = [mine for mine, its in here.items() if its == place]
-        alone = list(there.values()).count(place) == 1
-        if place is not None and len(fits) == 1 and alone:
-            found[name] = (fits[0], place)
-    return found
+def match_landmarks(recorded: Iterable[str], markers: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return recorded name → marker and landmark, where each is the only one of its landmark."""
+    recorded_landmarks = {name: find_landmark(name) for name in recorded}
+    marker_landmarks = {name: find_landmark(name) for name in markers}
+    matches: dict[str, tuple[str, str]] = {}
+    for name, landmark in recorded_landmarks.items():
+        candidates = [marker for marker, other in marker_landmarks.items() if other == landmark]
+        is_alone = list(recorded_landmarks.values()).count(landmark) == 1
+        if landmark is not None and len(candidates) == 1 and is_alone:
+            matches[name] = (candidates[0], landmark)
+    return matches

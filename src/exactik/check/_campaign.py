@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik.check._random_goals import FAR, RandomProblem, random_problem
+from exactik.check._random_goals import LONG_LOG, RandomProblem, random_problem
 from exactik.check.oracle import evaluate, forward, point_jacobian, point_jacobian_dot
 from exactik.problem import Problem
 from exactik.typing import Array
@@ -22,16 +22,13 @@ FRAMES: tuple[Literal["world", "body", "spatial"], ...] = ("world", "body", "spa
 ROWS: tuple[Literal["linear", "angular", "both"], ...] = ("linear", "angular", "both")
 ROUTES: tuple[Literal["cross", "poe", "adjusted"], ...] = ("cross", "poe", "adjusted")
 
-BAR = 1e-11
-"""Largest relative error against the oracle."""
-BAR_FAR = 1e-9
-"""The same where a rotation goal is further than 2.9 rad from its target."""
-BAR_PATHS = 1e-12
-"""Largest relative difference between subtree sums and the dense path."""
+MAX_ERROR = 1e-11  # largest relative error against the oracle
+MAX_ERROR_LONG_LOG = 1e-9  # the same where a rotation goal is further than LONG_LOG from its target
+MAX_DENSE_DIFFERENCE = 1e-12  # largest relative difference of subtree sums from the dense matrix
 
 # A quantity may vanish in truth (the rate of a Jacobian of sliders); errors are then taken relative
 # to this, in figures whose lengths, angles and weights are of order one.
-_FLOOR = 1e-3
+_SCALE_FLOOR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ class CampaignReport:
         return "\n".join(lines)
 
 
-def relative_error(ours: ArrayLike, truth: ArrayLike, floor: float = _FLOOR) -> float:
+def compute_relative_error(ours: ArrayLike, truth: ArrayLike, floor: float = _SCALE_FLOOR) -> float:
     """Return max |ours − truth| / max |truth|, infinite if the shapes differ or a value is NaN."""
     a, b = np.asarray(ours, dtype=float), np.asarray(truth, dtype=float)
     if a.shape != b.shape or not np.isfinite(a).all():
@@ -104,37 +101,39 @@ def relative_error(ours: ArrayLike, truth: ArrayLike, floor: float = _FLOOR) -> 
     return float(np.abs(a - b).max(initial=0.0)) / scale
 
 
-def _kinematic_errors(case: RandomProblem, rng: np.random.Generator) -> Iterator[tuple[str, float]]:
+def _compare_kinematics(
+    case: RandomProblem, rng: np.random.Generator
+) -> Iterator[tuple[str, float]]:
     """Yield the errors of forward kinematics and of all Jacobians of one point."""
     skeleton, q = case.skeleton, case.q
     positions, rotations = forward(skeleton, q)
     pose = skeleton.forward(q)
-    yield "forward", relative_error(pose.positions, positions)
-    yield "forward", relative_error(pose.rotations, rotations)
+    yield "forward", compute_relative_error(pose.positions, positions)
+    yield "forward", compute_relative_error(pose.rotations, rotations)
     bone = skeleton.bone_names[rng.integers(len(skeleton.bones))]
     point, v = rng.normal(scale=0.3, size=3), rng.normal(size=skeleton.nv)
     for frame in FRAMES:
         parts = point_jacobian(skeleton, q, bone, point, frame)
         rates = point_jacobian_dot(skeleton, q, v, bone, point, frame)
         for rows in ROWS:
-            truth, rate = _chosen(rows, parts), _chosen(rows, rates)
+            truth, rate = _select_rows(rows, parts), _select_rows(rows, rates)
             for route in ROUTES:
                 ours = skeleton.jacobian(q, bone, point, frame=frame, rows=rows, route=route)
-                yield f"bone Jacobian, {route}", relative_error(ours, truth)
+                yield f"bone Jacobian, {route}", compute_relative_error(ours, truth)
             ours = skeleton.jacobian_dot(q, v, bone, point, frame=frame, rows=rows)
             # The rate may vanish where the Jacobian does not, as in the axes of a ball joint.
             yield (
                 "bone Jacobian rate",
-                relative_error(ours, rate, np.abs(truth).max(initial=_FLOOR)),
+                compute_relative_error(ours, rate, np.abs(truth).max(initial=_SCALE_FLOOR)),
             )
 
 
-def _chosen(rows: str, parts: tuple[Array, Array]) -> Array:
+def _select_rows(rows: str, parts: tuple[Array, Array]) -> Array:
     linear, angular = parts
     return {"linear": linear, "angular": angular, "both": np.concatenate(parts)}[rows]
 
 
-def _goal_errors(case: RandomProblem, rng: np.random.Generator) -> Iterator[tuple[str, float]]:
+def _compare_goals(case: RandomProblem, rng: np.random.Generator) -> Iterator[tuple[str, float]]:
     """Yield the errors of everything that a problem computes."""
     problem, q = case.problem, case.q
     truth = evaluate(
@@ -146,16 +145,19 @@ def _goal_errors(case: RandomProblem, rng: np.random.Generator) -> Iterator[tupl
         weight_matrix=case.weight_matrix,
     )
     x = rng.normal(size=case.skeleton.nv)
-    yield "cost", relative_error(problem.cost(q), truth.cost)
-    yield "residual", relative_error(problem.residual(q), truth.residual)
-    yield "gradient", relative_error(problem.gradient(q), truth.gradient)
-    yield "Jacobian", relative_error(problem.jacobian(q), truth.jacobian)
-    yield "Gauss–Newton", relative_error(problem.gauss_newton(q), truth.gauss_newton)
-    yield "exact Hessian", relative_error(problem.hessian(q), truth.hessian)
-    yield "Hessian product", relative_error(problem.hessian_product(q, x), truth.hessian @ x)
+    yield "cost", compute_relative_error(problem.cost(q), truth.cost)
+    yield "residual", compute_relative_error(problem.residual(q), truth.residual)
+    yield "gradient", compute_relative_error(problem.gradient(q), truth.gradient)
+    yield "Jacobian", compute_relative_error(problem.jacobian(q), truth.jacobian)
+    yield "Gauss–Newton", compute_relative_error(problem.gauss_newton(q), truth.gauss_newton)
+    yield "exact Hessian", compute_relative_error(problem.hessian(q), truth.hessian)
+    yield (
+        "Hessian product",
+        compute_relative_error(problem.hessian_product(q, x), truth.hessian @ x),
+    )
 
 
-def _path_errors(case: RandomProblem, rng: np.random.Generator) -> Iterator[tuple[str, float]]:
+def _compare_dense(case: RandomProblem, rng: np.random.Generator) -> Iterator[tuple[str, float]]:
     """Yield the differences between subtree sums and the dense path of the same problem."""
     problem, q = case.problem, case.q
     if problem.packed.coupled:  # these are dense already
@@ -168,11 +170,11 @@ def _path_errors(case: RandomProblem, rng: np.random.Generator) -> Iterator[tupl
         weight_matrix=problem.packed.weight,
     )
     x = rng.normal(size=case.skeleton.nv)
-    for ours, theirs in (
+    for sums, matrix in (
         (problem.hessian(q), dense.hessian(q)),
         (problem.hessian_product(q, x), dense.hessian_product(q, x)),
     ):
-        yield "sums against dense Hessian", relative_error(ours, theirs)
+        yield "sums against dense Hessian", compute_relative_error(sums, matrix)
 
 
 def run_campaign(
@@ -188,22 +190,30 @@ def run_campaign(
         progress: called with the number of trees done and their total.
     """
     started = time.perf_counter()
-    worst: dict[str, CampaignRow] = {}
+    worst: dict[tuple[bool, str], CampaignRow] = {}
     for tree in range(trees):
         case = random_problem(seed, tree)
         rng = np.random.default_rng([seed, tree, 1])
-        far = case.largest_log > FAR
-        for source, bar, apart in (
-            (_kinematic_errors, BAR, False),
-            (_goal_errors, BAR_FAR if far else BAR, far),
-            (_path_errors, BAR_PATHS, False),
+        long_log = case.largest_log > LONG_LOG
+        for compare, bar, is_apart in (
+            (_compare_kinematics, MAX_ERROR, False),
+            (_compare_goals, MAX_ERROR_LONG_LOG if long_log else MAX_ERROR, long_log),
+            (_compare_dense, MAX_DENSE_DIFFERENCE, False),
         ):
-            for quantity, error in source(case, rng):
-                key = f"{quantity}, log beyond {FAR} rad" if apart else quantity
-                old = worst.get(key, CampaignRow(key, -1.0, bar, 0, seed, tree))
-                at = tree if error > old.worst else old.tree
-                worst[key] = CampaignRow(key, max(error, old.worst), bar, old.count + 1, seed, at)
+            for quantity, error in compare(case, rng):
+                name = f"{quantity}, log beyond {LONG_LOG} rad" if is_apart else quantity
+                key = (is_apart, name)
+                old = worst.get(key, CampaignRow(name, -1.0, bar, 0, seed, tree))
+                worst[key] = replace(
+                    old,
+                    worst=max(error, old.worst),
+                    bar=bar,
+                    count=old.count + 1,
+                    tree=tree if error > old.worst else old.tree,
+                )
         if progress is not None:
             progress(tree + 1, trees)
-    rows = sorted(worst.values(), key=lambda row: "beyond" in row.quantity)
-    return CampaignReport(tuple(rows), trees, seed, time.perf_counter() - started)
+    rows = [worst[key] for key in sorted(worst, key=lambda key: key[0])]  # long logs last
+    return CampaignReport(
+        rows=tuple(rows), trees=trees, seed=seed, seconds=time.perf_counter() - started
+    )

@@ -135,9 +135,11 @@ def check_derivatives(
     given = np.asarray(problem.hessian(q))
     # At a solution the gradient vanishes. Its natural size is then the larger of its bound,
     # |gradient_i|² ≤ 2 cost · (JᵀWJ)_ii, and of what it becomes one step away.
-    bent = float(np.abs(newton).max(initial=0.0))
-    curved = max(bent, float(np.abs(hessian).max(initial=0.0)))
-    sloped = max(1e-3 * float(np.sqrt(2.0 * abs(cost) * bent)), step * curved)
+    newton_scale = float(np.abs(newton).max(initial=0.0))
+    hessian_scale = max(newton_scale, float(np.abs(hessian).max(initial=0.0)))
+    gradient_scale = max(
+        1e-3 * float(np.sqrt(2.0 * abs(cost) * newton_scale)), step * hessian_scale
+    )
 
     dofs = skeleton.dof_names
     rows = [f"row {m}" for m in range(len(residual))]
@@ -148,22 +150,27 @@ def check_derivatives(
         a, b = np.asarray(ours, dtype=float), np.asarray(truth, dtype=float)
         if a.shape != b.shape:
             raise ShapeError(f"{quantity} has shape {a.shape}; expected {b.shape}")
-        gap = np.abs(a - b)
+        deviation = np.abs(a - b)
         scale = max(float(np.abs(b).max(initial=0.0)), floor, 1e-12)
-        error = float(gap.max(initial=0.0)) / scale
+        error = float(deviation.max(initial=0.0)) / scale
         where = ""
-        if gap.size > 0 and gap.ndim > 0:
-            place = np.unravel_index(int(np.argmax(np.nan_to_num(gap, nan=np.inf))), gap.shape)
-            where = ", ".join(n[int(i)] for n, i in zip(names, place, strict=True))
+        if deviation.size > 0 and deviation.ndim > 0:
+            worst = int(np.argmax(np.nan_to_num(deviation, nan=np.inf)))
+            indices = np.unravel_index(worst, deviation.shape)
+            where = ", ".join(n[int(i)] for n, i in zip(names, indices, strict=True))
         return DerivativeRow(quantity, error, tolerance, where)
 
     return DerivativeReport(
         (
             compare("cost", cost, 0.5 * residual @ weight @ residual, 0.0),
-            compare("gradient", problem.gradient(q), gradient, sloped, dofs),
+            compare("gradient", problem.gradient(q), gradient, gradient_scale, dofs),
             compare("jacobian", problem.jacobian(q), jacobian, 1e-3, rows, dofs),
-            compare("gauss_newton", problem.gauss_newton(q), newton, 1e-3 * curved, dofs, dofs),
-            compare("hessian", given, hessian, 1e-3 * curved, dofs, dofs),
-            compare("hessian_product", problem.hessian_product(q, x), hessian @ x, curved, dofs),
+            compare(
+                "gauss_newton", problem.gauss_newton(q), newton, 1e-3 * hessian_scale, dofs, dofs
+            ),
+            compare("hessian", given, hessian, 1e-3 * hessian_scale, dofs, dofs),
+            compare(
+                "hessian_product", problem.hessian_product(q, x), hessian @ x, hessian_scale, dofs
+            ),
         )
     )

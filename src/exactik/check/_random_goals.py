@@ -30,8 +30,7 @@ __all__ = ["Distance", "Lever", "RandomProblem", "random_goals", "random_problem
 
 Rng = np.random.Generator
 
-FAR = 2.9
-"""Rotation vectors longer than this [rad] are reported apart: the log is less accurate there."""
+LONG_LOG = 2.9  # [rad] longer rotation vectors are reported apart: the log is less accurate there
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +119,11 @@ def _weight(rng: Rng, style: str, rows: int, short: int = 0) -> Array | float:
 def _log_angle(rng: Rng, far: bool) -> float:
     """Return the angle of a rotation vector [rad]: mostly ordinary, sometimes nothing at all."""
     if far and rng.random() < 0.7:
-        return float(rng.uniform(FAR, np.pi - 1e-3))
+        return float(rng.uniform(LONG_LOG, np.pi - 1e-3))
     special = (0.0, 1e-9, 1e-5, 1e-2)
     if rng.random() < 0.2:
         return float(special[rng.integers(len(special))])
-    return float(rng.uniform(0.0, FAR - 1e-6))
+    return float(rng.uniform(0.0, LONG_LOG - 1e-6))
 
 
 def _direction(rng: Rng) -> Array:
@@ -138,9 +137,9 @@ def _rest(rng: Rng, skeleton: Skeleton, q: Array, far: bool) -> tuple[Array, flo
     largest, start = 0.0, 0
     for bone in skeleton.bones:
         if bone.joint.rotation_part.kind == "quaternion":
-            at = start + bone.joint.nv - 3
+            first = start + bone.joint.nv - 3
             angle = _log_angle(rng, far)
-            v[at : at + 3] = angle * _direction(rng)
+            v[first : first + 3] = angle * _direction(rng)
             largest = max(largest, angle)
         start += bone.joint.nv
     return skeleton.integrate(q, v), largest
@@ -166,9 +165,9 @@ def random_goals(
     for kind in rng.integers(0, kinds, size=int(rng.integers(2, 10))):
         k = int(rng.integers(len(skeleton.bones)))
         bone, point = skeleton.bones[k].name, rng.normal(scale=0.3, size=3)
-        here, target = positions[k] + rotations[k] @ point, rng.normal(size=3)
+        position, target = positions[k] + rotations[k] @ point, rng.normal(size=3)
         angle = _log_angle(rng, far)
-        turned = exp_rotation(angle * _direction(rng)) @ rotations[k]
+        R_target = exp_rotation(angle * _direction(rng)) @ rotations[k]
         axis = rng.normal(size=3)
         if kind == 0:
             goals.append(PositionGoal(bone, target, point, weight=_weight(rng, style, 3)))
@@ -178,27 +177,27 @@ def random_goals(
         elif kind == 2:
             goals.append(DirectionGoal(bone, axis, target, weight=_weight(rng, style, 3)))
         elif kind == 3:
-            sight = here + rng.uniform(0.3, 2.0) * _direction(rng)
+            sight = position + rng.uniform(0.3, 2.0) * _direction(rng)
             goals.append(AimGoal(bone, axis, sight, point, weight=_weight(rng, style, 3)))
         elif kind == 4:
             weight = _weight(rng, style, 3)
             if rng.random() < 0.5:
-                goals.append(OrientationGoal(bone, turned, weight=weight))
+                goals.append(OrientationGoal(bone, R_target, weight=weight))
             else:
-                goals.append(OrientationGoal(bone, wxyz=wxyz_from_matrix(turned), weight=weight))
+                goals.append(OrientationGoal(bone, wxyz=wxyz_from_matrix(R_target), weight=weight))
             largest = max(largest, angle)
         elif kind == 5:
-            wanted, weight = random_rotation(rng), _weight(rng, style, 9, short=3)
-            goals.append(OrientationGoal(bone, wanted, kind="axes", weight=weight))
+            any_target, weight = random_rotation(rng), _weight(rng, style, 9, short=3)
+            goals.append(OrientationGoal(bone, any_target, kind="axes", weight=weight))
         elif kind == 6:
             transform = np.eye(4)
-            transform[:3, :3], transform[:3, 3] = turned, target
+            transform[:3, :3], transform[:3, 3] = R_target, target
             goals.append(PoseGoal(bone, transform, point, weight=_weight(rng, style, 6, short=2)))
             largest = max(largest, angle)
         elif kind == 7:
-            rest, most = _rest(rng, skeleton, q, far)
+            rest, longest = _rest(rng, skeleton, q, far)
             goals.append(PostureGoal(rest, weight=_weight(rng, style, skeleton.nv)))
-            largest = max(largest, most)
+            largest = max(largest, longest)
         elif kind == 8:
             goals.append(SoftLimitGoal(weight=_weight(rng, style, skeleton.nv)))
         elif rng.random() < 0.5:
@@ -241,7 +240,7 @@ class RandomProblem:
     def lock_names(self) -> tuple[str, ...]:
         """Names of the locked dofs."""
         names = self.skeleton.dof_names
-        return tuple(name for name, held in zip(names, self.lock, strict=True) if held)
+        return tuple(name for name, locked in zip(names, self.lock, strict=True) if locked)
 
 
 def random_problem(seed: int, tree: int = 0) -> RandomProblem:
@@ -252,9 +251,9 @@ def random_problem(seed: int, tree: int = 0) -> RandomProblem:
     goals, largest = random_goals(rng, skeleton, q, far=rng.random() < 0.3)
     limits = str(rng.choice(["hard", "soft", "off"]))
     lock = rng.random(skeleton.nv) < (0.15 if rng.random() < 0.4 else 0.0)
-    for ball in np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3):
-        lock[ball] = lock[ball].any()  # quaternions are locked whole
-    names = tuple(name for name, held in zip(skeleton.dof_names, lock, strict=True) if held)
+    for dofs in np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3):
+        lock[dofs] = lock[dofs].any()  # quaternions are locked whole
+    names = tuple(np.array(skeleton.dof_names)[lock].tolist())
     strength = {skeleton.dof_names[0]: 0.3} if rng.random() < 0.2 else None
     weights = None
     if rng.random() < 0.2:
@@ -268,4 +267,12 @@ def random_problem(seed: int, tree: int = 0) -> RandomProblem:
         strength=strength,
         weight_matrix=weights,
     )
-    return RandomProblem(problem, q, tuple(goals), limits, lock, weights, largest)
+    return RandomProblem(
+        problem=problem,
+        q=q,
+        goals=tuple(goals),
+        limits=limits,
+        lock=lock,
+        weight_matrix=weights,
+        largest_log=largest,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from exactik.io import Conversion
 
 __all__ = ["convert"]
-
-_OPTIONS = "length_unit|input_rate|input_unit|from_up"
 
 
 @app.command()
@@ -66,11 +63,19 @@ def convert(
 ) -> None:
     """Write a motion, markers or a skeleton as another kind of file, and say what that loses."""
     options: dict[str, Any] = {
-        **{"skeleton": skeleton, "start": start, "end": end, "rate": rate, "up": up},
-        **{"length_unit": _unit(length_unit), "input_rate": input_rate, "from_up": from_up},
-        **{"input_unit": _unit(input_unit), "positions": positions, "strict": strict},
-        "animation": _number_or_name(animation),
+        "skeleton": skeleton,
+        "start": start,
+        "end": end,
+        "rate": rate,
+        "up": up,
+        "length_unit": _parse_unit(length_unit),
+        "input_rate": input_rate,
+        "input_unit": _parse_unit(input_unit),
+        "from_up": from_up,
+        "positions": positions,
+        "animation": _parse_animation(animation),
         "zeros_are_missing": not keep_zeros,
+        "strict": strict,
     }
     if len(paths) < 2:
         raise FileError(paths[0], "expected a second name, of the file to write")
@@ -87,14 +92,14 @@ def convert(
         _show(done)
 
 
-def _unit(text: str | None) -> str | float | None:
+def _parse_unit(text: str | None) -> str | float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
         return text
 
 
-def _number_or_name(text: str | None) -> int | str | None:
+def _parse_animation(text: str | None) -> int | str | None:
     return text if text is None or not text.isdigit() else int(text)
 
 
@@ -111,21 +116,20 @@ def _one(
         else:
             done = convert(source, target, **options, tell=tell or (lambda _: None))
     except FileError as error:
-        raise FileError(error.path, _as_options(error.message), error.place) from None
+        raise error.renamed(_option) from None
     return done
 
 
-def _as_options(text: str) -> str:
-    text = re.sub(r"\bpositions='(\w+)'", r"--positions \1", text)
-    text = re.sub(rf"\b({_OPTIONS})\b", lambda match: f"--{match[1].replace('_', '-')}", text)
-    return text.replace("give skeleton", "give --skeleton")
+def _option(argument: str) -> str:
+    """Return the option that stands for an argument of `convert`."""
+    return f"--{argument.replace('_', '-')}"
 
 
 def _show(done: Conversion) -> None:
     lines = [f"read     {done.source}: {done.read}"]
     lines += [f"written  {done.targets[0]}: {done.written}"]
     lines += [f"written  {path}: its skeleton" for path in done.targets[1:]]
-    lines += [f"note     {_as_options(note)}" for note in done.notes]
+    lines += [f"note     {note.renamed(_option)}" for note in done.notes]
     lines += [f"lost     {text}" for text in done.lost] or ["lost     nothing"]
     out.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
 
@@ -135,9 +139,9 @@ def _show(done: Conversion) -> None:
 
 def _pairs(sources: list[Path], folder: Path, suffix: str) -> list[tuple[Path, Path]]:
     """Return what becomes what; of a folder, the recordings that can become it."""
-    from exactik.io._load import MARKERS, MOTIONS
-    from exactik.io.conversion._convert import targets_of
+    from exactik.io import readable_suffixes, suffix_of, target_suffixes
 
+    recorded = {*readable_suffixes("motion"), *readable_suffixes("markers")}
     if folder.exists() and not folder.is_dir():
         raise FileError(folder, "is a file; expected a folder, because of --to")
     found: list[Path] = []
@@ -145,8 +149,8 @@ def _pairs(sources: list[Path], folder: Path, suffix: str) -> list[tuple[Path, P
         if not source.is_dir():
             found.append(source)
             continue
-        inside = sorted(p for p in source.iterdir() if suffix in targets_of(p.suffix))
-        recordings = [p for p in inside if {p.suffix.lower()} & {*MOTIONS, *MARKERS}]
+        inside = sorted(p for p in source.iterdir() if suffix in target_suffixes(p))
+        recordings = [p for p in inside if suffix_of(p) in recorded]
         found += recordings or inside
     if len(found) == 0:
         raise FileError(sources[0], f"nothing in it can become {suffix}")

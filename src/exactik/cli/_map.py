@@ -107,7 +107,7 @@ def _write_picture(target: Path, found: Any) -> None:
 
 
 def _write_csv(target: Path, found: Any) -> None:
-    from exactik.io._files import writing
+    from exactik.io import writing
     from exactik.landscape import DEFINITENESS_NAMES
 
     land = found.landscape

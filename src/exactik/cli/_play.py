@@ -52,7 +52,7 @@ def play(
     browser: Open = True,
 ) -> None:
     """Play a motion in the browser, or write a file that plays it."""
-    from exactik.io.conversion._convert import files_to_write
+    from exactik.io import files_to_write
     from exactik.viewer import Footage, MotionViewer
     from exactik.viewer.playback._export import check_path
 
@@ -81,24 +81,33 @@ def play(
 
 def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
     """Return the motion in a file, with the axis that is up in it."""
-    from exactik.io._load import MARKERS, MOTIONS, checked_axis, load_motion, load_skeleton
-    from exactik.io._notes import warnings_noted
-    from exactik.io.conversion._read import beside, up_of_skeleton
+    from exactik.io import (
+        Note,
+        check_axis,
+        collect_warnings,
+        find_format,
+        find_skeleton_beside,
+        find_up_axis,
+        load_motion,
+        load_skeleton,
+    )
 
-    path, suffix = Path(name), Path(name).suffix.lower()
-    if suffix in MARKERS and suffix not in MOTIONS:
+    form = find_format(name)
+    if form is not None and "markers" in form.readers and "motion" not in form.readers:
         raise FileError(name, "holds markers; expected a motion, and markers behind --markers")
-    if suffix in (".mot", ".sto") and figure is None:
+    needs_skeleton = form is not None and form.needs_skeleton and figure is None
+    if form is not None and needs_skeleton and form.companion == "":
         raise FileError(name, "holds no skeleton; expected --skeleton with the file that does")
-    said: list[str] = []
-    with warnings_noted(said, name):
-        if suffix == ".amc" and figure is None:
-            figure = load_skeleton(beside(name))
-        motion = load_motion(path, figure, length_unit="auto" if suffix == ".bvh" else None)
-    for text in said:
-        _note(name, text)
-    known = motion.up_axis or up_of_skeleton(".asf" if suffix == ".amc" else name)
-    return replace(motion, up_axis=checked_axis(up) if up is not None else known)
+    notes: list[Note] = []
+    with collect_warnings(notes, name):
+        if needs_skeleton:
+            figure = load_skeleton(find_skeleton_beside(name))
+        unstated = form is not None and form.length_unit is None
+        motion = load_motion(name, figure, length_unit="auto" if unstated else None)
+    for note in notes:
+        _note(name, note)
+    known = motion.up_axis or find_up_axis(name)
+    return replace(motion, up_axis=check_axis(up) if up is not None else known)
 
 
 def _markers(name: str, axes: str | None, unit: str | None) -> Markers:

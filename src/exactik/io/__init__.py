@@ -1,43 +1,92 @@
 """Files: readers that turn them into models and recordings, in metres and radians; and writers."""
 
+from exactik.errors import Note
+from exactik.io._files import read_text, writing
 from exactik.io._load import (
+    check_axis,
     load_couplings,
     load_joint_names,
     load_markers,
     load_motion,
     load_skeleton,
 )
+from exactik.io._notes import collect_warnings
 from exactik.io._save import save_markers, save_motion, save_skeleton
-from exactik.io.conversion._convert import Conversion, convert
-from exactik.io.inspection._facts import (
+from exactik.io.conversion import (
+    Conversion,
+    choose_unit,
+    convert,
+    describe,
+    files_to_write,
+    find_skeleton_beside,
+    find_up_axis,
+    target_suffixes,
+    write_files,
+)
+from exactik.io.formats import (
+    FORMATS,
+    Format,
+    find_format,
+    readable_formats,
+    readable_suffixes,
+    suffix_of,
+    writable_formats,
+    writable_suffixes,
+)
+from exactik.io.inspection import (
+    READABLE,
     BoneFacts,
     DofFacts,
     Facts,
     MarkerFacts,
     SkeletonFacts,
+    inspect_file,
+    inspect_markers,
+    measure_space,
 )
-from exactik.io.inspection._inspect import READABLE, inspect_file
 from exactik.io.robots import Coupling, JointPlace, apply_couplings
 
 __all__ = [
+    "FORMATS",
     "READABLE",
     "BoneFacts",
     "Conversion",
     "Coupling",
     "DofFacts",
     "Facts",
+    "Format",
     "JointPlace",
     "MarkerFacts",
+    "Note",
     "SkeletonFacts",
     "apply_couplings",
+    "check_axis",
+    "choose_unit",
+    "collect_warnings",
     "convert",
+    "describe",
+    "files_to_write",
+    "find_format",
+    "find_skeleton_beside",
+    "find_up_axis",
     "inspect_file",
+    "inspect_markers",
     "load_couplings",
     "load_joint_names",
     "load_markers",
     "load_motion",
     "load_skeleton",
+    "measure_space",
+    "read_text",
+    "readable_formats",
+    "readable_suffixes",
     "save_markers",
     "save_motion",
     "save_skeleton",
+    "suffix_of",
+    "target_suffixes",
+    "writable_formats",
+    "writable_suffixes",
+    "write_files",
+    "writing",
 ]

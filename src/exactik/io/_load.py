@@ -3,66 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from importlib import import_module
-from pathlib import Path
-from typing import Any
 
-from exactik.errors import FileError, ModelError
+from exactik.errors import ModelError
 from exactik.io._notes import Notes
+from exactik.io.formats import reader_of
 from exactik.io.robots import Coupling, JointPlace, read_robot
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 
 __all__ = [
+    "check_axis",
     "load_couplings",
     "load_joint_names",
     "load_markers",
     "load_motion",
     "load_skeleton",
-    "reader_for",
 ]
 
 PathLike = str | os.PathLike[str]
 Unit = str | float | None
-
-# One line per kind of file, "module:function"; readers are imported when they are needed.
-SKELETONS = {
-    ".urdf": "exactik.io.robots:read_robot_skeleton",
-    ".xml": "exactik.io.robots:read_robot_skeleton",
-    ".mjcf": "exactik.io.robots:read_robot_skeleton",
-    ".asf": "exactik.io.acclaim:read_asf",
-    ".bvh": "exactik.io.bvh:read_bvh_skeleton",
-    ".glb": "exactik.io.gltf:read_gltf_skeleton",
-    ".gltf": "exactik.io.gltf:read_gltf_skeleton",
-    ".npz": "exactik.io.native:read_npz_skeleton",
-}
-MOTIONS = {
-    ".amc": "exactik.io.acclaim:read_amc",
-    ".bvh": "exactik.io.bvh:read_bvh",
-    ".glb": "exactik.io.gltf:read_gltf_motion",
-    ".gltf": "exactik.io.gltf:read_gltf_motion",
-    ".npz": "exactik.io.native:read_npz_motion",
-    ".mot": "exactik.io.tables:read_mot_motion",
-    ".sto": "exactik.io.tables:read_mot_motion",
-}
-MARKERS = {
-    ".c3d": "exactik.io.c3d:read_c3d",
-    ".trc": "exactik.io.tables:read_trc",
-    ".tsv": "exactik.io.tables:read_tsv",
-    ".npz": "exactik.io.native:read_npz_markers",
-}
-
-
-def reader_for(path: str, readers: Mapping[str, str], what: str) -> Callable[..., Any]:
-    """Return the function that reads or writes this file, by its suffix."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in readers:
-        found, known = suffix or "names without suffix", " ".join(readers)
-        raise FileError(path, f"no {what} for {found}; expected one of {known}")
-    module, _, function = readers[suffix].partition(":")
-    return getattr(import_module(module), function)
 
 
 def load_skeleton(
@@ -88,7 +48,7 @@ def load_skeleton(
         FileWarning: a part of the file that could matter was not read, or had to be guessed.
     """
     path = os.fspath(path)
-    read = reader_for(path, SKELETONS, "reader of skeletons")
+    read = reader_of(path, "skeleton")
     return read(path, Notes(path, strict), length_unit=length_unit, floating=floating)
 
 
@@ -120,12 +80,16 @@ def load_motion(
     path = os.fspath(path)
     if positions not in ("replace", "add"):
         raise ModelError(f"positions is {positions!r}; it must be 'replace' or 'add'")
-    read = reader_for(path, MOTIONS, "reader of motions")
-    options: dict[str, Any] = {"length_unit": length_unit, "rate": rate, "positions": positions}
-    if animation is not None and Path(path).suffix.lower() in (".glb", ".gltf"):
-        options["animation"] = animation
-    motion = read(path, Notes(path, strict), skeleton=skeleton, **options)
-    return motion if up_axis is None else replace(motion, up_axis=checked_axis(up_axis))
+    motion: Motion = reader_of(path, "motion")(
+        path,
+        Notes(path, strict),
+        skeleton=skeleton,
+        length_unit=length_unit,
+        rate=rate,
+        positions=positions,
+        animation=animation,
+    )
+    return motion if up_axis is None else replace(motion, up_axis=check_axis(up_axis))
 
 
 def load_markers(
@@ -150,16 +114,20 @@ def load_markers(
         strict: whether to refuse a file that is damaged but usable.
     """
     path = os.fspath(path)
-    read = reader_for(path, MARKERS, "reader of markers")
-    options = {"length_unit": length_unit, "rate": rate, "zeros_are_missing": zeros_are_missing}
-    markers: Markers = read(path, Notes(path, strict), **options)
+    markers: Markers = reader_of(path, "markers")(
+        path,
+        Notes(path, strict),
+        length_unit=length_unit,
+        rate=rate,
+        zeros_are_missing=zeros_are_missing,
+    )
     if up_axis is not None:
-        markers = replace(markers, up_axis=checked_axis(up_axis))
+        markers = replace(markers, up_axis=check_axis(up_axis))
     return markers if axes is None else markers.turned(axes)
 
 
-def checked_axis(up_axis: str) -> str:
-    """Return "x", "y" or "z"."""
+def check_axis(up_axis: str) -> str:
+    """Return the name of an axis in lower case; raise if it is none."""
     if str(up_axis).lower() not in ("x", "y", "z"):
         raise ModelError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
     return str(up_axis).lower()

@@ -2,55 +2,106 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from exactik.errors import FileError, FileWarning, one_line
+from exactik.errors import Advice, FileError, FileWarning, Note, Severity
 
-__all__ = ["Notes", "warnings_noted"]
+__all__ = ["Notes", "collect_warnings", "warn_of"]
 
 
 class Notes:
-    """Collects what is odd about a file, and decides whether to go on.
+    """Collects the notes of one file, and decides whether to go on.
 
-    Three grades: what is merely worth knowing (`odd`), what had to be guessed (`assume`, which also
-    warns), and what is lost or contradicts itself (`damaged`, which warns, or refuses if strict).
+    Three severities: what is merely worth knowing (`remark`), what had to be guessed (`assume`,
+    which also warns), and what is lost or contradicts itself (`flag_damage`, which warns, or
+    refuses if strict).
     """
 
     def __init__(self, path: str, strict: bool = False):
         """Begin with nothing to say about a file."""
         self.path, self.strict = path, strict
-        self.texts: list[str] = []
+        self._notes: list[Note] = []
 
-    def odd(self, text: str, place: str = "") -> None:
+    def remark(
+        self,
+        text: str,
+        place: str = "",
+        *,
+        code: str = "remark",
+        value: str = "",
+        advice: Advice | None = None,
+    ) -> None:
         """Note a fact."""
-        self.texts.append(one_line(f"{place}: {text}" if place != "" else text))
+        self._notes.append(Note(code, "remark", place, text, value, advice))
 
-    def assume(self, text: str, place: str = "") -> None:
+    def assume(
+        self,
+        text: str,
+        place: str = "",
+        *,
+        code: str = "assumption",
+        value: str = "",
+        advice: Advice | None = None,
+    ) -> None:
         """Note a guess that may be wrong, and warn of it."""
-        self.odd(text, place)
-        warnings.warn(f"{self.path}: {self.texts[-1]}", FileWarning, stacklevel=_outside())
+        self._add("assumption", text, place, code, value, advice)
 
-    def damaged(self, text: str, place: str = "") -> None:
+    def flag_damage(
+        self,
+        text: str,
+        place: str = "",
+        *,
+        code: str = "damage",
+        value: str = "",
+        advice: Advice | None = None,
+    ) -> None:
         """Note what was dropped or contradicts itself, and warn of it; raise if strict."""
         if self.strict:
-            raise FileError(self.path, text, place)
-        self.assume(text, place)
+            raise FileError(self.path, text, place, code, advice)
+        self._add("damage", text, place, code, value, advice)
 
-    def error(self, text: str, place: str = "") -> FileError:
+    def error(
+        self,
+        text: str,
+        place: str = "",
+        *,
+        code: str = "malformed",
+        advice: Advice | None = None,
+    ) -> FileError:
         """Return the error for a file that cannot be used; the caller raises it."""
-        return FileError(self.path, text, place)
+        return FileError(self.path, text, place, code, advice)
 
     @property
-    def all(self) -> tuple[str, ...]:
+    def all(self) -> tuple[Note, ...]:
         """Everything noted."""
-        return tuple(self.texts)
+        return tuple(self._notes)
+
+    def _add(
+        self,
+        severity: Severity,
+        text: str,
+        place: str,
+        code: str,
+        value: str,
+        advice: Advice | None,
+    ) -> None:
+        note = Note(code, severity, place, text, value, advice)
+        self._notes.append(note)
+        warn_of(self.path, note)
 
 
-def _outside() -> int:
-    """Return the stack level of whoever called the package."""
+def warn_of(path: str, note: Note) -> None:
+    """Warn of a note; the warning points at the line that called the package."""
+    warnings.warn(FileWarning(path, note), stacklevel=_level_outside())
+
+
+def _level_outside() -> int:
+    """Return the stack level of whoever called the package, as seen from the caller of this."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("exactik"):
         frame, level = frame.f_back, level + 1
@@ -58,13 +109,31 @@ def _outside() -> int:
 
 
 @contextmanager
-def warnings_noted(notes: list[str], path: str) -> Iterator[None]:
-    """Take warnings about files as notes."""
-    with warnings.catch_warnings(record=True) as caught:
+def collect_warnings(notes: list[Note], path: str | os.PathLike[str]) -> Iterator[None]:
+    """Take warnings about files as notes, as they come; pass on all others.
+
+    Args:
+        notes: takes them.
+        path: the file in question; notes about others begin with their name.
+    """
+    path = os.fspath(path)
+    with warnings.catch_warnings():
+        show = warnings.showwarning
         warnings.simplefilter("always", FileWarning)
+
+        def take(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if isinstance(message, FileWarning):
+                notes.append(_note_of(message, path))
+            else:
+                show(message, category, *rest, **more)
+
+        warnings.showwarning = take
         yield
-    for one in caught:
-        if issubclass(one.category, FileWarning):
-            notes.append(str(one.message).removeprefix(f"{path}: "))
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
+def _note_of(warning: FileWarning, path: str) -> Note:
+    note = warning.note
+    if warning.path == path:
+        return note
+    place = warning.path if note.place == "" else f"{warning.path}: {note.place}"
+    return Note(note.code, note.severity, place, note.text, note.value, note.advice)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.model import Joint, Skeleton
+from exactik.model import Skeleton
 from exactik.typing import Array
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "compute_local_positions",
     "compute_local_rotations",
     "compute_rest_frames",
-    "find_axis_letter",
 ]
 
 NUMBER = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
@@ -71,11 +70,6 @@ def compute_rest_frames(skeleton: Skeleton) -> RestFrames:
         R_world_joint=R_world_parent @ pre,
         end_sites=frozenset(end_sites),
     )
-
-
-def find_axis_letter(joint: Joint) -> str:
-    """Return "X", "Y" or "Z" for a hinge or slider with a coordinate axis, else nothing."""
-    return "".join("XYZ"[a] for a, part in enumerate(joint.axis or ()) if part == 1.0)
 
 
 def compute_local_positions(skeleton: Skeleton, rest: RestFrames, k: int, q: Array) -> Array:

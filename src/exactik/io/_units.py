@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from exactik.errors import FileError, UnknownNameError
+from exactik.errors import Advice, FileError, UnknownNameError
 from exactik.io._notes import Notes
 
 __all__ = ["LENGTH_UNITS", "announced_unit", "guessed_unit", "metres_per", "named_unit"]
@@ -43,9 +43,17 @@ def announced_unit(tall: float, notes: Notes) -> float:
     guess = guessed_unit(tall)
     if guess is None:
         units = f"a human in none of {', '.join(_UNITS)}"
-        raise notes.error(f"the figure measures {tall:.4g} units, {units}; give length_unit")
+        raise notes.error(
+            f"the figure measures {tall:.4g} units, {units}",
+            code="unit-unknown",
+            advice=Advice("; give ", "length_unit"),
+        )
     name, metres = guess
-    notes.assume(f"length unit {name} assumed: the figure then measures {tall * metres:.2f} m")
+    notes.assume(
+        f"length unit {name} assumed: the figure then measures {tall * metres:.2f} m",
+        code="unit-guessed",
+        value=name,
+    )
     return metres
 
 

@@ -1,10 +1,11 @@
 """XML as a plain tree of elements that know their line, read without trusting the file.
 
 Entities are refused, declared or external (by defusedxml), and so are files that are larger, deeper
-or richer in elements than any robot. Nothing here recurses, so depth costs no stack. Text between
-the tags is dropped, because the formats that are read here keep all they say in attributes.
-Prefixes are part of the tag, as in the parsers that robots are written for, and need no
-declaration.
+or richer in elements than any robot. Nothing here recurses, so depth costs no stack. Prefixes are
+part of the tag, as in the parsers that robots are written for, and need no declaration.
+
+Values are in attributes (URDF, MJCF) or in the text of an element (OpenSim). Text is no longer than
+the file, since there are no entities; blanks between elements are not kept.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from xml.sax.xmlreader import AttributesImpl, Locator
 from defusedxml.common import DefusedXmlException
 from defusedxml.expatreader import create_parser
 
-from exactik.errors import FileError
+from exactik.errors import FileError, Note
+from exactik.io._notes import warn_of
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "read_xml"]
 
@@ -30,50 +32,58 @@ MAX_DEPTH = 2000
 MAX_ELEMENTS = 500_000
 
 # What float() takes besides, such as 1_000 or Arabic digits, no other reader of these files takes.
-_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
+NUMBER_PATTERN = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I
+)
 
 
 class Element:
-    """One element: its tag, its attributes, the elements inside it, and where it stands.
+    """One element: its tag, its attributes, what is inside it, and where it stands.
 
     Attributes:
         tag: with its prefix, if it has one.
         attributes: name → text.
+        text: what is directly inside it besides elements, without the blanks around.
         children: in the order of the file.
         path: the file that it comes from.
         line: the line of its opening tag.
     """
 
-    __slots__ = ("attributes", "children", "line", "path", "tag")
+    __slots__ = ("attributes", "children", "line", "path", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str], path: str, line: int):
-        """Make an element without children."""
+        """Make an element without text or children."""
         self.tag, self.attributes, self.path, self.line = tag, attributes, path, line
+        self.text = ""
         self.children: list[Element] = []
 
     @property
     def place(self) -> str:
         """Where it stands: 'line 12, <joint name="elbow">'."""
         name = self.attributes.get("name", "")
-        label = f' name="{_short(name)}"' if name != "" else ""
-        return f"line {self.line}, <{_short(self.tag)}{label}>"
+        label = f' name="{shorten(name)}"' if name != "" else ""
+        return f"line {self.line}, <{shorten(self.tag)}{label}>"
 
-    def error(self, message: str) -> FileError:
+    def error(self, message: str, code: str = "malformed") -> FileError:
         """Return the error that names this element."""
-        return FileError(self.path, message, self.place)
+        return FileError(self.path, message, self.place, code)
 
-    def all(self, *tags: str) -> Iterator[Element]:
+    def warn(self, text: str, code: str = "damage") -> None:
+        """Warn of something at this element that is not kept."""
+        warn_of(self.path, Note(code, "damage", self.place, text))
+
+    def find_children(self, *tags: str) -> Iterator[Element]:
         """Run over the children with one of these tags."""
         return (child for child in self.children if child.tag in tags)
 
-    def one(self, tag: str) -> Element | None:
+    def find_child(self, tag: str) -> Element | None:
         """Return the only child with this tag, None if there is none."""
-        found = list(self.all(tag))
-        if len(found) > 1:
-            raise found[1].error(f"a second <{tag}> in {self.place}; expected at most one")
-        return found[0] if len(found) == 1 else None
+        matches = list(self.find_children(tag))
+        if len(matches) > 1:
+            raise matches[1].error(f"a second <{tag}> in {self.place}; expected at most one")
+        return matches[0] if len(matches) == 1 else None
 
-    def within(self, *tags: str) -> Iterator[Element]:
+    def find_descendants(self, *tags: str) -> Iterator[Element]:
         """Run over the descendants, those with one of these tags if any is given, in file order."""
         stack = self.children[::-1]
         while len(stack) > 0:
@@ -82,21 +92,21 @@ class Element:
                 yield element
             stack.extend(reversed(element.children))
 
-    def text(self, key: str, what: str) -> str:
+    def read_required(self, key: str, what: str) -> str:
         """Return an attribute that has to be there; `what` it is goes into the error."""
         value = self.attributes.get(key, "").strip()
         if value == "":
             raise self.error(f"attribute {key!r} is missing; expected {what}")
         return value
 
-    def word(self, key: str, default: str, *choices: str) -> str:
+    def read_choice(self, key: str, default: str, *choices: str) -> str:
         """Return an attribute that is one of a few words."""
         value = self.attributes.get(key, default).strip()
         if value not in choices:
-            raise self.error(f"{key} is {_short(value)!r}; expected one of {', '.join(choices)}")
+            raise self.error(f"{key} is {shorten(value)!r}; expected one of {', '.join(choices)}")
         return value
 
-    def numbers(
+    def read_numbers(
         self,
         key: str,
         default: tuple[float, ...],
@@ -115,30 +125,39 @@ class Element:
         text = self.attributes.get(key)
         if text is None:
             return default
-        words = text.split()
-        n = len(default)
-        wanted = "a number" if n == 1 else f"{'up to ' if fewer else ''}{n} numbers"
-        if len(words) != n and not (fewer and 0 < len(words) < n):
-            raise self.error(f"{key} is {_short(text)!r}; expected {wanted}, found {len(words)}")
-        for word in words:
-            if not _NUMBER.fullmatch(word):
-                raise self.error(f"{key} has {_short(word)!r}; expected {wanted}")
-        values = tuple(map(float, words))
-        if not infinite and not all(map(math.isfinite, values)):
-            raise self.error(f"{key} is {_short(text)!r}; expected {wanted}, all finite")
+        values = self._parse_numbers(text, key, len(default), infinite=infinite, fewer=fewer)
         return values + default[len(values) :]
 
-    def number(self, key: str, default: float) -> float:
+    def read_number(self, key: str, default: float) -> float:
         """Return an attribute that is one finite number."""
-        return self.numbers(key, (default,))[0]
+        return self.read_numbers(key, (default,))[0]
+
+    def parse_text(self, count: int, *, infinite: bool = False) -> tuple[float, ...]:
+        """Return the text of the element as so many numbers; infinity may be one, or not."""
+        return self._parse_numbers(self.text, "its text", count, infinite=infinite)
+
+    def _parse_numbers(
+        self, text: str, what: str, count: int, *, infinite: bool, fewer: bool = False
+    ) -> tuple[float, ...]:
+        words = text.split()
+        wanted = "a number" if count == 1 else f"{'up to ' if fewer else ''}{count} numbers"
+        if len(words) != count and not (fewer and 0 < len(words) < count):
+            raise self.error(f"{what} is {shorten(text)!r}; expected {wanted}, found {len(words)}")
+        for word in words:
+            if not NUMBER_PATTERN.fullmatch(word):
+                raise self.error(f"{what} has {shorten(word)!r}; expected {wanted}")
+        values = tuple(map(float, words))
+        if not infinite and not all(map(math.isfinite, values)):
+            raise self.error(f"{what} is {shorten(text)!r}; expected {wanted}, all finite")
+        return values
 
 
 def read_xml(path: str | os.PathLike[str]) -> Element:
     """Return the root element of an XML file, or raise a `FileError` that says what is wrong."""
     path = os.fspath(path)
-    data = _bytes(path)
+    data = _read_bytes(path)
     parser = create_parser(forbid_dtd=False, forbid_entities=True, forbid_external=True)
-    handler = _Builder(path, parser)
+    handler = TreeBuilder(path, parser)
     parser.setContentHandler(handler)
     try:
         parser.feed(data)
@@ -157,7 +176,7 @@ def read_xml(path: str | os.PathLike[str]) -> Element:
     return handler.root
 
 
-class _Builder(ContentHandler):
+class TreeBuilder(ContentHandler):
     """Makes the tree while the parser runs, and keeps it bounded."""
 
     def __init__(self, path: str, locator: Locator):
@@ -165,6 +184,7 @@ class _Builder(ContentHandler):
         self.path, self.locator = path, locator
         self.root: Element | None = None
         self.open: list[Element] = []
+        self.texts: list[list[str]] = []  # of the open elements, in pieces
         self.count = 0
 
     def startElement(self, name: str, attrs: AttributesImpl) -> None:
@@ -180,12 +200,16 @@ class _Builder(ContentHandler):
         else:
             self.root = element
         self.open.append(element)
+        self.texts.append([])
+
+    def characters(self, content: str) -> None:
+        self.texts[-1].append(content)
 
     def endElement(self, name: str) -> None:
-        self.open.pop()
+        self.open.pop().text = "".join(self.texts.pop()).strip()
 
 
-def _bytes(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     """Return what is in a file, if it is a file and not too large."""
     try:
         # Looked at before it is opened: to open a pipe may wait for ever.
@@ -205,7 +229,7 @@ def _bytes(path: str) -> bytes:
     return data
 
 
-def _short(text: str, length: int = 60) -> str:
+def shorten(text: str, length: int = 60) -> str:
     """Return the text on one line, cut where it gets long."""
     text = " ".join(text.split())
     return text if len(text) <= length else text[: length - 1] + "…"

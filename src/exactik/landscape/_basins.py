@@ -1,4 +1,4 @@
-"""Which start leads to which minimum: a solver run from every place of a landscape."""
+"""Which start leads to which minimum: a solver run from every point of a landscape."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from exactik.goals import (
 )
 from exactik.landscape._landscape import Landscape
 from exactik.solvers import Method
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Basins", "find_basins"]
 
 
-SAME = 1e-2  # ends that differ by less are one [rad or m]: flat minima end where they may
-MOST = 9  # basins told apart; further ones count as one
+SAME_MINIMUM = 1e-2  # [rad or m] ends nearer than this are one: flat minima end where they may
+MAX_BASINS = 9  # told apart, as many as there are colours; further ones count as one
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,9 @@ class Basins:
     """Where the starts of a landscape lead.
 
     Attributes:
-        landscape: whose places are the starts.
+        landscape: whose grid points are the starts.
         solver: name of the method.
-        label: which of `ends`, (n, m); `MOST` for a further one, −1 where it did not converge.
+        label: which of `ends`, (n, m); `MAX_BASINS` for a further one, −1 without convergence.
         ends: values of the two dofs at each end, lowest cost first, (k, 2).
         costs: there, (k,).
         iterations: taken from each start, (n, m).
@@ -54,7 +54,7 @@ class Basins:
 
 
 def find_basins(land: Landscape, solver: str | Method = "auto") -> Basins:
-    """Run a solver from every place of a landscape, its other dofs locked."""
+    """Run a solver from every point of a landscape, its other dofs locked."""
     problem, skeleton = land.problem, land.problem.skeleton
     targeted = AimGoal, DirectionGoal, MarkerGoal, OrientationGoal, PoseGoal, PositionGoal
     goals = [
@@ -66,29 +66,33 @@ def find_basins(land: Landscape, solver: str | Method = "auto") -> Basins:
         raise GoalError("basins need a goal with a target: a position, an orientation, a pose, …")
     name, target = goals[0]
     starts = land.poses()
-    same = np.broadcast_to(target, (len(starts), *target.shape))
-    batch = solve_batch(problem, {name: same}, q0=starts, solver=solver)
+    targets = np.broadcast_to(target, (len(starts), *target.shape))
+    batch = solve_batch(problem, {name: targets}, q0=starts, solver=solver)
     index = [skeleton.dof_names.index(dof) for dof in land.dofs]
-    ends = batch.q[:, skeleton.plain_q[index]]
-    for column, i in enumerate(index):
-        if skeleton.turns[i]:
-            ends[:, column] = (ends[:, column] + np.pi) % (2.0 * np.pi) - np.pi
+    is_angle = skeleton.turns[index]
+    ends = _wrap_columns(batch.q[:, skeleton.plain_q[index]], is_angle)
     label = np.full(len(starts), -1, dtype=np.int64)
-    left, found, costs = batch.converged.copy(), [], []
-    while left.any() and len(found) < MOST:
-        best = int(np.argmin(np.where(left, batch.cost, np.inf)))
-        apart = ends - ends[best]
-        for column, i in enumerate(index):
-            if skeleton.turns[i]:
-                apart[:, column] = (apart[:, column] + np.pi) % (2.0 * np.pi) - np.pi
-        own = left & (np.abs(apart).max(axis=1) < SAME)
-        label[own] = len(found)
-        found.append(ends[best])
+    unlabelled, minima, costs = batch.converged.copy(), [], []
+    while unlabelled.any() and len(minima) < MAX_BASINS:
+        best = int(np.argmin(np.where(unlabelled, batch.cost, np.inf)))
+        distance = np.abs(_wrap_columns(ends - ends[best], is_angle)).max(axis=1)
+        members = unlabelled & (distance < SAME_MINIMUM)
+        label[members] = len(minima)
+        minima.append(ends[best])
         costs.append(float(batch.cost[best]))
-        left &= ~own
-    label[left] = MOST
+        unlabelled &= ~members
+    label[unlabelled] = MAX_BASINS
     shape = land.cost.shape
     return Basins(
-        *(land, batch.solver, label.reshape(shape), np.array(found).reshape(-1, 2)),
-        *(np.array(costs), batch.iterations.reshape(shape)),
+        landscape=land,
+        solver=batch.solver,
+        label=label.reshape(shape),
+        ends=np.array(minima).reshape(-1, 2),
+        costs=np.array(costs),
+        iterations=batch.iterations.reshape(shape),
     )
+
+
+def _wrap_columns(values: Array, is_angle: BoolArray) -> Array:
+    """Return values, (n, 2), with angles within half a turn."""
+    return np.where(is_angle, (values + np.pi) % (2.0 * np.pi) - np.pi, values)

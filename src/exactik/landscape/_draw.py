@@ -6,20 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from exactik.landscape._basins import MOST, Basins
+from exactik.landscape._basins import MAX_BASINS, Basins
 from exactik.landscape._landscape import Landscape
 from exactik.typing import Array
 
 __all__ = ["DEFINITENESS_NAMES", "draw_basins", "draw_definiteness", "draw_surface", "make_legend"]
 
 DEFINITENESS_NAMES = ("positive definite", "indefinite", "negative definite", "semi-definite")
-COLOURS = ("#ffffff", "#c9ced2", "#5c6870", "#d0021b")  # those of the paper
-OWN = ("#0072b2", "#c8500a", "#00805d", "#b0588a", "#8a6d00", "#56b4e9", "#e69f00", "#44aa99")
-OWN = (*OWN, "#aa4499", "#bbbbbb")  # the last for further ones
-LEVELS = 14
+DEFINITENESS_COLOURS = ("#ffffff", "#c9ced2", "#5c6870", "#d0021b")  # those of the paper
+BASIN_COLOURS = (
+    "#0072b2",
+    "#c8500a",
+    "#00805d",
+    "#b0588a",
+    "#8a6d00",
+    "#56b4e9",
+    "#e69f00",
+    "#44aa99",
+    "#aa4499",
+    "#bbbbbb",  # further ones
+)
+NOT_CONVERGED_COLOUR = "#000000"
+SURFACE_LINES = 120  # of a surface along each axis
+CONTOUR_LEVELS = 14
 
 
-def _axis(land: Landscape, which: int) -> tuple[Array, str]:
+def _label_axis(land: Landscape, which: int) -> tuple[Array, str]:
     """Return values and label of a dof: degrees where it turns."""
     values, dof = (land.first, land.second)[which], land.dofs[which]
     skeleton = land.problem.skeleton
@@ -28,10 +40,10 @@ def _axis(land: Landscape, which: int) -> tuple[Array, str]:
     return values, f"{dof} [m]"
 
 
-def _frame(axes: Any, land: Landscape) -> tuple[Array, Array]:
-    (x, own), (y, other) = _axis(land, 0), _axis(land, 1)
-    axes.set_xlabel(own)
-    axes.set_ylabel(other)
+def _set_up_axes(axes: Any, land: Landscape) -> tuple[Array, Array]:
+    (x, x_label), (y, y_label) = _label_axis(land, 0), _label_axis(land, 1)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
     for values, axis in ((x, axes.xaxis), (y, axes.yaxis)):
         if values[0] == -180.0 and values[-1] == 180.0:
             axis.set_ticks([-180, -90, 0, 90, 180])
@@ -39,51 +51,62 @@ def _frame(axes: Any, land: Landscape) -> tuple[Array, Array]:
 
 
 def draw_definiteness(axes: Any, land: Landscape, *, contours: bool = True) -> None:
-    """Colour the places by the definiteness of the Hessian, with lines of equal cost."""
+    """Colour the grid points by the definiteness of the Hessian, with lines of equal cost."""
     from matplotlib.colors import ListedColormap
 
-    x, y = _frame(axes, land)
-    colours = ListedColormap(list(COLOURS))
+    x, y = _set_up_axes(axes, land)
+    colours = ListedColormap(list(DEFINITENESS_COLOURS))
     axes.pcolormesh(x, y, land.kind.T, cmap=colours, vmin=-0.5, vmax=3.5, rasterized=True)
     if contours:
-        axes.contour(x, y, land.cost.T, LEVELS, colors="#0b6a88", linewidths=0.6, alpha=0.7)
+        axes.contour(x, y, land.cost.T, CONTOUR_LEVELS, colors="#0b6a88", linewidths=0.6, alpha=0.7)
 
 
 def draw_surface(axes: Any, land: Landscape) -> None:
     """Draw the cost as a surface over the two dofs, coloured by definiteness; axes are 3-D."""
     from matplotlib.colors import to_rgba_array
 
-    x, y = _frame(axes, land)
-    step = max(1, len(x) // 120)
-    some = np.ix_(np.arange(0, len(x), step), np.arange(0, len(y), step))
+    x, y = _set_up_axes(axes, land)
+    step = max(1, len(x) // SURFACE_LINES)
+    drawn = np.ix_(np.arange(0, len(x), step), np.arange(0, len(y), step))
     X, Y = np.meshgrid(x[::step], y[::step], indexing="ij")
-    faces = to_rgba_array(COLOURS)[land.kind[some]]
     axes.plot_surface(
-        *(X, Y, land.cost[some]),
-        **{"facecolors": faces, "rcount": 120, "ccount": 120, "shade": False},
-        **{"edgecolor": "#8b979f", "linewidth": 0.12},
+        X,
+        Y,
+        land.cost[drawn],
+        facecolors=to_rgba_array(DEFINITENESS_COLOURS)[land.kind[drawn]],
+        rcount=SURFACE_LINES,
+        ccount=SURFACE_LINES,
+        shade=False,
+        edgecolor="#8b979f",
+        linewidth=0.12,
     )
     axes.set_zlabel("cost")
     axes.view_init(elev=42, azim=-125)
 
 
-def draw_basins(axes: Any, found: Basins) -> None:
-    """Colour the places by the minimum that they lead to, with a dot at each."""
+def draw_basins(axes: Any, basins: Basins) -> None:
+    """Colour the grid points by the minimum that they lead to, with a dot at each."""
     from matplotlib.colors import ListedColormap
 
-    land = found.landscape
-    x, y = _frame(axes, land)
-    colours = ListedColormap(["#000000", *OWN])
-    axes.pcolormesh(x, y, found.label.T, cmap=colours, vmin=-1.5, vmax=MOST + 0.5, rasterized=True)
-    axes.contour(x, y, land.cost.T, LEVELS, colors="#ffffff", linewidths=0.5, alpha=0.6)
-    for k, (end, cost) in enumerate(zip(found.ends, found.costs, strict=True)):
-        shown = [
+    land = basins.landscape
+    x, y = _set_up_axes(axes, land)
+    colours = ListedColormap([NOT_CONVERGED_COLOUR, *BASIN_COLOURS])
+    axes.pcolormesh(
+        x, y, basins.label.T, cmap=colours, vmin=-1.5, vmax=MAX_BASINS + 0.5, rasterized=True
+    )
+    axes.contour(x, y, land.cost.T, CONTOUR_LEVELS, colors="#ffffff", linewidths=0.5, alpha=0.6)
+    for k, (end, cost) in enumerate(zip(basins.ends, basins.costs, strict=True)):
+        point = [
             np.degrees(value) if label.endswith("[°]") else value
-            for value, (_, label) in zip(end, (_axis(land, 0), _axis(land, 1)), strict=True)
+            for value, (_, label) in zip(
+                end, (_label_axis(land, 0), _label_axis(land, 1)), strict=True
+            )
         ]
-        share = 100.0 * float(found.shares[k])
+        share = 100.0 * float(basins.shares[k])
         words = f"cost {cost if cost > 1e-15 else 0:.3g}: {share:.3g} % of starts"
-        axes.plot(*shown, "o", color=OWN[k], mec="black", ms=7, label=words, clip_on=False)
+        axes.plot(
+            *point, "o", color=BASIN_COLOURS[k], mec="black", ms=7, label=words, clip_on=False
+        )
 
 
 def make_legend(land: Landscape | None = None) -> list[Any]:
@@ -93,5 +116,7 @@ def make_legend(land: Landscape | None = None) -> list[Any]:
     shares = [""] * 4 if land is None else [f": {100.0 * share:.1f} %" for share in land.shares]
     return [
         Patch(facecolor=colour, edgecolor="#888888", label=f"{kind}{share}")
-        for kind, colour, share in zip(DEFINITENESS_NAMES, COLOURS, shares, strict=True)
+        for kind, colour, share in zip(
+            DEFINITENESS_NAMES, DEFINITENESS_COLOURS, shares, strict=True
+        )
     ]

@@ -1,6 +1,6 @@
 """The cost and its Hessian over a grid of two dofs, all others kept where they are.
 
-With λ₁ ≤ λ₂ the eigenvalues of the exact Hessian of the two dofs, a place is positive definite
+With λ₁ ≤ λ₂ the eigenvalues of the exact Hessian of the two dofs, a point is positive definite
 where λ₁ > 0, negative definite where λ₂ < 0, and indefinite where they differ in sign; where one of
 them vanishes, which on a grid happens by chance only, it is semi-definite.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
-from exactik.errors import ModelError, UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.calculus.sums import EXACT
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
@@ -30,7 +30,7 @@ __all__ = [
 
 
 POSITIVE_DEFINITE, INDEFINITE, NEGATIVE_DEFINITE, SEMI_DEFINITE = range(4)
-NOTHING = 1e-9  # an eigenvalue that counts as zero, as a share of the largest on the map
+ZERO_EIGENVALUE = 1e-9  # of the largest on the map; rounding leaves about 1e-12 of it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,12 +59,12 @@ class Landscape:
     def kind(self) -> IntArray:
         """0 positive definite, 1 indefinite, 2 negative definite, 3 semi-definite, (n, m)."""
         low, high = np.moveaxis(self.eigenvalues, -1, 0)
-        nothing = NOTHING * float(np.abs(self.eigenvalues).max(initial=0.0))
-        found = np.full(low.shape, INDEFINITE, dtype=np.int64)
-        found[low > nothing] = POSITIVE_DEFINITE
-        found[high < -nothing] = NEGATIVE_DEFINITE
-        found[(np.abs(low) <= nothing) | (np.abs(high) <= nothing)] = SEMI_DEFINITE
-        return found
+        zero = ZERO_EIGENVALUE * float(np.abs(self.eigenvalues).max(initial=0.0))
+        kind = np.full(low.shape, INDEFINITE, dtype=np.int64)
+        kind[low > zero] = POSITIVE_DEFINITE
+        kind[high < -zero] = NEGATIVE_DEFINITE
+        kind[(np.abs(low) <= zero) | (np.abs(high) <= zero)] = SEMI_DEFINITE
+        return kind
 
     @property
     def shares(self) -> Array:
@@ -72,13 +72,13 @@ class Landscape:
         return np.bincount(self.kind.ravel(), minlength=4) / self.cost.size
 
     def poses(self) -> Array:
-        """Return the coordinates of all places, (n m, nq)."""
+        """Return the coordinates of all grid points, (n m, nq)."""
         skeleton = self.problem.skeleton
-        places = [skeleton.plain_q[skeleton.dof_names.index(dof)] for dof in self.dofs]
+        coordinates = [skeleton.plain_q[skeleton.dof_names.index(dof)] for dof in self.dofs]
         q = np.tile(self.q, (self.cost.size, 1))
         grid = np.meshgrid(self.first, self.second, indexing="ij")
-        for place, own in zip(places, grid, strict=True):
-            q[:, place] = own.ravel()
+        for coordinate, values in zip(coordinates, grid, strict=True):
+            q[:, coordinate] = values.ravel()
         return q
 
     def __repr__(self) -> str:
@@ -107,66 +107,76 @@ def compute_landscape(
     """
     skeleton = problem.skeleton
     if len(dofs) != 2 or dofs[0] == dofs[1]:
-        raise ModelError(f"a map needs two different dofs, not {', '.join(map(repr, dofs))}")
+        raise UsageError(f"a map needs two different dofs, not {', '.join(map(repr, dofs))}")
     for dof in dofs:
         if dof not in skeleton.dof_names:
             raise UnknownNameError("dof", dof, skeleton.dof_names)
     if size < 2:
-        raise ModelError(f"size is {size!r}; a map needs at least two values of each dof")
+        raise UsageError(f"size is {size!r}; a map needs at least two values of each dof")
     index = [skeleton.dof_names.index(dof) for dof in dofs]
-    places = [int(skeleton.plain_q[i]) for i in index]
-    if min(places) < 0:
-        raise ModelError(f"{' and '.join(dofs)}: a part of a quaternion cannot be varied by itself")
+    coordinates = [int(skeleton.plain_q[i]) for i in index]
+    if min(coordinates) < 0:
+        raise UsageError(f"{' and '.join(dofs)}: a part of a quaternion cannot be varied by itself")
     rest = (
         skeleton.neutral() if q is None else skeleton.normalised(require_shape("q", q, skeleton.nq))
     )
     if ranges is None:
-        ranges = [_range(problem, i, float(rest[k])) for i, k in zip(index, places, strict=True)]
+        ranges = [
+            _choose_range(problem, i, float(rest[k]))
+            for i, k in zip(index, coordinates, strict=True)
+        ]
     first, second = (np.linspace(low, high, size) for low, high in ranges)
     locked = np.ones(skeleton.nv, dtype=bool)
     locked[index] = False
-    names = [name for name, own in zip(skeleton.dof_names, locked, strict=True) if own]
-    own = Problem(
-        *(skeleton, problem.goals),
+    planar = Problem(  # soft limits are among the goals already
+        skeleton,
+        problem.goals,
         limits="off" if problem.limits == "off" else "hard",
-        lock=names,
+        lock=[name for k, name in enumerate(skeleton.dof_names) if locked[k]],
         strength=problem._arguments["strength"],
         weight_matrix=problem._arguments["weight_matrix"],
     )
-    cost, H, at = np.empty((size, size)), np.zeros((size, size, 2, 2)), rest.copy()
-    entries = _entries(own, index)
+    cost, H, pose = np.empty((size, size)), np.zeros((size, size, 2, 2)), rest.copy()
+    entries = _find_entries(planar, index)
     for i, x in enumerate(first):
         for j, y in enumerate(second):
-            at[places] = x, y
-            cost[i, j], _, rows = own.fill(at, EXACT)
+            pose[coordinates] = x, y
+            cost[i, j], _, rows = planar.fill(pose, EXACT)
             for a, b, row, column in entries:
                 H[i, j, a, b] = H[i, j, b, a] = rows[row, column]
-    values = np.asarray(np.linalg.eigvalsh(H), dtype=np.float64)
-    return Landscape(own, (dofs[0], dofs[1]), rest, first, second, cost, values)
+    return Landscape(
+        problem=planar,
+        dofs=(dofs[0], dofs[1]),
+        q=rest,
+        first=first,
+        second=second,
+        cost=cost,
+        eigenvalues=np.asarray(np.linalg.eigvalsh(H), dtype=np.float64),
+    )
 
 
-def _entries(problem: Problem, index: list[int]) -> list[tuple[int, int, int, int]]:
+def _find_entries(problem: Problem, index: list[int]) -> list[tuple[int, int, int, int]]:
     """Return where the 2×2 block of two dofs is in the rows that `fill` gives: a, b, row, column.
 
     Dofs of which neither is above the other have no entry: unless goals are coupled, it is zero.
     """
-    if _full(problem):
+    if _has_full_rows(problem):
         low, high = sorted(range(2), key=lambda k: index[k])
         corners = [(0, 0), (1, 1), (high, low)]
         return [(a, b, index[a], index[b]) for a, b in corners]
-    found = []
-    for dof, level, above in zip(*problem.skeleton.ancestor_pairs, strict=True):
-        if dof in index and above in index:
-            found.append((index.index(int(dof)), index.index(int(above)), int(dof), int(level)))
-    return found
+    return [
+        (index.index(int(dof)), index.index(int(above)), int(dof), int(level))
+        for dof, level, above in zip(*problem.skeleton.ancestor_pairs, strict=True)
+        if dof in index and above in index
+    ]
 
 
-def _full(problem: Problem) -> bool:
+def _has_full_rows(problem: Problem) -> bool:
     """Whether rows are those of one chain of all dofs, as where weights couple goals."""
     return bool(np.array_equal(problem.pattern.dof_level, np.arange(problem.skeleton.nv)))
 
 
-def _range(problem: Problem, dof: int, value: float) -> tuple[float, float]:
+def _choose_range(problem: Problem, dof: int, value: float) -> tuple[float, float]:
     """Return the limits of a dof if it has them, else a whole turn, or a metre about its value."""
     low, high = float(problem.skeleton.lower[dof]), float(problem.skeleton.upper[dof])
     if np.isfinite(low) and np.isfinite(high):

@@ -30,7 +30,7 @@ ROWS = {"linear": routes.LINEAR, "angular": routes.ANGULAR, "both": routes.BOTH}
 ROUTES = {"cross": 0, "poe": 1, "adjusted": 2}
 
 
-class Request(NamedTuple):
+class JacobianRequest(NamedTuple):
     """The checked arguments of a Jacobian, and an array for it."""
 
     q: Array
@@ -41,8 +41,15 @@ class Request(NamedTuple):
     J: Array
 
 
-class Placed(NamedTuple):
-    """Forward kinematics about `origin`; see `kernels.tree.fk`."""
+class WorldFrames(NamedTuple):
+    """Forward kinematics about `origin`, as the kernels take it; see `kernels.tree.fk`.
+
+    Attributes:
+        origin: position of the bone's root in the world [m], (3,).
+        R: R_world_bone of all frames, the world's first, (n_bones + 1, 3, 3).
+        p: origins of all frames from `origin` [m], (n_bones + 1, 3).
+        S: twists of all dofs, (nv, 6).
+    """
 
     origin: Array
     R: Array
@@ -50,39 +57,39 @@ class Placed(NamedTuple):
     S: Array
 
 
-def code(what: str, name: str, codes: Mapping[str, int]) -> int:
+def find_code(what: str, name: str, codes: Mapping[str, int]) -> int:
     """Return the number of a named option; raise `UnknownNameError` listing those that exist."""
     if name not in codes:
         raise UnknownNameError(what, name, codes)
     return codes[name]
 
 
-def request(
+def check_request(
     skeleton: Skeleton, q: ArrayLike, bone: str, point: ArrayLike, frame: str, rows: str
-) -> Request:
+) -> JacobianRequest:
     """Check the arguments that all Jacobians share."""
-    which = code("rows", rows, ROWS)
-    return Request(
+    rows_code = find_code("rows", rows, ROWS)
+    return JacobianRequest(
         # A copy: compiled code tells read-only arrays from others and would be compiled twice.
         q=np.array(skeleton.normalised(require_shape("q", q, skeleton.nq))),
         bone=skeleton.bone_index(bone) + 1,
         point=np.array(require_shape("point", point, 3)),
-        frame=code("frame", frame, FRAMES),
-        rows=which,
-        J=np.empty((6 if which == routes.BOTH else 3, skeleton.nv)),
+        frame=find_code("frame", frame, FRAMES),
+        rows=rows_code,
+        J=np.empty((6 if rows_code == routes.BOTH else 3, skeleton.nv)),
     )
 
 
-def placed(skeleton: Skeleton, asked: Request) -> Placed:
+def compute_frames(skeleton: Skeleton, request: JacobianRequest) -> WorldFrames:
     """Run forward kinematics about the bone's root: a distant figure keeps its digits."""
-    tree, q = skeleton.tree, asked.q
+    tree, q = skeleton.tree, request.q
     n = len(skeleton.bones) + 1
     R, p, S = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((skeleton.nv, 6))
     sine, cosine = np.empty((2, skeleton.nq))
     origin = np.empty(3)
-    fk.root_position(tree, q, asked.bone, origin)
+    fk.root_position(tree, q, request.bone, origin)
     fk.forward_kinematics(tree, q, origin, sine, cosine, R, p, S)
-    return Placed(origin, R, p, S)
+    return WorldFrames(origin=origin, R=R, p=p, S=S)
 
 
 def bone_jacobian(
@@ -112,19 +119,30 @@ def bone_jacobian(
         J, shape (3, nv), or (6, nv) for both. Columns refer to the dofs of `integrate`; those of
         joints that do not carry the bone are zero.
     """
-    asked = request(skeleton, q, bone, point, frame, rows)
-    way = code("route", route, ROUTES)
-    _, b, x, axes, trim, J = asked
-    if way == 0:
-        routes.cross_jacobian(skeleton.tree, b, x, axes, trim, *placed(skeleton, asked), J)
+    request = check_request(skeleton, q, bone, point, frame, rows)
+    route_code = find_code("route", route, ROUTES)
+    _, b, point, frame_code, rows_code, J = request
+    if route_code == ROUTES["cross"]:
+        frames = compute_frames(skeleton, request)
+        routes.cross_jacobian(skeleton.tree, b, point, frame_code, rows_code, *frames, J)
         return J
     sine, cosine = np.empty((2, skeleton.nq))
-    sincos(asked.q, sine, cosine)
-    climb = routes.AdjointWorkspace(
+    sincos(request.q, sine, cosine)
+    workspace = routes.AdjointWorkspace(
         np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3))
     )
     routes.adjoint_jacobian(
-        skeleton.tree, asked.q, sine, cosine, b, x, axes, trim, way == 2, climb, J
+        skeleton.tree,
+        request.q,
+        sine,
+        cosine,
+        b,
+        point,
+        frame_code,
+        rows_code,
+        route_code == ROUTES["adjusted"],
+        workspace,
+        J,
     )
     return J
 
@@ -155,11 +173,10 @@ def bone_jacobian_dot(
     Returns:
         J̇, shape (3, nv), or (6, nv) for both.
     """
-    asked = request(skeleton, q, bone, point, frame, rows)
+    request = check_request(skeleton, q, bone, point, frame, rows)
     v = np.array(require_shape("v", v, skeleton.nv))
-    _, b, x, axes, trim, J = asked
-    work = np.empty((len(skeleton.bones) + 1, 6)), np.empty((6, 3))
-    rates.jacobian_dot(
-        skeleton.tree, asked.q, v, b, x, axes, trim, *placed(skeleton, asked), *work, J
-    )
+    q, b, point, frame_code, rows_code, J = request
+    frames = compute_frames(skeleton, request)
+    scratch = np.empty((len(skeleton.bones) + 1, 6)), np.empty((6, 3))
+    rates.jacobian_dot(skeleton.tree, q, v, b, point, frame_code, rows_code, *frames, *scratch, J)
     return J

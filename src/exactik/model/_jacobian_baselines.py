@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
-from exactik.model._jacobian import Frame, Rows, placed, request
+from exactik.model._jacobian import Frame, Rows, check_request, compute_frames
 from exactik.spatial import log_rotation
 from exactik.typing import Array
 
@@ -50,23 +50,24 @@ def finite_difference_jacobian(
         scheme: "forward" (error of the order of the step) or "central" (of its square).
         step: [rad or m]; None for the one that balances rounding and truncation.
     """
-    asked = request(skeleton, q, bone, point, frame, rows)
+    request = check_request(skeleton, q, bone, point, frame, rows)
     h = _STEPS[scheme] if step is None else step
-    ahead = skeleton.forward(skeleton.integrate(asked.q, h * np.eye(skeleton.nv)))
-    back = skeleton.integrate(asked.q, -h * np.eye(skeleton.nv)) if scheme == "central" else asked.q
-    behind = skeleton.forward(back)
-    here = skeleton.forward(asked.q)
-    k, width = asked.bone - 1, 2.0 * h if scheme == "central" else h
+    steps = h * np.eye(skeleton.nv)
+    is_central = scheme == "central"
+    pose = skeleton.forward(request.q)
+    ahead = skeleton.forward(skeleton.integrate(request.q, steps))
+    behind = skeleton.forward(skeleton.integrate(request.q, -steps)) if is_central else pose
+    k, width = request.bone - 1, 2.0 * h if is_central else h
     linear = (ahead.point(bone, point) - behind.point(bone, point)).T / width
-    turned = ahead.rotations[:, k] @ np.swapaxes(behind.rotations[..., k, :, :], -1, -2)
-    angular = log_rotation(turned).T / width
-    if asked.frame == routes.BODY:
-        linear, angular = (here.rotations[k].T @ part for part in (linear, angular))
-    elif asked.frame == routes.SPATIAL:
-        linear = linear - np.cross(angular, here.point(bone, point), axisa=0, axisc=0)
-    if asked.rows == routes.BOTH:
+    R_step = ahead.rotations[:, k] @ np.swapaxes(behind.rotations[..., k, :, :], -1, -2)
+    angular = log_rotation(R_step).T / width
+    if request.frame == routes.BODY:
+        linear, angular = (pose.rotations[k].T @ part for part in (linear, angular))
+    elif request.frame == routes.SPATIAL:
+        linear = linear - np.cross(angular, pose.point(bone, point), axisa=0, axisc=0)
+    if request.rows == routes.BOTH:
         return np.concatenate([linear, angular])
-    return linear if asked.rows == routes.LINEAR else angular
+    return linear if request.rows == routes.LINEAR else angular
 
 
 def unit_velocity_jacobian(
@@ -78,10 +79,11 @@ def unit_velocity_jacobian(
     rows: Rows = "linear",
 ) -> Array:
     """Return `bone_jacobian` by one propagation of velocities per dof, shape (3 or 6, nv)."""
-    asked = request(skeleton, q, bone, point, frame, rows)
-    _, b, x, axes, trim, J = asked
-    work = np.empty(skeleton.nv), np.empty((len(skeleton.bones) + 1, 6))
+    request = check_request(skeleton, q, bone, point, frame, rows)
+    _, b, point, frame_code, rows_code, J = request
+    frames = compute_frames(skeleton, request)
+    scratch = np.empty(skeleton.nv), np.empty((len(skeleton.bones) + 1, 6))
     rates.unit_velocity_jacobian(
-        skeleton.tree, b, x, axes, trim, *placed(skeleton, asked), *work, J
+        skeleton.tree, b, point, frame_code, rows_code, *frames, *scratch, J
     )
     return J

@@ -43,5 +43,5 @@ class Pose:
         """All markers in the world [m], (…, n_markers, 3), in the order of `skeleton.markers`."""
         bones = [self.skeleton.bone_index(bone) for bone, _ in self.skeleton.markers.values()]
         points = np.array([point for _, point in self.skeleton.markers.values()]).reshape(-1, 3)
-        turned = np.einsum("...mij,mj->...mi", self.rotations[..., bones, :, :], points)
-        return self.positions[..., bones, :] + turned
+        R_world_bone, p_world_bone = self.rotations[..., bones, :, :], self.positions[..., bones, :]
+        return p_world_bone + np.einsum("...mij,mj->...mi", R_world_bone, points)

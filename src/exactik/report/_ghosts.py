@@ -9,7 +9,6 @@ import numpy as np
 
 from exactik.motion import find_segments
 from exactik.report._swaps import JudgedSwap
-from exactik.tracking import IGNORED
 from exactik.typing import IntArray
 
 if TYPE_CHECKING:
@@ -81,7 +80,9 @@ def far_markers(track: Track, swaps: Sequence[JudgedSwap] = ()) -> list[FarMarke
 
 def _left_out(track: Track, m: int, which: IntArray) -> bool:
     weights = track.marker_weights
-    return weights is not None and bool((weights[which, m] < IGNORED).mean() > 0.5)
+    return weights is not None and bool(
+        (weights[which, m] < track.options.assessment.ignored_weight).mean() > 0.5
+    )
 
 
 def _explained(first: int, last: int, off: float, swaps: Sequence[JudgedSwap]) -> bool:

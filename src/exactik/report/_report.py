@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik.io._files import writing
+from exactik.io import writing
 from exactik.motion import find_segments
 from exactik.report._angles import Joint, angle_charts, angle_data, chosen_first, joints_of
 from exactik.report._data import (

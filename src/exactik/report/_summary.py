@@ -13,7 +13,7 @@ from exactik.motion import find_frozen_markers, find_segments
 from exactik.report._ghosts import far_markers
 from exactik.report._swaps import JudgedSwap, judged_swaps, recorded_columns
 from exactik.report._words import headline_of
-from exactik.tracking import DEARER, Attention, match_markers
+from exactik.tracking import Attention, match_markers
 from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "never_determined": list(track.never_determined),
         "filled_frames": int(track.undetermined.any(axis=1).sum()),
         "bridged_frames": int(track.bridged.sum()),
-        "dearer_frames": int((track.excess > DEARER).sum()),
+        "dearer_frames": int((track.excess > track.options.assessment.cost_above_best).sum()),
         "not_converged_frames": int((~track.converged).sum()),
         "limits": _limits(track),
         "swaps": [_swap(track, each) for each in swaps],

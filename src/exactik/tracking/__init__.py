@@ -1,43 +1,67 @@
-"""From markers to motion."""
+"""From markers to motion: `track` and its stages.
 
-from exactik.tracking._attention import DEARER, IGNORED, Attention
-from exactik.tracking._branches import UNLIMITED
-from exactik.tracking._clean import find_spikes
-from exactik.tracking._cold import solve_cold_start
+In their order: prepare, first pass, branches, gaps, bridges (with crossings), smoothing; their
+result is a `Track`. `TrackingOptions` holds what they decide by.
+"""
+
+from exactik.tracking._attention import Attention
+from exactik.tracking._branches import find_limbs
+from exactik.tracking._bridges import find_jumps
 from exactik.tracking._error_bars import (
-    ANYWHERE,
+    UNKNOWN_SD,
     are_minima,
     compute_standard_deviations,
     estimate_noise,
 )
-from exactik.tracking._fill import fill_gaps
-from exactik.tracking._jumps import find_jumps
-from exactik.tracking._limbs import find_limbs
-from exactik.tracking._passes import FrameSolutions, follow_branch, follow_frames, solve_frames
-from exactik.tracking._recording import (
+from exactik.tracking._first_pass import align_to_markers, solve_cold_start
+from exactik.tracking._frame_solver import (
+    FrameSolutions,
+    follow_branch,
+    follow_frames,
+    solve_frames,
+)
+from exactik.tracking._options import (
+    DEFAULT_OPTIONS,
+    AssessmentOptions,
+    BranchOptions,
+    BridgeOptions,
+    CrossingOptions,
+    FirstPassOptions,
+    GapOptions,
+    JumpOptions,
+    PreparationOptions,
+    SmoothingOptions,
+    TrackingOptions,
+)
+from exactik.tracking._prepare import fill_gaps, find_spikes
+from exactik.tracking._problem import (
     LOSS_KINDS,
     TrackingProblem,
     make_tracking_problem,
     match_markers,
 )
-from exactik.tracking._rigid import align_to_markers
-from exactik.tracking._smoothing import DAMPING, Sequence
-from exactik.tracking._track import COLD, WARM, track
-from exactik.tracking._tracked import Track
+from exactik.tracking._result import Track
+from exactik.tracking._smoothing import SequenceProblem
+from exactik.tracking._track import track
 
 __all__ = [
-    "ANYWHERE",
-    "COLD",
-    "DAMPING",
-    "DEARER",
-    "IGNORED",
+    "DEFAULT_OPTIONS",
     "LOSS_KINDS",
-    "UNLIMITED",
-    "WARM",
+    "UNKNOWN_SD",
+    "AssessmentOptions",
     "Attention",
+    "BranchOptions",
+    "BridgeOptions",
+    "CrossingOptions",
+    "FirstPassOptions",
     "FrameSolutions",
-    "Sequence",
+    "GapOptions",
+    "JumpOptions",
+    "PreparationOptions",
+    "SequenceProblem",
+    "SmoothingOptions",
     "Track",
+    "TrackingOptions",
     "TrackingProblem",
     "align_to_markers",
     "are_minima",

@@ -1,4 +1,4 @@
-"""Which frames of a solved recording deserve a look, and why, in words."""
+"""Which frames of a track deserve a look, and why, in words."""
 
 from __future__ import annotations
 
@@ -6,21 +6,41 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.motion import find_segments
+from exactik.motion import Segment, find_segments
 from exactik.typing import Array
 
 if TYPE_CHECKING:
-    from exactik.tracking._tracked import Track
+    from exactik.tracking._result import Track
 
-__all__ = ["DEARER", "Attention", "explain_frames", "find_attention"]
+__all__ = ["Attention", "explain_frames", "find_attention"]
 
-POOR = 3.0  # times the usual error of a frame
-DEARER, MUCH = 0.01, 0.05  # share of its cost that a frame could save, and a stretch at its worst
-IGNORED = 0.2  # weight of a robust loss below which a marker was as good as left out
+SEVERITY_PER_FRAME = {
+    "no-markers": 4.0,
+    "not-converged": 3.0,
+    "poor-fit": 3.0,
+    "gap": 2.0,
+    "bridged": 1.0,
+    "dearer": 0.5,
+    "ignored-marker": 0.5,
+}
+"""The order in which a person should look; set by hand. A longer segment comes first."""
+STATUS_JOIN_FRAMES, FIT_JOIN_FRAMES = 2, 4
+"""Frames between two segments of the same kind up to which they are one entry; set by hand."""
+STATUS_TEXTS = {
+    "no-markers": "fewer than three markers are seen; the pose is a guess",
+    "not-converged": "the solve did not come to rest",
+    "bridged": "two solutions fit; the motion passes from one to the other",
+}
+STATUS_SENTENCES = {
+    "converged": "Solved: no pose near this one fits the markers better.",
+    "bridged": "Two solutions fit; this frame is on the way from one to the other.",
+    "not-converged": "The solve did not come to rest.",
+    "no-markers": "Fewer than three markers are seen; the pose is a guess.",
+}
 
 
 class Attention(NamedTuple):
-    """A stretch of frames and what is the matter with it.
+    """A segment of frames and what is the matter with it.
 
     Attributes:
         first: frame, counted from 0.
@@ -40,100 +60,113 @@ class Attention(NamedTuple):
 
 def find_attention(track: Track) -> list[Attention]:
     """See `Track.attention`."""
-    found = [*_gaps(track), *_poor(track), *_dearer(track), *_ignored(track)]
-    words = {
-        "no-markers": ("fewer than three markers are seen; the pose is a guess", 4.0),
-        "not-converged": ("the solve did not come to rest", 3.0),
-        "bridged": ("two solutions fit; the motion passes from one to the other", 1.0),
-    }
-    for kind, (text, severity) in words.items():
-        for first, last in find_segments(np.asarray(track.status == kind), join=2):
-            found.append(Attention(first, last, kind, text, severity * (last - first + 1)))
-    return sorted(found, key=lambda each: (-each.severity, each.first))
+    entries = [
+        *_find_gaps(track),
+        *_find_poor_fits(track),
+        *_find_costs_above_best(track),
+        *_find_ignored_markers(track),
+    ]
+    for kind, text in STATUS_TEXTS.items():
+        for segment in find_segments(np.asarray(track.status == kind), join=STATUS_JOIN_FRAMES):
+            entries.append(_make_entry(segment, kind, text))
+    return sorted(entries, key=lambda entry: (-entry.severity, entry.first))
 
 
-def _gaps(track: Track) -> list[Attention]:
-    """One entry for each stretch of frames in which some joints went by their course."""
-    names, found = np.array(track.skeleton.dof_names), []
-    for first, last in find_segments(np.asarray(track.undetermined.any(axis=1)), join=2):
-        loose = track.undetermined[first : last + 1].any(axis=0)
-        bones = list(dict.fromkeys(name.rpartition(".")[0] for name in names[loose]))
-        text = f"markers are missing that determine {_listed(bones)}; filled from before and after"
-        found.append(Attention(first, last, "gap", text, 2.0 * (last - first + 1)))
-    return found
+def _make_entry(segment: Segment, kind: str, text: str) -> Attention:
+    return Attention(
+        first=segment.first,
+        last=segment.last,
+        kind=kind,
+        text=text,
+        severity=SEVERITY_PER_FRAME[kind] * segment.frame_count,
+    )
 
 
-def _poor(track: Track) -> list[Attention]:
-    errors = track.marker_errors
-    frame = np.sqrt(_mean(errors**2, axis=1))
-    usual = float(np.median(frame[frame > 0.0])) if (frame > 0.0).any() else 0.0
-    found = []
-    for first, last in find_segments(frame > max(POOR * usual, 1e-4), join=4):
-        mean = _mean(errors[first : last + 1], axis=0)
+def _find_gaps(track: Track) -> list[Attention]:
+    """Return an entry for each segment in which some joints went by their course."""
+    names, entries = np.array(track.skeleton.dof_names), []
+    on_course = np.asarray(track.undetermined.any(axis=1))
+    for segment in find_segments(on_course, join=STATUS_JOIN_FRAMES):
+        dofs = track.undetermined[segment.first : segment.last + 1].any(axis=0)
+        bones = list(dict.fromkeys(name.rpartition(".")[0] for name in names[dofs]))
+        text = (
+            f"markers are missing that determine {_enumerate(bones)}; filled from before and after"
+        )
+        entries.append(_make_entry(segment, "gap", text))
+    return entries
+
+
+def _find_poor_fits(track: Track) -> list[Attention]:
+    errors, options = track.marker_errors, track.options.assessment
+    frame_error = np.sqrt(_finite_mean(errors**2, axis=1))
+    positive = frame_error[frame_error > 0.0]
+    usual = float(np.median(positive)) if len(positive) > 0 else 0.0
+    entries = []
+    poor = frame_error > max(options.poor_fit * usual, options.poor_fit_min)
+    for segment in find_segments(poor, join=FIT_JOIN_FRAMES):
+        segment_errors = errors[segment.first : segment.last + 1]
+        mean = _finite_mean(segment_errors, axis=0)
         worst = [track.names[m] for m in np.argsort(-mean)[:2]]
-        most = 1e3 * float(np.nanmax(errors[first : last + 1]))
-        text = f"markers fit badly, up to {most:.0f} mm ({_listed(worst)})"
-        found.append(Attention(first, last, "poor-fit", text, 3.0 * (last - first + 1)))
-    return found
+        largest = 1e3 * float(np.nanmax(segment_errors))
+        text = f"markers fit badly, up to {largest:.0f} mm ({_enumerate(worst)})"
+        entries.append(_make_entry(segment, "poor-fit", text))
+    return entries
 
 
-def _dearer(track: Track) -> list[Attention]:
-    """One entry for each stretch in which another solution was found to fit better."""
-    found = []
-    for first, last in find_segments(track.excess > DEARER, join=4):
-        most = float(track.excess[first : last + 1].max())
-        if most > MUCH:
+def _find_costs_above_best(track: Track) -> list[Attention]:
+    """Return an entry for each segment in which another solution was found to fit better."""
+    entries, options = [], track.options.assessment
+    for segment in find_segments(track.excess > options.cost_above_best, join=FIT_JOIN_FRAMES):
+        largest = float(track.excess[segment.first : segment.last + 1].max())
+        if largest > options.segment_cost_above_best:
             text = (
-                f"costs up to {100 * most:.0f} % more than the best solution found there; a motion "
-                "without jumps that passes to it and back would cost still more"
+                f"costs up to {100 * largest:.0f} % more than the best solution found there; a "
+                "motion without jumps that passes to it and back would cost still more"
             )
-            found.append(Attention(first, last, "dearer", text, 0.5 * (last - first + 1)))
-    return found
+            entries.append(_make_entry(segment, "dearer", text))
+    return entries
 
 
-def _mean(values: Array, axis: int) -> Array:
+def _find_ignored_markers(track: Track) -> list[Attention]:
+    if track.marker_weights is None:
+        return []
+    seen, entries = np.isfinite(track.marker_errors), []
+    for m, name in enumerate(track.names):
+        ignored = track.marker_weights[:, m] < track.options.assessment.ignored_weight
+        for segment in find_segments(seen[:, m] & ignored, join=FIT_JOIN_FRAMES):
+            errors = track.marker_errors[segment.first : segment.last + 1, m]
+            off = 1e3 * float(np.nanmedian(errors))
+            text = f"marker {name} is {off:.0f} mm off and was left out"
+            entries.append(_make_entry(segment, "ignored-marker", text))
+    return entries
+
+
+def _finite_mean(values: Array, axis: int) -> Array:
     """Return the mean of what is a number; 0 where nothing is."""
     count = np.isfinite(values).sum(axis=axis)
     return np.nansum(values, axis=axis) / np.maximum(count, 1)
 
 
-def _ignored(track: Track) -> list[Attention]:
-    if track.marker_weights is None:
-        return []
-    seen, found = np.isfinite(track.marker_errors), []
-    for m, name in enumerate(track.names):
-        out = seen[:, m] & (track.marker_weights[:, m] < IGNORED)
-        for first, last in find_segments(out, join=4):
-            off = 1e3 * float(np.nanmedian(track.marker_errors[first : last + 1, m]))
-            text = f"marker {name} is {off:.0f} mm off and was left out"
-            found.append(Attention(first, last, "ignored-marker", text, 0.5 * (last - first + 1)))
-    return found
-
-
 def explain_frames(track: Track) -> list[str]:
     """See `Track.why`."""
     limits, names = track.at_limits, np.array(track.skeleton.dof_names)
-    sentences = {
-        "converged": "Solved: no pose near this one fits the markers better.",
-        "bridged": "Two solutions fit; this frame is on the way from one to the other.",
-        "not-converged": "The solve did not come to rest.",
-        "no-markers": "Fewer than three markers are seen; the pose is a guess.",
-    }
-    out = []
-    for t, word in enumerate(track.status):
-        if word == "at-limits":
-            out.append(f"Solved; held at a limit: {_listed(list(names[limits[t]]))}.")
-        elif word == "gap":
-            loose = list(names[track.undetermined[t]])
-            out.append(f"Not determined by the markers seen: {_listed(loose)}.")
+    sentences = []
+    for t, status in enumerate(track.status):
+        if status == "at-limits":
+            sentence = f"Solved; held at a limit: {_enumerate(list(names[limits[t]]))}."
+        elif status == "gap":
+            dofs = list(names[track.undetermined[t]])
+            sentence = f"Not determined by the markers seen: {_enumerate(dofs)}."
         else:
-            out.append(sentences[str(word)])
-        if track.excess[t] > DEARER and word in ("converged", "at-limits", "bridged"):
+            sentence = STATUS_SENTENCES[str(status)]
+        above_best = track.excess[t] > track.options.assessment.cost_above_best
+        if above_best and status in ("converged", "at-limits", "bridged"):
             less = 100 * float(1.0 - 1.0 / (1.0 + track.excess[t]))
-            out[-1] += f" Another costs {less:.0f} % less, but the motion would jump."
-    return out
+            sentence += f" Another costs {less:.0f} % less, but the motion would jump."
+        sentences.append(sentence)
+    return sentences
 
 
-def _listed(names: list[str], most: int = 4) -> str:
-    shown = ", ".join(names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+def _enumerate(names: list[str], max_names: int = 4) -> str:
+    shown, more = ", ".join(names[:max_names]), len(names) - max_names
+    return shown + (f" and {more} more" if more > 0 else "")

@@ -3,8 +3,8 @@
 Markers can fit a figure in several ways, and a path that follows one from frame to frame stays with
 it when another has become better. At every few frames each limb is put to other poses and the frame
 solved again. Where that costs less, the new solution is followed both ways beside the path, a
-strand, until it meets the path or has lost what it gained. The path then takes the part of the
-strand that saves most, a change of solution that shows being charged with
+branch, until it meets the path or has lost what it gained. The path then takes the part of the
+branch that saves most, a change of solution that shows being charged with
 
     κ ½ Σ |Δr|² + τ ½ Σ Δq²        Δr, Δq: the jump of the residuals and of the dofs
 
@@ -13,198 +13,313 @@ so that a path jumps only where staying would cost more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.descent.results import RESULT_COST
-from exactik.tracking._limbs import find_limbs
-from exactik.tracking._passes import (
+from exactik.kernels.descent.options import NEGLIGIBLE_COST
+from exactik.model import Skeleton
+from exactik.motion import Segment, cut_into_segments, find_segments
+from exactik.tracking._frame_solver import (
     FrameSolutions,
+    TrackingRun,
     follow_branch,
     nearest_equivalents,
+    run_in_threads,
     solve_frames,
 )
-from exactik.tracking._recording import TrackingProblem
-from exactik.typing import Array, IntArray
+from exactik.tracking._options import BranchOptions
+from exactik.tracking._problem import TrackingProblem
+from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["NEAR", "Stretch", "charges", "improve", "splice"]
-
-
-JUMP = 5.0  # κ
-TURN = 0.2  # τ, in the cost of an ordinary frame: what a limb that turns by one radian has to save
-BETTER = 0.995  # share of the cost below which a solution is worth following
-NEAR = 1e-3  # [m] at which two solutions are one, as far as markers can tell
-SLACK = 3.0  # frames' worth of cost that a strand may lose before it is given up
-LEAST = 0.02  # of a frame's cost, that a strand has to save
-LONGEST = 1200  # frames that a strand is followed
-UNLIMITED = 1.5  # [rad or m] how far from neutral to look where there is no limit
+__all__ = [
+    "PathWindow",
+    "compute_jump_charges",
+    "find_limbs",
+    "improve_poor_segments",
+    "search_branches",
+    "splice_branch",
+]
 
 
-def improve(
-    recording: TrackingProblem,
-    options: Array,
-    cold: Array,
-    path: FrameSolutions,
-    first: int,
-    last: int,
-    which: IntArray,
-    seed: int,
-    least: Array,
-) -> int:
-    """Look for better solutions between `first` and `last`; return how many were taken.
+def improve_poor_segments(run: TrackingRun, path: FrameSolutions, least_cost: Array) -> None:
+    """Look for better solutions where a path has gone wrong: frames that cost far more than others.
+
+    At some frames of each such segment, its ends among them, from ever other poses.
 
     Args:
-        recording: what the frames ask.
-        options: of descents along strands.
-        cold: of descents from other poses.
-        path: of all frames; changed in place. The two end frames stay, but at a recording's ends.
-        first: frame.
-        last: frame.
-        which: frames at which to look.
-        seed: of the poses to look from.
-        least: cost of the best solution that was found for each frame, (T,); lowered in place.
+        run: problem and options.
+        path: of all frames; changed in place.
+        least_cost: of the best solution that was found for each frame, (T,); lowered in place.
     """
-    residual = recording.residuals(path.q[first : last + 1], np.arange(first, last + 1))
-    stretch = Stretch(recording, options, path, residual, first, last, least)
-    poses, frames = _other_poses(stretch, which, seed)
+    options = run.options.branches
+    last_frame, poor_before = len(path.q) - 1, len(path.q)
+    for n in range(options.poor_rounds):
+        threshold = options.poor_cost * np.median(path.cost)
+        poor = path.cost > threshold + float(run.warm_start[NEGLIGIBLE_COST])
+        segments = find_segments(poor, join=2)
+        if len(segments) == 0 or poor.sum() > options.max_poor_share * poor_before:
+            break  # nothing to improve, or nothing that could be
+        poor_before = int(poor.sum())
+        segments = sorted(segments, key=lambda segment: segment.first - segment.last)
+        for first, last in segments[: options.max_poor_segments]:
+            step = max(1, min(options.interval_frames, (last - first) // 4))
+            frames = np.unique(np.append(np.arange(first, last + 1, step), last))
+            margin = options.poor_margin_frames
+            window = Segment(max(first - margin, 0), min(last + margin, last_frame))
+            _search_at_frames(PathWindow.around(run, path, window, least_cost), frames, seed=n)
+
+
+def search_branches(
+    run: TrackingRun,
+    path: FrameSolutions,
+    least_cost: Array,
+    report_frames: Callable[[int], None],
+) -> None:
+    """Look for better solutions beside a path at every few frames, and take those that save.
+
+    Args:
+        run: problem and options.
+        path: of all frames; changed in place.
+        least_cost: of the best solution that was found for each frame, (T,); lowered in place.
+        report_frames: is called with the number of frames gone through since its last call.
+    """
+    options, length = run.options.branches, run.options.segment_frames
+    for n in range(options.rounds):
+        # Ends of segments stay as they are, so every second round has others.
+        segments = cut_into_segments(len(path.q), length, shift=length // 2 * (n % 2))
+
+        def search_segment(segment: Segment, n: int = n) -> None:
+            offset = (n * options.interval_frames) // options.rounds
+            frames = np.arange(segment.first + offset, segment.last + 1, options.interval_frames)
+            _search_at_frames(PathWindow.around(run, path, segment, least_cost), frames, seed=n)
+            report_frames(segment.frame_count // options.rounds)
+
+        run_in_threads(run.threads, search_segment, segments)
+
+
+class PathWindow(NamedTuple):
+    """Frames of a path that may be changed.
+
+    Attributes:
+        run: problem and options.
+        path: of all frames.
+        residual: of the path from `first` to `last` [m], (n, M, 3).
+        first: frame; stays as it is unless it is the recording's first.
+        last: frame; likewise.
+        least_cost: of the best solution that was found for each frame, (T,).
+    """
+
+    run: TrackingRun
+    path: FrameSolutions
+    residual: Array
+    first: int
+    last: int
+    least_cost: Array
+
+    @classmethod
+    def around(
+        cls, run: TrackingRun, path: FrameSolutions, segment: Segment, least_cost: Array
+    ) -> PathWindow:
+        """Return the window of a segment with the residuals of the path as it is now."""
+        first, last = segment
+        frames = np.arange(first, last + 1)
+        return cls(
+            run=run,
+            path=path,
+            residual=run.problem.residuals(path.q[first : last + 1], frames),
+            first=first,
+            last=last,
+            least_cost=least_cost,
+        )
+
+    def iterate_directions(self, t: int) -> Iterator[tuple[int, IntArray]]:
+        """Yield 1 and −1, and the frames that may change from t on in that direction."""
+        longest, last_frame = self.run.options.branches.max_branch_frames, len(self.path.q) - 1
+        yield 1, np.arange(t, min(self.last + (self.last == last_frame), t + longest))
+        yield -1, np.arange(t, max(self.first - (self.first == 0), t - longest), -1)
+
+
+def _search_at_frames(window: PathWindow, frames: IntArray, seed: int) -> None:
+    """Solve frames from other poses; where that costs less, take what saves of the new branch."""
+    run, path, options = window.run, window.path, window.run.options.branches
+    poses, frames = _make_other_poses(window, frames, seed)
     if len(frames) == 0:
-        return 0
-    tried = solve_frames(recording.with_wide_loss, cold, frames, poses)
-    np.minimum.at(least, frames, tried.cost)
-    taken = 0
-    # The largest gain first: what it mends need not be looked at again.
-    for k in np.argsort(tried.cost - path.cost[frames], kind="stable"):
+        return
+    solutions = solve_frames(run.problem.with_wide_loss(), run.cold_start, frames, poses)
+    np.minimum.at(window.least_cost, frames, solutions.cost)
+    # The largest gain first: frames that it improves need not be looked at again.
+    for k in np.argsort(solutions.cost - path.cost[frames], kind="stable"):
         t = int(frames[k])
-        if tried.cost[k] < BETTER * path.cost[t]:
-            taken += splice(stretch, t, tried.q[k])
-    return taken
+        if solutions.cost[k] < options.worthwhile_cost * path.cost[t]:
+            splice_branch(window, t, solutions.q[k])
 
 
-def _other_poses(stretch: Stretch, which: IntArray, seed: int) -> tuple[Array, IntArray]:
+def _make_other_poses(window: PathWindow, frames: IntArray, seed: int) -> tuple[Array, IntArray]:
     """Return poses with one limb elsewhere, (n, nq), and the frame of each, (n,).
 
     Where a limb fits worse than it usually does. Half of the poses have it as in the neutral pose,
     or as in another frame if that was tried; the others anywhere.
     """
-    rng, (recording, _, path, *_) = np.random.default_rng([seed, stretch.first]), stretch
-    problem, skeleton = recording.frame_problem, recording.skeleton
-    low, high = np.maximum(problem.lower, -UNLIMITED), np.minimum(problem.upper, UNLIMITED)
-    neutral, poses, frames = skeleton.neutral()[None], [], []
-    for dofs, markers in _limbs(recording):
-        own = which
+    problem, path, options = window.run.problem, window.path, window.run.options.branches
+    rng, skeleton = np.random.default_rng([seed, window.first]), problem.skeleton
+    lower = np.maximum(problem.frame_problem.lower, -options.unlimited_range)
+    upper = np.minimum(problem.frame_problem.upper, options.unlimited_range)
+    neutral, poses, pose_frames = skeleton.neutral()[None], [], []
+    for dofs, markers in _find_limbs_and_markers(problem, options):
+        limb_frames = frames
         if len(markers) > 0:
-            miss = np.nansum(stretch.residual[:, markers] ** 2, axis=(1, 2))
-            own = which[miss[which - stretch.first] >= np.median(miss)]
-        other = rng.integers(stretch.first, stretch.last + 1, len(own))
-        known = np.repeat(neutral, len(own), axis=0) if seed == 0 else path.q[other]
-        for target, spread in ((known, 0.0), (np.repeat(neutral, len(own), axis=0), 1.0)):
-            away = np.zeros((len(own), skeleton.nv))
-            anywhere = rng.uniform(low[dofs], high[dofs], (len(own), len(dofs)))
-            away[:, dofs] = skeleton.difference(target, path.q[own])[:, dofs] + spread * anywhere
-            poses.append(skeleton.integrate(path.q[own], away))
-            frames.append(own)
-    return np.concatenate(poses), np.concatenate(frames)
+            error = np.nansum(window.residual[:, markers] ** 2, axis=(1, 2))
+            limb_frames = frames[error[frames - window.first] >= np.median(error)]
+        count = len(limb_frames)
+        random_frames = rng.integers(window.first, window.last + 1, count)
+        neutrals = np.repeat(neutral, count, axis=0)
+        known = neutrals if seed == 0 else path.q[random_frames]
+        for target, spread in ((known, 0.0), (neutrals, 1.0)):
+            step = np.zeros((count, skeleton.nv))
+            anywhere = rng.uniform(lower[dofs], upper[dofs], (count, len(dofs)))
+            to_target = skeleton.difference(target, path.q[limb_frames])
+            step[:, dofs] = to_target[:, dofs] + spread * anywhere
+            poses.append(skeleton.integrate(path.q[limb_frames], step))
+            pose_frames.append(limb_frames)
+    return np.concatenate(poses), np.concatenate(pose_frames)
 
 
-def _limbs(recording: TrackingProblem) -> list[tuple[IntArray, IntArray]]:
-    """Return the dofs of every limb, and the markers on it."""
-
-    def find() -> list[tuple[IntArray, IntArray]]:
-        skeleton, found = recording.skeleton, []
-        bones = np.array([skeleton.bone_index(skeleton.marker(n)[0]) for n in recording.names])
-        first = np.asarray(skeleton.tree.first_v, dtype=np.int64)
-        for dofs in find_limbs(skeleton, recording.frame_problem.locked):
-            own = np.unique(np.searchsorted(first, dofs, side="right") - 2)
-            found.append((dofs, np.flatnonzero(np.isin(bones, own))))
-        return found
-
-    return recording.frame_problem.remember("limbs", find)
-
-
-class Stretch(NamedTuple):
-    """Frames of a path that may be changed.
+class BranchPath(NamedTuple):
+    """A part of a branch that a path may take.
 
     Attributes:
-        recording: what they ask.
-        options: of descents.
-        path: of all frames.
-        residual: of the path from `first` to `last` [m], (n, M, 3).
-        first: frame; stays as it is unless it is the recording's.
-        last: frame; likewise.
-        least: cost of the best solution that was found for each frame, (T,).
+        frames: away from the frame at which the branch was found, (n,).
+        solutions: of these frames.
+        residual: of the same [m], (n, M, 3).
     """
 
-    recording: TrackingProblem
-    options: Array
-    path: FrameSolutions
+    frames: IntArray
+    solutions: FrameSolutions
     residual: Array
-    first: int
-    last: int
-    least: Array
-
-    def ways(self, t: int) -> Iterator[tuple[int, IntArray]]:
-        """Yield 1 and −1, and the frames that may change from t on in that direction."""
-        end = len(self.path.q) - 1
-        yield 1, np.arange(t, min(self.last + (self.last == end), t + LONGEST))
-        yield -1, np.arange(t, max(self.first - (self.first == 0), t - LONGEST), -1)
 
 
-def splice(stretch: Stretch, t: int, start: Array) -> bool:
+def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
     """Follow the solution `start` of frame t both ways; take the part that saves; whether any."""
-    recording, path = stretch.recording, stretch.path
-    usual = float(np.median(path.cost[max(t - 60, 0) : t + 60]))
-    start = nearest_equivalents(recording, start[None], path.q[t : t + 1])[0]
-    gain, parts = 0.0, []
-    for step, which in stretch.ways(t):
-        if len(which) == 0:
+    run, path, options = window.run, window.path, window.run.options.branches
+    around = slice(max(t - options.usual_cost_frames, 0), t + options.usual_cost_frames)
+    usual_cost = float(np.median(path.cost[around]))
+    start = nearest_equivalents(run.problem, start[None], path.q[t : t + 1])[0]
+    change, parts = 0.0, list[BranchPath]()
+    for direction, frames in window.iterate_directions(t):
+        if len(frames) == 0:
             return False
-        beside = stretch.residual[which - stretch.first], path.cost[which]
-        strand = follow_branch(
-            recording, stretch.options, which, start, *beside, NEAR, SLACK * usual
+        branch = follow_branch(
+            run.problem,
+            run.warm_start,
+            frames,
+            start,
+            path_residual=window.residual[frames - window.first],
+            path_cost=path.cost[frames],
+            same_distance=options.same_solution_distance,
+            max_loss=options.max_lost_frames * usual_cost,
         )
-        which = which[: len(strand.q)]
-        stretch.least[which] = np.minimum(stretch.least[which], strand.cost)
-        residual = recording.residuals(strand.q, which)
-        total = np.cumsum(strand.cost - path.cost[which])
-        total += _charges(stretch, which + step, which, strand, residual, usual)
+        frames = frames[: len(branch.q)]
+        window.least_cost[frames] = np.minimum(window.least_cost[frames], branch.cost)
+        residual = run.problem.residuals(branch.q, frames)
+        total = np.cumsum(branch.cost - path.cost[frames])
+        total += _compute_return_charges(
+            window, frames + direction, frames, branch, residual, usual_cost
+        )
         end = int(np.argmin(total)) + 1
-        gain += float(total[end - 1])
-        parts.append((which[:end], strand.q[:end], strand.outcomes[:end], residual[:end]))
-    gain -= float(parts[0][2][0, RESULT_COST] - path.cost[t])  # frame t was counted twice
-    if gain > -LEAST * path.cost[t]:
+        change += float(total[end - 1])
+        parts.append(BranchPath(frames[:end], branch.take(slice(end)), residual[:end]))
+    change -= float(parts[0].solutions.cost[0] - path.cost[t])  # frame t was counted twice
+    if change > -options.min_saving * path.cost[t]:
         return False
-    for which, q, found, residual in parts:
-        path.q[which], path.outcomes[which] = q, found
-        stretch.residual[which - stretch.first] = residual
+    for part in parts:
+        path.put(part.frames, part.solutions)
+        window.residual[part.frames - window.first] = part.residual
     return True
 
 
-def _charges(
-    stretch: Stretch,
-    there: IntArray,
-    here: IntArray,
-    strand: FrameSolutions,
+def _compute_return_charges(
+    window: PathWindow,
+    path_frames: IntArray,
+    frames: IntArray,
+    branch: FrameSolutions,
     residual: Array,
-    usual: float,
+    usual_cost: float,
 ) -> Array:
-    """Return the charge for going back to the path `there` from `here`, less the path's own."""
-    path, charge = stretch.path, np.zeros(len(here))
-    inside = (there >= stretch.first) & (there <= stretch.last)
-    here, there = here[inside], there[inside]
-    back = stretch.residual[there - stretch.first]
-    ways = (
-        (1.0, strand.q[inside], residual[inside]),
-        (-1.0, path.q[here], stretch.residual[here - stretch.first]),
-    )
-    for sign, q, own in ways:
-        turn = stretch.recording.skeleton.difference(path.q[there], q)
-        charge[inside] += sign * charges(back - own, turn, usual)
+    """Return the charge for going from the branch at `frames` to the path at `path_frames`, (n,).
+
+    Less what the path itself is charged for the same step.
+    """
+    path, charge = window.path, np.zeros(len(frames))
+    inside = (path_frames >= window.first) & (path_frames <= window.last)
+    frames, path_frames = frames[inside], path_frames[inside]
+    path_residual = window.residual[path_frames - window.first]
+    from_branch = (1.0, branch.q[inside], residual[inside])
+    from_path = (-1.0, path.q[frames], window.residual[frames - window.first])
+    for sign, q, own_residual in (from_branch, from_path):
+        dof_step = window.run.problem.skeleton.difference(path.q[path_frames], q)
+        charge[inside] += sign * compute_jump_charges(
+            path_residual - own_residual, dof_step, usual_cost, window.run.options.branches
+        )
     return charge
 
 
-def charges(away: Array, turn: Array, usual: float) -> Array:
+def compute_jump_charges(
+    residual_step: Array, dof_step: Array, usual_cost: float, options: BranchOptions
+) -> Array:
     """Return the charge for jumps of residuals [m], (n, M, 3), and of dofs, (n, nv)."""
-    moved = np.nansum(away**2, axis=(1, 2))
-    return 0.5 * (JUMP * moved + TURN * usual * (turn**2).sum(axis=1))
+    moved = np.nansum(residual_step**2, axis=(1, 2))
+    turned = (dof_step**2).sum(axis=1)
+    return 0.5 * (
+        options.residual_jump_charge * moved + options.dof_jump_charge * usual_cost * turned
+    )
+
+
+def _find_limbs_and_markers(
+    problem: TrackingProblem, options: BranchOptions
+) -> list[tuple[IntArray, IntArray]]:
+    """Return the dofs of every limb, and the markers on it."""
+
+    def find() -> list[tuple[IntArray, IntArray]]:
+        skeleton, limbs = problem.skeleton, []
+        marker_bones = np.array([skeleton.bone_index(skeleton.marker(n)[0]) for n in problem.names])
+        first = np.asarray(skeleton.tree.first_v, dtype=np.int64)
+        locked = problem.frame_problem.locked
+        for dofs in find_limbs(skeleton, locked, options.min_limb_dofs):
+            bones = np.unique(np.searchsorted(first, dofs, side="right") - 2)
+            limbs.append((dofs, np.flatnonzero(np.isin(marker_bones, bones))))
+        return limbs
+
+    return problem.frame_problem.remember(f"limbs of {options.min_limb_dofs} dofs", find)
+
+
+def find_limbs(skeleton: Skeleton, locked: BoolArray, min_dofs: int) -> list[IntArray]:
+    """Return the free dofs of every limb; what moves the whole figure is in none.
+
+    Limbs are the parts of a figure that can be right or wrong by themselves: trunk, neck, arms,
+    legs. The tree is cut where it forks into branches of at least `min_dofs`.
+    """
+    parents, first = skeleton.parents, skeleton.tree.first_v
+    count = len(parents)
+    bone_dofs = [np.arange(int(first[k + 1]), int(first[k + 2])) for k in range(count)]
+    dofs_below = np.array([int((~locked[dofs]).sum()) for dofs in bone_dofs])
+    for k in range(count - 1, -1, -1):
+        if parents[k] >= 0:
+            dofs_below[parents[k]] += dofs_below[k]
+    forks = np.zeros(count, dtype=np.int64)
+    for k in range(count):
+        if parents[k] >= 0 and dofs_below[k] >= min_dofs:
+            forks[parents[k]] += 1
+    limb_of_bone, limbs = np.full(count, -1), []
+    for k in range(count):
+        parent = parents[k]
+        if parent < 0:
+            continue
+        if limb_of_bone[parent] < 0 or (forks[parent] > 1 and dofs_below[k] >= min_dofs):
+            limb_of_bone[k] = len(limbs)
+            limbs.append([])
+        else:
+            limb_of_bone[k] = limb_of_bone[parent]
+        limbs[limb_of_bone[k]].extend(dof for dof in bone_dofs[k] if not locked[dof])
+    return [np.array(dofs, dtype=np.int64) for dofs in limbs if len(dofs) > 0]

@@ -1,9 +1,13 @@
 """A first path through all frames: cold starts some way apart, followed until they meet.
 
-Recordings are cut into stretches of a fixed length, whatever the number of threads, so that the
-answer does not depend on it. Each stretch is followed from the frame of it that shows most markers,
+Recordings are cut into segments of a fixed length, whatever the number of threads, so that the
+answer does not depend on it. Each segment is followed from the frame of it that shows most markers,
 forwards and backwards; where two neighbours do not agree on the pose at their seam, one solution is
-followed into the other's stretch until they do, whichever costs less.
+followed into the other's segment until they do, whichever costs less.
+
+A cold start finds the pose of a frame from nothing but its markers: the neutral pose and others
+spread over the limits are brought to the markers as rigid wholes (Kabsch), all are solved, and the
+least cost is taken.
 """
 
 from __future__ import annotations
@@ -14,97 +18,172 @@ from itertools import pairwise
 import numpy as np
 
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
-from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
-from exactik.tracking._branches import Stretch, splice
-from exactik.tracking._cold import solve_cold_start
-from exactik.tracking._passes import (
+from exactik.motion import Segment, cut_into_segments
+from exactik.solvers import make_start_table
+from exactik.spatial import fit_rigid_transforms
+from exactik.tracking._branches import PathWindow, splice_branch
+from exactik.tracking._frame_solver import (
     FrameSolutions,
+    TrackingRun,
     follow_frames,
     nearest_equivalents,
     run_in_threads,
+    solve_frames,
+    unwrap_path,
 )
-from exactik.tracking._recording import TrackingProblem
-from exactik.typing import Array
+from exactik.tracking._options import DEFAULT_OPTIONS, FirstPassOptions
+from exactik.tracking._problem import TrackingProblem
+from exactik.typing import Array, IntArray
 
-__all__ = ["STRETCH", "first_pass", "stretches"]
-
-
-STRETCH = 2000  # frames
-AGREE = 2e-3  # [m] of every marker, and
-AGREE_TURN = 0.05  # [rad or m] of every dof, between two frames at a seam
-
-
-def stretches(count: int, shift: int = 0) -> list[tuple[int, int]]:
-    """Return first and last frame of the stretches of a recording; the first is shorter by `shift`.
-
-    A last one of less than half the length goes to the one before it.
-    """
-    cuts = [0, *range(STRETCH - shift, count - STRETCH // 2, STRETCH), count]
-    return [(a, b - 1) for a, b in pairwise(cuts)]
+__all__ = ["align_to_markers", "first_pass", "solve_cold_start"]
 
 
 def first_pass(
-    recording: TrackingProblem,
-    options: Array,
-    cold: Array,
-    starts: int,
-    threads: int,
-    done: Callable[[int], None],
+    run: TrackingRun, starts: int, report_frames: Callable[[int], None]
 ) -> FrameSolutions:
     """Return a path through all frames.
 
     Args:
-        recording: what they ask.
-        options: of descents from the frame before.
-        cold: of descents from nothing.
-        starts: how many poses to try where there is no frame before.
-        threads: how many.
-        done: is told the number of frames that were solved since it was told last.
+        run: problem and options.
+        starts: how many poses to try at a cold start.
+        report_frames: is called with the number of frames solved since its last call.
     """
-    count = len(recording)
+    problem, count = run.problem, len(run.problem)
     path = FrameSolutions(
-        np.empty((count, recording.skeleton.nq)), np.zeros((count, FRAME_RESULT_SIZE))
+        q=np.empty((count, problem.skeleton.nq)), outcomes=np.zeros((count, FRAME_RESULT_SIZE))
     )
-    parts = stretches(count)
-    shown = recording.seen.sum(axis=1)
+    segments = cut_into_segments(count, run.options.segment_frames)
+    seen_count = problem.seen.sum(axis=1)
 
-    def solve(part: tuple[int, int]) -> None:
-        first, last = part
-        t = first + int(np.argmax(shown[first : last + 1]))
-        found = solve_cold_start(recording, cold, np.array([t]), starts)
-        start = nearest_equivalents(recording, found.q, recording.skeleton.neutral()[None])[0]
-        for which in (np.arange(t, last + 1), np.arange(t, first - 1, -1)):
-            way = follow_frames(recording, options, which, start)
-            path.q[which], path.outcomes[which] = way
-            start = way.q[0]
-        done(last + 1 - first)
+    def solve_segment(segment: Segment) -> None:
+        first, last = segment
+        t = first + int(np.argmax(seen_count[first : last + 1]))
+        cold = solve_cold_start(
+            problem, run.cold_start, np.array([t]), starts, options=run.options.first_pass
+        )
+        start = nearest_equivalents(problem, cold.q, problem.skeleton.neutral()[None])[0]
+        for frames in (np.arange(t, last + 1), np.arange(t, first - 1, -1)):
+            solutions = follow_frames(problem, run.warm_start, frames, start)
+            path.put(frames, solutions)
+            start = solutions.q[0]
+        report_frames(segment.frame_count)
 
-    run_in_threads(threads, solve, parts)
-    for (first, _), (seam, last) in pairwise(parts):
-        _join(recording, options, path, first, seam, last)
+    run_in_threads(run.threads, solve_segment, segments)
+    for left, right in pairwise(segments):
+        _join_segments(run, path, left, right)
     return path
 
 
-def _join(
-    recording: TrackingProblem,
-    options: Array,
-    path: FrameSolutions,
-    first: int,
-    seam: int,
-    last: int,
-) -> None:
-    """Make both sides of a seam one solution, where they are not; `seam` is the second's first."""
-    both = np.array([seam - 1, seam])
-    jump = np.diff(recording.residuals(path.q[both], both), axis=0)
-    box = recording.frame_problem.box
-    unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, path.q[seam - 1 : last + 1])
-    turn = recording.skeleton.difference(path.q[seam], path.q[seam - 1])
-    moved = float(np.nanmax(np.abs(jump), initial=0.0))
-    if moved < AGREE and float(np.abs(turn).max(initial=0.0)) < AGREE_TURN:
+def _join_segments(run: TrackingRun, path: FrameSolutions, left: Segment, right: Segment) -> None:
+    """Make neighbouring segments one solution at their seam, where they are not."""
+    problem, options = run.problem, run.options.first_pass
+    both = np.array([left.last, right.first])
+    step = np.diff(problem.residuals(path.q[both], both), axis=0)
+    unwrap_path(problem, path.q[left.last : right.last + 1])
+    dof_step = problem.skeleton.difference(path.q[right.first], path.q[left.last])
+    marker_distance = float(np.nanmax(np.abs(step), initial=0.0))
+    if (
+        marker_distance < options.seam_marker_distance
+        and float(np.abs(dof_step).max(initial=0.0)) < options.seam_dof_step
+    ):
         return
-    frames = np.arange(first, last + 1)
-    residual = recording.residuals(path.q[frames], frames)
-    least = np.full(len(path.q), np.inf)  # of no use here
-    stretch = Stretch(recording, options, path, residual, first, last, least)
-    if not splice(stretch, seam, path.q[seam - 1].copy()):
-        splice(stretch, seam - 1, path.q[seam].copy())
+    least_cost = np.full(len(path.q), np.inf)  # not used here
+    window = PathWindow.around(run, path, Segment(left.first, right.last), least_cost)
+    if not splice_branch(window, right.first, path.q[left.last].copy()):
+        splice_branch(window, left.last, path.q[right.first].copy())
+
+
+def solve_cold_start(
+    problem: TrackingProblem,
+    descent_options: Array,
+    frames: IntArray,
+    starts: int,
+    small_cost: float = 0.0,
+    options: FirstPassOptions = DEFAULT_OPTIONS.first_pass,
+) -> FrameSolutions:
+    """Return the best pose of each frame, none depending on another.
+
+    Args:
+        problem: what they ask.
+        descent_options: see `kernels.descent.options`.
+        frames: (n,).
+        starts: how many poses to start from.
+        small_cost: at which a frame needs no further start; 0 to try all of them.
+        options: of the first pass.
+    """
+    poses = _make_start_poses(problem, starts, options.cold_start_spread)
+    wide = problem.with_wide_loss()
+    best = [_solve_from_poses(wide, descent_options, int(t), poses, small_cost) for t in frames]
+    return FrameSolutions(
+        q=np.concatenate([solution.q for solution in best]),
+        outcomes=np.concatenate([solution.outcomes for solution in best]),
+    )
+
+
+def _solve_from_poses(
+    problem: TrackingProblem, descent_options: Array, t: int, poses: Array, small_cost: float
+) -> FrameSolutions:
+    """Return the best solution of frame t, or the first whose cost is small, as a single row."""
+    frames = np.full(len(poses), t)
+    starts = align_to_markers(problem, poses, frames)
+    if small_cost == 0.0:
+        solutions = solve_frames(problem, descent_options, frames, starts)
+        k = int(np.argmin(solutions.cost))
+        return solutions.take(slice(k, k + 1))
+    residual = problem.residuals(starts, frames)
+    best: FrameSolutions | None = None
+    for k in np.argsort(np.nansum(residual**2, axis=(1, 2)), kind="stable"):
+        solution = solve_frames(problem, descent_options, np.array([t]), starts[k : k + 1])
+        if best is None or solution.cost[0] < best.cost[0]:
+            best = solution
+        if best.cost[0] <= small_cost:
+            break
+    assert best is not None
+    return best
+
+
+def _make_start_poses(problem: TrackingProblem, count: int, spread: float) -> Array:
+    """Return poses to start from, the neutral one first, (count, nq)."""
+    neutral = problem.skeleton.neutral()
+    table = make_start_table(problem.frame_problem, max(count - 1, 0), 0).q
+    anywhere = np.where(np.isnan(table), neutral, table)
+    steps = problem.skeleton.difference(anywhere, neutral)
+    others = problem.skeleton.integrate(neutral, spread * steps)
+    return np.concatenate([neutral[None], others])
+
+
+def align_to_markers(problem: TrackingProblem, q: Array, frames: IntArray) -> Array:
+    """Return poses, (n, nq), moved as rigid wholes as near to the markers of frames (n,) as can be.
+
+    Figures whose roots are not free to move keep their place, and all do in frames of fewer than
+    three markers.
+    """
+    skeleton, tree = problem.skeleton, problem.skeleton.tree
+    roots = np.flatnonzero(skeleton.parents < 0)
+    for k in roots:
+        dofs = slice(int(tree.first_v[k + 1]), int(tree.first_v[k + 2]))
+        if skeleton.bones[k].joint.kind != "free" or problem.frame_problem.locked[dofs].any():
+            return q.copy()
+    position = problem.targets.position[frames]
+    seen = ~np.isnan(position[:, :, 0])
+    target = np.where(seen[..., None], position, 0.0)
+    residual = problem.residuals(np.ascontiguousarray(q), frames)
+    model = np.where(seen[..., None], target - residual, 0.0)
+    weight = seen * problem.targets.weight
+    fit = fit_rigid_transforms(model, target, weight)
+    pose, aligned = skeleton.forward(q), q.copy()
+    # Only roots move; of the others the old coordinates are kept to the last digit.
+    for k in roots:
+        bone = skeleton.bones[k]
+        coordinates = slice(int(tree.first_q[k + 1]), int(tree.first_q[k + 2]))
+        pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
+        post = np.eye(3) if bone.post is None else np.array(bone.post)
+        from_center = pose.positions[:, k] - fit.source_center
+        p_world_root = np.einsum("nij,nj->ni", fit.rotation, from_center) + fit.target_center
+        aligned[:, coordinates] = bone.joint.coordinates_for(
+            (p_world_root - bone.offset) @ pre,
+            pre.T @ fit.rotation @ pose.rotations[:, k] @ post.T,
+        )
+    too_few = (seen.sum(axis=1) < 3) | (weight.sum(axis=1) == 0.0)
+    aligned[too_few] = q[too_few]
+    return aligned

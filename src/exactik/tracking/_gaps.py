@@ -12,140 +12,159 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model import Skeleton
-from exactik.tracking._passes import FrameSolutions, run_in_threads, solve_frames
-from exactik.tracking._recording import TrackingProblem
+from exactik.tracking._frame_solver import (
+    FrameSolutions,
+    TrackingRun,
+    run_in_threads,
+    solve_frames,
+)
+from exactik.tracking._options import GapOptions
+from exactik.tracking._problem import TrackingProblem, iterate_chunks
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["Postures", "information", "make_postures", "pulled", "solve_gap_frames"]
+__all__ = [
+    "FramePostures",
+    "combine_postures",
+    "compute_marker_information",
+    "make_postures",
+    "solve_gap_frames",
+]
 
 
-SOLID = 0.6  # share that a dof may lose and still go by its markers alone
-PULL = 0.3  # of the curvature that was lost
-SAMPLES = 24  # poses over which information is averaged
-AT_ONCE = 2048
+CHUNK_FRAMES = 2048  # solved in one call, for the threads to share the work
 
 
-def information(recording: TrackingProblem, q: Array) -> Array:
+def compute_marker_information(problem: TrackingProblem, q: Array, options: GapOptions) -> Array:
     """Return what every marker says about every dof, w |∂x/∂v|² on average over poses, (M, nv)."""
-    count = len(recording.names)
-    total = np.zeros((count, recording.skeleton.nv))
-    chosen = np.unique(np.linspace(0, len(q) - 1, min(SAMPLES, len(q))).astype(int))
+    count = len(problem.names)
+    total = np.zeros((count, problem.skeleton.nv))
+    pose_count = min(options.information_poses, len(q))
+    chosen = np.unique(np.linspace(0, len(q) - 1, pose_count).astype(int))
     for pose in q[chosen]:
-        J = recording.frame_problem.jacobian(pose)[: 3 * count]
+        J = problem.frame_problem.jacobian(pose)[: 3 * count]
         total += (J**2).reshape(count, 3, -1).sum(axis=1)
-    return recording.targets.weight[:, None] * total / max(len(chosen), 1)
+    return problem.targets.weight[:, None] * total / max(len(chosen), 1)
 
 
-def lost_share(seen: BoolArray, info: Array) -> Array:
+def _compute_lost_share(seen: BoolArray, information: Array) -> Array:
     """Return how much of what determines each dof is missing, 0 to 1, (n, nv), by markers seen."""
-    lost = (~seen).astype(float) @ info
-    whole = info.sum(axis=0)
+    lost = (~seen).astype(float) @ information
+    whole = information.sum(axis=0)
     return np.divide(lost, whole, out=np.zeros_like(lost), where=whole > 0.0)
 
 
-class Postures(NamedTuple):
+class FramePostures(NamedTuple):
     """What frames are pulled to besides their markers: all to neutral, some to their course.
 
     Attributes:
         skeleton: whose they are.
         neutral: (nq,).
-        tie: how firmly to neutral, (nv,).
-        frames: that have a course of their own, (k,), in order.
+        neutral_weight: how firmly all are pulled to neutral, (nv,).
+        frames: that have a course, (k,), in order.
         course: of these, (k, nq).
-        pull: how firmly to it, (k, nv).
-        loose: dofs that go by their course, (T, nv).
+        course_weight: how firmly they are pulled to it, (k, nv).
+        undetermined: dofs that go by their course, (T, nv).
     """
 
     skeleton: Skeleton
     neutral: Array
-    tie: Array
+    neutral_weight: Array
     frames: IntArray
     course: Array
-    pull: Array
-    loose: BoolArray
+    course_weight: Array
+    undetermined: BoolArray
 
-    def of(self, which: IntArray) -> tuple[Array, Array]:
-        """Return the postures of frames, (n, nq), and how firmly they hold, (n, nv)."""
-        rest = np.repeat(self.neutral[None], len(which), axis=0)
-        firm = np.repeat(self.tie[None], len(which), axis=0)
-        at = np.searchsorted(self.frames, which)
-        own = at < len(self.frames)
-        own[own] = self.frames[at[own]] == which[own]
-        k = at[own]
-        rest[own], firm[own] = pulled(
-            self.skeleton, rest[own], firm[own], self.course[k], self.pull[k]
+    def combine(self, frames: IntArray) -> tuple[Array, Array]:
+        """Return the one posture that each frame is pulled to, (n, nq), and how firmly, (n, nv)."""
+        posture = np.repeat(self.neutral[None], len(frames), axis=0)
+        weight = np.repeat(self.neutral_weight[None], len(frames), axis=0)
+        k = np.searchsorted(self.frames, frames)
+        has_course = k < len(self.frames)
+        has_course[has_course] = self.frames[k[has_course]] == frames[has_course]
+        k = k[has_course]
+        posture[has_course], weight[has_course] = combine_postures(
+            self.skeleton,
+            posture[has_course],
+            weight[has_course],
+            self.course[k],
+            self.course_weight[k],
         )
-        return rest, firm
+        return posture, weight
 
-    def between(self, first: int, end: int) -> Postures:
-        """Return those of the frames from `first` on, `end` excluded, as a recording of its own."""
-        own = (self.frames >= first) & (self.frames < end)
-        few = {"course": self.course[own], "pull": self.pull[own], "loose": self.loose[first:end]}
-        return self._replace(frames=self.frames[own] - first, **few)
+    def between(self, first: int, end: int) -> FramePostures:
+        """Return those of the frames from `first` on, `end` excluded, counted from `first`."""
+        inside = (self.frames >= first) & (self.frames < end)
+        return self._replace(
+            frames=self.frames[inside] - first,
+            course=self.course[inside],
+            course_weight=self.course_weight[inside],
+            undetermined=self.undetermined[first:end],
+        )
 
 
-def pulled(
-    skeleton: Skeleton, rest: Array, firm: Array, other: Array, more: Array
+def combine_postures(
+    skeleton: Skeleton, posture: Array, weight: Array, other: Array, other_weight: Array
 ) -> tuple[Array, Array]:
     """Return the one posture that pulls as two do together, (n, nq), and how firmly, (n, nv)."""
-    total = firm + more
-    share = np.divide(more, total, out=np.zeros_like(total), where=total > 0.0)
-    return skeleton.integrate(rest, share * skeleton.difference(other, rest)), total
+    total = weight + other_weight
+    share = np.divide(other_weight, total, out=np.zeros_like(total), where=total > 0.0)
+    return skeleton.integrate(posture, share * skeleton.difference(other, posture)), total
 
 
-def make_postures(recording: TrackingProblem, q: Array, info: Array) -> Postures:
-    """Return what frames are to be pulled to, given a path q, (T, nq), through all of them."""
-    loose, asked = np.zeros((len(q), recording.skeleton.nv), dtype=bool), recording.targets
-    frames = np.flatnonzero(~recording.seen.all(axis=1))
-    share = lost_share(recording.seen[frames], info)
-    loose[frames] = share > SOLID
-    share = share[loose[frames].any(axis=1)]
-    frames = np.flatnonzero(loose.any(axis=1))
-    course = _course(recording, q, loose)[frames] if len(frames) > 0 else q[:0]
-    pull = PULL * info.sum(axis=0) * share**2 * loose[frames]
-    return Postures(
-        *(recording.skeleton, asked.rest[0], asked.rest_weight[0], frames, course, pull, loose)
+def make_postures(
+    problem: TrackingProblem, q: Array, information: Array, options: GapOptions
+) -> FramePostures:
+    """Return what frames are pulled to, given a path q, (T, nq), through all of them."""
+    undetermined = np.zeros((len(q), problem.skeleton.nv), dtype=bool)
+    frames = np.flatnonzero(~problem.seen.all(axis=1))
+    share = _compute_lost_share(problem.seen[frames], information)
+    undetermined[frames] = share > options.max_lost_share
+    share = share[undetermined[frames].any(axis=1)]
+    frames = np.flatnonzero(undetermined.any(axis=1))
+    course = q[:0]
+    if len(frames) > 0:
+        course = _interpolate_course(problem.skeleton, q, undetermined)[frames]
+    curvature = information.sum(axis=0)
+    return FramePostures(
+        skeleton=problem.skeleton,
+        neutral=problem.targets.rest[0],
+        neutral_weight=problem.targets.rest_weight[0],
+        frames=frames,
+        course=course,
+        course_weight=options.course_pull * curvature * share**2 * undetermined[frames],
+        undetermined=undetermined,
     )
 
 
-def solve_gap_frames(
-    recording: TrackingProblem,
-    options: Array,
-    path: FrameSolutions,
-    postures: Postures,
-    threads: int,
-) -> None:
-    """Solve the frames that have a course of their own again, from there."""
-    skeleton, which = recording.skeleton, postures.frames
+def solve_gap_frames(run: TrackingRun, path: FrameSolutions, postures: FramePostures) -> None:
+    """Solve the frames that have a course again, from there."""
+    problem, skeleton = run.problem, run.problem.skeleton
 
-    def solve(k: int) -> None:
-        part, course = which[k : k + AT_ONCE], postures.course[k : k + AT_ONCE]
-        rest, firm = postures.of(part)
-        own = postures.loose[part] * skeleton.difference(course, path.q[part])
-        asked = recording.with_targets(rest=rest, rest_weight=firm).select(part)
-        start = skeleton.integrate(path.q[part], own)
-        path.q[part], path.outcomes[part] = solve_frames(
-            asked, options, np.arange(len(part)), start
-        )
-        recording.copy_robust_weights(part, asked)
+    def solve_chunk(rows: IntArray) -> None:
+        frames, course = postures.frames[rows], postures.course[rows]
+        posture, weight = postures.combine(frames)
+        to_course = postures.undetermined[frames] * skeleton.difference(course, path.q[frames])
+        chunk = problem.with_targets(rest=posture, rest_weight=weight).select(frames)
+        start = skeleton.integrate(path.q[frames], to_course)
+        path.put(frames, solve_frames(chunk, run.warm_start, np.arange(len(frames)), start))
+        problem.copy_robust_weights(frames, chunk)
 
-    run_in_threads(threads, solve, range(0, len(which), AT_ONCE))
+    run_in_threads(run.threads, solve_chunk, iterate_chunks(len(postures.frames), CHUNK_FRAMES))
 
 
-def _course(recording: TrackingProblem, q: Array, loose: BoolArray) -> Array:
-    """Return q, (T, nq), with every loose stretch of a dof drawn straight from side to side."""
-    out, times = q.copy(), np.arange(len(q))
-    skeleton = recording.skeleton
+def _interpolate_course(skeleton: Skeleton, q: Array, undetermined: BoolArray) -> Array:
+    """Return q, (T, nq), with every undetermined dof drawn straight from before to after a gap."""
+    course, times = q.copy(), np.arange(len(q))
     for i, j in enumerate(skeleton.plain_q):
-        if j >= 0 and loose[:, i].any() and not loose[:, i].all():
-            own = ~loose[:, i]
-            out[:, j] = np.interp(times, times[own], q[own, j])
+        known = ~undetermined[:, i]
+        if j >= 0 and not known.all() and known.any():
+            course[:, j] = np.interp(times, times[known], q[known, j])
     for bone, j in skeleton.quaternions:
         end = int(skeleton.tree.first_v[skeleton.bone_index(bone) + 2])
-        gone = loose[:, end - 3 : end].any(axis=1)
-        if gone.any() and not gone.all():
+        known = ~undetermined[:, end - 3 : end].any(axis=1)
+        if not known.all() and known.any():
             for a in range(j, j + 4):
-                out[:, a] = np.interp(times, times[~gone], q[~gone, a])
-            size = np.linalg.norm(out[:, j : j + 4], axis=1, keepdims=True)
-            out[:, j : j + 4] /= np.maximum(size, 1e-9)
-    return out
+                course[:, a] = np.interp(times, times[known], q[known, a])
+            norm = np.linalg.norm(course[:, j : j + 4], axis=1, keepdims=True)
+            course[:, j : j + 4] /= np.maximum(norm, 1e-9)
+    return course

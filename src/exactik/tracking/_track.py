@@ -1,4 +1,4 @@
-"""Solve a whole recording."""
+"""Solve a whole recording, stage by stage."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik.errors import ModelError
+from exactik.errors import ModelError, UsageError
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
 from exactik.kernels.descent.results import (
     RESULT_ITERATIONS,
     RESULT_PROJECTED_GRADIENT,
     RESULT_STATUS,
 )
-from exactik.kernels.tree.equivalent_coordinates import unwrap_coordinates
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion, find_segments
+from exactik.motion import Markers, Motion
 from exactik.solvers import (
     ENDED_WORDS,
     Auto,
@@ -30,39 +29,38 @@ from exactik.solvers import (
     require_count,
     resolve_method,
 )
-from exactik.tracking._branches import improve
-from exactik.tracking._clean import Outliers, remove_outliers
-from exactik.tracking._cold import solve_cold_start
+from exactik.tracking._branches import improve_poor_segments, search_branches
 from exactik.tracking._crossings import bridge_jumps
-from exactik.tracking._error_bars import ASSUMED, estimate_noise
-from exactik.tracking._fill import fill_gaps
-from exactik.tracking._first_pass import STRETCH, first_pass, stretches
-from exactik.tracking._gaps import information, make_postures, solve_gap_frames
-from exactik.tracking._passes import FrameSolutions, run_in_threads
-from exactik.tracking._recording import (
-    LOSS_KINDS,
+from exactik.tracking._error_bars import estimate_noise
+from exactik.tracking._first_pass import first_pass
+from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
+from exactik.tracking._gaps import (
+    FramePostures,
+    compute_marker_information,
+    make_postures,
+    solve_gap_frames,
+)
+from exactik.tracking._options import DEFAULT_OPTIONS, TrackingOptions
+from exactik.tracking._prepare import prepare_markers
+from exactik.tracking._problem import (
     POSTURE_WEIGHT,
     TrackingProblem,
+    iterate_chunks,
     make_tracking_problem,
 )
-from exactik.tracking._smoothing import checked_cutoff, smooth_path
-from exactik.tracking._tracked import Track
+from exactik.tracking._result import Track
+from exactik.tracking._smoothing import require_cutoff, smooth_path
 from exactik.typing import Array
 
 __all__ = ["track"]
 
 Progress = Callable[[int, int], object]
 
-TOLERANCE = 1e-4  # relative gradient
-EVERY, ROUNDS = 28, 2  # frames between two looks for better solutions, and how often
 STARTS = 24
-WRONG, MENDINGS, AROUND = 8.0, 4, 600  # times the usual cost; rounds; frames to both sides
-MOST_RUNS = 20  # stretches to mend in a round, the longest first: others are errors of markers
-WIDTHS = {"huber": 2.5, "tukey": 7.0}  # c in standard deviations
-FIRST_WIDTH, SAMPLES = 0.05, 16  # [m] and frames, for a first idea of the noise
-WARM = Auto(tolerance=TOLERANCE, initial_damping=1e-3, detour=False, escape=False)
-COLD = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
-SHARES = {"path": 0.15, "branches": 0.7, "finish": 0.15}  # of the time, roughly
+"""Default number of cold starts: with it 99 % of the frames of two takes are found from nothing
+(`test_frames_from_nothing` in tests/tracking/test_track_hdm05.py)."""
+PROGRESS_SHARES = {"first pass": 0.15, "branches": 0.7, "smoothing": 0.15}
+"""Of the time, roughly; only for the progress that is shown."""
 
 
 def track(
@@ -83,6 +81,7 @@ def track(
     starts: int = STARTS,
     posture: float = POSTURE_WEIGHT,
     offsets: ArrayLike | None = None,
+    options: TrackingOptions | None = None,
 ) -> Track:
     """Find the motion that a recording of markers shows.
 
@@ -111,186 +110,154 @@ def track(
             the markers leave open. 0 for none.
         offsets: places of the markers in their bones in each frame [m], (T, M, 3), in place of the
             skeleton's.
+        options: thresholds of the stages; seldom worth a change.
 
     Returns:
         The motion with its errors, doubts and error bars.
     """
     begin = time.perf_counter()
-    checked_cutoff(smooth, markers.rate)
+    options = DEFAULT_OPTIONS if options is None else options
+    require_cutoff(smooth, markers.rate)
     if sigma is not None and not 0.0 < sigma < np.inf:
-        raise ModelError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
-    settings = {"smooth": smooth, "branches": branches, "starts": starts, "posture": posture}
-    options = {"limits": limits, "lock": lock, "strength": strength, "weights": weights}
-    recording = make_tracking_problem(
-        skeleton, markers, **options, robust=robust, offsets=offsets, posture=posture
+        raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
+    problem = make_tracking_problem(
+        skeleton,
+        markers,
+        limits=limits,
+        lock=lock,
+        strength=strength,
+        weights=weights,
+        robust=robust,
+        offsets=offsets,
+        posture=posture,
     )
-    if len(recording) == 0:
+    if len(problem) == 0:
         raise ModelError("the recording has no frames")
-    errors = Outliers((), np.zeros((0, 0), dtype=bool))
-    if robust is not None:
-        recording, errors = remove_outliers(recording)
-    workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
-    method, cold = _methods(solver)
-    warm, far = method.options(recording.frame_problem), cold.options(recording.frame_problem)
-    seen, noise = recording, sigma
-    if noise is None and (robust is not None or not recording.seen.all()):
-        noise = _first_sigma(recording, far)
-    if robust is not None:
-        loss = np.array([LOSS_KINDS[robust], WIDTHS[robust] * (noise or 0.0), 1.0])
-        seen = recording = recording.with_targets(loss=loss)
-    if noise is not None:
-        recording = fill_gaps(recording, noise)
-    meter = _Meter(len(recording), progress)
-    path = first_pass(
-        recording, warm, far, require_count("starts", starts), workers, meter.share("path")
+    starts = require_count("starts", starts)
+    method, cold_method = _choose_methods(solver, options)
+    cold_start = cold_method.options(problem.frame_problem)
+
+    prepared = prepare_markers(problem, cold_start, robust, sigma, options)
+    problem = prepared.problem
+    run = TrackingRun(
+        problem=problem,
+        warm_start=method.options(problem.frame_problem),
+        cold_start=cold_start,
+        options=options,
+        threads=_count_threads(threads),
     )
-    least = np.full(len(recording), np.inf)
-    _mend(recording, warm, far, path, least)
+    meter = ProgressMeter(len(problem), progress)
+    path = first_pass(run, starts, meter.make_reporter("first pass"))
+    least_cost = np.full(len(problem), np.inf)
+    improve_poor_segments(run, path, least_cost)
     if branches:
-        _look_for_better(recording, warm, far, path, least, workers, meter)
-    _continuous(recording, path.q)
-    recording.update_robust_weights(path.q)
-    info = information(recording, path.q)
-    postures = make_postures(recording, path.q, info)
-    solve_gap_frames(recording, warm, path, postures, workers)
-    bridged, excess = np.zeros(len(recording), dtype=bool), np.zeros(len(recording))
+        search_branches(run, path, least_cost, meter.make_reporter("branches"))
+    unwrap_path(problem, path.q)
+    problem.update_robust_weights(path.q)
+    information = compute_marker_information(problem, path.q, options.gaps)
+    postures = make_postures(problem, path.q, information, options.gaps)
+    solve_gap_frames(run, path, postures)
+    bridged = np.zeros(len(problem), dtype=bool)
     if branches and offsets is None:
-        bridged = bridge_jumps(recording, warm, path, postures, info.sum(axis=0), least, workers)
-    recording.update_robust_weights(path.q)
+        bridged = bridge_jumps(run, path, postures, information.sum(axis=0), least_cost)
+    problem.update_robust_weights(path.q)
+    excess = np.zeros(len(problem))
     if branches:
-        excess = np.maximum(path.cost / np.maximum(least, float(warm[NEGLIGIBLE_COST])) - 1.0, 0.0)
-        excess[postures.frames] = 0.0  # where a course of their own counts in the cost
+        excess = _compute_excess(run, path, postures, least_cost)
     if smooth is not None:
-        path = smooth_path(recording, path, smooth, info, workers, meter.share("finish"))
+        path = smooth_path(run, path, smooth, information, meter.make_reporter("smoothing"))
     meter.finish()
-    misses, cost = _errors(seen, path.q)
-    estimated = estimate_noise(misses, skeleton.nv - int(recording.frame_problem.locked.sum()))
-    motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
+
+    errors, cost = _measure_errors(prepared.recorded, path.q)
+    if sigma is None:
+        free_dofs = skeleton.nv - int(problem.frame_problem.locked.sum())
+        sigma = estimate_noise(errors, free_dofs, options.preparation.assumed_noise)
+    codes = path.outcomes[:, RESULT_STATUS]
     return Track(
-        *(motion, recording.names, misses),
-        *(cost, path.outcomes[:, RESULT_PROJECTED_GRADIENT]),
-        *(
-            np.array(
-                [ENDED_WORDS[int(code)] for code in path.outcomes[:, RESULT_STATUS]], dtype="U15"
-            ),
-        ),
-        *(count_iterations(path.outcomes[:, RESULT_ITERATIONS]), postures.loose, bridged, excess),
-        *(recording.targets.robust_weight if robust is not None else None,),
-        *(errors.swaps, errors.spikes),
-        *(float(sigma) if sigma is not None else estimated, time.perf_counter() - begin),
-        *(method.name, markers, settings, seen, workers),
+        motion=Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis),
+        names=problem.names,
+        marker_errors=errors,
+        cost=cost,
+        projected_gradient=path.outcomes[:, RESULT_PROJECTED_GRADIENT],
+        ended=np.array([ENDED_WORDS[int(code)] for code in codes], dtype="U15"),
+        iterations=count_iterations(path.outcomes[:, RESULT_ITERATIONS]),
+        undetermined=postures.undetermined,
+        bridged=bridged,
+        excess=excess,
+        marker_weights=problem.targets.robust_weight if robust is not None else None,
+        swaps=prepared.outliers.swaps,
+        spikes=prepared.outliers.spikes,
+        sigma=float(sigma),
+        seconds=time.perf_counter() - begin,
+        solver=method.name,
+        markers=markers,
+        settings={"smooth": smooth, "branches": branches, "starts": starts, "posture": posture},
+        options=options,
+        problem=prepared.recorded,
+        threads=run.threads,
     )
 
 
-def _methods(solver: str | Method) -> tuple[CompiledMethod, CompiledMethod]:
-    """Return the methods for frames with one before them, and without."""
-    method = WARM if solver == "auto" else resolve_method(solver)
+def _count_threads(threads: int | None) -> int:
+    return (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
+
+
+def _choose_methods(
+    solver: str | Method, options: TrackingOptions
+) -> tuple[CompiledMethod, CompiledMethod]:
+    """Return the methods of warm and of cold starts."""
+    method = options.warm_start if solver == "auto" else resolve_method(solver)
     if not isinstance(method, CompiledMethod):
-        raise ModelError(
+        raise UsageError(
             f"solver {method.name!r} is not compiled and cannot follow a recording; use 'auto', "
             "'newton', 'levenberg-marquardt', 'gauss-newton', 'projected-gradient' or 'ccd'"
         )
     if isinstance(solver, str) and solver != "auto":
-        method = replace(method, tolerance=TOLERANCE)
+        method = replace(method, tolerance=options.warm_start.tolerance)
     if isinstance(method, Auto):
         method = replace(method, detour=False)
-    return method, COLD if solver == "auto" or isinstance(method, Auto) else method
+    is_auto = solver == "auto" or isinstance(method, Auto)
+    return method, options.cold_start if is_auto else method
 
 
-def _first_sigma(recording: TrackingProblem, options: Array) -> float:
-    """Return a first idea of the noise [m]: from some frames by themselves, errors and all."""
-    which = np.unique(np.linspace(0, len(recording) - 1, SAMPLES).astype(np.int64))
-    wide = recording.select(which).with_targets(
-        loss=np.array([LOSS_KINDS["huber"], FIRST_WIDTH, 1.0]),
-        robust_weight=np.ones((len(which), len(recording.names))),
-    )
-    found = solve_cold_start(wide, options, np.arange(len(which)), 6)
-    errors = np.linalg.norm(wide.residuals(found.q), axis=2)
-    if not np.isfinite(errors).any():
-        return ASSUMED
-    # Of a normal distribution in space the median distance is 1.54 standard deviations.
-    return max(float(np.nanmedian(errors)) / 1.538, 1e-6)
+def _compute_excess(
+    run: TrackingRun, path: FrameSolutions, postures: FramePostures, least_cost: Array
+) -> Array:
+    """Return the share by which frames cost more than the best solution found for each, (T,)."""
+    least_cost = np.maximum(least_cost, float(run.warm_start[NEGLIGIBLE_COST]))
+    excess = np.maximum(path.cost / least_cost - 1.0, 0.0)
+    excess[postures.frames] = 0.0  # their cost has a pull to their course in it
+    return excess
 
 
-def _mend(
-    recording: TrackingProblem, warm: Array, far: Array, path: FrameSolutions, least: Array
-) -> None:
-    """Look for better solutions where a path has gone wrong: frames that cost far more than others.
-
-    At some frames of each such stretch, its ends among them, from ever other poses.
-    """
-    end, before = len(recording) - 1, len(recording)
-    for n in range(MENDINGS):
-        wrong = path.cost > WRONG * np.median(path.cost) + float(warm[NEGLIGIBLE_COST])
-        runs = find_segments(wrong, join=2)
-        if len(runs) == 0 or wrong.sum() > 0.9 * before:
-            break  # nothing to mend, or nothing that could be
-        before = int(wrong.sum())
-        runs = sorted(runs, key=lambda run: run[0] - run[1])[:MOST_RUNS]
-        for first, last in runs:
-            step = max(1, min(EVERY, (last - first) // 4))
-            which = np.unique(np.append(np.arange(first, last + 1, step), last))
-            around = max(first - AROUND, 0), min(last + AROUND, end)
-            improve(recording, warm, far, path, *around, which, n, least)
-
-
-def _look_for_better(
-    recording: TrackingProblem,
-    warm: Array,
-    far: Array,
-    path: FrameSolutions,
-    least: Array,
-    threads: int,
-    meter: _Meter,
-) -> None:
-    told = meter.share("branches")
-    for n in range(ROUNDS):
-        # Ends of stretches stay as they are, so every second round has others.
-        parts = stretches(len(recording), shift=STRETCH // 2 * (n % 2))
-
-        def look(part: tuple[int, int], n: int = n) -> None:
-            first, last = part
-            which = np.arange(first + (n * EVERY) // ROUNDS, last + 1, EVERY)
-            improve(recording, warm, far, path, first, last, which, n, least)
-            told((part[1] + 1 - part[0]) // ROUNDS)
-
-        run_in_threads(threads, look, parts)
-
-
-def _continuous(recording: TrackingProblem, q: Array) -> None:
-    box = recording.frame_problem.box
-    unwrap_coordinates(recording.skeleton.tree, box.lower, box.upper, q)
-
-
-def _errors(recording: TrackingProblem, q: Array) -> tuple[Array, Array]:
+def _measure_errors(problem: TrackingProblem, q: Array) -> tuple[Array, Array]:
     """Return the distance of every marker from its place [m], (T, M), and the cost, (T,)."""
-    errors, cost = np.empty((len(q), len(recording.names))), np.empty(len(q))
-    for at in range(0, len(q), 4096):  # an hour at once would not fit
-        own = np.arange(at, min(at + 4096, len(q)))
-        errors[own] = np.linalg.norm(recording.residuals(q[own], own), axis=2)
-        cost[own] = 0.5 * np.nansum(recording.targets.weight * errors[own] ** 2, axis=1)
+    errors, cost = np.empty((len(q), len(problem.names))), np.empty(len(q))
+    for frames in iterate_chunks(len(q)):
+        errors[frames] = np.linalg.norm(problem.residuals(q[frames], frames), axis=2)
+        cost[frames] = 0.5 * np.nansum(problem.targets.weight * errors[frames] ** 2, axis=1)
     return errors, cost
 
 
-class _Meter:
-    """Turns what the parts of the work tell into frames done; from any thread."""
+class ProgressMeter:
+    """Adds up what the stages report, from any thread, to a number of frames done."""
 
     def __init__(self, total: int, progress: Progress | None):
         self.total, self.progress, self.done = total, progress, 0.0
         self.lock = threading.Lock()
 
-    def share(self, name: str) -> Callable[[int], None]:
-        """Return what a part of the work is to call with the frames it has gone through."""
+    def make_reporter(self, stage: str) -> Callable[[int], None]:
+        """Return what a stage calls with the number of frames it has gone through."""
 
-        def tell(frames: int) -> None:
+        def report_frames(frames: int) -> None:
             if self.progress is not None:
                 with self.lock:
-                    self.done += SHARES[name] * frames
+                    self.done += PROGRESS_SHARES[stage] * frames
                     self.progress(min(int(self.done), self.total), self.total)
 
-        return tell
+        return report_frames
 
     def finish(self) -> None:
-        """Tell that all is done."""
+        """Report that all is done."""
         if self.progress is not None:
             self.progress(self.total, self.total)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from exactik.check.oracle._goals import residual, weight
 from exactik.check.oracle._jet import concatenate, constant, dot, transform, variables
-from exactik.check.oracle._kinematics import frames
+from exactik.check.oracle._kinematics import compute_frames
 from exactik.goals import Goal, SoftLimitGoal
 from exactik.typing import Array
 
@@ -67,8 +67,8 @@ def evaluate(
     # Only free dofs are variables: a locked one then has derivatives zero by construction.
     moving = variables(np.zeros(int(free.sum())))
     step = transform(np.eye(nv)[:, free], moving)
-    where = frames(skeleton, q, step)
-    parts = [residual(goal, skeleton, where, q, step) for goal in goals]
+    frames = compute_frames(skeleton, q, step)
+    parts = [residual(goal, skeleton, frames, q, step) for goal in goals]
     rows = concatenate([constant(np.zeros(0), step.n), *parts])
     w = np.zeros((len(rows.value), len(rows.value)))
     if weight_matrix is not None:

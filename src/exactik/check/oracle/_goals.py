@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike
 
 from exactik.check.oracle._jet import Jet, concatenate, constant, dot, sqrt, transform
 from exactik.check.oracle._kinematics import (
-    Frame,
+    JetFrame,
     exp,
+    find_slices,
     log,
-    place,
+    place_point,
     quaternion_matrix,
-    slices,
 )
-from exactik.check.oracle._stencil import local_derivatives
+from exactik.check.oracle._stencil import differentiate
 from exactik.errors import GoalError, ShapeError
 from exactik.goals import (
     AimGoal,
@@ -39,39 +39,39 @@ __all__ = ["residual", "weight"]
 
 
 def residual(
-    goal: Goal, skeleton: Skeleton, where: dict[str, Frame], q: ArrayLike, step: Jet
+    goal: Goal, skeleton: Skeleton, frames: dict[str, JetFrame], q: ArrayLike, step: Jet
 ) -> Jet:
     """Return the rows of a goal.
 
     Args:
         goal: a built-in goal, or one of a user's own that watches a frame.
         skeleton: the model.
-        where: the frames of its bones at q moved by `step`.
+        frames: the frames of its bones at q moved by `step`.
         q: coordinates, (nq,).
         step: the increment v, (nv,), whose value is zero.
     """
     if isinstance(goal, PositionGoal):
-        return np.asarray(goal.target, dtype=float) - place(where, goal.bone, goal.point)
+        return np.asarray(goal.target, dtype=float) - place_point(frames, goal.bone, goal.point)
     if isinstance(goal, MarkerGoal):
         bone, point = skeleton.markers[goal.marker]
-        return np.asarray(goal.target, dtype=float) - place(where, bone, point)
+        return np.asarray(goal.target, dtype=float) - place_point(frames, bone, point)
     if isinstance(goal, DirectionGoal):
-        return _unit(goal.target) - where[goal.bone].rotation @ _unit(goal.axis)
+        return _unit(goal.target) - frames[goal.bone].R_world_bone @ _unit(goal.axis)
     if isinstance(goal, AimGoal):
-        sight = np.asarray(goal.target, dtype=float) - place(where, goal.bone, goal.point)
-        return sight / sqrt(dot(sight, sight)) - where[goal.bone].rotation @ _unit(goal.axis)
+        sight = np.asarray(goal.target, dtype=float) - place_point(frames, goal.bone, goal.point)
+        return sight / sqrt(dot(sight, sight)) - frames[goal.bone].R_world_bone @ _unit(goal.axis)
     if isinstance(goal, OrientationGoal):
-        rotation = where[goal.bone].rotation
-        wanted = quaternion_matrix(goal.wxyz) if goal.wxyz is not None else np.array(goal.target)
+        rotation = frames[goal.bone].R_world_bone
+        R_target = quaternion_matrix(goal.wxyz) if goal.wxyz is not None else np.array(goal.target)
         if goal.kind == "log":
-            return log(wanted @ rotation.T)
-        return concatenate([wanted[:, a] - rotation.T[a] for a in range(3)])
+            return log(R_target @ rotation.T)
+        return concatenate([R_target[:, a] - rotation.T[a] for a in range(3)])
     if isinstance(goal, PoseGoal):
         target = np.array(goal.target, dtype=float)
-        rotation = where[goal.bone].rotation
+        rotation = frames[goal.bone].R_world_bone
         return concatenate(
             [
-                target[:3, 3] - place(where, goal.bone, goal.point),
+                target[:3, 3] - place_point(frames, goal.bone, goal.point),
                 log(target[:3, :3] @ rotation.T),
             ]
         )
@@ -80,7 +80,7 @@ def residual(
     if isinstance(goal, SoftLimitGoal):
         return _soft_limits(skeleton, q, step)
     if isinstance(goal, FrameGoal):
-        return _frame_goal(goal, where[goal.bone])
+        return _frame_goal(goal, frames[goal.bone])
     raise GoalError(f"the oracle knows no goal of type {type(goal).__name__}")
 
 
@@ -92,30 +92,30 @@ def _posture(goal: PostureGoal, skeleton: Skeleton, q: ArrayLike, step: Jet) -> 
     now, rest = np.asarray(q, dtype=float), np.asarray(goal.q_rest, dtype=float)
     rows = []
     for bone in skeleton.bones:
-        at = slices(skeleton)[bone.name]
+        part = find_slices(skeleton)[bone.name]
         plain = bone.joint.nv - (3 if bone.joint.rotation_part.kind == "quaternion" else 0)
-        d, a, b = step[at.v], now[at.q], rest[at.q]
+        d, a, b = step[part.v], now[part.q], rest[part.q]
         rows.append(b[:plain] - a[:plain] - d[:plain])
         if plain < bone.joint.nv:
-            turned = quaternion_matrix(a[plain:]) @ exp(d[plain:])
-            rows.append(log(turned.T @ quaternion_matrix(b[plain:])))
+            rotation = quaternion_matrix(a[plain:]) @ exp(d[plain:])
+            rows.append(log(rotation.T @ quaternion_matrix(b[plain:])))
     return concatenate(rows)
 
 
 def _soft_limits(skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
     now, gap, outside = np.asarray(q, dtype=float), np.zeros(step.shape), np.zeros(step.shape)
     for bone in skeleton.bones:
-        at = slices(skeleton)[bone.name]
+        part = find_slices(skeleton)[bone.name]
         for a, (low, high) in enumerate(bone.joint.limits):
             # Dofs of a quaternion have no limits; those before them have the index of their q.
             if np.isfinite(low) or np.isfinite(high):
-                x, row = now[at.q][a], at.v.start + a
+                x, row = now[part.q][a], part.v.start + a
                 gap[row] = min(max(x, low), high) - x
                 outside[row] = float(x < low or x > high)
     return (gap - step) * outside
 
 
-def _turned(w: Array) -> Array:
+def _exp_plain(w: Array) -> Array:
     """Return exp[w] in plain numbers, which a black box is asked for hundreds of times."""
     angle = float(np.sqrt(w @ w))
     if angle == 0.0:
@@ -126,18 +126,17 @@ def _turned(w: Array) -> Array:
     return np.cos(angle) * np.eye(3) + skew + bend * np.outer(w, w)
 
 
-def _frame_goal(goal: FrameGoal, frame: Frame) -> Jet:
+def _frame_goal(goal: FrameGoal, frame: JetFrame) -> Jet:
     """Return r of a black box: its local Taylor polynomial at the frame, then the chain rule."""
-    here = frame.rotation.value, frame.position.value
-    if frame.rotation.n == 0:
-        return constant(goal.residual(*here), 0)
+    R, p = frame.R_world_bone.value, frame.p_world_bone.value
+    if frame.R_world_bone.n == 0:
+        return constant(goal.residual(R, p), 0)
 
-    def local(x: Array) -> Array:
-        return goal.residual(_turned(x[:3]) @ here[0], here[1] + x[3:])
+    def residual_near(x: Array) -> Array:
+        return goal.residual(_exp_plain(x[:3]) @ R, p + x[3:])
 
-    value, first, second = local_derivatives(local, 6)
-    turned, moved = log(frame.rotation @ here[0].T), frame.position - here[1]
-    x = concatenate([turned, moved])
+    value, first, second = differentiate(residual_near, 6)
+    x = concatenate([log(frame.R_world_bone @ R.T), frame.p_world_bone - p])
     # The local coordinates vanish here, so rounding in their value must not leak into the rows.
     x = Jet(np.zeros(6), x.gradient, x.hessian)
     curved = np.einsum("mab,ay,bz->myz", second, x.gradient, x.gradient, optimize=True)

@@ -7,13 +7,13 @@ derivative with respect to t and ε its rate. A rotation R(t, ε) turns with [ω
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.check.oracle._jet import transform, variables
-from exactik.check.oracle._kinematics import frames, place
+from exactik.check.oracle._kinematics import compute_frames, place_point
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -27,39 +27,53 @@ def _axial(m: Array) -> Array:
     return 0.5 * np.stack([m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]])
 
 
-def _in_frame(frame: str, lin: Array, ang: Array, turn: Array, at: Array) -> tuple[Array, Array]:
+class _Rates(NamedTuple):
+    """Jacobians in the world, where the point is, and the time derivatives of all of these."""
+
+    linear: Array  #       (3, nv)
+    angular: Array  #      (3, nv)
+    R_world_bone: Array
+    p_world_point: Array
+    linear_dot: Array
+    angular_dot: Array
+    R_dot: Array
+    p_dot: Array
+
+
+def _in_frame(
+    frame: str, linear: Array, angular: Array, R_world_bone: Array, p_world_point: Array
+) -> tuple[Array, Array]:
     if frame == "world":
-        return lin, ang
+        return linear, angular
     if frame == "body":
-        return turn.T @ lin, turn.T @ ang
+        return R_world_bone.T @ linear, R_world_bone.T @ angular
     if frame == "spatial":  # the velocity of that point of the body which passes the world's origin
-        return lin - np.cross(ang, at, axisa=0, axisc=0), ang
+        return linear - np.cross(angular, p_world_point, axisa=0, axisc=0), angular
     raise ValueError(f"frame is {frame!r}; it must be 'world', 'body' or 'spatial'")
 
 
-def _rates(
+def _compute_rates(
     skeleton: Skeleton, q: ArrayLike, v: ArrayLike, bone: str, point: ArrayLike
-) -> tuple[Array, ...]:
-    """Return linear and angular Jacobian, R and p of the point, and the rates of these four."""
+) -> _Rates:
     v = np.asarray(v, dtype=float)
     nv = len(v)
     everything = variables(np.zeros(nv + 1))  # ε, then t
     epsilon = transform(np.eye(nv, nv + 1), everything)
     flow = transform(np.outer(v, np.eye(nv + 1)[nv]), everything)
-    where = frames(skeleton, q, flow, epsilon)
-    e, r = place(where, bone, point), where[bone].rotation
-    first, rate, mixed = r.gradient[..., :nv], r.gradient[..., nv], r.hessian[..., :nv, nv]
-    angular = np.einsum("abi,cb->aci", first, r.value)
-    angular_dot = np.einsum("abi,cb->aci", mixed, r.value) + np.einsum("abi,cb->aci", first, rate)
-    return (
-        e.gradient[:, :nv],
-        _axial(angular),
-        r.value,
-        e.value,
-        e.hessian[:, :nv, nv],
-        _axial(angular_dot),
-        rate,
-        e.gradient[:, nv],
+    frames = compute_frames(skeleton, q, flow, epsilon)
+    p, R = place_point(frames, bone, point), frames[bone].R_world_bone
+    first, rate, mixed = R.gradient[..., :nv], R.gradient[..., nv], R.hessian[..., :nv, nv]
+    angular = np.einsum("abi,cb->aci", first, R.value)
+    angular_dot = np.einsum("abi,cb->aci", mixed, R.value) + np.einsum("abi,cb->aci", first, rate)
+    return _Rates(
+        linear=p.gradient[:, :nv],
+        angular=_axial(angular),
+        R_world_bone=R.value,
+        p_world_point=p.value,
+        linear_dot=p.hessian[:, :nv, nv],
+        angular_dot=_axial(angular_dot),
+        R_dot=rate,
+        p_dot=p.gradient[:, nv],
     )
 
 
@@ -82,8 +96,8 @@ def point_jacobian(
             world's origin.
     """
     nv = sum(b.joint.nv for b in skeleton.bones)
-    lin, ang, turn, at, *_ = _rates(skeleton, q, np.zeros(nv), bone, point)
-    return _in_frame(frame, lin, ang, turn, at)
+    r = _compute_rates(skeleton, q, np.zeros(nv), bone, point)
+    return _in_frame(frame, r.linear, r.angular, r.R_world_bone, r.p_world_point)
 
 
 def point_jacobian_dot(
@@ -95,10 +109,10 @@ def point_jacobian_dot(
     frame: str = "world",
 ) -> tuple[Array, Array]:
     """Return the time derivatives of what `point_jacobian` returns, at the velocity v, (nv,)."""
-    lin, ang, turn, at, lin_dot, ang_dot, turn_dot, at_dot = _rates(skeleton, q, v, bone, point)
-    linear, angular = _in_frame(frame, lin_dot, ang_dot, turn, at)
+    r = _compute_rates(skeleton, q, v, bone, point)
+    linear, angular = _in_frame(frame, r.linear_dot, r.angular_dot, r.R_world_bone, r.p_world_point)
     if frame == "body":
-        linear, angular = linear + turn_dot.T @ lin, angular + turn_dot.T @ ang
+        linear, angular = linear + r.R_dot.T @ r.linear, angular + r.R_dot.T @ r.angular
     elif frame == "spatial":
-        linear = linear - np.cross(ang, at_dot, axisa=0, axisc=0)
+        linear = linear - np.cross(r.angular, r.p_dot, axisa=0, axisc=0)
     return linear, angular

@@ -31,25 +31,25 @@ if TYPE_CHECKING:
     from exactik.model import Bone, Joint, Skeleton
 
 __all__ = [
-    "Frame",
+    "JetFrame",
     "Slices",
+    "compute_frames",
     "exp",
+    "find_slices",
     "forward",
-    "frames",
     "log",
-    "place",
+    "place_point",
     "quaternion_matrix",
-    "slices",
 ]
 
 _AXES = {"X": np.array([1.0, 0, 0]), "Y": np.array([0, 1.0, 0]), "Z": np.array([0, 0, 1.0])}
 
 
-class Frame(NamedTuple):
+class JetFrame(NamedTuple):
     """A bone in the world: R_world_bone and the position of its origin."""
 
-    rotation: Jet
-    position: Jet
+    R_world_bone: Jet
+    p_world_bone: Jet
 
 
 class Slices(NamedTuple):
@@ -59,16 +59,16 @@ class Slices(NamedTuple):
     v: slice
 
 
-def slices(skeleton: Skeleton) -> dict[str, Slices]:
+def find_slices(skeleton: Skeleton) -> dict[str, Slices]:
     """Return the place of every bone in q and v: bone after bone, in the order of the skeleton."""
-    found, q, v = {}, 0, 0
+    slices, q, v = {}, 0, 0
     for bone in skeleton.bones:
-        found[bone.name] = Slices(
+        slices[bone.name] = Slices(
             slice(q, q + bone.joint.nq),
             slice(v, v + bone.joint.nv),
         )
         q, v = q + bone.joint.nq, v + bone.joint.nv
-    return found
+    return slices
 
 
 def exp(w: Jet) -> Jet:
@@ -77,7 +77,7 @@ def exp(w: Jet) -> Jet:
     return np.eye(3) + k * sinc(s) + (k @ k) * cosc(s)
 
 
-def turn(axis: ArrayLike, angle: Jet) -> Jet:
+def axis_rotation(axis: ArrayLike, angle: Jet) -> Jet:
     """Return the rotation by a scalar angle about a constant unit axis."""
     k = cross(constant(axis, angle.n))
     return np.eye(3) + k * sin(angle) + (k @ k) * (1.0 - cos(angle))
@@ -134,7 +134,7 @@ def joint_motion(joint: Joint, q: Array, increments: list[Jet], n: int) -> tuple
     x = sum(increments, constant(q, n))
     if joint.kind == "revolute":
         assert joint.axis is not None
-        rotation = turn(joint.axis, x[0])
+        rotation = axis_rotation(joint.axis, x[0])
     elif joint.kind == "prismatic":
         assert joint.axis is not None
         shift = np.asarray(joint.axis) * x[0]
@@ -142,57 +142,58 @@ def joint_motion(joint: Joint, q: Array, increments: list[Jet], n: int) -> tuple
         shift = x
     elif joint.kind == "euler":
         for a, letter in enumerate(joint.order):
-            rotation = rotation @ turn(_AXES[letter], x[a])
+            rotation = rotation @ axis_rotation(_AXES[letter], x[a])
     elif joint.kind == "exp_map":
         rotation = exp(x)
     elif joint.kind == "swing_twist":
         twist = "XYZ".index(joint.order)
         s, t, n_axis = (_AXES["XYZ"[(twist + k) % 3]] for k in (1, 2, 0))
-        rotation = exp(s * x[0] + t * x[1]) @ turn(n_axis, x[2])
+        rotation = exp(s * x[0] + t * x[1]) @ axis_rotation(n_axis, x[2])
     elif joint.kind != "fixed":
         raise NotImplementedError(f"the oracle knows no joint of kind {joint.kind!r}")
     return rotation, shift
 
 
-def frames(skeleton: Skeleton, q: ArrayLike, *increments: Jet) -> dict[str, Frame]:
+def compute_frames(skeleton: Skeleton, q: ArrayLike, *increments: Jet) -> dict[str, JetFrame]:
     """Return the frame of every bone at q moved by the increments, each a vector of nv dofs."""
     q = np.asarray(q, dtype=float)
     n = increments[0].n if len(increments) > 0 else 0
-    places = slices(skeleton)
+    slices = find_slices(skeleton)
     bones: dict[str, Bone] = {bone.name: bone for bone in skeleton.bones}
     if q.shape != (sum(bone.joint.nq for bone in skeleton.bones),):
         raise ShapeError(f"q has shape {q.shape}; expected ({skeleton.nq},)")
-    found: dict[str, Frame] = {}
+    world = JetFrame(constant(np.eye(3), n), constant(np.zeros(3), n))
+    frames: dict[str, JetFrame] = {}
 
-    def frame(name: str) -> Frame:
-        if name not in found:
-            bone = bones[name]
-            at = places[name]
-            above = world if bone.parent is None else frame(bone.parent)
+    def find_frame(name: str) -> JetFrame:
+        if name not in frames:
+            bone, part = bones[name], slices[name]
+            parent = world if bone.parent is None else find_frame(bone.parent)
             pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
             post = np.eye(3) if bone.post is None else np.array(bone.post)
-            turned, shift = joint_motion(bone.joint, q[at.q], [d[at.v] for d in increments], n)
-            found[name] = Frame(
-                above.rotation @ (pre @ turned) @ post,
-                above.position + above.rotation @ (pre @ shift + np.array(bone.offset)),
+            rotation, shift = joint_motion(
+                bone.joint, q[part.q], [d[part.v] for d in increments], n
             )
-        return found[name]
+            frames[name] = JetFrame(
+                parent.R_world_bone @ (pre @ rotation) @ post,
+                parent.p_world_bone + parent.R_world_bone @ (pre @ shift + np.array(bone.offset)),
+            )
+        return frames[name]
 
-    world = Frame(constant(np.eye(3), n), constant(np.zeros(3), n))
-    return {bone.name: frame(bone.name) for bone in skeleton.bones}
+    return {bone.name: find_frame(bone.name) for bone in skeleton.bones}
 
 
-def place(where: dict[str, Frame], bone: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Jet:
+def place_point(frames: dict[str, JetFrame], bone: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Jet:
     """Return a point of a bone in the world."""
-    if bone not in where:
-        raise UnknownNameError("bone", bone, where)
-    return where[bone].position + where[bone].rotation @ np.asarray(point, dtype=float)
+    if bone not in frames:
+        raise UnknownNameError("bone", bone, frames)
+    return frames[bone].p_world_bone + frames[bone].R_world_bone @ np.asarray(point, dtype=float)
 
 
 def forward(skeleton: Skeleton, q: ArrayLike) -> tuple[Array, Array]:
     """Return positions (nb, 3) [m] and rotations (nb, 3, 3) of the bones in the world."""
-    where = frames(skeleton, q).values()
+    frames = compute_frames(skeleton, q).values()
     return (
-        np.array([f.position.value for f in where]).reshape(-1, 3),
-        np.array([f.rotation.value for f in where]).reshape(-1, 3, 3),
+        np.array([frame.p_world_bone.value for frame in frames]).reshape(-1, 3),
+        np.array([frame.R_world_bone.value for frame in frames]).reshape(-1, 3, 3),
     )

@@ -14,11 +14,11 @@ import numpy as np
 
 from exactik.typing import Array
 
-__all__ = ["local_derivatives"]
+__all__ = ["differentiate"]
 
 
-_REACH = 7
-_STEPS = 0.16 * 0.5 ** np.arange(5)
+_REACH = 7  # points on either side
+_STEPS = 0.16 * 0.5 ** np.arange(5)  # the ladder
 
 
 def _weights() -> tuple[Array, Array]:
@@ -33,26 +33,24 @@ def _weights() -> tuple[Array, Array]:
 _FIRST, _SECOND = _weights()
 
 
-def _along(line: Callable[[float], Array], here: Array) -> tuple[Array, Array]:
+def _differentiate_line(line: Callable[[float], Array], value: Array) -> tuple[Array, Array]:
     """Return first and second derivative of `line` at 0, one pair per step of the ladder."""
     first, second = [], []
     for h in _STEPS:
         plus = np.array([line(k * h) for k in range(1, _REACH + 1)])
         minus = np.array([line(-k * h) for k in range(1, _REACH + 1)])
         first.append(_FIRST @ (plus - minus) / h)
-        second.append(_SECOND @ ((plus - here) + (minus - here)) / h**2)
+        second.append(_SECOND @ ((plus - value) + (minus - value)) / h**2)
     return np.array(first), np.array(second)
 
 
-def _settled(ladder: Array) -> Array:
-    """Return the rung that differs least from the one below it."""
-    gaps = np.abs(np.diff(ladder, axis=0)).reshape(len(ladder) - 1, -1)
-    return ladder[int(np.argmin(gaps.max(axis=1, initial=0.0)))]
+def _choose_step(ladder: Array) -> Array:
+    """Return the derivatives of the step that differ least from those of the next one."""
+    differences = np.abs(np.diff(ladder, axis=0)).reshape(len(ladder) - 1, -1)
+    return ladder[int(np.argmin(differences.max(axis=1, initial=0.0)))]
 
 
-def local_derivatives(
-    residual: Callable[[Array], Array], dimension: int
-) -> tuple[Array, Array, Array]:
+def differentiate(residual: Callable[[Array], Array], dimension: int) -> tuple[Array, Array, Array]:
     """Return the residual, (m,), and its derivatives at x = 0, (m, d) and (m, d, d).
 
     Args:
@@ -60,13 +58,16 @@ def local_derivatives(
         dimension: d.
     """
     d = dimension
-    here = np.asarray(residual(np.zeros(d)), dtype=float)
+    value = np.asarray(residual(np.zeros(d)), dtype=float)
     e = np.eye(d)
 
     def line(direction: Array) -> tuple[Array, Array]:
-        return _along(lambda t: np.asarray(residual(t * direction), dtype=float), here)
+        return _differentiate_line(
+            lambda t: np.asarray(residual(t * direction), dtype=float), value
+        )
 
-    first, second = np.empty((len(_STEPS), len(here), d)), np.empty((len(_STEPS), len(here), d, d))
+    shape = (len(_STEPS), len(value), d)
+    first, second = np.empty(shape), np.empty((*shape, d))
     for i in range(d):
         first[..., i], second[..., i, i] = line(e[i])
     for i in range(d):
@@ -75,4 +76,4 @@ def local_derivatives(
             _, mixed = line(e[i] + e[j])
             second[..., i, j] = 0.5 * (mixed - second[..., i, i] - second[..., j, j])
             second[..., j, i] = second[..., i, j]
-    return here, _settled(first), _settled(second)
+    return value, _choose_step(first), _choose_step(second)

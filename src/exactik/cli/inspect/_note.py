@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from exactik.cli.inspect._tree import tree_lines
-from exactik.io import Facts, MarkerFacts
+from exactik.io import Facts, MarkerFacts, Note
 
 __all__ = ["contents", "note", "seconds"]
 
@@ -148,14 +148,18 @@ def _metres(x: float) -> str:
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 
 
-def _oddities(sentences: Sequence[str], width: int) -> list[Text]:
-    if len(sentences) == 0:
+def _oddities(notes: Sequence[Note], width: int) -> list[Text]:
+    if len(notes) == 0:
         return [Text("Nothing odd about it.", "green")]
     lines = []
-    for text in sentences:
-        text = text.replace("length_unit", "--length-unit")
-        lines += _wrapped(Text(text), width, "! ")
+    for note in notes:
+        lines += _wrapped(Text(note.renamed(_option)), width, "! ")
     return lines
+
+
+def _option(argument: str) -> str:
+    """Return the option of `inspect` that stands for an argument of a reader, if there is one."""
+    return "--length-unit" if argument == "length_unit" else argument
 
 
 # --- gaps

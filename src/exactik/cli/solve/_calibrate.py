@@ -71,11 +71,12 @@ def calibrate(
     from exactik.cli.solve._inputs import read_figure, read_recording
     from exactik.cli.solve._tables import mapping_of
     from exactik.cli.solve._words import entry
-    from exactik.io import save_skeleton
-    from exactik.io.conversion._convert import files_to_write
+    from exactik.io import files_to_write, save_skeleton
+    from exactik.io.formats import NPZ
 
-    if output.suffix.lower() != ".npz":
-        raise FileError(output, "no skeleton with markers can be written so; expected .npz")
+    if output.suffix.lower() != NPZ.suffix:
+        text = f"no skeleton with markers can be written so; expected {NPZ.suffix}"
+        raise FileError(output, text)
     if scale not in ("symmetric", "bone", "global", "none"):
         raise ModelError(f"--scale is {scale!r}; expected symmetric, bone, global or none")
     files_to_write(str(output), (str(recording), skeleton, take))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from exactik._text import join_names
 from exactik.calibration import (
     Calibration,
     MarkerMapping,
@@ -23,7 +24,6 @@ from exactik.cli.solve._inputs import Figure
 from exactik.cli.solve._tables import ByHand
 from exactik.errors import FileError
 from exactik.io import load_motion
-from exactik.io.inspection._oddities import listed
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.typing import Array, IntArray
@@ -98,7 +98,7 @@ def dressed(
         raise FileError(
             source,
             f"no marker is known on the skeleton {skeleton.name!r}: the recording has "
-            f"{listed(markers.names, 6)}; give --mapping, what each of them is",
+            f"{join_names(markers.names, 6, spare=1)}; give --mapping, what each of them is",
         )
     _say_names(mapping, notes)
     guessed = [m for m in mapping.used if m.marker is None and m.point is None]
@@ -146,13 +146,15 @@ def _say_names(mapping: MarkerMapping, notes: list[str]) -> None:
         if match.confidence < 0.95
     ]
     if len(guesses) > 0:
-        notes.append(f"Taken by name or place: {listed(guesses, 6)}. --mapping says otherwise.")
+        notes.append(
+            f"Taken by name or place: {join_names(guesses, 6, spare=1)}. --mapping says otherwise."
+        )
     unused = [strip_prefix(m.recorded) for m in mapping.matches if m.bone is None]
     if len(unused) > 0:
         count = (
             "1 recorded marker is" if len(unused) == 1 else f"{len(unused)} recorded markers are"
         )
-        notes.append(f"{count} not on the figure and not used: {listed(unused, 6)}.")
+        notes.append(f"{count} not on the figure and not used: {join_names(unused, 6, spare=1)}.")
 
 
 # --- from a take that has both
@@ -194,7 +196,7 @@ def _from_take(
     notes.append(f"{len(bones)} markers were put on the skeleton where {Path(take).name} has them.")
     left = [strip_prefix(name) for name in markers.names if name not in bones]
     if len(left) > 0:
-        notes.append(f"Not put on it: {listed(left, 6)}.")
+        notes.append(f"Not put on it: {join_names(left, 6, spare=1)}.")
     return skeleton
 
 

@@ -8,13 +8,21 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from exactik.errors import FileError
-from exactik.io import load_markers, load_skeleton
-from exactik.io._load import MARKERS, SKELETONS, checked_axis
-from exactik.io._notes import warnings_noted
-from exactik.io.conversion._read import up_of_skeleton
-from exactik.io.conversion._words import in_words
-from exactik.io.inspection._facts import space_of
-from exactik.io.inspection._markers import facts_of_markers
+from exactik.io import (
+    Note,
+    check_axis,
+    collect_warnings,
+    describe,
+    find_format,
+    find_up_axis,
+    inspect_markers,
+    load_markers,
+    load_skeleton,
+    measure_space,
+    readable_suffixes,
+    suffix_of,
+)
+from exactik.io.formats import NPZ
 from exactik.model import Skeleton, human
 from exactik.motion import Markers, axes_matrix
 
@@ -63,13 +71,14 @@ class Reading:
 def recordings(given: Sequence[str]) -> list[Path]:
     """Return the recordings that names, patterns and folders mean; each once."""
     found: list[Path] = []
+    known = readable_suffixes("markers")
     for name in given:
         path = Path(name)
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in MARKERS)
-            inside = [p for p in inside if p.suffix.lower() != ".npz"]
+            inside = sorted(p for p in path.iterdir() if suffix_of(p) in known)
+            inside = [p for p in inside if suffix_of(p) != NPZ.suffix]
             if len(inside) == 0:
-                raise FileError(name, f"no recording in it; expected one of {' '.join(MARKERS)}")
+                raise FileError(name, f"no recording in it; expected one of {' '.join(known)}")
             found += inside
         elif has_magic(name) and not path.exists():
             fits = sorted(map(Path, glob(name, recursive=True)))
@@ -90,15 +99,17 @@ def read_figure(name: str, unit: str | float | None, up: str | None) -> Figure:
         up: which axis is up, in place of what is customary.
     """
     if name.lower() == HUMAN:
-        return Figure(human(), HUMAN, "z" if up is None else checked_axis(up))
-    suffix, notes = Path(name).suffix.lower(), []
-    if suffix not in SKELETONS and not Path(name).exists():
-        raise FileError(name, f"no such skeleton; expected human or one of {' '.join(SKELETONS)}")
-    with warnings_noted(notes, name):
-        guess = "auto" if unit is None and suffix == ".bvh" else unit
+        return Figure(human(), HUMAN, "z" if up is None else check_axis(up))
+    notes: list[Note] = []
+    form, known = find_format(name), readable_suffixes("skeleton")
+    if suffix_of(name) not in known and not Path(name).exists():
+        raise FileError(name, f"no such skeleton; expected human or one of {' '.join(known)}")
+    with collect_warnings(notes, name):
+        unstated = form is not None and form.length_unit is None
+        guess = "auto" if unit is None and unstated else unit
         skeleton = load_skeleton(name, guess)
-        own = up_of_skeleton(name) if up is None else checked_axis(up)
-    return Figure(skeleton, name, own, notes)
+        own = find_up_axis(name) if up is None else check_axis(up)
+    return Figure(skeleton, name, own, [*notes])
 
 
 def read_recording(
@@ -122,12 +133,12 @@ def read_recording(
         start: where to begin [s from the first frame].
         end: where to end, included [s from the first frame].
     """
-    said: list[str] = []
+    said: list[Note] = []
     if axes is not None:
         axes_matrix(axes)  # a misspelt one is the user's, before the file's
-    with warnings_noted(said, str(path)):
+    with collect_warnings(said, str(path)):
         markers = load_markers(path, length_unit=unit, up_axis=up)
-    words = in_words(markers).removeprefix("markers, ")
+    words = describe(markers).removeprefix("markers, ")
     lasts = max(len(markers) - 1, 0) / markers.rate
     if (start, end) != (None, None):
         cut = markers.between(start, end)
@@ -140,8 +151,10 @@ def read_recording(
     if len(markers) == 0 or len(markers.names) == 0:
         what = "frames" if len(markers) == 0 else "markers"
         raise FileError(path, f"holds no {what}; expected a recording")
-    facts = facts_of_markers(str(path), markers, said)
-    notes = [*facts.assumed, *facts.oddities]
+    form = find_format(path)
+    assert form is not None  # it was read
+    facts = inspect_markers(str(path), form, markers, said)
+    notes: list[str] = [*facts.assumed, *facts.oddities]
     markers = markers.turned(axes) if axes is not None else aligned(markers, figure_up, path, notes)
     return Reading(markers, words, notes)
 
@@ -181,10 +194,11 @@ def aligned(markers: Markers, figure_up: str | None, path: Path, notes: list[str
 
 def _likely_up(markers: Markers, path: Path) -> tuple[str | None, str]:
     """Return which axis is up in a file that does not say, and why it should be."""
-    tallest = space_of(markers.positions)[1]
+    tallest = measure_space(markers.positions)[1]
     if tallest is not None:
         return tallest, "along which the markers spread most"
-    custom = {".c3d": "z", ".tsv": "z"}.get(path.suffix.lower())
+    form = find_format(path)
+    custom = None if form is None or form.up_axis_of is not None else form.up_axis
     return custom, f"as in most {path.suffix} files"
 
 

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exactik.errors import FileError
-from exactik.io._save import MOTIONS
-from exactik.io.conversion._convert import files_to_write, write_files
+from exactik.io import choose_unit, files_to_write, find_format, writable_suffixes, write_files
 from exactik.motion import Motion
 
 __all__ = ["Plan", "planned", "write_motion"]
-
-CUSTOM = {".bvh": "y", ".amc": "y"}  # which axis is up for readers of a format that cannot say
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,8 @@ def planned(
 def _suffixes(formats: str | None) -> list[str]:
     found = [f".{part.strip().lstrip('.').lower()}" for part in (formats or "bvh").split(",")]
     for suffix in found:
-        if suffix not in MOTIONS:
-            known = ", ".join(s.removeprefix(".") for s in MOTIONS)
+        if suffix not in writable_suffixes("motion"):
+            known = ", ".join(s.removeprefix(".") for s in writable_suffixes("motion"))
             raise FileError(formats or "", f"no format of motions; expected some of {known}")
     return list(dict.fromkeys(found))
 
@@ -82,8 +79,8 @@ def _targets(source: Path, output: str, suffixes: Sequence[str], count: int) -> 
     if _is_folder(output):
         return [Path(output) / f"{source.stem}{suffix}" for suffix in suffixes]
     path = Path(output)
-    if path.suffix.lower() not in MOTIONS:
-        known = " ".join(MOTIONS)
+    if path.suffix.lower() not in writable_suffixes("motion"):
+        known = " ".join(writable_suffixes("motion"))
         raise FileError(output, f"no motion can be written as {path.suffix}; expected {known}")
     if count > 1:
         raise FileError(output, f"is one file for {count} recordings; expected a folder")
@@ -117,18 +114,15 @@ def _check(plans: Sequence[Plan], read: Sequence[str]) -> None:
 
 def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
     """Write a motion as what its name says; return the files and what is in them, in words."""
-    suffix, up = path.suffix.lower(), motion.up_axis
-    wanted, said = CUSTOM.get(suffix), ""
+    form, up, said = find_format(path), motion.up_axis, ""
+    assert form is not None  # as planned
+    # Readers of a format that cannot say which axis is up expect the customary one.
+    wanted = None if "motion" in form.states_up_axis else form.up_axis
     if wanted is not None and up is not None and up != wanted:
         # Blender and its like take y for up in these files and z for forward.
         motion = motion.turned("YZX" if up == "z" else "ZXY")
-        said = f", turned from {up} up to {wanted} up, as readers of {suffix} expect"
-    unit = None
-    if suffix == ".amc":
-        from exactik.io.acclaim import choose_asf_unit
-
-        unit = choose_asf_unit(motion.skeleton, None)
+        said = f", turned from {up} up to {wanted} up, as readers of {form.suffix} expect"
     files = files_to_write(str(path), ())
-    write_files(motion, files, unit, motion.up_axis)
+    write_files(motion, files, choose_unit(motion, form), motion.up_axis)
     words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{said}"
     return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]

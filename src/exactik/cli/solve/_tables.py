@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exactik.errors import FileError, ModelError, UnknownNameError
-from exactik.io._files import read_text
+from exactik.io import read_text
 
 __all__ = ["mapping_of", "weights_of"]
 

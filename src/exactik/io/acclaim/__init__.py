@@ -4,7 +4,7 @@ The readers are written by hand, as no maintained library reads these formats, a
 around them neither bound a hostile file nor say in which line it is wrong.
 """
 
-from exactik.io.acclaim._amc_read import read_amc
+from exactik.io.acclaim._amc_read import outline_amc, read_amc
 from exactik.io.acclaim._amc_write import write_amc
 from exactik.io.acclaim._asf_read import read_asf
 from exactik.io.acclaim._asf_write import write_asf
@@ -13,6 +13,7 @@ from exactik.io.acclaim._skeleton import AcclaimSkeleton, choose_asf_unit
 __all__ = [
     "AcclaimSkeleton",
     "choose_asf_unit",
+    "outline_amc",
     "read_amc",
     "read_asf",
     "write_amc",

@@ -17,16 +17,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.errors import Advice
 from exactik.io._decimal import NUMBER, WORD, parse_tokens
-from exactik.io._files import decoded, read_bytes, unix_lines
+from exactik.io._files import decoded, read_bytes, read_text, unix_lines
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.acclaim._skeleton import VICON_UNIT, AcclaimSkeleton, encode_name
+from exactik.io.formats import Outline
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array, IntArray
 
-__all__ = ["read_amc"]
+__all__ = ["outline_amc", "read_amc"]
 
 Unit = str | float | None
 
@@ -34,6 +36,7 @@ DEFAULT_RATE = 120.0  # [Hz] of most AMC files
 DEGREE = math.pi / 180.0
 COMMENT_PATTERN = re.compile(rb"(?:(?<=[\x00-\x20])|^)#[^\n]*")
 RATE_PATTERN = re.compile(rb"#\s*(\d+\.?\d*(?:e[+-]?\d+)?) frames a second")
+MAX_FRAME_DIGITS = 9  # of a frame's number
 MAX_GAP_FRAMES = 100_000  # more numbers left out than this, and than frames, are a wrong number
 
 
@@ -59,7 +62,6 @@ def read_amc(
     skeleton: Skeleton | None,
     length_unit: Unit,
     rate: float | None,
-    positions: str,
 ) -> Motion:
     """Return the motion of an AMC file.
 
@@ -69,16 +71,17 @@ def read_amc(
         skeleton: the skeleton of the ASF file that belongs to it.
         length_unit: of the root's path; by default that of the ASF file.
         rate: [Hz]; files do not say, and 120 Hz is assumed.
-        positions: for BVH only.
     """
     if skeleton is None:
-        raise notes.error("AMC holds no skeleton; give skeleton=load_skeleton('….asf')")
+        raise notes.error(
+            "AMC holds no skeleton; give skeleton=load_skeleton('….asf')", code="no-skeleton"
+        )
     data = unix_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf"))
     start, keywords, stated_rate = _read_head(data)
     rate = stated_rate if rate is None else rate
     if rate is None:
         rate = DEFAULT_RATE
-        notes.odd(f"AMC states no rate; {rate:g} Hz assumed")
+        notes.remark(f"AMC states no rate; {rate:g} Hz assumed", code="rate-not-stated")
     metres, radians = _choose_units(skeleton, length_unit, keywords, notes)
     lines = AmcLines(data, start, _find_columns(skeleton, metres, radians, notes), notes)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite becomes missing
@@ -100,6 +103,19 @@ def read_amc(
         metadata={"length_unit": metres, "angle_unit": "rad" if radians == 1.0 else "deg"},
         notes=notes.all,
     )
+
+
+def outline_amc(path: str, notes: Notes) -> Outline:
+    """Return the little that an AMC file tells without its skeleton."""
+    lines = [line.strip() for line in read_text(path).split("\n")]
+    numbers = [k for k, line in enumerate(lines) if line.isdecimal() and line.isascii()]
+    numbers = [k for k in numbers if len(lines[k]) <= MAX_FRAME_DIGITS]
+    if len(numbers) == 0:
+        raise notes.error("no frames; expected a frame number after the head")
+    end = numbers[1] if len(numbers) > 1 else len(lines)
+    bones = [line.split()[0] for line in lines[numbers[0] + 1 : end] if line != ""]
+    notes.remark("AMC states no rate", code="rate-not-stated")
+    return Outline(columns=tuple(bones), frames=len(numbers), first_frame=int(lines[numbers[0]]))
 
 
 def _read_head(data: bytes) -> tuple[int, set[bytes], float | None]:
@@ -129,10 +145,14 @@ def _choose_units(
         metres = metres_per(length_unit)
     elif units is None:
         reason = "AMC states no length unit and the skeleton is not from an ASF file"
-        notes.assume(f"{reason}: 1/0.45 inch assumed; give length_unit")
+        notes.assume(
+            f"{reason}: 1/0.45 inch assumed",
+            code="unit-assumed",
+            advice=Advice("; give ", "length_unit"),
+        )
     if b"RADIANS" in keywords or b"DEGREES" in keywords:
         return metres, 1.0 if b"RADIANS" in keywords else DEGREE
-    notes.odd("neither :DEGREES nor :RADIANS; taken as in the ASF file, else degrees")
+    notes.remark("neither :DEGREES nor :RADIANS; taken as in the ASF file, else degrees")
     return metres, DEGREE if units is None else units.radians
 
 
@@ -285,7 +305,7 @@ class AmcLines:
             raise self.notes.error(f"bone {bone!r} of the skeleton is in no frame; {expected}")
         if lacks_bone[-1].any():
             frame = self.frame_numbers[-1]
-            self.notes.damaged(f"frame {frame}, the last, is cut off and was dropped")
+            self.notes.flag_damage(f"frame {frame}, the last, is cut off and was dropped")
             q, lacks_bone, self.frame_numbers = q[:-1], lacks_bone[:-1], self.frame_numbers[:-1]
         missing = lacks_bone.any(axis=1)
         if missing.any():
@@ -293,12 +313,12 @@ class AmcLines:
             bone = self.columns[int(np.argmax(lacks_bone[frame]))].bone
             more = f" and {missing.sum() - 1} more frames lack some" if missing.sum() > 1 else ""
             what = f"frame {self.frame_numbers[frame]} lacks bone {bone!r}{more}"
-            self.notes.damaged(f"{what}; all of such a frame is missing")
+            self.notes.flag_damage(f"{what}; all of such a frame is missing")
         finite = np.isfinite(q).all(axis=1)
         if not finite.all():
             frame = self.frame_numbers[np.argmin(finite)]
             what = f"values in frame {frame} are not finite"
-            self.notes.damaged(f"{what}; all of such a frame is missing")
+            self.notes.flag_damage(f"{what}; all of such a frame is missing")
         q[missing | ~finite] = np.nan
         return q
 
@@ -311,7 +331,7 @@ def _insert_missing_frames(q: Array, numbers: IntArray, notes: Notes) -> tuple[A
     if (steps < 1).any():
         k = int(np.argmax(steps < 1))
         what = f"frame {numbers[k + 1]} comes after {numbers[k]}"
-        notes.damaged(f"{what}; frames are taken in the order of the file")
+        notes.flag_damage(f"{what}; frames are taken in the order of the file")
         return q, int(numbers[0])
     gaps = np.flatnonzero(steps > 1)
     if len(gaps) == 0:
@@ -322,7 +342,7 @@ def _insert_missing_frames(q: Array, numbers: IntArray, notes: Notes) -> tuple[A
     if left_out > max(MAX_GAP_FRAMES, len(q)):
         raise notes.error(f"{frames} left out; expected frames that follow each other")
     more = "" if len(gaps) == 1 else f" and others, {left_out} in all"
-    notes.damaged(f"{frames} left out{more}; there the motion is missing")
+    notes.flag_damage(f"{frames} left out{more}; there the motion is missing")
     padded = np.full((len(q) + left_out, q.shape[1]), np.nan)
     padded[numbers - numbers[0]] = q
     return padded, int(numbers[0])

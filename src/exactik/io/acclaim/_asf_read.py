@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from exactik.errors import ModelError, NonFiniteError
+from exactik.errors import Advice, ModelError, NonFiniteError
 from exactik.io._files import decoded, read_bytes
 from exactik.io._notes import Notes
 from exactik.io._text import parse_number
@@ -85,7 +85,7 @@ class BoneData:
         return self.direction * self.length
 
 
-def read_asf(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
+def read_asf(path: str, notes: Notes, length_unit: Unit) -> Skeleton:
     """Return the skeleton of an ASF file; its root moves as `order` says, never otherwise."""
     sections = _split_sections(decoded(read_bytes(path))[0])
     for keyword in ("root", "bonedata", "hierarchy"):
@@ -185,7 +185,10 @@ class AsfFile:
             return metres_per(length_unit)
         line = self.units.get("length")
         if line is None:
-            self.notes.assume("no length in :units; 1.0, which makes the unit an inch, assumed")
+            self.notes.assume(
+                "no length in :units; 1.0, which makes the unit an inch, assumed",
+                code="unit-assumed",
+            )
             return INCH
         if not (number := float(self.parse_numbers(line, 1)[0])) > 0.0:
             raise self.notes.error(f"length {number:g} in :units; expected more than 0", line.place)
@@ -193,7 +196,12 @@ class AsfFile:
         if not PLAUSIBLE_HEIGHTS[0] < height * metres < PLAUSIBLE_HEIGHTS[1]:
             hint = "" if guess is None else f" (in {guess[0]}: {height * guess[1]:.2f} m)"
             result = f"the figure measure {height * metres:.3g} m{hint}"
-            self.notes.assume(f"length {number:g} makes {result}; give length_unit", line.place)
+            self.notes.assume(
+                f"length {number:g} makes {result}",
+                line.place,
+                code="unit-implausible",
+                advice=Advice("; give ", "length_unit"),
+            )
         return metres
 
     def measure_height(self) -> float:
@@ -268,7 +276,9 @@ class AsfFile:
             stack += reversed(children.get(name, []))
         dropped = [name for name in self.bones if name not in below_root]
         if len(dropped) > 0:
-            self.notes.damaged(f"bones not below the root were dropped: {', '.join(dropped)[:99]}")
+            self.notes.flag_damage(
+                f"bones not below the root were dropped: {', '.join(dropped)[:99]}"
+            )
         return below_root
 
     def parse_numbers(self, line: AsfLine, count: int) -> Array:
@@ -305,8 +315,8 @@ class AsfFile:
     def check_limits(self, bone: BoneData) -> None:
         if len(bone.limits) not in (0, len(bone.dofs)):
             what = f"{bone.name!r} has {len(bone.limits)} limits for {len(bone.dofs)} dofs"
-            self.notes.damaged(f"bone {what}; they are ignored", bone.place)
+            self.notes.flag_damage(f"bone {what}; they are ignored", bone.place)
             bone.limits = []
         if any(low > high for low, high in bone.limits):
-            self.notes.damaged(f"limits of bone {bone.name!r} were swapped", bone.place)
+            self.notes.flag_damage(f"limits of bone {bone.name!r} were swapped", bone.place)
             bone.limits = [(min(pair), max(pair)) for pair in bone.limits]

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import numpy as np
 
 from exactik.io._files import writing
-from exactik.io._rest_frames import NUMBER, RestFrames, compute_rest_frames, find_axis_letter
+from exactik.io._rest_frames import NUMBER, RestFrames, compute_rest_frames
 from exactik.io.acclaim._skeleton import INCH, choose_asf_unit, encode_name
 from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, rotation_taking_z_to
@@ -147,9 +147,9 @@ def _choose_dofs(joint: Joint) -> AsfDofs:
     if rotation.kind == "euler" and len(set(rotation.order)) == len(rotation.order):
         angles = tuple(f"r{c}" for c in reversed(rotation.order.lower()))
     elif rotation.axis is not None:
-        letter = find_axis_letter(rotation).lower() or "z"
+        letter = rotation.axis_letter or "z"
         angles = (("r" if rotation.kind == "revolute" else "t") + letter,)
-        if find_axis_letter(rotation) == "":
+        if rotation.axis_letter == "":
             A = rotation_taking_z_to(rotation.axis)
     elif rotation.kind not in ("fixed", "translation"):
         angles, angles_are_coordinates = ("rx", "ry", "rz"), False

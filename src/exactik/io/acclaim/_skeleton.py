@@ -76,7 +76,7 @@ def encode_name(name: str) -> str:
     return "".join(f"%{byte:02X}" for byte in code[0].encode()) + code[1:]
 
 
-def choose_asf_unit(skeleton: Skeleton, length_unit: str | float | None) -> float:
+def choose_asf_unit(skeleton: Skeleton, length_unit: str | float | None = None) -> float:
     """Return the metres in one unit: the one given, that of the skeleton's file, or Vicon's."""
     if length_unit is not None:
         return metres_per(length_unit)

@@ -5,12 +5,12 @@ bound a hostile file nor say in which line it is wrong. Rows go through `exactik
 is some times faster than `float` and rounds the same.
 """
 
-from exactik.io.bvh._read import has_motion, read_bvh, read_bvh_skeleton
+from exactik.io.bvh._read import read_bvh, read_bvh_content, read_bvh_skeleton
 from exactik.io.bvh._write import write_bvh, write_bvh_skeleton
 
 __all__ = [
-    "has_motion",
     "read_bvh",
+    "read_bvh_content",
     "read_bvh_skeleton",
     "write_bvh",
     "write_bvh_skeleton",

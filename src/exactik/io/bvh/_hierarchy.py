@@ -203,7 +203,7 @@ def read_hierarchy(text: str, notes: Notes) -> list[BvhJoint]:
             next_number[base] += 1
             name = f"{base}_{k}" if joint.name != "" else f"{base}{k}"
         if name != base and not joint.is_end:
-            notes.damaged(f"a second joint named {base!r}, now called {name!r}", joint.place)
+            notes.flag_damage(f"a second joint named {base!r}, now called {name!r}", joint.place)
         next_number[name] = 2
         joint.name = name
     return joints

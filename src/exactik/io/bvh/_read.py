@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.errors import Advice
 from exactik.io._decimal import WORD, Tokens, parse_tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
@@ -21,11 +22,12 @@ from exactik.io.bvh._hierarchy import (
     measure_height,
     read_hierarchy,
 )
+from exactik.io.formats import Content
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array, IntArray
 
-__all__ = ["has_motion", "read_bvh", "read_bvh_skeleton"]
+__all__ = ["read_bvh", "read_bvh_content", "read_bvh_skeleton"]
 
 Unit = str | float | None
 
@@ -62,12 +64,13 @@ class MotionRows(NamedTuple):
     rate: float
 
 
-def has_motion(data: bytes) -> bool:
-    """Return whether a BVH file has more than a hierarchy."""
-    return MOTION_PATTERN.search(unix_lines(data)) is not None
+def read_bvh_content(path: str, notes: Notes) -> Content:
+    """Return what a BVH file holds; one without MOTION is a skeleton."""
+    has_motion = MOTION_PATTERN.search(unix_lines(read_bytes(path))) is not None
+    return "motion" if has_motion else "skeleton"
 
 
-def read_bvh_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
+def read_bvh_skeleton(path: str, notes: Notes, length_unit: Unit) -> Skeleton:
     """Return the skeleton of a BVH file; its root moves as the channels say, never otherwise."""
     joints, _, _ = _read_hierarchy_text(unix_lines(read_bytes(path)), notes)
     return build_skeleton(
@@ -96,7 +99,9 @@ def read_bvh(
     data = unix_lines(read_bytes(path))
     joints, motion_start, encoding = _read_hierarchy_text(data, notes)
     if motion_start < 0:
-        raise notes.error("no MOTION section, only a skeleton, which load_skeleton reads")
+        raise notes.error(
+            "no MOTION section, only a skeleton, which load_skeleton reads", code="no-motion"
+        )
     metres = _choose_metres(joints, length_unit, notes)
     file_skeleton = build_skeleton(joints, metres, Path(path).stem, notes)
     rows = _read_rows(data, motion_start, sum(len(j.channels or ()) for j in joints), rate, notes)
@@ -111,7 +116,7 @@ def read_bvh(
         q[missing] = np.nan
         frames = f"frame {np.argmax(missing) + 1}"
         frames += f" and {missing.sum() - 1} others" if missing.sum() > 1 else ""
-        notes.damaged(f"values in {frames} are not finite; all of such a frame is missing")
+        notes.flag_damage(f"values in {frames} are not finite; all of such a frame is missing")
     metadata = {
         "length_unit": metres,
         "frame_time": rows.frame_time,
@@ -134,14 +139,18 @@ def _read_hierarchy_text(data: bytes, notes: Notes) -> tuple[list[BvhJoint], int
     text, encoding = decoded(data if match is None else data[: match.start()])
     joints = read_hierarchy(text, notes)
     if encoding != "utf-8-sig":
-        notes.odd(f"names are read as {encoding}, for they are not UTF-8")
+        notes.remark(f"names are read as {encoding}, for they are not UTF-8")
     return joints, -1 if match is None else match.end(), encoding.removesuffix("-sig")
 
 
 def _choose_metres(joints: Sequence[BvhJoint], length_unit: Unit, notes: Notes) -> float:
     if length_unit is None:
         known = "'cm', 'm', 'in', … (or the metres in one unit)"
-        raise notes.error(f"BVH states no length unit; give length_unit={known} or 'auto'")
+        raise notes.error(
+            "BVH states no length unit",
+            code="unit-missing",
+            advice=Advice("; give ", "length_unit", after=f"={known} or 'auto'"),
+        )
     if length_unit != "auto":
         return metres_per(length_unit)
     return announced_unit(measure_height(joints), notes)
@@ -165,14 +174,23 @@ def _read_rows(
     if rate is None:
         if np.isnan(frame_time):
             place = _locate(data, time_match.start(1))
-            raise notes.error(f"Frame Time {text[:40]!r}; expected a number, or give rate", place)
+            raise notes.error(
+                f"Frame Time {text[:40]!r}; expected a number",
+                place,
+                code="rate-missing",
+                advice=Advice(", or give ", "rate"),
+            )
         if not 1e-6 < frame_time < 1e6:
-            notes.damaged(f"Frame Time is {text[:40]}; {FALLBACK_RATE:g} Hz assumed, or give rate")
+            notes.flag_damage(
+                f"Frame Time is {text[:40]}; {FALLBACK_RATE:g} Hz assumed",
+                code="rate-assumed",
+                advice=Advice(", or give ", "rate"),
+            )
             rate = FALLBACK_RATE
         else:
             rate = infer_rate(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
-                notes.odd(f"Frame Time {text} taken for {rate:g} Hz")
+                notes.remark(f"Frame Time {text} taken for {rate:g} Hz")
     numbers = parse_tokens(data, start=start)
     words = np.flatnonzero(numbers.kinds == WORD)
     if len(words) > 0:
@@ -196,7 +214,7 @@ def _shape_rows(numbers: Tokens, data: bytes, frames: int, channels: int, notes:
     counts = numbers.counts
     wrong = np.flatnonzero(counts != channels)
     if len(wrong) > 0 and n == frames * channels:
-        notes.odd("frames and lines do not agree, but the number of values is right")
+        notes.remark("frames and lines do not agree, but the number of values is right")
     elif len(wrong) > 0 and not (lines > frames and _is_wrapped(counts, channels)):
         count = int(counts[wrong[0]])
         if wrong[0] < lines - 1 or count > channels or lines == 1:  # not just cut off
@@ -204,9 +222,9 @@ def _shape_rows(numbers: Tokens, data: bytes, frames: int, channels: int, notes:
             raise notes.error(f"{count} values; expected {channels}, one a channel", f"line {line}")
     complete, remainder = divmod(n, max(channels, 1))
     if remainder > 0:
-        notes.damaged(f"the last row has {remainder} of {channels} values and was dropped")
+        notes.flag_damage(f"the last row has {remainder} of {channels} values and was dropped")
     if complete + (remainder > 0) != frames:
-        notes.damaged(f"'Frames: {frames}', but there are {complete}; all of them are used")
+        notes.flag_damage(f"'Frames: {frames}', but there are {complete}; all of them are used")
     return numbers.values[: complete * channels].reshape(complete, channels)
 
 
@@ -285,7 +303,9 @@ def _warn_of_additive_positions(joints: Sequence[BvhJoint], values: Array, notes
         which = repr(suspects[0]) + (" and others" if len(suspects) > 1 else "")
         notes.assume(
             f"positions of {len(suspects)} of {candidates} joints ({which}) begin near 0 and their "
-            "OFFSET is not: it was replaced; read with positions='add' if they add to it"
+            "OFFSET is not: it was replaced",
+            code="positions-ambiguous",
+            advice=Advice("; read with ", "positions", "add", " if they add to it"),
         )
 
 

@@ -21,7 +21,6 @@ from exactik.io._rest_frames import (
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,
-    find_axis_letter,
 )
 from exactik.io._units import metres_per
 from exactik.model import Skeleton
@@ -117,7 +116,7 @@ def _choose_channels(skeleton: Skeleton, rest: RestFrames, k: int) -> _Channels:
     if not rotation.rotates:
         return computed._replace(copied=0)
     letters = rotation.order if rotation.kind == "euler" else ""
-    letters = find_axis_letter(rotation) if rotation.kind == "revolute" else letters
+    letters = rotation.axis_letter.upper() if rotation.kind == "revolute" else letters
     # Angles can be copied where the axes of the joint are those of the file up to order and sign:
     # a rotation about −x is the opposite one about x.
     axes = np.rint(rest.R_world_joint[k])

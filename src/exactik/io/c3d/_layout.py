@@ -50,7 +50,7 @@ def find_frames(data: bytes, header: C3dHeader, parameters: Parameters, notes: N
     expected = _choose_count(len(data), layout, stated_counts, present)
     for source, stated in stated_counts.items():
         if stated != expected:
-            report = notes.damaged if source == "the header" else notes.odd
+            report = notes.flag_damage if source == "the header" else notes.remark
             report(f"{source} says {stated} frames; {min(expected, present)} are read")
     if present == 0 and expected > 0:
         raise notes.error(
@@ -59,10 +59,12 @@ def find_frames(data: bytes, header: C3dHeader, parameters: Parameters, notes: N
             f"byte {layout.start}",
         )
     if expected > present:
-        notes.damaged(f"cut short: {present} of {expected} frames are there", f"byte {len(data)}")
+        notes.flag_damage(
+            f"cut short: {present} of {expected} frames are there", f"byte {len(data)}"
+        )
     elif expected < present and not layout.fills_file(len(data), expected):
         extra = len(data) - layout.start - expected * layout.frame_bytes
-        notes.odd(f"{extra} bytes follow the last of {expected} frames; they are not read")
+        notes.remark(f"{extra} bytes follow the last of {expected} frames; they are not read")
     return FrameRange(layout=layout, total=min(expected, present), first=first, scale=scale)
 
 
@@ -79,7 +81,9 @@ def _collect_counts(
         if first == min(trial_first, MAX_UINT16) or first == trial_first % (MAX_UINT16 + 1):
             first = trial_first
         else:
-            notes.odd(f"TRIAL starts at frame {trial_first}, the header at {first}, which is used")
+            notes.remark(
+                f"TRIAL starts at frame {trial_first}, the header at {first}, which is used"
+            )
     for name in ("POINT:LONG_FRAMES", "POINT:FRAMES"):
         count = parameters.count(name)
         if count is not None:
@@ -93,7 +97,7 @@ def _collect_counts(
         header.last_frame == MAX_UINT16 or in_header % (MAX_UINT16 + 1) == wrapped
     )
     if in_header < 0 and not header_is_wrapped:
-        notes.damaged(
+        notes.flag_damage(
             f"the first frame has number {header.first_frame}, the last {header.last_frame}",
             "byte 6",
         )
@@ -146,11 +150,11 @@ def _choose_layout(
                 start=start, point_count=point_count, analog_count=analog_count, is_float=is_float
             )
             if layout.start <= size and any(layout.fills_file(size, n) for n in counts):
-                notes.damaged(
+                notes.flag_damage(
                     f"header and parameters disagree; frames fit with {_describe(layout)}"
                 )
                 return layout
-    report = notes.odd if header_fits else notes.damaged
+    report = notes.remark if header_fits else notes.flag_damage
     if by_header.point_count != by_parameters.point_count:
         report(
             f"POINT:USED says {by_parameters.point_count} points, the header "
@@ -179,10 +183,10 @@ def _find_data_start(size: int, header: C3dHeader, parameters: Parameters, notes
     if block < 2 or (block - 1) * BLOCK == header.parameter_start:
         after_parameters = -(-parameters.end // BLOCK) + 1
         used = stated if stated is not None and stated >= 2 else after_parameters
-        notes.damaged(f"data in block {block}; block {used} is read instead", "byte 16")
+        notes.flag_damage(f"data in block {block}; block {used} is read instead", "byte 16")
         block = used
     elif stated is not None and stated != block:
-        notes.odd(f"POINT:DATA_START says block {stated}, the header {block}")
+        notes.remark(f"POINT:DATA_START says block {stated}, the header {block}")
     start = (block - 1) * BLOCK
     if start > size:
         raise notes.error(
@@ -221,7 +225,7 @@ def _choose_scale(header: C3dHeader, parameters: Parameters, is_float: bool, not
     if in_parameters is not None and abs(abs(in_parameters) - scale) > 1e-3 * scale:
         text = f"POINT:SCALE is {in_parameters:g}, the header has {in_header:g}"
         if is_float:
-            notes.odd(f"{text}; coordinates do not depend on it")
+            notes.remark(f"{text}; coordinates do not depend on it")
         else:
-            notes.damaged(f"{text}, which is used", "byte 12")
+            notes.flag_damage(f"{text}, which is used", "byte 12")
     return scale if math.isfinite(scale) else 0.0

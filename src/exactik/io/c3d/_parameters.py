@@ -175,7 +175,9 @@ def _find_parameter_section(data: bytes, notes: Notes) -> int:
     if start >= BLOCK and start + 4 <= len(data) and data[start + 3] in ENCODINGS:
         return start
     if len(data) >= BLOCK + 4 and data[BLOCK + 3] in ENCODINGS:
-        notes.damaged(f"block {data[0]} holds no parameters; those in block 2 are read", "byte 0")
+        notes.flag_damage(
+            f"block {data[0]} holds no parameters; those in block 2 are read", "byte 0"
+        )
         return BLOCK
     if start < BLOCK or start + 4 > len(data):
         raise notes.error(
@@ -194,7 +196,7 @@ def _find_encoding(data: bytes, start: int, notes: Notes) -> Encoding:
     for encoding in ENCODINGS.values():
         scale, rate = (abs(float(encoding.decode_floats(data[i : i + 4])[0])) for i in (12, 20))
         if 1e-6 < scale < 1e4 and 0.1 < rate < 1e5:
-            notes.damaged(
+            notes.flag_damage(
                 f"processor type {code}; expected 84, 85 or 86; {encoding.name} makes sense",
                 f"byte {start + 3}",
             )
@@ -232,9 +234,9 @@ def read_parameters(data: bytes, header: C3dHeader, notes: Notes) -> Parameters:
         size = math.prod(parameter.shape) * ELEMENT_BYTES[parameter.kind]
         if len(parameter.raw) < size:
             text = f"{key} takes {size} bytes and has {len(parameter.raw)} to the next record"
-            (notes.damaged if key.startswith("POINT:") else notes.odd)(text, f"byte {start}")
+            (notes.flag_damage if key.startswith("POINT:") else notes.remark)(text, f"byte {start}")
         if key in by_name and len(by_name[key].raw) > 0:
-            notes.odd(f"{key} comes twice; the first is taken", f"byte {start}")
+            notes.remark(f"{key} comes twice; the first is taken", f"byte {start}")
         else:
             by_name[key] = parameter
     return Parameters(header.encoding, by_name, end)
@@ -248,7 +250,7 @@ def _iterate_records(data: bytes, header: C3dHeader, notes: Notes) -> Iterator[_
     while start + 4 <= limit and data[start] != 0:
         place = f"byte {start}"
         if not _is_record(data, start, limit):
-            notes.damaged("not a parameter; this and what follows is not read", place)
+            notes.flag_damage("not a parameter; this and what follows is not read", place)
             return
         length, ident = abs(_to_signed(data[start])), _to_signed(data[start + 1])
         name_end = start + 2 + length
@@ -266,12 +268,12 @@ def _iterate_records(data: bytes, header: C3dHeader, notes: Notes) -> Iterator[_
             return
         if not _is_record(data, following, limit):
             if _is_record(data, end, limit):
-                notes.damaged(
+                notes.flag_damage(
                     f"{name} points to byte {following}; the next is at byte {end}", place
                 )
                 following = end
             elif following > limit:
-                notes.damaged(f"{name} points to byte {following}, after the parameters", place)
+                notes.flag_damage(f"{name} points to byte {following}, after the parameters", place)
         start = following
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from exactik.errors import Advice
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
 from exactik.io._text import make_unique
@@ -93,7 +94,7 @@ def read_c3d(
     metadata["missing"] = missing
     metadata["mean_residual"] = float(residuals.mean()) * metres if residuals.size > 0 else 0.0
     if len(parameters.texts("ROTATION:LABELS")) > 0:
-        notes.odd("rotations of the group ROTATION are not read")
+        notes.remark("rotations of the group ROTATION are not read")
     return Markers(
         positions=positions,
         names=tuple(name for name, keep in zip(names, is_marker, strict=True) if keep),
@@ -117,16 +118,21 @@ def _choose_rate(header: C3dHeader, parameters: Parameters, notes: Notes) -> flo
     }
     sound = {key: r for key, r in stated.items() if r is not None and 0.0 < r < np.inf}
     if len(sound) == 0:
-        raise notes.error(f"frame rate is {header.rate:g}; give the rate to read it", "byte 20")
+        raise notes.error(
+            f"frame rate is {header.rate:g}",
+            "byte 20",
+            code="rate-missing",
+            advice=Advice("; give the ", "rate", after=" to read it"),
+        )
     source, rate = next(iter(sound.items()))
     for key, other in sound.items():
         if abs(other - rate) > 1e-3 * rate:
-            notes.odd(f"{source} is {rate:g} Hz, which is used; {key} says {other:g} Hz")
+            notes.remark(f"{source} is {rate:g} Hz, which is used; {key} says {other:g} Hz")
     analog = parameters.number("ANALOG:RATE")
     if header.analog_count > 0 and analog is not None and analog > 0.0:
         samples = max(header.samples_per_frame, 1)
         if abs(analog - samples * rate) > 1e-3 * analog:
-            notes.odd(
+            notes.remark(
                 f"{samples} analog samples a frame at {analog:g} Hz make {analog / samples:g} "
                 f"frames a second, but the frame rate is {rate:g} Hz; one of them is wrong"
             )
@@ -137,14 +143,14 @@ def _read_labels(parameters: Parameters, points: int, notes: Notes) -> list[str]
     """Return a label for each point as the file has it, empty where it has none."""
     labels = parameters.texts("POINT:LABELS")
     if len(labels) > points:
-        notes.odd(f"{len(labels)} labels for {points} points; the first {points} are used")
+        notes.remark(f"{len(labels)} labels for {points} points; the first {points} are used")
     elif len(labels) < points:
-        notes.odd(f"{len(labels)} labels for {points} points; the others get names such as '*0'")
+        notes.remark(f"{len(labels)} labels for {points} points; the others get names such as '*0'")
     labels = (labels + [""] * points)[:points]
     repeated = sorted(label for label, n in Counter(labels).items() if n > 1 and label != "")
     if len(repeated) > 0:
         shown = ", ".join(map(repr, repeated[:5])) + (", …" if len(repeated) > 5 else "")
-        notes.odd(f"labels that come more than once get a number: {shown}")
+        notes.remark(f"labels that come more than once get a number: {shown}")
     return labels
 
 
@@ -172,7 +178,7 @@ def _blank_missing(
     is_at_origin = points.is_at_origin & ~is_flagged
     if is_at_origin.any():
         what = "missing" if zeros_are_missing else "valid"
-        notes.odd(
+        notes.remark(
             f"{is_at_origin.sum()} times a marker is at (0, 0, 0) and called valid; taken as {what}"
         )
     points.values[is_flagged | is_not_finite | (is_at_origin & zeros_are_missing)] = np.nan
@@ -211,7 +217,7 @@ def _choose_unit(
         notes.assume(f"markers have different length units; {known[0]} is taken for all of them")
     metres = metres_per(known[0])
     if reach > 0.0 and not 0.01 < reach * metres < 1000.0:
-        notes.odd(f"coordinates reach {reach:g} {known[0]}; the length unit may be wrong")
+        notes.remark(f"coordinates reach {reach:g} {known[0]}; the length unit may be wrong")
     return known[0], metres
 
 
@@ -219,7 +225,7 @@ def _find_up_axis(parameters: Parameters, notes: Notes) -> str | None:
     """Return the axis that points up on the screen."""
     axis = parameters.text("POINT:Y_SCREEN").lower()
     if axis.startswith("-"):
-        notes.odd(f"POINT:Y_SCREEN is {axis.upper()!r}: the axis points down on the screen")
+        notes.remark(f"POINT:Y_SCREEN is {axis.upper()!r}: the axis points down on the screen")
     axis = axis.lstrip("+-")
     return axis if axis in ("x", "y", "z") else None
 

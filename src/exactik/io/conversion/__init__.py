@@ -1,1 +1,24 @@
 """One file to another, and what that loses."""
+
+from exactik.io.conversion._convert import (
+    Conversion,
+    choose_unit,
+    convert,
+    files_to_write,
+    target_suffixes,
+    write_files,
+)
+from exactik.io.conversion._losses import describe
+from exactik.io.conversion._source import find_skeleton_beside, find_up_axis
+
+__all__ = [
+    "Conversion",
+    "choose_unit",
+    "convert",
+    "describe",
+    "files_to_write",
+    "find_skeleton_beside",
+    "find_up_axis",
+    "target_suffixes",
+    "write_files",
+]

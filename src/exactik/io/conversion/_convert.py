@@ -10,27 +10,38 @@ from typing import Any
 
 import numpy as np
 
-from exactik.errors import FileError
-from exactik.io import _load, _save
+from exactik._text import count_noun
+from exactik.errors import Advice, FileError, Note
+from exactik.io._load import check_axis
 from exactik.io._units import LENGTH_UNITS, metres_per
-from exactik.io.conversion._losses import losses
-from exactik.io.conversion._read import Found, Reading, Source, kind_in, read
-from exactik.io.conversion._words import in_words, plural
+from exactik.io.conversion._losses import content_of, describe, find_losses
+from exactik.io.conversion._source import ReadOptions, Source, Thing, find_content, read_source
+from exactik.io.formats import (
+    CONTENTS,
+    FORMATS,
+    Content,
+    Format,
+    find_format,
+    suffix_of,
+    writable_suffixes,
+    writer_of,
+)
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, cyclic_axes
 
-__all__ = ["Conversion", "convert", "files_to_write", "targets_of", "write_files"]
+__all__ = [
+    "Conversion",
+    "choose_unit",
+    "convert",
+    "files_to_write",
+    "target_suffixes",
+    "write_files",
+]
 
 PathLike = str | os.PathLike[str]
 Unit = str | float
 
-# Formats by what they can hold; the first that fits both files is what is converted.
-_WRITERS = {"motion": _save.MOTIONS, "markers": _save.MARKERS, "skeleton": _save.SKELETONS}
-_IN_METRES = {("motion", ".csv"), ("motion", ".mot")}
-_IN_METRES |= {(kind, suffix) for kind in _WRITERS for suffix in (".glb", ".npz")}
-
-# Which axis is up in files that do not say, where there is a custom.
-_USUAL_UP = {".bvh": "y", ".c3d": "z", ".tsv": "z"}
+CHUNK_FRAMES = 4096  # of which forward kinematics is done at a time, to bound memory
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class Conversion:
     kind: str
     read: str
     written: str
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     lost: tuple[str, ...]
 
 
@@ -104,190 +115,242 @@ def convert(
     Raises:
         FileError: a file that cannot be read or written, or a pair that makes no sense.
     """
-    path, goal = os.fspath(source), os.fspath(target)
-    own_skeleton = None if skeleton is None else os.fspath(skeleton)
+    source_path, target_path = os.fspath(source), os.fspath(target)
     for axis in (up, from_up):
         if axis is not None:
-            _load.checked_axis(axis)
-    kind, written_as = _kinds(path, goal)
-    unit = _unit_checked(goal, written_as, length_unit)
-    tell(f"reading {path}")
-    options = Source(input_unit, input_rate, positions, animation, zeros_are_missing, strict)
-    found = read(path, kind, own_skeleton, options)
-    files = files_to_write(goal, (path, found.skeleton_file))
-    thing, before, notes = found.thing, in_words(found.thing), list(found.notes)
-    if unit is None and written_as != "markers":
-        unit = _unit_of(found, Path(path).suffix.lower(), Path(goal).suffix.lower())
-    thing = _in_time(thing, path, start, end, rate)
-    thing, up_axis = _upright(thing, found.up_axis, path, up, from_up, notes)
-    shortened: list[str] = []
-    if written_as != kind:
-        thing = _only(thing, written_as, goal, shortened)
-    tell(f"writing {goal}")
+            check_axis(axis)
+    content, written = _choose_contents(source_path, target_path)
+    target_format = _writable_format_of(target_path)
+    unit = _check_unit(target_path, target_format, written, length_unit)
+    tell(f"reading {source_path}")
+    options = ReadOptions(
+        unit=input_unit,
+        rate=input_rate,
+        positions=positions,
+        animation=animation,
+        zeros_are_missing=zeros_are_missing,
+        strict=strict,
+    )
+    skeleton_path = None if skeleton is None else os.fspath(skeleton)
+    read = read_source(source_path, content, skeleton_path, options)
+    files = files_to_write(target_path, (source_path, read.skeleton_path))
+    if unit is None and written != "markers":
+        unit = choose_unit(read.thing, target_format, read.format)
+    thing = _cut_and_resample(read.thing, source_path, start, end, rate)
+    thing, up_axis, notes = _turn_upright(thing, read, source_path, up, from_up)
+    losses: list[str] = []
+    if written != content:
+        thing, loss = _reduce_motion(thing, written, target_path)
+        losses.append(loss)
+    tell(f"writing {target_path}")
     write_files(thing, files, unit, up_axis)
-    tell(f"comparing {goal}")
-    lost, again = losses(thing, files, unit, up_axis)
-    after, lost = in_words(again), shortened + lost
-    return Conversion(path, files, written_as, before, after, tuple(notes), tuple(lost))
+    tell(f"comparing {target_path}")
+    lost, again = find_losses(thing, files, unit, up_axis)
+    return Conversion(
+        source=source_path,
+        targets=files,
+        kind=written,
+        read=describe(read.thing),
+        written=describe(again),
+        notes=(*read.notes, *notes),
+        lost=(*losses, *lost),
+    )
 
 
-def targets_of(suffix: str) -> list[str]:
-    """Return the suffixes that a file with this one may be converted to."""
-    readers = {"motion": _load.MOTIONS, "markers": _load.MARKERS, "skeleton": _load.SKELETONS}
-    kinds = [kind for kind, table in readers.items() if suffix.lower() in table]
-    if "motion" in kinds:
-        kinds += ["markers", "skeleton"]
-    return list(dict.fromkeys(s for kind in kinds for s in _WRITERS[kind]))
+def target_suffixes(path: PathLike) -> tuple[str, ...]:
+    """Return the suffixes of what a file like this may be converted to."""
+    form = find_format(path)
+    contents = () if form is None else CONTENTS if "motion" in form.readers else form.readable
+    return tuple(dict.fromkeys(suffix for c in contents for suffix in writable_suffixes(c)))
 
 
 # --- what becomes what
 
 
-def _kinds(path: str, goal: str) -> tuple[str, str]:
+def _writable_format_of(path: str) -> Format:
+    form = find_format(path)
+    if form is None or len(form.writers) == 0:
+        found, known = suffix_of(path) or "a name without suffix", sorted(writable_suffixes())
+        text = f"nothing can be written as {found}; expected one of {' '.join(known)}"
+        raise FileError(path, text, code="unknown-suffix")
+    return form
+
+
+def _choose_contents(source: str, target: str) -> tuple[Content, Content]:
     """Return what is read and what is written."""
-    suffix = Path(goal).suffix.lower()
-    held = [kind for kind, writers in _WRITERS.items() if suffix in writers]
-    if len(held) == 0:
-        known = " ".join(sorted({s for writers in _WRITERS.values() for s in writers}))
-        found = suffix or "a name without suffix"
-        raise FileError(goal, f"nothing can be written as {found}; expected one of {known}")
-    kind = kind_in(path)
-    if kind in held:
-        return kind, kind
-    if kind == "motion":
-        return kind, held[0]
-    what = {"motion": "a motion", "markers": "markers", "skeleton": "a skeleton"}
-    can = " and ".join(what[one] for one in held)
-    fault = f"{path} holds {what[kind]} and {suffix} {can}"
-    raise FileError(goal, f"{fault}; expected one of {' '.join(_WRITERS[kind])}")
+    form = _writable_format_of(target)
+    held, content = form.writable, find_content(source)
+    if content in held:
+        return content, content
+    if content == "motion":
+        return content, held[0]
+    words = {"motion": "a motion", "markers": "markers", "skeleton": "a skeleton"}
+    can_hold = " and ".join(words[one] for one in held)
+    fault = f"{source} holds {words[content]} and {suffix_of(target)} {can_hold}"
+    expected = f"expected one of {' '.join(writable_suffixes(content))}"
+    raise FileError(target, f"{fault}; {expected}", code="wrong-kind")
 
 
-def _only(thing: Found, kind: str, goal: str, lost: list[str]) -> Found:
-    """Return the part of a motion that the target can hold; say what that leaves out."""
+def _reduce_motion(thing: Thing, content: Content, target: str) -> tuple[Thing, str]:
+    """Return the part of a motion that the target can hold, and what that leaves out."""
     assert isinstance(thing, Motion)
-    frames, suffix = plural(len(thing), "frame"), Path(goal).suffix.lower()
-    if kind == "skeleton":
-        lost.append(f"the motion, {frames}: {suffix} holds a skeleton alone, .amc would have both")
-        return thing.skeleton
-    markers, name = thing.skeleton.markers, thing.skeleton.name
+    suffix = suffix_of(target)
+    if content == "skeleton":
+        lost = f"the motion, {count_noun(len(thing), 'frame')}: {suffix} holds a skeleton alone"
+        pairs = [form.suffix for form in FORMATS if form.companion == suffix]
+        return thing.skeleton, lost + "".join(f", {motion} would have both" for motion in pairs)
+    markers = thing.skeleton.markers
     if len(markers) == 0:
-        fault = f"skeleton {name!r} has no markers, and {suffix} holds nothing else"
-        raise FileError(goal, f"{fault}; expected a skeleton with markers")
-    count = plural(len(markers), "marker")
-    lost.append(f"the skeleton and its coordinates: {suffix} holds the paths of its {count} alone")
-    parts = [
-        replace(thing, q=thing.q[at : at + 4096]).forward().markers
-        for at in range(0, max(len(thing), 1), 4096)
+        fault = f"skeleton {thing.skeleton.name!r} has no markers, and {suffix} holds nothing else"
+        raise FileError(target, f"{fault}; expected a skeleton with markers", code="no-markers")
+    paths = [
+        replace(thing, q=thing.q[first : first + CHUNK_FRAMES]).forward().markers
+        for first in range(0, max(len(thing), 1), CHUNK_FRAMES)
     ]
-    place = {"first_frame": thing.first_frame, "up_axis": thing.up_axis, "source": thing.source}
-    return Markers(np.concatenate(parts), tuple(markers), thing.rate, **place)
+    count = count_noun(len(markers), "marker")
+    lost = f"the skeleton and its coordinates: {suffix} holds the paths of its {count} alone"
+    return Markers(
+        positions=np.concatenate(paths),
+        names=tuple(markers),
+        rate=thing.rate,
+        first_frame=thing.first_frame,
+        up_axis=thing.up_axis,
+        source=thing.source,
+    ), lost
 
 
-def _unit_checked(goal: str, kind: str, length_unit: Unit | None) -> Unit | None:
-    suffix = Path(goal).suffix.lower()
+def _check_unit(path: str, form: Format, content: Content, length_unit: Unit | None) -> Unit | None:
+    """Return the unit asked for, None if there is no choice or nobody asked."""
     if length_unit is None:
         return None
-    if (kind, suffix) in _IN_METRES:
-        if metres_per(length_unit) != 1.0:
-            raise FileError(goal, f"{suffix} is in metres; length_unit cannot change that")
+    metres = metres_per(length_unit)
+    if "length_unit" in form.writers[content].options:
+        return length_unit
+    if metres != 1.0:
+        raise FileError(
+            path,
+            f"{suffix_of(path)} is in metres",
+            code="unit-fixed",
+            advice=Advice("; ", "length_unit", after=" cannot change that"),
+        )
+    return None
+
+
+def choose_unit(thing: Thing, target: Format, source: Format | None = None) -> Unit | None:
+    """Return the length unit to write in: that which the thing came in if it is of the same kind.
+
+    Args:
+        thing: what is written.
+        target: format of the file to write.
+        source: format of the file that it is from.
+
+    Returns:
+        None where the writer decides.
+    """
+    if target.unit_of is not None:
+        owner = thing.skeleton if isinstance(thing, Motion) else thing
+        return target.unit_of(owner) if isinstance(owner, Skeleton) else None
+    if target.length_unit is not None:
         return None
-    metres_per(length_unit)
-    return length_unit
-
-
-def _unit_of(found: Reading, suffix: str, goal: str) -> Unit | None:
-    """Return the length unit to write: that of the source if it is of the same kind."""
-    if goal in (".asf", ".amc"):
-        from exactik.io.acclaim import choose_asf_unit
-
-        owner = found.thing.skeleton if isinstance(found.thing, Motion) else found.thing
-        return choose_asf_unit(owner, None) if isinstance(owner, Skeleton) else None
-    if goal != ".bvh":
-        return None
-    if suffix == ".bvh" and isinstance(found.thing, Motion):
-        metres = found.thing.metadata["length_unit"]
+    if source is target and isinstance(thing, Motion):
+        metres = thing.metadata["length_unit"]
         return next((name for name, size in LENGTH_UNITS.items() if size == metres), metres)
-    return "cm"
+    return target.written_unit
 
 
-def files_to_write(goal: str, sources: tuple[str | None, ...]) -> tuple[str, ...]:
-    """Return the files to write, none of which is read."""
-    files = (goal,)
-    if Path(goal).suffix.lower() == ".amc":
-        files = (goal, str(Path(goal).with_suffix(".asf")))
+def files_to_write(target: str, sources: tuple[str | None, ...]) -> tuple[str, ...]:
+    """Return the files to write: the target, and the skeleton beside it; none of them is read."""
+    files, form = (target,), find_format(target)
+    if form is not None and form.companion != "":
+        files = (target, str(Path(target).with_suffix(form.companion)))
     for file in files:
         for source in sources:
             if source is None or not (os.path.exists(file) and os.path.exists(source)):
                 continue
             if os.path.samefile(file, source):
-                beside = " with an .asf beside it" if file != goal else ""
-                raise FileError(file, f"is read; expected another name to write to{beside}")
+                beside = f" with an {suffix_of(file)} beside it" if file != target else ""
+                text = f"is read; expected another name to write to{beside}"
+                raise FileError(file, text, code="would-overwrite")
     if len(files) > 1 and os.path.isfile(files[1]):
         with open(files[1], "rb") as file:
             if b"written by exactik" not in file.read(1 << 12):
-                text = "would be replaced by the skeleton of the .amc, and exactik did not write it"
-                raise FileError(files[1], f"{text}; expected another name for the .amc")
+                suffix = suffix_of(target)
+                fault = f"would be replaced by the skeleton of the {suffix}, and exactik did not"
+                text = f"{fault} write it; expected another name for the {suffix}"
+                raise FileError(files[1], text, code="would-overwrite")
     return files
 
 
 # --- changes on the way
 
 
-def _in_time(
-    thing: Found, path: str, start: float | None, end: float | None, rate: float | None
-) -> Found:
+def _cut_and_resample(
+    thing: Thing, path: str, start: float | None, end: float | None, rate: float | None
+) -> Thing:
     if isinstance(thing, Skeleton):
         if (start, end, rate) != (None, None, None):
-            raise FileError(path, "holds a skeleton; start, end and rate are for recordings")
+            text = "holds a skeleton; start, end and rate are for recordings"
+            raise FileError(path, text, code="wrong-kind")
         return thing
-    lasts = max(len(thing) - 1, 0) / thing.rate
+    duration = max(len(thing) - 1, 0) / thing.rate
     if (start, end) != (None, None):
         frames = len(thing)
         thing = thing.between(start, end)
         if len(thing) == 0 and frames > 0:
-            asked = f"{0.0 if start is None else start:g} and {lasts if end is None else end:g} s"
-            raise FileError(path, f"no frame between {asked}; the recording lasts {lasts:g} s")
+            first, last = 0.0 if start is None else start, duration if end is None else end
+            text = f"no frame between {first:g} and {last:g} s; the recording lasts {duration:g} s"
+            raise FileError(path, text, code="no-frames")
     return thing if rate is None else thing.resampled(rate)
 
 
-def _upright(
-    thing: Found,
-    known: str | None,
-    path: str,
-    up: str | None,
-    from_up: str | None,
-    notes: list[str],
-) -> tuple[Found, str | None]:
-    """Return the same with another axis up, and which it is."""
-    was = known if from_up is None else _load.checked_axis(from_up)
-    if up is not None and was is None:
-        was = _USUAL_UP.get(Path(path).suffix.lower())
-        if was is None:
-            raise FileError(path, "which axis is up is not known; give from_up")
-        notes.append(f"{was} is taken for up, as in most such files; from_up says otherwise")
-    still = isinstance(thing, Skeleton)
-    motion = Motion(thing, thing.neutral()[None], 30.0) if still else thing
-    motion = replace(motion, up_axis=was)
-    if up is not None and was is not None and _load.checked_axis(up) != was:
-        axes = cyclic_axes(was, _load.checked_axis(up))
-        motion = motion.turned(axes)
-        notes.append(f"turned from {was} up to {motion.up_axis} up (axes {axes})")
-        if isinstance(motion, Markers) and len(motion.others) > 0:
-            notes.append(f"{len(motion.others)} other series are not turned")
-    return (motion.skeleton if still and isinstance(motion, Motion) else motion), motion.up_axis
+def _turn_upright(
+    thing: Thing, source: Source, path: str, up: str | None, from_up: str | None
+) -> tuple[Thing, str | None, list[Note]]:
+    """Return the same with another axis up, which it is, and what there is to say about that."""
+    notes: list[Note] = []
+    old_up = source.up_axis if from_up is None else check_axis(from_up)
+    if up is not None and old_up is None:
+        old_up = source.format.up_axis if source.format.up_axis_of is None else None
+        if old_up is None:
+            raise FileError(
+                path,
+                "which axis is up is not known",
+                code="up-axis-unknown",
+                advice=Advice("; give ", "from_up"),
+            )
+        advice = Advice("; ", "from_up", after=" says otherwise")
+        text = f"{old_up} is taken for up, as in most such files"
+        notes.append(Note("up-axis-assumed", "assumption", "", text, advice=advice))
+    is_skeleton = isinstance(thing, Skeleton)
+    recording = Motion(thing, thing.neutral()[None], 30.0) if is_skeleton else thing
+    recording = replace(recording, up_axis=old_up)
+    if up is not None and old_up is not None and check_axis(up) != old_up:
+        axes = cyclic_axes(old_up, check_axis(up))
+        recording = recording.turned(axes)
+        text = f"turned from {old_up} up to {recording.up_axis} up (axes {axes})"
+        notes.append(Note("turned", "remark", "", text))
+        if isinstance(recording, Markers) and len(recording.others) > 0:
+            text = f"{len(recording.others)} other series are not turned"
+            notes.append(Note("series-not-turned", "remark", "", text))
+    if is_skeleton and isinstance(recording, Motion):
+        return recording.skeleton, recording.up_axis, notes
+    return recording, recording.up_axis, notes
 
 
-def write_files(thing: Found, files: tuple[str, ...], unit: Unit | None, up: str | None) -> None:
-    """Write a thing to its files, see `files_to_write`."""
-    options: dict[str, Any] = {} if unit is None else {"length_unit": unit}
-    if Path(files[0]).suffix.lower() == ".glb":
-        options = {"markers": True, "up_axis": up}
-    goal, *beside = files
-    if isinstance(thing, Markers):
-        _save.save_markers(thing, goal, **options)
-    elif isinstance(thing, Skeleton):
-        _save.save_skeleton(thing, goal, **options)
-    else:
-        for file in beside:  # the skeleton first: an .amc without one is of no use
-            _save.save_skeleton(thing.skeleton, file, **options)
-        _save.save_motion(thing, goal, **options)
+def write_files(thing: Thing, files: tuple[str, ...], unit: Unit | None, up: str | None) -> None:
+    """Write a thing to its files, see `files_to_write`.
+
+    Args:
+        thing: what to write.
+        files: where; the skeleton of a motion that is kept apart goes to the second.
+        unit: length unit; None where the writer decides.
+        up: which axis is up.
+    """
+    target, *beside = files
+    options: dict[str, Any] = {"markers": True, "up_axis": up}
+    if unit is not None:
+        options["length_unit"] = unit
+    if isinstance(thing, Motion):
+        for file in beside:  # the skeleton first: a motion without one is of no use
+            writer_of(file, "skeleton")(thing.skeleton, file, **options)
+    writer_of(target, content_of(thing))(thing, target, **options)

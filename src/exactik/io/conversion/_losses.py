@@ -9,30 +9,55 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 
+from exactik._text import count_noun, join_names
 from exactik.errors import ExactikError, FileWarning
 from exactik.io._load import load_markers, load_motion, load_skeleton
-from exactik.io.conversion._words import listed, plural
+from exactik.io.formats import Content, Format, find_format
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 
-__all__ = ["losses"]
+__all__ = ["content_of", "describe", "find_losses"]
 
-_EXACT = 1e-9  # [m] less is no loss
-_CHUNK = 4096  # frames at a time
-_NAMES = {".bvh": "BVH", ".amc": "AMC", ".glb": "GLB", ".mot": "MOT", ".csv": "CSV"}
-_NAMES |= {".c3d": "C3D", ".trc": "TRC", ".asf": "ASF", ".npz": "NPZ"}
+EXACT_M = 1e-9  # [m] less is no loss but rounding
+CHUNK_FRAMES = 4096  # that are compared at a time, to bound memory
+MAX_NAMES = 3  # in a sentence
+MAX_JOINT_KINDS = 4  # likewise
 
-Recording = Motion | Markers
-Found = Skeleton | Motion | Markers
+Thing = Skeleton | Motion | Markers
 
 
-def losses(
-    thing: Found, files: tuple[str, ...], unit: str | float | None, up: str | None
-) -> tuple[list[str], Found]:
+def describe(thing: Thing) -> str:
+    """Return what a motion, a skeleton or markers are, in one line."""
+    if isinstance(thing, Skeleton):
+        return f"skeleton, {count_noun(len(thing.bones), 'bone')}, {count_noun(thing.nv, 'dof')}"
+    span = f"{count_noun(len(thing), 'frame')} at {thing.rate:g} Hz"
+    span += f" ({max(len(thing) - 1, 0) / thing.rate:.2f} s)"
+    if isinstance(thing, Motion):
+        gone = int(np.isnan(thing.q).any(axis=1).sum())
+        missing = f", {count_noun(gone, 'frame')} missing" if gone > 0 else ""
+        skeleton = thing.skeleton
+        size = f"{count_noun(len(skeleton.bones), 'bone')}, {count_noun(skeleton.nv, 'dof')}"
+        return f"motion, {span}, {size}{missing}"
+    share = 100.0 * float(thing.missing.mean()) if thing.missing.size > 0 else 0.0
+    others = f", {len(thing.others)} other series" if len(thing.others) > 0 else ""
+    count = count_noun(len(thing.names), "marker")
+    return f"markers, {span}, {count}, {share:.1f} % missing{others}"
+
+
+def content_of(thing: Thing) -> Content:
+    """Return what a motion, a skeleton or markers are to a format."""
+    if isinstance(thing, Motion):
+        return "motion"
+    return "markers" if isinstance(thing, Markers) else "skeleton"
+
+
+def find_losses(
+    thing: Thing, files: tuple[str, ...], unit: str | float | None, up: str | None
+) -> tuple[list[str], Thing]:
     """Return what was lost in writing, a sentence each, and what a reader finds.
 
     Args:
@@ -41,76 +66,82 @@ def losses(
         unit: length unit, for formats that do not state it.
         up: which axis is up, for a skeleton.
     """
-    suffix = Path(files[0]).suffix.lower()
-    name = _NAMES[suffix]
-    lost = _unread(thing) if isinstance(thing, Markers) else []
-    lost += _unstated(thing, suffix, name, unit, up)
-    if suffix == ".csv":
+    form = find_format(files[0])
+    assert form is not None  # something was written
+    lost = _find_unread(thing) if isinstance(thing, Markers) else []
+    lost += _find_unstated(thing, form, unit, up)
+    if len(form.readers) == 0:
         return lost, thing
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)
         try:
-            again = _again(thing, files, unit)
+            again = _read_back(thing, form, files, unit)
         except ExactikError as error:  # such as a motion of which every frame is missing
             return [*lost, f"all of it, for exactik itself cannot read it back: {error}"], thing
     if isinstance(thing, Markers) and isinstance(again, Markers):
-        lost += _of_markers(thing, again, name) + _of_recording(thing, again, name)
+        lost += _of_markers(thing, again, form.name) + _of_recording(thing, again, form.name)
     elif isinstance(thing, Motion) and isinstance(again, Motion):
-        lost += _of_skeleton(thing.skeleton, again.skeleton, "ASF" if suffix == ".amc" else name)
-        lost += _of_motion(thing, again, name) + _of_recording(thing, again, name)
+        holder = form if form.companion == "" else find_format(files[1]) or form
+        lost += _of_skeleton(thing.skeleton, again.skeleton, holder.name)
+        lost += _of_motion(thing, again, form.name) + _of_recording(thing, again, form.name)
     elif isinstance(thing, Skeleton) and isinstance(again, Skeleton):
-        lost += _of_skeleton(thing, again, name)
+        lost += _of_skeleton(thing, again, form.name)
     return lost, again
 
 
-def _again(thing: Found, files: tuple[str, ...], unit: str | float | None) -> Found:
+def _read_back(
+    thing: Thing, form: Format, files: tuple[str, ...], unit: str | float | None
+) -> Thing:
     """Return what a reader finds in the file."""
-    suffix = Path(files[0]).suffix.lower()
-    stated = None if suffix != ".bvh" else unit
+    given_unit = unit if form.length_unit is None else None
     if isinstance(thing, Markers):
         return load_markers(files[0])
     if isinstance(thing, Skeleton):
-        return load_skeleton(files[0], stated)
-    if suffix == ".mot":
-        return load_motion(files[0], thing.skeleton)
-    if suffix == ".amc":
-        return load_motion(files[0], load_skeleton(files[1]))
-    return load_motion(files[0], length_unit=stated)
+        return load_skeleton(files[0], given_unit)
+    target, *beside = files
+    skeleton = thing.skeleton if form.needs_skeleton else None
+    for file in beside:
+        skeleton = load_skeleton(file)
+    return load_motion(target, skeleton, length_unit=given_unit)
 
 
-def _unstated(
-    thing: Found, suffix: str, name: str, unit: str | float | None, up: str | None
+def _find_unstated(
+    thing: Thing, form: Format, unit: str | float | None, up: str | None
 ) -> list[str]:
     """Return what the format has no word for, whatever our reader makes of it."""
-    lost = []
-    if suffix == ".csv":
-        lost.append("the way back: CSV is for other programs, exactik does not read it")
+    lost, name = [], form.name
+    if len(form.readers) == 0:
+        lost.append(f"the way back: {name} is for other programs, exactik does not read it")
         if isinstance(thing, Markers) and len(thing.others) > 0:
-            lost.append(f"{_series(thing, tuple(thing.others))}: CSV has the markers alone")
-    if suffix in (".mot", ".csv") and isinstance(thing, Motion):
+            lost.append(
+                f"{_count_series(thing, tuple(thing.others))}: {name} has the markers alone"
+            )
+    if isinstance(thing, Motion) and form.needs_skeleton and form.companion == "":
         lost.append(f"the skeleton: {name} has coordinates alone, keep the file of the skeleton")
-    if suffix == ".bvh":
+    if form.length_unit is None:
         shown = unit if isinstance(unit, str) else f"{unit:.6g} m"
-        lost.append(f"the length unit, {shown}: BVH does not state it")
-    if suffix == ".amc" and isinstance(thing, Motion):
+        lost.append(f"the length unit, {shown}: {name} does not state it")
+    if isinstance(thing, Motion) and not form.states_rate:
         lost.append(
-            f"the rate for other programs, {thing.rate:g} Hz: AMC states none, and ours is in a "
+            f"the rate for other programs, {thing.rate:g} Hz: {name} states none, and ours is in a "
             "comment"
         )
-    silent = (".bvh", ".mot", ".csv", ".trc", *([".npz"] if isinstance(thing, Skeleton) else []))
-    if up is not None and suffix in silent:
+    if up is None or content_of(thing) in form.states_up_axis:
+        return lost
+    if not form.up_axis_is_fixed:
         lost.append(f"which axis is up, {up}: {name} does not say")
-    if up not in (None, "y") and suffix in (".amc", ".asf"):
-        lost.append(f"which axis is up, {up}: {name} does not say, and y is the custom")
+    elif up != form.up_axis:
+        custom = f"{form.up_axis} is the custom"
+        lost.append(f"which axis is up, {up}: {name} does not say, and {custom}")
     return lost
 
 
-def _unread(markers: Markers) -> list[str]:
+def _find_unread(markers: Markers) -> list[str]:
     """Return what was in the source and is not part of markers."""
     lost = []
     analog = markers.metadata.get("analog") or {}
     if analog.get("channels", 0) > 0:
-        count = plural(int(analog["channels"]), "analog channel")
+        count = count_noun(int(analog["channels"]), "analog channel")
         lost.append(f"{count} at {analog.get('rate', 0.0):g} Hz: they are not read")
     return lost
 
@@ -123,11 +154,11 @@ def _of_skeleton(old: Skeleton, new: Skeleton, name: str) -> list[str]:
     gone = [bone for bone in old.bone_names if bone not in new.bone_names]
     extra = [bone for bone in new.bone_names if bone not in old.bone_names]
     if len(gone) > 0:
-        found = f", now {listed(extra)}" if len(extra) > 0 else ""
-        lost.append(f"names of {plural(len(gone), 'bone')}: {listed(gone)}{found}")
+        found = f", now {_quote(extra)}" if len(extra) > 0 else ""
+        lost.append(f"names of {count_noun(len(gone), 'bone')}: {_quote(gone)}{found}")
     elif len(extra) > 0:
-        count = plural(len(extra), "bone")
-        lost.append(f"the number of bones: {name} needs {count} more, {listed(extra)}")
+        count = count_noun(len(extra), "bone")
+        lost.append(f"the number of bones: {name} needs {count} more, {_quote(extra)}")
     changed = Counter(
         (str(bone.joint), str(new.bones[new.bone_index(bone.name)].joint))
         for bone in old.bones
@@ -135,10 +166,10 @@ def _of_skeleton(old: Skeleton, new: Skeleton, name: str) -> list[str]:
         and bone.joint.dof_names != new.bones[new.bone_index(bone.name)].joint.dof_names
     )
     if len(changed) > 0:
-        pairs = [f"{a} → {b} ({n})" for (a, b), n in changed.most_common(4)]
-        more = ", …" if len(changed) > 4 else ""
-        count = plural(changed.total(), "bone")
-        lost.append(f"the kind of joint of {count}: {', '.join(pairs)}{more}")
+        pairs = [f"{a} → {b} ({n})" for (a, b), n in changed.most_common()]
+        shown = join_names(pairs, MAX_JOINT_KINDS, last=", ", rest=", …")
+        count = count_noun(changed.total(), "bone")
+        lost.append(f"the kind of joint of {count}: {shown}")
     limits = dict(zip(new.dof_names, zip(new.lower, new.upper, strict=True), strict=True))
     limited = [
         (dof, low, high)
@@ -148,17 +179,17 @@ def _of_skeleton(old: Skeleton, new: Skeleton, name: str) -> list[str]:
     unkept = [d for d, *pair in limited if not np.allclose(limits.get(d, (np.nan, np.nan)), pair)]
     if len(unkept) > 0:
         which = f"{len(unkept)} of {len(limited)}" if len(unkept) < len(limited) else "all"
-        lost.append(f"limits of {plural(len(unkept), 'dof')}, {which} that had some")
+        lost.append(f"limits of {count_noun(len(unkept), 'dof')}, {which} that had some")
     markers = [marker for marker in old.markers if marker not in new.markers]
     if len(markers) > 0:
-        lost.append(f"{plural(len(markers), 'marker')} of the skeleton: {listed(markers)}")
+        lost.append(f"{count_noun(len(markers), 'marker')} of the skeleton: {_quote(markers)}")
     return lost
 
 
 # --- parts of a recording
 
 
-def _of_recording(old: Recording, new: Recording, name: str) -> list[str]:
+def _of_recording(old: Motion | Markers, new: Motion | Markers, name: str) -> list[str]:
     lost = []
     if abs(new.rate - old.rate) > 1e-6 * old.rate:
         lost.append(f"the rate, {old.rate:.9g} Hz: {name} makes it {new.rate:.9g} Hz")
@@ -173,12 +204,12 @@ def _of_motion(old: Motion, new: Motion, name: str) -> list[str]:
     shift = 0
     if len(new) < len(old):
         shift = int(np.argmax(there))
-        count = plural(len(old) - len(new), "missing frame")
+        count = count_noun(len(old) - len(new), "missing frame")
         lost.append(f"{count} at the ends: {name} only shows those between others")
     elif not np.array_equal(there, np.isfinite(new.q).all(axis=1)):
         lost.append(f"which frames are missing: {name} cannot say")
     off = _furthest(old, new, shift)
-    if off > _EXACT:
+    if off > EXACT_M:
         lost.append(f"digits: bones are up to {off:.1g} m from their places")
     return lost
 
@@ -189,8 +220,8 @@ def _furthest(old: Motion, new: Motion, shift: int) -> float:
     ours = [old.skeleton.bone_index(bone) for bone in names]
     theirs = [new.skeleton.bone_index(bone) for bone in names]
     worst = 0.0
-    for at in range(0, len(new), _CHUNK):
-        rows = np.arange(at, min(at + _CHUNK, len(new)))
+    for at in range(0, len(new), CHUNK_FRAMES):
+        rows = np.arange(at, min(at + CHUNK_FRAMES, len(new)))
         both = np.isfinite(old.q[rows + shift]).all(axis=1) & np.isfinite(new.q[rows]).all(axis=1)
         rows = rows[both]
         a = old.skeleton.forward(old.q[rows + shift]).positions[:, ours]
@@ -203,14 +234,14 @@ def _of_markers(old: Markers, new: Markers, name: str) -> list[str]:
     lost = []
     changed = [k for k, (a, b) in enumerate(zip(old.names, new.names, strict=False)) if a != b]
     if len(changed) > 0:
-        was, now = (listed([names[k] for k in changed]) for names in (old.names, new.names))
-        lost.append(f"names of {plural(len(changed), 'marker')}: {was}, now {now}")
+        was, now = (_quote([names[k] for k in changed]) for names in (old.names, new.names))
+        lost.append(f"names of {count_noun(len(changed), 'marker')}: {was}, now {now}")
     others = tuple(series for series in old.others if series not in new.others)
     if len(others) > 0:
-        lost.append(f"{_series(old, others)}: {name} has no place for them")
+        lost.append(f"{_count_series(old, others)}: {name} has no place for them")
     for key in ("events", "subjects"):
         if len(old.metadata.get(key) or ()) > 0 and len(new.metadata.get(key) or ()) == 0:
-            count = plural(len(old.metadata[key]), key[:-1])
+            count = count_noun(len(old.metadata[key]), key[:-1])
             lost.append(f"{count}: {name} is written without")
     if old.positions.shape != new.positions.shape:
         return [*lost, f"frames or markers: {new.positions.shape[:2]} of {old.positions.shape[:2]}"]
@@ -221,12 +252,16 @@ def _of_markers(old: Markers, new: Markers, name: str) -> list[str]:
         )
     off = np.linalg.norm(new.positions - old.positions, axis=-1)
     worst = float(np.fmax.reduce(off.ravel(), initial=0.0))  # skips gaps
-    if worst > _EXACT:
+    if worst > EXACT_M:
         lost.append(f"digits: markers are up to {worst:.1g} m from their places")
     return lost
 
 
-def _series(markers: Markers, names: tuple[str, ...]) -> str:
+def _count_series(markers: Markers, names: tuple[str, ...]) -> str:
     kinds = Counter(markers.others[name].kind for name in names)
     shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     return f"{len(names)} other series ({shown})"
+
+
+def _quote(names: Sequence[str]) -> str:
+    return join_names([repr(name) for name in names], MAX_NAMES, last=", ", rest=", …")

@@ -8,7 +8,7 @@ nothing to install.
 """
 
 from exactik.io.gltf._read import (
-    has_animations,
+    read_gltf_content,
     read_gltf_motion,
     read_gltf_skeleton,
     read_gltf_up_axis,
@@ -16,7 +16,7 @@ from exactik.io.gltf._read import (
 from exactik.io.gltf._write import write_glb, write_glb_skeleton
 
 __all__ = [
-    "has_animations",
+    "read_gltf_content",
     "read_gltf_motion",
     "read_gltf_skeleton",
     "read_gltf_up_axis",

@@ -82,9 +82,9 @@ def read_curves(
         target = channel.object("target")
         node, path = target.index("node", forest.nodes), target.text("path")
         if path not in ACCESSOR_TYPES or node is None:
-            notes.odd(f"moves {path or 'nothing'!r}, which is not read", channel.place)
+            notes.remark(f"moves {path or 'nothing'!r}, which is not read", channel.place)
         elif (node, path) in curves:
-            notes.damaged(f"a second curve of {path}; the first is kept", channel.place)
+            notes.flag_damage(f"a second curve of {path}; the first is kept", channel.place)
         else:
             sampler = samplers[channel.integer("sampler", count=len(samplers))]
             curves[node, path] = _read_curve(document, sampler, path, notes)
@@ -110,7 +110,9 @@ def _read_curve(document: Document, sampler: JsonObject, path: str, notes: Notes
         raise sampler.error(f"{text}; expected increasing times", "input")
     keep = np.append(steps > 0.0, True)
     if not keep.all():
-        notes.damaged("keys at the same time; the last of them is kept", sampler.place_of("input"))
+        notes.flag_damage(
+            "keys at the same time; the last of them is kept", sampler.place_of("input")
+        )
     slopes = None
     if path == "rotation":
         values = values[:, [3, 0, 1, 2]]
@@ -188,11 +190,11 @@ def choose_frames(
         if frames is not None:
             if frames.rate < MIN_RATE:
                 text = f"keys are {1.0 / frames.rate:.3g} s apart; a rate fills in the curves"
-                notes.odd(text, animation.place)
+                notes.remark(text, animation.place)
             return frames
         if len(keys) > 1:
             text = f"keys are unevenly spaced; the curves are read at {DEFAULT_RATE:g} Hz"
-            notes.odd(text, animation.place)
+            notes.remark(text, animation.place)
     rate = check_rate(DEFAULT_RATE if rate is None else rate)
     span = float(keys[-1] - keys[0]) * rate
     if span >= MAX_FRAMES:

@@ -232,7 +232,7 @@ def _split_chunks(data: bytes, notes: Notes) -> tuple[bytes, bytes | None]:
     if length > len(data):
         raise notes.error(f"cut off: {length} bytes expected, {len(data)} found", "byte 8")
     if length < len(data):
-        notes.odd(f"{len(data) - length} bytes after the end are not read", f"byte {length}")
+        notes.remark(f"{len(data) - length} bytes after the end are not read", f"byte {length}")
     chunks: dict[int, bytes] = {}
     start = 12
     while start + 8 <= length:

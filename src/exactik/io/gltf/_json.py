@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from exactik.errors import FileError
+from exactik.errors import Advice, FileError
 from exactik.typing import Array
 
 __all__ = ["JsonObject", "format_value"]
@@ -32,9 +32,17 @@ class JsonObject:
         dot = "" if self.place == "" or key.startswith("[") else "."
         return f"{self.place}{dot}{key}"
 
-    def error(self, message: str, key: str = "") -> FileError:
+    def error(
+        self,
+        message: str,
+        key: str = "",
+        *,
+        code: str = "malformed",
+        advice: Advice | None = None,
+    ) -> FileError:
         """Return the error that names this place, or that of one of its entries."""
-        return FileError(self.path, message, self.place_of(key) if key != "" else self.place)
+        place = self.place_of(key) if key != "" else self.place
+        return FileError(self.path, message, place, code, advice)
 
     def _raise_wrong(self, key: str, what: str) -> NoReturn:
         if key not in self.value:

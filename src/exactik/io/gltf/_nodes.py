@@ -128,7 +128,7 @@ class NodeForest:
             raise node.error("is zero; expected a unit quaternion", "rotation")
         if abs(length - 1.0) > 1e-3:
             place = node.place_of("rotation")
-            notes.odd(f"quaternion of length {length:.4g} is brought to 1", place)
+            notes.remark(f"quaternion of length {length:.4g} is brought to 1", place)
         self.wxyz[k] = xyzw[[3, 0, 1, 2]] / length
         self.linear[k] = matrix_from_wxyz(self.wxyz[k]) * self.scales[k]
 

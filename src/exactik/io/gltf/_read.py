@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.errors import Advice
 from exactik.io._coordinates import continuous, coordinates_of
 from exactik.io._notes import Notes
+from exactik.io.formats import Content
 from exactik.io.gltf._curves import SampleTimes, choose_frames, sample_curve
 from exactik.io.gltf._document import read_document
 from exactik.io.gltf._nodes import NodeForest, extract_rotations
@@ -20,7 +22,7 @@ from exactik.motion import Motion
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array, IntArray
 
-__all__ = ["has_animations", "read_gltf_motion", "read_gltf_skeleton", "read_gltf_up_axis"]
+__all__ = ["read_gltf_content", "read_gltf_motion", "read_gltf_skeleton", "read_gltf_up_axis"]
 
 # Frames × coordinates: this many, or so many per byte of the file if that is more. Two keys of a
 # small file may be hours apart.
@@ -32,9 +34,10 @@ MAX_POSITION_ERROR = 1e-4  # of the figure's size; bones further from their node
 Unit = str | float | None
 
 
-def has_animations(path: str, notes: Notes) -> bool:
-    """Return whether a .gltf or .glb file has more than a figure at rest."""
-    return len(read_document(path, notes).objects("animations")) > 0
+def read_gltf_content(path: str, notes: Notes) -> Content:
+    """Return what a .gltf or .glb file holds; one without animations is a skeleton."""
+    has_animations = len(read_document(path, notes).objects("animations")) > 0
+    return "motion" if has_animations else "skeleton"
 
 
 def read_gltf_up_axis(path: str, notes: Notes) -> str | None:
@@ -42,16 +45,13 @@ def read_gltf_up_axis(path: str, notes: Notes) -> str | None:
     return NodeForest(read_document(path, notes), notes).up_axis
 
 
-def read_gltf_skeleton(
-    path: str, notes: Notes, length_unit: Unit = None, floating: bool = False
-) -> Skeleton:
+def read_gltf_skeleton(path: str, notes: Notes, length_unit: Unit = None) -> Skeleton:
     """Return the skeleton in a .gltf or .glb file; its neutral pose is the rest pose of the nodes.
 
     Args:
         path: the file; its buffers are in it or beside it.
         notes: takes what is odd about it.
         length_unit: in place of the metre.
-        floating: for robots only; the root of a figure is free anyway.
     """
     return read_figure(path, notes, length_unit).skeleton
 
@@ -62,8 +62,7 @@ def read_gltf_motion(
     skeleton: Skeleton | None = None,
     length_unit: Unit = None,
     rate: float | None = None,
-    positions: str = "replace",
-    animation: int | str = 0,
+    animation: int | str | None = None,
 ) -> Motion:
     """Return a motion in a .gltf or .glb file.
 
@@ -76,9 +75,9 @@ def read_gltf_motion(
         skeleton: the motion is given in its coordinates; bones are matched by name.
         length_unit: in place of the metre.
         rate: [Hz] at which to sample the curves.
-        positions: for BVH only.
-        animation: number or name of the animation; the first one by default.
+        animation: number or name of the animation; the first one if None.
     """
+    animation = 0 if animation is None else animation
     figure = read_figure(path, notes, length_unit, required_animation=animation)
     number = _find_animation(figure, animation)
     chosen, curves = figure.animations[number], figure.curves[number]
@@ -87,15 +86,21 @@ def read_gltf_motion(
     others = [a.text("name") or a.place for a in figure.animations if a is not chosen]
     if len(others) > 0:
         shown = ", ".join(others[:20]) + (", …" if len(others) > 20 else "")
-        notes.odd(f"other animations are not read: {shown}", chosen.place)
+        notes.remark(
+            f"other animations are not read: {shown}", chosen.place, code="animations-not-read"
+        )
     if length_unit is None and figure.size > MAX_FIGURE_SIZE:
-        notes.odd(f"the figure is {figure.size:.3g} m in size; is its length unit the metre?")
+        notes.remark(f"the figure is {figure.size:.3g} m in size; is its length unit the metre?")
     frames = choose_frames(curves.values(), chosen, rate, notes)
     target = figure.skeleton if skeleton is None else skeleton
     max_numbers = max(MAX_COORDINATES, COORDINATES_PER_BYTE * figure.document.size)
     if len(frames.times) * target.nq > max_numbers:
         text = f"{len(frames.times)} frames of {target.nq} coordinates at {frames.rate:g} Hz"
-        raise chosen.error(f"{text}; expected at most {max_numbers} numbers, or give a lower rate")
+        raise chosen.error(
+            f"{text}; expected at most {max_numbers} numbers",
+            code="too-large",
+            advice=Advice(", or give a lower ", "rate"),
+        )
     metadata = {
         "animation": chosen.text("name"),
         "animations": tuple(a.text("name") for a in figure.animations),
@@ -119,7 +124,9 @@ def _find_animation(figure: GltfFigure, animation: int | str) -> int:
     """Return the number of an animation given by number or name."""
     names = [animation.text("name") for animation in figure.animations]
     if len(names) == 0:
-        raise figure.document.error("missing or empty; expected a motion", "animations")
+        raise figure.document.error(
+            "missing or empty; expected a motion", "animations", code="no-motion"
+        )
     number = names.index(animation) if animation in names else animation
     if not isinstance(number, int) or not 0 <= number < len(names):
         text = f"no animation {animation!r}; expected one of 0 to {len(names) - 1} or its name"

@@ -85,7 +85,7 @@ def read_figure(
         except FileError as error:
             if is_required or notes.strict:
                 raise
-            notes.damaged(f"{error.message}; {animation.place} is left out", error.place)
+            notes.flag_damage(f"{error.message}; {animation.place} is left out", error.place)
             curves.append(None)
     joints = _find_joints(document, forest, [c for c in curves if c is not None])
     joint_positions = np.array([forest.rest_positions[k] for k in joints])
@@ -94,7 +94,9 @@ def read_figure(
     above_joints = forest.with_ancestors(joints) - set(joints)
     moving = [k for k in forest.order if k in above_joints & (shifted | rotated)]
     for k in moving:
-        notes.odd(f"{forest.name(k)!r} is no joint, but it moves: taken as a bone", f"nodes[{k}]")
+        notes.remark(
+            f"{forest.name(k)!r} is no joint, but it moves: taken as a bone", f"nodes[{k}]"
+        )
     nodes, parents = _order_nodes(forest, [*moving, *joints])
     if len(nodes) > MAX_BONES:
         raise document.error(f"{len(nodes)} bones; expected at most {MAX_BONES}", "nodes")
@@ -253,5 +255,5 @@ def _choose_names(forest: NodeForest, nodes: list[int], notes: Notes) -> dict[in
         last_number[name] = 1
         names[k] = name
         if name != base:
-            notes.odd(f"a second bone named {base!r} is called {name!r}", f"nodes[{k}]")
+            notes.remark(f"a second bone named {base!r} is called {name!r}", f"nodes[{k}]")
     return names

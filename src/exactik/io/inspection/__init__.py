@@ -1,1 +1,24 @@
 """What is in a file, and what is odd about it."""
+
+from exactik.io.inspection._facts import (
+    BoneFacts,
+    DofFacts,
+    Facts,
+    MarkerFacts,
+    SkeletonFacts,
+    measure_space,
+)
+from exactik.io.inspection._inspect import READABLE, inspect_file
+from exactik.io.inspection._markers import inspect_markers
+
+__all__ = [
+    "READABLE",
+    "BoneFacts",
+    "DofFacts",
+    "Facts",
+    "MarkerFacts",
+    "SkeletonFacts",
+    "inspect_file",
+    "inspect_markers",
+    "measure_space",
+]

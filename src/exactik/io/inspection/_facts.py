@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
+from exactik.errors import Note
 from exactik.io._units import LENGTH_UNITS
+from exactik.io.inspection._oddities import is_unnamed
 from exactik.model import Skeleton
 from exactik.motion import FrozenMarker, Markers, Swap
 from exactik.typing import Array
@@ -21,19 +21,20 @@ __all__ = [
     "Facts",
     "MarkerFacts",
     "SkeletonFacts",
-    "complete_stretch",
-    "format_of",
-    "marker_facts",
-    "prefixes_of",
-    "skeleton_facts",
-    "space_of",
-    "unit_name",
+    "count_prefixes",
+    "describe_skeleton",
+    "find_complete_frames",
+    "find_gaps",
+    "measure_space",
+    "name_unit",
 ]
 
 Range = tuple[float, float]
 
-_FORMATS = {".tsv": "Qualisys TSV", ".gltf": "glTF", ".xml": "MJCF", ".npz": "exactik NPZ"}
-_UNITS = {**{metres: name for name, metres in LENGTH_UNITS.items()}, 0.0254 / 0.45: "1/0.45 in"}
+_UNIT_NAMES = {
+    **{metres: name for name, metres in LENGTH_UNITS.items()},
+    0.0254 / 0.45: "1/0.45 in",
+}
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,9 @@ class Facts:
         swaps: pairs of markers that seem to exchange places.
         frozen: markers that stand still to the last digit while others move.
         details: what else is known, in words: subject → sentence.
-        assumed: what files of this format never say, and what was taken instead; sentences.
-        oddities: sentences, those that matter most first.
+        assumed: what files of this format never say, and what was taken instead. A note is a
+            sentence, and a `code` for programs.
+        oddities: likewise what is odd about this file, what matters most first.
     """
 
     path: str
@@ -154,22 +156,16 @@ class Facts:
     swaps: tuple[Swap, ...] = ()
     frozen: tuple[FrozenMarker, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
-    assumed: tuple[str, ...] = ()
-    oddities: tuple[str, ...] = ()
+    assumed: tuple[Note, ...] = ()
+    oddities: tuple[Note, ...] = ()
 
 
-def format_of(path: str) -> str:
-    """Return what a kind of file is called, by its suffix."""
-    suffix = Path(path).suffix.lower()
-    return _FORMATS.get(suffix, suffix.removeprefix(".").upper())
-
-
-def unit_name(metres: float) -> str:
+def name_unit(metres: float) -> str:
     """Return the name of a length unit, or its millimetres."""
-    return _UNITS.get(metres, f"{1e3 * metres:g} mm")
+    return _UNIT_NAMES.get(metres, f"{1e3 * metres:g} mm")
 
 
-def marker_facts(markers: Markers) -> tuple[MarkerFacts, ...]:
+def find_gaps(markers: Markers) -> tuple[MarkerFacts, ...]:
     """Return the gaps of every marker."""
     gone = markers.missing
     edges = np.diff(np.pad(gone, ((1, 1), (0, 0))).astype(np.int8), axis=0)
@@ -182,10 +178,10 @@ def marker_facts(markers: Markers) -> tuple[MarkerFacts, ...]:
     return tuple(facts)
 
 
-def complete_stretch(markers: Markers) -> tuple[int, int] | None:
+def find_complete_frames(markers: Markers) -> tuple[int, int] | None:
     """Return the longest stretch of frames, numbered as in the file, without gaps."""
     gone = markers.missing
-    named = np.array([re.fullmatch(r"\*\d+", name) is None for name in markers.names], dtype=bool)
+    named = ~np.array([is_unnamed(name) for name in markers.names], dtype=bool)
     gone = gone[:, ~gone.all(axis=0) & (named | ~named.any())]
     if gone.shape[1] == 0:
         return None
@@ -198,31 +194,39 @@ def complete_stretch(markers: Markers) -> tuple[int, int] | None:
     return int(starts[best]) + first, int(stops[best]) + first - 1
 
 
-def prefixes_of(names: Iterable[str]) -> dict[str, int]:
+def count_prefixes(names: Iterable[str]) -> dict[str, int]:
     """Return how many names have which subject before the colon."""
     subjects = [name.rpartition(":")[0] for name in names]
     return dict(Counter(subject for subject in subjects if subject != ""))
 
 
-def skeleton_facts(skeleton: Skeleton, coupled: int = 0) -> SkeletonFacts:
+def describe_skeleton(skeleton: Skeleton, coupled: int = 0) -> SkeletonFacts:
     """Return bones, dofs and limits of a skeleton."""
-    bones, at = [], 0
+    bones, first_dof = [], 0
     for bone in skeleton.bones:
         dofs = []
         for name, pair in zip(bone.joint.dof_names, bone.joint.limits, strict=True):
-            unit = "rad" if skeleton.turns[at + len(dofs)] else "m"
+            unit = "rad" if skeleton.turns[first_dof + len(dofs)] else "m"
             low, high = (float(x) if np.isfinite(x) else None for x in pair)
-            dofs.append(DofFacts(name, unit, low, high))
-        at += len(dofs)
-        bones.append(BoneFacts(bone.name, bone.parent, str(bone.joint), tuple(dofs)))
+            dofs.append(DofFacts(name=name, unit=unit, lower=low, upper=high))
+        first_dof += len(dofs)
+        bones.append(
+            BoneFacts(name=bone.name, parent=bone.parent, joint=str(bone.joint), dofs=tuple(dofs))
+        )
     limited = sum(dof.is_limited for bone in bones for dof in bone.dofs)
     places = skeleton.forward(skeleton.neutral()).positions
     x, y, z = (places.max(axis=0) - places.min(axis=0)).tolist()
-    size = (x, y, z)
-    return SkeletonFacts(skeleton.name, tuple(bones), skeleton.nv, limited, coupled, size)
+    return SkeletonFacts(
+        name=skeleton.name,
+        bones=tuple(bones),
+        dofs=skeleton.nv,
+        limited=limited,
+        coupled=coupled,
+        size=(x, y, z),
+    )
 
 
-def space_of(positions: Array) -> tuple[tuple[Range, ...], str | None]:
+def measure_space(positions: Array) -> tuple[tuple[Range, ...], str | None]:
     """Return the ranges along x, y and z [m] and the axis along which the figure is tall, if any.
 
     A standing figure is taller than wide and deep: places of its points about their middle differ

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
-from exactik.errors import FileError, FileWarning
-from exactik.io._load import MARKERS, MOTIONS, SKELETONS, load_markers, load_motion, load_skeleton
+from exactik.errors import FileError, Note
+from exactik.io._load import load_markers, load_motion, load_skeleton
+from exactik.io._notes import Notes, collect_warnings
+from exactik.io.formats import Content, Format, readable_format_of, readable_suffixes
 from exactik.io.inspection._facts import Facts
-from exactik.io.inspection._figures import (
-    facts_of_figure,
-    facts_of_motion,
-    facts_of_moves,
-    facts_of_skeleton,
-)
-from exactik.io.inspection._markers import facts_of_markers
+from exactik.io.inspection._markers import inspect_markers
+from exactik.io.inspection._motions import inspect_coordinates, inspect_motion, inspect_skeleton
 
 __all__ = ["READABLE", "inspect_file"]
 
-READABLE = tuple(sorted({*MARKERS, *MOTIONS, *SKELETONS}))
+READABLE = tuple(sorted(readable_suffixes()))
+
+Unit = str | float | None
 
 
 def inspect_file(
     path: str | os.PathLike[str],
     *,
     skeleton: str | os.PathLike[str] | None = None,
-    length_unit: str | float | None = None,
+    length_unit: Unit = None,
 ) -> Facts:
     """Return what is in a file and what is odd about it.
 
@@ -43,48 +38,42 @@ def inspect_file(
         FileError: the file cannot be read.
     """
     path = os.fspath(path)
-    other = None if skeleton is None else os.fspath(skeleton)
-    suffix = Path(path).suffix.lower()
-    if suffix not in READABLE:
-        found = suffix or "names without suffix"
-        raise FileError(path, f"no reader for {found}; expected one of {' '.join(READABLE)}")
-    said: list[str] = []
-    with _collected(path, said):
-        if suffix == ".npz":
-            return _npz(path, said)
-        if suffix in MARKERS:
-            return facts_of_markers(path, load_markers(path, length_unit=length_unit), said)
-        if suffix in (".amc", ".mot", ".sto"):
-            return facts_of_moves(path, other, length_unit, said)
-        if suffix in MOTIONS:
-            return facts_of_figure(path, length_unit, said)
-        return facts_of_skeleton(path, load_skeleton(path, length_unit), said, length_unit)
+    form = readable_format_of(path)
+    notes: list[Note] = []
+    with collect_warnings(notes, path):
+        if form.needs_skeleton:
+            other = None if skeleton is None else os.fspath(skeleton)
+            return inspect_coordinates(path, form, other, length_unit, notes)
+        contents = tuple(form.readers)
+        content = contents[0] if form.content_of is None else form.content_of(path, Notes(path))
+        if "length_unit" not in form.readers[content].options:
+            length_unit = None
+        if form.length_unit is not None or length_unit is not None:
+            return _inspect(path, form, content, length_unit, notes)
+        try:
+            return _inspect(path, form, content, "auto", notes)
+        except FileError as error:
+            if error.code != "unit-unknown":
+                raise
+            notes.clear()
+            return _in_metres(_inspect(path, form, content, 1.0, notes), form, error)
 
 
-def _npz(path: str, said: list[str]) -> Facts:
-    """Return the facts of a file of our own, which says what it holds."""
-    try:
-        return facts_of_markers(path, load_markers(path), said)
-    except FileError as error:
-        if error.message.startswith("holds 'motion'"):
-            return facts_of_motion(path, load_motion(path), said)
-        if error.message.startswith("holds 'skeleton'"):
-            return facts_of_skeleton(path, load_skeleton(path), said)
-        raise
+def _inspect(
+    path: str, form: Format, content: Content, length_unit: Unit, notes: list[Note]
+) -> Facts:
+    if content == "markers":
+        return inspect_markers(path, form, load_markers(path, length_unit=length_unit), notes)
+    if content == "motion":
+        return inspect_motion(path, form, load_motion(path, length_unit=length_unit), notes)
+    return inspect_skeleton(path, form, load_skeleton(path, length_unit), notes, length_unit)
 
 
-@contextmanager
-def _collected(path: str, said: list[str]) -> Iterator[None]:
-    """Take warnings about files into `said`, without the name of this file; pass on all others."""
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-        warnings.simplefilter("always", FileWarning)
-
-        def take(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
-            if issubclass(category, FileWarning):
-                said.append(str(message).removeprefix(f"{path}: "))
-            else:
-                show(message, category, *rest, **more)
-
-        warnings.showwarning = take
-        yield
+def _in_metres(facts: Facts, form: Format, error: FileError) -> Facts:
+    """Return the facts of a figure that is no human's size, whose unit cannot be guessed."""
+    advice = (
+        None if error.advice is None else error.advice._replace(after="; shown as if in metres")
+    )
+    text = f"{form.name} states no length unit, and {error.fault}"
+    why = Note(error.code, "assumption", "", text, advice=advice).as_sentence()
+    return replace(facts, length_unit="", oddities=(why, *facts.oddities))

@@ -6,36 +6,38 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from exactik.errors import Note
+from exactik.io.formats import TSV, Format
 from exactik.io.inspection._facts import (
     Facts,
-    complete_stretch,
-    format_of,
-    marker_facts,
-    prefixes_of,
-    space_of,
+    count_prefixes,
+    find_complete_frames,
+    find_gaps,
+    measure_space,
 )
 from exactik.io.inspection._oddities import (
-    axis_sentences,
-    frozen_sentences,
-    marker_sentences,
-    parted,
-    swap_sentences,
+    describe_axis_conflict,
+    describe_frozen_markers,
+    describe_names,
+    describe_swaps,
+    split_notes,
 )
 from exactik.motion import Markers, find_frozen_markers, find_swaps
 
-__all__ = ["facts_of_markers", "maker_of"]
+__all__ = ["inspect_markers", "name_maker"]
 
 
-def facts_of_markers(path: str, markers: Markers, said: Sequence[str]) -> Facts:
+def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[Note]) -> Facts:
     """Return the facts of markers.
 
     Args:
         path: of the file.
+        form: its format.
         markers: what it holds.
-        said: what was warned of on reading.
+        notes: what was warned of on reading.
     """
     first = markers.first_frame
-    space, tallest = space_of(markers.positions)
+    space, tallest = measure_space(markers.positions)
     swaps = tuple(
         swap._replace(first=swap.first + first, last=swap.last + first)
         for swap in find_swaps(markers)
@@ -44,43 +46,43 @@ def facts_of_markers(path: str, markers: Markers, said: Sequence[str]) -> Facts:
         marker._replace(first=marker.first + first, last=marker.last + first)
         for marker in find_frozen_markers(markers)
     )
-    assumed, noted = parted((*markers.notes, *said))
+    assumed, odd = split_notes((*markers.notes, *notes))
     gone = markers.missing
     return Facts(
         path=path,
         kind="markers",
-        format=format_of(path),
-        maker=maker_of(markers.metadata),
+        format=form.full_name,
+        maker=name_maker(markers.metadata),
         frames=len(markers),
         rate=markers.rate,
         duration=len(markers) / markers.rate,
         first_frame=first,
         missing=float(gone.mean()) if gone.size > 0 else 0.0,
-        complete=complete_stretch(markers),
+        complete=find_complete_frames(markers),
         length_unit=markers.units_in_file,
         up_axis=markers.up_axis,
         tallest_axis=tallest,
         space=space,
-        markers=marker_facts(markers),
-        prefixes=prefixes_of(markers.names),
+        markers=find_gaps(markers),
+        prefixes=count_prefixes(markers.names),
         others=dict(Counter(series.kind for series in markers.others.values())),
         swaps=swaps,
         frozen=frozen,
         details=_details(markers.metadata),
         assumed=assumed,
         oddities=(
-            *swap_sentences(swaps, first + len(markers) - 1),
-            *frozen_sentences(frozen, len(markers)),
-            *marker_sentences(markers),
-            *axis_sentences(markers.up_axis, tallest),
-            *noted,
+            *describe_swaps(swaps, first + len(markers) - 1),
+            *describe_frozen_markers(frozen, len(markers)),
+            *describe_names(markers),
+            *describe_axis_conflict(markers.up_axis, tallest),
+            *odd,
         ),
     )
 
 
-def maker_of(metadata: Mapping[str, Any]) -> str:
+def name_maker(metadata: Mapping[str, Any]) -> str:
     """Return company and program as one: "Vicon" and "Vicon Nexus 1.8" are "Vicon Nexus 1.8"."""
-    if metadata.get("format") == "Qualisys TSV":
+    if metadata.get("format") == TSV.full_name:
         return "Qualisys Track Manager"
     company, program = (str(metadata.get(key) or "") for key in ("maker", "software"))
     if company == "":

@@ -1,7 +1,11 @@
-"""NPZ files of exactik."""
+"""NPZ files of exactik: everything that skeletons, motions and markers hold, without loss.
+
+Written by `numpy.savez_compressed`, but read by hand: `numpy.load` allocates what the header of an
+array claims before it looks at the bytes.
+"""
 
 from exactik.io.native._npz import (
-    read_npz_kind,
+    read_npz_content,
     read_npz_markers,
     read_npz_motion,
     read_npz_skeleton,
@@ -12,7 +16,7 @@ from exactik.io.native._npz import (
 )
 
 __all__ = [
-    "read_npz_kind",
+    "read_npz_content",
     "read_npz_markers",
     "read_npz_motion",
     "read_npz_skeleton",

@@ -30,7 +30,7 @@ from exactik.errors import ModelError, UnknownNameError
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = ["Coupling", "apply_couplings", "in_order"]
+__all__ = ["Coupling", "apply_couplings", "sort_couplings"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Coupling:
     """How a dependent dof follows from its source.
 
     Attributes:
-        source: name of the dof that leads; None if the dependent dof is held still, at `offset`.
+        source: name of the dof that it follows; None if it is held still, at `offset`.
         multiplier: dependent units per source unit [rad or m each].
         offset: value [rad or m] where the source is zero.
         higher: coefficients of the source's square, cube, …; empty for a linear coupling.
@@ -74,32 +74,32 @@ def apply_couplings(skeleton: Skeleton, couplings: Mapping[str, Coupling], q: Ar
     Args:
         skeleton: the figure that the couplings belong to.
         couplings: dependent dof → coupling, as `load_couplings` gives them.
-        q: coordinates, shape (…, nq). Limits are not looked at.
+        q: coordinates, shape (…, nq). Limits are not applied.
     """
     out = skeleton.normalised(q)
-    index = {name: int(at) for name, at in zip(skeleton.dof_names, skeleton.plain_q, strict=True)}
-    for dependent in in_order(couplings):
+    q_index = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
+    for dependent in sort_couplings(couplings):
         coupling = couplings[dependent]
         for name in (dependent, coupling.source):
-            if name is not None and index.get(name, -1) < 0:
-                raise UnknownNameError("dof that can be coupled", name, index)
-        source = 0.0 if coupling.source is None else out[..., index[coupling.source]]
-        out[..., index[dependent]] = coupling.value(source)
+            if name is not None and q_index.get(name, -1) < 0:
+                raise UnknownNameError("dof that can be coupled", name, q_index)
+        source = 0.0 if coupling.source is None else out[..., q_index[coupling.source]]
+        out[..., q_index[dependent]] = coupling.value(source)
     return out
 
 
-def in_order(couplings: Mapping[str, Coupling]) -> list[str]:
-    """Return the dependent dofs, each after its source; a ring is a `ModelError`."""
-    done: dict[str, None] = {}
+def sort_couplings(couplings: Mapping[str, Coupling]) -> list[str]:
+    """Return the dependent dofs, each after its source; a cycle is a `ModelError`."""
+    ordered: dict[str, None] = {}
     for first in couplings:
         path: dict[str, None] = {}
         name: str | None = first
-        while name is not None and name in couplings and name not in done:
+        while name is not None and name in couplings and name not in ordered:
             if name in path:
-                ring = list(path)
-                shown = " → ".join([*ring[ring.index(name) :], name])
-                raise ModelError(f"couplings run in a ring: {shown}")
+                names = list(path)
+                cycle = " → ".join([*names[names.index(name) :], name])
+                raise ModelError(f"couplings run in a ring: {cycle}")
             path[name] = None
             name = couplings[name].source
-        done.update(dict.fromkeys(reversed(path)))
-    return list(done)
+        ordered.update(dict.fromkeys(reversed(path)))
+    return list(ordered)

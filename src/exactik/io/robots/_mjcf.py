@@ -7,32 +7,30 @@ in the body's frame as it is by then; a hinge or ball turns the body about an an
 
 and a hinge turns by q − ref. A bone has one joint, and its frame sits at the centre of that joint.
 So a body becomes a chain of bones, one for each joint, and one more, without a joint, where the
-body's own frame is not the last joint's: with an anchor apart from the axis through the body's
+body's frame is not that of the last joint, whose anchor is apart from the axis through the body's
 origin. The last bone has the body's name and frame. The others have the names of their joints,
 `<body>_joint<k>` for a joint without name, `<body>_<joint>` where a body is called like the joint.
 In the usual case, of at most one joint through the body's origin, a body is one bone.
 
 Coordinates are MuJoCo's: with floating=True, q is `qpos` and v is `qvel`, entry by entry, since
 both run over the bodies in order, `ref` is built into the bones, and a free joint is the pose in
-the world, translation and wxyz. Without, free joints are left out and those bodies stay where the
-file has them.
+the world, translation and wxyz. With floating=False, free joints are left out and their bodies stay
+where the file has them.
 """
 
 from __future__ import annotations
 
-import warnings
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from exactik.errors import FileWarning
 from exactik.io._xml import Element
 from exactik.io.robots._mjcf_bodies import Body, BodyJoint, read_bodies
 from exactik.io.robots._mjcf_equality import add_couplings
 from exactik.io.robots._mjcf_include import expand_includes
 from exactik.io.robots._mjcf_settings import read_compiler, read_defaults
-from exactik.io.robots._robot import Assembly, Robot
+from exactik.io.robots._robot import Robot, RobotBuilder
 from exactik.model import Joint
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
@@ -54,28 +52,28 @@ def read_mjcf(root: Element, metres: float, floating: bool) -> Robot:
     bodies = read_bodies(root, compiler, defaults)
     if len(bodies) == 0:
         raise root.error("no <body> in <worldbody>; expected at least one")
-    names = _Names(bodies)
-    robot = Assembly(root.attributes.get("model", "").strip() or Path(root.path).stem, root)
-    kept = any(joint.kind == "free" for body in bodies for joint in body.joints)
+    names = BoneNames(bodies)
+    robot = RobotBuilder(root.attributes.get("model", "").strip() or Path(root.path).stem, root)
+    has_free_joint = any(joint.kind == "free" for body in bodies for joint in body.joints)
     for body in bodies:
         free = [joint for joint in body.joints if joint.kind == "free"]
         if len(free) > 0 and (body.parent is not None or len(body.joints) > 1):
             raise free[0].element.error(
                 "a free joint; expected it as the only joint of a body directly in the world"
             )
-        bones = _Chain(robot, names, body, metres)
-        if floating and body.parent is None and (len(free) > 0 or not kept):
-            bones.release(free[0].name if len(free) > 0 else None)
+        bones = BodyChain(robot, names, body, metres)
+        if floating and body.parent is None and (len(free) > 0 or not has_free_joint):
+            bones.add_free_joint(free[0].name if len(free) > 0 else None)
         for k, joint in enumerate(body.joints, start=1):
             if joint.kind != "free":
-                bones.move(joint, k)
-        bones.close()
+                bones.add_joint(joint, k)
+        bones.finish()
     add_couplings(robot, root, defaults, bodies, metres)
-    return robot.robot()
+    return robot.build()
 
 
-class _Names:
-    """Names of bones: those of the bodies, and for the bones between them what is not yet taken."""
+class BoneNames:
+    """Names of bones: those of the bodies, and for other bones names that are not taken yet."""
 
     def __init__(self, bodies: list[Body]):
         self.taken: set[str] = set()
@@ -90,83 +88,88 @@ class _Names:
             joints.add(joint.name)
         for k, body in enumerate(bodies, start=1):  # MuJoCo's number; its 0 is the world
             if body.name == "":
-                body.name = self.new(f"body{k}")
+                body.name = self.choose(f"body{k}")
 
-    def new(self, *wanted: str) -> str:
+    def choose(self, *candidates: str) -> str:
         """Return the first of these names that is free, else the last with a number."""
-        numbered = (f"{wanted[-1]}_{n}" for n in range(2, len(self.taken) + 3))
-        name = next(name for name in chain(wanted, numbered) if name not in self.taken)
+        numbered = (f"{candidates[-1]}_{n}" for n in range(2, len(self.taken) + 3))
+        name = next(name for name in chain(candidates, numbered) if name not in self.taken)
         self.taken.add(name)
         return name
 
 
-class _Chain:
+class BodyChain:
     """The bones of one body.
 
-    Between two bones `offset` and `turn` lead from the frame of the last bone to the frame in which
-    the next joint, or the body, is given.
+    Attributes:
+        parent: the last bone added, or the bone of the parent body.
+        p_parent_joint: from the frame of `parent` to the one in which the next joint, or the body,
+            is given [m], (3,).
+        R_parent_joint: likewise, (3, 3).
+        remaining_joints: number of joints still to be added.
     """
 
-    def __init__(self, robot: Assembly, names: _Names, body: Body, metres: float):
+    def __init__(self, robot: RobotBuilder, names: BoneNames, body: Body, metres: float):
         self.robot, self.names, self.body, self.metres = robot, names, body, metres
         self.parent = None if body.parent is None else body.parent.name
-        self.offset, self.turn = metres * body.offset, body.turn
-        # Joints still to come.
-        self.left = sum(joint.kind != "free" for joint in body.joints)
+        self.p_parent_joint, self.R_parent_joint = metres * body.p_parent_body, body.R_parent_body
+        self.remaining_joints = sum(joint.kind != "free" for joint in body.joints)
 
-    def release(self, joint: str | None) -> None:
+    def add_free_joint(self, joint: str | None) -> None:
         """Let the body move freely, by the free joint of this name or by one under all it has."""
-        placement = self.offset, self.turn
-        self.offset, self.turn = np.zeros(3), np.eye(3)
-        self._add(Joint.free(), joint or "", np.zeros(3), f"{self.body.name}_base")
-        if self.parent != self.body.name:  # joints of its own move it where the file has it
-            self.offset, self.turn = placement
+        pose_in_file = self.p_parent_joint, self.R_parent_joint
+        self.p_parent_joint, self.R_parent_joint = np.zeros(3), np.eye(3)
+        self._add_bone(Joint.free(), joint or "", np.zeros(3), f"{self.body.name}_base")
+        if self.parent != self.body.name:  # its other joints act where the file has the body
+            self.p_parent_joint, self.R_parent_joint = pose_in_file
 
-    def move(self, joint: BodyJoint, k: int) -> None:
+    def add_joint(self, joint: BodyJoint, k: int) -> None:
         """Add the bone of the k-th joint."""
-        self.left -= 1
-        spare = f"{self.body.name}_joint{k}"
-        wanted = (joint.name, f"{self.body.name}_{joint.name}") if joint.name != "" else (spare,)
+        self.remaining_joints -= 1
+        names = (joint.name, f"{self.body.name}_{joint.name}")
+        if joint.name == "":
+            names = (f"{self.body.name}_joint{k}",)
         if joint.kind == "slide":
             low, high = joint.limits
             limits = (self.metres * low, self.metres * high)
-            self.offset = self.offset - self.turn @ (self.metres * joint.ref * joint.axis)
-            self._add(Joint.prismatic(joint.axis, limits), joint.name, np.zeros(3), *wanted)
+            shift = self.R_parent_joint @ (self.metres * joint.ref * joint.axis)
+            self.p_parent_joint = self.p_parent_joint - shift
+            self._add_bone(Joint.prismatic(joint.axis, limits), joint.name, np.zeros(3), *names)
             return
         anchor = self.metres * joint.anchor
         if joint.kind == "ball":
             if joint.limited_ball:
                 text = "the limit of a ball joint is not kept: quaternions have no limits"
-                warnings.warn(str(joint.element.error(text)), FileWarning, stacklevel=2)
-            self._add(Joint.quaternion(), joint.name, anchor, *wanted)
+                joint.element.warn(text, code="limit-not-kept")
+            self._add_bone(Joint.quaternion(), joint.name, anchor, *names)
             return
-        # Any point of the axis will do, and the body's origin, if it is one, saves a bone.
+        # Any point of the axis may be the anchor; if the body's origin is one, it saves a bone.
         across = anchor - (joint.axis @ anchor) * joint.axis
-        if self.left == 0 and np.linalg.norm(across) <= 1e-15 * np.linalg.norm(anchor):
+        if self.remaining_joints == 0 and np.linalg.norm(across) <= 1e-15 * np.linalg.norm(anchor):
             anchor = np.zeros(3)
         hinge = Joint.revolute(joint.axis, joint.limits)
-        back = exp_rotation(-joint.ref * joint.axis) if joint.ref != 0.0 else None
-        self._add(hinge, joint.name, anchor, *wanted, post=back)
+        post = exp_rotation(-joint.ref * joint.axis) if joint.ref != 0.0 else None
+        self._add_bone(hinge, joint.name, anchor, *names, post=post)
 
-    def close(self) -> None:
-        """Add the body's own bone, unless its last joint's bone is already that."""
+    def finish(self) -> None:
+        """Add a bone for the body, unless that of its last joint has the body's frame."""
         if self.parent != self.body.name:
-            self._add(Joint.fixed(), "", np.zeros(3), self.body.name)
+            self._add_bone(Joint.fixed(), "", np.zeros(3), self.body.name)
 
-    def _add(
-        self, joint: Joint, moves: str, anchor: Array, *wanted: str, post: Array | None = None
+    def _add_bone(
+        self, joint: Joint, joint_name: str, anchor: Array, *names: str, post: Array | None = None
     ) -> None:
-        """Add a bone at the anchor; it is the body itself if nothing is left to do after it."""
-        last = self.left == 0 and not anchor.any()
-        name = self.body.name if last else self.names.new(*wanted)
-        self.robot.add(
+        """Add a bone at the anchor; it is the body's if no joint follows and the frames agree."""
+        is_body = self.remaining_joints == 0 and not anchor.any()
+        name = self.body.name if is_body else self.names.choose(*names)
+        self.robot.add_bone(
             self.body.element,
             name,
-            moves=moves,
+            joint_name=joint_name,
             parent=self.parent,
-            offset=self.offset + self.turn @ anchor,
-            pre=self.turn,
+            offset=self.p_parent_joint + self.R_parent_joint @ anchor,
+            pre=self.R_parent_joint,
             joint=joint,
             post=post,
         )
-        self.parent, self.offset, self.turn = name, -anchor, np.eye(3)
+        self.parent, self.p_parent_joint, self.R_parent_joint = name, -anchor, np.eye(3)

@@ -1,7 +1,7 @@
 """The bodies of an MJCF file as a flat list: where each sits, and which joints move it.
 
-`<frame>` elements are dissolved: their placement goes into the bodies and joints inside them, and
-their `childclass` rules there.
+`<frame>` elements are dissolved: their pose goes into the bodies and joints inside them, and their
+`childclass` holds there.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from exactik.io._xml import Element
-from exactik.io.robots._mjcf_settings import Compiler, Defaults
-from exactik.io.robots._robot import checked_limits
+from exactik.io.robots._mjcf_settings import Compiler, DefaultClasses, normalise
+from exactik.io.robots._robot import check_limits
 from exactik.typing import Array
 
 __all__ = ["Body", "BodyJoint", "read_bodies"]
 
-_FREE = (-math.inf, math.inf)
-_UNREAD = ("replicate", "attach", "composite", "flexcomp")
+FREE_LIMITS = (-math.inf, math.inf)
+GENERATOR_TAGS = ("replicate", "attach", "composite", "flexcomp")
 
 
 @dataclass(frozen=True)
@@ -33,133 +33,176 @@ class BodyJoint:
         anchor: the point that a hinge or ball leaves in place, (3,).
         axis: unit vector, (3,).
         limits: lower and upper.
-        ref: the coordinate in the pose in which the file draws the body.
+        ref: the coordinate in the pose that the file describes.
         limited_ball: whether the angle of a ball is limited.
     """
 
     element: Element
     name: str
     kind: str
-    anchor: Array
-    axis: Array
-    limits: tuple[float, float]
-    ref: float
+    anchor: Array = field(default_factory=lambda: np.zeros(3))
+    axis: Array = field(default_factory=lambda: np.zeros(3))
+    limits: tuple[float, float] = FREE_LIMITS
+    ref: float = 0.0
     limited_ball: bool = False
 
 
 @dataclass
 class Body:
-    """One body; `offset` and `turn` place it in its parent, or in the world if that is None."""
+    """One body.
+
+    Attributes:
+        element: that describes it.
+        name: may be empty until all bodies are known.
+        parent: None for the world.
+        p_parent_body: [unit of the file], (3,).
+        R_parent_body: (3, 3).
+        joints: in the order of the file.
+    """
 
     element: Element
     name: str
     parent: Body | None
-    offset: Array
-    turn: Array
+    p_parent_body: Array
+    R_parent_body: Array
     joints: list[BodyJoint] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """What holds for the children of a body or frame: a placement, a class, and whose they are."""
+    """What holds for the children of a body or frame.
 
-    owner: Body | None
-    offset: Array
-    turn: Array
-    klass: str | None
+    Attributes:
+        body: they belong to; None for the world.
+        p_body_frame: origin of the frame that they are given in [unit of the file], (3,).
+        R_body_frame: its rotation, (3, 3).
+        default_class: of their joints, None for "main".
+    """
+
+    body: Body | None
+    p_body_frame: Array
+    R_body_frame: Array
+    default_class: str | None
 
 
-def read_bodies(root: Element, compiler: Compiler, defaults: Defaults) -> list[Body]:
+def read_bodies(root: Element, compiler: Compiler, defaults: DefaultClasses) -> list[Body]:
     """Return all bodies, each before its children, in the order of the file."""
     bodies: list[Body] = []
-    top = _Scope(None, np.zeros(3), np.eye(3), None)
-    stack = [(world, top) for world in reversed(list(root.all("worldbody")))]
+    world = _Scope(body=None, p_body_frame=np.zeros(3), R_body_frame=np.eye(3), default_class=None)
+    stack = [(element, world) for element in reversed(list(root.find_children("worldbody")))]
     while len(stack) > 0:
         element, scope = stack.pop()
         if element.tag == "body":
-            offset, turn = _placed(element, scope, compiler)
-            name = element.attributes.get("name", "").strip()
-            body = Body(element, name, scope.owner, offset, turn)
+            p_parent_body, R_parent_body = _compute_pose(element, scope, compiler)
+            body = Body(
+                element=element,
+                name=element.attributes.get("name", "").strip(),
+                parent=scope.body,
+                p_parent_body=p_parent_body,
+                R_parent_body=R_parent_body,
+            )
             bodies.append(body)
-            klass = element.attributes.get("childclass", scope.klass)
-            scope = _Scope(body, np.zeros(3), np.eye(3), klass)
-        stack.extend(reversed(_contents(element, scope, compiler, defaults)))
+            scope = _Scope(
+                body=body,
+                p_body_frame=np.zeros(3),
+                R_body_frame=np.eye(3),
+                default_class=element.attributes.get("childclass", scope.default_class),
+            )
+        stack.extend(reversed(_read_contents(element, scope, compiler, defaults)))
     return bodies
 
 
-def _contents(
-    element: Element, scope: _Scope, compiler: Compiler, defaults: Defaults
+def _read_contents(
+    element: Element, scope: _Scope, compiler: Compiler, defaults: DefaultClasses
 ) -> list[tuple[Element, _Scope]]:
-    """Return the bodies directly inside an element, frames dissolved; note its joints."""
-    found: list[tuple[Element, _Scope]] = []
+    """Return the bodies directly inside an element, frames dissolved; add joints to its body."""
+    bodies: list[tuple[Element, _Scope]] = []
     stack = [(child, scope) for child in reversed(element.children)]
     while len(stack) > 0:
-        child, within = stack.pop()
+        child, child_scope = stack.pop()
         if child.tag == "body":
-            found.append((child, within))
+            bodies.append((child, child_scope))
         elif child.tag == "frame":
-            offset, turn = _placed(child, within, compiler)
-            klass = child.attributes.get("childclass", within.klass)
-            inner = _Scope(within.owner, offset, turn, klass)
+            p_body_frame, R_body_frame = _compute_pose(child, child_scope, compiler)
+            inner = _Scope(
+                body=child_scope.body,
+                p_body_frame=p_body_frame,
+                R_body_frame=R_body_frame,
+                default_class=child.attributes.get("childclass", child_scope.default_class),
+            )
             stack.extend((grandchild, inner) for grandchild in reversed(child.children))
         elif child.tag in ("joint", "freejoint"):
-            if within.owner is None:
+            if child_scope.body is None:
                 raise child.error("a joint of the world; expected joints inside a <body>")
-            within.owner.joints.append(_joint(child, within, compiler, defaults))
-        elif child.tag in _UNREAD and _moves_something(child):
+            child_scope.body.joints.append(_read_joint(child, child_scope, compiler, defaults))
+        elif child.tag in GENERATOR_TAGS and _makes_bodies_or_joints(child):
             raise child.error(
                 f"<{child.tag}> is not read; expected it written out, "
                 "as MuJoCo saves a model once loaded (mj_saveLastXML)"
             )
-    return found
+    return bodies
 
 
-def _moves_something(element: Element) -> bool:
-    """Tell whether an element that writes others makes bodies or joints."""
+def _makes_bodies_or_joints(element: Element) -> bool:
+    """Return whether an element that generates others makes bodies or joints."""
     if element.tag != "replicate":
         return True
-    return any(True for _ in element.within("body", "joint", "freejoint", "attach", "composite"))
+    return any(
+        True for _ in element.find_descendants("body", "joint", "freejoint", "attach", "composite")
+    )
 
 
-def _placed(element: Element, scope: _Scope, compiler: Compiler) -> tuple[Array, Array]:
-    """Return where an element is in the frame of the body around it."""
-    offset = np.array(element.numbers("pos", (0.0, 0.0, 0.0)))
-    return scope.offset + scope.turn @ offset, scope.turn @ compiler.orientation(element)
+def _compute_pose(element: Element, scope: _Scope, compiler: Compiler) -> tuple[Array, Array]:
+    """Return position and rotation of an element in the frame of the body around it."""
+    p_frame_element = np.array(element.read_numbers("pos", (0.0, 0.0, 0.0)))
+    R_frame_element = compiler.read_orientation(element)
+    p_body_element = scope.p_body_frame + scope.R_body_frame @ p_frame_element
+    return p_body_element, scope.R_body_frame @ R_frame_element
 
 
-def _joint(child: Element, scope: _Scope, compiler: Compiler, defaults: Defaults) -> BodyJoint:
+def _read_joint(
+    child: Element, scope: _Scope, compiler: Compiler, defaults: DefaultClasses
+) -> BodyJoint:
     name = child.attributes.get("name", "").strip()
-    nothing = np.zeros(3)
     if child.tag == "freejoint":
-        return BodyJoint(child, name, "free", nothing, nothing, _FREE, 0.0)
-    element = defaults.merged(child, scope.klass)
-    kind = element.word("type", "hinge", "hinge", "slide", "ball", "free")
-    anchor = scope.offset + scope.turn @ element.numbers("pos", (0.0, 0.0, 0.0))
+        return BodyJoint(element=child, name=name, kind="free")
+    element = defaults.apply_to(child, scope.default_class)
+    kind = element.read_choice("type", "hinge", "hinge", "slide", "ball", "free")
+    anchor = scope.p_body_frame + scope.R_body_frame @ element.read_numbers("pos", (0.0, 0.0, 0.0))
     if kind == "free":
-        return BodyJoint(element, name, "free", nothing, nothing, _FREE, 0.0)
-    unit = 1.0 if kind == "slide" else compiler.angle
-    limits = _limits(element, unit, compiler.autolimits)
+        return BodyJoint(element=element, name=name, kind="free")
+    unit = 1.0 if kind == "slide" else compiler.angle_unit
+    limits = _read_limits(element, unit, compiler.autolimits)
     if kind == "ball":
-        return BodyJoint(element, name, kind, anchor, nothing, _FREE, 0.0, limits != _FREE)
-    axis = np.array(element.numbers("axis", (0.0, 0.0, 1.0)))
-    length = float(np.linalg.norm(axis))
-    if not 1e-10 < length < math.inf:
-        raise element.error(f"axis has length {length:g}; expected a direction")
-    axis = scope.turn @ (axis / length)
-    return BodyJoint(element, name, kind, anchor, axis, limits, unit * element.number("ref", 0.0))
+        return BodyJoint(
+            element=element,
+            name=name,
+            kind=kind,
+            anchor=anchor,
+            limited_ball=limits != FREE_LIMITS,
+        )
+    axis = normalise(element, "axis", np.array(element.read_numbers("axis", (0.0, 0.0, 1.0))))
+    return BodyJoint(
+        element=element,
+        name=name,
+        kind=kind,
+        anchor=anchor,
+        axis=scope.R_body_frame @ axis,
+        limits=limits,
+        ref=unit * element.read_number("ref", 0.0),
+    )
 
 
-def _limits(element: Element, unit: float, automatic: bool) -> tuple[float, float]:
+def _read_limits(element: Element, unit: float, automatic: bool) -> tuple[float, float]:
     """Return the limits of a joint; infinite if it has none."""
-    limited = element.word("limited", "auto", "auto", "true", "false")
-    low, high = element.numbers("range", (0.0, 0.0), infinite=True)
+    limited = element.read_choice("limited", "auto", "auto", "true", "false")
+    low, high = element.read_numbers("range", (0.0, 0.0), infinite=True)
     if limited == "false" or (limited == "auto" and low == high):
-        return _FREE
+        return FREE_LIMITS
     if limited == "auto" and not automatic:
         raise element.error(
             "a range, and autolimits is off; expected limited to be true or false then"
         )
     if low == high:
         raise element.error(f"limited, and range is {low:g} {high:g}; expected lower < upper")
-    low, high = checked_limits(element, unit * low, unit * high)
-    return low, high
+    return check_limits(element, unit * low, unit * high)

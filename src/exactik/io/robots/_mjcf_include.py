@@ -1,26 +1,24 @@
-"""MJCF files that are made of several: `<include file="…"/>` gives way to what is in that file.
+"""MJCF files that are made of several: `<include file="…"/>` is replaced by the file's contents.
 
 A path is relative to the folder of the main file, then to that of the including one, as in MuJoCo,
-and may not lead out of the folder of the main file: a model that somebody sent can read nothing
-else. A file is included once at most, so includes come to an end.
+and may not lead out of the folder of the main file: a model from elsewhere can read nothing else. A
+file is included once at most, so that includes end.
 
-Files that hold looks and not kinematics are often not passed on. A missing one is an error where
-bodies or defaults are expected, a `FileWarning` at the top level, where it may hold anything, and
-nothing elsewhere, where all that it can hold is skipped anyway.
+Files with visuals alone are often not passed on. A missing one is an error where bodies or defaults
+are expected, a `FileWarning` at the top level, where it may hold anything, and ignored elsewhere,
+where all that it can hold is skipped anyway.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 
-from exactik.errors import FileWarning
 from exactik.io._xml import MAX_ELEMENTS, Element, read_xml
 
 __all__ = ["expand_includes"]
 
-_KINEMATIC = ("worldbody", "body", "frame", "replicate", "default", "equality")
+KINEMATIC_TAGS = ("worldbody", "body", "frame", "replicate", "default", "equality")
 
 
 def expand_includes(root: Element) -> None:
@@ -32,45 +30,45 @@ def expand_includes(root: Element) -> None:
     while len(stack) > 0:
         parent = stack.pop()
         if any(child.tag == "include" for child in parent.children):
-            parent.children = _expanded(parent, folder, seen)
+            parent.children = _expand_children(parent, folder, seen)
         stack.extend(parent.children)
         count += len(parent.children)
         if count > MAX_ELEMENTS:
             raise root.error(f"the files included have more than {MAX_ELEMENTS} elements together")
 
 
-def _expanded(parent: Element, folder: str, seen: set[str]) -> list[Element]:
+def _expand_children(parent: Element, folder: str, seen: set[str]) -> list[Element]:
     """Return the children of an element without includes among them."""
-    done: list[Element] = []
-    queue = parent.children[::-1]
-    while len(queue) > 0:
-        child = queue.pop()
+    children: list[Element] = []
+    stack = parent.children[::-1]
+    while len(stack) > 0:
+        child = stack.pop()
         if child.tag != "include":
-            done.append(child)
+            children.append(child)
             continue
-        path = _find(child, parent, folder)
+        path = _find_file(child, parent, folder)
         if path is None:
             continue
         if path in seen:
             raise child.error("the file is included for the second time; expected once at most")
         seen.add(path)
-        queue.extend(reversed(read_xml(path).children))
-    return done
+        stack.extend(reversed(read_xml(path).children))
+    return children
 
 
-def _find(include: Element, parent: Element, folder: str) -> str | None:
+def _find_file(include: Element, parent: Element, folder: str) -> str | None:
     """Return the path of an included file; None if it is missing and may be."""
-    name = include.text("file", "a path")
-    places = [os.path.join(base, name) for base in (folder, os.path.dirname(include.path))]
-    inside = [path for path in map(os.path.abspath, places) if Path(path).is_relative_to(folder)]
+    name = include.read_required("file", "a path")
+    candidates = [os.path.join(base, name) for base in (folder, os.path.dirname(include.path))]
+    inside = [p for p in map(os.path.abspath, candidates) if Path(p).is_relative_to(folder)]
     if len(inside) == 0:
         raise include.error(f"file {name!r} lies outside the folder of the main file, {folder}")
     for path in inside:
         if os.path.exists(path):
             return path
-    if parent.tag in _KINEMATIC:
+    if parent.tag in KINEMATIC_TAGS:
         raise include.error(f"file {name!r} does not exist; expected it beside the main file")
     if parent.tag in ("mujoco", "mujocoinclude"):
         text = f"file {name!r} does not exist; if it held bodies or defaults, they are missing"
-        warnings.warn(str(include.error(text)), FileWarning, stacklevel=2)
+        include.warn(text, code="include-missing")
     return None

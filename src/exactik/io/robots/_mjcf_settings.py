@@ -1,4 +1,4 @@
-"""What an MJCF file says once for many elements: compiler settings and default classes."""
+"""What an MJCF file states once for many elements: compiler settings and default classes."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from exactik.io._xml import Element
 from exactik.spatial import axis_rotation, exp_rotation, matrix_from_wxyz
 from exactik.typing import Array
 
-__all__ = ["Compiler", "Defaults", "read_compiler", "read_defaults"]
+__all__ = ["Compiler", "DefaultClasses", "normalise", "read_compiler", "read_defaults"]
 
-_ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
-_TINY = 1e-10  # shorter than this is no direction; MuJoCo's threshold is near it
+ORIENTATION_ATTRIBUTES = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
+MIN_LENGTH = 1e-10  # a shorter vector gives no direction; near MuJoCo's threshold
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """How the numbers of a file are meant.
+    """The element <compiler>: how the numbers of a file are meant.
 
     Attributes:
-        angle: the file's unit of angle [rad].
-        eulerseq: three axes; small letters turn about moving axes, capitals about fixed ones.
+        angle_unit: the file's unit of angle [rad].
+        eulerseq: three axes; small letters rotate about moving axes, capitals about fixed ones.
         autolimits: whether a range alone makes a limit.
     """
 
-    angle: float
+    angle_unit: float
     eulerseq: str
     autolimits: bool
 
-    def orientation(self, element: Element) -> Array:
+    def read_orientation(self, element: Element) -> Array:
         """Return the rotation that an element states in one of five ways, (3, 3)."""
-        stated = [key for key in _ORIENTATIONS if key in element.attributes]
+        stated = [key for key in ORIENTATION_ATTRIBUTES if key in element.attributes]
         if len(stated) > 1:
             raise element.error(f"{' and '.join(stated)}; expected one orientation")
         if len(stated) == 0:
@@ -41,99 +41,108 @@ class Compiler:
         return getattr(self, f"_{stated[0]}")(element)
 
     def _quat(self, element: Element) -> Array:
-        wxyz = np.array(element.numbers("quat", (1.0, 0.0, 0.0, 0.0)))
-        return matrix_from_wxyz(_direction(element, "quat", wxyz))
+        wxyz = np.array(element.read_numbers("quat", (1.0, 0.0, 0.0, 0.0)))
+        return matrix_from_wxyz(normalise(element, "quat", wxyz))
 
     def _axisangle(self, element: Element) -> Array:
-        x, y, z, angle = element.numbers("axisangle", (0.0, 0.0, 1.0, 0.0))
-        axis = _direction(element, "axis of axisangle", np.array([x, y, z]))
-        return exp_rotation(axis * angle * self.angle)
+        x, y, z, angle = element.read_numbers("axisangle", (0.0, 0.0, 1.0, 0.0))
+        axis = normalise(element, "axis of axisangle", np.array([x, y, z]))
+        return exp_rotation(axis * angle * self.angle_unit)
 
     def _euler(self, element: Element) -> Array:
-        turn = np.eye(3)
-        angles = element.numbers("euler", (0.0, 0.0, 0.0))
+        R = np.eye(3)
+        angles = element.read_numbers("euler", (0.0, 0.0, 0.0))
         for letter, angle in zip(self.eulerseq, angles, strict=True):
-            next_turn = axis_rotation(letter, angle * self.angle)
-            turn = turn @ next_turn if letter.islower() else next_turn @ turn
-        return turn
+            R_axis = axis_rotation(letter, angle * self.angle_unit)
+            R = R @ R_axis if letter.islower() else R_axis @ R
+        return R
 
     def _xyaxes(self, element: Element) -> Array:
-        x, y = np.reshape(element.numbers("xyaxes", (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)), (2, 3))
-        x = _direction(element, "x of xyaxes", x)
-        y = _direction(element, "y of xyaxes, across x,", y - (x @ y) * x)
+        x, y = np.reshape(element.read_numbers("xyaxes", (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)), (2, 3))
+        x = normalise(element, "x of xyaxes", x)
+        y = normalise(element, "y of xyaxes, across x,", y - (x @ y) * x)
         return np.column_stack([x, y, np.cross(x, y)])
 
     def _zaxis(self, element: Element) -> Array:
-        """Return the shortest turn that takes z there; half a turn about x if it is −z."""
-        x, y, z = _direction(
-            element, "zaxis", np.array(element.numbers("zaxis", (0.0, 0.0, 1.0)))
+        """Return the smallest rotation that takes z there; half a turn about x if it is −z."""
+        x, y, z = normalise(
+            element, "zaxis", np.array(element.read_numbers("zaxis", (0.0, 0.0, 1.0)))
         ).tolist()
         sine = math.hypot(x, y)
-        about = np.array([-y, x, 0.0]) / sine if sine > _TINY else np.array([1.0, 0.0, 0.0])
-        return exp_rotation(about * math.atan2(sine, z))
+        axis = np.array([-y, x, 0.0]) / sine if sine > MIN_LENGTH else np.array([1.0, 0.0, 0.0])
+        return exp_rotation(axis * math.atan2(sine, z))
 
 
 def read_compiler(root: Element) -> Compiler:
     """Return the settings of all <compiler> elements together; later ones win."""
     angle, eulerseq, autolimits = "degree", "xyz", "true"
-    for element in root.all("compiler"):
-        angle = element.word("angle", angle, "degree", "radian")
-        autolimits = element.word("autolimits", autolimits, "true", "false")
-        element.word("coordinate", "local", "local")
+    for element in root.find_children("compiler"):
+        angle = element.read_choice("angle", angle, "degree", "radian")
+        autolimits = element.read_choice("autolimits", autolimits, "true", "false")
+        element.read_choice("coordinate", "local", "local")
         eulerseq = element.attributes.get("eulerseq", eulerseq)
         if len(eulerseq) != 3 or set(eulerseq.lower()) - set("xyz"):
             raise element.error(f"eulerseq is {eulerseq!r}; expected three of x, y, z, X, Y, Z")
-    return Compiler(math.radians(1.0) if angle == "degree" else 1.0, eulerseq, autolimits == "true")
+    return Compiler(
+        angle_unit=math.radians(1.0) if angle == "degree" else 1.0,
+        eulerseq=eulerseq,
+        autolimits=autolimits == "true",
+    )
 
 
-class Defaults:
-    """Default classes: what an element says if it does not say it itself."""
+class DefaultClasses:
+    """Default classes: values of the attributes that an element does not state.
+
+    Attributes:
+        classes: name of the class → tag → attributes.
+    """
 
     def __init__(self) -> None:
         """Begin with the class "main", which is empty."""
         self.classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
 
-    def merged(self, element: Element, inherited: str | None, kind: str | None = None) -> Element:
+    def apply_to(self, element: Element, inherited: str | None, kind: str | None = None) -> Element:
         """Return the element with the attributes of its class filled in.
 
         Args:
-            element: as it stands in the file.
-            inherited: the class in force where it stands, if it names none itself.
-            kind: the tag of its defaults, if it is another than its own.
+            element: as the file has it.
+            inherited: the class in force around it, used if it names none.
+            kind: the tag of its defaults, if it is not the element's.
         """
         name = element.attributes.get("class", inherited or "main")
         if name not in self.classes:
             raise element.error(
                 f"no default class {name!r} (there are: {', '.join(list(self.classes)[:40])})"
             )
-        above = self.classes[name].get(kind or element.tag, {})
-        return Element(element.tag, {**above, **element.attributes}, element.path, element.line)
+        defaults = self.classes[name].get(kind or element.tag, {})
+        return Element(element.tag, {**defaults, **element.attributes}, element.path, element.line)
 
 
-def read_defaults(root: Element) -> Defaults:
+def read_defaults(root: Element) -> DefaultClasses:
     """Return the default classes; a nested class begins as a copy of the one around it."""
-    defaults = Defaults()
-    stack = [(element, "") for element in reversed(list(root.all("default")))]
+    defaults = DefaultClasses()
+    stack = [(element, "") for element in reversed(list(root.find_children("default")))]
     while len(stack) > 0:
-        element, around = stack.pop()
-        if around == "":
+        element, enclosing = stack.pop()
+        if enclosing == "":
             name = element.attributes.get("class", "main")
-            settings = defaults.classes.setdefault(name, defaults.classes["main"])
+            attributes = defaults.classes.setdefault(name, defaults.classes["main"])
         else:
-            name = element.text("class", "the name of a nested default class")
+            name = element.read_required("class", "the name of a nested default class")
             if name in defaults.classes:
                 raise element.error(f"a second default class {name!r}; expected one")
-            settings = {tag: dict(known) for tag, known in defaults.classes[around].items()}
-            defaults.classes[name] = settings
-        for child in element.all("joint", "equality"):
-            settings.setdefault(child.tag, {}).update(child.attributes)
-        stack.extend((child, name) for child in reversed(list(element.all("default"))))
+            inherited = defaults.classes[enclosing]
+            attributes = {tag: dict(values) for tag, values in inherited.items()}
+            defaults.classes[name] = attributes
+        for child in element.find_children("joint", "equality"):
+            attributes.setdefault(child.tag, {}).update(child.attributes)
+        stack.extend((child, name) for child in reversed(list(element.find_children("default"))))
     return defaults
 
 
-def _direction(element: Element, what: str, vector: Array) -> Array:
+def normalise(element: Element, what: str, vector: Array) -> Array:
     """Return the vector with length 1."""
     length = float(np.linalg.norm(vector))
-    if not _TINY < length < math.inf:
+    if not MIN_LENGTH < length < math.inf:
         raise element.error(f"{what} has length {length:g}; expected a direction")
     return vector / length

@@ -1,4 +1,4 @@
-"""URDF and MJCF, told apart by their root element."""
+"""Read URDF or MJCF, whichever the root element says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a robot's file gives: a skeleton, where its named joints went, and its couplings."""
+"""What a robot's file gives: a skeleton, where its named joints are in it, and its couplings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exactik.errors import ExactikError, FileError
-from exactik.io.robots._couplings import Coupling, in_order
+from exactik.io.robots._couplings import Coupling, sort_couplings
 from exactik.model import Bone, Joint, Skeleton
 
 if TYPE_CHECKING:
     from exactik.io._xml import Element
 
-__all__ = ["Assembly", "JointPlace", "Robot", "checked_limits"]
+__all__ = ["JointPlace", "Robot", "RobotBuilder", "check_limits"]
 
 
 class JointPlace(NamedTuple):
@@ -49,76 +49,87 @@ class Robot:
     couplings: dict[str, Coupling]
 
 
-class Assembly:
-    """A robot in the making: bones are added parents first, then couplings, then `robot()`."""
+class RobotBuilder:
+    """Makes a robot: bones are added parents first, then couplings, then `build()`.
+
+    Attributes:
+        name: of the robot.
+        bones: added so far.
+        bones_of_joint: name of a joint in the file → the bones that it moves.
+        couplings: dependent dof → coupling.
+    """
 
     def __init__(self, name: str, root: Element):
-        """Begin a robot with this name; `root` is the element that errors fall back on."""
+        """Begin a robot with this name; errors without an element are those of `root`."""
         self.name, self.root = name, root
         self.bones: list[Bone] = []
-        self.moved_by: dict[str, list[Bone]] = {}
+        self.bones_of_joint: dict[str, list[Bone]] = {}
         self.couplings: dict[str, Coupling] = {}
 
-    def add(self, element: Element, name: str, *, moves: str = "", **what: Any) -> None:
+    def add_bone(
+        self, element: Element, name: str, *, joint_name: str = "", **options: Any
+    ) -> None:
         """Add a bone.
 
         Args:
             element: the part of the file that describes it.
             name: of the bone.
-            moves: name in the file of the joint that moves it, empty if it has none.
-            what: the other arguments of `Bone`.
+            joint_name: name in the file of the joint that moves it, empty if it has none.
+            options: the other arguments of `Bone`.
         """
         try:
-            bone = Bone(name, **what)
+            bone = Bone(name, **options)
         except ExactikError as error:
             raise element.error(str(error)) from error
         self.bones.append(bone)
-        if moves != "" and bone.joint.nv > 0:
-            self.moved_by.setdefault(moves, []).append(bone)
+        if joint_name != "" and bone.joint.nv > 0:
+            self.bones_of_joint.setdefault(joint_name, []).append(bone)
 
-    def dof(self, element: Element, joint: str) -> tuple[str, Joint]:
-        """Return the dof of a joint that has only one, and our joint for it."""
-        bones = self.moved_by.get(joint, [])
+    def find_dof(self, element: Element, joint: str) -> tuple[str, Joint]:
+        """Return the dof of a joint in the file that has only one, and the bone's joint."""
+        bones = self.bones_of_joint.get(joint, [])
         names = [f"{bone.name}.{dof}" for bone in bones for dof in bone.joint.dof_names]
         if len(names) == 0:
-            known = ", ".join(list(self.moved_by)[:40]) or "none"
+            known = ", ".join(list(self.bones_of_joint)[:40]) or "none"
             raise element.error(f"no moving joint is named {joint!r} (there are: {known})")
         if len(names) > 1:
             raise element.error(f"joint {joint!r} has {len(names)} dofs; a coupling needs one")
         return names[0], bones[0].joint
 
-    def couple(self, element: Element, dependent: str, coupling: Coupling) -> None:
+    def add_coupling(self, element: Element, dependent: str, coupling: Coupling) -> None:
         """Add a coupling; a dof follows one other at most."""
         if dependent in self.couplings:
             raise element.error(f"a second coupling of {dependent!r}; expected at most one")
         self.couplings[dependent] = coupling
 
-    def robot(self) -> Robot:
-        """Return what was assembled."""
+    def build(self) -> Robot:
+        """Return the robot."""
         try:
             skeleton = Skeleton.build(self.name, self.bones)
-            in_order(self.couplings)
+            sort_couplings(self.couplings)
         except ExactikError as error:
             raise FileError(self.root.path, str(error)) from error
         q = v = 0
-        first: dict[str, tuple[int, int]] = {}
+        first_q: dict[str, int] = {}
+        first_v: dict[str, int] = {}
         for bone in skeleton.bones:
-            first[bone.name] = (q, v)
+            first_q[bone.name], first_v[bone.name] = q, v
             q, v = q + bone.joint.nq, v + bone.joint.nv
         joints = {
             name: JointPlace(
-                bones[-1].name,
-                *first[bones[0].name],
-                sum(bone.joint.nq for bone in bones),
-                sum(bone.joint.nv for bone in bones),
+                bone=bones[-1].name,
+                q=first_q[bones[0].name],
+                v=first_v[bones[0].name],
+                nq=sum(bone.joint.nq for bone in bones),
+                nv=sum(bone.joint.nv for bone in bones),
             )
-            for name, bones in self.moved_by.items()
+            for name, bones in self.bones_of_joint.items()
         }
-        return Robot(skeleton, joints, self.couplings)
+        return Robot(skeleton=skeleton, joints=joints, couplings=self.couplings)
 
 
-def checked_limits(joint: Element, low: float, high: float) -> tuple[float, float]:
-    """Return the limits of a joint, or raise the error that names it."""
+def check_limits(joint: Element, low: float, high: float) -> tuple[float, float]:
+    """Return the limits of a joint, or raise an error that names it."""
     if low > high:
         raise joint.error(f"limits are swapped: lower {low:g} > upper {high:g}")
     if low == math.inf or high == -math.inf:

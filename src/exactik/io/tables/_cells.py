@@ -58,7 +58,7 @@ def make_marker_names(names: Iterable[str], notes: Notes) -> tuple[str, ...]:
     repeated = [name for name, count in Counter(filled).items() if count > 1]
     if len(repeated) > 0:
         shown = ", ".join(repeated[:5])
-        notes.odd(f"marker names occur more than once ({shown}); numbered with #2, #3, …")
+        notes.remark(f"marker names occur more than once ({shown}); numbered with #2, #3, …")
     return tuple(make_unique(filled))
 
 
@@ -89,17 +89,20 @@ def estimate_rate(times: Array, stated: float | None, notes: Notes) -> float:
             measured = 1.0 / median
         largest_deviation = np.abs(np.diff(known) * measured - 1.0).max()
         if largest_deviation > 0.5:
-            notes.odd("the times of the frames are not even; an even rate is assumed")
+            notes.remark("the times of the frames are not even; an even rate is assumed")
     if stated is not None and stated > 0.0 and math.isfinite(stated):
         if measured is not None and abs(measured / stated - 1.0) > 0.02:
-            notes.damaged(
+            notes.flag_damage(
                 f"the header states {stated:g} Hz, the times of the frames give {measured:g} Hz; "
                 "the times are trusted"
             )
             return _round_rate(measured)
         return float(stated)
     if measured is None:
-        notes.assume(f"no rate is stated and the times do not tell; {DEFAULT_RATE:g} Hz is assumed")
+        notes.assume(
+            f"no rate is stated and the times do not tell; {DEFAULT_RATE:g} Hz is assumed",
+            code="rate-assumed",
+        )
         return DEFAULT_RATE
     return _round_rate(measured)
 

@@ -13,12 +13,13 @@ import numpy as np
 from exactik.errors import FileError
 from exactik.io._files import read_text, writing
 from exactik.io._notes import Notes
+from exactik.io.formats import Outline
 from exactik.io.tables._cells import estimate_rate, parse_cell, parse_row
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
 
-__all__ = ["CoordinateTable", "read_mot", "read_mot_motion", "write_mot"]
+__all__ = ["CoordinateTable", "outline_mot", "read_mot", "read_mot_motion", "write_mot"]
 
 
 class CoordinateTable(NamedTuple):
@@ -47,7 +48,7 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
     stated = next((x for x in header if x.lower().startswith("indegrees")), None)
     in_degrees = stated is None or stated.partition("=")[2].strip().lower() == "yes"
     if stated is None:
-        notes.odd("the header does not say whether angles are in degrees; degrees are assumed")
+        notes.remark("the header does not say whether angles are in degrees; degrees are assumed")
     names = [cell.strip() for cell in lines[end + 1].rstrip().split("\t")]
     if len(names) < 2:
         names = lines[end + 1].split()
@@ -61,7 +62,7 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
         if len(cells) != len(names):
             place = f"line {index + 1}"
             if index >= len(lines) - 2 and len(cells) < len(names) and len(rows) > 0:
-                notes.damaged("the last row is cut off and was dropped", place)
+                notes.flag_damage("the last row is cut off and was dropped", place)
                 continue
             raise notes.error(f"expected {len(names)} numbers, found {len(cells)}", place)
         rows.append(parse_row(cells, notes, index + 1))
@@ -70,9 +71,26 @@ def read_mot(path: str, notes: Notes) -> CoordinateTable:
         key, _, value = line.replace("=", " ").partition(" ")
         count = parse_cell(value) if key.lower() in ("nrows", "datarows") else None
         if count is not None and count == count and int(count) != len(rows):
-            notes.damaged(f"the header states {int(count)} rows, the file has {len(rows)}")
+            notes.flag_damage(f"the header states {int(count)} rows, the file has {len(rows)}")
     return CoordinateTable(
         names=tuple(names[1:]), values=table[:, 1:], times=table[:, 0], in_degrees=in_degrees
+    )
+
+
+def outline_mot(path: str, notes: Notes) -> Outline:
+    """Return what the table of a MOT or STO file tells without a skeleton."""
+    table = read_mot(path, notes)
+    rate = estimate_rate(table.times, None, notes) if len(table.times) > 1 else np.nan
+    is_missing = np.isnan(table.values)
+    return Outline(
+        columns=table.names,
+        frames=len(table.times),
+        rate=rate if np.isfinite(rate) else None,
+        missing=float(is_missing.mean()) if is_missing.size > 0 else 0.0,
+        details={
+            "angles": "in degrees" if table.in_degrees else "in radians",
+            "time": f"{table.times[0]:g} to {table.times[-1]:g} s" if len(table.times) else "none",
+        },
     )
 
 
@@ -80,13 +98,13 @@ def read_mot_motion(
     path: str,
     notes: Notes,
     skeleton: Skeleton | None = None,
-    length_unit: str | float | None = None,
     rate: float | None = None,
-    positions: str = "replace",
 ) -> Motion:
     """Return the columns as a motion of a skeleton; columns are matched with the names of dofs."""
     if skeleton is None:
-        raise notes.error("holds no skeleton; give one: load_motion(path, skeleton)")
+        raise notes.error(
+            "holds no skeleton; give one: load_motion(path, skeleton)", code="no-skeleton"
+        )
     table = read_mot(path, notes)
     q_index = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
     q = np.tile(skeleton.neutral(), (len(table.times), 1))
@@ -105,7 +123,7 @@ def read_mot_motion(
     unmatched = [name for name in table.names if name not in matched]
     if len(unmatched) > 0:
         shown = ", ".join(unmatched[:5])
-        notes.odd(f"{len(unmatched)} columns match no dof and were left out: {shown}")
+        notes.remark(f"{len(unmatched)} columns match no dof and were left out: {shown}")
     frame_rate = rate if rate is not None else estimate_rate(table.times, None, notes)
     return Motion(skeleton, q, frame_rate, source=path, metadata={"format": "MOT"}, notes=notes.all)
 

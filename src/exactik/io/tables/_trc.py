@@ -135,7 +135,7 @@ def _read_header_with_blanks(lines: list[str], key_line: int, notes: Notes) -> T
     values = dict(zip(lines[key_line].split(), lines[key_line + 1].split(), strict=False))
     names = lines[key_line + 2].split()[2:]
     place = f"line {key_line + 1}"
-    notes.damaged("blanks in place of tabs: an empty cell would shift the others", place)
+    notes.flag_damage("blanks in place of tabs: an empty cell would shift the others", place)
     first = key_line + 3
     while first < len(lines) and parse_cell((lines[first].split() or [""])[0]) is None:
         first += 1
@@ -162,7 +162,7 @@ def _choose_unit(header: TrcHeader, length_unit: str | float | None, notes: Note
         metres_per(stated)
     except UnknownNameError:
         if stated == "":
-            notes.assume("no length unit is stated; mm is assumed")
+            notes.assume("no length unit is stated; mm is assumed", code="unit-assumed")
             return "mm"
         raise notes.error(f"unknown length unit {stated!r}; expected mm, cm, m, …") from None
     return stated
@@ -181,7 +181,7 @@ def _read_rows(lines: list[str], header: TrcHeader, notes: Notes) -> tuple[Array
         if not header.has_tabs and len(cells) != width:
             raise notes.error(f"expected {width} numbers, found {len(cells)}", place)
         if index == last == len(lines) - 1 and len(cells) < width and len(rows) > 0:
-            notes.damaged("the last row is cut off and was dropped", place)
+            notes.flag_damage("the last row is cut off and was dropped", place)
             continue
         while len(cells) > width and cells[-1].strip() == "":
             cells.pop()
@@ -190,7 +190,7 @@ def _read_rows(lines: list[str], header: TrcHeader, notes: Notes) -> tuple[Array
     if longest > width:
         extra = -(-(longest - width) // 3)
         width += 3 * extra
-        notes.odd(f"{extra} points have no name: numbers follow beyond the last one that has")
+        notes.remark(f"{extra} points have no name: numbers follow beyond the last one that has")
     if len(rows) * width > MAX_CELLS_PER_CHARACTER * sum(map(len, lines)):
         text = f"{len(rows)} rows for {width} columns have {sum(map(len, rows))} numbers in all"
         raise notes.error(f"{text}; expected rows of one length")
@@ -204,7 +204,7 @@ def _compare_counts(header: TrcHeader, markers: int, frames: int, notes: Notes) 
     for key, count, what in (("NumMarkers", markers, "markers"), ("NumFrames", frames, "frames")):
         stated = parse_cell(header.values.get(key, ""))
         if stated is not None and stated == stated and int(stated) != count:
-            notes.damaged(f"the header states {int(stated)} {what}, the file has {count}")
+            notes.flag_damage(f"the header states {int(stated)} {what}, the file has {count}")
 
 
 def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> None:

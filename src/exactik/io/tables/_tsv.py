@@ -54,7 +54,7 @@ def read_tsv(
     width = leading_columns + 3 * len(names)
     short = [k for k, row in enumerate(rows) if len(row) < width]
     if short == [len(rows) - 1] and len(rows) > 1:
-        notes.damaged("the last row is cut off and was dropped", f"line {len(lines)}")
+        notes.flag_damage("the last row is cut off and was dropped", f"line {len(lines)}")
         rows.pop()
     elif len(short) > 0:
         raise notes.error(
@@ -67,7 +67,7 @@ def read_tsv(
     for key, count in (("NO_OF_FRAMES", len(rows)), ("NO_OF_MARKERS", len(names))):
         stated = parse_cell((values.get(key) or [""])[0])
         if stated is not None and stated == stated and int(stated) != count:
-            notes.damaged(f"the header states {int(stated)} for {key}, the file has {count}")
+            notes.flag_damage(f"the header states {int(stated)} for {key}, the file has {count}")
     stated_rate = parse_cell((values.get("FREQUENCY") or [""])[0])
     times = table[:, 1] if has_heading else np.empty(0)
     first_frame = table[0, 0] if has_heading and len(rows) > 0 else 1.0

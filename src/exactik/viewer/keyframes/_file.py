@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from exactik.errors import ExactikError, FileError
-from exactik.io._files import read_text, writing
+from exactik.io import read_text, writing
 from exactik.model import Skeleton
 from exactik.spatial import is_rotation
 from exactik.viewer.keyframes._held import Hold, Key

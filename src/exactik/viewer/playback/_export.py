@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.errors import FileError, ModelError
-from exactik.io import save_motion
-from exactik.io._files import writing
+from exactik.io import save_motion, writing
 from exactik.typing import IntArray
 from exactik.viewer.page._server import guarded_server, stop
 from exactik.viewer.playback._footage import Footage

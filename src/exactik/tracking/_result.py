@@ -1,4 +1,4 @@
-"""A solved recording: the motion, and how far to trust it."""
+"""The motion found for a recording, and how far to trust it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap
 from exactik.tracking._attention import Attention, explain_frames, find_attention
 from exactik.tracking._error_bars import are_minima, compute_standard_deviations
-from exactik.tracking._recording import TrackingProblem
+from exactik.tracking._options import TrackingOptions
+from exactik.tracking._problem import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Track"]
-
-
-OPEN, SAMPLES = 0.5, 24
-CONVERGED = 1e-3  # relative gradient up to which a frame that stalled is at rest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +48,11 @@ class Track:
         seconds: that it took.
         solver: name of the method.
         markers: the recording, as it was given.
-        settings: options that `track` was called with, by name.
+        settings: arguments that `track` was called with, by name.
+        options: thresholds of the stages.
+        problem: what was solved: the markers without outliers, their weights and places on the
+            figure, limits and locks.
+        threads: that it was solved with.
     """
 
     motion: Motion
@@ -72,6 +73,7 @@ class Track:
     solver: str
     markers: Markers
     settings: Mapping[str, Any]
+    options: TrackingOptions
     problem: TrackingProblem
     threads: int = 1
 
@@ -97,15 +99,17 @@ class Track:
     @property
     def converged(self) -> BoolArray:
         """Whether each frame's pose is a stationary point within the limits, (T,)."""
-        return (self.ended == "at-rest") | (self.projected_gradient <= CONVERGED)
+        limit = self.options.assessment.converged_gradient
+        return (self.ended == "at-rest") | (self.projected_gradient <= limit)
 
     @cached_property
     def at_limits(self) -> BoolArray:
         """Which dofs sit on a limit, (T, nv)."""
         problem = self.problem.frame_problem
-        q = self.motion.q[:, np.maximum(problem.box.coordinate, 0)]
-        on = (q <= problem.lower) | (q >= problem.upper)
-        return on & (problem.box.coordinate >= 0) & ~problem.locked
+        coordinate = problem.box.coordinate
+        q = self.motion.q[:, np.maximum(coordinate, 0)]
+        on_limit = (q <= problem.lower) | (q >= problem.upper)
+        return on_limit & (coordinate >= 0) & ~problem.locked
 
     @cached_property
     def status(self) -> NDArray[np.str_]:
@@ -129,20 +133,22 @@ class Track:
         By the exact Hessian of each frame; of smoothed motions it is an upper bound. What no marker
         determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit none.
         """
-        recording, q = self.problem, np.array(self.motion.q)
-        return compute_standard_deviations(recording, q, self.sigma, self.threads)
+        q = np.array(self.motion.q)
+        return compute_standard_deviations(self.problem, q, self.sigma, self.threads)
 
     @cached_property
     def never_determined(self) -> tuple[str, ...]:
-        """Dofs that the markers hardly determine in any frame: more than `OPEN` rad or m off.
+        """Dofs that the markers hardly determine in any frame, see `AssessmentOptions.open_sd`.
 
         Judged by some frames spread over the recording.
         """
-        some = np.unique(np.linspace(0, len(self) - 1, SAMPLES).astype(np.int64))
-        q, problem = np.array(self.motion.q[some]), self.problem.frame_problem
-        sd = compute_standard_deviations(self.problem.select(some), q, self.sigma, 1)
-        open_ = (np.median(sd, axis=0) > OPEN) & ~problem.locked
-        return tuple(np.array(self.skeleton.dof_names)[open_].tolist())
+        options, problem = self.options.assessment, self.problem
+        last = len(self) - 1
+        frames = np.unique(np.linspace(0, last, options.open_sd_frames).astype(np.int64))
+        q = np.array(self.motion.q[frames])
+        sd = compute_standard_deviations(problem.select(frames), q, self.sigma, 1)
+        is_open = (np.median(sd, axis=0) > options.open_sd) & ~problem.frame_problem.locked
+        return tuple(np.array(self.skeleton.dof_names)[is_open].tolist())
 
     @cached_property
     def certified(self) -> BoolArray:
@@ -154,7 +160,7 @@ class Track:
 
     @cached_property
     def attention(self) -> list[Attention]:
-        """Stretches of frames that deserve a look, with the reason, the worst first."""
+        """Segments of frames that deserve a look, with the reason, the worst first."""
         return find_attention(self)
 
     @property
@@ -169,10 +175,10 @@ class Track:
             path: of the file.
             command: that repeats the solve, to be printed in it.
         """
-        from exactik.report._report import write_report
+        from exactik.report import write_report
 
         if not os.fspath(path).lower().endswith((".html", ".htm")):
-            raise ModelError(f"report is {os.fspath(path)!r}; it must be an .html file")
+            raise UsageError(f"report is {os.fspath(path)!r}; it must be an .html file")
         write_report(self, os.fspath(path), command)
 
     def save(self, path: str | os.PathLike[str]) -> None:

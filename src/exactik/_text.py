@@ -1,0 +1,43 @@
+"""Words for sentences that people read: lists of names, counts, text on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["count_noun", "join_names", "one_line"]
+
+
+def join_names(
+    names: Sequence[str],
+    limit: int | None = None,
+    *,
+    last: str = " and ",
+    rest: str = " and {} more",
+    spare: int = 0,
+) -> str:
+    """Return "a, b and c", or the first few "and 3 more".
+
+    Args:
+        names: what to list.
+        limit: how many to show; all if None.
+        last: stands before the last name where all are shown.
+        rest: stands for those that are not shown; {} is their number.
+        spare: how many beyond the limit are shown rather than counted.
+    """
+    if limit is not None and len(names) > limit + spare:
+        return ", ".join(names[:limit]) + rest.format(len(names) - limit)
+    return last.join(part for part in (", ".join(names[:-1]), *names[-1:]) if part != "")
+
+
+def count_noun(count: int, one: str, several: str = "") -> str:
+    """Return "1 bone", "2 bones"; `several` is the plural where it is not `one` with an s."""
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
+def one_line(text: str, max_length: int = 400) -> str:
+    """Return a text that may quote a file as one line that can be printed, without its middle."""
+    if not text.isprintable():
+        words = " ".join(text.split())
+        text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
+    half = max_length // 2
+    return text if len(text) <= max_length else f"{text[:half]} … {text[3 - half :]}"

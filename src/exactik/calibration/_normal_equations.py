@@ -1,0 +1,142 @@
+"""The equations of one step of parameters and poses together, poses eliminated.
+
+With J_t = ∂y/∂v and K_t = ∂y/∂θ of the markers y of frame t, a step of both solves
+
+    ⎡ A_t   B_t ⎤ ⎡ dv_t ⎤   ⎡ h_t ⎤        A_t = J_tᵀJ_t + tie    h_t = J_tᵀr_t − tie (q − rest)
+    ⎣ B_tᵀ  C   ⎦ ⎣ dθ   ⎦ = ⎣ c   ⎦        B_t = J_tᵀK_t          C = Σ K_tᵀK_t,  c = Σ K_tᵀr_t
+
+and with the poses eliminated
+
+    (C − Σ B_tᵀA_t⁻¹B_t) dθ = c − Σ B_tᵀA_t⁻¹h_t
+
+which is dense and small. `fit_parameters` adds the prior of θ to it. Dofs that are locked, or push
+against a limit, take no part: they are the active set.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from exactik.calibration._scaled_skeleton import ScaledSkeleton
+from exactik.tracking import TrackingProblem
+from exactik.typing import Array, BoolArray
+
+__all__ = ["NormalEquations", "compute_normal_equations"]
+
+
+LIMIT_CONTACT_DISTANCE = 1e-9  # [rad or m] nearer to a limit than this is at it
+RELATIVE_RIDGE = 1e-13  # of the trace of A, so that dofs of which nothing is known can be factored
+
+
+class NormalEquations(NamedTuple):
+    """The equations of one step, poses eliminated; n parameters.
+
+    Attributes:
+        matrix: C − ΣBᵀA⁻¹B [m²], (n, n).
+        rhs: c − ΣBᵀA⁻¹h [m²], (n,).
+        pose_step: A⁻¹h of every frame, (F, nv).
+        pose_sensitivity: A⁻¹B of every frame: how poses follow the parameters, (F, nv, n).
+    """
+
+    matrix: Array
+    rhs: Array
+    pose_step: Array
+    pose_sensitivity: Array
+
+
+class _Linearisation(NamedTuple):
+    """All frames to first order in their poses.
+
+    Attributes:
+        J: ∂y/∂v, zero where a marker is missing, (F, M, 3, nv).
+        r: residuals, zero where a marker is missing [m], (F, M, 3).
+        posture_weight: the diagonal of the posture's weight, (nv,).
+        posture_force: gradient of the posture's cost, (F, nv).
+        at_lower: dofs at their lower limit, (F, nv).
+        at_upper: dofs at their upper limit, (F, nv).
+    """
+
+    J: Array
+    r: Array
+    posture_weight: Array
+    posture_force: Array
+    at_lower: BoolArray
+    at_upper: BoolArray
+
+
+def compute_normal_equations(
+    scaled: ScaledSkeleton, theta: Array, problem: TrackingProblem, q: Array
+) -> NormalEquations:
+    """Return the equations at parameters θ and poses q, (F, nq)."""
+    linear = _linearise_frames(problem, q)
+    J, r = linear.J, linear.r
+    is_seen = problem.seen[..., None, None]
+    R_world_bone = problem.skeleton.forward(q).rotations
+    K_scales = np.where(is_seen, scaled.scale_jacobian(theta, R_world_bone), 0.0)
+    # Of the markers that may move: ∂y/∂d is the rotation of their bone.
+    R = np.where(is_seen, R_world_bone[:, scaled.marker_bones], 0.0)[:, scaled.movable]
+    groups, n = len(scaled.scale_groups), scaled.parameter_count
+    J_movable, r_movable = J[:, scaled.movable], r[:, scaled.movable]
+
+    frames, nv = len(q), J.shape[-1]
+    J_flat = J.reshape(frames, -1, nv)
+    K_flat = K_scales.reshape(frames, 3 * len(J[0]), groups)
+    A = J_flat.transpose(0, 2, 1) @ J_flat
+    B = np.empty((frames, nv, n))
+    B[:, :, :groups] = J_flat.transpose(0, 2, 1) @ K_flat
+    B_points = J_movable.transpose(0, 1, 3, 2) @ R  # (F, M, nv, 3)
+    B[:, :, groups:] = B_points.transpose(0, 2, 1, 3).reshape(frames, nv, n - groups)
+    h = (r.reshape(frames, 1, -1) @ J_flat)[:, 0] - linear.posture_force
+    diagonal = np.arange(nv)
+    ridge = RELATIVE_RIDGE * A.trace(axis1=1, axis2=2)[:, None]
+    A[:, diagonal, diagonal] += linear.posture_weight + ridge
+    active = problem.frame_problem.locked | (linear.at_lower & (h < 0.0))
+    active |= linear.at_upper & (h > 0.0)
+    A[active], B[active], h[active] = 0.0, 0.0, 0.0
+    A.transpose(0, 2, 1)[active] = 0.0
+    A[:, diagonal, diagonal] += active
+    solved = np.linalg.solve(A, np.concatenate([B, h[..., None]], axis=2))
+    pose_sensitivity = np.asarray(solved[..., :-1], float)
+    pose_step = np.asarray(solved[..., -1], float)
+
+    C = np.zeros((n, n))
+    C[:groups, :groups] = np.tensordot(K_flat, K_flat, ((0, 1), (0, 1)))
+    C_mixed = np.einsum("fmij,fmig->mjg", R, K_scales[:, scaled.movable])
+    C[groups:, :groups] = C_mixed.reshape(n - groups, groups)
+    C[:groups, groups:] = C[groups:, :groups].T
+    counts = problem.seen[:, scaled.movable].sum(axis=0)  # RᵀR = I in each frame that has it
+    C[groups:, groups:] = np.diag(np.repeat(counts, 3).astype(float))
+    c = np.empty(n)
+    c[:groups] = np.einsum("fng,fn->g", K_flat, r.reshape(frames, -1))
+    c[groups:] = np.einsum("fmij,fmi->mj", R, r_movable).ravel()
+
+    B_flat = B.reshape(frames * nv, n)
+    return NormalEquations(
+        matrix=C - B_flat.T @ pose_sensitivity.reshape(frames * nv, n),
+        rhs=c - B_flat.T @ pose_step.ravel(),
+        pose_step=pose_step,
+        pose_sensitivity=pose_sensitivity,
+    )
+
+
+def _linearise_frames(problem: TrackingProblem, q: Array) -> _Linearisation:
+    frame, skeleton, targets = problem.frame_problem, problem.skeleton, problem.targets
+    count = len(problem.names)
+    J = np.stack([frame.linearised(pose)[1][: 3 * count] for pose in q])
+    J = J.reshape(len(q), count, 3, skeleton.nv)
+    r = problem.residuals(q)
+    J[~problem.seen], r[~problem.seen] = 0.0, 0.0
+    weight = targets.rest_weight[0]
+    force = weight * skeleton.difference(q, np.broadcast_to(targets.rest[0], q.shape))
+    index = skeleton.plain_q
+    values = np.where(index >= 0, q[:, np.maximum(index, 0)], 0.0)
+    return _Linearisation(
+        J=J,
+        r=r,
+        posture_weight=weight,
+        posture_force=force,
+        at_lower=values <= frame.lower + LIMIT_CONTACT_DISTANCE,
+        at_upper=values >= frame.upper - LIMIT_CONTACT_DISTANCE,
+    )

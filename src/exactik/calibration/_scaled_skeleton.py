@@ -1,0 +1,216 @@
+"""A skeleton as a function of parameters: scales of bones and points of markers.
+
+    x_m = s_b l_m + d_m                          point of marker m in its bone b
+    y_m = p_b + R_b x_m                          in the world
+    p_c = p_b + R_b (s_b offset_c + pre d(q))    joint centre of a child c of b
+
+s_b multiplies what is attached to bone b, so that the bone grows about its own joint: the joint
+centres of its children and its markers. What a joint shifts by, and where a root stands, are not
+scaled. The parameters are
+
+    θ = (a, d)    s_b = exp(a_g) for all bones b of a group g;  d_m for the markers that may move
+
+and with v_bm the vector from bone b towards marker m, which is the offset of the next bone on the
+path or, in the marker's own bone, l_m,
+
+    ∂y_m/∂a_g = Σ_{b in g, on the path of m} s_b R_b v_bm          ∂y_m/∂d_m = R_b
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from exactik.errors import UsageError
+from exactik.model import Bone, Skeleton
+from exactik.typing import Array, BoolArray, IntArray
+
+__all__ = ["SCALE_KINDS", "ScaledSkeleton", "find_mirrored_bone", "make_scaled_skeleton"]
+
+
+SCALE_KINDS = ("bone", "symmetric", "global")
+# How names tell left from right. A longer prefix comes before a shorter one that begins it.
+SIDE_PREFIXES = (("l_", "r_"), ("left", "right"), ("l", "r"))
+SIDE_SUFFIXES = (
+    ("_l", "_r"),
+    (".l", ".r"),
+    ("_left", "_right"),
+    (".left", ".right"),
+    ("left", "right"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledSkeleton:
+    """A skeleton, and which of its scales and marker points are parameters.
+
+    Attributes:
+        skeleton: at parameters 0.
+        marker_names: names on the skeleton of the markers in use, (M,).
+        marker_bones: index of each marker's bone, (M,).
+        marker_points: l, each marker's point in its bone's frame at parameters 0 [m], (M, 3).
+        scale_groups: names of the bones that share a scale.
+        bone_groups: group of each bone, (n_bones,); −1 where there is nothing to scale.
+        movable: whether a marker may move on its bone, (M,).
+    """
+
+    skeleton: Skeleton
+    marker_names: tuple[str, ...]
+    marker_bones: IntArray
+    marker_points: Array
+    scale_groups: tuple[tuple[str, ...], ...]
+    bone_groups: IntArray
+    movable: BoolArray
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of parameters."""
+        return len(self.scale_groups) + 3 * int(self.movable.sum())
+
+    def bone_scales(self, theta: Array) -> Array:
+        """Return the scale s of every bone, (n_bones,)."""
+        logs = np.append(theta[: len(self.scale_groups)], 0.0)
+        return np.exp(logs[self.bone_groups])
+
+    def marker_shifts(self, theta: Array) -> Array:
+        """Return d, how far each marker in use moves in its bone's frame [m], (M, 3)."""
+        d = np.zeros((len(self.marker_names), 3))
+        d[self.movable] = theta[len(self.scale_groups) :].reshape(-1, 3)
+        return d
+
+    def scaled_points(self, theta: Array) -> Array:
+        """Return x, the point of each marker in use in its bone's frame [m], (M, 3)."""
+        return self.bone_scales(theta)[
+            self.marker_bones, None
+        ] * self.marker_points + self.marker_shifts(theta)
+
+    def build(self, theta: Array) -> Skeleton:
+        """Return the skeleton of these parameters; markers not in use grow with their bones."""
+        scale, skeleton = self.bone_scales(theta), self.skeleton
+        bones = []
+        for bone, parent in zip(skeleton.bones, skeleton.parents, strict=True):
+            factor = 1.0 if parent < 0 else float(scale[parent])
+            bones.append(
+                Bone(
+                    bone.name,
+                    parent=bone.parent,
+                    offset=factor * np.asarray(bone.offset),
+                    pre=bone.pre,
+                    joint=bone.joint,
+                    post=bone.post,
+                )
+            )
+        points = dict(zip(self.marker_names, self.scaled_points(theta), strict=True))
+        markers = {
+            name: (bone, points.get(name, scale[skeleton.bone_index(bone)] * np.asarray(point)))
+            for name, (bone, point) in skeleton.markers.items()
+        }
+        return Skeleton(skeleton.name, bones, markers)
+
+    @cached_property
+    def vectors_to_markers(self) -> Array:
+        """v, from each bone towards each marker, in the bone's frame [m], (n_bones, M, 3)."""
+        skeleton = self.skeleton
+        vectors = np.zeros((len(skeleton.bones), len(self.marker_names), 3))
+        for m, k in enumerate(self.marker_bones.tolist()):
+            vectors[k, m] = self.marker_points[m]
+            while (parent := int(skeleton.parents[k])) >= 0:
+                vectors[parent, m] = skeleton.bones[k].offset
+                k = parent
+        return vectors
+
+    def scale_jacobian(self, theta: Array, R_world_bone: Array) -> Array:
+        """Return ∂y/∂a in the world [m], (F, M, 3, groups), at rotations (F, n_bones, 3, 3)."""
+        scale = self.bone_scales(theta)
+        out = np.zeros((len(R_world_bone), len(self.marker_names), 3, len(self.scale_groups)))
+        for k in np.flatnonzero((self.bone_groups >= 0) & self.vectors_to_markers.any(axis=(1, 2))):
+            scaled = scale[k] * self.vectors_to_markers[k]
+            out[..., self.bone_groups[k]] += np.einsum("fij,mj->fmi", R_world_bone[:, k], scaled)
+        return out
+
+    def with_groups(self, kind: str) -> ScaledSkeleton:
+        """Return the same with scales of another kind, see `SCALE_KINDS`; "none" for none."""
+        groups = _find_scale_groups(self.skeleton, kind)
+        return replace(self, scale_groups=groups, bone_groups=_group_indices(self.skeleton, groups))
+
+    def with_movable(self, movable: BoolArray) -> ScaledSkeleton:
+        """Return the same with other markers that may move, (M,)."""
+        return replace(self, movable=movable)
+
+
+def make_scaled_skeleton(
+    skeleton: Skeleton, names: Sequence[str], kind: str, fixed: Sequence[str] = ()
+) -> ScaledSkeleton:
+    """Return what may change of a skeleton.
+
+    Args:
+        skeleton: the figure.
+        names: of the markers in use.
+        kind: of scales, one of `SCALES` or "none".
+        fixed: markers that stay where they are, but for the scale of their bone.
+    """
+    if kind not in (*SCALE_KINDS, "none"):
+        expected = ", ".join(map(repr, SCALE_KINDS))
+        raise UsageError(f"scale is {kind!r}; it must be True, False, {expected}")
+    markers = [skeleton.marker(name) for name in names]
+    groups = _find_scale_groups(skeleton, kind)
+    return ScaledSkeleton(
+        skeleton=skeleton,
+        marker_names=tuple(names),
+        marker_bones=np.array([skeleton.bone_index(bone) for bone, _ in markers], dtype=np.int64),
+        marker_points=np.array([point for _, point in markers], dtype=float).reshape(-1, 3),
+        scale_groups=groups,
+        bone_groups=_group_indices(skeleton, groups),
+        movable=np.array([name not in fixed for name in names], dtype=bool),
+    )
+
+
+def _find_scale_groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], ...]:
+    """Return the bones that share a scale, those left out with which nothing would grow."""
+    grows = np.zeros(len(skeleton.bones), dtype=bool)
+    grows[[skeleton.bone_index(bone) for bone, _ in skeleton.markers.values()]] = True
+    for k, bone in enumerate(skeleton.bones):
+        if skeleton.parents[k] >= 0 and any(bone.offset):
+            grows[skeleton.parents[k]] = True
+    names = [bone.name for bone, scales in zip(skeleton.bones, grows, strict=True) if scales]
+    if kind == "none" or len(names) == 0:
+        return ()
+    if kind == "global":
+        return (tuple(names),)
+    if kind == "bone":
+        return tuple((name,) for name in names)
+    groups, taken = [], set()
+    for name in names:
+        if name not in taken:
+            other = find_mirrored_bone(name, names)
+            pair = (name,) if other is None or other in taken else (name, other)
+            groups.append(pair)
+            taken.update(pair)
+    return tuple(groups)
+
+
+def _group_indices(skeleton: Skeleton, groups: tuple[tuple[str, ...], ...]) -> IntArray:
+    number = {name: g for g, group in enumerate(groups) for name in group}
+    return np.array([number.get(bone.name, -1) for bone in skeleton.bones], dtype=np.int64)
+
+
+def find_mirrored_bone(name: str, names: Sequence[str]) -> str | None:
+    """Return the name of the same bone on the other side, if it is one of `names`."""
+    known = {other.casefold(): other for other in names}
+    low = name.casefold()
+    for one, two in SIDE_PREFIXES:
+        for mine, yours in ((one, two), (two, one)):
+            if low.startswith(mine) and (other := yours + low[len(mine) :]) in known:
+                return known[other]
+    for one, two in SIDE_SUFFIXES:
+        for mine, yours in ((one, two), (two, one)):
+            if low.endswith(mine) and (other := low[: -len(mine)] + yours) in known:
+                return known[other]
+    for one, two in (("left", "right"), (".l.", ".r."), ("_l_", "_r_")):
+        for mine, yours in ((one, two), (two, one)):
+            if mine in low and (other := low.replace(mine, yours, 1)) in known:
+                return known[other]
+    return None

@@ -1,0 +1,198 @@
+"""Calls of the compiled loop over frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from exactik.kernels.descent.results import FRAME_RESULT_SIZE, RESULT_COST
+from exactik.kernels.recording.sequence import solve_sequence
+from exactik.kernels.tree.equivalent_coordinates import (
+    to_nearest_equivalent,
+    unwrap_coordinates,
+)
+from exactik.tracking._options import TrackingOptions
+from exactik.tracking._problem import TrackingProblem
+from exactik.typing import Array, IntArray
+
+__all__ = [
+    "FrameSolutions",
+    "TrackingRun",
+    "follow_branch",
+    "follow_frames",
+    "nearest_equivalents",
+    "run_in_threads",
+    "solve_frames",
+    "unwrap_path",
+]
+
+T = TypeVar("T")
+
+
+class FrameSolutions(NamedTuple):
+    """Poses of frames, and how their descents ended.
+
+    Attributes:
+        q: (n, nq).
+        outcomes: (n, FRAME_RESULT_SIZE), see `kernels.descent.results`.
+    """
+
+    q: Array
+    outcomes: Array
+
+    @property
+    def cost(self) -> Array:
+        """Cost of each frame with its loss and posture, (n,); a view."""
+        return self.outcomes[:, RESULT_COST]
+
+    def copy(self) -> FrameSolutions:
+        """Return the same in new arrays."""
+        return FrameSolutions(self.q.copy(), self.outcomes.copy())
+
+    def take(self, rows: IntArray | slice) -> FrameSolutions:
+        """Return some rows: a view if they are a slice, else a copy."""
+        return FrameSolutions(self.q[rows], self.outcomes[rows])
+
+    def put(self, rows: IntArray | slice, other: FrameSolutions) -> None:
+        """Replace some rows."""
+        self.q[rows], self.outcomes[rows] = other
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingRun:
+    """What the stages of `track` share.
+
+    Attributes:
+        problem: what the frames ask.
+        warm_start: options of descents from the pose of a frame nearby, see
+            `kernels.descent.options`.
+        cold_start: options of descents from elsewhere.
+        options: of the stages.
+        threads: how many.
+    """
+
+    problem: TrackingProblem
+    warm_start: Array
+    cold_start: Array
+    options: TrackingOptions
+    threads: int
+
+
+def follow_frames(
+    problem: TrackingProblem, descent_options: Array, frames: IntArray, start: Array
+) -> FrameSolutions:
+    """Solve frames one after the other, each from the solution before it.
+
+    Args:
+        problem: what they ask.
+        descent_options: see `kernels.descent.options`.
+        frames: in the order to be solved, (n,).
+        start: pose that the first one starts from, (nq,).
+    """
+    q = np.empty((len(frames), len(start)))
+    q[:1] = start
+    return _solve(problem, descent_options, frames, q, from_previous=True)
+
+
+def solve_frames(
+    problem: TrackingProblem, descent_options: Array, frames: IntArray, q: Array
+) -> FrameSolutions:
+    """Solve frames, (n,), each by itself from its row of q, (n, nq)."""
+    q = np.array(q, dtype=float, order="C")
+    return _solve(problem, descent_options, frames, q, from_previous=False)
+
+
+def follow_branch(
+    problem: TrackingProblem,
+    descent_options: Array,
+    frames: IntArray,
+    start: Array,
+    path_residual: Array,
+    path_cost: Array,
+    same_distance: float,
+    max_loss: float,
+) -> FrameSolutions:
+    """Follow another solution beside a path as long as it is worth it.
+
+    Args:
+        problem: what the frames ask.
+        descent_options: see `kernels.descent.options`.
+        frames: in the order to be solved, at most, (n,).
+        start: pose at the first, (nq,).
+        path_residual: of the path, in the same frames and order [m], (n, M, 3).
+        path_cost: of the path, (n,).
+        same_distance: ends where every marker is nearer than this to the path's [m].
+        max_loss: ends where so much cost has been lost against the path since its best moment.
+
+    Returns:
+        As many frames as were followed.
+    """
+    q = np.empty((len(frames), len(start)))
+    q[:1] = start
+    beside = (path_residual, path_cost, same_distance, max_loss)
+    return _solve(problem, descent_options, frames, q, from_previous=True, beside=beside)
+
+
+def _solve(
+    problem: TrackingProblem,
+    descent_options: Array,
+    frames: IntArray,
+    q: Array,
+    *,
+    from_previous: bool,
+    beside: tuple[Array, Array, float, float] | None = None,
+) -> FrameSolutions:
+    buffers, outcomes = problem.buffers, np.zeros((len(frames), FRAME_RESULT_SIZE))
+    residual, cost, same_distance, max_loss = beside or (
+        np.empty((0, 0, 3)),
+        np.empty(0),
+        0.0,
+        np.inf,
+    )
+    count = solve_sequence(
+        problem.skeleton.tree,
+        buffers.goals,
+        problem.frame_problem.box,
+        descent_options,
+        problem.targets,
+        np.ascontiguousarray(frames),
+        from_previous,
+        np.ascontiguousarray(residual),
+        np.ascontiguousarray(cost),
+        same_distance,
+        max_loss,
+        q,
+        outcomes,
+        buffers.descent_state,
+        buffers.workspace,
+    )
+    return FrameSolutions(q[:count], outcomes[:count])
+
+
+def nearest_equivalents(problem: TrackingProblem, q: Array, near: Array) -> Array:
+    """Return the coordinates of the same poses, (n, nq), that are nearest to others', (n, nq)."""
+    q, box = np.array(q, dtype=float, order="C"), problem.frame_problem.box
+    tree = problem.skeleton.tree
+    to_nearest_equivalent(tree, box.lower, box.upper, np.ascontiguousarray(near), q)
+    return q
+
+
+def unwrap_path(problem: TrackingProblem, q: Array) -> None:
+    """Remove whole turns between neighbouring frames from coordinates q, (n, nq), in place."""
+    box = problem.frame_problem.box
+    unwrap_coordinates(problem.skeleton.tree, box.lower, box.upper, q)
+
+
+def run_in_threads(threads: int, work: Callable[[T], object], parts: Iterable[T]) -> None:
+    """Do the parts of a work, on several threads if there are."""
+    if threads == 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, parts):
+            pass

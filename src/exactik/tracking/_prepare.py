@@ -1,0 +1,316 @@
+"""Markers before they are solved: outliers removed, missing ones filled in where neighbours tell.
+
+Outliers show in the markers alone, before any figure is fitted. Spikes: a marker that is for a
+moment far from where it was just before and is just after. They are taken for missing. Swaps: two
+markers that exchange their names (`motion.find_swaps`); they are exchanged back if that leaves
+them better in place among the markers around them.
+
+Gaps: in a gap of marker m take the markers on the same bone and the bones next to it that are seen.
+From the last frame before the gap that shows them and m, they are moved rigidly onto where they are
+now (Kabsch), and m with them; the same from the first frame after the gap. Both are right at their
+end of the gap and are blended in between.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise, permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from exactik.motion import Markers, Swap, find_swaps
+from exactik.spatial import fit_rigid_transforms
+from exactik.tracking._first_pass import solve_cold_start
+from exactik.tracking._options import (
+    DEFAULT_OPTIONS,
+    FirstPassOptions,
+    PreparationOptions,
+    TrackingOptions,
+)
+from exactik.tracking._problem import LOSS_KINDS, TrackingProblem
+from exactik.typing import Array, BoolArray, IntArray
+
+__all__ = ["Outliers", "PreparedMarkers", "fill_gaps", "find_spikes", "prepare_markers"]
+
+
+UNREACHABLE = 10**6  # bones between markers of two trees, and of a marker to itself
+CHUNK_FRAMES = 1 << 15  # looked at for spikes at once: all of an hour would not fit into memory
+
+
+class PreparedMarkers(NamedTuple):
+    """Markers ready to be solved.
+
+    Attributes:
+        recorded: the problem of what was recorded, without outliers; errors are measured by it.
+        problem: the same with missing markers filled in; to be solved.
+        outliers: that were removed.
+    """
+
+    recorded: TrackingProblem
+    problem: TrackingProblem
+    outliers: Outliers
+
+
+def prepare_markers(
+    problem: TrackingProblem,
+    cold_start: Array,
+    robust: str | None,
+    sigma: float | None,
+    options: TrackingOptions,
+) -> PreparedMarkers:
+    """Remove outliers, set the width of a robust loss and fill gaps.
+
+    Args:
+        problem: as recorded.
+        cold_start: descent options, see `kernels.descent.options`.
+        robust: name of the loss; outliers are removed if there is one.
+        sigma: standard deviation of the markers along each axis [m]; estimated if None.
+        options: of all stages.
+    """
+    preparation = options.preparation
+    outliers = Outliers(swaps=(), spikes=np.zeros((0, 0), dtype=bool))
+    if robust is not None:
+        problem, outliers = remove_outliers(problem, preparation)
+    if sigma is None and (robust is not None or not problem.seen.all()):
+        sigma = estimate_initial_noise(problem, cold_start, preparation, options.first_pass)
+    if robust is not None:
+        widths = {"huber": preparation.huber_width, "tukey": preparation.tukey_width}
+        loss = np.array([LOSS_KINDS[robust], widths[robust] * (sigma or 0.0), 1.0])
+        problem = problem.with_targets(loss=loss)
+    filled = problem if sigma is None else fill_gaps(problem, sigma, preparation)
+    return PreparedMarkers(recorded=problem, problem=filled, outliers=outliers)
+
+
+class Outliers(NamedTuple):
+    """What `remove_outliers` found.
+
+    Attributes:
+        swaps: pairs of markers that were exchanged back.
+        spikes: samples that were taken for missing, (T, M).
+    """
+
+    swaps: tuple[Swap, ...]
+    spikes: BoolArray
+
+
+def remove_outliers(
+    problem: TrackingProblem, options: PreparationOptions
+) -> tuple[TrackingProblem, Outliers]:
+    """Return the problem without spikes and with swapped markers exchanged back, and both."""
+    position, swaps = problem.targets.position.copy(), []
+    for _ in range(options.spike_passes):
+        position[find_spikes(position, problem.rate, options)] = np.nan
+    for swap in find_swaps(Markers(position, problem.names, problem.rate)):
+        one, two = (problem.names.index(name) for name in swap.names)
+        if _fits_better_exchanged(problem, position, one, two, swap, options):
+            frames = slice(swap.first, swap.last + 1)
+            position[frames, [one, two]] = position[frames, [two, one]]
+            swaps.append(swap)
+    spikes = np.isnan(position[:, :, 0]) & problem.seen
+    return problem.with_targets(position=position), Outliers(swaps=tuple(swaps), spikes=spikes)
+
+
+def find_spikes(
+    position: Array, rate: float, options: PreparationOptions = DEFAULT_OPTIONS.preparation
+) -> BoolArray:
+    """Return the samples, (T, M), that lie far from every line through their neighbours in time."""
+    max_distance = options.spike_min_distance + 0.5 * options.spike_max_acceleration / rate**2
+    spikes = np.zeros(position.shape[:2], dtype=bool)
+    for start in range(2, len(position) - 2, CHUNK_FRAMES):
+        end = min(start + CHUNK_FRAMES, len(position) - 2)
+        current = position[start:end]
+        nearest = np.full(current.shape[:2], np.inf)
+        for before, after in ((1, 1), (2, 1), (1, 2), (2, 2)):
+            low = position[start - before : end - before]
+            high = position[start + after : end + after]
+            line = (after * low + before * high) / (before + after)
+            distance = np.linalg.norm(current - line, axis=2)
+            # Nothing can be said by a pair of neighbours of which one is missing.
+            nearest = np.where(np.isnan(distance), nearest, np.minimum(nearest, distance))
+        spikes[start:end] = (nearest > max_distance) & np.isfinite(nearest)
+    return spikes
+
+
+def _fits_better_exchanged(
+    problem: TrackingProblem,
+    position: Array,
+    one: int,
+    two: int,
+    swap: Swap,
+    options: PreparationOptions,
+) -> bool:
+    """Whether both markers keep their usual distances to those around them better if exchanged."""
+    swapped, neighbours = np.arange(swap.first, swap.last + 1), _find_neighbours(problem, options)
+    others = np.setdiff1d(np.arange(len(position)), swapped)
+    if len(others) == 0:
+        return False
+    misfit = np.zeros(2)  # as it is, and exchanged
+    for m, partner in ((one, two), (two, one)):
+        for k in np.setdiff1d(neighbours[m], (one, two)):
+            usual = np.nanmedian(np.linalg.norm(position[others, m] - position[others, k], axis=1))
+            for n, j in enumerate((m, partner)):
+                distance = np.linalg.norm(position[swapped, j] - position[swapped, k], axis=1)
+                error = distance - usual
+                if np.isfinite(error).any():
+                    misfit[n] += np.nanmedian(error**2)
+    returns = swap.last < len(position) - 1
+    max_misfit = options.returning_swap_max_misfit if returns else options.swap_max_misfit
+    return bool(misfit[1] <= max_misfit * misfit[0])
+
+
+def estimate_initial_noise(
+    problem: TrackingProblem,
+    cold_start: Array,
+    options: PreparationOptions,
+    first_pass: FirstPassOptions,
+) -> float:
+    """Return a first estimate of the markers' standard deviation along each axis [m].
+
+    From some frames by themselves, with a loss that is not led astray by errors of markers.
+    """
+    last = len(problem) - 1
+    frames = np.unique(np.linspace(0, last, options.initial_noise_frames).astype(np.int64))
+    some = problem.select(frames).with_targets(
+        loss=np.array([LOSS_KINDS["huber"], options.initial_loss_width, 1.0]),
+        robust_weight=np.ones((len(frames), len(problem.names))),
+    )
+    rows = np.arange(len(frames))
+    starts = options.initial_noise_starts
+    solutions = solve_cold_start(some, cold_start, rows, starts, options=first_pass)
+    distance = np.linalg.norm(some.residuals(solutions.q), axis=2)
+    if not np.isfinite(distance).any():
+        return options.assumed_noise
+    # Of a normal distribution in space the median distance is 1.538 standard deviations.
+    return max(float(np.nanmedian(distance)) / 1.538, 1e-6)
+
+
+def fill_gaps(
+    problem: TrackingProblem,
+    sigma: float,
+    options: PreparationOptions = DEFAULT_OPTIONS.preparation,
+) -> TrackingProblem:
+    """Return the problem with missing markers filled in where neighbours tell, at less weight.
+
+    The better the figure fits what is seen, by `sigma` [m], the less: then it knows better itself.
+    """
+    seen = problem.seen
+    if seen.all():
+        return problem
+    recorded, bones = problem.targets.position, _count_bones_between(problem)
+    position = recorded.copy()
+    for m, near in enumerate(_find_neighbours(problem, options)):
+        wide = np.flatnonzero(bones[m] <= options.brief_gap_max_bones)
+        parts = _cut_gaps(seen, m, wide)
+        for frames in parts:
+            brief = len(frames) <= options.brief_gap_seconds * problem.rate
+            for neighbours in (near, wide) if brief else (near,):
+                visible = neighbours[seen[frames[0], neighbours]]
+                if _fill_part(recorded, seen, m, visible, frames, position, options):
+                    break
+        for one, two in pairwise(parts):
+            if two[0] == one[-1] + 1 and np.isfinite(position[[one[-1], two[0]], m]).all():
+                _close_step(position[:, m], one, two)
+    filled_confidence = 1.0 / (1.0 + (options.half_trust_noise / sigma) ** 4)
+    confidence = np.where(seen, 1.0, filled_confidence)
+    return problem.with_targets(position=position, confidence=confidence)
+
+
+def _find_neighbours(problem: TrackingProblem, options: PreparationOptions) -> list[IntArray]:
+    """Return the markers nearest to each along the bones: some, and all as near as the last.
+
+    None is further than `neighbour_max_bones`.
+    """
+    bones = _count_bones_between(problem)
+    last = min(options.neighbour_count, len(bones)) - 1
+    nearest = np.sort(bones, axis=1)[:, last]
+    return [
+        np.flatnonzero(row <= min(max(1, n), options.neighbour_max_bones))
+        for row, n in zip(bones, nearest, strict=True)
+    ]
+
+
+def _count_bones_between(problem: TrackingProblem) -> IntArray:
+    """Return how many bones lie between each two markers, (M, M)."""
+    skeleton, names = problem.skeleton, problem.names
+    chains: list[list[int]] = []
+    for name in names:
+        chain = [skeleton.bone_index(skeleton.marker(name)[0])]
+        while skeleton.parents[chain[-1]] >= 0:
+            chain.append(int(skeleton.parents[chain[-1]]))
+        chains.append(chain)
+    bones = np.full((len(names), len(names)), UNREACHABLE)
+    for m, k in permutations(range(len(names)), 2):
+        meeting = next((n for n, bone in enumerate(chains[m]) if bone in chains[k]), None)
+        if meeting is not None:
+            bones[m, k] = meeting + chains[k].index(chains[m][meeting])
+    return bones
+
+
+def _cut_gaps(seen: BoolArray, m: int, neighbours: IntArray) -> list[IntArray]:
+    """Return the frames of marker m's gaps, cut wherever a neighbour appears or is lost."""
+    missing = np.flatnonzero(~seen[:, m])
+    if len(missing) == 0 or len(neighbours) < 3:
+        return []
+    visible = seen[missing][:, neighbours]
+    changes = (visible[1:] != visible[:-1]).any(axis=1)
+    cuts = np.flatnonzero((np.diff(missing) > 1) | changes) + 1
+    return [missing[rows] for rows in np.split(np.arange(len(missing)), cuts)]
+
+
+def _fill_part(
+    position: Array,
+    seen: BoolArray,
+    m: int,
+    neighbours: IntArray,
+    frames: IntArray,
+    filled: Array,
+    options: PreparationOptions,
+) -> bool:
+    """Write marker m of a part of a gap to `filled`, if three neighbours tell; whether they do."""
+    if len(neighbours) < 3:
+        return False
+    known = np.flatnonzero(seen[:, m] & seen[:, neighbours].all(axis=1))
+    after = int(np.searchsorted(known, frames[0]))
+    guesses, distances = [], []
+    for k in (after - 1, after):  # the last before, the first after
+        if 0 <= k < len(known):
+            guess = _move_rigidly(position, m, neighbours, int(known[k]), frames, options)
+            if guess is not None:
+                guesses.append(guess)
+                distances.append(np.abs(frames - known[k]).astype(float))
+    if len(guesses) == 2:
+        share = (distances[0] / (distances[0] + distances[1]))[:, None]
+        filled[frames, m] = (1.0 - share) * guesses[0] + share * guesses[1]
+    elif len(guesses) == 1:
+        filled[frames, m] = guesses[0]
+    return len(guesses) > 0
+
+
+def _close_step(position: Array, one: IntArray, two: IntArray) -> None:
+    """Close the step of a marker, (T, 3), between two parts of a gap with other neighbours."""
+    step = position[two[0]] - position[one[-1]]
+    if len(one) > 1 and len(two) > 1:  # without what it moves anyway
+        before, after = position[one[-1]] - position[one[-2]], position[two[1]] - position[two[0]]
+        step = step - 0.5 * (before + after)
+    position[one] += 0.5 * step * ((np.arange(len(one)) + 1.0) / (len(one) + 1.0))[:, None]
+    position[two] -= 0.5 * step * ((len(two) - np.arange(len(two))) / (len(two) + 1.0))[:, None]
+
+
+def _move_rigidly(
+    position: Array,
+    m: int,
+    neighbours: IntArray,
+    known: int,
+    frames: IntArray,
+    options: PreparationOptions,
+) -> Array | None:
+    """Return marker m of frame `known`, moved rigidly with its neighbours to others, (n, 3)."""
+    source, target = position[known, neighbours], position[frames][:, neighbours]
+    marker = position[known, m]
+    weight = 1.0 / (((source - marker) ** 2).sum(axis=1) + options.neighbour_softening**2)
+    fit = fit_rigid_transforms(
+        np.broadcast_to(source, target.shape), target, np.broadcast_to(weight, target.shape[:2])
+    )
+    if float(np.median(fit.singular_values[:, 1])) < options.min_neighbour_spread:
+        return None
+    return fit.target_center + np.einsum("nij,nj->ni", fit.rotation, marker - fit.source_center)
