@@ -17,9 +17,7 @@ import numpy as np
 from benchmarks.support.report import Metric, Report
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import Track, track
-from exactik.viewer import Footage
-from exactik.viewer.playback._app import MotionViewer
-from exactik.viewer.playback._export import export
+from exactik.viewer import MotionViewer, PlaybackData, export_playback
 
 MINUTES, RATE = 10, 60  # of playback, and frames a second that are shown
 LONG = 134.0  # [s] of a performance that does not repeat itself
@@ -73,7 +71,7 @@ def played(viewer: MotionViewer, frames: int) -> tuple[float, float]:
     """
     own, whole = time.thread_time(), time.process_time()
     for k in range(frames):
-        viewer.show(k % len(viewer.footage), words=k % 6 == 0)
+        viewer.show(k % len(viewer.data), details=k % 6 == 0)
     return (time.thread_time() - own) / frames, (time.process_time() - whole) / frames
 
 
@@ -102,7 +100,9 @@ def run(report: Report) -> None:
     made = simulate_recording(simulate_performance(LONG), noise=0.001, gaps=0.05)
     q = np.resize(made.truth.q, (100_000, take.skeleton.nq))
     places = np.resize(made.markers.positions, (100_000, *made.markers.positions.shape[1:]))
-    longer = Footage.of(replace(made.truth, q=q), markers=replace(made.markers, positions=places))
+    longer = PlaybackData.of(
+        replace(made.truth, q=q), markers=replace(made.markers, positions=places)
+    )
     start = time.process_time()
     with MotionViewer(longer):
         rows.append(["CPU to open 100,000 frames", f"{time.process_time() - start:.2f} s"])
@@ -113,7 +113,7 @@ def run(report: Report) -> None:
             some = replace(made.markers, positions=made.markers.positions[:end])
             for suffix in (".html", ".glb"):
                 path, start = Path(folder) / f"motion{suffix}", time.process_time()
-                export(Footage.of(motion, markers=some), path)
+                export_playback(PlaybackData.of(motion, markers=some), path)
                 took, size = time.process_time() - start, path.stat().st_size / 1e6
                 rows.append([f"{count} frames to {suffix}", f"{size:.1f} MB, {took:.1f} s of CPU"])
     report.table(["what", "measured"], rows)

@@ -12,7 +12,7 @@ from benchmarks.support.report import Metric, Report
 from exactik.model import Skeleton, hand, human, octopus, quadruped
 from exactik.typing import Array
 from exactik.viewer import PosingSession
-from exactik.viewer.posing._handles import reach_of
+from exactik.viewer._proportions import compute_reach
 
 UPDATES = 2000
 # Figure, the handle that is dragged, and whether all handles are goals or only those pinned.
@@ -47,7 +47,7 @@ def run(report: Report) -> None:
         session = PosingSession(make())
         for other in session.handles if everything else ():
             session.pin(other)
-        solves, whole, busy = swing(session, handle, 0.08 * reach_of(session.skeleton))
+        solves, whole, busy = swing(session, handle, 0.08 * compute_reach(session.skeleton))
         figures = [np.median(solves), np.percentile(solves, 99), np.median(whole)]
         figures += [np.percentile(whole, 99), np.percentile(busy, 99)]
         rows.append([name, str(session.skeleton.nv), *(f"{1e3 * x:.3f}" for x in figures)])

@@ -6,7 +6,7 @@ from pathlib import Path
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
 
-# A made one, so that the example needs no file; otherwise: ik.load_markers("walk.c3d")
+# A synthetic one, so that the example needs no file; otherwise: ik.load_markers("walk.c3d")
 take = simulate_recording(simulate_performance(seconds=4.0), noise=0.001, gaps=0.05)
 print(take)
 
@@ -14,8 +14,8 @@ track = ik.track(ik.human(), take.markers, robust="huber")
 print(track)
 print(f"{(track.status == 'converged').mean():.0%} of the frames are solved without reserve")
 print("what deserves a look, the worst first:")
-for stretch in track.attention[:3]:
-    print(f"  frames {stretch.first} to {stretch.last}: {stretch.text}")
+for attention in track.attention[:3]:
+    print(f"  frames {attention.first} to {attention.last}: {attention.text}")
 
 with tempfile.TemporaryDirectory() as folder:
     track.save(f"{folder}/walk.glb")

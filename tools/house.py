@@ -22,6 +22,7 @@ _PROSE = re.compile(
     r"|\bin (?:error|note|warning)\.(?:message|text)\b|\bin str\((?:error|note|warning)\)"
     r"|str\((?:error|note|warning)\)\.\w+\("
     r"|(?:reason|text|note)\.(?:startswith|endswith)"
+    r"|(?:\[\"text\"\]|\b(?:message|note|reason))\.r?partition\("
     r"|re\.\w+\([^\n]*\b(?:note|error|warning|message)\b"
 )
 

@@ -86,11 +86,11 @@ def keys(page: Any, viewer: PoseViewer) -> None:
         viewer.worker.drag("pelvis", place)
         settled(viewer)
         panel.time.value = 0.5 * k
-        panel.act(viewer.session, "add", 0.5 * k)
+        panel.run_command(viewer.session, "add", 0.5 * k)
     viewer.worker.post(lambda session: session.release())
     settled(viewer)
     panel.scrub.value = 40.0
-    panel.look(0.4)
+    panel.show_at(0.4)
     page.wait_for_timeout(1500)
 
 
@@ -108,7 +108,7 @@ def playback(page: Any, viewer: MotionViewer) -> None:
     viewer.panel.exaggeration.value = 8
     viewer.panel.aside.value = 0.8
     page.wait_for_timeout(300)
-    viewer.seek(viewer.footage.stops[0].frame)
+    viewer.seek(viewer.data.bookmarks[0].frame)
     page.wait_for_timeout(2500)
 
 

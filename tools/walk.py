@@ -40,10 +40,9 @@ SECONDS = 2.0
 PAGE_LENGTH = 200  # characters from which a text is part of the page and no mere name
 DEPTH = 3  # of collections that are looked into
 ITEMS = 200  # of each that are looked at
-# `Recording` is what TrackingProblem was called until 0.1.
-MARKER_RECORDS = {"Markers", "TrackingProblem", "Recording", "Track", "Motion"}
+MARKER_RECORDS = {"Markers", "TrackingProblem", "Track", "Motion"}
 GOAL_RECORDS = {"Problem", "Term", "Terms", "Result", "PackedGoals"}
-LEFT_OUT = {"prepare", "compile_kernels"}  # with all that they call
+LEFT_OUT = {"compile_kernels"}  # with all that it calls
 
 
 class Step(NamedTuple):
@@ -137,12 +136,9 @@ def _callers(frame: FrameType) -> list[str]:
 def solve_marker() -> Callable[[], object]:
     """Return a program that solves a recording of two seconds, on the command line."""
     from exactik.cli import main
+    from exactik.synthetic import simulate_performance, simulate_recording
 
-    try:
-        from exactik import synthetic
-    except ImportError:  # its name until 0.1
-        from exactik import demo as synthetic  # pyright: ignore
-    made = synthetic.recorded(synthetic.performance(SECONDS), noise=0.001, gaps=0.05)
+    made = simulate_recording(simulate_performance(SECONDS), noise=0.001, gaps=0.05)
     made.markers.save("one.c3d")
 
     def program() -> None:

@@ -226,7 +226,8 @@ def _sentence(text: str, place: str) -> str:
     first = text.split(" ", 1)[0]
     if first.isalpha() and first.islower():  # a keyword or a name stays as it is
         text = text[0].upper() + text[1:]
-    return text if text.endswith((".", "?", "…")) else f"{text}."
+    has_stop = text[-1:] in (".", "?", "…")
+    return text if has_stop else f"{text}."
 
 
 class FileWarning(UserWarning):

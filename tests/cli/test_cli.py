@@ -111,7 +111,7 @@ def test_an_error_of_ours_is_one_line_and_ends_with_two(run, monkeypatch: pytest
     def fail(*_: object, **__: object) -> None:
         raise ModelError(message)
 
-    monkeypatch.setattr("exactik.check.run", fail)
+    monkeypatch.setattr("exactik.check.run_campaign", fail)
     ended = run("check", "--trees", "1")
     assert ended.code == 2
     assert ended.err.splitlines() == [f"exactik: {message}"]
@@ -122,7 +122,7 @@ def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("exactik.check.run", fail)
+    monkeypatch.setattr("exactik.check.run_campaign", fail)
     monkeypatch.setattr(sys, "argv", ["exactik", "check"])
     with pytest.raises(ZeroDivisionError, match="a bug"):
         cli.main()
@@ -189,7 +189,7 @@ def test_check_ends_with_one_where_a_derivative_is_wrong(
 ):
     row = CampaignRow("exact Hessian", worst, 1e-11, 7, 1, 3)
     report = CampaignReport((row,), trees=1, seed=1, seconds=0.1)
-    monkeypatch.setattr("exactik.check.run", lambda *_, **__: report)
+    monkeypatch.setattr("exactik.check.run_campaign", lambda *_, **__: report)
     ended = run("check", "--trees", "1")
     assert ended.code == 1
     assert "WRONG" in ended.out and "NOT all within their bars" in ended.out

@@ -43,8 +43,8 @@ def test_it_writes_what_it_says(shown: tuple[Path, str]):
 
 def test_the_error_bars_hold_the_truth_as_often_as_they_should(shown: tuple[Path, str]):
     _, text = shown
-    found = re.search(r"hold the\s+truth\s+in\s+(\d+) %", text)
-    assert found is not None and 85 <= int(found[1]) <= 95
+    share = re.search(r"hold the\s+truth\s+in\s+(\d+) %", text)
+    assert share is not None and 85 <= int(share[1]) <= 95
     joints = re.search(r"joints are off by ([\d.]+) mm", text)
     assert joints is not None and float(joints[1]) < 3.0
 
@@ -82,7 +82,7 @@ def test_the_command_that_it_prints_does_the_same(shown: tuple[Path, str]):
     np.testing.assert_allclose(one, other, atol=1e-5)
 
 
-def test_it_speaks_json(tmp_path: Path):
+def test_it_prints_json(tmp_path: Path):
     done = exactik(tmp_path, "demo", "--json", "--seconds", "3", "--out", "here")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -92,7 +92,7 @@ def test_it_speaks_json(tmp_path: Path):
     ) or all((tmp_path / name).is_file() for name in answer["written"])
 
 
-def test_the_judge_knows_a_perfect_solve():
+def test_a_perfect_solve_agrees_with_the_truth():
     made = simulate_recording(simulate_performance(2.0, 30.0), noise=1e-6, gaps=0.0, swap=False)
     track = ik.track(made.truth.skeleton, made.markers, sigma=1e-6)
     verdict = compare_with_truth(track, made)

@@ -14,8 +14,7 @@ import pytest
 
 import exactik as ik
 from exactik import cli
-from exactik.cli.solve._figure import _headings
-from exactik.motion import axes_matrix
+from exactik.motion import axes_matrix, heading_axes
 from exactik.synthetic import simulate_performance, simulate_recording
 
 
@@ -204,7 +203,7 @@ def test_markers_without_known_names_are_listed(run: Run, clean: ik.Markers):
 
 def test_headings_are_the_four_turns_about_an_axis():
     for up in "xyz":
-        turns = [axes_matrix(axes) for axes in _headings(up)]
+        turns = [axes_matrix(axes) for axes in heading_axes(up)]
         axis = np.eye(3)["xyz".index(up)]
         assert all(np.array_equal(turn @ axis, axis) for turn in turns)
         assert len({turn.tobytes() for turn in turns}) == 4

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, Skeleton, human
-from exactik.errors import FileError, FileWarning, ModelError
+from exactik.errors import FileError, FileWarning, UsageError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
 from exactik.io.acclaim import AcclaimSkeleton
 from exactik.io.acclaim._skeleton import encode_name
@@ -346,7 +346,7 @@ def test_rate_and_first_frame(tmp_path: Path):
     again = load_motion(tmp_path / "y.amc", motion.skeleton)
     assert (again.rate, again.first_frame, again.notes) == (60.0, 41, ())
     assert load_motion(tmp_path / "y.amc", motion.skeleton, rate=30.0).rate == 30.0
-    with pytest.raises(ModelError, match="rate is 0"):
+    with pytest.raises(UsageError, match="rate is 0"):
         load_motion(tmp_path / "y.amc", motion.skeleton, rate=0)
     assert pair(tmp_path, amc="# 0 frames a second\n" + AMC).rate == 120.0
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from exactik import cli
-from exactik.errors import FileError, FileWarning, ModelError, UnknownNameError
+from exactik.errors import ExactikError, FileError, FileWarning, UnknownNameError
 from exactik.io import (
     Conversion,
     convert,
@@ -509,7 +509,7 @@ def test_axes_and_rates_are_checked(tmp_path: Path):
         ({"rate": 0.0}, r"rate is 0\.0"),
     ]
     for options, words in cases:
-        with pytest.raises(ModelError, match=words):
+        with pytest.raises(ExactikError, match=words):
             convert(tmp_path / "in.npz", tmp_path / "a.npz", **options)
 
 

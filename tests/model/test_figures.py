@@ -104,7 +104,7 @@ def test_the_left_hand_is_the_mirror_image_of_the_right_one():
     np.testing.assert_allclose(
         left.forward(mirrored).markers, right.forward(q).markers * (1, -1, 1), atol=1e-12
     )
-    with pytest.raises(ik.ModelError, match="'right' or 'left'"):
+    with pytest.raises(ik.UsageError, match="'right' or 'left'"):
         ik.hand("both")
 
 

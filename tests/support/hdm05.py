@@ -64,7 +64,11 @@ def find_samples_with_neighbours(
     bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in names]
     parent = skeleton.parents
     keeps = np.zeros_like(hidden)
-    for m, own in enumerate(bones):
-        near = [k for k, b in enumerate(bones) if b == own or b == parent[own] or parent[b] == own]
+    for m, bone in enumerate(bones):
+        near = [
+            k
+            for k, other in enumerate(bones)
+            if other == bone or other == parent[bone] or parent[other] == bone
+        ]
         keeps[:, m] = (~hidden[:, near]).sum(axis=1) >= least
     return keeps

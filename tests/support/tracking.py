@@ -24,9 +24,9 @@ def find_determined_dofs(figure: ik.Skeleton) -> NDArray[np.bool_]:
 
 def is_within_limits(skeleton: ik.Skeleton, q: Array) -> bool:
     """Whether poses, (T, nq), are inside the limits, to the last digit."""
-    own = skeleton.plain_q >= 0
-    values = q[:, skeleton.plain_q[own]]
-    return bool((values >= skeleton.lower[own]).all() and (values <= skeleton.upper[own]).all())
+    plain = skeleton.plain_q >= 0
+    values = q[:, skeleton.plain_q[plain]]
+    return bool((values >= skeleton.lower[plain]).all() and (values <= skeleton.upper[plain]).all())
 
 
 def make_moving_menagerie(frames: int, noise: float = 0.0) -> tuple[ik.Skeleton, Array, ik.Markers]:
@@ -37,7 +37,7 @@ def make_moving_menagerie(frames: int, noise: float = 0.0) -> tuple[ik.Skeleton,
     v = 0.4 * np.sin(2.0 * np.pi * pace * t + rng.uniform(0, 6, skeleton.nv))
     v[:, 3:6] = 0.0
     v[:, 5] = 5.0 * t[:, 0]
-    q = np.array([skeleton.integrate(skeleton.neutral(), own) for own in v])
+    q = np.array([skeleton.integrate(skeleton.neutral(), step) for step in v])
     q = skeleton.clip(q)
     place = skeleton.forward(q).markers
     place = place + rng.normal(0.0, noise, place.shape) if noise > 0.0 else place

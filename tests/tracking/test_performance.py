@@ -28,12 +28,12 @@ def long() -> list[ik.Motion]:
 
 def soles(motion: ik.Motion) -> dict[str, np.ndarray]:
     """Heel and tip of the toes, and the joint of the toes less its height when flat, (T, 3)."""
-    pose, found = motion.forward(), {}
+    pose, paths = motion.forward(), {}
     for side in ("l", "r"):
-        found[f"{side} heel"] = pose.point(f"{side}_foot", HEEL)
-        found[f"{side} tip"] = pose.point(f"{side}_toes", TIP)
-        found[f"{side} joint"] = pose.point(f"{side}_toes") + np.array([0.0, 0.0, TIP[2]])
-    return found
+        paths[f"{side} heel"] = pose.point(f"{side}_foot", HEEL)
+        paths[f"{side} tip"] = pose.point(f"{side}_toes", TIP)
+        paths[f"{side} joint"] = pose.point(f"{side}_toes") + np.array([0.0, 0.0, TIP[2]])
+    return paths
 
 
 def runs(mask: np.ndarray) -> np.ndarray:
@@ -158,10 +158,10 @@ def test_walk_travels_and_its_feet_alternate():
     assert pelvis[-1, 0] - pelvis[0, 0] > 2.5
     speed = np.diff(pelvis[:, 0]) * motion.rate
     assert 0.9 < speed.max() < 1.6 and speed.min() > -0.05
-    found = soles(motion)
+    paths = soles(motion)
     swings = []
     for side in ("l", "r"):
-        height = np.minimum(found[f"{side} heel"][:, 2], found[f"{side} joint"][:, 2])
+        height = np.minimum(paths[f"{side} heel"][:, 2], paths[f"{side} joint"][:, 2])
         swings += [(int(first), side) for first, _ in runs(height > 0.01)]
     assert "".join(side for _, side in sorted(swings)) == "rlrlrlr"
     # Arms swing against the legs.
@@ -186,10 +186,10 @@ def test_punches_are_fast_and_end_with_a_straight_arm():
 def test_kicks_raise_the_knee_and_then_the_foot():
     motion = alone("kick")
     pose = motion.forward()
-    for side, own in (("r", slice(0, 240)), ("l", slice(240, 481))):
-        foot, knee = pose.point(f"{side}_foot")[own], pose.point(f"{side}_shin")[own]
-        hip = pose.point(f"{side}_thigh")[own]
-        bent = motion.q[own, motion.skeleton.dof_names.index(f"{side}_shin.ry")]
+    for side, frames in (("r", slice(0, 240)), ("l", slice(240, 481))):
+        foot, knee = pose.point(f"{side}_foot")[frames], pose.point(f"{side}_shin")[frames]
+        hip = pose.point(f"{side}_thigh")[frames]
+        bent = motion.q[frames, motion.skeleton.dof_names.index(f"{side}_shin.ry")]
         chamber, strike = bent.argmax(), (foot[:, 0] - hip[:, 0]).argmax()
         assert chamber < strike
         assert hip[chamber, 2] - knee[chamber, 2] < 0.1 and np.degrees(bent[chamber]) > 90.0
@@ -202,9 +202,9 @@ def test_squats_go_down_twice_over_planted_feet():
     height = motion.forward().point("pelvis")[:, 2]
     assert height[0] - height.min() > 0.25
     assert len(runs(height < height[0] - 0.25)) == 2
-    found, own = soles(motion), slice(int(0.9 * 120), int(3.6 * 120))
-    for path in found.values():
-        assert np.abs(path[own] - path[own][0]).max() < 1e-6
+    planted = slice(int(0.9 * 120), int(3.6 * 120))
+    for path in soles(motion).values():
+        assert np.abs(path[planted] - path[planted][0]).max() < 1e-6
 
 
 def test_jacks_spread_arms_and_legs_together():
@@ -252,50 +252,50 @@ def test_arm_angles_point_where_they_say():
 # --- as recorded by cameras
 
 
-def test_recorded_faults_are_those_asked_for(whole: ik.Motion):
-    found = simulate_recording(whole, noise=0.002, gaps=0.08, outliers=0.01, seed=3)
-    seen = found.markers.positions
-    assert found.markers.names == tuple(whole.skeleton.markers)
-    assert np.allclose(found.clean, whole.forward().markers)
-    assert np.array_equal(found.missing, found.markers.missing)
-    assert found.missing.mean() == pytest.approx(0.08, rel=0.05)
-    lengths = np.concatenate([np.diff(runs(column)).ravel() for column in found.missing.T])
+def test_faults_are_those_asked_for(whole: ik.Motion):
+    recording = simulate_recording(whole, noise=0.002, gaps=0.08, outliers=0.01, seed=3)
+    seen = recording.markers.positions
+    assert recording.markers.names == tuple(whole.skeleton.markers)
+    assert np.allclose(recording.clean, whole.forward().markers)
+    assert np.array_equal(recording.missing, recording.markers.missing)
+    assert recording.missing.mean() == pytest.approx(0.08, rel=0.05)
+    lengths = np.concatenate([np.diff(runs(column)).ravel() for column in recording.missing.T])
     assert lengths.max() <= 121 and np.sort(lengths)[1] >= 12  # one may be cut to fit the share
-    good = ~found.missing & ~found.outliers & ~found.swapped_frames[:, None]
-    error = (seen - found.clean)[good]
+    good = ~recording.missing & ~recording.outliers & ~recording.swapped_frames[:, None]
+    error = (seen - recording.clean)[good]
     assert error.std() == pytest.approx(0.002, rel=0.05)
-    assert found.outliers.mean() == pytest.approx(0.01 * 0.92, rel=0.2)
-    assert np.linalg.norm((seen - found.clean)[found.outliers], axis=1).min() > 0.05
+    assert recording.outliers.mean() == pytest.approx(0.01 * 0.92, rel=0.2)
+    assert np.linalg.norm((seen - recording.clean)[recording.outliers], axis=1).min() > 0.05
 
 
 @pytest.mark.parametrize("swap", [True, ("LTHI", "LKNE")])
-def test_the_swap_is_told_truthfully(whole: ik.Motion, swap):
-    found = simulate_recording(whole, swap=swap, gaps=0.3)
-    assert found.swapped is not None and found.swapped_frames.sum() == 96
-    assert swap is True or found.swapped == swap
-    a, b = (found.markers.names.index(name) for name in found.swapped)
-    own = found.swapped_frames
-    seen = found.markers.positions
-    assert np.linalg.norm(seen[own, a] - found.clean[own, b], axis=1).max() < 0.01
-    assert np.linalg.norm(seen[own, b] - found.clean[own, a], axis=1).max() < 0.01
-    assert np.nanmax(np.linalg.norm(seen - found.clean, axis=2)[~own]) < 0.01
+def test_the_swap_is_reported(whole: ik.Motion, swap):
+    recording = simulate_recording(whole, swap=swap, gaps=0.3)
+    assert recording.swapped is not None and recording.swapped_frames.sum() == 96
+    assert swap is True or recording.swapped == swap
+    a, b = (recording.markers.names.index(name) for name in recording.swapped)
+    swapped = recording.swapped_frames
+    seen = recording.markers.positions
+    assert np.linalg.norm(seen[swapped, a] - recording.clean[swapped, b], axis=1).max() < 0.01
+    assert np.linalg.norm(seen[swapped, b] - recording.clean[swapped, a], axis=1).max() < 0.01
+    assert np.nanmax(np.linalg.norm(seen - recording.clean, axis=2)[~swapped]) < 0.01
     if swap is True:
-        assert np.linalg.norm(found.clean[:, a] - found.clean[:, b], axis=1).mean() < 0.1
+        assert np.linalg.norm(recording.clean[:, a] - recording.clean[:, b], axis=1).mean() < 0.1
 
 
 def test_tissue_is_systematic_and_as_large_as_asked(whole: ik.Motion):
-    found = simulate_recording(whole, noise=0.0, gaps=0.0, swap=False, tissue=0.006)
-    off = found.markers.positions - found.clean
-    assert np.allclose(np.sqrt((off**2).sum(axis=2).mean(axis=0)), 0.006, rtol=1e-6)
-    steps = np.linalg.norm(np.diff(off, axis=0), axis=2)
+    recording = simulate_recording(whole, noise=0.0, gaps=0.0, swap=False, tissue=0.006)
+    offset = recording.markers.positions - recording.clean
+    assert np.allclose(np.sqrt((offset**2).sum(axis=2).mean(axis=0)), 0.006, rtol=1e-6)
+    steps = np.linalg.norm(np.diff(offset, axis=0), axis=2)
     assert np.median(steps) < 0.1 * 0.006  # smooth in time, unlike noise
-    assert found.swapped is None and not found.swapped_frames.any()
+    assert recording.swapped is None and not recording.swapped_frames.any()
 
 
-def test_recorded_at_another_rate_and_without_faults(whole: ik.Motion):
-    found = simulate_recording(whole, noise=0.0, gaps=0.0, swap=False, rate=60.0)
-    assert found.markers.rate == 60.0 and len(found.truth) == 1201
-    assert np.array_equal(found.markers.positions, found.clean)
+def test_recording_at_another_rate_without_faults(whole: ik.Motion):
+    recording = simulate_recording(whole, noise=0.0, gaps=0.0, swap=False, rate=60.0)
+    assert recording.markers.rate == 60.0 and len(recording.truth) == 1201
+    assert np.array_equal(recording.markers.positions, recording.clean)
     again = simulate_recording(whole, seed=5).markers.positions
     assert np.array_equal(
         again, simulate_recording(whole, seed=5).markers.positions, equal_nan=True
@@ -305,7 +305,7 @@ def test_recorded_at_another_rate_and_without_faults(whole: ik.Motion):
 @pytest.mark.parametrize(
     "arguments", [{"noise": -1.0}, {"gaps": 0.9}, {"outliers": float("nan")}, {"tissue": -0.1}]
 )
-def test_recorded_names_misuse(whole: ik.Motion, arguments):
+def test_misuse_of_a_recording_is_named(whole: ik.Motion, arguments):
     with pytest.raises(UsageError, match=next(iter(arguments))):
         simulate_recording(whole, **arguments)
     with pytest.raises(UnknownNameError, match="LKNE"):

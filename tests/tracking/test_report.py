@@ -20,9 +20,9 @@ from exactik import Track, human, track
 from exactik.errors import FileError, ModelError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
-from exactik.report._data import Bins, rounded_up
-from exactik.report._png import colours, png
-from exactik.report._report import report_html
+from exactik.report._data import Bins, round_axis_end
+from exactik.report._png import encode_png, error_colours
+from exactik.report._report import render_report
 from exactik.report._summary import headline_of, summary_of
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 
@@ -127,7 +127,7 @@ def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], 
 
 def test_the_report_has_the_numbers_of_the_track(faulty: tuple[Track, SyntheticRecording]):
     solved, _ = faulty
-    walk = checked(report_html(solved))
+    walk = checked(render_report(solved))
     data = json.loads(walk.data)
     errors = 1e3 * solved.marker_errors
     np.testing.assert_allclose(
@@ -150,7 +150,7 @@ def test_the_report_has_the_numbers_of_the_track(faulty: tuple[Track, SyntheticR
 
 def test_the_report_has_the_angles_and_their_error_bars(faulty: tuple[Track, SyntheticRecording]):
     solved, _ = faulty
-    angles = json.loads(checked(report_html(solved)).data)["angles"]
+    angles = json.loads(checked(render_report(solved)).data)["angles"]
     assert angles["bins"] == len(solved)
     assert sum(len(joint["dofs"]) for joint in angles["joints"]) == solved.skeleton.nv
     shin = next(joint for joint in angles["joints"] if joint["name"] == "l_shin")
@@ -204,7 +204,7 @@ def test_a_swap_is_named_with_its_frames(faulty: tuple[Track, SyntheticRecording
     assert swap["verdict"] == "likely" and swap["found_by"] == "paths and pose"
     assert swap["exchanged_mm"] < 0.2 * swap["error_mm"]
     assert f"{swap['names'][0]} and {swap['names'][1]} seem to have" in headline_of(summary)
-    walk = checked(report_html(solved))
+    walk = checked(render_report(solved))
     assert " ↔ ".join(swap["names"]) in walk.text
 
 
@@ -253,7 +253,7 @@ def test_a_robust_solve_tells_what_it_left_out():
     gone = np.isnan(solved.marker_errors) & ~record.missing
     assert summary["spikes"] == gone.sum()
     assert all("mean_weight" in marker for marker in summary["error_per_marker"])
-    walk = checked(report_html(solved))
+    walk = checked(render_report(solved))
     assert gone.sum() == 0 or f"{gone.sum()} samples stood out as spikes" in walk.text
 
 
@@ -262,7 +262,7 @@ def test_no_gaps_and_no_limits(short: SyntheticRecording):
     summary = summary_of(solved)
     assert summary["gaps"] == [] and summary["limits"] == []
     assert summary["missing_share"] == 0.0
-    walk = checked(report_html(solved))
+    walk = checked(render_report(solved))
     assert "No marker is ever missing." in walk.text and "Limits were off." in walk.text
     assert "none ever missing" in headline_of(summary)
 
@@ -271,7 +271,7 @@ def test_one_frame(short: SyntheticRecording):
     solved = track(human(), short.markers.between(0.0, 0.0))
     assert len(solved) == 1
     assert strict(summary_of(solved))["frames"] == 1
-    checked(report_html(solved))
+    checked(render_report(solved))
 
 
 def test_frames_without_markers(short: SyntheticRecording):
@@ -282,7 +282,7 @@ def test_frames_without_markers(short: SyntheticRecording):
     assert summary["per_frame"]["mean_mm"][25] is None
     assert summary["markers"]["never_seen"] == [short.markers.names[3]]
     assert any((a["first"], a["last"]) == (20, 29) for a in summary["attention"])
-    walk = checked(report_html(solved))
+    walk = checked(render_report(solved))
     assert "never seen" in walk.text
 
 
@@ -292,7 +292,7 @@ def test_nothing_seen_at_all(short: SyntheticRecording):
     summary = strict(summary_of(solved))
     assert summary["error"]["mean_mm"] is None
     assert headline_of(summary).startswith("No marker was seen")
-    checked(report_html(solved))
+    checked(render_report(solved))
 
 
 def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path):
@@ -329,7 +329,7 @@ def test_twenty_seconds_are_small_and_quick(faulty: tuple[Track, SyntheticRecord
     solved, _ = faulty
     _ = solved.sd, solved.attention  # not the report's own time
     start = time.perf_counter()
-    text = report_html(solved)
+    text = render_report(solved)
     # A second is asked for; other work on the machine must not fail the test.
     assert time.perf_counter() - start < 3.0
     assert len(text.encode()) < 1.5e6
@@ -360,7 +360,7 @@ def tiled(solved: Track, times: int) -> Track:
 def test_long_recordings_are_binned(faulty: tuple[Track, SyntheticRecording]):
     """Eight minutes: fewer angles than frames, but no peak is lost."""
     solved = tiled(faulty[0], 24)
-    text = report_html(solved)
+    text = render_report(solved)
     data = json.loads(checked(text).data)
     assert len(text.encode()) < 9e6
     assert data["angles"]["bins"] < len(solved) == data["frames"]
@@ -377,12 +377,12 @@ def test_long_recordings_are_binned(faulty: tuple[Track, SyntheticRecording]):
 def test_an_hour_stays_below_fifteen_megabytes(faulty: tuple[Track, SyntheticRecording]):
     solved = tiled(faulty[0], 180)
     assert len(solved) / solved.markers.rate >= 3600.0
-    assert len(report_html(solved).encode()) < 15e6
+    assert len(render_report(solved).encode()) < 15e6
 
 
 def test_colours_rise_evenly_in_lightness():
     """So they keep their order for readers who see fewer hues, and in print without colours."""
-    rgb = colours(np.linspace(0.0, 1.0, 256)) / 255.0
+    rgb = error_colours(np.linspace(0.0, 1.0, 256)) / 255.0
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     lightness = np.cbrt(linear @ (0.2126, 0.7152, 0.0722))
     assert (np.diff(lightness) > -1e-3).all()
@@ -391,7 +391,7 @@ def test_colours_rise_evenly_in_lightness():
 
 def test_png_is_read_back():
     pixels = np.array([[0, 1, 2], [2, 1, 0]], dtype=np.uint8)
-    raw = png(pixels, colours(np.linspace(0, 1, 3)))
+    raw = encode_png(pixels, error_colours(np.linspace(0, 1, 3)))
     assert raw.startswith(b"\x89PNG")
     at, parts = 8, {}
     while at < len(raw):
@@ -416,4 +416,4 @@ def test_bins_keep_peaks_and_gaps():
 
 @pytest.mark.parametrize(("value", "expected"), [(0.0, 1.0), (87.0, 100.0), (5.2, 6.0), (1.0, 1.0)])
 def test_ends_of_axes_are_round(value: float, expected: float):
-    assert rounded_up(value) == pytest.approx(expected)
+    assert round_axis_end(value) == pytest.approx(expected)

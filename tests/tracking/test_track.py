@@ -78,16 +78,16 @@ def test_limits_are_never_left(rec: SyntheticRecording, solved: ik.Track):
 
 def test_whatever_the_start_the_clip_is_the_same(rec: SyntheticRecording):
     figure, markers = rec.truth.skeleton, shortened(rec, 0, 200)
-    own = find_determined_dofs(figure)
+    dofs = find_determined_dofs(figure)
     answers = [ik.track(figure, markers, starts=starts) for starts in (1, 5, 24)]
     for other in answers[1:]:
         gap = figure.difference(other.motion.q, answers[0].motion.q)
-        assert np.quantile(np.abs(gap[:, own]), 0.99) < 2e-3
+        assert np.quantile(np.abs(gap[:, dofs]), 0.99) < 2e-3
         assert other.cost.sum() == pytest.approx(answers[0].cost.sum(), rel=0.01)
     # Begun elsewhere: the same poses in the frames that both have.
     late = ik.track(figure, shortened(rec, 60, 200))
     gap = figure.difference(late.motion.q[20:], answers[0].motion.q[80:])
-    assert np.quantile(np.abs(gap[:, own]), 0.97) < 2e-3
+    assert np.quantile(np.abs(gap[:, dofs]), 0.97) < 2e-3
 
 
 def test_the_order_of_frames_is_no_matter_but_for_gaps(rec: SyntheticRecording):
@@ -147,10 +147,10 @@ def test_threads_change_nothing(rec: SyntheticRecording, options):
 def test_locked_joints_stay_and_the_others_make_up_for_it(rec: SyntheticRecording):
     figure, markers = rec.truth.skeleton, shortened(rec, 0, 60)
     found = ik.track(figure, markers, lock=("l_hand*", "lower_neck.ry"))
-    own = [i for i, n in enumerate(figure.dof_names) if n.startswith("l_hand")]
-    own.append(figure.dof_names.index("lower_neck.ry"))
-    assert (found.motion.q[:, own] == figure.neutral()[own]).all()
-    assert (found.sd[:, own] == 0.0).all()
+    dofs = [i for i, n in enumerate(figure.dof_names) if n.startswith("l_hand")]
+    dofs.append(figure.dof_names.index("lower_neck.ry"))
+    assert (found.motion.q[:, dofs] == figure.neutral()[dofs]).all()
+    assert (found.sd[:, dofs] == 0.0).all()
     assert found.mean_error < 0.01
 
 

@@ -33,9 +33,12 @@ def spoilt(markers: ik.Markers, pair: tuple[str, str], first: int, seed: int = 0
     outliers = rng.random(place.shape[:2]) < 0.02
     place[outliers] += rng.normal(0.0, 0.3, (int(outliers.sum()), 3))
     one, two = (markers.names.index(name) for name in pair)
-    own = slice(first, first + END - FIRST)
-    place[own, [one]], place[own, [two]] = place[own, [two]], place[own, [one]]
-    outliers[own, [one]], outliers[own, [two]] = outliers[own, [two]], outliers[own, [one]]
+    frames = slice(first, first + END - FIRST)
+    place[frames, [one]], place[frames, [two]] = place[frames, [two]], place[frames, [one]]
+    outliers[frames, [one]], outliers[frames, [two]] = (
+        outliers[frames, [two]],
+        outliers[frames, [one]],
+    )
     return Spoilt(with_positions(markers, place), outliers)
 
 
@@ -54,17 +57,17 @@ def moved_bones(one: ik.Track, two: ik.Track) -> Array:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_errors_in_a_real_take_do_not_show(shared_data: Path, name: str):
-    own = get_take(shared_data, name)
-    true, bad = own.markers.positions, spoilt(own.markers, WRIST, 1000)
-    clean = ik.track(own.skeleton, own.markers, lock=LOCK, limits="off")
-    plain = ik.track(own.skeleton, bad.markers, lock=LOCK, limits="off")
+    take = get_take(shared_data, name)
+    true, bad = take.markers.positions, spoilt(take.markers, WRIST, 1000)
+    clean = ik.track(take.skeleton, take.markers, lock=LOCK, limits="off")
+    plain = ik.track(take.skeleton, bad.markers, lock=LOCK, limits="off")
     expected = errors(clean, true)
     wanted = expected.mean()
     print(f"{name}: clean {1e3 * wanted:.2f} mm, not robust {1e3 * errors(plain, true).mean():.2f}")
-    pair = [own.markers.names.index(marker) for marker in WRIST]
+    pair = [take.markers.names.index(marker) for marker in WRIST]
     pair_error = expected[1000:1100][:, pair].mean()
     for loss in LOSSES:
-        found = ik.track(own.skeleton, bad.markers, lock=LOCK, limits="off", robust=loss)
+        found = ik.track(take.skeleton, bad.markers, lock=LOCK, limits="off", robust=loss)
         error, apart = errors(found, true), moved_bones(found, clean)
         inside = error[1000:1100][:, pair].mean()
         print(
@@ -74,7 +77,7 @@ def test_errors_in_a_real_take_do_not_show(shared_data: Path, name: str):
         assert error.mean() <= 1.1 * wanted
         assert inside <= 1.1 * pair_error + 0.001
         # Bones: as far off as the loss itself puts them, and not much more.
-        same = ik.track(own.skeleton, own.markers, lock=LOCK, limits="off", robust=loss)
+        same = ik.track(take.skeleton, take.markers, lock=LOCK, limits="off", robust=loss)
         assert np.median(moved_bones(found, same)) < 0.1 * wanted
         assert WRIST in [swap.names for swap in found.swaps]
         swap = next(swap for swap in found.swaps if swap.names == WRIST)

@@ -44,11 +44,11 @@ SEEDS = (1, 2, 3, 4)
 @cache
 def gappy_take(shared: Path, name: str, seed: int) -> tuple[ik.Track, float, float]:
     """The motion, and the mean errors at hidden and at visible samples [m]."""
-    own = get_take(shared, name)
-    true = own.markers.positions
-    hidden = make_gap_bursts((len(own), 41), 0.2, 120.0, seed)
-    seen = with_positions(own.markers, np.where(hidden[:, :, None], np.nan, true))
-    found = ik.track(own.skeleton, seen, lock=LOCK, limits="off")
+    take = get_take(shared, name)
+    true = take.markers.positions
+    hidden = make_gap_bursts((len(take), 41), 0.2, 120.0, seed)
+    seen = with_positions(take.markers, np.where(hidden[:, :, None], np.nan, true))
+    found = ik.track(take.skeleton, seen, lock=LOCK, limits="off")
     return found, *hidden_and_visible(found, true, hidden)
 
 
@@ -101,10 +101,10 @@ def test_gaps_do_no_harm_where_the_others_determine_the_pose():
     assert np.nanmax(found.marker_errors) < 0.008
 
 
-def blackout(own: ik.Markers, names: tuple[str, ...], first: int, end: int) -> ik.Markers:
-    seen = np.array(own.positions)
-    seen[first:end, [own.names.index(name) for name in names]] = np.nan
-    return with_positions(own, seen)
+def blackout(markers: ik.Markers, names: tuple[str, ...], first: int, end: int) -> ik.Markers:
+    seen = np.array(markers.positions)
+    seen[first:end, [markers.names.index(name) for name in names]] = np.nan
+    return with_positions(markers, seen)
 
 
 PLACES = (500, 1000, 2000, 3000)
@@ -112,9 +112,9 @@ PLACES = (500, 1000, 2000, 3000)
 
 @cache
 def lost_arm(shared: Path, name: str, first: int) -> ik.Track:
-    own = get_take(shared, name)
-    seen = blackout(own.markers, ARM, first, first + 240)
-    return ik.track(own.skeleton, seen, lock=LOCK, limits="off")
+    take = get_take(shared, name)
+    seen = blackout(take.markers, ARM, first, first + 240)
+    return ik.track(take.skeleton, seen, lock=LOCK, limits="off")
 
 
 @pytest.mark.slow

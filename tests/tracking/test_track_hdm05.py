@@ -47,9 +47,9 @@ HONEST = {"03-05_02": (0.7, 0.05), "01-03_01": (0.93, 0.02)}
 FINE = ik.Auto(tolerance=1e-6, initial_damping=1e-3, detour=False, max_iterations=200)
 
 
-def by_paper(own: Take, branches: bool = False) -> ik.Track:
-    options = {"offsets": own.offsets, "posture": 0.0, "solver": PAPER, "limits": "off"}
-    return ik.track(own.skeleton, own.markers, lock=LOCK, branches=branches, **options)
+def by_paper(take: Take, branches: bool = False) -> ik.Track:
+    options = {"offsets": take.offsets, "posture": 0.0, "solver": PAPER, "limits": "off"}
+    return ik.track(take.skeleton, take.markers, lock=LOCK, branches=branches, **options)
 
 
 # --- the paper's protocol: offsets of every frame, so that the markers can be matched
@@ -78,11 +78,11 @@ def test_the_protocol_of_the_paper(shared_data: Path, name: str):
 @pytest.mark.parametrize("name", TAKES)
 def test_frames_from_nothing(shared_data: Path, name: str):
     """Nothing to spare: of 1500 frames of 03-05_02 1.0 % are missed."""
-    own = get_take(shared_data, name)
-    options = {"limits": "off", "lock": LOCK, "offsets": own.offsets, "posture": 0.0}
-    problem = make_tracking_problem(own.skeleton, own.markers, **options)
+    take = get_take(shared_data, name)
+    options = {"limits": "off", "lock": LOCK, "offsets": take.offsets, "posture": 0.0}
+    problem = make_tracking_problem(take.skeleton, take.markers, **options)
     method = replace(COLD_START, tolerance=1e-12, small_cost=SOLVED)
-    which = np.linspace(0, len(own) - 1, 200).astype(np.int64)
+    which = np.linspace(0, len(take) - 1, 200).astype(np.int64)
     shares = []
     for starts in (1, 24):
         found = solve_cold_start(
@@ -108,13 +108,13 @@ def test_every_frame_is_at_a_minimum(shared_data: Path, name: str, limited: bool
     stationary(get_take(shared_data, name), limited)
 
 
-def stationary(own: Take, limited: bool) -> None:
-    figure = own.limited if limited else own.skeleton
+def stationary(take: Take, limited: bool) -> None:
+    figure = take.limited if limited else take.skeleton
     limits = "hard" if limited else "off"
-    found = ik.track(figure, own.markers, lock=LOCK, limits=limits, solver=FINE, branches=False)
+    found = ik.track(figure, take.markers, lock=LOCK, limits=limits, solver=FINE, branches=False)
     low = found.projected_gradient
     print(
-        f"{own.name}, limits {limits}: {1e3 * found.mean_error:.2f} mm, gradient {low.max():.0e}, "
+        f"{take.name}, limits {limits}: {1e3 * found.mean_error:.2f} mm, gradient {low.max():.0e}, "
         f"{100 * np.mean(low <= 1e-6):.2f} % ≤ 1e-6, {100 * found.certified.mean():.2f} % certified"
     )
     assert (low <= 1e-6).all()
@@ -162,9 +162,9 @@ def marker_cost(problem: TrackingProblem, q: Array, which: NDArray[np.int64]) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name: str):
-    own = get_take(shared_data, name)
+    take = get_take(shared_data, name)
     plain, found = (
-        ik.track(own.skeleton, own.markers, lock=LOCK, limits="off", branches=branches)
+        ik.track(take.skeleton, take.markers, lock=LOCK, limits="off", branches=branches)
         for branches in (False, True)
     )
     problem, q = found.problem, np.array(found.motion.q)
@@ -195,9 +195,9 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
 
 def test_a_warm_pass_ends_at_minima(shared_data: Path):
     """The compiled loop alone, from the pose that comes with the take."""
-    own = get_take(shared_data, TAKES[1]).between(0, 300)
-    problem = make_tracking_problem(own.skeleton, own.markers, limits="off", lock=LOCK)
-    found = follow_frames(problem, FINE.options(problem.frame_problem), np.arange(300), own.q[0])
+    take = get_take(shared_data, TAKES[1]).between(0, 300)
+    problem = make_tracking_problem(take.skeleton, take.markers, limits="off", lock=LOCK)
+    found = follow_frames(problem, FINE.options(problem.frame_problem), np.arange(300), take.q[0])
     assert (found.outcomes[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and are_minima(
         problem, found.q
     ).all()

@@ -43,10 +43,10 @@ def test_error_bars_are_those_of_many_recordings():
         foretold = np.sqrt(
             np.mean(compute_standard_deviations(problem, found, SIGMA, 1)[:50] ** 2, axis=0)
         )
-        own = find_determined_dofs(figure)
-        assert foretold[own].max() < SMALL
-        ratio = scatter[own] / foretold[own]
-        checked, worst = checked + int(own.sum()), max(worst, float(np.abs(ratio - 1.0).max()))
+        dofs = find_determined_dofs(figure)
+        assert foretold[dofs].max() < SMALL
+        ratio = scatter[dofs] / foretold[dofs]
+        checked, worst = checked + int(dofs.sum()), max(worst, float(np.abs(ratio - 1.0).max()))
     print(f"{checked} error bars, off by {100 * worst:.1f} % at most")
     assert worst < 0.15
 
@@ -58,8 +58,8 @@ def test_bands_hold_the_truth_as_often_as_they_say(noise: float):
     found = ik.track(motion.skeleton, rec.markers)
     error = np.abs(motion.skeleton.difference(found.motion.q, motion.q))
     # Dofs at a limit have no error bar; those that are all but free have one of the posture's.
-    own = (found.sd > 0.0) & (found.sd < 0.5) & ~found.bridged[:, None]
-    share = float(np.mean(error[own] <= 1.645 * found.sd[own]))
+    usable = (found.sd > 0.0) & (found.sd < 0.5) & ~found.bridged[:, None]
+    share = float(np.mean(error[usable] <= 1.645 * found.sd[usable]))
     print(f"noise {1e3 * noise:g} mm: {100 * share:.1f} % of the truth within the 90 % bands")
     assert 0.85 <= share <= 0.95
     assert found.sigma == pytest.approx(noise, rel=0.1)
@@ -70,8 +70,8 @@ def test_a_given_sigma_scales_the_bars():
     rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
     one, two = (ik.track(motion.skeleton, rec.markers, sigma=s) for s in (0.001, 0.002))
     assert np.array_equal(one.motion.q, two.motion.q) and one.sigma == 0.001
-    own = (one.sd > 0.0) & (one.sd < 0.05)
-    assert np.median(two.sd[own] / one.sd[own]) == pytest.approx(2.0, rel=1e-3)
+    usable = (one.sd > 0.0) & (one.sd < 0.05)
+    assert np.median(two.sd[usable] / one.sd[usable]) == pytest.approx(2.0, rel=1e-3)
 
 
 def test_no_error_bar_is_longer_than_that_of_an_unknown_angle():

@@ -25,7 +25,7 @@ def small_sequence(count: int, limits: str = "hard") -> tuple[SequenceProblem, A
     """A few frames of a figure with all kinds of joints, some dofs locked, some at limits."""
     skeleton, rng = menagerie(), np.random.default_rng(0)
     v = 0.3 * rng.normal(size=skeleton.nv) + 0.02 * rng.normal(size=(count, skeleton.nv))
-    q = skeleton.clip(np.array([skeleton.integrate(skeleton.neutral(), own) for own in v]))
+    q = skeleton.clip(np.array([skeleton.integrate(skeleton.neutral(), step) for step in v]))
     place = skeleton.forward(q).markers + rng.normal(0, 0.02, (count, len(skeleton.markers), 3))
     place[0, 3] = np.nan
     markers = ik.Markers(place, tuple(skeleton.markers), 100.0)

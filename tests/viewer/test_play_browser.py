@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.viewer import EmbeddedView, Footage, MotionViewer
-from exactik.viewer.page._colours import MARKER
+from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData
+from exactik.viewer.page import MARKER_COLOUR
 from exactik.viewer.playback._panel import PLAY
 from tests.support.browser import SIZE, chromium, open_page, requests_elsewhere, wait_for
 
@@ -53,7 +53,7 @@ def picture(page: Any) -> NDArray[np.int64]:
 def greenish(image: NDArray[np.int64]) -> int:
     """How many pixels are of the hue of the figure's markers, under any light."""
     r, g, b = np.moveaxis(image, -1, 0)
-    assert MARKER[1] > MARKER[2] > MARKER[0]
+    assert MARKER_COLOUR[1] > MARKER_COLOUR[2] > MARKER_COLOUR[0]
     return int(((g > r + 40) & (g > b) & (b > r)).sum())
 
 
@@ -84,7 +84,7 @@ def test_it_plays_and_pauses_by_button_and_key_and_steps(viewer: MotionViewer, p
     page.keyboard.press("ArrowLeft")
     assert soon(page, lambda: viewer.frame == frame)
     page.keyboard.press("End")
-    assert soon(page, lambda: viewer.frame == len(viewer.footage) - 1)
+    assert soon(page, lambda: viewer.frame == len(viewer.data) - 1)
     page.keyboard.press("Home")
     assert soon(page, lambda: viewer.frame == 0)
     assert requests_elsewhere(page) == []
@@ -92,7 +92,7 @@ def test_it_plays_and_pauses_by_button_and_key_and_steps(viewer: MotionViewer, p
 
 def test_the_slider_scrubs(viewer: MotionViewer, page: Any):
     viewer.seek(0)
-    last = len(viewer.footage) - 1
+    last = len(viewer.data) - 1
     box = page.locator(f"[role=slider][aria-valuemax='{last}']").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -101,22 +101,22 @@ def test_the_slider_scrubs(viewer: MotionViewer, page: Any):
         page.mouse.move(box["x"] + 15 * k, box["y"] + box["height"] / 2)
         page.wait_for_timeout(60)
     page.mouse.up()
-    assert soon(page, lambda: 60 < viewer.frame < len(viewer.footage) - 1)
+    assert soon(page, lambda: 60 < viewer.frame < len(viewer.data) - 1)
     said = f"Frame {viewer.frame}"
     assert soon(page, lambda: said in viewer.panel.text.content)
     page.get_by_text(said, exact=True).wait_for(timeout=10_000)
 
 
 def test_the_worst_frames_are_gone_to_one_after_another(viewer: MotionViewer, page: Any):
-    stops = viewer.footage.stops
-    viewer.seek(stops[0].frame + 50)
+    bookmarks = viewer.data.bookmarks
+    viewer.seek(bookmarks[0].frame + 50)
     page.get_by_text("next worst").click()
-    assert soon(page, lambda: viewer.frame == stops[0].frame and viewer.panel.stop == 0)
-    page.get_by_text(stops[0].text).wait_for(timeout=10_000)
+    assert soon(page, lambda: viewer.frame == bookmarks[0].frame and viewer.panel.bookmark == 0)
+    page.get_by_text(bookmarks[0].text).wait_for(timeout=10_000)
     page.get_by_text("next worst").click()
-    assert soon(page, lambda: viewer.frame == stops[1].frame)
+    assert soon(page, lambda: viewer.frame == bookmarks[1].frame)
     page.get_by_text("previous worst").click()
-    assert soon(page, lambda: viewer.frame == stops[0].frame)
+    assert soon(page, lambda: viewer.frame == bookmarks[0].frame)
 
 
 def test_what_is_switched_off_is_not_seen(viewer: MotionViewer, page: Any):
@@ -180,9 +180,9 @@ def test_an_export_opens_offline_and_shows_the_figure(
     viewer: MotionViewer, browser: Any, tmp_path: Path, framed: bool
 ):
     """As a file of its own, and as a notebook frames it."""
-    footage = viewer.footage
-    assert footage.track is not None
-    short = Footage.of(footage.motion.between(0.0, 1.0), markers=footage.track.markers)
+    playback = viewer.data
+    assert playback.track is not None
+    short = PlaybackData.of(playback.motion.between(0.0, 1.0), markers=playback.track.markers)
     path = tmp_path / "take.html"
     if framed:
         path.write_text(EmbeddedView(short)._repr_html_(), encoding="utf-8")
@@ -190,11 +190,13 @@ def test_an_export_opens_offline_and_shows_the_figure(
         EmbeddedView(short).save(path)
     context = browser.new_context(viewport=SIZE, offline=True)
     page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     page.goto(path.as_uri())
     assert soon(page, lambda: greenish(picture(page)) > 30, 30.0)
     first = picture(page)
     assert soon(page, lambda: int((np.abs(picture(page) - first) > 60).sum()) > 200)  # it plays
-    assert [url for url in asked if not url.startswith(("file:", "blob:", "data:", "about:"))] == []
+    assert [
+        url for url in requested if not url.startswith(("file:", "blob:", "data:", "about:"))
+    ] == []
     context.close()

@@ -17,19 +17,19 @@ import exactik as ik
 from benchmarks.playing import reading, ten_minutes
 from exactik.cli import main
 from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.viewer import EmbeddedView, Footage, MotionViewer
-from exactik.viewer.page import _base as base
-from exactik.viewer.playback._curve import pieces_of
-from exactik.viewer.playback._embedded import in_notebook
-from exactik.viewer.playback._export import export, frames_at
+from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData
+from exactik.viewer.page import _viewer as page_viewer
+from exactik.viewer.playback._bookmarks import find_error_peaks, find_missing_poses
+from exactik.viewer.playback._error_curve import split_at_gaps
+from exactik.viewer.playback._export import choose_frames, export_playback
+from exactik.viewer.playback._notebook import is_notebook
 from exactik.viewer.playback._scene import LIMITS, UNCERTAINTY
-from exactik.viewer.playback._stops import missing_stops, peaks
-from exactik.viewer.playback._tint import (
-    joint_deviations,
-    least_certain,
-    uncertainty_colours,
-)
 from exactik.viewer.playback._transport import Transport
+from exactik.viewer.playback._uncertainty import (
+    colour_uncertainty,
+    compute_joint_deviations,
+    describe_least_certain,
+)
 from tests.support.browser import wait_for
 
 pytestmark = pytest.mark.viewer
@@ -72,30 +72,30 @@ def test_time_passes_only_while_it_plays_and_begins_again_or_ends():
 
 
 def test_a_track_and_its_motion_with_the_recording_show_the_same(take: ik.Track):
-    own, other = Footage.of(take), Footage.of(take.motion, markers=take.markers)
-    assert np.array_equal(own.errors, take.marker_errors, equal_nan=True)
+    solved, other = PlaybackData.of(take), PlaybackData.of(take.motion, markers=take.markers)
+    assert np.array_equal(solved.errors, take.marker_errors, equal_nan=True)
     assert np.allclose(other.errors, take.marker_errors, atol=1e-12, equal_nan=True)
-    for footage in (own, other):
-        pose = footage.pose(100)
-        off = footage.matched_targets(100) - footage.model_markers(100, pose)
+    for playback in (solved, other):
+        pose = playback.pose(100)
+        off = playback.matched_targets(100) - playback.model_markers(100, pose)
         expected = take.marker_errors[100]
         assert np.allclose(np.linalg.norm(off, axis=1), expected, atol=1e-12, equal_nan=True)
-        deviations = footage.deviations(100)
+        deviations = playback.deviations(100)
         assert deviations is not None
         assert np.allclose(deviations, take.sd[100], rtol=1e-6)
-    mean, most = own.frame_errors
+    mean, largest = solved.frame_errors
     assert mean[7] == pytest.approx(np.nanmean(take.marker_errors[7]))
-    assert most[7] == pytest.approx(np.nanmax(take.marker_errors[7]))
-    with pytest.raises(ik.ModelError, match="its markers with it"):
-        Footage.of(take, markers=take.markers)
+    assert largest[7] == pytest.approx(np.nanmax(take.marker_errors[7]))
+    with pytest.raises(ik.UsageError, match="its markers with it"):
+        PlaybackData.of(take, markers=take.markers)
 
 
 @pytest.mark.parametrize(("up", "axes"), [("y", "YZX"), ("x", "ZXY")])
 def test_what_has_another_axis_up_is_turned(take: ik.Track, up: str, axes: str):
     turned, markers = take.motion.turned(axes), take.markers.turned(axes)
     assert (turned.up_axis, markers.up_axis) == (up, up)
-    shown = Footage.of(turned, markers=markers, references=[turned])
-    straight = Footage.of(take.motion, markers=take.markers)
+    shown = PlaybackData.of(turned, markers=markers, references=[turned])
+    straight = PlaybackData.of(take.motion, markers=take.markers)
     assert np.allclose(shown.pose(50).positions, straight.pose(50).positions)
     assert np.allclose(shown.targets(50), straight.targets(50), equal_nan=True)
     ghost = shown.reference(0, 50)
@@ -103,54 +103,54 @@ def test_what_has_another_axis_up_is_turned(take: ik.Track, up: str, axes: str):
     assert np.allclose(ghost.positions, straight.pose(50).positions)
     still = replace(turned, q=turned.q[:1])
     track = ik.track(turned.skeleton, markers.between(0.0, 0.1))
-    assert np.allclose(Footage.of(track).targets(5), straight.targets(5), equal_nan=True)
-    assert len(Footage.of(still)) == 1
+    assert np.allclose(PlaybackData.of(track).targets(5), straight.targets(5), equal_nan=True)
+    assert len(PlaybackData.of(still)) == 1
 
 
 def test_things_are_together_by_time_or_by_the_numbers_of_frames(take: ik.Track):
     late = replace(take.motion, q=take.motion.q[100:], first_frame=101)
-    footage = Footage.of(late, markers=take.markers)
-    assert np.array_equal(footage.targets(0), take.markers.positions[100], equal_nan=True)
-    assert np.allclose(footage.errors, take.marker_errors[100:], atol=1e-12, equal_nan=True)
-    unnumbered = Footage.of(replace(late, first_frame=1), markers=take.markers)
+    playback = PlaybackData.of(late, markers=take.markers)
+    assert np.array_equal(playback.targets(0), take.markers.positions[100], equal_nan=True)
+    assert np.allclose(playback.errors, take.marker_errors[100:], atol=1e-12, equal_nan=True)
+    unnumbered = PlaybackData.of(replace(late, first_frame=1), markers=take.markers)
     assert np.array_equal(unnumbered.targets(0), take.markers.positions[0], equal_nan=True)
     half = replace(take.markers, positions=take.markers.positions[::2], rate=60.0)
-    footage = Footage.of(take.motion, markers=half)
-    assert np.array_equal(footage.targets(100), take.markers.positions[100], equal_nan=True)
+    playback = PlaybackData.of(take.motion, markers=half)
+    assert np.array_equal(playback.targets(100), take.markers.positions[100], equal_nan=True)
     short = replace(take.motion, q=take.motion.q[:10])
-    footage = Footage.of(take.motion, references=[short])
-    assert footage.reference(0, 9) is not None
-    assert footage.reference(0, 10) is None
-    footage = Footage.of(take.motion, markers=take.markers.between(0.0, 0.5))
-    assert np.isnan(footage.targets(100)).all()
-    assert np.isnan(footage.errors[100]).all()
+    playback = PlaybackData.of(take.motion, references=[short])
+    assert playback.reference(0, 9) is not None
+    assert playback.reference(0, 10) is None
+    playback = PlaybackData.of(take.motion, markers=take.markers.between(0.0, 0.5))
+    assert np.isnan(playback.targets(100)).all()
+    assert np.isnan(playback.errors[100]).all()
 
 
 def test_markers_that_a_skeleton_does_not_have_are_shown_without_residuals(take: ik.Track):
     strange = take.markers.renamed({name: f"{name}x" for name in take.markers.names})
-    footage = Footage.of(take.motion, markers=strange)
-    assert len(footage.targets(0)) == len(strange.names)
-    assert footage.names == ()
-    assert not footage.knows_deviations
-    with MotionViewer(footage) as shown:
+    playback = PlaybackData.of(take.motion, markers=strange)
+    assert len(playback.targets(0)) == len(strange.names)
+    assert playback.names == ()
+    assert not playback.knows_deviations
+    with MotionViewer(playback) as shown:
         assert shown.scene.markers.residuals is None
-        assert "no residuals" in shown.panel.words(3)
+        assert "no residuals" in shown.panel.describe(3)
 
 
 def test_missing_frames_show_the_last_pose_and_are_listed(take: ik.Track):
     q = np.array(take.motion.q[:60])
     q[:3], q[20:25] = np.nan, np.nan
-    footage = Footage.of(ik.Motion(take.skeleton, q, 120.0), markers=take.markers)
-    assert [footage.shown(t) for t in (0, 2, 3, 19, 22, 25)] == [3, 3, 3, 19, 19, 25]
-    assert np.isnan(footage.errors[22]).all()
-    assert [(s.frame, s.title) for s in footage.stops[:2]] == [(20, "no pose"), (0, "no pose")]
-    with MotionViewer(footage) as shown:
+    playback = PlaybackData.of(ik.Motion(take.skeleton, q, 120.0), markers=take.markers)
+    assert [playback.frame_with_pose(t) for t in (0, 2, 3, 19, 22, 25)] == [3, 3, 3, 19, 19, 25]
+    assert np.isnan(playback.errors[22]).all()
+    assert [(s.frame, s.title) for s in playback.bookmarks[:2]] == [(20, "no pose"), (0, "no pose")]
+    with MotionViewer(playback) as shown:
         shown.show(22)
         assert "There is no pose" in shown.panel.text.content
         assert np.isfinite(shown.scene.figure.bones.batched_positions).all()
         assert np.isfinite(shown.scene.markers.residuals.points).all()
-    with pytest.raises(ik.ModelError, match="no frame"):
-        Footage.of(ik.Motion(take.skeleton, q[:3], 120.0))
+    with pytest.raises(ik.UsageError, match="no frame"):
+        PlaybackData.of(ik.Motion(take.skeleton, q[:3], 120.0))
 
 
 # --- how far to trust it
@@ -159,35 +159,35 @@ def test_missing_frames_show_the_last_pose_and_are_listed(take: ik.Track):
 def test_the_worst_frames_come_first_and_apart():
     errors = np.full((1000, 2), 0.001)
     errors[300, 0], errors[301, 1], errors[700, 1], errors[5] = 0.05, 0.04, 0.03, np.nan
-    found = peaks(errors, ("A", "B"), 100.0, 2)
-    assert [stop.frame for stop in found] == [300, 700]
-    assert found[0].title == "A 50 mm off"
-    assert "marker B is 30.0 mm" in found[1].text
-    assert peaks(np.full((9, 2), np.nan), ("A", "B"), 100.0) == []
-    assert peaks(np.empty((9, 0)), (), 100.0) == []
+    bookmarks = find_error_peaks(errors, ("A", "B"), 100.0, 2)
+    assert [bookmark.frame for bookmark in bookmarks] == [300, 700]
+    assert bookmarks[0].title == "A 50 mm off"
+    assert "marker B is 30.0 mm" in bookmarks[1].text
+    assert find_error_peaks(np.full((9, 2), np.nan), ("A", "B"), 100.0) == []
+    assert find_error_peaks(np.empty((9, 0)), (), 100.0) == []
     present = np.ones(20, dtype=bool)
     present[3], present[10:15] = False, False
-    assert [stop.frame for stop in missing_stops(present)] == [10, 3]
+    assert [bookmark.frame for bookmark in find_missing_poses(present)] == [10, 3]
 
 
-def test_stretches_that_need_a_look_are_stops_with_their_reason(take: ik.Track):
-    stops = Footage.of(take).stops
+def test_segments_that_need_a_look_are_bookmarks_with_their_reason(take: ik.Track):
+    bookmarks = PlaybackData.of(take).bookmarks
     assert len(take.attention) > 0
-    for each, stop in zip(take.attention, stops, strict=False):
-        assert each.first <= stop.frame <= each.last
-        assert each.text in stop.text
+    for attention, bookmark in zip(take.attention, bookmarks, strict=False):
+        assert attention.first <= bookmark.frame <= attention.last
+        assert attention.text in bookmark.text
 
 
 def test_error_bars_are_said_and_painted(take: ik.Track):
     figure, sd = take.skeleton, np.zeros(take.skeleton.nv)
     sd[figure.dof_names.index("head.rx")] = np.radians(2.1)
     sd[figure.dof_names.index("pelvis.tx")] = 1.0  # metres, not an angle
-    deviation = joint_deviations(figure, sd)
-    assert least_certain(figure, deviation) == "head ±2.1°"
+    deviation = compute_joint_deviations(figure, sd)
+    assert describe_least_certain(figure, deviation) == "head ±2.1°"
     deviation[figure.bone_index("l_hand")] = 1.8
-    assert least_certain(figure, deviation) == "l_hand unknown, head ±2.1°"
-    light = uncertainty_colours(np.radians([0.1, 0.3, 2.0, 15.0, 90.0])).astype(int).sum(axis=1)
-    assert light[0] == light[1] < light[2] < light[3] == light[4]
+    assert describe_least_certain(figure, deviation) == "l_hand unknown, head ±2.1°"
+    brightness = colour_uncertainty(np.radians([0.1, 0.3, 2.0, 15.0, 90.0])).astype(int).sum(axis=1)
+    assert brightness[0] == brightness[1] < brightness[2] < brightness[3] == brightness[4]
     with MotionViewer(take) as shown:
         before = np.array(shown.scene.figure.bones.batched_colors)
         shown.change(lambda: shown.scene.colour_by(UNCERTAINTY))
@@ -201,26 +201,26 @@ def test_error_bars_are_said_and_painted(take: ik.Track):
 def test_a_curve_is_cut_at_its_gaps():
     values = np.arange(10.0)
     values[[3, 4, 7]] = np.nan
-    first, second, third = pieces_of(values)
+    first, second, third = split_at_gaps(values)
     assert np.isfinite(first).nonzero()[0].tolist() == [0, 1, 2]
     assert np.isfinite(second).nonzero()[0].tolist() == [5, 6]
     assert np.isfinite(third).nonzero()[0].tolist() == [8, 9]
-    assert len(pieces_of(values, 2)) == 2  # the longest gap is kept
-    assert len(pieces_of(np.full(5, np.nan))) == 1
+    assert len(split_at_gaps(values, 2)) == 2  # the longest gap is kept
+    assert len(split_at_gaps(np.full(5, np.nan))) == 1
 
 
 # --- files
 
 
 def test_exports_have_thirty_frames_a_second_at_most():
-    frames, rate = frames_at(241, 120.0, 30.0)
+    frames, rate = choose_frames(241, 120.0, 30.0)
     assert (len(frames), rate) == (61, 30.0)
     assert (frames[:3].tolist(), frames[-1]) == ([0, 4, 8], 240)
-    frames, rate = frames_at(100, 25.0, 30.0)
+    frames, rate = choose_frames(100, 25.0, 30.0)
     assert (len(frames), rate) == (100, 25.0)
-    assert frames_at(1, 120.0, 30.0)[0].tolist() == [0]
-    with pytest.raises(ik.ModelError, match="fps"):
-        frames_at(10, 120.0, float("nan"))
+    assert choose_frames(1, 120.0, 30.0)[0].tolist() == [0]
+    with pytest.raises(ik.UsageError, match="fps"):
+        choose_frames(10, 120.0, float("nan"))
 
 
 def test_exports_are_whole_or_not_there(take: ik.Track, tmp_path: Path):
@@ -238,10 +238,10 @@ def test_exports_are_whole_or_not_there(take: ik.Track, tmp_path: Path):
     assert np.allclose(there, take.motion.forward().positions[60, bone], atol=1e-4)
     for name in ("take.txt", "take", "nowhere/take.html"):
         with pytest.raises(ik.FileError, match=r"no export as|cannot be written"):
-            export(Footage.of(take), tmp_path / name)
+            export_playback(PlaybackData.of(take), tmp_path / name)
     (tmp_path / "folder.html").mkdir()
     with pytest.raises(ik.FileError, match="is a folder"):
-        export(Footage.of(take.motion.between(0.0, 0.0)), tmp_path / "folder.html")
+        export_playback(PlaybackData.of(take.motion.between(0.0, 0.0)), tmp_path / "folder.html")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "take.glb", "take.html"]
 
 
@@ -254,10 +254,10 @@ def test_notebooks_get_something_to_show(take: ik.Track, monkeypatch: pytest.Mon
     assert "height:300px" in frame
     assert '<script>window.__VISER_EMBED_DATA__="' not in frame  # escaped
     assert isinstance(ik.view(ik.hand(), static=True), EmbeddedView)
-    assert not in_notebook()
+    assert not is_notebook()
     shell = type("ZMQInteractiveShell", (), {})()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    assert in_notebook()
+    assert is_notebook()
     assert isinstance(ik.view(take), EmbeddedView)
     server = ik.view(short, port=0, browser=False)  # whoever names a port wants a server
     assert isinstance(server, MotionViewer)
@@ -321,21 +321,21 @@ def test_one_frame_and_a_hundred_thousand(take: ik.Track):
         shown.play()
         shown.step(1)
         assert (shown.frame, shown.transport.playing) == (0, False)
-        assert "<iframe" in EmbeddedView(shown.footage)._repr_html_()
+        assert "<iframe" in EmbeddedView(shown.data)._repr_html_()
     q = np.resize(take.motion.q, (100_000, take.skeleton.nq))
     positions = np.resize(take.markers.positions, (100_000, len(take.markers.names), 3))
     markers = replace(take.markers, positions=positions)
     with MotionViewer(replace(take.motion, q=q), markers=markers) as shown:
         shown.show(99_999)
         assert shown.panel.curve is not None
-        assert max(map(len, shown.panel.curve.data())) <= 240
+        assert max(map(len, shown.panel.curve.make_data())) <= 240
         assert shown.panel.slider.value == 99_999
 
 
 def test_a_page_that_draws_nothing_gets_a_hint_once(
     take: ik.Track, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(base, "PATIENCE", 0.2)
+    monkeypatch.setattr(page_viewer, "BLANK_PAGE_S", 0.2)
     with caplog.at_level(logging.WARNING, "exactik.viewer"):
         with MotionViewer(take) as shown, reading(shown), reading(shown):
             assert wait_for(lambda: len(caplog.records) > 0)

@@ -12,8 +12,8 @@ import pytest
 
 import exactik as ik
 from exactik.viewer import MotionViewer, PoseViewer
-from exactik.viewer.page._server import allowed_request, guarded_server
-from exactik.viewer.posing.panel._compare import curves
+from exactik.viewer.page import is_request_allowed, start_guarded_server
+from exactik.viewer.posing.panel._compare import make_cost_curves
 from tests.support.browser import wait_for
 
 pytestmark = pytest.mark.viewer
@@ -41,13 +41,13 @@ def answer(viewer: PoseViewer, headers: dict[str, str]) -> int:
 
 
 def test_the_server_answers_its_own_page_only(viewer: PoseViewer):
-    own = f"127.0.0.1:{viewer.server.get_port()}"
-    assert answer(viewer, {"Host": own}) == 200
-    assert answer(viewer, {"Host": own, "Origin": f"http://{own}"}) == 200
-    assert answer(viewer, {"Host": own, "Origin": "http://evil.example"}) == 403
-    assert answer(viewer, {"Host": own, "Origin": "null"}) == 403
+    host = f"127.0.0.1:{viewer.server.get_port()}"
+    assert answer(viewer, {"Host": host}) == 200
+    assert answer(viewer, {"Host": host, "Origin": f"http://{host}"}) == 200
+    assert answer(viewer, {"Host": host, "Origin": "http://evil.example"}) == 403
+    assert answer(viewer, {"Host": host, "Origin": "null"}) == 403
     assert answer(viewer, {"Host": "evil.example"}) == 403
-    socket_of_another = {"Host": own, "Origin": "http://evil.example", "Connection": "Upgrade"}
+    socket_of_another = {"Host": host, "Origin": "http://evil.example", "Connection": "Upgrade"}
     more = {"Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
     key = {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
     assert answer(viewer, {**socket_of_another, **more, **key}) == 403
@@ -56,15 +56,15 @@ def test_the_server_answers_its_own_page_only(viewer: PoseViewer):
 def test_the_server_listens_on_this_machine_only_and_opens_no_tunnel(viewer: PoseViewer):
     assert viewer.url.startswith("http://127.0.0.1:")
     assert viewer.server.request_share_url() is None
-    with pytest.raises(ik.ModelError, match="expose"):
-        guarded_server("0.0.0.0")
-    with pytest.raises(ik.ModelError, match="cannot listen"):
-        guarded_server("nowhere.invalid", expose=True)
+    with pytest.raises(ik.UsageError, match="expose"):
+        start_guarded_server("0.0.0.0")
+    with pytest.raises(ik.UsageError, match="cannot listen"):
+        start_guarded_server("nowhere.invalid", expose=True)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(ik.ModelError, match="cannot listen"):
-            guarded_server(port=taken.getsockname()[1])
+        with pytest.raises(ik.UsageError, match="cannot listen"):
+            start_guarded_server(port=taken.getsockname()[1])
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_server_listens_on_this_machine_only_and_opens_no_tunnel(viewer: Pos
 )
 def test_which_requests_are_answered(host: str | None, origins: list[str], allowed: bool):
     names = ("127.0.0.1", "localhost", "[::1]")
-    assert allowed_request(host, origins, names, ("https://hub.example",)) is allowed
+    assert is_request_allowed(host, origins, names, ("https://hub.example",)) is allowed
 
 
 # --- a motion, and what else can be shown
@@ -107,7 +107,7 @@ def test_a_motion_plays_pauses_and_is_scrubbed():
         frame = shown.frame
         time.sleep(0.1)
         assert shown.frame == frame
-    with pytest.raises(ik.ModelError, match="no frame"):
+    with pytest.raises(ik.UsageError, match="no frame"):
         MotionViewer(ik.Motion(figure, np.full((3, 58), np.nan), 100.0))
 
 
@@ -125,26 +125,26 @@ def test_view_shows_what_can_be_shown(capsys: pytest.CaptureFixture[str]):
     shown = ik.view(keys, block=False, browser=False)
     assert isinstance(shown, MotionViewer)
     shown.close()
-    with pytest.raises(ik.ModelError, match="show a int"):
+    with pytest.raises(ik.UsageError, match="show a int"):
         ik.view(3)
 
 
 def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     panel, session = viewer.panel, viewer.session
-    panel.keys.act(session, "add", 0.0)
+    panel.keys.run_command(session, "add", 0.0)
     viewer.worker.drag("l_hand", (0.4, 0.3, 1.3))
     assert wait_for(lambda: session.resting and "l_hand" in session.dragged)
-    panel.keys.act(session, "add", 0.2)
-    assert "0, 0.2 s" in panel.keys.listed.content
+    panel.keys.run_command(session, "add", 0.2)
+    assert "0, 0.2 s" in panel.keys.text.content
     panel.keys.play()
     panel.keys.close()
-    found = panel.compare.run()
-    assert set(found) == set(ik.solvers())
+    results = panel.compare.run()
+    assert set(results) == set(ik.solvers())
     assert "| auto |" in panel.compare._text.content
-    assert len(curves(found)) == len(found) + 1
+    assert len(make_cost_curves(results)) == len(results) + 1
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: len(session.dragged) == 0)
-    panel.keys.act(session, "go there", 0.1)
+    panel.keys.run_command(session, "go there", 0.1)
     assert session.q[6:].any()
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: not session.q[6:].any())

@@ -14,9 +14,9 @@ import pytest
 
 import exactik as ik
 from exactik.typing import Array
-from exactik.viewer import Handle, PosingSession, PosingWorker, Undo, Update
-from exactik.viewer.posing._handles import reach_of
-from exactik.viewer.posing._limits import AT, FINE, NEAR
+from exactik.viewer import Handle, PosingSession, PosingWorker, UndoHistory, Update
+from exactik.viewer._limits import AT_LIMIT, INSIDE, NEAR_LIMIT
+from exactik.viewer._proportions import compute_reach
 from tests.support.browser import wait_for
 
 
@@ -109,7 +109,7 @@ def test_figures_of_files_are_posed(shared_data: Path, file: str):
     figure = ik.load_skeleton(path, 0.0254 / 0.45 if path.suffix == ".bvh" else None)
     session, rng = PosingSession(figure), np.random.default_rng(0)
     for name, handle in list(session.handles.items()):
-        session.drag(name, handle.position + rng.normal(0.0, 0.2 * reach_of(figure), 3))
+        session.drag(name, handle.position + rng.normal(0.0, 0.2 * compute_reach(figure), 3))
         for _ in range(60):
             assert inside(figure, session.advance().q)
         session.release()
@@ -126,7 +126,7 @@ def test_a_handle_follows_to_within_5_mm_where_a_pose_has_it(name: str):
     held = [h for h in session.handles.values() if h.pinned]
     where = {h.name: place(session, h) for h in held}
     # A pose that keeps what is pinned has the handle there, by construction.
-    away = place(session, handle) + 0.12 * reach_of(figure) * rng.uniform(-1, 1, 3)
+    away = place(session, handle) + 0.12 * compute_reach(figure) * rng.uniform(-1, 1, 3)
     goals: list[ik.Goal] = [ik.PositionGoal(handle.bone, away, point=handle.point, weight=1e-2)]
     for h in held:
         goals.append(ik.PositionGoal(h.bone, where[h.name], point=h.point, name=h.name))
@@ -136,7 +136,7 @@ def test_a_handle_follows_to_within_5_mm_where_a_pose_has_it(name: str):
     session.drag(handle.name, target)
     update = session.settle()
     assert update.resting
-    assert max(update.misses.values()) < 0.005
+    assert max(update.handle_errors.values()) < 0.005
     assert np.linalg.norm(place(session, handle) - target) < 0.005
     assert inside(figure, update.q)
 
@@ -164,15 +164,15 @@ def test_straight_knees_and_fingers_buckle_the_way_they_can():
     """Pushed along itself a straight limb is at a saddle, which must not hold it."""
     human = PosingSession(ik.human())
     human.drag("pelvis", human.handles["pelvis"].position - np.array([0, 0, 0.05]))
-    assert human.settle().misses["pelvis"] < 0.005
+    assert human.settle().handle_errors["pelvis"] < 0.005
     knees = [human.skeleton.dof_names.index(f"{side}_shin.ry") for side in "lr"]
     assert (human.q[knees] > 0.2).all()
     hand = PosingSession(ik.hand())
     hand.drag("index_3", hand.handles["index_3"].position - np.array([0, 0, 0.02]))
-    assert hand.settle().misses["index_3"] < 0.002
+    assert hand.settle().handle_errors["index_3"] < 0.002
     arm = PosingSession(robot())
     arm.drag("link6", arm.handles["link6"].position - np.array([0, 0, 0.3]))
-    assert arm.settle().misses["link6"] < 0.005
+    assert arm.settle().handle_errors["link6"] < 0.005
 
 
 def test_orientation_is_followed_where_it_is_asked_for():
@@ -210,7 +210,7 @@ def test_every_solver_can_be_chosen(solver: str):
         update = session.advance()
         assert inside(session.skeleton, update.q)
     first = np.linalg.norm(np.array((0.2, 0.1, 0.1)))
-    assert update.misses["r_hand"] < (0.005 if solver == "auto" else 0.8 * first)
+    assert update.handle_errors["r_hand"] < (0.005 if solver == "auto" else 0.8 * first)
 
 
 # --- stability
@@ -221,13 +221,15 @@ def test_every_solver_can_be_chosen(solver: str):
 def test_nothing_shakes_where_a_goal_is_out_of_reach(name: str, way: tuple[float, float, float]):
     session = PosingSession(FIGURES[name]())
     handle = session.handles[TIPS[name]]
-    session.drag(handle.name, handle.position + 3.0 * reach_of(session.skeleton) * np.array(way))
+    session.drag(
+        handle.name, handle.position + 3.0 * compute_reach(session.skeleton) * np.array(way)
+    )
     for _ in range(90):
         session.advance()
     poses = np.array([session.advance().q for _ in range(60)])
     assert np.ptp(poses, axis=0).max() < 0.01
-    held = {k: miss for k, miss in session.advance().misses.items() if k != handle.name}
-    assert max(held.values(), default=0.0) < 0.002 * max(1.0, reach_of(session.skeleton))
+    held = {k: miss for k, miss in session.advance().handle_errors.items() if k != handle.name}
+    assert max(held.values(), default=0.0) < 0.002 * max(1.0, compute_reach(session.skeleton))
     assert inside(session.skeleton, session.q)
 
 
@@ -236,7 +238,7 @@ def test_a_minute_of_wild_dragging(name: str):
     """At 60 Hz, with jumps, spins, NaN, several handles at once; 3600 poses, all inside."""
     figure = FIGURES[name]()
     session, rng = PosingSession(figure), np.random.default_rng(7)
-    names, reach = list(session.handles), reach_of(figure)
+    names, reach = list(session.handles), compute_reach(figure)
     centre = session.pose().positions.mean(axis=0)
     wrong, steps = 0, []
     for frame in range(3600):
@@ -277,8 +279,10 @@ def test_locked_joints_stay_and_weak_ones_move_less():
     session.lock("r_upper_arm")
     session.drag("r_hand", session.handles["r_hand"].position + np.array([0.15, 0.1, 0.1]))
     session.settle()
-    own = [i for i, dof in enumerate(session.skeleton.dof_names) if dof.startswith("r_upper_arm")]
-    np.testing.assert_array_equal(session.q[own], 0.0)
+    arm_dofs = [
+        i for i, dof in enumerate(session.skeleton.dof_names) if dof.startswith("r_upper_arm")
+    ]
+    np.testing.assert_array_equal(session.q[arm_dofs], 0.0)
     with pytest.raises(ik.UnknownNameError):
         session.lock("nobody")
     session.lock("r_upper_arm", False)
@@ -288,7 +292,7 @@ def test_locked_joints_stay_and_weak_ones_move_less():
         other = PosingSession(ik.human(), glide=0.0)
         other.strengthen("r_upper_arm", strength)
         other.drag("r_hand", other.handles["r_hand"].position + np.array([0.05, 0.05, 0.05]))
-        return float(np.abs(other.advance().q[own]).max())
+        return float(np.abs(other.advance().q[arm_dofs]).max())
 
     assert turned(0.1) < 0.5 * turned(1.0)
 
@@ -309,7 +313,7 @@ def test_limit_levels_are_plain_data():
     session = PosingSession(ik.human())
     i = session.skeleton.dof_names.index("l_shin.ry")
     high = session.skeleton.upper[i]
-    for value, level in ((0.5 * high, FINE), (high - 0.02, NEAR), (high + 1.0, AT)):
+    for value, level in ((0.5 * high, INSIDE), (high - 0.02, NEAR_LIMIT), (high + 1.0, AT_LIMIT)):
         session.set_dof("l_shin.ry", value)
         limits = session.limits()
         assert limits.level[i] == level
@@ -326,7 +330,7 @@ def test_sliders_are_obeyed_and_nothing_pulls_back():
     assert session.q[session.skeleton.dof_names.index("l_thigh.ry")] == pytest.approx(-1.0)
     with pytest.raises(ik.UnknownNameError):
         session.set_dof("l_thigh.rq", 1.0)
-    with pytest.raises(ik.ModelError, match="quaternion"):
+    with pytest.raises(ik.UsageError, match="quaternion"):
         PosingSession(ik.octopus()).set_dof("head.wx", 1.0)
 
 
@@ -351,9 +355,9 @@ def test_solvers_are_compared_from_the_same_start():
     session = PosingSession(ik.human())
     session.drag("r_hand", session.handles["r_hand"].position + np.array([0.2, 0.1, 0.2]))
     session.settle()
-    found = session.compare(["auto", "levenberg-marquardt", "bfgs"], seconds=2.0)
-    assert list(found) == ["auto", "levenberg-marquardt", "bfgs"]
-    starts = [result.history.cost[0] for result in found.values() if result.history is not None]
+    results = session.compare(["auto", "levenberg-marquardt", "bfgs"], seconds=2.0)
+    assert list(results) == ["auto", "levenberg-marquardt", "bfgs"]
+    starts = [result.history.cost[0] for result in results.values() if result.history is not None]
     assert len(starts) == 3
     np.testing.assert_allclose(starts, starts[0], rtol=1e-12)
 
@@ -399,10 +403,10 @@ def test_settings_are_undone_too_and_the_list_is_bounded():
         session.undo()
     assert not session.handles["r_hand"].pinned
     assert (session.state.solver, session.state.locked) == ("auto", ())
-    undo: Undo[int] = Undo(depth=5)
+    undo: UndoHistory[int] = UndoHistory(depth=5)
     for k in range(50):
-        undo.remember(k)
-    assert undo.undoable == 5
+        undo.record(k)
+    assert undo.undo_count == 5
     assert [undo.undo(99), undo.undo(49)] == [49, 48]
 
 

@@ -15,7 +15,6 @@ from itertools import product
 import numpy as np
 
 from exactik.batch import solve_batch
-from exactik.goals import PositionGoal
 from exactik.problem import Problem
 from exactik.solvers import (
     BFGS,
@@ -103,8 +102,11 @@ class ConvergenceCurve:
 def time_solve(problem: Problem, q0: Array, method: Method) -> tuple[float, int, int, float]:
     """Return time [ms], iterations, evaluations and f of one run, the fastest of some."""
     if isinstance(method, CompiledMethod):
-        goals = [goal for goal in problem.goals if isinstance(goal, PositionGoal)]
-        targets = {goal.label: np.tile(goal.target, (REPEATS, 1)) for goal in goals}
+        targets = {
+            name: np.tile(problem.packed.targets[terms], (REPEATS, 1))
+            for name, terms in problem.packed.terms.items()
+            if terms.stop > terms.start
+        }
         batch = solve_batch(problem, targets, q0=q0, solver=method, threads=1)
         seconds = float(batch.seconds.min())
         return 1e3 * seconds, int(batch.iterations[0]), int(batch.evaluations[0]), batch.cost[0]

@@ -90,7 +90,7 @@ class BatchResult:
     evaluations: IntArray
     attempts: IntArray
     seconds: Array
-    _missed: Array | None = None
+    _term_errors: Array | None = None
 
     def __len__(self) -> int:
         return len(self.q)
@@ -98,12 +98,20 @@ class BatchResult:
     def __getitem__(self, i: int) -> Result:
         """Return the result of problem i."""
         i = range(len(self))[i]
-        problem = self.problem.with_targets({name: own[i] for name, own in self.targets.items()})
+        targets = {name: values[i] for name, values in self.targets.items()}
         return Result(
-            *(problem, self.solver, self.q[i].copy(), float(self.cost[i])),
-            *(float(self.projected_gradient[i]), self.tolerance, str(self.ended[i])),
-            *(int(self.iterations[i]), int(self.evaluations[i]), int(self.attempts[i])),
-            *(float(self.seconds[i]), None, None if self._missed is None else self._missed[i]),
+            problem=self.problem.with_targets(targets),
+            solver=self.solver,
+            q=self.q[i].copy(),
+            cost=float(self.cost[i]),
+            projected_gradient=float(self.projected_gradient[i]),
+            tolerance=self.tolerance,
+            ended=str(self.ended[i]),
+            iterations=int(self.iterations[i]),
+            evaluations=int(self.evaluations[i]),
+            attempts=int(self.attempts[i]),
+            seconds=float(self.seconds[i]),
+            _term_errors=None if self._term_errors is None else self._term_errors[i],
         )
 
     def __iter__(self) -> Iterator[Result]:
@@ -111,23 +119,23 @@ class BatchResult:
 
     @cached_property
     def misses(self) -> Array:
-        """Misses in the order of `goal_errors` [m or rad], (B, n)."""
-        goals = goals_with_tolerance(self.problem)
-        if self._missed is None:
-            return np.array([result.misses for result in self]).reshape(len(self), len(goals))
-        columns = [self._missed[:, goal.terms].max(axis=1) for goal in goals]
+        """Goal errors in the order of `goal_errors` [m or rad], (B, n)."""
+        parts = goals_with_tolerance(self.problem)
+        if self._term_errors is None:
+            return np.array([result.misses for result in self]).reshape(len(self), len(parts))
+        columns = [self._term_errors[:, part.terms].max(axis=1) for part in parts]
         return np.stack(columns, axis=1) if len(columns) > 0 else np.empty((len(self), 0))
 
     @property
     def goal_errors(self) -> dict[str, Array]:
         """By how much each goal is missed [m or rad], (B,) each; names as in `Result`."""
-        goals = goals_with_tolerance(self.problem)
-        return {goal.name: self.misses[:, k] for k, goal in enumerate(goals)}
+        parts = goals_with_tolerance(self.problem)
+        return {part.name: self.misses[:, k] for k, part in enumerate(parts)}
 
     @property
     def reached(self) -> BoolArray:
         """Whether every goal is within its tolerance, (B,)."""
-        allowed = np.array([goal.tolerance for goal in goals_with_tolerance(self.problem)])
+        allowed = np.array([part.tolerance for part in goals_with_tolerance(self.problem)])
         return np.asarray((self.misses <= allowed).all(axis=1))
 
     @property
@@ -223,49 +231,57 @@ def _solve_compiled(
 ) -> BatchResult:
     count, tree, options = len(q), problem.skeleton.tree, method.options(problem)
     found = np.zeros((count, RESULT_SIZE))
-    missed = np.zeros((count, len(problem.packed.arrays.terms.kind)))
+    term_errors = np.zeros((count, len(problem.packed.arrays.terms.kind)))
     tolerances = compute_term_tolerances(problem)
     size = max(1, min(CHUNK_PROBLEMS, -(-count // (4 * workers))))
-    chunks = [slice(at, min(at + size, count)) for at in range(0, count, size)]
+    chunks = [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
-    def work_off(mine: list[slice]) -> None:
+    def solve_chunks(chunks: list[slice]) -> None:
         # Goals and tables are written to, so that every thread needs its own.
         arrays = problem.packed.copy_arrays()
         work = new_workspace(tree)
-        search = new_descent_state(tree, work.H.shape[1])
+        descent_state = new_descent_state(tree, work.H.shape[1])
         table = make_start_table(problem, further, seed)
-        for own in mine:
+        for chunk in chunks:
             start = time.perf_counter()
             kernel.solve_problems(
-                *(tree, arrays, problem.box, options, tolerances, table),
-                *(Targets(*(array[own] for array in targets)), q[own], found[own], missed[own]),
-                *(search, work),
+                tree,
+                arrays,
+                problem.box,
+                options,
+                tolerances,
+                table,
+                Targets(*(array[chunk] for array in targets)),
+                q[chunk],
+                found[chunk],
+                term_errors[chunk],
+                descent_state,
+                work,
             )
             spent = time.perf_counter() - start
-            total = found[own, RESULT_CYCLES].sum()
-            found[own, RESULT_CYCLES] *= spent / total if total > 0 else 0.0
+            total = found[chunk, RESULT_CYCLES].sum()
+            found[chunk, RESULT_CYCLES] *= spent / total if total > 0 else 0.0
 
     if workers == 1:
-        work_off(chunks)
+        solve_chunks(chunks)
     else:
         with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(work_off, [chunks[k::workers] for k in range(workers)]))
+            list(pool.map(solve_chunks, [chunks[k::workers] for k in range(workers)]))
     ended = np.array([ENDED_WORDS[int(code)] for code in found[:, RESULT_STATUS]], dtype="U15")
     return BatchResult(
-        *(
-            problem,
-            named,
-            method.name,
-            q,
-            found[:, RESULT_COST],
-            found[:, RESULT_PROJECTED_GRADIENT],
-        ),
-        *(method.tolerance, ended, count_iterations(found[:, RESULT_ITERATIONS])),
-        *(
-            found[:, RESULT_EVALUATIONS].astype(np.int64),
-            found[:, RESULT_ATTEMPTS].astype(np.int64),
-        ),
-        *(found[:, RESULT_CYCLES], missed),
+        problem=problem,
+        targets=named,
+        solver=method.name,
+        q=q,
+        cost=found[:, RESULT_COST],
+        projected_gradient=found[:, RESULT_PROJECTED_GRADIENT],
+        tolerance=method.tolerance,
+        ended=ended,
+        iterations=count_iterations(found[:, RESULT_ITERATIONS]),
+        evaluations=found[:, RESULT_EVALUATIONS].astype(np.int64),
+        attempts=found[:, RESULT_ATTEMPTS].astype(np.int64),
+        seconds=found[:, RESULT_CYCLES],
+        _term_errors=term_errors,
     )
 
 
@@ -280,20 +296,28 @@ def _solve_in_python(
 ) -> BatchResult:
     """Solve problem by problem, where compiled code alone cannot."""
 
-    def one(i: int) -> Result:
-        own = problem.with_targets({name: value[i] for name, value in named.items()})
-        return solve(own, q0=q[i], solver=method, starts=starts, seed=seed)
+    def solve_one(i: int) -> Result:
+        retargeted = problem.with_targets({name: value[i] for name, value in named.items()})
+        return solve(retargeted, q0=q[i], solver=method, starts=starts, seed=seed)
 
     with ThreadPoolExecutor(workers) as pool:
-        results = list(pool.map(one, range(len(q))))
+        results = list(pool.map(solve_one, range(len(q))))
 
     def column(name: str, kind: type) -> NDArray:
         return np.array([getattr(result, name) for result in results], dtype=kind)
 
     poses = np.array([result.q for result in results]).reshape(q.shape)
     return BatchResult(
-        *(problem, named, method.name, poses, column("cost", float)),
-        *(column("projected_gradient", float), method.tolerance, column("ended", np.str_)),
-        *(column("iterations", np.int64), column("evaluations", np.int64)),
-        *(column("attempts", np.int64), column("seconds", float)),
+        problem=problem,
+        targets=named,
+        solver=method.name,
+        q=poses,
+        cost=column("cost", float),
+        projected_gradient=column("projected_gradient", float),
+        tolerance=method.tolerance,
+        ended=column("ended", np.str_),
+        iterations=column("iterations", np.int64),
+        evaluations=column("evaluations", np.int64),
+        attempts=column("attempts", np.int64),
+        seconds=column("seconds", float),
     )

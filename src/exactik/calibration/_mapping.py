@@ -44,6 +44,13 @@ class Match(NamedTuple):
     reason: str = ""
     confidence: float = 0.0
 
+    @property
+    def has_same_name(self) -> bool:
+        """Whether marker and recorded marker are called the same but for prefix and case."""
+        if self.marker is None:
+            return False
+        return strip_prefix(self.recorded).casefold() == strip_prefix(self.marker).casefold()
+
 
 @dataclass(frozen=True)
 class MarkerMapping:
@@ -78,9 +85,7 @@ class MarkerMapping:
 
     def name_of(self, match: Match) -> str:
         """Return what the marker is called on `applied`: as before if names agree, else anew."""
-        if match.marker is not None and (
-            strip_prefix(match.recorded).casefold() == strip_prefix(match.marker).casefold()
-        ):
+        if match.marker is not None and match.has_same_name:
             return match.marker
         short = strip_prefix(match.recorded)
         alone = [strip_prefix(other.recorded) for other in self.used].count(short) == 1

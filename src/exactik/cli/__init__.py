@@ -4,10 +4,7 @@ Exit codes: 0 done, 1 done but something needs attention, 2 misuse or unreadable
 traceback). Other distributions add commands through the entry points `exactik.commands`.
 """
 
-from exactik.cli import _check, _convert, _demo, _map, _play, _view  # noqa: F401
+from exactik.cli import _check, _convert, _demo, _map, _play, _pose, inspect, solve  # noqa: F401
 from exactik.cli._app import AsJson, compiling, main, print_json, progress_bar, say
-from exactik.cli.inspect import _command as _inspect  # noqa: F401
-from exactik.cli.solve import _calibrate  # noqa: F401
-from exactik.cli.solve import _command as _solve  # noqa: F401
 
 __all__ = ["AsJson", "compiling", "main", "print_json", "progress_bar", "say"]

@@ -10,15 +10,16 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from rich.table import Table
 
-from exactik.cli._app import AsJson, app, frames_bar, print_json, say
-from exactik.cli._demo_reach import show_reach
-from exactik.cli._kernels import prepare
+from exactik.cli._app import AsJson, app, compiling, frames_bar, out, print_json, say
+from exactik.cli._kernels import compile_kernels
 from exactik.synthetic import SyntheticRecording
 
 __all__ = ["demo"]
 
-NOISE, GAPS = 0.001, 0.05  # [m] of each coordinate; share of samples
+NOISE_M = 0.001  # of each coordinate of a marker
+GAP_SHARE = 0.05  # of the samples that are missing
 NAME = "performance"
 
 
@@ -35,45 +36,47 @@ def demo(
 ) -> None:
     """Make a recording with faults that are known, solve it, and compare with the truth."""
     if reach:
-        show_reach(as_json)
+        _show_reach(as_json)
         return
-    from exactik.cli.solve._inputs import read_recording
-    from exactik.cli.solve._outputs import planned, write_motion
-    from exactik.cli.solve._words import WIDTH, entry
-    from exactik.report import headline_of, summary_of
+    from exactik.cli._inputs import read_recording
+    from exactik.cli._outputs import LINE_WIDTH, format_entry, plan_outputs, write_motion
+    from exactik.io.formats import GLB
+    from exactik.report import headline_of, summary_of, write_report
     from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
     from exactik.tracking import track
 
     began = time.perf_counter()
     source = folder / f"{NAME}.c3d"
-    (plan,) = planned([source], [str(folder)], "bvh,glb", str(folder / f"{NAME}.html"))
-    prepare("huber")
+    (plan,) = plan_outputs([source], [str(folder)], "bvh,glb", str(folder / f"{NAME}.html"))
+    compile_kernels("huber")
     ready = time.perf_counter()
-    made = simulate_recording(simulate_performance(seconds), noise=NOISE, gaps=GAPS)
+    made = simulate_recording(simulate_performance(seconds), noise=NOISE_M, gaps=GAP_SHARE)
     made.markers.save(source)
     if not as_json:
         acts = ", ".join(name for name, _, _ in made.truth.metadata["acts"])
-        fault = _faults(made)
         text = f"The built-in human performs for {seconds:g} s ({acts}). {len(made.markers.names)} "
-        text += f"markers record it at {made.markers.rate:g} Hz, {fault}."
-        say(f"{textwrap.fill(text, WIDTH)}\n")
-        say(entry("written", f"{source}: the recording"))
-    reading = read_recording(source, "z")
+        text += f"markers record it at {made.markers.rate:g} Hz, {_describe_faults(made)}."
+        say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
+        say(format_entry("written", f"{source}: the recording"))
+    markers = read_recording(source, "z").markers
     # The solver is told nothing of the truth: the noise too is for it to find out.
     command = f"exactik solve {source} --skeleton human --no-calibrate --robust huber"
     with frames_bar() as bar:
-        task = bar.add_task("solving", total=len(reading.markers))
+        task = bar.add_task("solving", total=len(markers))
         solved = track(
-            *(made.truth.skeleton, reading.markers),
+            made.truth.skeleton,
+            markers,
             robust="huber",
             threads=None,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     written = [line for path in plan.targets for line in write_motion(solved.motion, path)]
     assert plan.report is not None
-    solved.report(plan.report, command=f"{command} --report {plan.report}")
+    summary = summary_of(solved, command)
+    page_facts = {**summary, "command": f"{command} --report {plan.report}"}
+    write_report(solved, str(plan.report), summary=page_facts)
     written.append((plan.report, "the report; open it in a browser"))
-    verdict, summary = compare_with_truth(solved, made), summary_of(solved, command)
+    verdict = compare_with_truth(solved, made)
     took = time.perf_counter() - began
     if as_json:
         files = [str(source), *(str(path) for path, _ in written)]
@@ -81,8 +84,8 @@ def demo(
         print_json({**asdict(verdict), **times, "written": files, "summary": summary})
         return
     for path, words in written:
-        say(entry("written", f"{path}: {words}"))
-    say(f"\n{textwrap.fill(headline_of(summary), WIDTH)}\n")
+        say(format_entry("written", f"{path}: {words}"))
+    say(f"\n{textwrap.fill(headline_of(summary), LINE_WIDTH)}\n")
     share = f"{100.0 * verdict.within_band:.0f} %"
     text = (
         f"Beside the truth: joints are off by {1e3 * verdict.joint_error:.1f} mm on average (95 % "
@@ -90,8 +93,8 @@ def demo(
         f"by {np.degrees(verdict.angle_error):.1f}° in the middle. The 90 % error bars hold the "
         f"truth in {share} of the cases."
     )
-    say(f"{textwrap.fill(text, WIDTH)}\n")
-    glb = next(path for path in plan.targets if path.suffix == ".glb")
+    say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
+    glb = next(path for path in plan.targets if path.suffix == GLB.suffix)
     say("To see it play, with its markers, if exactik[viewer] is installed:")
     say(f"  exactik play {glb} --markers {source}")
     say(f"The same by hand:\n  {command} -o take.bvh")
@@ -100,11 +103,52 @@ def demo(
     say(f"All of it took {took:.0f} s, {ready - began:.0f} of them to make the kernels ready.")
 
 
-def _faults(made: SyntheticRecording) -> str:
+def _describe_faults(made: SyntheticRecording) -> str:
     """Return what is wrong with a recording, in words."""
-    text = f"with {1e3 * NOISE:g} mm of noise, {100.0 * made.missing.mean():.0f} % missing"
+    text = f"with {1e3 * NOISE_M:g} mm of noise, {100.0 * made.missing.mean():.0f} % missing"
     if made.swapped is None:
         return text
     frames = np.flatnonzero(made.swapped_frames)
     one, other = made.swapped
     return f"{text}, {one} and {other} swapped in frames {frames[0]}–{frames[-1]}"
+
+
+def _show_reach(as_json: bool = False) -> None:
+    """Pose the built-in human inside its limits and say what happened."""
+    from exactik.synthetic import solve_reach
+
+    with compiling():
+        result = solve_reach()
+    figure, history = result.problem.skeleton, result.history
+    assert history is not None
+    if as_json:
+        answer = {
+            "reached": result.reached,
+            "why": result.why,
+            "errors": result.goal_errors,
+            "iterations": result.iterations,
+            "evaluations": result.evaluations,
+            "cost": result.cost,
+            "projected_gradient": result.projected_gradient,
+            "seconds": result.seconds,
+            "active_limits": dict(result.active_limits),
+        }
+        print_json(answer)
+        return
+    sizes = f"{len(figure.bones)} bones, {figure.nv} dofs, {len(figure.markers)} markers"
+    out.print(f"[bold]{figure.name}[/bold]: {sizes}\n", highlight=False)
+    table = Table("step", "cost", "relative gradient", "damping", box=None, pad_edge=False)
+    for column in table.columns:
+        column.justify = "right"
+    rows = zip(history.cost, history.projected_gradient, history.control, strict=True)
+    for n, (cost, slope, damping) in enumerate(rows):
+        shown = f"{damping:.0e}" if damping > 0 else "–"
+        table.add_row(str(n), f"{cost:.3e}", f"{slope:.1e}", shown)
+    out.print(table)
+    out.print()
+    for name, error in result.errors_in_words.items():
+        out.print(f"  {name:28} off by {error}", highlight=False)
+    limits = ", ".join(f"{dof} ({side})" for dof, side in result.active_limits.items())
+    out.print(f"  at a limit: {limits if limits != '' else 'no dof'}", highlight=False)
+    effort = f"{result.evaluations} evaluations, {1e3 * result.seconds:.1f} ms"
+    out.print(f"\n[bold]{result.why}[/bold] ({effort})", highlight=False, soft_wrap=True)

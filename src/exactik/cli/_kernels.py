@@ -17,38 +17,38 @@ from exactik.cli._app import compiling
 from exactik.model import Skeleton, human
 from exactik.motion import Markers
 
-__all__ = ["compile_other_half", "prepare"]
+__all__ = ["compile_kernels", "compile_other_half"]
 
-FRAMES = 24
+WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
 
 
-def prepare(robust: str | None = None, smooth: float | None = None) -> None:
+def compile_kernels(robust: str | None = None, smooth: float | None = None) -> None:
     """Compile what `track` and its error bars need, or load it, and say so if that takes long."""
     helpers: list[subprocess.Popen[bytes]] = []
-    with compiling(lambda: helpers.append(_second_process())):
-        _track_a_little(robust, smooth)
+    with compiling(lambda: helpers.append(_start_helper())):
+        _track_briefly(robust, smooth)
         for helper in helpers:
             helper.wait()
 
 
-def _track_a_little(robust: str | None, smooth: float | None) -> None:
+def _track_briefly(robust: str | None, smooth: float | None) -> None:
     """Solve a second of somebody who waves, one marker missing: it takes all kernels."""
     from exactik.tracking import track
 
-    solved = track(*_recording(), robust=robust, smooth=smooth, starts=2)
-    assert solved.certified.shape == (FRAMES,) and len(solved.sd) == FRAMES
+    solved = track(*_make_recording(), robust=robust, smooth=smooth, starts=2)
+    assert solved.certified.shape == (WARM_UP_FRAMES,) and len(solved.sd) == WARM_UP_FRAMES
 
 
-def _recording() -> tuple[Skeleton, Markers]:
+def _make_recording() -> tuple[Skeleton, Markers]:
     figure = human()
-    q = np.tile(figure.neutral(), (FRAMES, 1))
-    q[:, figure.dof_names.index("l_upper_arm.rx")] += np.linspace(0.0, 0.5, FRAMES)
+    q = np.tile(figure.neutral(), (WARM_UP_FRAMES, 1))
+    q[:, figure.dof_names.index("l_upper_arm.rx")] += np.linspace(0.0, 0.5, WARM_UP_FRAMES)
     places = figure.forward(q).markers.copy()
     places[5:15, list(figure.markers).index("LFIN")] = np.nan
     return figure, Markers(places, tuple(figure.markers), 24.0)
 
 
-def _second_process() -> subprocess.Popen[bytes]:
+def _start_helper() -> subprocess.Popen[bytes]:
     """Start what compiles the other half; without a second processor, what does nothing."""
     code = "from exactik.cli._kernels import compile_other_half as work; work()"
     code = code if (os.cpu_count() or 1) > 1 else ""
@@ -65,13 +65,13 @@ def compile_other_half() -> None:
     from exactik.solvers import Auto
     from exactik.tracking import are_minima, compute_standard_deviations, make_tracking_problem
 
-    recording = make_tracking_problem(*_recording())
-    problem, tree, scratch = recording.frame_problem, recording.skeleton.tree, recording.buffers
+    recording = make_tracking_problem(*_make_recording())
+    problem, tree, buffers = recording.frame_problem, recording.skeleton.tree, recording.buffers
     options, q = replace(Auto(), max_iterations=1).options(problem), problem.skeleton.neutral()
-    start_descent(problem.box, options, initial_order(options), True, q, scratch.descent_state)
-    work = scratch.workspace
+    start_descent(problem.box, options, initial_order(options), True, q, buffers.descent_state)
+    work = buffers.workspace
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
-    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, scratch.descent_state)
-    few = np.tile(q, (FRAMES, 1))
-    compute_standard_deviations(recording, few, 1e-3, 1)
-    are_minima(recording, few)
+    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, buffers.descent_state)
+    poses = np.tile(q, (WARM_UP_FRAMES, 1))
+    compute_standard_deviations(recording, poses, 1e-3, 1)
+    are_minima(recording, poses)

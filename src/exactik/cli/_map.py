@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from exactik.cli._app import AsJson, app, compiling, print_json, say
-from exactik.errors import GoalError, ModelError, UnknownNameError
+from exactik.errors import GoalError, UnknownNameError, UsageError
 from exactik.goals import Goal, MarkerGoal, PositionGoal
 from exactik.model import Skeleton
+
+if TYPE_CHECKING:
+    from exactik.landscape import Basins
 
 __all__ = ["map_command"]
 
@@ -33,31 +36,28 @@ def map_command(
     as_json: AsJson = False,
 ) -> None:
     """Map the cost over two dofs: where its Hessian is definite, and where starts lead."""
-    from exactik.cli._view import figure_of
+    from exactik.cli._pose import load_figure
     from exactik.landscape import DEFINITENESS_NAMES, compute_landscape, find_basins
     from exactik.problem import Problem
     from exactik.solvers import resolve_method
 
     resolve_method(solver)
     if target.suffix.lower() not in (".png", ".svg", ".pdf", ".csv"):
-        raise ModelError(f"{target}: expected a name that ends with .png, .svg, .pdf or .csv")
-    figure = figure_of(model)[0]
-    problem = Problem(figure, [_goal(figure, text) for text in goal])
+        raise UsageError(f"{target}: expected a name that ends with .png, .svg, .pdf or .csv")
+    figure = load_figure(model)[0]
+    problem = Problem(figure, [_parse_goal(figure, text) for text in goal])
     with compiling():
         land = compute_landscape(problem, dofs, size=size)
-        found = find_basins(land, solver)
+        basins = find_basins(land, solver)
     if target.suffix.lower() == ".csv":
-        _write_csv(target, found)
+        _write_csv(target, basins)
     else:
-        _write_picture(target, found)
+        _write_picture(target, basins)
     shares = dict(zip(DEFINITENESS_NAMES, (100.0 * land.shares).tolist(), strict=True))
     ends = [
-        {
-            **dict(zip(dofs, end, strict=True)),
-            **{"cost": cost, "share_percent": 100.0 * share},
-        }
+        {**dict(zip(dofs, end, strict=True)), "cost": cost, "share_percent": 100.0 * share}
         for end, cost, share in zip(
-            found.ends.tolist(), found.costs.tolist(), found.shares.tolist(), strict=True
+            basins.ends.tolist(), basins.costs.tolist(), basins.shares.tolist(), strict=True
         )
     ]
     if as_json:
@@ -70,7 +70,7 @@ def map_command(
     say(f"Written: {target}")
 
 
-def _goal(figure: Skeleton, text: str) -> Goal:
+def _parse_goal(figure: Skeleton, text: str) -> Goal:
     """Return the goal of a text such as r_hand=0.4,-0.2,1.0."""
     name, _, place = text.partition("=")
     try:
@@ -85,39 +85,38 @@ def _goal(figure: Skeleton, text: str) -> Goal:
     return PositionGoal(name, (x, y, z))
 
 
-def _write_picture(target: Path, found: Any) -> None:
+def _write_picture(target: Path, basins: Basins) -> None:
     from exactik.landscape import draw_basins, draw_definiteness, make_legend
 
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ModelError(
+        raise UsageError(
             f"pictures need matplotlib ({error}); install it with: pip install 'exactik[plot]'"
         ) from None
     picture = Figure(figsize=(11.5, 5.6), layout="constrained")
     left, right = picture.subplots(1, 2)
-    draw_definiteness(left, found.landscape)
+    draw_definiteness(left, basins.landscape)
     left.set_title("Hessian of the two dofs; lines of equal cost", fontsize=11)
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "fontsize": 9, "ncols": 2}
-    left.legend(handles=make_legend(found.landscape), **below)
-    draw_basins(right, found)
-    right.set_title(f"where {found.solver} ends, from every start", fontsize=11)
+    left.legend(handles=make_legend(basins.landscape), **below)
+    draw_basins(right, basins)
+    right.set_title(f"where {basins.solver} ends, from every start", fontsize=11)
     right.legend(**below)
     picture.savefig(target, dpi=130)
 
 
-def _write_csv(target: Path, found: Any) -> None:
+def _write_csv(target: Path, basins: Basins) -> None:
     from exactik.io import writing
     from exactik.landscape import DEFINITENESS_NAMES
 
-    land = found.landscape
+    land = basins.landscape
     lines = [f"{land.dofs[0]},{land.dofs[1]},cost,eigenvalue_1,eigenvalue_2,kind,basin,iterations"]
     kind = land.kind
     for i, j in np.ndindex(*land.cost.shape):
         numbers = (land.first[i], land.second[j], land.cost[i, j], *land.eigenvalues[i, j])
         text = ",".join(f"{value:.9g}" for value in numbers)
-        lines.append(
-            f"{text},{DEFINITENESS_NAMES[kind[i, j]]},{found.label[i, j]},{found.iterations[i, j]}"
-        )
+        name = DEFINITENESS_NAMES[kind[i, j]]
+        lines.append(f"{text},{name},{basins.label[i, j]},{basins.iterations[i, j]}")
     with writing(target) as file:
         file.write("\n".join([*lines, ""]))

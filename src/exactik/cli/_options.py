@@ -1,7 +1,8 @@
-"""Options that several commands share: about recordings, figures and markers."""
+"""Options that several commands share, about recordings, figures and markers; and their values."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -13,11 +14,13 @@ __all__ = [
     "LimitsOption",
     "LockOption",
     "MappingOption",
+    "RecordingOptions",
     "SkeletonUnitOption",
     "SkeletonUpOption",
     "StartOption",
     "TakeOption",
     "UpOption",
+    "parse_length_unit",
 ]
 
 MappingOption = Annotated[
@@ -51,3 +54,30 @@ LengthUnitOption = Annotated[
 SkeletonUnitOption = Annotated[
     str | None, typer.Option(help="Length unit of the skeleton, whatever it says.")
 ]
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """How to read a recording.
+
+    Attributes:
+        up: which axis is up in the file, in place of what it says.
+        axes: turns the axes so and no other way, see `Markers.turned`.
+        length_unit: of the file, in place of what it says.
+        start: where to begin [s from the first frame].
+        end: where to end, included [s from the first frame].
+    """
+
+    up: str | None = None
+    axes: str | None = None
+    length_unit: str | float | None = None
+    start: float | None = None
+    end: float | None = None
+
+
+def parse_length_unit(text: str | None) -> str | float | None:
+    """Return a length unit: metres in it, or its name."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text

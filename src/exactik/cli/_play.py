@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exactik.cli._app import app, compiling, err, frames_bar, say
-from exactik.cli._options import AxesOption, LengthUnitOption
-from exactik.cli._view import Open, Port, figure_of, serve
+from exactik.cli._options import (
+    AxesOption,
+    LengthUnitOption,
+    RecordingOptions,
+    parse_length_unit,
+)
+from exactik.cli._pose import BrowserOption, PortOption, load_figure, serve
 from exactik.errors import FileError
 
 if TYPE_CHECKING:
     from exactik.model import Skeleton
     from exactik.motion import Markers, Motion
-    from exactik.viewer import Footage
+    from exactik.viewer import PlaybackData
 
-__all__ = ["play"]
+__all__ = ["play", "read_motion"]
 
 
 @app.command()
@@ -48,39 +53,44 @@ def play(
     ] = None,
     axes: AxesOption = None,
     length_unit: LengthUnitOption = None,
-    port: Port = 0,
-    browser: Open = True,
+    port: PortOption = 0,
+    browser: BrowserOption = True,
 ) -> None:
     """Play a motion in the browser, or write a file that plays it."""
     from exactik.io import files_to_write
-    from exactik.viewer import Footage, MotionViewer
-    from exactik.viewer.playback._export import check_path
+    from exactik.viewer import MotionViewer, PlaybackData, check_export_path
 
-    every = (*motions, *(reference or ()))
+    files = (*motions, *(reference or ()))
     if export is not None:
-        files_to_write(check_path(export), (*every, markers, skeleton))
-    figure = None if skeleton is None else figure_of(skeleton)[0]
+        files_to_write(check_export_path(export), (*files, markers, skeleton))
+    figure = None if skeleton is None else load_figure(skeleton)[0]
     with compiling():
-        taken, *others = (_motion(name, figure, up) for name in every)
-        recorded = None if markers is None else _markers(markers, axes, length_unit)
-        footage = Footage.of(taken, markers=recorded, references=others)
-        if recorded is not None and len(footage.names) == 0:
-            _note(
+        motion, *ghosts = (read_motion(name, figure, up) for name in files)
+        recorded = None if markers is None else _read_markers(markers, axes, length_unit)
+        playback = PlaybackData.of(motion, markers=recorded, references=ghosts)
+        if recorded is not None and len(playback.names) == 0:
+            _print_note(
                 markers or "",
                 "the skeleton has none of these markers: they are shown without "
                 "residuals. NPZ and GLB keep the markers of a skeleton, BVH and AMC do not.",
             )
     if export is not None:
-        _write(footage, export, fps)
+        _write(playback, export, fps)
         return
     with compiling():
-        shown = MotionViewer(footage, port=port)
-        shown.play()
-    serve(shown, browser)
+        viewer = MotionViewer(playback, port=port)
+        viewer.play()
+    serve(viewer, browser)
 
 
-def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
-    """Return the motion in a file, with the axis that is up in it."""
+def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
+    """Return the motion in a file, with the axis that is up in it.
+
+    Args:
+        name: the file.
+        figure: skeleton, for files that hold none.
+        up: which axis is up, in place of what the file or custom says.
+    """
     from exactik.io import (
         Note,
         check_axis,
@@ -105,35 +115,36 @@ def _motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
         unstated = form is not None and form.length_unit is None
         motion = load_motion(name, figure, length_unit="auto" if unstated else None)
     for note in notes:
-        _note(name, note)
+        _print_note(name, note)
     known = motion.up_axis or find_up_axis(name)
     return replace(motion, up_axis=check_axis(up) if up is not None else known)
 
 
-def _markers(name: str, axes: str | None, unit: str | None) -> Markers:
+def _read_markers(name: str, axes: str | None, unit: str | None) -> Markers:
     """Return the recording in a file with z up, as motions are shown."""
-    from exactik.cli.solve._command import number_or_name
-    from exactik.cli.solve._inputs import read_recording
+    from exactik.cli._inputs import read_recording
 
-    reading = read_recording(Path(name), "z", axes=axes, unit=number_or_name(unit))
-    for text in reading.notes:
-        _note(name, text)
-    return reading.markers
+    options = RecordingOptions(axes=axes, length_unit=parse_length_unit(unit))
+    recording = read_recording(Path(name), "z", options)
+    for text in recording.notes:
+        _print_note(name, text)
+    return recording.markers
 
 
-def _note(name: str, text: str) -> None:
+def _print_note(name: str, text: str) -> None:
     err.print(f"{name}: {text}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
-def _write(footage: Footage, path: str, fps: float) -> None:
-    from exactik.viewer.playback._export import export
+def _write(playback: PlaybackData, path: str, fps: float) -> None:
+    from exactik.viewer import export_playback
 
     with frames_bar() as bar:
-        task = bar.add_task("exporting", total=len(footage))
+        task = bar.add_task("exporting", total=len(playback))
 
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        export(footage, path, fps=fps, progress=progress)
+        export_playback(playback, path, fps=fps, progress=progress)
     size = Path(path).stat().st_size / 1e6
-    say(f"written {path}: {size:.1f} MB{', opens in a browser' if path.endswith('l') else ''}")
+    hint = ", opens in a browser" if Path(path).suffix.lower() in (".html", ".htm") else ""
+    say(f"written {path}: {size:.1f} MB{hint}")

@@ -1,26 +1,30 @@
 """Goals: what a pose is asked to do."""
 
+from exactik.goals._coordinates import PostureGoal, SoftLimitGoal
 from exactik.goals._custom import FrameGoal
-from exactik.goals._frame_goals import (
-    AimGoal,
-    DirectionGoal,
-    MarkerGoal,
-    OrientationGoal,
-    PoseGoal,
-    PositionGoal,
+from exactik.goals._direction import AimGoal, DirectionGoal
+from exactik.goals._goal import (
+    DEFAULT_POSITION_TOLERANCE,
+    CoordinateTerm,
+    Goal,
+    GoalPart,
     Term,
     TermGoal,
+    require_weight_matrix,
 )
-from exactik.goals._goal import Goal, require_weight_matrix
-from exactik.goals._joint_goals import PostureGoal, SoftLimitGoal
-from exactik.goals._packing import PackedGoals, pack_goals, require_evaluable
+from exactik.goals._orientation import OrientationGoal, PoseGoal
+from exactik.goals._packing import PackedGoals, as_goals, pack_goals
+from exactik.goals._position import MarkerGoal, PositionGoal
 from exactik.goals._retarget import pack_batch_targets, retarget_goals
 
 __all__ = [
+    "DEFAULT_POSITION_TOLERANCE",
     "AimGoal",
+    "CoordinateTerm",
     "DirectionGoal",
     "FrameGoal",
     "Goal",
+    "GoalPart",
     "MarkerGoal",
     "OrientationGoal",
     "PackedGoals",
@@ -30,9 +34,9 @@ __all__ = [
     "SoftLimitGoal",
     "Term",
     "TermGoal",
+    "as_goals",
     "pack_batch_targets",
     "pack_goals",
-    "require_evaluable",
     "require_weight_matrix",
     "retarget_goals",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik._arrays import contiguous_copy
 from exactik.errors import GoalError, ShapeError
-from exactik.goals._goal import Goal
+from exactik.goals._goal import Goal, refuse_goal
 from exactik.kernels.calculus.sums import EXACT, VALUE
 from exactik.spatial import exp_rotation
 from exactik.typing import Array
@@ -51,7 +51,7 @@ class FrameGoal(Goal):
             rotation: R_world_bone, (3, 3).
             position: origin of the bone in the world [m], (3,).
         """
-        raise NotImplementedError
+        refuse_goal(self)
 
     def derivatives(self, rotation: Array, position: Array) -> tuple[Array, Array]:
         """Return first and second derivatives of the residual, (m, 6) and (m, 6, 6).
@@ -67,6 +67,11 @@ class FrameGoal(Goal):
     def default_name(self) -> str:
         """Return bone and class."""
         return f"{self.bone}.{type(self).__name__}"
+
+    @property
+    def evaluated_bone(self) -> str:
+        """Name of the bone."""
+        return self.bone
 
     def rows(self, skeleton: Skeleton) -> int:
         """Return the length of the residual, found by evaluating it once at the rest pose."""
@@ -100,21 +105,21 @@ class FrameGoal(Goal):
                 )
             if not np.isfinite(array).all():
                 raise GoalError(f"{name} of goal {self.label!r} is not finite at this pose")
-        crooked = np.abs(second - np.swapaxes(second, 1, 2)).max(initial=0.0)
-        if crooked > 1e-9 * np.abs(second).max(initial=0.0):
+        asymmetry = np.abs(second - np.swapaxes(second, 1, 2)).max(initial=0.0)
+        if asymmetry > 1e-9 * np.abs(second).max(initial=0.0):
             raise GoalError(f"second derivative of goal {self.label!r} is not symmetric")
         return residual, first, second
 
 
-def _stencil(
+def _displace(
     residual: Callable[[Array, Array], Array], rotation: Array, position: Array
 ) -> Callable[[Array], Array]:
     """Return the residual as a function of (ω, δ), (6,)."""
 
-    def at(x: Array) -> Array:
+    def evaluate(x: Array) -> Array:
         return np.asarray(residual(exp_rotation(x[:3]) @ rotation, position + x[3:]), dtype=float)
 
-    return at
+    return evaluate
 
 
 def differentiate_once(
@@ -127,12 +132,12 @@ def differentiate_once(
 
     They err by about step⁴/30 and rounding/step; the step balances the two.
     """
-    at, h = _stencil(residual, rotation, position), step
-    slopes = [
-        (8.0 * (at(h * e) - at(-h * e)) - (at(2 * h * e) - at(-2 * h * e))) / (12.0 * h)
+    r, h = _displace(residual, rotation, position), step
+    columns = [
+        (8.0 * (r(h * e) - r(-h * e)) - (r(2 * h * e) - r(-2 * h * e))) / (12.0 * h)
         for e in np.eye(6)
     ]
-    return np.stack(slopes, axis=-1)
+    return np.stack(columns, axis=-1)
 
 
 def differentiate_twice(
@@ -145,18 +150,19 @@ def differentiate_twice(
 
     They err by about step⁴/90 and rounding/step²; mixed ones by polarisation.
     """
-    at, h = _stencil(residual, rotation, position), step
-    here = at(np.zeros(6))
+    r, h = _displace(residual, rotation, position), step
+    r0 = r(np.zeros(6))
 
-    def bend(direction: Array) -> Array:
-        near = at(h * direction) + at(-h * direction) - 2.0 * here
-        far = at(2 * h * direction) + at(-2 * h * direction) - 2.0 * here
+    def curvature(direction: Array) -> Array:
+        near = r(h * direction) + r(-h * direction) - 2.0 * r0
+        far = r(2 * h * direction) + r(-2 * h * direction) - 2.0 * r0
         return (16.0 * near - far) / (12.0 * h * h)
 
     e = np.eye(6)
-    bends = np.empty((len(here), 6, 6))
+    second = np.empty((len(r0), 6, 6))
     for i in range(6):
-        bends[:, i, i] = bend(e[i])
+        second[:, i, i] = curvature(e[i])
         for j in range(i):
-            bends[:, i, j] = bends[:, j, i] = 0.25 * (bend(e[i] + e[j]) - bend(e[i] - e[j]))
-    return bends
+            mixed = 0.25 * (curvature(e[i] + e[j]) - curvature(e[i] - e[j]))
+            second[:, i, j] = second[:, j, i] = mixed
+    return second

@@ -1,10 +1,23 @@
-"""What all goals share: a name, a weight and a tolerance."""
+"""What a goal is, and what the rest of the library asks it.
+
+A goal answers for itself; nobody else switches on its class. It says
+
+    how it is evaluated    `terms` (compiled, on bones), `coordinate_term` (compiled, on the
+                           coordinates), or `evaluate` (in Python, on the frame of a bone)
+    what its target is     `target_shape`, `check_targets`, `write_targets`, `with_target`
+    how far it is missed   `error_unit`, `error_parts`, `is_secondary`
+    when it cannot be met  `watched_point`, `shortfall`
+    how its target acts    `join_target_derivatives`
+
+with a default for each but the first. So a new goal is one class; its base is `TermGoal` where the
+terms of `kernels.goals.terms` suffice, else `FrameGoal`.
+"""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +29,83 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.model import Skeleton
 
-__all__ = ["Goal"]
+__all__ = [
+    "DEFAULT_ANGLE_TOLERANCE",
+    "DEFAULT_POSITION_TOLERANCE",
+    "CoordinateTerm",
+    "Goal",
+    "GoalPart",
+    "Term",
+    "TermGoal",
+    "refuse_goal",
+    "require_weight_matrix",
+]
+
+DEFAULT_POSITION_TOLERANCE = 1e-3  # [m]
+DEFAULT_ANGLE_TOLERANCE = 1e-2  # [rad]
+
+_ZERO, _EYE = np.zeros(3), np.eye(3)
+
+
+class Term(NamedTuple):
+    """Three residual rows on one bone; the kind says which fields matter (`kernels.goals.terms`).
+
+    Attributes:
+        kind: POSITION, DIRECTION, LOG or AIM.
+        bone: name of the bone.
+        point: in the bone's frame [m], (3,).
+        axis: unit vector in the bone's frame, (3,).
+        target: place [m] or unit vector in the world, (3,).
+        rotation: target of LOG in the world, (3, 3).
+    """
+
+    kind: int
+    bone: str
+    point: Array = _ZERO
+    axis: Array = _ZERO
+    target: Array = _ZERO
+    rotation: Array = _EYE
+
+
+class CoordinateTerm(NamedTuple):
+    """One residual row per dof [rad or m], on the coordinates themselves.
+
+    Attributes:
+        q_rest: posture to return to, (nq,); None for a return into the limits.
+    """
+
+    q_rest: Array | None
+
+
+class GoalPart(NamedTuple):
+    """A part of a goal whose error is one number: a whole goal, or the rotation of a pose.
+
+    Attributes:
+        name: of the goal; "name.rotation" for the rotation of a pose.
+        unit: of the error: "m", "rad", or "" for others.
+        tolerance: largest error that counts as reached.
+        rows: its rows of the residual.
+        terms: its terms, whose largest error counts; if empty, the rows are measured.
+        by_row: whether the largest row is the error; else the length of all rows.
+    """
+
+    name: str
+    unit: str
+    tolerance: float
+    rows: slice
+    terms: slice = slice(0, 0)
+    by_row: bool = False
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether the kernels measure its error."""
+        return self.terms.stop > self.terms.start
+
+    def describe(self, error: float) -> str:
+        """Return "12.3 mm", "0.41 m", "3.1°"."""
+        if self.unit == "m":
+            return f"{1e3 * error:.3g} mm" if error < 0.1 else f"{error:.3g} m"
+        return f"{np.degrees(error):.3g}°" if self.unit == "rad" else f"{error:.3g}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,6 +118,10 @@ class Goal:
             matrix W over the rows of this goal.
         tolerance: largest error that counts as reached [m or rad]; None means 1e-3 m and 1e-2 rad.
     """
+
+    error_unit: ClassVar[str] = ""  # "m", "rad", or "" for others
+    is_secondary: ClassVar[bool] = False  # a wish: not assessed beside goals that are none
+    target_shape: ClassVar[tuple[int, ...] | None] = None  # None: there is no target to set
 
     name: str = ""
     weight: ArrayLike = field(default=1.0, repr=False)
@@ -50,19 +143,45 @@ class Goal:
                 "it must be a positive number or None"
             )
 
-    def rows(self, skeleton: Skeleton) -> int:
-        """Return the number of rows of this goal's residual."""
-        raise NotImplementedError
+    @property
+    def label(self) -> str:
+        """The name, or the default one."""
+        return self.name or self.default_name()
 
     def default_name(self) -> str:
         """Return the name used when none is given."""
         return type(self).__name__
 
+    # --- how it is evaluated
+
+    def rows(self, skeleton: Skeleton) -> int:
+        """Return the number of rows of this goal's residual."""
+        refuse_goal(self)
+
+    def terms(self, skeleton: Skeleton) -> list[Term]:
+        """Return the terms that it is made of, in the order of the rows; none for other goals."""
+        return []
+
+    def coordinate_term(self, skeleton: Skeleton) -> CoordinateTerm | None:
+        """Return what it asks of the coordinates; None for goals on bones."""
+        return None
+
+    @property
+    def evaluated_bone(self) -> str:
+        """Name of the bone whose frame `evaluate` takes, for goals without compiled terms."""
+        refuse_goal(self)
+
+    def evaluate(
+        self, rotation: Array, position: Array, rows: int, order: int
+    ) -> tuple[Array, Array, Array]:
+        """Return residual (m,), first and second derivatives (m, 6), (m, 6, 6); see `FrameGoal`."""
+        refuse_goal(self)
+
     def weight_matrix(self, m: int) -> Array:
         """Return W, shape (m, m), for a residual of m rows."""
         weight = require_finite(f"weight of goal {self.label!r}", self.weight)
         if weight.ndim < 2:
-            weight = self._spread(weight, m)
+            weight = self._spread_weight(weight, m)
         if weight.shape not in ((), (m,), (m, m)):
             raise ShapeError(
                 f"weight of goal {self.label!r} has shape {weight.shape}; "
@@ -74,14 +193,107 @@ class Goal:
             return np.diag(np.broadcast_to(weight, (m,)).astype(float))
         return require_weight_matrix(f"weight of goal {self.label!r}", weight)
 
-    def _spread(self, weight: Array, rows: int) -> Array:
+    def _spread_weight(self, weight: Array, rows: int) -> Array:
         """Turn a short per-axis weight into one number per row, where a goal offers that."""
         return weight
 
-    @property
-    def label(self) -> str:
-        """The name, or the default one."""
-        return self.name or self.default_name()
+    # --- what its target is
+
+    def check_targets(self, what: str, targets: Array) -> Array:
+        """Return targets of B problems, (B, *target_shape), normalised; raise if one is unsound.
+
+        Args:
+            what: how to call them in an error.
+            targets: of the right shape, finite.
+        """
+        return targets
+
+    def write_targets(self, targets: Array, points: Array, rotations: Array) -> None:
+        """Write checked targets, (B, *target_shape), to those of its n terms.
+
+        Args:
+            targets: of B problems.
+            points: `Term.target` of its terms, (B, n, 3).
+            rotations: `Term.rotation`, (B, n, 3, 3).
+        """
+
+    def with_target(self, target: Array) -> Goal:
+        """Return the same goal with another target."""
+        return replace(self, target=target)
+
+    # --- how far it is missed
+
+    def error_parts(
+        self, skeleton: Skeleton, name: str, rows: slice, terms: slice
+    ) -> tuple[GoalPart, ...]:
+        """Return what is measured to tell whether the goal is reached.
+
+        Args:
+            skeleton: the figure.
+            name: of the goal in the problem.
+            rows: its rows of the problem's residual.
+            terms: its terms among the problem's.
+        """
+        return (self._whole_part(name, self.error_unit, rows, terms),)
+
+    def _whole_part(
+        self, name: str, unit: str, rows: slice, terms: slice = slice(0, 0), by_row: bool = False
+    ) -> GoalPart:
+        default = DEFAULT_ANGLE_TOLERANCE if unit == "rad" else DEFAULT_POSITION_TOLERANCE
+        return GoalPart(name, unit, self.tolerance or default, rows, terms, by_row)
+
+    # --- when it cannot be met
+
+    def watched_point(self, skeleton: Skeleton) -> tuple[str, Array] | None:
+        """Return the bone and the point of it [m], (3,), whose place the goal is about, if any."""
+        return None
+
+    def shortfall(self, centre: Array, radius: float) -> float:
+        """Return by how much the goal is missed at least, if its point cannot leave a ball.
+
+        Args:
+            centre: of the ball in the world [m], (3,).
+            radius: [m].
+        """
+        return 0.0
+
+    # --- how its target acts
+
+    def join_target_derivatives(self, derivatives: list[Array]) -> Array:
+        """Return derivatives by the target, (nv, k), from those by the targets of the terms.
+
+        Args:
+            derivatives: one (nv, 3) per term, by its place [m], its unit vector or a turn of its
+                rotation [rad, world].
+        """
+        return np.hstack(derivatives)
+
+
+@dataclass(frozen=True, eq=False)
+class TermGoal(Goal):
+    """A goal made of terms, each with three rows, whose target by default is that of the first."""
+
+    error_unit: ClassVar[str] = "rad"
+    target_shape: ClassVar[tuple[int, ...] | None] = (3,)
+
+    def terms(self, skeleton: Skeleton) -> list[Term]:
+        """Return the terms in the order of the rows."""
+        refuse_goal(self)
+
+    def rows(self, skeleton: Skeleton) -> int:
+        """Return three rows per term."""
+        return 3 * len(self.terms(skeleton))
+
+    def write_targets(self, targets: Array, points: Array, rotations: Array) -> None:
+        """Write targets (B, 3) to the first term."""
+        points[:, 0] = targets
+
+
+def refuse_goal(goal: object) -> NoReturn:
+    """Raise, because this cannot be evaluated."""
+    raise GoalError(
+        f"{goal!r} is no goal that can be evaluated; subclass FrameGoal to write your own"
+    )
 
 
 def require_weight_matrix(what: str, matrix: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Pack goals into the plain arrays of the kernels; find each goal's rows of the residual."""
+"""From goals to the plain arrays of the kernels, and each goal's rows of the residual."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik._arrays import freeze, require_shape
-from exactik.errors import GoalError
-from exactik.goals._custom import FrameGoal
-from exactik.goals._frame_goals import Term, TermGoal
-from exactik.goals._goal import Goal
-from exactik.goals._joint_goals import PostureGoal, SoftLimitGoal
+from exactik._arrays import freeze
+from exactik.goals._goal import CoordinateTerm, Goal, Term, refuse_goal
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as kinds
@@ -25,31 +21,39 @@ from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = ["CustomTerm", "PackedGoals", "choose_origin", "pack_goals", "require_evaluable"]
+__all__ = ["PackedGoals", "PythonTerm", "as_goals", "choose_origin", "pack_goals"]
 
 
-class CustomTerm(NamedTuple):
-    """A goal written in Python, its frame, its rows and their weight."""
+class PythonTerm(NamedTuple):
+    """A goal that is evaluated in Python, with its frame, its rows and their weight."""
 
-    goal: FrameGoal
+    name: str
+    goal: Goal
     frame: int
     rows: slice
     weight: Array
 
 
-class Owner(NamedTuple):
-    """A goal, its rows of the residual, their weight (m, m), and the terms that it is made of."""
+class _Entry(NamedTuple):
+    """A goal, its rows of the residual, their weight (m, m), and how it is evaluated."""
 
+    name: str
     goal: Goal
     rows: slice
     weight: Array
     terms: list[Term]
+    coordinate_term: CoordinateTerm | None
+
+    @property
+    def in_python(self) -> bool:
+        """Whether the goal is evaluated in Python."""
+        return len(self.terms) == 0 and self.coordinate_term is None
 
     @property
     def couples(self) -> bool:
         """Whether the weight couples what the kernels treat apart: terms, or dofs."""
-        size = 3 if isinstance(self.goal, TermGoal) else 1
-        if isinstance(self.goal, FrameGoal) or len(self.weight) == size:
+        size = 3 if len(self.terms) > 0 else 1
+        if self.in_python or len(self.weight) == size:
             return False
         rest = self.weight.copy()
         for i in range(0, len(rest), size):
@@ -62,17 +66,19 @@ class PackedGoals:
     """Goals ready for the kernels.
 
     Attributes:
-        arrays: the built-in goals.
-        custom: the goals written in Python.
+        arrays: the goals that the kernels evaluate.
+        custom: the goals that are evaluated in Python.
         rows: name of each goal → its rows of the residual, in order.
+        terms: name of each goal → its terms among those of `arrays`, in order.
         weights: the weight of each goal, or the one of all rows.
         coupled: whether J must be formed: W was given whole, or couples rows of different terms.
         targets: of the terms, (n, 3), in world coordinates to the last digit.
     """
 
     arrays: Goals
-    custom: tuple[CustomTerm, ...]
+    custom: tuple[PythonTerm, ...]
     rows: dict[str, slice]
+    terms: dict[str, slice]
     weights: tuple[Array, ...]
     coupled: bool
     targets: Array
@@ -99,9 +105,18 @@ class PackedGoals:
             return self.weights[0]
         full, end = np.zeros((self.size, self.size)), 0
         for weight in self.weights:
-            own = slice(end, end + len(weight))
-            full[own, own], end = weight, own.stop
+            rows = slice(end, end + len(weight))
+            full[rows, rows], end = weight, rows.stop
         return freeze(full)
+
+
+def as_goals(goals: Sequence[Goal] | Goal) -> tuple[Goal, ...]:
+    """Return one goal or several as a tuple; raise if anything is no goal."""
+    goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
+    for goal in goals:
+        if not isinstance(goal, Goal):
+            refuse_goal(goal)
+    return goals
 
 
 def pack_goals(
@@ -115,53 +130,55 @@ def pack_goals(
         free: (nv,) 0 for a locked dof, else 1.
         weight: W over all rows, in place of the goals' own weights.
     """
-    owners: list[Owner] = []
+    entries: list[_Entry] = []
     rows: dict[str, slice] = {}
+    terms_by_goal: dict[str, slice] = {}
+    row, term = 0, 0
     for goal in goals:
-        require_evaluable(goal)
-        terms = goal.terms(skeleton) if isinstance(goal, TermGoal) else []
-        count = 3 * len(terms) if isinstance(goal, TermGoal) else goal.rows(skeleton)
-        start = owners[-1].rows.stop if len(owners) > 0 else 0
-        own = slice(start, start + count)
-        rows[_unused(goal.label, rows)] = own
-        W = goal.weight_matrix(count) if weight is None else weight[own, own]
-        owners.append(Owner(goal, own, W, terms))
-    coupled = weight is not None or any(owner.couples for owner in owners)
-    terms = [term for owner in owners for term in owner.terms]
+        terms = goal.terms(skeleton)
+        count = 3 * len(terms) if len(terms) > 0 else goal.rows(skeleton)
+        goal_rows = slice(row, row + count)
+        name = _number_name(goal.label, rows)
+        rows[name], terms_by_goal[name] = goal_rows, slice(term, term + len(terms))
+        row, term = goal_rows.stop, term + len(terms)
+        W = goal.weight_matrix(count) if weight is None else weight[goal_rows, goal_rows]
+        entries.append(
+            _Entry(
+                name=name,
+                goal=goal,
+                rows=goal_rows,
+                weight=W,
+                terms=terms,
+                coordinate_term=goal.coordinate_term(skeleton),
+            )
+        )
+    coupled = weight is not None or any(entry.couples for entry in entries)
+    terms = [term for entry in entries for term in entry.terms]
     kind = np.array([term.kind for term in terms], np.uint32)
     targets = np.array([term.target for term in terms]).reshape(-1, 3)
     origin = choose_origin(kind, targets)
-    packed = _pack_terms(skeleton, owners, origin, pool=not coupled)
+    packed = _pack_terms(skeleton, entries, origin, pool=not coupled)
     slot, clouds = _pool(skeleton, packed)
-    arrays = Goals(
-        origin=origin,
-        free=free,
-        terms=packed,
-        single_terms=np.flatnonzero(packed.in_cloud == 0).astype(np.uint32),
-        cloud_of_frame=slot,
-        clouds=clouds,
-        coordinates=_pack_coordinates(skeleton, owners),
+    return PackedGoals(
+        arrays=Goals(
+            origin=origin,
+            free=free,
+            terms=packed,
+            single_terms=np.flatnonzero(packed.in_cloud == 0).astype(np.uint32),
+            cloud_of_frame=slot,
+            clouds=clouds,
+            coordinates=_pack_coordinates(skeleton, entries),
+        ),
+        custom=tuple(_pack_python_term(skeleton, entry) for entry in entries if entry.in_python),
+        rows=rows,
+        terms=terms_by_goal,
+        weights=tuple(entry.weight for entry in entries) if weight is None else (weight,),
+        coupled=coupled,
+        targets=targets,
     )
-    custom = tuple(
-        CustomTerm(owner.goal, skeleton.bone_index(owner.goal.bone) + 1, owner.rows, owner.weight)
-        for owner in owners
-        if isinstance(owner.goal, FrameGoal)
-    )
-    weights = tuple(owner.weight for owner in owners) if weight is None else (weight,)
-    return PackedGoals(arrays, custom, rows, weights, coupled, targets)
 
 
-def require_evaluable(goal: Goal) -> Goal:
-    """Return the goal if it is of a kind that can be evaluated, else raise."""
-    kinds_of_goal = (TermGoal, FrameGoal, PostureGoal, SoftLimitGoal)
-    if not isinstance(goal, kinds_of_goal) or type(goal) in (TermGoal, FrameGoal):
-        raise GoalError(
-            f"{goal!r} is no goal that can be evaluated; subclass FrameGoal to write your own"
-        )
-    return goal
-
-
-def _unused(name: str, taken: dict[str, slice]) -> str:
+def _number_name(name: str, taken: dict[str, slice]) -> str:
     """Return the name, numbered from the second time on."""
     unused, count = name, 1
     while unused in taken:
@@ -184,13 +201,13 @@ def choose_origin(kind: NDArray[np.uint32], target: Array) -> Array:
     return np.zeros((*target.shape[:-2], 3))
 
 
-def _pack_terms(skeleton: Skeleton, owners: list[Owner], origin: Array, pool: bool) -> Terms:
-    terms = [term for owner in owners for term in owner.terms]
-    rows = [owner.rows.start + 3 * i for owner in owners for i in range(len(owner.terms))]
+def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: bool) -> Terms:
+    terms = [term for entry in entries for term in entry.terms]
+    rows = [entry.rows.start + 3 * i for entry in entries for i in range(len(entry.terms))]
     weights = [
-        owner.weight[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]
-        for owner in owners
-        for i in range(len(owner.terms))
+        entry.weight[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]
+        for entry in entries
+        for i in range(len(entry.terms))
     ]
     count = len(terms)
     kind = np.array([t.kind for t in terms], np.uint32)
@@ -224,26 +241,33 @@ def _pool(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], Clouds]
     return slot, clouds
 
 
-def _pack_coordinates(skeleton: Skeleton, owners: list[Owner]) -> CoordinateGoals:
-    postures = [owner for owner in owners if isinstance(owner.goal, PostureGoal)]
-    limits = [owner for owner in owners if isinstance(owner.goal, SoftLimitGoal)]
-    rest = [
-        skeleton.normalised(
-            require_shape(f"q_rest of goal {goal.label!r}", goal.q_rest, skeleton.nq)
-        )
-        for goal in (owner.goal for owner in postures)
-        if isinstance(goal, PostureGoal)
-    ]
+def _pack_coordinates(skeleton: Skeleton, entries: list[_Entry]) -> CoordinateGoals:
+    postures: list[_Entry] = []
+    limits: list[_Entry] = []
+    rest: list[Array] = []
+    for entry in entries:
+        if entry.coordinate_term is None:
+            continue
+        if entry.coordinate_term.q_rest is None:
+            limits.append(entry)
+        else:
+            postures.append(entry)
+            rest.append(entry.coordinate_term.q_rest)
 
-    def diagonals(owners: list[Owner]) -> Array:
-        return np.array([np.diag(o.weight) for o in owners]).reshape(len(owners), skeleton.nv)
+    def diagonals(entries: list[_Entry]) -> Array:
+        return np.array([np.diag(e.weight) for e in entries]).reshape(len(entries), skeleton.nv)
 
     return CoordinateGoals(
         rest=np.array(rest).reshape(len(postures), skeleton.nq),
         rest_weight=diagonals(postures),
-        rest_row=np.array([owner.rows.start for owner in postures], np.uint32),
+        rest_row=np.array([entry.rows.start for entry in postures], np.uint32),
         limit_weight=diagonals(limits),
-        limit_row=np.array([owner.rows.start for owner in limits], np.uint32),
+        limit_row=np.array([entry.rows.start for entry in limits], np.uint32),
         lower=skeleton.lower,
         upper=skeleton.upper,
     )
+
+
+def _pack_python_term(skeleton: Skeleton, entry: _Entry) -> PythonTerm:
+    frame = skeleton.bone_index(entry.goal.evaluated_bone) + 1
+    return PythonTerm(entry.name, entry.goal, frame, entry.rows, entry.weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.io._notes import Notes
 from exactik.io.formats import reader_of
 from exactik.io.robots import Coupling, JointPlace, read_robot
@@ -31,8 +31,8 @@ def load_skeleton(
     """Return the skeleton in a file.
 
     Args:
-        path: a robot, as .urdf or MuJoCo's .xml: each link or body is a bone of the same name, also
-            those that do not move; or a figure, as .asf, .bvh, .glb, .gltf or .npz.
+        path: a robot, as .urdf or MuJoCo's .xml or .mjcf: each link or body is a bone of the same
+            name, also those that do not move; or a figure, as .asf, .bvh, .glb, .gltf or .npz.
         length_unit: "m", "cm", "mm", "in", … or the metres in one unit of the file. URDF, MJCF and
             glTF are in metres unless this says otherwise; ASF states a unit; BVH states none and
             needs one, or "auto" for a guess that is announced.
@@ -79,7 +79,7 @@ def load_motion(
     """
     path = os.fspath(path)
     if positions not in ("replace", "add"):
-        raise ModelError(f"positions is {positions!r}; it must be 'replace' or 'add'")
+        raise UsageError(f"positions is {positions!r}; it must be 'replace' or 'add'")
     motion: Motion = reader_of(path, "motion")(
         path,
         Notes(path, strict),
@@ -129,7 +129,7 @@ def load_markers(
 def check_axis(up_axis: str) -> str:
     """Return the name of an axis in lower case; raise if it is none."""
     if str(up_axis).lower() not in ("x", "y", "z"):
-        raise ModelError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
+        raise UsageError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
     return str(up_axis).lower()
 
 

@@ -8,20 +8,19 @@ format is one module with its reader or writer, and one `Format` in `FORMATS`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
 
 from exactik.errors import FileError
+from exactik.io._format import CONTENTS, PLURALS, Content, Format, Function, Outline
 
 __all__ = [
     "AMC",
     "ASF",
     "BVH",
     "C3D",
+    "CONTENTS",
     "CSV",
     "FORMATS",
     "GLB",
@@ -37,6 +36,7 @@ __all__ = [
     "Format",
     "Function",
     "Outline",
+    "describe_formats",
     "find_format",
     "readable_format_of",
     "readable_formats",
@@ -48,142 +48,7 @@ __all__ = [
     "writer_of",
 ]
 
-# What a file can hold. A file of several formats may hold one or the other; the order is that in
-# which a conversion chooses: a motion has a skeleton, and its skeleton may have markers.
-Content = Literal["motion", "markers", "skeleton"]
-CONTENTS: tuple[Content, ...] = ("motion", "markers", "skeleton")
-PLURALS: Mapping[Content, str] = {
-    "motion": "motions",
-    "markers": "markers",
-    "skeleton": "skeletons",
-}
-
 PathLike = str | os.PathLike[str]
-
-
-class Function(NamedTuple):
-    """A function of a format's module, imported when it is needed.
-
-    Attributes:
-        reference: "module:function".
-        options: the keyword arguments that it takes, of those that its caller has to give.
-    """
-
-    reference: str
-    options: tuple[str, ...] = ()
-
-    def resolve(self) -> Callable[..., Any]:
-        """Return the function."""
-        module, _, name = self.reference.partition(":")
-        return getattr(import_module(module), name)
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function, with those of the options that it takes."""
-        taken = {name: value for name, value in options.items() if name in self.options}
-        return self.resolve()(*arguments, **taken)
-
-
-@dataclass(frozen=True)
-class Outline:
-    """What a motion tells without its skeleton.
-
-    Attributes:
-        columns: names of what moves.
-        frames: their number.
-        first_frame: number of the first one.
-        rate: [Hz], None if it is not known.
-        missing: share of the numbers that are missing, 0 to 1.
-        details: what else is known, in words: subject → sentence.
-    """
-
-    columns: tuple[str, ...]
-    frames: int
-    first_frame: int = 1
-    rate: float | None = None
-    missing: float = 0.0
-    details: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Format:
-    """A kind of file.
-
-    Attributes:
-        name: for sentences, such as "BVH".
-        suffixes: in lower case with the dot, the customary one first.
-        readers: content → `function(path, notes, …)`. Options are, for a skeleton, length_unit and
-            floating; for a motion skeleton, length_unit, rate, positions and animation; for markers
-            length_unit, rate and zeros_are_missing.
-        writers: content → `function(thing, path, …)`. Options are length_unit, up_axis and markers.
-        maker: whose format it is, where the name alone could be anybody's.
-        content_of: `function(path, notes) -> Content`, where files differ in what they hold.
-        up_axis: "x", "y" or "z" that is up in files that do not say otherwise; None without custom.
-        up_axis_is_fixed: whether that is a rule of the format, not merely a custom.
-        states_up_axis: contents with which the writer keeps the up axis.
-        up_axis_of: `function(path, notes) -> str | None`, where files say what is up for a
-            skeleton. Nothing is then taken for granted.
-        length_unit: of lengths in the file, by rule or by custom; None if it has to be given or
-            guessed, because files never say.
-        written_unit: in which a file without a stated unit is written, unless another is given.
-        unit_of: `function(skeleton) -> unit`, the unit to write a skeleton in, where it depends on
-            the file that it came from.
-        states_rate: whether other programs find the rate in it.
-        needs_skeleton: whether a motion in it is of no use without the file of a skeleton.
-        companion: suffix of the file with the skeleton that lies beside such a motion.
-        outline_of: `function(path, notes) -> Outline`, what such a motion tells all the same.
-        has_couplings: whether dofs of its skeletons may follow others, see `load_couplings`.
-        keeps: what survives writing (or reading, if it cannot be written); for the documentation.
-        loses: what does not.
-        assumes: what reading takes for granted.
-    """
-
-    name: str
-    suffixes: tuple[str, ...]
-    readers: Mapping[Content, Function] = field(default_factory=dict)
-    writers: Mapping[Content, Function] = field(default_factory=dict)
-    maker: str = ""
-    content_of: Function | None = None
-    up_axis: str | None = None
-    up_axis_is_fixed: bool = False
-    states_up_axis: tuple[Content, ...] = ()
-    up_axis_of: Function | None = None
-    length_unit: str | None = "m"
-    written_unit: str = "m"
-    unit_of: Function | None = None
-    states_rate: bool = True
-    needs_skeleton: bool = False
-    companion: str = ""
-    outline_of: Function | None = None
-    has_couplings: bool = False
-    keeps: str = ""
-    loses: str = "–"
-    assumes: str = "–"
-
-    @property
-    def full_name(self) -> str:
-        """Name with the maker, such as "Qualisys TSV"."""
-        return f"{self.maker} {self.name}" if self.maker != "" else self.name
-
-    @property
-    def suffix(self) -> str:
-        """The customary suffix."""
-        return self.suffixes[0]
-
-    @property
-    def contents(self) -> tuple[Content, ...]:
-        """What it can hold."""
-        return tuple(c for c in CONTENTS if c in self.readers or c in self.writers)
-
-    @property
-    def readable(self) -> tuple[Content, ...]:
-        """What can be read from it."""
-        return tuple(c for c in CONTENTS if c in self.readers)
-
-    @property
-    def writable(self) -> tuple[Content, ...]:
-        """What can be written as it."""
-        return tuple(c for c in CONTENTS if c in self.writers)
-
 
 # --- markers
 
@@ -464,3 +329,22 @@ def _unknown_suffix(path: PathLike, what: str, suffixes: Sequence[str]) -> FileE
     found, known = suffix_of(path) or "names without suffix", " ".join(suffixes)
     text = f"no {what} for {found}; expected one of {known}"
     return FileError(path, text, code="unknown-suffix")
+
+
+def describe_formats() -> str:
+    """Return the formats as a table in Markdown, for the documentation."""
+    head = "| format | read | write | kept | lost, when written | assumed, when read |"
+    lines = [head, "|---|---|---|---|---|---|"]
+    for form in FORMATS:
+        holds = ", ".join(form.contents)
+        read = "yes" if len(form.readers) > 0 else "no"
+        write = "yes" if len(form.writers) > 0 else "no"
+        beside = _BY_SUFFIX[form.companion].name if form.companion != "" else ""
+        if read == "yes" and form.needs_skeleton:
+            read = f"with its {beside}" if beside != "" else "with a skeleton"
+        if write == "yes" and beside != "":
+            write = f"yes, {beside} beside it"
+        suffixes = " ".join(f"`{suffix}`" for suffix in form.suffixes)
+        cells = (f"**{form.full_name}** {suffixes} {holds}", read, write, form.keeps, form.loses)
+        lines.append(f"| {' | '.join((*cells, form.assumes))} |")
+    return "\n".join(lines)

@@ -222,7 +222,7 @@ class Joint:
     @property
     def translates(self) -> bool:
         """Whether it moves the origin of its bone."""
-        return len(self.shift_axes) > 0
+        return JOINT_KINDS[self.kind].translates(self)
 
     @property
     def rotates(self) -> bool:

@@ -65,6 +65,10 @@ class JointKind:
         """Return the axes of the dofs that shift, in the base frame; these dofs come first."""
         return ()
 
+    def translates(self, joint: Joint) -> bool:
+        """Whether it moves the origin of its bone."""
+        return len(self.shift_axes(joint)) > 0
+
     def coordinate_axes(self, joint: Joint) -> tuple[Array, str]:
         """Return A and letters: the rotation is A · (rotation about coordinate axes) · Aᵀ."""
         return np.eye(3), ""

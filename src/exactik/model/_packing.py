@@ -35,10 +35,8 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         turn_axes[k, : len(letters)] = ["XYZ".index(letter) for letter in letters]
         offset[k] = bone.offset
         shift_count[k] = len(joint.shift_axes)
-        if joint.translates:
-            shift_axes[k, : shift_count[k]] = (
-                np.array(joint.shift_axes) @ A
-            )  # as seen after `pre` and A
+        if shift_count[k] > 0:
+            shift_axes[k, : shift_count[k]] = np.array(joint.shift_axes) @ A  # in turned axes
         pre[k] = (np.eye(3) if bone.pre is None else np.array(bone.pre)) @ A
         post[k] = A.T @ (np.eye(3) if bone.post is None else np.array(bone.post))
         has_pre[k] = not np.array_equal(pre[k], np.eye(3))

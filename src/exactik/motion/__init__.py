@@ -1,6 +1,6 @@
 """Recordings: marker positions and joint coordinates over time."""
 
-from exactik.motion._axes import axes_matrix, cyclic_axes, turn_skeleton, turn_to_up
+from exactik.motion._axes import axes_matrix, cyclic_axes, heading_axes, turn_skeleton, turn_to_up
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
 from exactik.motion._segments import Segment, cut_into_segments, find_segments
@@ -21,6 +21,7 @@ __all__ = [
     "find_frozen_markers",
     "find_segments",
     "find_swaps",
+    "heading_axes",
     "turn_skeleton",
     "turn_to_up",
 ]

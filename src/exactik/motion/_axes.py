@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from exactik.motion._markers import Markers
     from exactik.motion._motion import Motion
 
-__all__ = ["axes_matrix", "cyclic_axes", "turn_skeleton", "turn_to_up", "turned_axis"]
+__all__ = [
+    "axes_matrix",
+    "cyclic_axes",
+    "heading_axes",
+    "turn_skeleton",
+    "turn_to_up",
+    "turned_axis",
+]
 
 Turned = TypeVar("Turned", "Markers", "Motion")
 
@@ -56,6 +63,25 @@ def _turn_root(root: Bone, matrix: Array) -> Bone:
     pre = matrix if root.pre is None else matrix @ np.array(root.pre)
     offset = matrix @ np.array(root.offset)
     return Bone(root.name, offset=offset, pre=pre, joint=root.joint, post=root.post)
+
+
+def heading_axes(up: str | None) -> list[str]:
+    """Return the four quarter turns about the axis that is up, as for `axes_matrix`.
+
+    If no axis is known to be up, only the axes as they are.
+    """
+    if up is None:
+        return ["XYZ"]
+    u = "xyz".index(up)
+    a, b = (u + 1) % 3, (u + 2) % 3
+    turns = []
+    for new_a, new_b in ((a, b), (b, ~a), (~a, ~b), (~b, a)):  # ~ is for a minus sign
+        row = [""] * 3
+        row[u] = "XYZ"[u]
+        for place, axis in ((a, new_a), (b, new_b)):
+            row[place] = "XYZ"[axis] if axis >= 0 else f"-{'XYZ'[~axis]}"
+        turns.append("".join(row))
+    return turns
 
 
 def turned_axis(up: str | None, matrix: Array) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactik._arrays import as_floats, freeze
-from exactik.errors import ModelError, ShapeError, UnknownNameError
+from exactik.errors import ShapeError, UnknownNameError, UsageError
 from exactik.motion._axes import axes_matrix, turned_axis
 from exactik.motion._time import check_rate, resampled_frame_positions, slice_frames
 from exactik.typing import Array, BoolArray
@@ -70,7 +70,7 @@ class Markers:
                 f"positions have shape {positions.shape}; expected (T, {len(self.names)}, 3)"
             )
         if len(set(self.names)) < len(self.names):
-            raise ModelError("two markers have the same name; names must be unique")
+            raise UsageError("two markers have the same name; names must be unique")
         object.__setattr__(self, "positions", freeze(np.array(positions, dtype=float)))
         object.__setattr__(self, "names", tuple(map(str, self.names)))
         object.__setattr__(self, "rate", check_rate(self.rate))
@@ -127,24 +127,25 @@ class Markers:
 
     def between(self, start: float | None = None, end: float | None = None) -> Markers:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""
-        own = slice_frames(len(self), self.rate, start, end)
-        others = {name: s._replace(values=s.values[own]) for name, s in self.others.items()}
-        first = self.first_frame + own.start
-        return replace(self, positions=self.positions[own], first_frame=first, others=others)
+        part = slice_frames(len(self), self.rate, start, end)
+        others = {name: s._replace(values=s.values[part]) for name, s in self.others.items()}
+        first = self.first_frame + part.start
+        return replace(self, positions=self.positions[part], first_frame=first, others=others)
 
     def resampled(self, rate: float) -> Markers:
         """Return the same at another rate [Hz], linear between frames; gaps stay gaps."""
-        at = resampled_frame_positions(len(self), self.rate, rate)
+        times = resampled_frame_positions(len(self), self.rate, rate)
 
-        def interpolated(values: Array) -> Array:
-            low = np.minimum(at.astype(int), max(len(values) - 1, 0))
+        def interpolate(values: Array) -> Array:
+            low = np.minimum(times.astype(int), max(len(values) - 1, 0))
             high = np.minimum(low + 1, max(len(values) - 1, 0))
-            share = (at - low).reshape(-1, *([1] * (values.ndim - 1)))
-            exact = share < 1e-9  # a gap in the next frame does not touch this one
-            return np.where(exact, values[low], (1.0 - share) * values[low] + share * values[high])
+            share = (times - low).reshape(-1, *([1] * (values.ndim - 1)))
+            is_exact = share < 1e-9  # a gap in the next frame does not touch this one
+            between = (1.0 - share) * values[low] + share * values[high]
+            return np.where(is_exact, values[low], between)
 
-        others = {n: s._replace(values=interpolated(s.values)) for n, s in self.others.items()}
-        return replace(self, positions=interpolated(self.positions), rate=rate, others=others)
+        others = {n: s._replace(values=interpolate(s.values)) for n, s in self.others.items()}
+        return replace(self, positions=interpolate(self.positions), rate=rate, others=others)
 
     def turned(self, axes: str) -> Markers:
         """Return the same in permuted axes: "YZX" makes the file's y the new x, its z the new y.

@@ -76,34 +76,34 @@ class Motion:
 
         Not a number in frames that are missing.
         """
-        gone = np.asarray(np.isnan(self.q).any(axis=1))
-        pose = self.skeleton.forward(np.where(gone[:, None], self.skeleton.neutral(), self.q))
-        pose.positions[gone], pose.rotations[gone] = np.nan, np.nan
+        missing = np.asarray(np.isnan(self.q).any(axis=1))
+        pose = self.skeleton.forward(np.where(missing[:, None], self.skeleton.neutral(), self.q))
+        pose.positions[missing], pose.rotations[missing] = np.nan, np.nan
         return pose
 
     def between(self, start: float | None = None, end: float | None = None) -> Motion:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""
-        own = slice_frames(len(self), self.rate, start, end)
-        return replace(self, q=self.q[own], first_frame=self.first_frame + own.start)
+        part = slice_frames(len(self), self.rate, start, end)
+        return replace(self, q=self.q[part], first_frame=self.first_frame + part.start)
 
     def resampled(self, rate: float) -> Motion:
         """Return the same at another rate [Hz]: straight in q, shortest arcs for quaternions.
 
         Gaps stay gaps, and are never bridged.
         """
-        at = resampled_frame_positions(len(self), self.rate, rate)
-        if len(at) == 0:
+        times = resampled_frame_positions(len(self), self.rate, rate)  # [frames of this motion]
+        if len(times) == 0:
             return replace(self, rate=rate)
-        low = np.minimum(at.astype(int), len(self) - 1)
-        share = at - low
+        low = np.minimum(times.astype(int), len(self) - 1)
+        share = times - low
         # A gap in the next frame does not touch a frame that is one of the old ones.
         high = np.where(share < 1e-9, low, np.minimum(low + 1, len(self) - 1))
         present = np.asarray(np.isfinite(self.q).all(axis=1))
-        here = present[low] & present[high]
-        low, high, share = low[here], high[here], share[here, None]
-        q = np.full((len(at), self.skeleton.nq), np.nan)
+        known = present[low] & present[high]
+        low, high, share = low[known], high[known], share[known, None]
+        q = np.full((len(times), self.skeleton.nq), np.nan)
         step = self.skeleton.difference(self.q[high], self.q[low])
-        q[here] = self.skeleton.integrate(self.q[low], share * step)
+        q[known] = self.skeleton.integrate(self.q[low], share * step)
         return replace(self, q=q, rate=rate)
 
     def turned(self, axes: str) -> Motion:

@@ -1,8 +1,8 @@
 """Markers that look wrong: two that exchange places, and one that stands still to the last digit.
 
-A marker makes a *step* from each frame in which it is seen to the next. Its past tells where it
-should come next: where it was, or a step further with its last speed, whichever is nearer. A *jump*
-is a step that ends far from there by the marker's own measure. Two markers are swapped where both
+A marker makes a *step* from each frame in which it is seen to the next. Its past predicts where it
+comes next: where it was, or a step further at its last velocity, whichever is nearer. A *jump* is a
+step that ends far from there by the marker's own measure. Two markers are swapped where both
 jump at about the same time and each lands where the other's past leads, far nearer than where its
 own does.
 """
@@ -20,17 +20,18 @@ from exactik.typing import Array, BoolArray, IntArray
 __all__ = ["FrozenMarker", "Swap", "find_frozen_markers", "find_swaps"]
 
 
-GAP = 0.2  # [s] the longest gap across which a swap is looked for; in more time too much happens
-LEAST_GAP = 5  # frames, where these take longer
-JUMP = 0.012  # [m] less is not a jump; skin markers are seldom placed nearer to each other
-UNUSUAL = 6.0  # times the marker's usual miss of its own prediction
-BETTER = 0.2  # a swap leaves this share of the misses at most
-STILL = 0.1, 0.5  # [s] that a frozen marker stays; the second where coordinates are coarse
-LEAST_STILL = 10  # frames
-COARSE = 2e-6  # [m] steps of rounded coordinates; a still marker can then repeat itself by chance
-MOST_PAIRS = 1 << 24  # of jumps; where there are more, nothing is tracked
-BLOCK = 1 << 18  # pairs at a time
-MOVES = 0.02  # [m] that most of the other markers move meanwhile
+MAX_SWAP_GAP_S = 0.2  # [s] across which a swap is looked for; in more time too much happens
+MIN_SWAP_GAP_FRAMES = 5  # the same at low rates, where these take longer
+MIN_JUMP = 0.012  # [m] less is not a jump; skin markers are seldom placed nearer to each other
+MIN_JUMP_RATIO = 6.0  # of a jump to the marker's median error of its own prediction
+MAX_SWAP_ERROR_RATIO = 0.2  # of the errors after a swap to those before
+MIN_FROZEN_S = 0.1  # [s] that a frozen marker stays
+MIN_FROZEN_COARSE_S = 0.5  # [s] where coordinates are rounded: it can then repeat itself by chance
+MIN_FROZEN_FRAMES = 10
+COARSE_RESOLUTION = 2e-6  # [m] above which coordinates count as rounded
+MIN_OTHERS_MOTION = 0.02  # [m] median way of the other markers while one is frozen
+MAX_PAIRS = 1 << 24  # of jumps; where there are more, markers have no tracks and none is looked at
+PAIRS_PER_BLOCK = 1 << 18  # bounds the memory
 
 
 class Swap(NamedTuple):
@@ -69,13 +70,12 @@ class _Steps(NamedTuple):
     marker: IntArray
     start: IntArray  #  frame it was last seen in
     end: IntArray  #    frame it is seen in again
-    before: Array  #   place at `start` [m], (n, 3)
-    speed: Array  #    [m a frame], (n, 3); 0 where unknown
-    after: Array  #    place at `end` [m], (n, 3)
+    before: Array  #   position at `start` [m], (n, 3)
+    velocity: Array  # before `start` [m a frame], (n, 3); 0 where unknown
+    after: Array  #    position at `end` [m], (n, 3)
 
-    def chosen(self, index: BoolArray | IntArray) -> _Steps:
-        rows = (self.marker[index], self.start[index], self.end[index])
-        return _Steps(*rows, self.before[index], self.speed[index], self.after[index])
+    def select(self, index: BoolArray | IntArray) -> _Steps:
+        return _Steps._make(column[index] for column in self)
 
 
 def find_swaps(markers: Markers) -> tuple[Swap, ...]:
@@ -86,91 +86,95 @@ def find_swaps(markers: Markers) -> tuple[Swap, ...]:
     that rotate their names are not found, nor is anything where nearly every marker jumps all the
     time, as points without names do.
     """
-    steps = _steps(markers)
-    misses, jumps = _jumps(steps, len(markers.names))
-    longest = max(LEAST_GAP, round(GAP * markers.rate))
-    jumps &= steps.end - steps.start <= longest
-    if np.count_nonzero(jumps) < 2:
+    steps = _find_steps(markers)
+    errors, is_jump = _find_jumps(steps, len(markers.names))
+    max_gap = max(MIN_SWAP_GAP_FRAMES, round(MAX_SWAP_GAP_S * markers.rate))
+    is_jump &= steps.end - steps.start <= max_gap
+    if np.count_nonzero(is_jump) < 2:
         return ()
-    order = np.flatnonzero(jumps)
+    order = np.flatnonzero(is_jump)
     order = order[np.argsort(steps.end[order], kind="stable")]
-    steps, misses = steps.chosen(order), misses[order]
+    steps, errors = steps.select(order), errors[order]
     events = []
-    for one, other in _pairs(steps, longest):
-        own = misses[one] + misses[other]
-        crossed = _misses(steps, one, other) + _misses(steps, other, one)
-        for k in np.flatnonzero(crossed < BETTER * own):
-            events.append((float(crossed[k] / own[k]), int(one[k]), int(other[k])))
-    return _stretches(markers, steps, events)
+    for one, other in _iterate_pairs(steps, max_gap):
+        kept = errors[one] + errors[other]
+        swapped = _prediction_errors(steps, one, other) + _prediction_errors(steps, other, one)
+        for k in np.flatnonzero(swapped < MAX_SWAP_ERROR_RATIO * kept):
+            events.append((float(swapped[k] / kept[k]), int(one[k]), int(other[k])))
+    return _make_swaps(markers, steps, events)
 
 
 def find_frozen_markers(markers: Markers) -> tuple[FrozenMarker, ...]:
     """Return markers that repeat their place exactly for long while most others move."""
     x = markers.positions
-    if len(x) < LEAST_STILL:
+    if len(x) < MIN_FROZEN_FRAMES:
         return ()
     same = (x[1:] == x[:-1]).all(axis=2)  # never where missing
     edges = np.diff(np.pad(same, ((1, 1), (0, 0))).astype(np.int8), axis=0)
     marker, start = np.nonzero(edges.T == 1)
     _, stop = np.nonzero(edges.T == -1)
-    long = stop - start + 1 >= max(LEAST_STILL, round(STILL[0] * markers.rate))
-    found = []
+    long = stop - start + 1 >= max(MIN_FROZEN_FRAMES, round(MIN_FROZEN_S * markers.rate))
+    frozen = []
     for m, first, last in zip(marker[long], start[long], stop[long], strict=True):
-        coarse = _resolution(x[:, m]) > COARSE
-        if last - first + 1 < STILL[1] * markers.rate and coarse:
+        is_coarse = _find_resolution(x[:, m]) > COARSE_RESOLUTION
+        if is_coarse and last - first + 1 < MIN_FROZEN_COARSE_S * markers.rate:
             continue
-        moved = np.linalg.norm(_extent(np.delete(x[first : last + 1], m, axis=1)), axis=1)
-        moved = moved[np.isfinite(moved)]
-        if len(moved) > 0 and np.median(moved) > MOVES:
-            found.append(FrozenMarker(markers.names[m], int(first), int(last)))
-    return tuple(found)
+        others = np.delete(x[first : last + 1], m, axis=1)
+        extents = np.linalg.norm(_compute_extents(others), axis=1)
+        extents = extents[np.isfinite(extents)]
+        if len(extents) > 0 and np.median(extents) > MIN_OTHERS_MOTION:
+            frozen.append(FrozenMarker(markers.names[m], int(first), int(last)))
+    return tuple(frozen)
 
 
-def _steps(markers: Markers) -> _Steps:
+def _find_steps(markers: Markers) -> _Steps:
     """Return every step of every marker, marker by marker."""
     x = markers.positions
     marker, frame = np.nonzero(np.isfinite(x).all(axis=2).T)
-    place = x[frame, marker]
-    same = marker[1:] == marker[:-1]
-    span = np.where(same, frame[1:] - frame[:-1], 1)
-    speed = (place[1:] - place[:-1]) / span[:, None]
-    # The speed before a step is that of the step before it, unless it had a gap.
-    known = np.zeros(len(span), dtype=bool)
-    known[1:] = same[:-1] & (span[:-1] <= 2)
-    last_speed = np.zeros_like(speed)
-    last_speed[1:] = speed[:-1]
-    last_speed[~known] = 0.0
-    ends = np.arange(1, len(marker))
-    steps = _Steps(marker[1:], frame[:-1], frame[ends], place[:-1], last_speed, place[1:])
-    return steps.chosen(same)
+    position = x[frame, marker]
+    is_step = marker[1:] == marker[:-1]  # rows of one marker follow each other
+    span = np.where(is_step, frame[1:] - frame[:-1], 1)
+    velocity = (position[1:] - position[:-1]) / span[:, None]
+    # The velocity before a step is that of the step before it, unless it had a gap.
+    is_known = np.zeros(len(span), dtype=bool)
+    is_known[1:] = is_step[:-1] & (span[:-1] <= 2)
+    velocity_before = np.zeros_like(velocity)
+    velocity_before[1:] = velocity[:-1]
+    velocity_before[~is_known] = 0.0
+    steps = _Steps(
+        marker=marker[1:],
+        start=frame[:-1],
+        end=frame[1:],
+        before=position[:-1],
+        velocity=velocity_before,
+        after=position[1:],
+    )
+    return steps.select(is_step)
 
 
-def _jumps(steps: _Steps, count: int) -> tuple[Array, BoolArray]:
+def _find_jumps(steps: _Steps, count: int) -> tuple[Array, BoolArray]:
     """Return how far each step ends from where it should, and which of them are jumps."""
     every = np.arange(len(steps.marker))
-    miss = _misses(steps, every, every)
-    ends = np.searchsorted(steps.marker, np.arange(count + 1))  # they come marker by marker
-    parts = [miss[ends[m] : ends[m + 1]] for m in range(count)]
-    usual = np.array([np.median(part) if len(part) > 0 else 0.0 for part in parts])
-    return miss, miss > np.maximum(JUMP, UNUSUAL * usual[steps.marker])
+    errors = _prediction_errors(steps, every, every)
+    bounds = np.searchsorted(steps.marker, np.arange(count + 1))  # they come marker by marker
+    parts = [errors[bounds[m] : bounds[m + 1]] for m in range(count)]
+    medians = np.array([np.median(part) if len(part) > 0 else 0.0 for part in parts])
+    return errors, errors > np.maximum(MIN_JUMP, MIN_JUMP_RATIO * medians[steps.marker])
 
 
-def _pairs(steps: _Steps, longest: int) -> Iterator[tuple[IntArray, IntArray]]:
+def _iterate_pairs(steps: _Steps, max_gap: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield pairs of jumps of different markers at about the same time, each pair once."""
     count = len(steps.end)
-    late = np.searchsorted(steps.end, steps.end + longest, side="right")
-    reach = late - np.arange(count) - 1
-    before = np.cumsum(reach) - reach
-    if before[-1] > MOST_PAIRS:
+    stop = np.searchsorted(steps.end, steps.end + max_gap, side="right")
+    partners = stop - np.arange(count) - 1  # later jumps within the gap, for each jump
+    pairs_before = np.cumsum(partners) - partners
+    if pairs_before[-1] > MAX_PAIRS:
         return
-    for block in np.split(np.arange(count), np.flatnonzero(np.diff(before // BLOCK)) + 1):
-        one = np.repeat(block, reach[block])
-        other = (
-            one
-            + 1
-            + np.arange(len(one))
-            - np.repeat(before[block] - before[block[0]], reach[block])
-        )
+    cuts = np.flatnonzero(np.diff(pairs_before // PAIRS_PER_BLOCK)) + 1
+    for block in np.split(np.arange(count), cuts):
+        one = np.repeat(block, partners[block])
+        first_pair = np.repeat(pairs_before[block] - pairs_before[block[0]], partners[block])
+        other = one + 1 + np.arange(len(one)) - first_pair
         # Their steps overlap: neither marker is seen again before the other one is lost.
         start = np.maximum(steps.start[one], steps.start[other])
         keep = start < np.minimum(steps.end[one], steps.end[other])
@@ -178,16 +182,16 @@ def _pairs(steps: _Steps, longest: int) -> Iterator[tuple[IntArray, IntArray]]:
         yield one[keep], other[keep]
 
 
-def _misses(steps: _Steps, past: IntArray, future: IntArray) -> Array:
+def _prediction_errors(steps: _Steps, past: IntArray, future: IntArray) -> Array:
     """Return the distance from the end of one step to where the past of another leads [m], (n,)."""
-    to_go = (steps.end[future] - steps.start[past])[:, None]
-    off = steps.after[future] - steps.before[past]
-    stays = np.linalg.norm(off, axis=1)
-    moves = np.linalg.norm(off - to_go * steps.speed[past], axis=1)
-    return np.minimum(stays, moves)
+    frames = (steps.end[future] - steps.start[past])[:, None]
+    displacement = steps.after[future] - steps.before[past]
+    at_rest = np.linalg.norm(displacement, axis=1)
+    at_velocity = np.linalg.norm(displacement - frames * steps.velocity[past], axis=1)
+    return np.minimum(at_rest, at_velocity)
 
 
-def _stretches(
+def _make_swaps(
     markers: Markers, steps: _Steps, events: list[tuple[float, int, int]]
 ) -> tuple[Swap, ...]:
     """Return the exchanges as stretches of frames; a jump belongs to its best partner alone."""
@@ -200,26 +204,27 @@ def _stretches(
         a, b = sorted((one, other), key=lambda k: steps.marker[k])
         pair = (int(steps.marker[a]), int(steps.marker[b]))
         ends = sorted((int(steps.end[a]), int(steps.end[b])))
-        apart = float(np.linalg.norm(steps.before[a] - steps.before[b]))
-        times.setdefault(pair, []).append((ends[0], ends[1], apart))
+        distance = float(np.linalg.norm(steps.before[a] - steps.before[b]))
+        times.setdefault(pair, []).append((ends[0], ends[1], distance))
     swaps = []
     for (a, b), moments in times.items():
         moments.sort()
         for k in range(0, len(moments), 2):
             last = moments[k + 1][0] - 1 if k + 1 < len(moments) else len(markers) - 1
+            first, _, distance = moments[k]
             names = (markers.names[a], markers.names[b])
-            swaps.append(Swap(names, moments[k][0], last, moments[k][2]))
+            swaps.append(Swap(names=names, first=first, last=last, distance=distance))
     return tuple(sorted(swaps, key=lambda swap: (swap.first, swap.names)))
 
 
-def _resolution(path: Array) -> float:
+def _find_resolution(path: Array) -> float:
     """Return the smallest step between coordinates of a marker [m]; 0 if it never moves."""
     steps = np.abs(np.diff(path, axis=0))
     steps = steps[steps > 1e-12]
     return float(steps.min()) if len(steps) > 0 else 0.0
 
 
-def _extent(x: Array) -> Array:
+def _compute_extents(x: Array) -> Array:
     """Return how far each marker gets along each axis [m], (M, 3); NaN where it is never seen."""
     seen = ~np.isnan(x[..., 0]).all(axis=0)
     out = np.full(x.shape[1:], np.nan)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.typing import Array
 
 __all__ = ["check_rate", "resampled_frame_positions", "slice_frames"]
 
 
 def check_rate(rate: float) -> float:
-    """Return a rate [Hz] that is a positive number."""
+    """Return a rate [Hz]; raise `UsageError` unless it is a positive number."""
     if not 0.0 < float(rate) < np.inf:
-        raise ModelError(f"rate is {rate!r}; it must be a positive number of frames a second")
+        raise UsageError(f"rate is {rate!r}; it must be a positive number of frames a second")
     return float(rate)
 
 

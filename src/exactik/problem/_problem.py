@@ -25,8 +25,8 @@ from exactik.goals import (
     Goal,
     PackedGoals,
     SoftLimitGoal,
+    as_goals,
     pack_goals,
-    require_evaluable,
     require_weight_matrix,
     retarget_goals,
 )
@@ -86,7 +86,7 @@ class Problem:
         """
         if not isinstance(skeleton, Skeleton):
             raise UsageError(f"a problem needs a Skeleton first, not {type(skeleton).__name__}")
-        goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
+        goals = as_goals(goals)
         lock = (lock,) if isinstance(lock, str) else tuple(lock)
         strength = dict(strength or {})
         self._arguments: dict[str, Any] = {
@@ -110,7 +110,7 @@ class Problem:
         self.strength = freeze(compute_strengths(skeleton, strength))
         weight = None
         if weight_matrix is not None:
-            m = sum(require_evaluable(goal).rows(skeleton) for goal in self.goals)
+            m = sum(goal.rows(skeleton) for goal in self.goals)
             weight = contiguous_copy(require_shape("weight_matrix", weight_matrix, m, m))
             weight = freeze(require_weight_matrix("weight_matrix", weight))
             self._arguments["weight_matrix"] = weight
@@ -313,7 +313,7 @@ class Problem:
     def _custom(self, order: int) -> Iterator[tuple[int, slice, Array, Array, Array, Array]]:
         """Yield frame, rows, weight, residual and derivatives of the goals written in Python."""
         work = self._work
-        for goal, frame, rows, weight in self._packed.custom:
+        for _, goal, frame, rows, weight in self._packed.custom:
             position, count = work.p[frame] + work.origin, rows.stop - rows.start
             rotation = work.R[frame].copy()  # a user may write on what a user is given
             yield frame, rows, weight, *goal.evaluate(rotation, position, count, order)

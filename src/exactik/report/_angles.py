@@ -7,22 +7,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from exactik.report._data import Angles, Bins, rounded_up
-from exactik.report._plots import axis_row, curve, row
+from exactik.report._data import AngleCurves, Bins, round_axis_end
+from exactik.report._plots import axis_row, curve_path, plot_row
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["Joint", "angle_charts", "angle_data", "chosen_first", "joints_of"]
+__all__ = [
+    "JointChart",
+    "choose_initial_charts",
+    "draw_joint_charts",
+    "encode_joint_charts",
+    "make_joint_charts",
+]
 
-WITHIN = 1.645  # standard deviations on both sides hold 90 % of a normal distribution
-SHOWN = 6  # joints that are shown at first
-VAGUE = 4.0  # standard deviations of its range that a joint is known worse by
-WHOLE = 270.0  # [°] more is not movement but a change to other angles of the same pose
-POINTS = 500
+BAND_SD = 1.645  # standard deviations on both sides hold 90 % of a normal distribution
+INITIAL_CHARTS = 6  # joints that are shown at first
+MIN_RANGE_SD = 4.0  # standard deviations of its range that a joint is known worse by
+MAX_RANGE_DEG = 270.0  # [°] more is not movement but a change to other angles of the same pose
+CHART_POINTS = 500
 
 
-class Joint(NamedTuple):
+class JointChart(NamedTuple):
     """Dofs of a bone that have the same unit: one chart.
 
     Attributes:
@@ -40,7 +46,7 @@ class Joint(NamedTuple):
     root: bool
 
 
-def joints_of(track: Track) -> list[Joint]:
+def make_joint_charts(track: Track) -> list[JointChart]:
     """Return all joints, those that move both ways twice."""
     skeleton, joints = track.skeleton, []
     first = skeleton.tree.first_v
@@ -54,36 +60,36 @@ def joints_of(track: Track) -> list[Joint]:
             both = len(shifting) > 0 and len(turning) > 0
             name = f"{bone.name} (shift)" if both and unit == "m" else bone.name
             short = tuple(skeleton.dof_names[v][len(bone.name) + 1 :] for v in dofs)
-            joints.append(Joint(name, unit, tuple(dofs), short, bone.parent is None))
+            joints.append(JointChart(name, unit, tuple(dofs), short, bone.parent is None))
     return joints
 
 
-def chosen_first(joints: list[Joint], angles: Angles) -> list[int]:
+def choose_initial_charts(joints: list[JointChart], angles: AngleCurves) -> list[int]:
     """Return which joints to show at first: those that turn most and are known well, in order."""
 
-    def reach(joint: Joint) -> float:
+    def reach(joint: JointChart) -> float:
         if joint.root or joint.unit != "°":
             return -1.0
         dofs = list(joint.dofs)
         span = angles.high[:, dofs].max(axis=0) - angles.low[:, dofs].min(axis=0)
-        if span.max() > WHOLE:
+        if span.max() > MAX_RANGE_DEG:
             return -1.0
-        return float((span - VAGUE * np.median(angles.sd[:, dofs], axis=0)).max())
+        return float((span - MIN_RANGE_SD * np.median(angles.sd[:, dofs], axis=0)).max())
 
     moving = [n for n in range(len(joints)) if reach(joints[n]) > 0.0]
-    return sorted(sorted(moving, key=lambda n: -reach(joints[n]))[:SHOWN])
+    return sorted(sorted(moving, key=lambda n: -reach(joints[n]))[:INITIAL_CHARTS])
 
 
-def angle_data(joints: list[Joint], angles: Angles) -> dict[str, Any]:
+def encode_joint_charts(joints: list[JointChart], angles: AngleCurves) -> dict[str, Any]:
     """Return all joints for the script that draws those which are chosen."""
     return {
         "bins": len(angles.bins),
-        "within": WITHIN,
+        "within": BAND_SD,
         "joints": [
             {
-                **{"name": joint.name, "unit": joint.unit, "range": _range(joint, angles)},
+                **{"name": joint.name, "unit": joint.unit, "range": _axis_range(joint, angles)},
                 "dofs": [
-                    {"name": short, **angles.packed(k)}
+                    {"name": short, **angles.encode(k)}
                     for short, k in zip(joint.short, joint.dofs, strict=True)
                 ],
             }
@@ -92,29 +98,31 @@ def angle_data(joints: list[Joint], angles: Angles) -> dict[str, Any]:
     }
 
 
-def angle_charts(joints: list[Joint], angles: Angles, chosen: list[int], rate: float) -> str:
+def draw_joint_charts(
+    joints: list[JointChart], angles: AngleCurves, chosen: list[int], rate: float
+) -> str:
     """Return charts of the chosen joints; the script draws the same ones again."""
     axis = axis_row(angles.bins.frames, rate, marks=6)
-    return "".join(_chart(joints[n], angles, axis) for n in chosen)
+    return "".join(_draw_chart(joints[n], angles, axis) for n in chosen)
 
 
-def _range(joint: Joint, angles: Angles) -> tuple[float, float]:
+def _axis_range(joint: JointChart, angles: AngleCurves) -> tuple[float, float]:
     """Return lower and upper end of the axis: the curves, and bands as far as they are narrow."""
     dofs = list(joint.dofs)
-    low, high, wide = angles.low[:, dofs], angles.high[:, dofs], WITHIN * angles.sd[:, dofs]
+    low, high, wide = angles.low[:, dofs], angles.high[:, dofs], BAND_SD * angles.sd[:, dofs]
     least, most = float(low.min()), float(high.max())
     room = max(most - least, 4.0 if joint.unit == "°" else 0.02)
     # Bands of moments without markers are as wide as all angles; they run out of the chart.
     bottom = max(float(np.percentile(low - wide, 2.0)), least - 0.3 * room)
     top = min(float(np.percentile(high + wide, 98.0)), most + 0.3 * room)
     bottom, top = min(bottom, least) - 0.03 * room, max(top, most) + 0.03 * room
-    step = rounded_up((top - bottom) / 8.0)
+    step = round_axis_end((top - bottom) / 8.0)
     return step * np.floor(bottom / step), step * np.ceil(top / step)
 
 
-def _chart(joint: Joint, angles: Angles, axis: str) -> str:
-    bottom, top = _range(joint, angles)
-    count, bins = angles.bins.frames, Bins.of(len(angles.bins), POINTS)
+def _draw_chart(joint: JointChart, angles: AngleCurves, axis: str) -> str:
+    bottom, top = _axis_range(joint, angles)
+    count, bins = angles.bins.frames, Bins.of(len(angles.bins), CHART_POINTS)
     x = angles.bins.middles[bins.edges]
 
     def height(values: np.ndarray) -> np.ndarray:
@@ -123,11 +131,13 @@ def _chart(joint: Joint, angles: Angles, axis: str) -> str:
     inside = []
     for n, k in enumerate(joint.dofs):
         low, high = bins.least(angles.low[:, k]), bins.most(angles.high[:, k])
-        wide = WITHIN * bins.most(angles.sd[:, k])
+        wide = BAND_SD * bins.most(angles.sd[:, k])
         edge = np.concatenate([height(high + wide), height(low - wide)[::-1]])
-        around = curve(np.concatenate([x, x[::-1]]), np.clip(edge, -50.0, 150.0))
+        around = curve_path(np.concatenate([x, x[::-1]]), np.clip(edge, -50.0, 150.0))
         inside.append(f'<path class="band c{n % 6}" d="{around}Z"/>')
-        inside.append(f'<path class="line c{n % 6}" d="{curve(x, height((low + high) / 2))}"/>')
+        inside.append(
+            f'<path class="line c{n % 6}" d="{curve_path(x, height((low + high) / 2))}"/>'
+        )
     svg = (
         f'<svg class="plot" role="img" aria-label="angles of {escape(joint.name)}" '
         f'viewBox="0 0 {count} 100" preserveAspectRatio="none">{"".join(inside)}</svg>'
@@ -139,4 +149,4 @@ def _chart(joint: Joint, angles: Angles, axis: str) -> str:
     )
     key = "".join(f'<i class="c{n % 6}">{escape(name)}</i>' for n, name in enumerate(joint.short))
     title = f"<h4>{escape(joint.name)} <small>{joint.unit}</small><span>{key}</span></h4>"
-    return f'<figure class="joint">{title}{row(ticks, svg, "", 120, "curve")}{axis}</figure>'
+    return f'<figure class="joint">{title}{plot_row(ticks, svg, "", 120, "curve")}{axis}</figure>'

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from exactik.motion import find_segments
-from exactik.report._swaps import JudgedSwap
+from exactik.report._swaps import ExaminedSwap
 from exactik.typing import IntArray
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["FarMarker", "far_markers"]
+__all__ = ["FarMarker", "find_far_markers"]
 
-FAR, UNUSUAL = 0.02, 5.0  # [m] and times its usual error
-BEYOND = 1.5  # times what 95 % of all markers keep within
-SHORTEST, JOIN = 3, 4  # frames of a stretch, and between two parts of one
-MANY = 0.25  # of the markers: where more are far off it is the pose that is wrong
+FAR_ERROR_M, FAR_ERROR_RATIO = 0.02, 5.0  # [m] and times its usual error
+FAR_BEYOND_P95_RATIO = 1.5  # times what 95 % of all markers keep within
+MIN_FAR_FRAMES, JOIN_FAR_FRAMES = 3, 4  # frames of a stretch, and between two parts of one
+MAX_FAR_SHARE = 0.25  # of the markers: where more are far off it is the pose that is wrong
 
 
 class FarMarker(NamedTuple):
@@ -50,7 +50,7 @@ class FarMarker(NamedTuple):
         return {"name": self.name, **rounded, "left_out": self.left_out}
 
 
-def far_markers(track: Track, swaps: Sequence[JudgedSwap] = ()) -> list[FarMarker]:
+def find_far_markers(track: Track, swaps: Sequence[ExaminedSwap] = ()) -> list[FarMarker]:
     """Return markers that are far off for some frames, the worst first.
 
     Args:
@@ -62,30 +62,32 @@ def far_markers(track: Track, swaps: Sequence[JudgedSwap] = ()) -> list[FarMarke
     usual = np.array(
         [np.median(e[s]) if s.any() else 0.0 for e, s in zip(errors.T, seen.T, strict=True)]
     )
-    most = BEYOND * float(np.percentile(errors[seen], 95.0)) if seen.any() else 0.0
-    far = np.nan_to_num(errors) > np.maximum(max(FAR, most), UNUSUAL * usual)
-    far[far.sum(axis=1) > np.maximum(MANY * seen.sum(axis=1), 2)] = False
+    most = FAR_BEYOND_P95_RATIO * float(np.percentile(errors[seen], 95.0)) if seen.any() else 0.0
+    far = np.nan_to_num(errors) > np.maximum(max(FAR_ERROR_M, most), FAR_ERROR_RATIO * usual)
+    far[far.sum(axis=1) > np.maximum(MAX_FAR_SHARE * seen.sum(axis=1), 2)] = False
     likely = [swap for swap in swaps if swap.verdict == "likely"]
     found = []
     for m, name in enumerate(track.names):
-        for first, last in find_segments(far[:, m], join=JOIN):
+        for first, last in find_segments(far[:, m], join=JOIN_FAR_FRAMES):
             own = errors[first : last + 1, m][far[first : last + 1, m]]
-            if len(own) < SHORTEST or _explained(first, last, float(np.median(own)), likely):
+            if len(own) < MIN_FAR_FRAMES or _is_explained(
+                first, last, float(np.median(own)), likely
+            ):
                 continue
-            left_out = _left_out(track, m, np.arange(first, last + 1)[far[first : last + 1, m]])
+            left_out = _is_left_out(track, m, np.arange(first, last + 1)[far[first : last + 1, m]])
             sizes = (float(np.median(own)), float(own.max()), float(usual[m]))
             found.append(FarMarker(name, first, last, *sizes, left_out))
     return sorted(found, key=lambda each: -each.off * (each.last - each.first + 1))
 
 
-def _left_out(track: Track, m: int, which: IntArray) -> bool:
+def _is_left_out(track: Track, m: int, which: IntArray) -> bool:
     weights = track.marker_weights
     return weights is not None and bool(
         (weights[which, m] < track.options.assessment.ignored_weight).mean() > 0.5
     )
 
 
-def _explained(first: int, last: int, off: float, swaps: Sequence[JudgedSwap]) -> bool:
+def _is_explained(first: int, last: int, off: float, swaps: Sequence[ExaminedSwap]) -> bool:
     """Return whether a swap covers most of a stretch: it pulls on the markers around, too."""
     for swap in swaps:
         common = min(last, swap.last) - max(first, swap.first) + 1

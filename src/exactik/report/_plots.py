@@ -15,17 +15,26 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.motion import find_segments
-from exactik.report._data import Bins, Heat, rounded_up
-from exactik.report._png import colours, png
+from exactik.report._data import Bins, HeatMap, round_axis_end
+from exactik.report._png import encode_png, error_colours
 from exactik.typing import Array
 
-__all__ = ["Lane", "area_row", "axis_row", "curve", "heat_row", "heat_scale", "lanes_row", "row"]
+__all__ = [
+    "Lane",
+    "area_row",
+    "axis_row",
+    "curve_path",
+    "heat_row",
+    "heat_scale",
+    "lanes_row",
+    "plot_row",
+]
 
 
-POINTS = 900  # of a curve without scripts
-COLUMNS = 2400  # of the heat map without scripts
-LINE, TALL = 15, 900  # [px] of a marker in the heat map, and of the map at most
-RUNS = 2000  # stretches in one lane; more are joined where they are nearest
+CURVE_POINTS = 900  # of a curve without scripts
+HEAT_COLUMNS = 2400  # of the heat map without scripts
+HEAT_ROW_PX, MAX_HEAT_PX = 15, 900  # [px] of a marker in the heat map, and of the map at most
+MAX_LANE_SEGMENTS = 2000  # stretches in one lane; more are joined where they are nearest
 
 
 class Lane(NamedTuple):
@@ -46,7 +55,7 @@ class Lane(NamedTuple):
     hint: str = ""
 
 
-def row(left: str, plot: str, right: str, height: int, kind: str = "") -> str:
+def plot_row(left: str, plot: str, right: str, height: int, kind: str = "") -> str:
     """Return one plot with what stands beside it."""
     return (
         f'<div class="row {kind}" style="height:{height}px"><div class="side left">{left}</div>'
@@ -61,7 +70,7 @@ def _svg(count: int, height: float, inside: str, label: str, extra: str = "") ->
     )
 
 
-def curve(x: Array, y: Array, *, closed_at: float | None = None) -> str:
+def curve_path(x: Array, y: Array, *, closed_at: float | None = None) -> str:
     """Return the path of a curve, broken where y is not a number; closed along a line if asked."""
     parts = []
     for first, last in find_segments(np.isfinite(y)):
@@ -88,11 +97,11 @@ def area_row(
         height: [px].
     """
     count = len(series[0][1])
-    bins = Bins.of(count, POINTS)
+    bins = Bins.of(count, CURVE_POINTS)
     inside = [f'<path class="grid" d="M0,{y}H{count}"/>' for y in (25, 50, 75)]
     for name, values, kind in series:
         y = 100.0 * (1.0 - np.minimum(bins.most(values) / top, 1.2))
-        path = curve(bins.middles, y, closed_at=100.0 if kind == "area" else None)
+        path = curve_path(bins.middles, y, closed_at=100.0 if kind == "area" else None)
         inside.append(
             f'<path class="{kind} {name}" data-series="{name}" data-top="{top:g}" d="{path}"/>'
         )
@@ -101,14 +110,14 @@ def area_row(
         f"{' ' + unit if share == 1 and unit else ''}</span>"
         for share in (1.0, 0.5, 0.0)
     )
-    return row(ticks, _svg(count, 100, "".join(inside), label), "", height, "curve")
+    return plot_row(ticks, _svg(count, 100, "".join(inside), label), "", height, "curve")
 
 
 def lanes_row(lanes: Sequence[Lane], count: int, label: str, line: int = 20) -> str:
     """Return one line for each thing that is the case at times."""
     inside = []
     for n, lane in enumerate(lanes):
-        runs = _joined(lane.runs, count)
+        runs = _join_segments(lane.runs, count)
         path = "".join(f"M{a},{n + 0.25:g}h{b + 1 - a}v.5h{a - b - 1}z" for a, b in runs)
         inside.append(f'<path class="bed" d="M0,{n + 1}H{count}"/>')
         inside.append(f'<path class="lane {lane.style}" d="{path}"/>')
@@ -123,28 +132,28 @@ def lanes_row(lanes: Sequence[Lane], count: int, label: str, line: int = 20) -> 
         for lane in lanes
     )
     svg = _svg(count, len(lanes), "".join(inside), label)
-    return row(left, svg, right, line * len(lanes), "lanes")
+    return plot_row(left, svg, right, line * len(lanes), "lanes")
 
 
-def _joined(runs: Sequence[tuple[int, int]], count: int) -> Sequence[tuple[int, int]]:
-    if len(runs) <= RUNS:
+def _join_segments(runs: Sequence[tuple[int, int]], count: int) -> Sequence[tuple[int, int]]:
+    if len(runs) <= MAX_LANE_SEGMENTS:
         return runs
     flags = np.zeros(count, dtype=bool)
     for first, last in runs:
         flags[first : last + 1] = True
-    return find_segments(flags, join=count // RUNS)
+    return find_segments(flags, join=count // MAX_LANE_SEGMENTS)
 
 
-def heat_row(heat: Heat, names: Sequence[str]) -> str:
+def heat_row(heat: HeatMap, names: Sequence[str]) -> str:
     """Return the errors of the markers as a picture."""
-    bins = Bins.of(len(heat.bins), COLUMNS)
+    bins = Bins.of(len(heat.bins), HEAT_COLUMNS)
     level = np.maximum.reduceat(heat.level, bins.edges, axis=0).T
-    data = base64.b64encode(png(np.ascontiguousarray(level), heat.palette)).decode("ascii")
-    line = max(4.0, min(float(LINE), TALL / max(len(names), 1)))
+    data = base64.b64encode(encode_png(np.ascontiguousarray(level), heat.palette)).decode("ascii")
+    line = max(4.0, min(float(HEAT_ROW_PX), MAX_HEAT_PX / max(len(names), 1)))
     every = int(np.ceil(11.0 / line))
     labels = "".join(
         f'<span class="name small" style="height:{line * every:g}px;line-height:'
-        f'{min(line * every, LINE):g}px" title="{escape(name)}">{escape(name)}</span>'
+        f'{min(line * every, HEAT_ROW_PX):g}px" title="{escape(name)}">{escape(name)}</span>'
         for name in names[::every]
     )
     height = round(line * len(names))
@@ -153,12 +162,12 @@ def heat_row(heat: Heat, names: Sequence[str]) -> str:
         f'height="{len(names)}" preserveAspectRatio="none"/>'
     )
     svg = _svg(heat.bins.frames, len(names), image, "error of every marker over time", 'id="heat"')
-    return row(labels, svg, heat_scale(heat), height, "heat")
+    return plot_row(labels, svg, heat_scale(heat), height, "heat")
 
 
-def heat_scale(heat: Heat) -> str:
+def heat_scale(heat: HeatMap) -> str:
     """Return the legend of the heat map."""
-    steps = colours(np.linspace(1.0, 0.0, 11))
+    steps = error_colours(np.linspace(1.0, 0.0, 11))
     stops = ",".join(f"rgb({r},{g},{b})" for r, g, b in steps)
     ticks = "".join(
         f'<span class="tick" style="top:{100 * (1 - share):g}%">{"≥ " if share == 1 else ""}'
@@ -173,10 +182,12 @@ def heat_scale(heat: Heat) -> str:
 
 def axis_row(count: int, rate: float, marks: int = 12) -> str:
     """Return the axis of time, in seconds from the first frame."""
-    step = rounded_up(max(count / rate, 1e-9) / marks)
+    step = round_axis_end(max(count / rate, 1e-9) / marks)
     spans = []
     for n in range(int(count / rate / step) + 1):
         place = 100.0 * (n * step * rate + 0.5) / count
         if place <= 100.0:
             spans.append(f'<span style="left:{place:.3f}%">{n * step:g}</span>')
-    return row("<span>time, s</span>", f'<div class="axis">{"".join(spans)}</div>', "", 20, "time")
+    return plot_row(
+        "<span>time, s</span>", f'<div class="axis">{"".join(spans)}</div>', "", 20, "time"
+    )

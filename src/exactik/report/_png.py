@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from exactik.typing import Array
 
-__all__ = ["colours", "png"]
+__all__ = ["encode_png", "error_colours"]
 
 Bytes = NDArray[np.uint8]
 
@@ -32,7 +32,7 @@ _SRGB = np.array(
 )
 
 
-def colours(values: Array) -> Bytes:
+def error_colours(values: Array) -> Bytes:
     """Return colours for values from 0 to 1, (n, 3): dark violet over green to bright yellow.
 
     Lightness rises evenly, so that readers who do not tell all hues apart, and printers without
@@ -49,7 +49,7 @@ def colours(values: Array) -> Bytes:
     return np.round(255.0 * np.where(linear <= 0.0031308, low, high)).astype(np.uint8)
 
 
-def png(pixels: Bytes, palette: Bytes) -> bytes:
+def encode_png(pixels: Bytes, palette: Bytes) -> bytes:
     """Return a picture file of palette colours.
 
     Args:

@@ -17,123 +17,140 @@ import numpy as np
 
 from exactik.io import writing
 from exactik.motion import find_segments
-from exactik.report._angles import Joint, angle_charts, angle_data, chosen_first, joints_of
+from exactik.report._angles import (
+    JointChart,
+    choose_initial_charts,
+    draw_joint_charts,
+    encode_joint_charts,
+    make_joint_charts,
+)
 from exactik.report._data import (
-    Angles,
-    Heat,
-    angles_of,
-    encoded,
-    heat_of,
-    rounded_up,
-    series_of,
+    AngleCurves,
+    HeatMap,
+    encode_bytes,
+    encode_series,
+    make_angle_curves,
+    make_heat_map,
+    round_axis_end,
 )
 from exactik.report._plots import Lane, area_row, axis_row, heat_row, lanes_row
-from exactik.report._summary import frame_errors, headline_of, missing_in, summary_of
+from exactik.report._summary import compute_frame_errors, find_missing, headline_of, summary_of
 from exactik.report._tables import (
-    KINDS,
-    attention_table,
-    facts_table,
-    marker_bars,
-    suspects_table,
-    tiles,
+    KIND_LABELS,
+    render_attention,
+    render_facts,
+    render_marker_bars,
+    render_suspects,
+    render_tiles,
 )
-from exactik.report._words import count_of, millimetres, share
+from exactik.report._words import format_count, format_millimetres, format_share
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["render_report", "write_report"]
 
 Facts = Mapping[str, Any]
 
-LANES = 24  # markers or dofs that get a lane of their own
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+MAX_LANES = 24  # markers or dofs that get a lane of their own
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+)
 
 
-def write_report(track: Track, path: str, command: str = "") -> None:
-    """Write the report on a track to an .html file, whole or not at all."""
-    text = report_html(track, command)
+def write_report(
+    track: Track, path: str, command: str = "", *, summary: Facts | None = None
+) -> None:
+    """Write the report on a track to an .html file, whole or not at all.
+
+    Args:
+        track: the solved recording.
+        path: of the file.
+        command: that repeats the solve.
+        summary: of the track, with the command, where it is known already, see `summary_of`.
+    """
+    text = render_report(track, command, summary)
     with writing(path) as file:
         file.write(text)
 
 
-def report_html(track: Track, command: str = "") -> str:
-    """Return the report as text."""
-    summary = summary_of(track, command)
-    angles, joints, heat = angles_of(track), joints_of(track), heat_of(track)
-    chosen = chosen_first(joints, angles)
+def render_report(track: Track, command: str = "", summary: Facts | None = None) -> str:
+    """Return the report as text, see `write_report`."""
+    summary = summary_of(track, command) if summary is None else summary
+    angles, joints, heat = make_angle_curves(track), make_joint_charts(track), make_heat_map(track)
+    chosen = choose_initial_charts(joints, angles)
     data = {
         "frames": len(track),
         "rate": summary["rate_hz"],
         "offset": summary["first_frame_in_file"],
         "markers": list(track.names),
-        "series": series_of(track),
+        "series": encode_series(track),
         "heat": {
-            **{"bins": len(heat.bins), "most": heat.most, "palette": encoded(heat.palette)},
-            "data": encoded(heat.level),
+            **{"bins": len(heat.bins), "most": heat.most, "palette": encode_bytes(heat.palette)},
+            "data": encode_bytes(heat.level),
         },
-        "angles": {**angle_data(joints, angles), "chosen": chosen},
+        "angles": {**encode_joint_charts(joints, angles), "chosen": chosen},
     }
     sections = [
-        _header(summary),
-        _section("attention", "Needs attention", attention_table(summary["attention"])),
-        _section("suspects", "Suspected swaps and ghosts", suspects_table(summary)),
-        _section("time", "Over time", _time(track, summary, heat)),
-        _section(
-            *("markers", "Error of each marker", marker_bars(summary["error_per_marker"])),
+        _render_header(summary),
+        _render_section("attention", "Needs attention", render_attention(summary["attention"])),
+        _render_section("suspects", "Suspected swaps and ghosts", render_suspects(summary)),
+        _render_section("time", "Over time", _render_timeline(track, summary, heat)),
+        _render_section(
+            *("markers", "Error of each marker", render_marker_bars(summary["error_per_marker"])),
             "Mean (bar), 95 % (pale bar) and largest distance from its place on the figure, mm.",
         ),
-        _section(
-            *("angles", "Joint angles", _angles(joints, angles, chosen, track.markers.rate)),
+        _render_section(
+            *("angles", "Joint angles", _render_angles(joints, angles, chosen, track.markers.rate)),
             "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers).",
         ),
-        _section("repeat", "How it was made", _made(track, summary)),
+        _render_section("repeat", "How it was made", _render_settings(track, summary)),
     ]
-    return _page(f"{summary['skeleton']}: exactik report", "".join(sections), data)
+    return _render_page(f"{summary['skeleton']}: exactik report", "".join(sections), data)
 
 
-def _page(title: str, body: str, data: Facts) -> str:
+def _render_page(title: str, body: str, data: Facts) -> str:
     # In a script element nothing is escaped but the end of it.
     plain = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>\n{_resource('_report.css')}</style></head>"
+        f"<title>{escape(title)}</title><style>\n{_read_resource('_report.css')}</style></head>"
         f'<body><main>{body}</main><div id="readout" hidden></div>'
         f'<script type="application/json" id="data">{plain}</script>'
-        f"<script>\n{_resource('_report.js')}</script></body></html>\n"
+        f"<script>\n{_read_resource('_report.js')}</script></body></html>\n"
     )
 
 
-def _resource(name: str) -> str:
+def _read_resource(name: str) -> str:
     return resources.files("exactik.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _section(name: str, title: str, inside: str, note: str = "") -> str:
+def _render_section(name: str, title: str, inside: str, note: str = "") -> str:
     about = f'<p class="note">{escape(note)}</p>' if note else ""
     return f'<section id="{name}"><h2>{escape(title)}</h2>{about}{inside}</section>'
 
 
-def _header(summary: Facts) -> str:
+def _render_header(summary: Facts) -> str:
     source = os.path.basename(summary["source"].replace("\\", "/"))
     about = [source] if source else []
-    about += [f"{summary['dofs']} dofs", count_of(len(summary["markers"]["used"]), "marker")]
+    about += [f"{summary['dofs']} dofs", format_count(len(summary["markers"]["used"]), "marker")]
     about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
     return (
         f'<header><p class="kicker">exactik report</p><h1>{escape(summary["skeleton"])}</h1>'
         f'<p class="about">{escape(" · ".join(about))}</p>'
         f'<p class="headline">{escape(headline_of(summary))}</p>'
-        f'<div class="tiles">{tiles(summary)}</div></header>'
+        f'<div class="tiles">{render_tiles(summary)}</div></header>'
     )
 
 
-def _time(track: Track, summary: Facts, heat: Heat) -> str:
+def _render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
     """Return all plots that share the axis of time."""
     count = len(track)
-    mean, most = (1e3 * values for values in frame_errors(track))
-    missing = missing_in(track)
+    mean, most = (1e3 * values for values in compute_frame_errors(track))
+    missing = find_missing(track)
     parts = [
         '<div class="tools" hidden><button data-zoom="in">zoom in</button><button data-zoom="out">'
         'zoom out</button><button data-zoom="all">whole recording</button><span>drag to zoom, '
@@ -141,22 +158,30 @@ def _time(track: Track, summary: Facts, heat: Heat) -> str:
         '<div class="plots">',
         axis_row(count, track.markers.rate),
     ]
-    lanes = _attention_lanes(summary)
+    lanes = _make_attention_lanes(summary)
     if len(lanes) > 0:
-        parts += [_title("What needs a look"), lanes_row(lanes, count, "stretches to look at")]
+        parts += [
+            _render_title("What needs a look"),
+            lanes_row(lanes, count, "stretches to look at"),
+        ]
     series = [("most", most, "line"), ("mean", mean, "area")]
     key = '<i class="k mean">mean of the markers</i><i class="k most">worst marker</i>'
-    top = _top(mean, most)
+    top = _choose_error_axis(mean, most)
     if (np.nan_to_num(most) > top).any():
-        key += f"cut off at {top:g} mm, the worst is {millimetres(summary['error']['max_mm'])}"
-    parts += [_title("Error per frame", key), area_row(series, top, "mm", "error of each frame")]
-    parts += [_title("Error per marker and frame"), heat_row(heat, track.names)]
-    parts += _gap_lanes(summary, missing)
-    parts += _limit_lanes(track, summary)
-    top = rounded_up(float(track.iterations.max(initial=1)))
+        key += (
+            f"cut off at {top:g} mm, the worst is {format_millimetres(summary['error']['max_mm'])}"
+        )
+    parts += [
+        _render_title("Error per frame", key),
+        area_row(series, top, "mm", "error of each frame"),
+    ]
+    parts += [_render_title("Error per marker and frame"), heat_row(heat, track.names)]
+    parts += _render_gaps(summary, missing)
+    parts += _render_limits(track, summary)
+    top = round_axis_end(float(track.iterations.max(initial=1)))
     stats = summary["iterations"]
     about = f"median {stats['median']:g}, 95 % up to {stats['p95']:g}, at most {stats['max']:g}"
-    parts += [_title("Iterations of the last solve of each frame", escape(about))]
+    parts += [_render_title("Iterations of the last solve of each frame", escape(about))]
     values = track.iterations.astype(float)
     parts += [area_row([("iterations", values, "area")], top, "", "iterations of each frame", 70)]
     parts += [axis_row(count, track.markers.rate), "</div>"]
@@ -165,21 +190,21 @@ def _time(track: Track, summary: Facts, heat: Heat) -> str:
     return "".join(parts) + f'<p class="note">{note}</p>'
 
 
-def _top(mean: np.ndarray, most: np.ndarray) -> float:
+def _choose_error_axis(mean: np.ndarray, most: np.ndarray) -> float:
     """Return the end of an axis of errors [mm] that shows all means and most of the worst."""
     if not np.isfinite(mean).any():
         return 1.0
     high = max(1.2 * float(np.nanmax(mean)), 1.8 * float(np.nanpercentile(most, 90.0)))
-    return rounded_up(min(high, float(np.nanmax(most))))
+    return round_axis_end(min(high, float(np.nanmax(most))))
 
 
-def _title(text: str, key: str = "") -> str:
+def _render_title(text: str, key: str = "") -> str:
     return f'<h3>{escape(text)}<span class="keys">{key}</span></h3>'
 
 
-def _attention_lanes(summary: Facts) -> list[Lane]:
+def _make_attention_lanes(summary: Facts) -> list[Lane]:
     lanes = []
-    for kind, label in KINDS.items():
+    for kind, label in KIND_LABELS.items():
         runs = sorted((a["first"], a["last"]) for a in summary["attention"] if a["kind"] == kind)
         if len(runs) > 0:
             lanes.append(Lane(label, f"{len(runs)} ×", runs, kind))
@@ -190,74 +215,82 @@ def _attention_lanes(summary: Facts) -> list[Lane]:
     return lanes
 
 
-def _gap_lanes(summary: Facts, missing: np.ndarray) -> list[str]:
+def _render_gaps(summary: Facts, missing: np.ndarray) -> list[str]:
     gaps, names = summary["gaps"], summary["markers"]["used"]
     if len(gaps) == 0:
-        return [_title("Gaps"), "<p>No marker is ever missing.</p>"]
+        return [_render_title("Gaps"), "<p>No marker is ever missing.</p>"]
     lanes = []
-    for gap in gaps[:LANES]:
-        hint = f"{gap['name']}: {count_of(gap['gaps'], 'gap')}, longest {gap['longest_s']:.2f} s"
+    for gap in gaps[:MAX_LANES]:
+        hint = (
+            f"{gap['name']}: {format_count(gap['gaps'], 'gap')}, longest {gap['longest_s']:.2f} s"
+        )
         runs = find_segments(missing[:, names.index(gap["name"])])
-        value = share(gap["frames"] / max(len(missing), 1))
+        value = format_share(gap["frames"] / max(len(missing), 1))
         lanes.append(Lane(gap["name"], value, runs, "gap", hint))
     most, number = max(gap["longest_s"] for gap in gaps), sum(gap["gaps"] for gap in gaps)
-    about = f"{count_of(number, 'gap')} of {count_of(len(gaps), 'marker')}, longest {most:.2f} s"
-    if len(gaps) > LANES:
-        about += f"; the {LANES} markers missing most"
-    height = rounded_up(float(missing.sum(axis=1).max()))
+    about = f"{format_count(number, 'gap')} of {format_count(len(gaps), 'marker')}"
+    about += f", longest {most:.2f} s"
+    if len(gaps) > MAX_LANES:
+        about += f"; the {MAX_LANES} markers missing most"
+    height = round_axis_end(float(missing.sum(axis=1).max()))
     curve = [("missing", missing.sum(axis=1).astype(float), "area")]
     return [
-        _title("Gaps", escape(about)),
+        _render_title("Gaps", escape(about)),
         area_row(curve, height, "", "markers missing in each frame", 60),
         lanes_row(lanes, len(missing), "gaps of each marker", 14),
     ]
 
 
-def _limit_lanes(track: Track, summary: Facts) -> list[str]:
+def _render_limits(track: Track, summary: Facts) -> list[str]:
     if summary["settings"]["limits"] != "hard":
         text = f"<p>Limits were {summary['settings']['limits']}.</p>"
-        return [_title("Limits touched"), text]
+        return [_render_title("Limits touched"), text]
     if len(summary["limits"]) == 0:
-        return [_title("Limits touched"), "<p>No dof touches a limit.</p>"]
+        return [_render_title("Limits touched"), "<p>No dof touches a limit.</p>"]
     lanes, names = [], track.skeleton.dof_names
-    for limit in summary["limits"][:LANES]:
+    for limit in summary["limits"][:MAX_LANES]:
         ends = [
-            _end(limit[key], limit["unit"])
+            _format_limit(limit[key], limit["unit"])
             for key in ("lower", "upper")
             if limit[f"share_{key}"] > 0.0
         ]
         runs = find_segments(track.at_limits[:, names.index(limit["dof"])])
         hint = f"{limit['dof']}: at {' and '.join(ends)}"
-        lanes.append(Lane(limit["dof"], share(limit["share"]), runs, "limit", hint))
-    about = f"{count_of(len(summary['limits']), 'dof')}; share of the frames to the right"
-    if len(summary["limits"]) > LANES:
-        about += f"; the {LANES} that do most"
-    return [_title("Limits touched", escape(about)), lanes_row(lanes, len(track), "limits", 15)]
+        lanes.append(Lane(limit["dof"], format_share(limit["share"]), runs, "limit", hint))
+    about = f"{format_count(len(summary['limits']), 'dof')}; share of the frames to the right"
+    if len(summary["limits"]) > MAX_LANES:
+        about += f"; the {MAX_LANES} that do most"
+    return [
+        _render_title("Limits touched", escape(about)),
+        lanes_row(lanes, len(track), "limits", 15),
+    ]
 
 
-def _end(value: float, unit: str) -> str:
+def _format_limit(value: float, unit: str) -> str:
     return f"{np.degrees(value):.0f}°" if unit == "rad" else f"{value:.3f} m"
 
 
-def _angles(joints: list[Joint], angles: Angles, chosen: list[int], rate: float) -> str:
+def _render_angles(
+    joints: list[JointChart], angles: AngleCurves, chosen: list[int], rate: float
+) -> str:
     chips = "".join(
         f'<button data-joint="{n}" aria-pressed="{"true" if n in chosen else "false"}">'
         f"{escape(joint.name)}</button>"
         for n, joint in enumerate(joints)
     )
-    shown = angle_charts(joints, angles, chosen, rate)
+    shown = draw_joint_charts(joints, angles, chosen, rate)
     return f'<div class="chips" hidden>{chips}</div><div id="charts" class="plots">{shown}</div>'
 
 
-def _made(track: Track, summary: Facts) -> str:
+def _render_settings(track: Track, summary: Facts) -> str:
     error, names, settings = summary["error"], summary["markers"], summary["settings"]
     facts: dict[str, Any] = {
         "recording": summary["source"],
         "solver": summary["solver"],
         **{name.replace("_", " "): value for name, value in settings.items()},
-        "noise of the markers (each axis)": millimetres(summary["sigma_mm"]),
-        "median and largest error": f"{millimetres(error['median_mm'])}, "
-        f"{millimetres(error['max_mm'])}",
+        "noise of the markers (each axis)": format_millimetres(summary["sigma_mm"]),
+        "median and largest error": f"{format_millimetres(error['median_mm'])}, "
+        f"{format_millimetres(error['max_mm'])}",
         "frames filled, bridged, not at rest": f"{summary['filled_frames']}, "
         f"{summary['bridged_frames']}, {summary['not_converged_frames']}",
         "seconds": summary["seconds"],
@@ -273,4 +306,4 @@ def _made(track: Track, summary: Facts) -> str:
         if command
         else ("<p>It was made from Python, and no command was given.</p>")
     )
-    return f"<h3>To repeat it</h3>{code}<h3>Settings and versions</h3>{facts_table(facts)}"
+    return f"<h3>To repeat it</h3>{code}<h3>Settings and versions</h3>{render_facts(facts)}"

@@ -10,8 +10,8 @@ import numpy as np
 
 from exactik.kernels.recording.frames import HUBER, TUKEY
 from exactik.motion import find_frozen_markers, find_segments
-from exactik.report._ghosts import far_markers
-from exactik.report._swaps import JudgedSwap, judged_swaps, recorded_columns
+from exactik.report._ghosts import find_far_markers
+from exactik.report._swaps import ExaminedSwap, examine_swaps, find_recorded_columns
 from exactik.report._words import headline_of
 from exactik.tracking import Attention, match_markers
 from exactik.typing import Array, BoolArray
@@ -19,7 +19,7 @@ from exactik.typing import Array, BoolArray
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["frame_errors", "headline_of", "missing_in", "summary_of", "versions"]
+__all__ = ["collect_versions", "compute_frame_errors", "find_missing", "headline_of", "summary_of"]
 
 Facts = dict[str, Any]
 
@@ -36,56 +36,58 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         command: that repeats the solve.
         per_frame: whether to add lists with one value a frame.
     """
-    swaps, missing = judged_swaps(track), missing_in(track)
+    swaps, missing = examine_swaps(track), find_missing(track)
     summary: Facts = {
         "skeleton": track.skeleton.name,
         "source": track.markers.source,
         "frames": len(track),
-        "rate_hz": _number(track.markers.rate),
-        "duration_s": _number(len(track) / track.markers.rate),
+        "rate_hz": _round_number(track.markers.rate),
+        "duration_s": _round_number(len(track) / track.markers.rate),
         "first_frame_in_file": int(track.markers.first_frame),
         "dofs": track.skeleton.nv,
-        "markers": _names(track),
-        "error": _error(track),
-        "error_per_frame": _per_frame_error(track),
-        "error_per_marker": [_marker(track, m, missing) for m in range(len(track.names))],
-        "missing_share": _number(missing.mean()),
+        "markers": _marker_names(track),
+        "error": _error_facts(track),
+        "error_per_frame": _frame_error_facts(track),
+        "error_per_marker": [_marker_facts(track, m, missing) for m in range(len(track.names))],
+        "missing_share": _round_number(missing.mean()),
         "spikes": int((np.isnan(track.marker_errors) & ~missing).sum()),
-        "gaps": _gaps(track, missing),
-        "attention": [_attention(track, each) for each in track.attention],
-        "unremarkable_share": _number(1.0 - _remarkable(track).mean()),
-        "status": {str(word): int((track.status == word).sum()) for word in _words(track)},
+        "gaps": _gap_facts(track, missing),
+        "attention": [_attention_facts(track, each) for each in track.attention],
+        "unremarkable_share": _round_number(1.0 - _mark_attention(track).mean()),
+        "status": {str(word): int((track.status == word).sum()) for word in _status_words(track)},
         "never_determined": list(track.never_determined),
         "filled_frames": int(track.undetermined.any(axis=1).sum()),
         "bridged_frames": int(track.bridged.sum()),
         "dearer_frames": int((track.excess > track.options.assessment.cost_above_best).sum()),
         "not_converged_frames": int((~track.converged).sum()),
-        "limits": _limits(track),
-        "swaps": [_swap(track, each) for each in swaps],
+        "limits": _limit_facts(track),
+        "swaps": [_swap_facts(track, each) for each in swaps],
         "ghosts": [
-            {**_stretch(track, far.first, far.last), **far.facts()}
-            for far in far_markers(track, swaps)
+            {**_segment_facts(track, far.first, far.last), **far.facts()}
+            for far in find_far_markers(track, swaps)
         ],
         "frozen": [
-            {"name": each.name, **_stretch(track, each.first, each.last)}
+            {"name": each.name, **_segment_facts(track, each.first, each.last)}
             for each in find_frozen_markers(track.markers)
         ],
-        "sigma_mm": _number(1e3 * track.sigma),
-        "iterations": _statistics(track.iterations.astype(float)),
-        "seconds": _number(track.seconds),
-        "frames_per_second": _number(len(track) / track.seconds) if track.seconds > 0 else None,
+        "sigma_mm": _round_number(1e3 * track.sigma),
+        "iterations": _compute_statistics(track.iterations.astype(float)),
+        "seconds": _round_number(track.seconds),
+        "frames_per_second": _round_number(len(track) / track.seconds)
+        if track.seconds > 0
+        else None,
         "solver": track.solver,
-        "settings": _settings(track),
+        "settings": _settings_facts(track),
         "notes": list(track.markers.notes),
-        "versions": versions(),
+        "versions": collect_versions(),
         "command": command,
     }
     if per_frame:
-        summary["per_frame"] = _lists(track)
+        summary["per_frame"] = _per_frame_lists(track)
     return summary
 
 
-def versions() -> dict[str, str]:
+def collect_versions() -> dict[str, str]:
     """Return the versions of what a result depends on."""
     import exactik
 
@@ -95,43 +97,43 @@ def versions() -> dict[str, str]:
     return {**found, "python": platform.python_version(), "platform": platform.platform()}
 
 
-def missing_in(track: Track) -> BoolArray:
+def find_missing(track: Track) -> BoolArray:
     """Return where markers in use are missing in the recording, (T, M).
 
     What a robust solve left out as spikes is not: it has no error either, but it was there.
     """
-    return track.markers.missing[:, recorded_columns(track)]
+    return track.markers.missing[:, find_recorded_columns(track)]
 
 
-def _number(value: float | np.floating[Any]) -> float | None:
+def _round_number(value: float | np.floating[Any]) -> float | None:
     """Return a number of seven digits, None if it is none."""
     return float(f"{float(value):.7g}") if np.isfinite(value) else None
 
 
-def _statistics(values: Array, scale: float = 1.0) -> Facts:
+def _compute_statistics(values: Array, scale: float = 1.0) -> Facts:
     """Return mean, median, 95 % and most; None where there are no values."""
     values = scale * values[np.isfinite(values)]
     if len(values) == 0:
         return dict.fromkeys(("mean", "median", "p95", "max"))
     middle, p95 = np.percentile(values, [50.0, 95.0])
     numbers = {"mean": values.mean(), "median": middle, "p95": p95, "max": values.max()}
-    return {key: _number(value) for key, value in numbers.items()}
+    return {key: _round_number(value) for key, value in numbers.items()}
 
 
-def _millimetres(values: Array) -> Facts:
-    return {f"{key}_mm": value for key, value in _statistics(values, 1e3).items()}
+def _compute_statistics_mm(values: Array) -> Facts:
+    return {f"{key}_mm": value for key, value in _compute_statistics(values, 1e3).items()}
 
 
-def _stretch(track: Track, first: int, last: int) -> Facts:
+def _segment_facts(track: Track, first: int, last: int) -> Facts:
     """Return frames and times of a stretch; it ends with the end of its last frame's time."""
     rate = track.markers.rate
     return {
         **{"first": int(first), "last": int(last), "frames": int(last - first + 1)},
-        **{"start_s": _number(first / rate), "end_s": _number(last / rate)},
+        **{"start_s": _round_number(first / rate), "end_s": _round_number(last / rate)},
     }
 
 
-def _names(track: Track) -> Facts:
+def _marker_names(track: Track) -> Facts:
     matched = match_markers(track.skeleton, track.markers)
     seen = np.asarray(np.isfinite(track.marker_errors).any(axis=0))
     return {
@@ -142,16 +144,16 @@ def _names(track: Track) -> Facts:
     }
 
 
-def _error(track: Track) -> Facts:
-    errors, facts = track.marker_errors, _millimetres(track.marker_errors.ravel())
+def _error_facts(track: Track) -> Facts:
+    errors, facts = track.marker_errors, _compute_statistics_mm(track.marker_errors.ravel())
     if facts["mean_mm"] is None:
         return {**facts, "worst_marker": None, "worst_frame": None, "worst_s": None}
     t, m = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
     worst = {"worst_marker": track.names[m], "worst_frame": int(t)}
-    return {**facts, **worst, "worst_s": _number(int(t) / track.markers.rate)}
+    return {**facts, **worst, "worst_s": _round_number(int(t) / track.markers.rate)}
 
 
-def frame_errors(track: Track) -> tuple[Array, Array]:
+def compute_frame_errors(track: Track) -> tuple[Array, Array]:
     """Return mean and largest marker error of each frame [m], (T,); NaN without markers."""
     seen = np.isfinite(track.marker_errors)
     errors = np.where(seen, track.marker_errors, 0.0)
@@ -160,23 +162,23 @@ def frame_errors(track: Track) -> tuple[Array, Array]:
     return mean, np.where(count > 0, errors.max(axis=1, initial=0.0), np.nan)
 
 
-def _per_frame_error(track: Track) -> Facts:
-    mean, _ = frame_errors(track)
+def _frame_error_facts(track: Track) -> Facts:
+    mean, _ = compute_frame_errors(track)
     worst = int(np.nanargmax(mean)) if np.isfinite(mean).any() else None
-    return {**_millimetres(mean), "worst_frame": worst}
+    return {**_compute_statistics_mm(mean), "worst_frame": worst}
 
 
-def _marker(track: Track, m: int, missing: BoolArray) -> Facts:
+def _marker_facts(track: Track, m: int, missing: BoolArray) -> Facts:
     errors = track.marker_errors[:, m]
-    facts: Facts = {"name": track.names[m], **_millimetres(errors)}
-    facts["missing_share"] = _number(missing[:, m].mean())
+    facts: Facts = {"name": track.names[m], **_compute_statistics_mm(errors)}
+    facts["missing_share"] = _round_number(missing[:, m].mean())
     if track.marker_weights is not None:
         weights = track.marker_weights[np.isfinite(errors), m]
-        facts["mean_weight"] = _number(weights.mean()) if len(weights) > 0 else None
+        facts["mean_weight"] = _round_number(weights.mean()) if len(weights) > 0 else None
     return facts
 
 
-def _gaps(track: Track, missing: BoolArray) -> list[Facts]:
+def _gap_facts(track: Track, missing: BoolArray) -> list[Facts]:
     """Return the gaps of every marker that has any, those missing most first."""
     rate, found = track.markers.rate, []
     for m in np.argsort(-missing.sum(axis=0), kind="stable"):
@@ -186,15 +188,15 @@ def _gaps(track: Track, missing: BoolArray) -> list[Facts]:
             facts = {"name": track.names[m], "gaps": len(runs), "frames": int(missing[:, m].sum())}
             length = longest[1] - longest[0] + 1
             facts |= {"longest_first": longest[0], "longest_frames": length}
-            found.append({**facts, "longest_s": _number(length / rate)})
+            found.append({**facts, "longest_s": _round_number(length / rate)})
     return found
 
 
-def _attention(track: Track, each: Attention) -> Facts:
-    return {"kind": each.kind, **_stretch(track, each.first, each.last), "text": each.text}
+def _attention_facts(track: Track, each: Attention) -> Facts:
+    return {"kind": each.kind, **_segment_facts(track, each.first, each.last), "text": each.text}
 
 
-def _remarkable(track: Track) -> BoolArray:
+def _mark_attention(track: Track) -> BoolArray:
     """Return the frames that some stretch of `attention` holds, (T,)."""
     edges = np.zeros(len(track) + 1, dtype=np.int64)
     for each in track.attention:
@@ -203,11 +205,11 @@ def _remarkable(track: Track) -> BoolArray:
     return np.cumsum(edges[:-1]) > 0
 
 
-def _words(track: Track) -> list[str]:
+def _status_words(track: Track) -> list[str]:
     return sorted(set(track.status.tolist()))
 
 
-def _limits(track: Track) -> list[Facts]:
+def _limit_facts(track: Track) -> list[Facts]:
     """Return the dofs that touch a limit, the most often first."""
     lower, upper = np.asarray(track.problem.frame_problem.lower), track.problem.frame_problem.upper
     touched = track.at_limits
@@ -218,25 +220,29 @@ def _limits(track: Track) -> list[Facts]:
             break
         q = track.motion.q[:, track.skeleton.plain_q[k]]
         low, high = float((q <= lower[k]).mean()), float((q >= upper[k]).mean())
-        facts = {"dof": names[k], "share": _number(share[k]), "frames": int(touched[:, k].sum())}
-        facts |= {"share_lower": _number(low), "share_upper": _number(high)}
-        facts |= {"lower": _number(float(lower[k])), "upper": _number(float(upper[k]))}
+        facts = {
+            "dof": names[k],
+            "share": _round_number(share[k]),
+            "frames": int(touched[:, k].sum()),
+        }
+        facts |= {"share_lower": _round_number(low), "share_upper": _round_number(high)}
+        facts |= {"lower": _round_number(float(lower[k])), "upper": _round_number(float(upper[k]))}
         found.append({**facts, "unit": "rad" if turns[k] else "m"})
     return found
 
 
-def _swap(track: Track, swap: JudgedSwap) -> Facts:
+def _swap_facts(track: Track, swap: ExaminedSwap) -> Facts:
     return {
-        **{"names": list(swap.names), **_stretch(track, swap.first, swap.last)},
-        "distance_mm": _number(1e3 * swap.distance),
-        "error_mm": None if swap.error is None else _number(1e3 * swap.error),
-        "exchanged_mm": None if swap.exchanged is None else _number(1e3 * swap.exchanged),
-        "squares_ratio": None if swap.ratio is None else _number(swap.ratio),
+        **{"names": list(swap.names), **_segment_facts(track, swap.first, swap.last)},
+        "distance_mm": _round_number(1e3 * swap.distance),
+        "error_mm": None if swap.error is None else _round_number(1e3 * swap.error),
+        "exchanged_mm": None if swap.exchanged is None else _round_number(1e3 * swap.exchanged),
+        "squares_ratio": None if swap.ratio is None else _round_number(swap.ratio),
         **{"found_by": swap.found_by, "verdict": swap.verdict},
     }
 
 
-def _settings(track: Track) -> Facts:
+def _settings_facts(track: Track) -> Facts:
     """Return what of the call can be told from the result."""
     recording, names = track.problem, np.array(track.skeleton.dof_names)
     weight, frames = recording.targets.weight, recording.targets
@@ -245,7 +251,9 @@ def _settings(track: Track) -> Facts:
         "limits": recording.frame_problem.limits,
         "locked": names[recording.frame_problem.locked].tolist(),
         "robust": LOSSES.get(int(frames.loss[0])),
-        "robust_width_mm": _number(1e3 * frames.loss[1]) if int(frames.loss[0]) in LOSSES else None,
+        "robust_width_mm": _round_number(1e3 * frames.loss[1])
+        if int(frames.loss[0]) in LOSSES
+        else None,
         "weights": weights,
         "offsets_per_frame": len(frames.point) > 1,
         "threads": track.threads,
@@ -253,12 +261,12 @@ def _settings(track: Track) -> Facts:
     }
 
 
-def _lists(track: Track) -> Facts:
-    mean, most = frame_errors(track)
+def _per_frame_lists(track: Track) -> Facts:
+    mean, most = compute_frame_errors(track)
     return {
-        "mean_mm": [_number(1e3 * value) for value in mean],
-        "max_mm": [_number(1e3 * value) for value in most],
-        "missing": missing_in(track).sum(axis=1).tolist(),
+        "mean_mm": [_round_number(1e3 * value) for value in mean],
+        "max_mm": [_round_number(1e3 * value) for value in most],
+        "missing": find_missing(track).sum(axis=1).tolist(),
         "iterations": track.iterations.tolist(),
         "status": track.status.tolist(),
     }

@@ -22,21 +22,29 @@ from exactik.typing import Array, BoolArray, IntArray
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["JudgedSwap", "judged_swaps", "recorded_columns"]
+__all__ = ["ExaminedSwap", "examine_swaps", "find_recorded_columns"]
 
 
-OFF, UNUSUAL = 0.010, 2.5  # [m] and times its usual error: a marker that may be another one
-NEAR = 0.25  # [m] that the places of two markers must once come near to each other
-BETTER = 0.7  # share of the error that an exchange may leave
-SHORTEST, JOIN = 3, 4  # frames of a stretch, and between two parts of one
-TRIED = 5  # frames of each stretch that are solved again
-LIKELY, UNLIKELY = 0.8, 1.25  # times the sum of squares, with the names exchanged
-CLEAR = 0.4  # share of the error of the two that an exchange leaves where it plainly helps
-MOST = 200  # suspicions that are tried; more are a sign of something else
-AGAIN = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
+MIN_ERROR_M, MIN_ERROR_RATIO = (
+    0.010,
+    2.5,
+)  # [m] and times its usual error: a marker that may be another one
+MAX_PAIR_DISTANCE_M = 0.25  # [m] that the places of two markers must once come near to each other
+MAX_EXCHANGED_RATIO = 0.7  # share of the error that an exchange may leave
+MIN_FRAMES, JOIN_FRAMES = 3, 4  # frames of a stretch, and between two parts of one
+FRAMES_SOLVED_AGAIN = 5  # frames of each stretch that are solved again
+LIKELY_SQUARES_RATIO, UNLIKELY_SQUARES_RATIO = (
+    0.8,
+    1.25,
+)  # times the sum of squares, with the names exchanged
+CLEAR_EXCHANGED_RATIO = (
+    0.4  # share of the error of the two that an exchange leaves where it plainly helps
+)
+MAX_EXAMINED = 200  # suspicions that are tried; more are a sign of something else
+SOLVER = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
 
 
-class JudgedSwap(NamedTuple):
+class ExaminedSwap(NamedTuple):
     """Two markers that may have exchanged their names.
 
     Attributes:
@@ -71,37 +79,37 @@ class _Suspicion(NamedTuple):
     found_by: str
 
 
-def judged_swaps(track: Track) -> list[JudgedSwap]:
+def examine_swaps(track: Track) -> list[ExaminedSwap]:
     """Return suspected swaps of the recording and of the pose, with a verdict, in order of time."""
-    found = _by_pose(track)
-    own = {name: track.names.index(mine) for name, mine in _own_names(track).items()}
+    found = _suspect_by_pose(track)
+    own = {name: track.names.index(mine) for name, mine in _match_used_markers(track).items()}
     judged = []
     for n, swap in enumerate(find_swaps(track.markers)):
         one, other = (own.get(name) for name in swap.names)
-        if one is None or other is None or n >= MOST:
+        if one is None or other is None or n >= MAX_EXAMINED:
             rest = (swap.distance, None, None, None, "undecided")
-            judged.append(JudgedSwap(swap.names, swap.first, swap.last, "paths", *rest))
+            judged.append(ExaminedSwap(swap.names, swap.first, swap.last, "paths", *rest))
             continue
         pair = {one, other}
-        same = [s for s in found if {s.one, s.other} == pair and _overlap(s, swap)]
+        same = [s for s in found if {s.one, s.other} == pair and _overlaps(s, swap)]
         found = [s for s in found if s not in same]
         how = "paths and pose" if len(same) > 0 else "paths"
-        best = _judged(track, _Suspicion(swap.first, swap.last, one, other, how))
+        best = _examine(track, _Suspicion(swap.first, swap.last, one, other, how))
         if (
             best.verdict in ("unlikely", "undecided")
             and swap.last == len(track) - 1
             and swap.first > 0
         ):
             # After a single exchange it may be the names before it that are wrong.
-            before = _judged(track, _Suspicion(0, swap.first - 1, one, other, how))
+            before = _examine(track, _Suspicion(0, swap.first - 1, one, other, how))
             best = before if before.verdict == "likely" else best
         judged.append(best)
-    judged += [_judged(track, suspicion) for suspicion in found[:MOST]]
+    judged += [_examine(track, suspicion) for suspicion in found[:MAX_EXAMINED]]
     judged = [s for s in judged if s.found_by != "pose" or s.verdict == "likely"]
     return sorted(judged, key=lambda s: (s.first, s.names))
 
 
-def _model_places(track: Track, which: IntArray) -> Array:
+def _place_markers(track: Track, which: IntArray) -> Array:
     """Return where the markers in use are on the figure in these frames [m, world], (n, M, 3)."""
     skeleton, point = track.skeleton, track.problem.targets.point
     bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in track.names]
@@ -117,23 +125,23 @@ def _model_places(track: Track, which: IntArray) -> Array:
     return out
 
 
-def recorded_columns(track: Track) -> list[int]:
+def find_recorded_columns(track: Track) -> list[int]:
     """Return where the markers in use are in the recording, (M,)."""
-    back = {mine: name for name, mine in _own_names(track).items()}
+    back = {mine: name for name, mine in _match_used_markers(track).items()}
     return [track.markers.names.index(back[name]) for name in track.names]
 
 
-def _own_names(track: Track) -> dict[str, str]:
+def _match_used_markers(track: Track) -> dict[str, str]:
     """Return recorded name → own name of the markers in use."""
     names = match_markers(track.skeleton, track.markers)
     return {name: mine for name, mine in names.items() if mine in track.names}
 
 
-def _overlap(one: _Suspicion, swap: tuple[object, int, int, float]) -> bool:
+def _overlaps(one: _Suspicion, swap: tuple[object, int, int, float]) -> bool:
     return one.first <= swap[2] and one.last >= swap[1]
 
 
-def _by_pose(track: Track) -> list[_Suspicion]:
+def _suspect_by_pose(track: Track) -> list[_Suspicion]:
     """Return stretches in which two markers are nearer to each other's places, best first."""
     errors = track.marker_errors
     seen = np.isfinite(errors)
@@ -143,22 +151,22 @@ def _by_pose(track: Track) -> list[_Suspicion]:
     common = float(np.median(errors[seen]))
     usual = [np.median(e[s]) if s.any() else 0.0 for e, s in zip(errors.T, seen.T, strict=True)]
     usual = np.minimum(usual, common)
-    off = np.nan_to_num(errors) > np.maximum(OFF, UNUSUAL * usual)
+    off = np.nan_to_num(errors) > np.maximum(MIN_ERROR_M, MIN_ERROR_RATIO * usual)
     off[track.bridged] = False  # no solutions, but on the way from one to another
     rows = np.flatnonzero(off.sum(axis=1) > 1)
-    if len(rows) < SHORTEST:
+    if len(rows) < MIN_FRAMES:
         return []
-    places, recorded = _model_places(track, rows), track.problem.targets.position[rows]
+    places, recorded = _place_markers(track, rows), track.problem.targets.position[rows]
     found: list[tuple[float, _Suspicion]] = []
-    for one, other in _near_pairs(track, off):
+    for one, other in _find_near_pairs(track, off):
         both = np.flatnonzero(off[rows, one] & off[rows, other])
         own = errors[rows[both], one] + errors[rows[both], other]
         crossed = np.linalg.norm(recorded[both, one] - places[both, other], axis=1)
         crossed += np.linalg.norm(recorded[both, other] - places[both, one], axis=1)
         gain = np.zeros(len(track))
-        gain[rows[both]] = np.where(crossed < BETTER * own, own - crossed, 0.0)
-        for first, last in find_segments(gain > OFF, join=JOIN):
-            if last - first + 1 >= SHORTEST:
+        gain[rows[both]] = np.where(crossed < MAX_EXCHANGED_RATIO * own, own - crossed, 0.0)
+        for first, last in find_segments(gain > MIN_ERROR_M, join=JOIN_FRAMES):
+            if last - first + 1 >= MIN_FRAMES:
                 total = float(gain[first : last + 1].sum())
                 found.append((total, _Suspicion(first, last, one, other, "pose")))
     found.sort(key=lambda each: -each[0])
@@ -172,52 +180,56 @@ def _by_pose(track: Track) -> list[_Suspicion]:
     return kept
 
 
-def _near_pairs(track: Track, off: BoolArray) -> list[tuple[int, int]]:
+def _find_near_pairs(track: Track, off: BoolArray) -> list[tuple[int, int]]:
     """Return pairs of markers that are off together and whose places come near to each other."""
-    together = np.triu(off.astype(np.float32).T @ off.astype(np.float32), 1) >= SHORTEST
+    together = np.triu(off.astype(np.float32).T @ off.astype(np.float32), 1) >= MIN_FRAMES
     some = np.unique(np.linspace(0, len(track) - 1, min(len(track), 200)).astype(np.int64))
-    places = _model_places(track, some)
+    places = _place_markers(track, some)
     pairs = []
     for one, other in np.argwhere(together):
         apart = np.linalg.norm(places[:, one] - places[:, other], axis=1)
-        if apart.min() < NEAR:
+        if apart.min() < MAX_PAIR_DISTANCE_M:
             pairs.append((int(one), int(other)))
     return pairs
 
 
-def _judged(track: Track, what: _Suspicion) -> JudgedSwap:
+def _examine(track: Track, what: _Suspicion) -> ExaminedSwap:
     pair, crossed = [what.one, what.other], [what.other, what.one]
-    back = {mine: name for name, mine in _own_names(track).items()}
+    back = {mine: name for name, mine in _match_used_markers(track).items()}
     names = back[track.names[what.one]], back[track.names[what.other]]
     index = [track.markers.names.index(name) for name in names]
     recorded = track.markers.positions[what.first : what.last + 1, index]
     there = what.first + np.flatnonzero(np.isfinite(recorded).all(axis=(1, 2)))
     head = (names, what.first, what.last, what.found_by)
     if len(there) == 0:
-        return JudgedSwap(*head, 0.0, None, None, None, "undecided")
+        return ExaminedSwap(*head, 0.0, None, None, None, "undecided")
     some = there[np.unique(np.linspace(0, len(there) - 1, min(len(there), 500)).astype(np.int64))]
-    places, recorded = _model_places(track, some), recorded[some - what.first]
+    places, recorded = _place_markers(track, some), recorded[some - what.first]
     own = float(np.linalg.norm(recorded - places[:, pair], axis=2).mean())
     cross = float(np.linalg.norm(recorded - places[:, crossed], axis=2).mean())
     apart = float(np.median(np.linalg.norm(places[:, what.one] - places[:, what.other], axis=1)))
     solved = track.problem.targets.position[some][:, crossed]
     if (solved == recorded).all(axis=(1, 2)).mean() > 0.5:
-        return JudgedSwap(*head, apart, own, cross, None, "repaired")
-    ratio = _again(track, what, there)
+        return ExaminedSwap(*head, apart, own, cross, None, "repaired")
+    ratio = _compute_squares_ratio(track, what, there)
     # Outliers elsewhere can hide what the two gain; where they plainly do, that decides.
-    plain = cross < CLEAR * own and ratio <= 1.0
-    likely = "likely" if ratio < LIKELY or plain else "undecided"
-    return JudgedSwap(*head, apart, own, cross, ratio, "unlikely" if ratio > UNLIKELY else likely)
+    plain = cross < CLEAR_EXCHANGED_RATIO * own and ratio <= 1.0
+    likely = "likely" if ratio < LIKELY_SQUARES_RATIO or plain else "undecided"
+    return ExaminedSwap(
+        *head, apart, own, cross, ratio, "unlikely" if ratio > UNLIKELY_SQUARES_RATIO else likely
+    )
 
 
-def _again(track: Track, what: _Suspicion, there: IntArray) -> float:
+def _compute_squares_ratio(track: Track, what: _Suspicion, there: IntArray) -> float:
     """Return by how much the squares of all markers change if frames are solved with both swapped.
 
     The median over some frames. Each is solved from its own pose, and from those before and after
     the stretch, which the swap has not touched; with the old names likewise, as its pose need not
     be the best.
     """
-    which = there[np.unique(np.linspace(0, len(there) - 1, min(len(there), TRIED)).astype(int))]
+    which = there[
+        np.unique(np.linspace(0, len(there) - 1, min(len(there), FRAMES_SOLVED_AGAIN)).astype(int))
+    ]
     recording = track.problem.select(which)
     place = recording.targets.position.copy()
     place[:, [what.one, what.other]] = place[:, [what.other, what.one]]
@@ -225,14 +237,14 @@ def _again(track: Track, what: _Suspicion, there: IntArray) -> float:
     outside = [max(what.first - 1, 0), min(what.last + 1, len(track) - 1)]
     starts = [track.motion.q[which]]
     starts += [np.repeat(track.motion.q[t : t + 1], len(which), axis=0) for t in outside]
-    named = np.minimum(before, _least(recording, starts))
-    exchanged = _least(recording.with_targets(position=place), starts)
+    named = np.minimum(before, _least_squares_sum(recording, starts))
+    exchanged = _least_squares_sum(recording.with_targets(position=place), starts)
     return float(np.median(exchanged / np.maximum(named, 1e-12)))
 
 
-def _least(recording: TrackingProblem, starts: list[Array]) -> Array:
+def _least_squares_sum(recording: TrackingProblem, starts: list[Array]) -> Array:
     """Return the least sum of squares of all markers [m²] that each frame comes to, (n,)."""
-    options, every = AGAIN.options(recording.frame_problem), np.arange(len(recording))
+    options, every = SOLVER.options(recording.frame_problem), np.arange(len(recording))
     sums = []
     for start in starts:
         q = solve_frames(recording, options, every, start).q

@@ -6,11 +6,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["count_of", "frames_in_words", "headline_of", "millimetres", "share", "swap_in_words"]
+__all__ = [
+    "describe_swap",
+    "format_count",
+    "format_frames",
+    "format_millimetres",
+    "format_share",
+    "headline_of",
+]
 
 Facts = Mapping[str, Any]
 
-KINDS = {
+KIND_PHRASES = {
     "no-markers": ("with hardly any markers", "with hardly any markers"),
     "not-converged": ("not solved to rest", "not solved to rest"),
     "poor-fit": ("where markers fit badly", "where markers fit badly"),
@@ -19,7 +26,7 @@ KINDS = {
     "bridged": ("bridge between two solutions", "bridges between two solutions"),
     "dearer": ("where continuity has a price", "where continuity has a price"),
 }
-FIRST = 3  # stretches that are named in the paragraph
+MAX_NAMED = 3  # stretches that are named in the paragraph
 
 
 def headline_of(summary: Facts) -> str:
@@ -28,23 +35,23 @@ def headline_of(summary: Facts) -> str:
     How good the fit is, what needs a look, which markers are suspected, what touched its limits.
     """
     parts = [
-        _fit(summary),
-        _size(summary),
-        *_open(summary),
-        *_attention(summary),
-        *_suspects(summary),
+        _describe_fit(summary),
+        _describe_size(summary),
+        *_describe_open_dofs(summary),
+        *_describe_attention(summary),
+        *_describe_suspects(summary),
     ]
-    return " ".join([*parts, *_limits(summary), _speed(summary)])
+    return " ".join([*parts, *_describe_limits(summary), _describe_speed(summary)])
 
 
-def millimetres(value: float | None) -> str:
+def format_millimetres(value: float | None) -> str:
     """Return a length in words: a digit after the point below 10 mm."""
     if value is None:
         return "unknown"
     return f"{value:.1f} mm" if abs(value) < 9.95 else f"{value:.0f} mm"
 
 
-def share(value: float | None) -> str:
+def format_share(value: float | None) -> str:
     """Return a share in per cent; never 0 % or 100 % if it is not quite."""
     if value is None:
         return "unknown"
@@ -56,12 +63,12 @@ def share(value: float | None) -> str:
     return "> 99 %" if 99.5 <= percent < 100.0 else f"{percent:.0f} %"
 
 
-def count_of(number: int, one: str, many: str | None = None) -> str:
+def format_count(number: int, one: str, many: str | None = None) -> str:
     """Return "1 frame", "2 frames"."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def frames_in_words(stretch: Facts) -> str:
+def format_frames(stretch: Facts) -> str:
     """Return "frame 7 (0.06 s)" or "frames 7–12 (0.06–0.10 s)"."""
     first, last = stretch["first"], stretch["last"]
     if first == last:
@@ -69,13 +76,13 @@ def frames_in_words(stretch: Facts) -> str:
     return f"frames {first}–{last} ({stretch['start_s']:.2f}–{stretch['end_s']:.2f} s)"
 
 
-def swap_in_words(swap: Facts) -> str:
+def describe_swap(swap: Facts) -> str:
     """Return why two markers are suspected, without names and frames."""
     error, exchanged, ratio = swap["error_mm"], swap["exchanged_mm"], swap["squares_ratio"]
     if swap["verdict"] == "repaired":
         return (
-            f"the solve took them exchanged, which fits to {millimetres(exchanged)} instead of "
-            f"{millimetres(error)}"
+            f"the solve took them exchanged, which fits to {format_millimetres(exchanged)} "
+            f"instead of {format_millimetres(error)}"
         )
     if ratio is None:
         return "their paths suggest it; it was not tried on the pose"
@@ -85,116 +92,120 @@ def swap_in_words(swap: Facts) -> str:
     if swap["verdict"] == "undecided":
         return "their paths suggest it; the fit is about the same either way"
     if better:
-        return f"with the names exchanged they fit to {millimetres(exchanged)} instead of " + (
-            millimetres(error)
+        return (
+            f"with the names exchanged they fit to {format_millimetres(exchanged)} instead of "
+            + (format_millimetres(error))
         )
-    squares = share(ratio)
+    squares = format_share(ratio)
     return f"solved with the names exchanged, the squared errors of all markers fall to {squares}"
 
 
-def _fit(summary: Facts) -> str:
+def _describe_fit(summary: Facts) -> str:
     error = summary["error"]
     if error["mean_mm"] is None:
         return "No marker was seen in any frame, so nothing is known of the motion."
-    text = f"The markers fit to {millimetres(error['mean_mm'])} on average (95 % within "
-    text += f"{millimetres(error['p95_mm'])}; worst {millimetres(error['max_mm'])}, "
+    text = f"The markers fit to {format_millimetres(error['mean_mm'])} on average (95 % within "
+    text += f"{format_millimetres(error['p95_mm'])}; worst {format_millimetres(error['max_mm'])}, "
     return text + f"{error['worst_marker']} in frame {error['worst_frame']})."
 
 
-def _size(summary: Facts) -> str:
-    frames, used = count_of(summary["frames"], "frame"), count_of(_used(summary), "marker")
+def _describe_size(summary: Facts) -> str:
+    frames, used = (
+        format_count(summary["frames"], "frame"),
+        format_count(_count_used(summary), "marker"),
+    )
     text = f"{frames} ({summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz) of {used}"
     missing, never = summary["missing_share"], summary["markers"]["never_seen"]
-    text += f", {share(missing)} missing." if missing else ", none ever missing."
-    if 0 < len(never) < _used(summary):
-        text += f" {_listed(never, 4)} {'was' if len(never) == 1 else 'were'} never seen."
+    text += f", {format_share(missing)} missing." if missing else ", none ever missing."
+    if 0 < len(never) < _count_used(summary):
+        text += f" {join_names(never, 4)} {'was' if len(never) == 1 else 'were'} never seen."
     return text
 
 
-def _open(summary: Facts) -> list[str]:
+def _describe_open_dofs(summary: Facts) -> list[str]:
     """Return a sentence if there are joints that the markers never determine."""
     dofs = summary["never_determined"]
     if len(dofs) == 0:
         return []
     bones = list(dict.fromkeys(name.rpartition(".")[0] for name in dofs))
     count = f"{len(dofs)} of {summary['dofs']} dofs"
-    return [f"The markers leave {count} open, of {_listed(bones, 5)}: these stay near rest."]
+    return [f"The markers leave {count} open, of {join_names(bones, 5)}: these stay near rest."]
 
 
-def _used(summary: Facts) -> int:
+def _count_used(summary: Facts) -> int:
     return len(summary["markers"]["used"])
 
 
-def _attention(summary: Facts) -> list[str]:
+def _describe_attention(summary: Facts) -> list[str]:
     found = summary["attention"]
     if len(found) == 0:
         return ["Nothing needs a look."]
     counts = Counter(each["kind"] for each in found)
     kinds = [
         f"{counts[kind]} {words[counts[kind] > 1]}"
-        for kind, words in KINDS.items()
+        for kind, words in KIND_PHRASES.items()
         if counts[kind] > 0
     ]
-    good = share(summary["unremarkable_share"])
-    if len(found) <= FIRST:
+    good = format_share(summary["unremarkable_share"])
+    if len(found) <= MAX_NAMED:
         one = len(found) == 1
         needs = "1 stretch needs" if one else f"{len(found)} stretches need"
         outside = f"{good} of the frames are outside of {'it' if one else 'them'}"
-        return [f"{needs} a look ({outside}): {_named(found)}."]
+        return [f"{needs} a look ({outside}): {_name_segments(found)}."]
     return [
-        f"{len(found)} stretches need a look: {_listed(kinds)}; {good} of the frames are "
-        f"outside of them. Above all {_named(found[:FIRST])}."
+        f"{len(found)} stretches need a look: {join_names(kinds)}; {good} of the frames are "
+        f"outside of them. Above all {_name_segments(found[:MAX_NAMED])}."
     ]
 
 
-def _named(found: Sequence[Facts]) -> str:
+def _name_segments(found: Sequence[Facts]) -> str:
     """Return stretches with the first part of their reasons; those of one reason together."""
     reasons: dict[str, list[str]] = {}
     for each in found:
-        reasons.setdefault(each["text"].partition(";")[0], []).append(frames_in_words(each))
-    return "; ".join(f"{_listed(frames)}, {text}" for text, frames in reasons.items())
+        reasons.setdefault(each["text"].partition(";")[0], []).append(format_frames(each))
+    return "; ".join(f"{join_names(frames)}, {text}" for text, frames in reasons.items())
 
 
-def _suspects(summary: Facts) -> list[str]:
+def _describe_suspects(summary: Facts) -> list[str]:
     texts = []
     likely = [swap for swap in summary["swaps"] if swap["verdict"] in ("likely", "repaired")]
-    for swap in likely[:FIRST]:
+    for swap in likely[:MAX_NAMED]:
         who = f"{swap['names'][0]} and {swap['names'][1]} seem to have exchanged their names in "
-        texts.append(f"{who}{frames_in_words(swap)}: {swap_in_words(swap)}.")
-    if len(likely) > FIRST:
-        texts.append(f"So do {count_of(len(likely) - FIRST, 'other pair')}.")
+        texts.append(f"{who}{format_frames(swap)}: {describe_swap(swap)}.")
+    if len(likely) > MAX_NAMED:
+        texts.append(f"So do {format_count(len(likely) - MAX_NAMED, 'other pair')}.")
     if summary["spikes"] > 0:
-        spikes = count_of(summary["spikes"], "sample stood", "samples stood")
+        spikes = format_count(summary["spikes"], "sample stood", "samples stood")
         texts.append(f"{spikes} out as spikes and had no say.")
     ghosts = list(dict.fromkeys(ghost["name"] for ghost in summary["ghosts"]))
     if len(ghosts) > 0:
         verb = "is" if len(ghosts) == 1 else "are"
-        texts.append(f"{_listed(ghosts, 4)} {verb} far off for a while.")
+        texts.append(f"{join_names(ghosts, 4)} {verb} far off for a while.")
     frozen = list(dict.fromkeys(each["name"] for each in summary["frozen"]))
     if len(frozen) > 0:
         verb = "stands" if len(frozen) == 1 else "stand"
-        texts.append(f"{_listed(frozen, 4)} {verb} still to the last digit while others move.")
+        texts.append(f"{join_names(frozen, 4)} {verb} still to the last digit while others move.")
     return texts
 
 
-def _limits(summary: Facts) -> list[str]:
+def _describe_limits(summary: Facts) -> list[str]:
     touched = summary["limits"]
     if len(touched) == 0:
         return []
     most = touched[0]
-    where = f"{most['dof']} in {share(most['share'])} of the frames"
+    where = f"{most['dof']} in {format_share(most['share'])} of the frames"
     if len(touched) == 1:
         return [f"One dof touches its limit, {where}."]
     return [f"{len(touched)} dofs touch their limits, most of all {where}."]
 
 
-def _speed(summary: Facts) -> str:
+def _describe_speed(summary: Facts) -> str:
     speed, seconds = summary["frames_per_second"], summary["seconds"] or 0.0
     text = f"Solved in {seconds:.2g} s" if seconds < 10.0 else f"Solved in {seconds:.0f} s"
     return text + (f" ({speed:.0f} frames a second)." if speed is not None else ".")
 
 
-def _listed(names: Sequence[str], most: int = 99) -> str:
+def join_names(names: Sequence[str], most: int = 99) -> str:
     """Return "a, b and c", or "a, b and 3 more"."""
     shown = [*names[:most]]
     if len(names) > most:

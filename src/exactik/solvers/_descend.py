@@ -179,9 +179,9 @@ def _descend_compiled(
     """Run a rule of `kernels.descent`; pass by pass where a history is wanted."""
     view, q = View(problem), q.copy()
     options, tree = method.options(problem), problem.skeleton.tree
-    search = problem.descent_state
-    state = search.state
-    start_descent(view.box, options, initial_order(options), limited, q, search)
+    descent_state = problem.descent_state
+    state = descent_state.state
+    start_descent(view.box, options, initial_order(options), limited, q, descent_state)
     while state[STATUS] == RUNNING:
         before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
@@ -189,10 +189,12 @@ def _descend_compiled(
                 problem.packed.arrays,
                 1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS,
             )
-            run_descent(tree, arrays, view.box, options, q, passes, search, problem.workspace)
+            run_descent(
+                tree, arrays, view.box, options, q, passes, descent_state, problem.workspace
+            )
         else:
-            value, g, H = problem.fill(search.trial, int(state[REQUESTED_ORDER]))
-            advance(tree, problem.pattern, view.box, options, q, value, g, H, search)
+            value, g, H = problem.fill(descent_state.trial, int(state[REQUESTED_ORDER]))
+            advance(tree, problem.pattern, view.box, options, q, value, g, H, descent_state)
         if state[ITERATIONS] > before:
             control = method.control(state)
             recorder.add(

@@ -2,100 +2,33 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from exactik.goals import FrameGoal, PoseGoal, TermGoal
+from exactik.goals import GoalPart
 from exactik.kernels.goals.errors import compute_term_errors
-from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = [
-    "DEFAULT_POSITION_TOLERANCE",
-    "GoalWithTolerance",
-    "compute_goal_errors",
-    "compute_term_tolerances",
-    "goals_with_tolerance",
-]
+__all__ = ["compute_goal_errors", "compute_term_tolerances", "goals_with_tolerance"]
 
 
-DEFAULT_POSITION_TOLERANCE, DEFAULT_ANGLE_TOLERANCE = 1e-3, 1e-2  # default tolerances [m], [rad]
-
-
-class GoalWithTolerance(NamedTuple):
-    """Something that can be missed: a goal, or the rotation of a pose goal.
-
-    Attributes:
-        name: of the goal; "name.rotation" for the rotation of a pose goal.
-        unit: "m" or "rad"; "" for a goal of the user's.
-        tolerance: largest miss that counts as reached.
-        terms: the kernel's terms that it is made of; empty for goals on coordinates or in Python.
-        rows: its rows of the residual.
-        wish: whether it is a goal on coordinates, whose worst row counts.
-    """
-
-    name: str
-    unit: str
-    tolerance: float
-    terms: slice
-    rows: slice
-    wish: bool = False
-
-    def describe(self, miss: float) -> str:
-        """Return "12.3 mm", "0.41 m", "3.1°"."""
-        if self.unit == "m":
-            return f"{1e3 * miss:.3g} mm" if miss < 0.1 else f"{miss:.3g} m"
-        return f"{np.degrees(miss):.3g}°" if self.unit == "rad" else f"{miss:.3g}"
-
-
-def goals_with_tolerance(problem: Problem) -> tuple[GoalWithTolerance, ...]:
+def goals_with_tolerance(problem: Problem) -> tuple[GoalPart, ...]:
     """Return what decides whether a problem's goals are reached.
 
-    Postures and soft limits are wishes, not judged unless they have a tolerance or are all there
+    Secondary goals, postures and soft limits, do not, unless they have a tolerance or are all there
     is.
     """
-    return problem.remember("judged", lambda: tuple(_judge(problem)))
+    return problem.remember("goals with tolerance", lambda: tuple(_list_parts(problem)))
 
 
-def _judge(problem: Problem) -> list[GoalWithTolerance]:
-    pairs = list(zip(problem.rows.items(), problem.goals, strict=True))
-    wishes_only = not any(isinstance(goal, TermGoal | FrameGoal) for _, goal in pairs)
-    found, first = [], 0
-    for (name, rows), goal in pairs:
-        if isinstance(goal, TermGoal):
-            count = (rows.stop - rows.start) // 3
-            own = slice(first, first + count)
-            first += count
-            if isinstance(goal, PoseGoal):
-                place, turn = slice(own.start, own.start + 1), slice(own.start + 1, own.stop)
-                found.append(
-                    GoalWithTolerance(
-                        name, "m", goal.tolerance or DEFAULT_POSITION_TOLERANCE, place, rows
-                    )
-                )
-                turned = goal.tolerance or DEFAULT_ANGLE_TOLERANCE
-                found.append(GoalWithTolerance(f"{name}.rotation", "rad", turned, turn, rows))
-            else:
-                metres = problem.packed.arrays.terms.kind[own.start] == POSITION
-                unit, default = (
-                    ("m", DEFAULT_POSITION_TOLERANCE)
-                    if metres
-                    else ("rad", DEFAULT_ANGLE_TOLERANCE)
-                )
-                found.append(GoalWithTolerance(name, unit, goal.tolerance or default, own, rows))
-        elif isinstance(goal, FrameGoal) or goal.tolerance is not None or wishes_only:
-            # A wish is on angles and shifts alike, unless the figure has only one of them.
-            turns = problem.skeleton.turns
-            unit = "rad" if turns.all() else ("m" if not turns.any() else "")
-            unit = "" if isinstance(goal, FrameGoal) else unit
-            default = DEFAULT_ANGLE_TOLERANCE if unit == "rad" else DEFAULT_POSITION_TOLERANCE
-            wish = not isinstance(goal, FrameGoal)
-            found.append(
-                GoalWithTolerance(name, unit, goal.tolerance or default, slice(0, 0), rows, wish)
-            )
-    return found
+def _list_parts(problem: Problem) -> list[GoalPart]:
+    only_secondary = all(goal.is_secondary for goal in problem.goals)
+    parts: list[GoalPart] = []
+    for (name, rows), goal in zip(problem.rows.items(), problem.goals, strict=True):
+        if not goal.is_secondary or goal.tolerance is not None or only_secondary:
+            terms = problem.packed.terms[name]
+            parts += goal.error_parts(problem.skeleton, name, rows, terms)
+    return parts
 
 
 def compute_term_tolerances(problem: Problem) -> Array:
@@ -103,27 +36,33 @@ def compute_term_tolerances(problem: Problem) -> Array:
 
     def gather() -> Array:
         tolerances = np.empty(len(problem.packed.arrays.terms.kind))
-        for judged in goals_with_tolerance(problem):
-            tolerances[judged.terms] = judged.tolerance
+        for part in goals_with_tolerance(problem):
+            tolerances[part.terms] = part.tolerance
         return tolerances
 
     return problem.remember("tolerances", gather)
 
 
-def compute_goal_errors(problem: Problem, q: Array, by_term: Array | None = None) -> Array:
-    """Return the miss of each of `judged_goals` at q, (nq,); `by_term` (n,) if known already."""
-    judged = goals_with_tolerance(problem)
-    if by_term is None:
-        by_term = np.empty(len(problem.packed.arrays.terms.kind))
+def compute_goal_errors(problem: Problem, q: Array, term_errors: Array | None = None) -> Array:
+    """Return the errors of `goals_with_tolerance` at q, (nq,) [m or rad], in their order.
+
+    Args:
+        problem: what is asked.
+        q: where.
+        term_errors: of the kernels' terms there, (n,), if known already.
+    """
+    parts = goals_with_tolerance(problem)
+    if term_errors is None:
+        term_errors = np.empty(len(problem.packed.arrays.terms.kind))
         compute_term_errors(
-            problem.skeleton.tree, problem.packed.arrays, q, by_term, problem.workspace
+            problem.skeleton.tree, problem.packed.arrays, q, term_errors, problem.workspace
         )
-    out, residual = np.empty(len(judged)), None
-    for k, goal in enumerate(judged):
-        if goal.terms.stop > goal.terms.start:
-            out[k] = by_term[goal.terms].max()
+    errors, residual = np.empty(len(parts)), None
+    for k, part in enumerate(parts):
+        if part.has_terms:
+            errors[k] = term_errors[part.terms].max()
         else:
             residual = problem.residual(q) if residual is None else residual
-            own = residual[goal.rows]
-            out[k] = np.abs(own).max(initial=0.0) if goal.wish else np.linalg.norm(own)
-    return out
+            rows = residual[part.rows]
+            errors[k] = np.abs(rows).max(initial=0.0) if part.by_row else np.linalg.norm(rows)
+    return errors

@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from exactik.errors import UsageError
+from exactik.goals import DEFAULT_POSITION_TOLERANCE
 from exactik.kernels.descent.options import (
     GRADIENT_TOLERANCE,
     INITIAL_STEP_LENGTH,
@@ -24,7 +25,7 @@ from exactik.kernels.descent.options import (
 )
 from exactik.kernels.descent.state import DAMPING
 from exactik.problem import Problem
-from exactik.solvers._goal_errors import DEFAULT_POSITION_TOLERANCE, compute_term_tolerances
+from exactik.solvers._goal_errors import compute_term_tolerances
 from exactik.solvers._view import Place, View
 from exactik.typing import Array
 

@@ -12,54 +12,57 @@ so that taking links by ones or twos, whichever way gives the smallest sum, tigh
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from exactik.goals import MarkerGoal, PoseGoal, PositionGoal, TermGoal
 from exactik.model import Bone, Skeleton
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = ["shortfall"]
+__all__ = ["ReachBound", "bound_reach"]
 
 
-def shortfall(problem: Problem, goal: TermGoal, q: Array) -> tuple[float, bool]:
-    """Return how far [m] the target lies beyond all that can be reached, and if anything moves.
+class ReachBound(NamedTuple):
+    """A ball that a point cannot leave.
 
-    The distance is 0 where nothing is proven.
+    Attributes:
+        centre: in the world [m], (3,).
+        radius: [m]; infinite where nothing is proven.
+        moves: whether any free dof moves the point; if not, the ball is the point itself.
+    """
+
+    centre: Array
+    radius: float
+    moves: bool
+
+
+def bound_reach(problem: Problem, bone: str, point: Array, q: Array) -> ReachBound:
+    """Return where a point of a bone can be.
 
     Args:
         problem: its locks and limits count.
-        goal: on a position; others are never proven out of reach.
+        bone: name of the bone.
+        point: in the bone's frame [m], (3,).
         q: any configuration, (nq,): locked dofs are taken where they are.
     """
     skeleton = problem.skeleton
-    if isinstance(goal, MarkerGoal):
-        bone, point = skeleton.marker(goal.marker)
-        target = np.asarray(goal.target, float)
-    elif isinstance(goal, PositionGoal):
-        bone, point, target = goal.bone, goal.point, np.asarray(goal.target, float)
-    elif isinstance(goal, PoseGoal):
-        bone, point, target = goal.bone, goal.point, np.asarray(goal.target, float)[:3, 3]
-    else:
-        return 0.0, True
-    path = _path(skeleton, bone)
-    moving = [k for k in path if not problem.locked[_dofs(skeleton, k)].all()]
+    path = _list_ancestors(skeleton, bone)
+    moving = [k for k in path if not problem.locked[_joint_dofs(skeleton, k)].all()]
     if len(moving) == 0:
-        return float(np.linalg.norm(target - skeleton.forward(q).point(bone, point))), False
+        return ReachBound(skeleton.forward(q).point(bone, point), 0.0, moves=False)
     first = moving[0]
     links = [np.asarray(skeleton.bones[k].offset) for k in path[path.index(first) + 1 :]]
-    links.append(np.asarray(point, float))
+    links.append(point)
     joints = path[path.index(first) :]
-    slack = sum(_throw(problem, k, q) for k in joints)
-    if not math.isfinite(slack):
-        return 0.0, True
-    longest = _longest(problem, joints, links, q) + slack
-    centre = _centre(skeleton, first, q)
-    return max(0.0, float(np.linalg.norm(target - centre)) - longest), True
+    slides = sum(_bound_slides(problem, k, q) for k in joints)
+    radius = math.inf
+    if math.isfinite(slides):
+        radius = _bound_links(problem, joints, links, q) + slides
+    return ReachBound(_locate_joint(skeleton, first, q), radius, moves=True)
 
 
-def _path(skeleton: Skeleton, bone: str) -> list[int]:
+def _list_ancestors(skeleton: Skeleton, bone: str) -> list[int]:
     """Return the bones from the root to this one, by index."""
     path, k = [], skeleton.bone_index(bone)
     while k >= 0:
@@ -68,23 +71,23 @@ def _path(skeleton: Skeleton, bone: str) -> list[int]:
     return path[::-1]
 
 
-def _dofs(skeleton: Skeleton, k: int) -> slice:
+def _joint_dofs(skeleton: Skeleton, k: int) -> slice:
     tree = skeleton.tree
     return slice(int(tree.first_v[k + 1]), int(tree.first_v[k + 2]))
 
 
-def _throw(problem: Problem, k: int, q: Array) -> float:
+def _bound_slides(problem: Problem, k: int, q: Array) -> float:
     """Return how far [m] the joint's slides can take the bone from its joint centre."""
     skeleton = problem.skeleton
     count = int(skeleton.tree.shift_count[k + 1])
-    own = np.arange(count) + _dofs(skeleton, k).start
-    at = q[skeleton.plain_q[own]]
-    low = np.where(problem.locked[own], at, problem.lower[own])
-    high = np.where(problem.locked[own], at, problem.upper[own])
+    dofs = np.arange(count) + _joint_dofs(skeleton, k).start
+    now = q[skeleton.plain_q[dofs]]
+    low = np.where(problem.locked[dofs], now, problem.lower[dofs])
+    high = np.where(problem.locked[dofs], now, problem.upper[dofs])
     return float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))) if count > 0 else 0.0
 
 
-def _centre(skeleton: Skeleton, k: int, q: Array) -> Array:
+def _locate_joint(skeleton: Skeleton, k: int, q: Array) -> Array:
     """Return the joint centre of a bone in the world [m]; its parent does not move."""
     offset, parent = np.asarray(skeleton.bones[k].offset, float), int(skeleton.parents[k])
     if parent < 0:
@@ -93,30 +96,33 @@ def _centre(skeleton: Skeleton, k: int, q: Array) -> Array:
     return pose.positions[parent] + pose.rotations[parent] @ offset
 
 
-def _longest(problem: Problem, joints: list[int], links: list[Array], q: Array) -> float:
+def _bound_links(problem: Problem, joints: list[int], links: list[Array], q: Array) -> float:
     """Return a bound on the length [m] of the links; link i follows joint i."""
     best = [0.0]
     for i, link in enumerate(links):
         total = best[i] + float(np.linalg.norm(link))
         if i > 0:
-            bone, limits = problem.skeleton.bones[joints[i]], _range(problem, joints[i], q)
-            total = min(total, best[i - 1] + _pair(bone, links[i - 1], link, *limits))
+            bone, limits = (
+                problem.skeleton.bones[joints[i]],
+                _first_dof_range(problem, joints[i], q),
+            )
+            total = min(total, best[i - 1] + _bound_two_links(bone, links[i - 1], link, *limits))
         best.append(total)
     return best[-1]
 
 
-def _range(problem: Problem, k: int, q: Array) -> tuple[float, float]:
+def _first_dof_range(problem: Problem, k: int, q: Array) -> tuple[float, float]:
     """Return how far the first dof of a joint can go; a locked one stays where it is."""
-    dof = _dofs(problem.skeleton, k).start
+    dof = _joint_dofs(problem.skeleton, k).start
     if dof >= problem.skeleton.nv or problem.skeleton.plain_q[dof] < 0:
         return -np.inf, np.inf
     if problem.locked[dof]:
-        at = float(q[problem.skeleton.plain_q[dof]])
-        return at, at
+        angle = float(q[problem.skeleton.plain_q[dof]])
+        return angle, angle
     return float(problem.lower[dof]), float(problem.upper[dof])
 
 
-def _pair(bone: Bone, before: Array, after: Array, low: float, high: float) -> float:
+def _bound_two_links(bone: Bone, before: Array, after: Array, low: float, high: float) -> float:
     """Return the greatest length of a link, a joint and a link after it, slides left out."""
     plain = float(np.linalg.norm(before) + np.linalg.norm(after))
     pre = np.eye(3) if bone.pre is None else np.asarray(bone.pre)

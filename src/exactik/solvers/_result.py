@@ -13,7 +13,7 @@ from exactik.solvers._certificate import Certificate, make_certificate
 from exactik.solvers._descend import History
 from exactik.solvers._goal_errors import compute_goal_errors, goals_with_tolerance
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
-from exactik.solvers._verdict import verdict
+from exactik.solvers._verdict import Verdict, make_verdict
 from exactik.typing import Array
 
 __all__ = ["CONVERGED_GRADIENT", "Result"]
@@ -55,12 +55,12 @@ class Result:
     attempts: int
     seconds: float
     history: History | None = None
-    _by_term: Array | None = None
+    _term_errors: Array | None = None
 
     @cached_property
     def misses(self) -> Array:
-        """Misses in the order of `goal_errors` [m or rad]."""
-        return compute_goal_errors(self.problem, self.q, self._by_term)
+        """Goal errors in the order of `goal_errors` [m or rad]."""
+        return compute_goal_errors(self.problem, self.q, self._term_errors)
 
     @property
     def goal_errors(self) -> dict[str, float]:
@@ -70,19 +70,19 @@ class Result:
         are missed by an angle. Postures and soft limits are listed only if they have a tolerance.
         """
         pairs = zip(goals_with_tolerance(self.problem), self.misses.tolist(), strict=True)
-        return {goal.name: miss for goal, miss in pairs}
+        return {part.name: error for part, error in pairs}
 
     @property
     def errors_in_words(self) -> dict[str, str]:
         """The same in units to read: "0.63 mm", "1.2°"."""
         pairs = zip(goals_with_tolerance(self.problem), self.misses.tolist(), strict=True)
-        return {goal.name: goal.describe(miss) for goal, miss in pairs}
+        return {part.name: part.describe(error) for part, error in pairs}
 
     @cached_property
     def reached(self) -> bool:
         """Whether every goal is within its tolerance."""
-        goals = goals_with_tolerance(self.problem)
-        return bool((self.misses <= [goal.tolerance for goal in goals]).all())
+        parts = goals_with_tolerance(self.problem)
+        return bool((self.misses <= [part.tolerance for part in parts]).all())
 
     @property
     def converged(self) -> bool:
@@ -94,9 +94,9 @@ class Result:
     def active_limits(self) -> Mapping[str, str]:
         """Dofs that sit on a limit → "lower" or "upper"."""
         problem = self.problem
-        own = np.where(problem.box.coordinate >= 0, self.q[problem.box.coordinate], 0.0)
+        values = np.where(problem.box.coordinate >= 0, self.q[problem.box.coordinate], 0.0)
         names = problem.skeleton.dof_names
-        below, above = own <= problem.lower, own >= problem.upper
+        below, above = values <= problem.lower, values >= problem.upper
         return {
             name: "lower" if low else "upper"
             for name, low, high in zip(names, below, above, strict=True)
@@ -104,18 +104,18 @@ class Result:
         }
 
     @cached_property
-    def _verdict(self) -> tuple[str, str]:
-        return verdict(self)
+    def _verdict(self) -> Verdict:
+        return make_verdict(self)
 
     @property
     def status(self) -> str:
         """One word, see `STATUSES`."""
-        return self._verdict[0]
+        return self._verdict.status
 
     @property
     def why(self) -> str:
         """One sentence."""
-        return self._verdict[1]
+        return self._verdict.why
 
     @cached_property
     def certificate(self) -> Certificate:

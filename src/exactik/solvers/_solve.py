@@ -14,7 +14,15 @@ from exactik.errors import UsageError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.descent import starts as kernel
-from exactik.kernels.descent.results import RESULT_SIZE
+from exactik.kernels.descent.results import (
+    RESULT_ATTEMPTS,
+    RESULT_COST,
+    RESULT_EVALUATIONS,
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_SIZE,
+    RESULT_STATUS,
+)
 from exactik.kernels.descent.starts import StartTable
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
@@ -72,8 +80,14 @@ def solve(
     if isinstance(problem, Skeleton):
         if goals is None:
             raise UsageError("a skeleton was given without goals; call solve(skeleton, goals)")
-        options = {"limits": limits, "lock": lock, "strength": strength}
-        problem = Problem(problem, goals, weight_matrix=weight_matrix, **options)
+        problem = Problem(
+            problem,
+            goals,
+            limits=limits,
+            lock=lock,
+            strength=strength,
+            weight_matrix=weight_matrix,
+        )
     elif not isinstance(problem, Problem):
         raise UsageError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
     elif goals is not None:
@@ -89,20 +103,21 @@ def solve(
     begin = time.perf_counter()
     if isinstance(method, CompiledMethod) and can_solve_compiled(problem, method) and not history:
         return _solve_compiled(problem, method, q, table, begin)
-    found = _solve_in_python(problem, method, q, table.q, history, begin)
+    outcome = _solve_in_python(problem, method, q, table.q, history, begin)
     seconds = time.perf_counter() - begin
-    best = found.best
     return Result(
-        *(
-            problem,
-            method.name,
-            best.q,
-            best.cost,
-            best.projected_gradient,
-            method.tolerance,
-            best.ended,
-        ),
-        *(found.iterations, found.evaluations, found.attempts, seconds, best.history),
+        problem=problem,
+        solver=method.name,
+        q=outcome.best.q,
+        cost=outcome.best.cost,
+        projected_gradient=outcome.best.projected_gradient,
+        tolerance=method.tolerance,
+        ended=outcome.best.ended,
+        iterations=outcome.iterations,
+        evaluations=outcome.evaluations,
+        attempts=outcome.attempts,
+        seconds=seconds,
+        history=outcome.best.history,
     )
 
 
@@ -115,7 +130,7 @@ def require_count(name: str, value: int) -> int:
 
 def can_solve_compiled(problem: Problem, method: Method) -> bool:
     """Whether one compiled call can do it all: no goals in Python, no clock to watch."""
-    on_terms = all(goal.terms.stop > goal.terms.start for goal in goals_with_tolerance(problem))
+    on_terms = all(part.has_terms for part in goals_with_tolerance(problem))
     ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
     return ready and method.max_seconds is None
 
@@ -125,37 +140,43 @@ def _solve_compiled(
 ) -> Result:
     arrays, options = problem.packed.arrays, method.options(problem)
     found = np.empty((1, RESULT_SIZE))
-    missed = np.empty((1, len(arrays.terms.kind)))
+    term_errors = np.empty((1, len(arrays.terms.kind)))
     answer = q[None]
     kernel.solve_problems(
-        *(
-            problem.skeleton.tree,
-            arrays,
-            problem.box,
-            options,
-            compute_term_tolerances(problem),
-            table,
-        ),
-        *(NO_TARGETS, answer, found, missed, problem.descent_state, problem.workspace),
+        problem.skeleton.tree,
+        arrays,
+        problem.box,
+        options,
+        compute_term_tolerances(problem),
+        table,
+        NO_TARGETS,
+        answer,
+        found,
+        term_errors,
+        problem.descent_state,
+        problem.workspace,
     )
     seconds = time.perf_counter() - begin
-    status, cost, slope, iterations, evaluations, _, attempts = found[0].tolist()[:7]
+    row = found[0].tolist()
     return Result(
-        *(
-            problem,
-            method.name,
-            answer[0],
-            cost,
-            slope,
-            method.tolerance,
-            ENDED_WORDS[int(status)],
-        ),
-        *(int(count_iterations(iterations)), int(evaluations), int(attempts), seconds, None),
-        missed[0],
+        problem=problem,
+        solver=method.name,
+        q=answer[0],
+        cost=row[RESULT_COST],
+        projected_gradient=row[RESULT_PROJECTED_GRADIENT],
+        tolerance=method.tolerance,
+        ended=ENDED_WORDS[int(row[RESULT_STATUS])],
+        iterations=int(count_iterations(row[RESULT_ITERATIONS])),
+        evaluations=int(row[RESULT_EVALUATIONS]),
+        attempts=int(row[RESULT_ATTEMPTS]),
+        seconds=seconds,
+        _term_errors=term_errors[0],
     )
 
 
-class _BestDescent(NamedTuple):
+class _Outcome(NamedTuple):
+    """The best descent, and counts over all of them."""
+
     best: Descent
     iterations: int
     evaluations: int
@@ -164,9 +185,9 @@ class _BestDescent(NamedTuple):
 
 def _solve_in_python(
     problem: Problem, method: Method, q: Array, table: Array, record: bool, begin: float
-) -> _BestDescent:
+) -> _Outcome:
     """Do in Python what `descent.starts` does compiled: for goals in Python, histories, clocks."""
-    tolerances = np.array([goal.tolerance for goal in goals_with_tolerance(problem)])
+    tolerances = np.array([part.tolerance for part in goals_with_tolerance(problem)])
     best: Descent | None = None
     iterations, evaluations, attempts = 0, 0, 0
     allowed = np.inf if method.max_seconds is None else method.max_seconds
@@ -191,13 +212,13 @@ def _solve_in_python(
         if reached:
             break
     assert best is not None
-    return _BestDescent(best, iterations, evaluations, attempts)
+    return _Outcome(best, iterations, evaluations, attempts)
 
 
 def _order_starts(
     problem: Problem, method: Method, q: Array, table: Array, deadline: float
 ) -> Iterator[tuple[Array, bool]]:
-    """Yield starts in the order of their cost; then the own one for the detour, if there is one.
+    """Yield starts in the order of their cost; then q once more for the detour, if there is one.
 
     Starts that cannot be ranked before the deadline come last.
     """
@@ -205,11 +226,11 @@ def _order_starts(
     for row, start in zip(table, starts, strict=False):
         kernel.fill_start(q, row, start)
     if len(table) > 0:
-        costs, own = [np.inf] * len(starts), len(table)
-        for k in (own, *range(own)):
+        costs, given = [np.inf] * len(starts), len(table)
+        for k in (given, *range(given)):
             if time.perf_counter() < deadline:
                 costs[k] = problem.fill(starts[k], VALUE)[0]
-        ranked = sorted(range(len(starts)), key=lambda k: (costs[k], k != own, k))
+        ranked = sorted(range(len(starts)), key=lambda k: (costs[k], k != given, k))
         starts = [starts[k] for k in ranked]
     yield from ((start, False) for start in starts)
     if method.takes_detours:

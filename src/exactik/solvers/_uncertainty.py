@@ -28,9 +28,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exactik.errors import CoordinateError
-from exactik.goals import DirectionGoal, OrientationGoal, PoseGoal, TermGoal
 from exactik.kernels.calculus import dense
-from exactik.kernels.calculus.workspace import update_kinematics as place_figure
+from exactik.kernels.calculus.workspace import update_kinematics
 from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
 from exactik.solvers._certificate import find_held_dofs
@@ -66,9 +65,8 @@ class Covariance:
 def compute_sensitivity(result: Result) -> dict[str, Array]:
     """See `Result.sensitivity`."""
     inverse, _ = _invert_hessian(result)
-    problem = result.problem
-    slopes = _compute_target_derivatives(problem, result.q)
-    return {name: -inverse @ slope for name, slope in slopes.items()}
+    derivatives = _compute_target_derivatives(result.problem, result.q)
+    return {name: -inverse @ derivative for name, derivative in derivatives.items()}
 
 
 def compute_covariance(result: Result, sigma: float) -> Covariance:
@@ -76,22 +74,19 @@ def compute_covariance(result: Result, sigma: float) -> Covariance:
     if not isinstance(sigma, int | float | np.number) or not 0.0 <= sigma < np.inf:
         raise CoordinateError(f"sigma is {sigma!r}; it must be a length ≥ 0 [m]")
     inverse, null = _invert_hessian(result)
-    nv, kinds = result.problem.skeleton.nv, result.problem.packed.arrays.terms.kind
-    matrix, slopes = np.zeros((nv, nv)), _compute_target_derivatives(result.problem, result.q)
-    first = 0
+    skeleton = result.problem.skeleton
+    matrix = np.zeros((skeleton.nv, skeleton.nv))
+    derivatives = _compute_target_derivatives(result.problem, result.q)
     for name, goal in zip(result.problem.rows, result.problem.goals, strict=True):
-        if not isinstance(goal, TermGoal):
-            continue
-        if kinds[first] == term.POSITION:
-            moved = sigma * inverse @ slopes[name][:, :3]
+        if name in derivatives and goal.watched_point(skeleton) is not None:
+            moved = sigma * inverse @ derivatives[name][:, :3]
             matrix += moved @ moved.T
-        first += len(goal.terms(result.problem.skeleton))
     loose = np.abs(null).max(axis=1, initial=0.0) > 1e-6
     matrix[loose, :] = matrix[:, loose] = np.nan
     matrix[loose, loose] = np.inf
     sd = np.sqrt(np.diag(matrix))
-    names = result.problem.skeleton.dof_names
-    return Covariance(matrix, sd, [_describe_direction(direction, names) for direction in null.T])
+    undetermined = [_describe_direction(direction, skeleton.dof_names) for direction in null.T]
+    return Covariance(matrix, sd, undetermined)
 
 
 def _invert_hessian(result: Result) -> tuple[Array, Array]:
@@ -157,35 +152,21 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
     J, r = problem.jacobian(q), problem.residual(q)
     W = problem.packed.weight
     force = W @ r
-    place_figure(tree, arrays, problem.skeleton.normalised(q), work)
-    slopes, first = {}, 0
-    for name, goal in zip(problem.rows, problem.goals, strict=True):
-        if not isinstance(goal, TermGoal):
-            continue
-        columns = []
-        for m in range(first, first + len(goal.terms(problem.skeleton))):
+    update_kinematics(tree, arrays, problem.skeleton.normalised(q), work)
+    derivatives: dict[str, Array] = {}
+    for (name, terms), goal in zip(problem.packed.terms.items(), problem.goals, strict=True):
+        by_term: list[Array] = []
+        for m in range(terms.start, terms.stop):
             row = int(arrays.terms.row[m])
-            own = slice(row, row + 3)
-            out, bend = _differentiate_term_by_target(problem, m, force[own].copy())
+            rows = slice(row, row + 3)
+            first, mixed = _differentiate_term_by_target(problem, m, force[rows].copy())
             L = np.zeros((6, problem.skeleton.nv))
             frame = int(arrays.terms.frame[m])
             dense.write_jacobian_rows(tree, arrays.free, work.S, frame, work.e, -np.eye(6), 0, L)
-            columns.append(-J.T @ W[:, own] @ out + L.T @ bend)
-            first += 1
-        slopes[name] = _joined(goal, columns)
-    return slopes
-
-
-def _joined(goal: TermGoal, columns: list[Array]) -> Array:
-    if isinstance(goal, OrientationGoal) and goal.kind == "axes":
-        # The three axes of the target turn together: τ_a = φ × t_a.
-        turns = [np.cross(np.eye(3), axis) for axis in goal.rotation.T]
-        return np.sum([c @ turn.T for c, turn in zip(columns, turns, strict=True)], axis=0)
-    if isinstance(goal, DirectionGoal):  # only the direction of the vector given counts
-        target = np.asarray(goal.target, float)
-        unit = target / np.linalg.norm(target)
-        return columns[0] @ (np.eye(3) - np.outer(unit, unit)) / np.linalg.norm(target)
-    return np.hstack(columns) if isinstance(goal, PoseGoal) else columns[0]
+            by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
+        if len(by_term) > 0:
+            derivatives[name] = goal.join_target_derivatives(by_term)
+    return derivatives
 
 
 def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tuple[Array, Array]:
@@ -196,10 +177,10 @@ def _differentiate_term_by_target(problem: Problem, m: int, force: Array) -> tup
     D, X, kind = work.D.copy(), work.X.copy(), terms.kind[m]
     if kind == term.LOG:
         E = terms.rotation[m] @ work.R[int(terms.frame[m])].T
-        slope = D[:, :3].T @ force
-        twist = np.zeros((6, 3))
-        twist[:3] = -X[:3, :3] + 0.5 * np.cross(slope, np.eye(3)).T
-        return -D[:, :3] @ E.T, twist @ E.T
+        gradient = D[:, :3].T @ force
+        mixed = np.zeros((6, 3))
+        mixed[:3] = -X[:3, :3] + 0.5 * np.cross(gradient, np.eye(3)).T
+        return -D[:, :3] @ E.T, mixed @ E.T
     if kind == term.DIRECTION:
         return np.eye(3), np.zeros((6, 3))
     return -D[:, 3:], -X[:, 3:]

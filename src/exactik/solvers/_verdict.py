@@ -12,54 +12,68 @@ The first of these that is true:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.goals import TermGoal
 from exactik.solvers._certificate import FLAT_EIGENVALUE, find_held_dofs
-from exactik.solvers._goal_errors import DEFAULT_POSITION_TOLERANCE, goals_with_tolerance
-from exactik.solvers._reachability import shortfall
+from exactik.solvers._goal_errors import goals_with_tolerance
+from exactik.solvers._reachability import bound_reach
 from exactik.solvers._view import View
 
 if TYPE_CHECKING:
     from exactik.solvers._result import Result
 
-__all__ = ["STATUSES", "verdict"]
+__all__ = ["STATUSES", "Verdict", "make_verdict"]
 
 STATUSES = (
-    *("reached", "at-limits", "out-of-reach", "local-minimum"),
-    *("saddle", "stalled", "iteration-limit", "time-limit"),
+    "reached",
+    "at-limits",
+    "out-of-reach",
+    "local-minimum",
+    "saddle",
+    "stalled",
+    "iteration-limit",
+    "time-limit",
 )
 
 MIN_NAMED_PUSH = 1e-3  # relative gradient above which a limit is worth naming
+MAX_NAMED_LIMITS = 2
 
 
-def verdict(result: Result) -> tuple[str, str]:
-    """Return status and sentence."""
+class Verdict(NamedTuple):
+    """What became of a solve: one word of `STATUSES`, and a plain sentence."""
+
+    status: str
+    why: str
+
+
+def make_verdict(result: Result) -> Verdict:
+    """Return the first verdict that is true."""
     worst, miss = _describe_worst_goal(result)
     if result.reached:
-        return "reached", f"reached: every goal is within its tolerance{worst}"
+        return Verdict("reached", f"reached: every goal is within its tolerance{worst}")
     short = f"{worst} {miss}"
     if not result.converged:
         return _judge_unfinished(result, short)
     if _may_be_saddle(result) and result.certificate.saddle:
         curvature = f"smallest eigenvalue {result.certificate.min_eigenvalue:.3g}"
-        return "saddle", (
+        return Verdict(
+            "saddle",
             f"stopped at a saddle ({curvature}), {short}: follow the negative curvature, which "
-            "solver='auto' does by itself, or start elsewhere"
+            "solver='auto' does by itself, or start elsewhere",
         )
     beyond = _describe_out_of_reach(result)
     if beyond is not None:
-        return "out-of-reach", beyond
+        return Verdict("out-of-reach", beyond)
     tried = "" if result.attempts < 3 else f"; {result.attempts} starts found nothing better"
     limits = _describe_limits(result)
     if limits != "":
-        return "at-limits", f"converged, but {short} because {limits}{tried}"
+        return Verdict("at-limits", f"converged, but {short} because {limits}{tried}")
     hint = tried if tried != "" else "; a better pose is not excluded, try starts="
     if result.certificate.size == 0:
         hint = ", because no dof is free to move"
-    return "local-minimum", f"converged to a local minimum, {short}{hint}"
+    return Verdict("local-minimum", f"converged to a local minimum, {short}{hint}")
 
 
 def _may_be_saddle(result: Result) -> bool:
@@ -76,40 +90,49 @@ def _may_be_saddle(result: Result) -> bool:
 
 def _describe_worst_goal(result: Result) -> tuple[str, str]:
     """Return the goal that is missed by most of its tolerance, and by how much, in words."""
-    goals = goals_with_tolerance(result.problem)
-    if len(goals) == 0:
+    parts = goals_with_tolerance(result.problem)
+    if len(parts) == 0:
         return "", ""
-    k = int(np.argmax(result.misses / [goal.tolerance for goal in goals]))
-    goal, miss = goals[k], float(result.misses[k])
+    k = int(np.argmax(result.misses / [part.tolerance for part in parts]))
+    part, error = parts[k], float(result.misses[k])
     if result.reached:
-        allowed = goal.describe(goal.tolerance)
-        return f"; worst {goal.name}, {goal.describe(miss)} of {allowed}", ""
-    return goal.name, f"is {goal.describe(miss)} {'short' if goal.unit == 'm' else 'off'}"
+        allowed = part.describe(part.tolerance)
+        return f"; worst {part.name}, {part.describe(error)} of {allowed}", ""
+    return part.name, f"is {part.describe(error)} {'short' if part.unit == 'm' else 'off'}"
 
 
-def _judge_unfinished(result: Result, short: str) -> tuple[str, str]:
-    slope = f"relative projected gradient {result.projected_gradient:.1e}"
+def _judge_unfinished(result: Result, short: str) -> Verdict:
+    status = "stalled"
+    why = f"stalled: no step of {result.solver!r} lowers the cost"
     if result.ended == "time-limit":
-        return "time-limit", f"out of time after {result.seconds:.3g} s, {short}; {slope}"
-    if result.ended == "iteration-limit":
-        return "iteration-limit", f"out of iterations after {result.iterations}, {short}; {slope}"
-    return "stalled", f"stalled: no step of {result.solver!r} lowers the cost, {short}; {slope}"
+        status, why = "time-limit", f"out of time after {result.seconds:.3g} s"
+    elif result.ended == "iteration-limit":
+        status, why = "iteration-limit", f"out of iterations after {result.iterations}"
+    gradient = f"relative projected gradient {result.projected_gradient:.1e}"
+    return Verdict(status, f"{why}, {short}; {gradient}")
 
 
 def _describe_out_of_reach(result: Result) -> str | None:
     """Return the sentence on the goal that is farthest out of reach, if that is proven."""
-    problem, best, named, still = result.problem, 0.0, "", False
-    for name, goal in zip(problem.rows, problem.goals, strict=True):
-        weight = np.diag(problem.packed.weight)[problem.rows[name]][:3]
-        if isinstance(goal, TermGoal) and (weight > 0.0).all():
-            lacking, moves = shortfall(problem, goal, result.q)
-            if lacking > max(best, goal.tolerance or DEFAULT_POSITION_TOLERANCE):
-                best, named, still = lacking, name, not moves
-    if named == "":
+    problem = result.problem
+    weight = np.diag(problem.packed.weight)
+    farthest, worst, moves = 0.0, "", True
+    for (name, rows), goal in zip(problem.rows.items(), problem.goals, strict=True):
+        watched = goal.watched_point(problem.skeleton)
+        if watched is None:
+            continue
+        part = goal.error_parts(problem.skeleton, name, rows, problem.packed.terms[name])[0]
+        if not (weight[part.rows] > 0.0).all():
+            continue
+        reach = bound_reach(problem, *watched, result.q)
+        shortfall = goal.shortfall(reach.centre, reach.radius)
+        if shortfall > max(farthest, part.tolerance):
+            farthest, worst, moves = shortfall, name, reach.moves
+    if worst == "":
         return None
-    if still:
-        return f"out of reach: {named} is {best:.3g} m away, and no free dof moves it"
-    return f"out of reach: {named} is {best:.3g} m beyond full stretch"
+    if not moves:
+        return f"out of reach: {worst} is {farthest:.3g} m away, and no free dof moves it"
+    return f"out of reach: {worst} is {farthest:.3g} m beyond full stretch"
 
 
 def _describe_limits(result: Result) -> str:
@@ -122,6 +145,6 @@ def _describe_limits(result: Result) -> str:
         return ""
     sides = result.active_limits
     named = [problem.skeleton.dof_names[i] for i in order]
-    text = ", ".join(f"{name} is at its {sides[name]} limit" for name in named[:2])
-    more = len(named) - 2
+    text = ", ".join(f"{name} is at its {sides[name]} limit" for name in named[:MAX_NAMED_LIMITS])
+    more = len(named) - MAX_NAMED_LIMITS
     return text + (f" and so are {more} more dofs at theirs" if more > 0 else "")

@@ -24,8 +24,8 @@ from exactik.motion import Segment, cut_into_segments, find_segments
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
+    find_nearest_equivalents,
     follow_branch,
-    nearest_equivalents,
     run_in_threads,
     solve_frames,
 )
@@ -205,7 +205,7 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
     run, path, options = window.run, window.path, window.run.options.branches
     around = slice(max(t - options.usual_cost_frames, 0), t + options.usual_cost_frames)
     usual_cost = float(np.median(path.cost[around]))
-    start = nearest_equivalents(run.problem, start[None], path.q[t : t + 1])[0]
+    start = find_nearest_equivalents(run.problem, start[None], path.q[t : t + 1])[0]
     change, parts = 0.0, list[BranchPath]()
     for direction, frames in window.iterate_directions(t):
         if len(frames) == 0:

@@ -111,7 +111,7 @@ class PathPieces(NamedTuple):
         count = len(solutions.q)
         return cls(solutions, np.arange(count), np.zeros(count, np.int64), bridged)
 
-    def changeable(self, rows: IntArray, frame_count: int) -> IntArray:
+    def select_changeable(self, rows: IntArray, frame_count: int) -> IntArray:
         """Return those rows that may change: all but ends of pieces inside the recording."""
         end = len(self.frames) - 1
         before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, end)
@@ -122,7 +122,7 @@ class PathPieces(NamedTuple):
 
 
 class Bridge(NamedTuple):
-    """How jumps are bridged.
+    """Spreads the jumps of paths over some frames.
 
     Attributes:
         run: problem and options.
@@ -187,7 +187,7 @@ class Bridge(NamedTuple):
         for k, dof_step in zip(jumps, dof_steps, strict=True):
             rows = np.arange(max(k + 1 - span, 0), min(k + 1 + span, len(q)))
             rows = rows[pieces.piece[rows] == pieces.piece[k]]
-            rows = pieces.changeable(rows, len(problem))
+            rows = pieces.select_changeable(rows, len(problem))
             moving = dof_step != 0.0
             level = float(np.median(self.curvature[moving])) if moving.any() else 0.0
             measure = np.maximum(self.curvature, level) if firm else level

@@ -22,8 +22,8 @@ from exactik.tracking._bridges import Bridge, PathPieces, find_jumps
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
+    find_nearest_equivalents,
     follow_branch,
-    nearest_equivalents,
     run_in_threads,
     unwrap_path,
 )
@@ -166,7 +166,7 @@ def _follow_candidates(
     meets = float(np.nanmax(np.linalg.norm(residual_step[-1], axis=1))) < same_distance
     if meets and count == 1:
         return  # one of the two solutions ends here: there is no other place
-    nearest = nearest_equivalents(problem, branch.q, raw.q[frames])
+    nearest = find_nearest_equivalents(problem, branch.q, raw.q[frames])
     dof_step = problem.skeleton.difference(nearest, raw.q[frames])
     total = np.cumsum(branch.cost - raw.cost[frames]) + compute_jump_charges(
         residual_step, dof_step, usual_cost, run.options.branches

@@ -7,7 +7,7 @@ import numpy as np
 from exactik.kernels.recording import error_bars as kernel
 from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import DEFAULT_OPTIONS
-from exactik.tracking._problem import TrackingProblem, iterate_chunks
+from exactik.tracking._problem import TrackingProblem, split_into_chunks
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["UNKNOWN_SD", "are_minima", "compute_standard_deviations", "estimate_noise"]
@@ -31,7 +31,7 @@ def estimate_noise(
         assumed_noise: [m] answer where no frame has more coordinates of markers than dofs.
     """
     total, degrees = 0.0, 0
-    for frames in iterate_chunks(len(errors), CHUNK_FRAMES):
+    for frames in split_into_chunks(len(errors), CHUNK_FRAMES):
         chunk = errors[frames]
         surplus = 3 * np.isfinite(chunk).sum(axis=1) - nv
         degrees += int(np.maximum(surplus, 0).sum())
@@ -69,7 +69,7 @@ def compute_standard_deviations(
         )
         sd[frames] = np.minimum(chunk_sd, UNKNOWN_SD)
 
-    run_in_threads(threads, compute_chunk, iterate_chunks(len(q), CHUNK_FRAMES))
+    run_in_threads(threads, compute_chunk, split_into_chunks(len(q), CHUNK_FRAMES))
     return sd
 
 

@@ -25,8 +25,8 @@ from exactik.tracking._branches import PathWindow, splice_branch
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
+    find_nearest_equivalents,
     follow_frames,
-    nearest_equivalents,
     run_in_threads,
     solve_frames,
     unwrap_path,
@@ -61,7 +61,7 @@ def first_pass(
         cold = solve_cold_start(
             problem, run.cold_start, np.array([t]), starts, options=run.options.first_pass
         )
-        start = nearest_equivalents(problem, cold.q, problem.skeleton.neutral()[None])[0]
+        start = find_nearest_equivalents(problem, cold.q, problem.skeleton.neutral()[None])[0]
         for frames in (np.arange(t, last + 1), np.arange(t, first - 1, -1)):
             solutions = follow_frames(problem, run.warm_start, frames, start)
             path.put(frames, solutions)

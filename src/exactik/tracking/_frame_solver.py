@@ -22,9 +22,9 @@ from exactik.typing import Array, IntArray
 __all__ = [
     "FrameSolutions",
     "TrackingRun",
+    "find_nearest_equivalents",
     "follow_branch",
     "follow_frames",
-    "nearest_equivalents",
     "run_in_threads",
     "solve_frames",
     "unwrap_path",
@@ -173,7 +173,7 @@ def _solve(
     return FrameSolutions(q[:count], outcomes[:count])
 
 
-def nearest_equivalents(problem: TrackingProblem, q: Array, near: Array) -> Array:
+def find_nearest_equivalents(problem: TrackingProblem, q: Array, near: Array) -> Array:
     """Return the coordinates of the same poses, (n, nq), that are nearest to others', (n, nq)."""
     q, box = np.array(q, dtype=float, order="C"), problem.frame_problem.box
     tree = problem.skeleton.tree

@@ -19,7 +19,7 @@ from exactik.tracking._frame_solver import (
     solve_frames,
 )
 from exactik.tracking._options import GapOptions
-from exactik.tracking._problem import TrackingProblem, iterate_chunks
+from exactik.tracking._problem import TrackingProblem, split_into_chunks
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
@@ -149,7 +149,7 @@ def solve_gap_frames(run: TrackingRun, path: FrameSolutions, postures: FramePost
         path.put(frames, solve_frames(chunk, run.warm_start, np.arange(len(frames)), start))
         problem.copy_robust_weights(frames, chunk)
 
-    run_in_threads(run.threads, solve_chunk, iterate_chunks(len(postures.frames), CHUNK_FRAMES))
+    run_in_threads(run.threads, solve_chunk, split_into_chunks(len(postures.frames), CHUNK_FRAMES))
 
 
 def _interpolate_course(skeleton: Skeleton, q: Array, undetermined: BoolArray) -> Array:

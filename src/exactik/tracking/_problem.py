@@ -33,9 +33,9 @@ __all__ = [
     "POSTURE_WEIGHT",
     "ThreadBuffers",
     "TrackingProblem",
-    "iterate_chunks",
     "make_tracking_problem",
     "match_markers",
+    "split_into_chunks",
 ]
 
 
@@ -129,7 +129,7 @@ class TrackingProblem:
         if len(self.targets.robust_weight) == 0:
             return
         kind, width, _ = self.targets.loss
-        for frames in iterate_chunks(len(q)):
+        for frames in split_into_chunks(len(q)):
             distance = np.linalg.norm(self.residuals(q[frames], frames), axis=2)
             share = np.nan_to_num(distance) / width
             weight = 1.0 / np.maximum(share, 1.0)
@@ -153,8 +153,8 @@ class TrackingProblem:
         return residual
 
 
-def iterate_chunks(count: int, chunk_frames: int = CHUNK_FRAMES) -> list[IntArray]:
-    """Return the frames from 0 to count − 1 in chunks that fit into memory."""
+def split_into_chunks(count: int, chunk_frames: int = CHUNK_FRAMES) -> list[IntArray]:
+    """Return the frames from 0 to count − 1 in chunks."""
     starts = range(0, count, chunk_frames)
     return [np.arange(start, min(start + chunk_frames, count)) for start in starts]
 

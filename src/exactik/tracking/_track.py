@@ -45,8 +45,8 @@ from exactik.tracking._prepare import prepare_markers
 from exactik.tracking._problem import (
     POSTURE_WEIGHT,
     TrackingProblem,
-    iterate_chunks,
     make_tracking_problem,
+    split_into_chunks,
 )
 from exactik.tracking._result import Track
 from exactik.tracking._smoothing import require_cutoff, smooth_path
@@ -233,7 +233,7 @@ def _compute_excess(
 def _measure_errors(problem: TrackingProblem, q: Array) -> tuple[Array, Array]:
     """Return the distance of every marker from its place [m], (T, M), and the cost, (T,)."""
     errors, cost = np.empty((len(q), len(problem.names))), np.empty(len(q))
-    for frames in iterate_chunks(len(q)):
+    for frames in split_into_chunks(len(q)):
         errors[frames] = np.linalg.norm(problem.residuals(q[frames], frames), axis=2)
         cost[frames] = 0.5 * np.nansum(problem.targets.weight * errors[frames] ** 2, axis=1)
     return errors, cost

@@ -1,33 +1,47 @@
-"""Posing by hand, key frames, playback; with or without a browser."""
+"""Posing by hand, key frames, playback; with or without a browser.
 
+Imports point one way: `page` (what both apps share) knows neither app, `keyframes` lies below
+posing's panel, and `playback` stands beside `posing`.
+"""
+
+from exactik.viewer._history import UndoHistory
+from exactik.viewer._limits import LimitState
 from exactik.viewer._view import view
-from exactik.viewer.keyframes._held import Hold, Key
-from exactik.viewer.keyframes._keyframes import Keyframes
-from exactik.viewer.playback._app import MotionViewer
-from exactik.viewer.playback._embedded import EmbeddedView
-from exactik.viewer.playback._footage import Footage
-from exactik.viewer.posing._app import PoseViewer
-from exactik.viewer.posing._handles import Handle
-from exactik.viewer.posing._history import Undo
-from exactik.viewer.posing._limits import LimitState
-from exactik.viewer.posing._session import PosingSession, Update
-from exactik.viewer.posing._state import PosingState
-from exactik.viewer.posing._worker import PosingWorker
+from exactik.viewer.keyframes import Key, Keyframes, PinConstraint
+from exactik.viewer.playback import (
+    Bookmark,
+    EmbeddedView,
+    MotionViewer,
+    PlaybackData,
+    check_export_path,
+    export_playback,
+)
+from exactik.viewer.posing import (
+    Handle,
+    PoseViewer,
+    PosingSession,
+    PosingState,
+    PosingWorker,
+    Update,
+)
 
 __all__ = [
+    "Bookmark",
     "EmbeddedView",
-    "Footage",
     "Handle",
-    "Hold",
     "Key",
     "Keyframes",
     "LimitState",
     "MotionViewer",
+    "PinConstraint",
+    "PlaybackData",
     "PoseViewer",
     "PosingSession",
     "PosingState",
     "PosingWorker",
-    "Undo",
+    "UndoHistory",
     "Update",
+    "check_export_path",
+    "export_playback",
     "view",
 ]

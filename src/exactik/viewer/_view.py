@@ -1,23 +1,21 @@
-"""One call to look at anything that can be looked at."""
+"""One function that shows skeletons, motions, tracks and key frames."""
 
 from __future__ import annotations
 
 import webbrowser
 from typing import Any
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.tracking import Track
-from exactik.viewer.keyframes._keyframes import Keyframes
-from exactik.viewer.playback._app import MotionViewer
-from exactik.viewer.playback._embedded import EmbeddedView, in_notebook
-from exactik.viewer.playback._footage import Footage
-from exactik.viewer.posing._app import PoseViewer
+from exactik.viewer.keyframes import Keyframes
+from exactik.viewer.playback import EmbeddedView, MotionViewer, PlaybackData, is_notebook
+from exactik.viewer.posing import PoseViewer
 
 __all__ = ["view"]
 
-BESIDE = ("markers", "references")
+SHOWN_WITH_MOTION = ("markers", "references")
 
 
 def view(
@@ -43,45 +41,45 @@ def view(
     """
     if not isinstance(thing, Track):
         thing = getattr(thing, "motion", thing)
-    notebook = in_notebook()
-    server = {"host", "port", "expose"} & set(options)
+    notebook = is_notebook()
+    server_options = {"host", "port", "expose"} & set(options)
     moving = isinstance(thing, Track | Motion | Keyframes)
     if static is None:
-        static = notebook and moving and block is None and len(server) == 0
+        static = notebook and moving and block is None and len(server_options) == 0
     if static:
-        return _embedded(thing, options)
+        return _embed(thing, options)
     block = not notebook if block is None else block
-    shown = _opened(thing, options)
+    viewer = _open(thing, options)
     end = " (Ctrl-C ends it)" if block else ""
-    print(f"The page is at {shown.url}{end}")
+    print(f"The page is at {viewer.url}{end}")
     if block:
-        shown.serve(browser)
+        viewer.serve(browser)
     elif browser:
-        webbrowser.open(shown.url)
-    return shown
+        webbrowser.open(viewer.url)
+    return viewer
 
 
-def _opened(thing: Any, options: dict[str, Any]) -> PoseViewer | MotionViewer:
+def _open(thing: Any, options: dict[str, Any]) -> PoseViewer | MotionViewer:
     if isinstance(thing, Track | Motion):
         return MotionViewer(thing, **options)
     if isinstance(thing, Keyframes):
         return MotionViewer(thing.bake(), **options)
-    skeleton, q = _figure(thing)
+    skeleton, q = _find_figure(thing)
     return PoseViewer(skeleton, **({} if q is None else {"q": q}), **options)
 
 
-def _embedded(thing: Any, options: dict[str, Any]) -> EmbeddedView:
-    own = {name: options.pop(name) for name in BESIDE if name in options}
+def _embed(thing: Any, options: dict[str, Any]) -> EmbeddedView:
+    shown = {name: options.pop(name) for name in SHOWN_WITH_MOTION if name in options}
     if isinstance(thing, Keyframes):
         thing = thing.bake()
     elif not isinstance(thing, Track | Motion):
-        skeleton, q = _figure(thing)
+        skeleton, q = _find_figure(thing)
         pose = options.pop("q", skeleton.neutral() if q is None else q)
         thing = Motion(skeleton, pose[None], 1.0)
-    return EmbeddedView(Footage.of(thing, **own), **options)
+    return EmbeddedView(PlaybackData.of(thing, **shown), **options)
 
 
-def _figure(thing: Any) -> tuple[Skeleton, Any]:
+def _find_figure(thing: Any) -> tuple[Skeleton, Any]:
     """Return the skeleton of something, and its pose, None if it has none."""
     if isinstance(thing, Skeleton):
         return thing, None
@@ -89,4 +87,4 @@ def _figure(thing: Any) -> tuple[Skeleton, Any]:
         skeleton = getattr(owner, "skeleton", None)
         if isinstance(skeleton, Skeleton) and hasattr(thing, "q"):
             return skeleton, thing.q
-    raise ModelError(f"there is no way to show a {type(thing).__name__}")
+    raise UsageError(f"there is no way to show a {type(thing).__name__}")

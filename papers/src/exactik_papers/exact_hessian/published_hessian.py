@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from exactik.goals import PositionGoal
+from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 from exactik.solvers import NewtonPCG, Place, View
 from exactik.typing import Array
@@ -33,14 +33,14 @@ def compute_published_hessian(problem: Problem, q: Array) -> Array:
     """
     skeleton = problem.skeleton
     H, pose = problem.hessian(q), skeleton.forward(q)
-    goals = [goal for goal in problem.goals if isinstance(goal, PositionGoal)]
-    assert len(goals) == len(problem.goals)
+    terms, targets = problem.packed.arrays.terms, problem.packed.targets
+    assert (terms.kind == POSITION).all()
     r = problem.residual(q).reshape(-1, 3)
     force, moment = np.zeros((len(skeleton.bones), 3)), np.zeros((len(skeleton.bones), 3))
-    for goal, residual in zip(goals, r, strict=True):  # r = target − place
-        k = skeleton.bone_index(goal.bone)
+    for frame, target, residual in zip(terms.frame, targets, r, strict=True):
+        k = int(frame) - 1  # frame 0 is the world
         force[k] += residual
-        moment[k] += np.cross(np.asarray(goal.target) - residual, residual)
+        moment[k] += np.cross(target - residual, residual)  # r = target − place
     for k in range(len(skeleton.bones) - 1, 0, -1):  # children come after their parents
         parent = int(skeleton.parents[k])
         if parent >= 0:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.goals import Goal, PositionGoal, PostureGoal
+from exactik.goals import PositionGoal, PostureGoal
 from exactik.model import human
 from exactik.motion import Motion
 from exactik.problem import Problem
 from exactik.solvers import ProjectedGradient, solve
 from exactik.typing import Array
-from exactik.viewer import Hold, Keyframes
+from exactik.viewer import Keyframes, PinConstraint
 from exactik_papers.experiment import (
     Experiment,
     Findings,
@@ -70,11 +70,11 @@ def pelvis(k: int) -> tuple[float, float]:
     return x0 + share * (x1 - x0), z0 + share * (z1 - z0) + 0.5 * GRAVITY * t * (whole - t)
 
 
-def make_goals(k: int) -> list[Goal]:
+def make_goals(k: int) -> list[PositionGoal]:
     """Return what a key asks for: pelvis, head, hands, feet."""
     _, _, ankle, below, hands, head = KEYS[k]
     x, z = pelvis(k)
-    goals: list[Goal] = [
+    goals = [
         PositionGoal("pelvis", (x, 0.0, z), name="pelvis"),
         PositionGoal("head", (x + head[0], 0.0, z + head[1]), name="head"),
     ]
@@ -120,7 +120,7 @@ def pose_jump() -> tuple[Keyframes, list[tuple[float, int, float]]]:
     return keys, outcomes
 
 
-def _make_constraints(k: int, q: Array) -> dict[str, Hold]:
+def _make_constraints(k: int, q: Array) -> dict[str, PinConstraint]:
     """Return the feet as they stand, or nothing in flight."""
     if not any(k in group for group in STANDING):
         return {}
@@ -128,7 +128,7 @@ def _make_constraints(k: int, q: Array) -> dict[str, Hold]:
     pose = figure.forward(q)
     index = [figure.bone_index(f"{side}_foot") for side in "lr"]
     return {
-        f"foot {side}": Hold(
+        f"foot {side}": PinConstraint(
             f"{side}_foot", (0.0, 0.0, 0.0), pose.positions[i].copy(), pose.rotations[i].copy()
         )
         for side, i in zip("lr", index, strict=True)
@@ -225,7 +225,7 @@ def _draw_poses(keys: Keyframes) -> object:
     axes, azimuth, wide = figure.add_subplot(), 12.0, 0.95
     for k, key in enumerate(keys.keys):
         x, _ = pelvis(k)
-        goals = np.array([goal.target for goal in make_goals(k) if isinstance(goal, PositionGoal)])
+        goals = np.array([goal.target for goal in make_goals(k)])
         goals[:, 0] -= x
         q = key.q.copy()
         q[0] -= x

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from exactik.cli._app import AsJson, app, frames_bar, print_json, say
-from exactik.cli._kernels import prepare
+from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     AxesOption,
     EndOption,
@@ -16,16 +16,19 @@ from exactik.cli._options import (
     LimitsOption,
     LockOption,
     MappingOption,
+    RecordingOptions,
     SkeletonUnitOption,
     SkeletonUpOption,
     StartOption,
     TakeOption,
     UpOption,
+    parse_length_unit,
 )
-from exactik.cli.solve._command import number_or_name
-from exactik.errors import FileError, ModelError
+from exactik.errors import FileError, UsageError
 
 __all__ = ["calibrate"]
+
+MAX_LISTED_NAMES = 8
 
 
 @app.command()
@@ -66,11 +69,11 @@ def calibrate(
 
     `exactik solve --skeleton subject.npz` then takes it for all recordings of the subject.
     """
-    from exactik.calibration import calibrate as fitted
-    from exactik.cli.solve._figure import dressed
-    from exactik.cli.solve._inputs import read_figure, read_recording
-    from exactik.cli.solve._tables import mapping_of
-    from exactik.cli.solve._words import entry
+    from exactik.calibration import calibrate as fit_to_subject
+    from exactik.cli._inputs import read_recording, read_skeleton
+    from exactik.cli._outputs import format_entry
+    from exactik.cli.solve._marker_tables import parse_mapping
+    from exactik.cli.solve._skeleton import prepare_skeleton
     from exactik.io import files_to_write, save_skeleton
     from exactik.io.formats import NPZ
 
@@ -78,48 +81,66 @@ def calibrate(
         text = f"no skeleton with markers can be written so; expected {NPZ.suffix}"
         raise FileError(output, text)
     if scale not in ("symmetric", "bone", "global", "none"):
-        raise ModelError(f"--scale is {scale!r}; expected symmetric, bone, global or none")
+        raise UsageError(f"--scale is {scale!r}; expected symmetric, bone, global or none")
     files_to_write(str(output), (str(recording), skeleton, take))
-    figure = read_figure(skeleton, number_or_name(skeleton_unit), skeleton_up)
-    unit = number_or_name(length_unit)
-    cut = {"start": start, "end": end} if take is None else {}
-    reading = read_recording(recording, figure.up, up=up, axes=axes, unit=unit, **cut)
-    notes = [*figure.notes, *reading.notes]
+    loaded = read_skeleton(skeleton, parse_length_unit(skeleton_unit), skeleton_up)
+    # Markers are attached by the whole of a take, and cut in time after that.
+    cut = (start, end) if take is None else (None, None)
+    options = RecordingOptions(
+        up=up, axes=axes, length_unit=parse_length_unit(length_unit), start=cut[0], end=cut[1]
+    )
+    read = read_recording(recording, loaded.up, options)
+    notes = [*loaded.notes, *read.notes]
     if not as_json:
-        say(entry("read", f"{recording}: {reading.words}"))
+        say(format_entry("read", f"{recording}: {read.words}"))
         for note in notes:
-            say(entry("note", note))
-    prepare()
-    by_hand = None if mapping is None else mapping_of(mapping)
-    markers = reading.markers
+            say(format_entry("note", note))
+    compile_kernels()
+    by_hand = None if mapping is None else parse_mapping(mapping)
+    figure, markers = loaded.skeleton, read.markers
     if take is not None:
-        idle = {"fitted": False, "progress": lambda done, total: None}
-        ready = dressed(figure, markers, recording, by_hand=by_hand, take=take, **idle)
-        notes += ready.notes
-        figure.skeleton, by_hand, markers = ready.skeleton, None, markers.between(start, end)
+        prepared = prepare_skeleton(
+            loaded,
+            markers,
+            recording,
+            by_hand=by_hand,
+            take=take,
+            fit=False,
+            progress=lambda done, total: None,
+        )
+        notes += prepared.notes
+        figure, by_hand, markers = prepared.skeleton, None, markers.between(start, end)
         if not as_json:
-            say("\n".join(entry("note", note) for note in ready.notes))
-    if len(figure.skeleton.markers) == 0 and by_hand is None:
+            say("\n".join(format_entry("note", note) for note in prepared.notes))
+    if len(figure.markers) == 0 and by_hand is None:
         raise FileError(
             skeleton, "has no markers; give --mapping, the bone of each marker, or --take"
         )
     with frames_bar() as bar:
         task = bar.add_task("fitting the figure", total=100)
-        fit = fitted(
-            *(figure.skeleton, markers),
-            **{"scale": False if scale == "none" else scale, "offsets": offsets, "bones": by_hand},
-            **{"anatomical": anatomical or (), "frames": frames, "limits": limits},
-            **{"lock": lock or (), "sigma": None if sigma is None else 1e-3 * sigma},
+        fit = fit_to_subject(
+            figure,
+            markers,
+            scale=False if scale == "none" else scale,
+            offsets=offsets,
+            bones=by_hand,
+            anatomical=anatomical or (),
+            frames=frames,
+            limits=limits,
+            lock=lock or (),
+            sigma=None if sigma is None else 1e-3 * sigma,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    save_skeleton(fit.skeleton, output, up_axis=figure.up)
+    save_skeleton(fit.skeleton, output, up_axis=loaded.up)
     if as_json:
         print_json({**fit.to_dict(), "written": [str(output)], "notes": notes})
         return
     say(f"\n{fit}\n")
-    left = [match.recorded for match in fit.mapping if match.bone is None]
-    if len(left) > 0:
-        say(entry("note", f"Not used: {', '.join(left[:8])}{' …' if len(left) > 8 else ''}"))
+    unused = [match.recorded for match in fit.mapping if match.bone is None]
+    if len(unused) > 0:
+        names = ", ".join(unused[:MAX_LISTED_NAMES])
+        more = " …" if len(unused) > MAX_LISTED_NAMES else ""
+        say(format_entry("note", f"Not used: {names}{more}"))
     again = f"exactik solve {recording} --skeleton {output} -o {recording.stem}.bvh"
-    say(entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))
+    say(format_entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exactik.cli._app import AsJson, app, err, frames_bar, print_json, say
-from exactik.cli._kernels import prepare
+from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     AxesOption,
     EndOption,
@@ -19,35 +19,62 @@ from exactik.cli._options import (
     LimitsOption,
     LockOption,
     MappingOption,
+    RecordingOptions,
     SkeletonUnitOption,
     SkeletonUpOption,
     StartOption,
     TakeOption,
     UpOption,
+    parse_length_unit,
 )
-from exactik.errors import ExactikError, ModelError
+from exactik.errors import ExactikError, UsageError
 
 if TYPE_CHECKING:
-    from exactik.cli.solve._figure import Dressed
-    from exactik.cli.solve._inputs import Figure, Reading
-    from exactik.cli.solve._outputs import Plan
+    from exactik.cli._inputs import LoadedRecording, LoadedSkeleton
+    from exactik.cli._outputs import OutputPlan
+    from exactik.cli.solve._skeleton import PreparedSkeleton
 
-__all__ = ["number_or_name", "solve"]
+__all__ = ["solve"]
 
 
 @dataclass(frozen=True)
-class _Options:
-    """What the user asked for, the same for all recordings."""
+class TrackOptions:
+    """Options of `exactik.track`, see there; `sigma` in metres."""
 
-    reading: dict[str, Any]
-    tracking: dict[str, Any]
+    robust: str | None
+    smooth: float | None
+    limits: str
+    lock: tuple[str, ...]
+    sigma: float | None
+    branches: bool
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class SolveOptions:
+    """What the user asked for, the same for all recordings.
+
+    Attributes:
+        recording: how to read each of them.
+        tracking: how to solve each of them.
+        weights: of markers, as given.
+        mapping: what recorded markers are, as given.
+        take: file of a motion of the first recording, to put markers on the skeleton.
+        fit: whether to fit the size of the skeleton.
+        command: the whole command line.
+        as_json: print the summaries and nothing else.
+        list_all: list all frames that need attention.
+    """
+
+    recording: RecordingOptions
+    tracking: TrackOptions
     weights: str | None
     mapping: str | None
     take: str | None
     fit: bool
     command: str
     as_json: bool
-    everything: bool
+    list_all: bool
 
 
 @app.command()
@@ -115,79 +142,74 @@ def solve(
 
     Ends with 0 if all is well, 1 if frames need attention, 2 if something could not be read.
     """
-    from exactik.cli.solve._inputs import read_figure
-    from exactik.cli.solve._inputs import recordings as recordings_of
-    from exactik.cli.solve._outputs import planned
+    from exactik.cli._inputs import find_recordings, read_skeleton
+    from exactik.cli._outputs import plan_outputs
 
-    sources = recordings_of(recordings)
+    sources = find_recordings(recordings)
     outputs = output or []
     if len(outputs) == 0 and report is None and not as_json:
-        raise ModelError("nothing to write; expected -o with a file or folder, --report or --json")
-    plans = planned(sources, outputs, formats, report, [n for n in (skeleton, take) if n])
-    figure = read_figure(skeleton, number_or_name(skeleton_unit), skeleton_up)
-    options = _Options(
-        reading={
-            **{"up": up, "axes": axes, "unit": number_or_name(length_unit)},
-            **{"start": start, "end": end},
-        },
-        tracking={
-            **{"robust": _loss(robust), "smooth": smooth, "limits": limits, "lock": lock or ()},
-            **{"sigma": None if sigma is None else 1e-3 * sigma, "branches": branches},
-            "threads": threads,
-        },
+        raise UsageError("nothing to write; expected -o with a file or folder, --report or --json")
+    plans = plan_outputs(sources, outputs, formats, report, [n for n in (skeleton, take) if n])
+    loaded = read_skeleton(skeleton, parse_length_unit(skeleton_unit), skeleton_up)
+    options = SolveOptions(
+        recording=RecordingOptions(
+            up=up, axes=axes, length_unit=parse_length_unit(length_unit), start=start, end=end
+        ),
+        tracking=TrackOptions(
+            robust=_parse_loss(robust),
+            smooth=smooth,
+            limits=limits,
+            lock=tuple(lock or ()),
+            sigma=None if sigma is None else 1e-3 * sigma,
+            branches=branches,
+            threads=threads,
+        ),
         weights=weights,
         mapping=mapping,
         take=take,
-        fit=figure.built_in if calibrate is None else calibrate,
+        fit=loaded.built_in if calibrate is None else calibrate,
         command=f"exactik {shlex.join(sys.argv[1:])}",
         as_json=as_json,
-        everything=everything,
+        list_all=everything,
     )
     try:
-        raise typer.Exit(_all(plans, figure, options))
+        raise typer.Exit(_solve_all(plans, loaded, options))
     except KeyboardInterrupt:
         err.print("Stopped. Files that were written are complete; there are no others.")
         raise typer.Exit(130) from None
 
 
-def number_or_name(text: str | None) -> str | float | None:
-    """Return a length unit: metres in it, or its name."""
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text
-
-
-def _loss(word: str) -> str | None:
+def _parse_loss(word: str) -> str | None:
     if word not in ("none", "huber", "tukey"):
-        raise ModelError(f"--robust is {word!r}; expected none, huber or tukey")
+        raise UsageError(f"--robust is {word!r}; expected none, huber or tukey")
     return None if word == "none" else word
 
 
-def _all(plans: list[Plan], figure: Figure, options: _Options) -> int:
+def _solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, options: SolveOptions) -> int:
     """Solve all recordings; return the exit code."""
-    from exactik.cli.solve._inputs import read_recording
+    from exactik.cli._inputs import read_recording
 
     solved: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
-    ready: Dressed | None = None
-    own = Path(options.take).stem if options.take is not None else ""
-    plans.sort(key=lambda plan: plan.source.stem != own)  # a take puts markers on its own recording
+    prepared: PreparedSkeleton | None = None
+    # A take puts markers on the skeleton by the recording of its own name, so that one comes first.
+    first_stem = Path(options.take).stem if options.take is not None else ""
+    plans.sort(key=lambda plan: plan.source.stem != first_stem)
     for n, plan in enumerate(plans):
         try:
-            reading = read_recording(plan.source, figure.up, **options.reading)
+            recording = read_recording(plan.source, skeleton.up, options.recording)
             if not options.as_json:
-                _show_read(plan, reading, figure, first=n == 0)
-            if ready is None:
-                prepare(options.tracking["robust"], options.tracking["smooth"])
-                ready = _dress(plan.source, figure, reading, options)
-            solved.append(_one(plan, reading, figure, ready, options))
+                _print_inputs(plan, recording, skeleton, first=n == 0)
+            if prepared is None:
+                compile_kernels(options.tracking.robust, options.tracking.smooth)
+                prepared = _prepare(plan.source, skeleton, recording, options)
+            solved.append(_solve_one(plan, recording, skeleton, prepared, options))
         except ExactikError as error:
             if len(plans) == 1:
                 raise
             failed.append({"source": str(plan.source), "error": str(error)})
             err.print(f"exactik: {error}", style="red", markup=False, soft_wrap=True)
-    attention = any(len(one["attention"]) > 0 for one in solved)
+    attention = any(len(summary["attention"]) > 0 for summary in solved)
     if options.as_json:
         print_json({"solved": solved, "failed": failed})
     elif len(plans) > 1:
@@ -196,82 +218,98 @@ def _all(plans: list[Plan], figure: Figure, options: _Options) -> int:
     return 2 if len(failed) > 0 else 1 if attention else 0
 
 
-def _show_read(plan: Plan, reading: Reading, figure: Figure, first: bool) -> None:
-    from exactik.cli.solve._words import entry
+def _print_inputs(
+    plan: OutputPlan, recording: LoadedRecording, skeleton: LoadedSkeleton, first: bool
+) -> None:
+    from exactik.cli._outputs import format_entry
 
     if not first:
         say()
-    say(entry("read", f"{plan.source}: {reading.words}"))
+    say(format_entry("read", f"{plan.source}: {recording.words}"))
     if first:
-        s = figure.skeleton
+        s = skeleton.skeleton
         sizes = f"{len(s.bones)} bones, {s.nv} dofs, {len(s.markers)} markers"
-        say(entry("figure", f"{figure.name}: {sizes}"))
-    for note in (*(figure.notes if first else ()), *reading.notes):
-        say(entry("note", note))
+        say(format_entry("figure", f"{skeleton.name}: {sizes}"))
+    for note in (*(skeleton.notes if first else ()), *recording.notes):
+        say(format_entry("note", note))
 
 
-def _dress(source: Path, figure: Figure, reading: Reading, options: _Options) -> Dressed:
-    """Return the figure made ready on the first recording, all of it."""
-    from exactik.cli.solve._figure import dressed
-    from exactik.cli.solve._inputs import read_recording
-    from exactik.cli.solve._tables import mapping_of
-    from exactik.cli.solve._words import entry
+def _prepare(
+    source: Path, skeleton: LoadedSkeleton, recording: LoadedRecording, options: SolveOptions
+) -> PreparedSkeleton:
+    """Return the skeleton with markers, fitted on the first recording, all of it."""
+    from exactik.cli._inputs import read_recording
+    from exactik.cli._outputs import format_entry
+    from exactik.cli.solve._marker_tables import parse_mapping
+    from exactik.cli.solve._skeleton import prepare_skeleton
 
-    asked, markers = options.reading, reading.markers
-    if options.take is not None and (asked["start"], asked["end"]) != (None, None):
-        whole = {**asked, "start": None, "end": None}
-        markers = read_recording(source, figure.up, **whole).markers
+    markers, cut = recording.markers, options.recording
+    if options.take is not None and (cut.start, cut.end) != (None, None):
+        whole = replace(cut, start=None, end=None)
+        markers = read_recording(source, skeleton.up, whole).markers
     with frames_bar() as bar:
         task = bar.add_task("fitting the figure", total=100, visible=options.fit)
-        ready = dressed(
-            *(figure, markers, source),
-            by_hand=None if options.mapping is None else mapping_of(options.mapping),
+        prepared = prepare_skeleton(
+            skeleton,
+            markers,
+            source,
+            by_hand=None if options.mapping is None else parse_mapping(options.mapping),
             take=options.take,
-            fitted=options.fit,
+            fit=options.fit,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
-            limits=options.tracking["limits"],
-            lock=options.tracking["lock"],
+            limits=options.tracking.limits,
+            lock=options.tracking.lock,
         )
     if not options.as_json:
-        for note in ready.notes:
-            say(entry("note", note))
-    return ready
+        for note in prepared.notes:
+            say(format_entry("note", note))
+    return prepared
 
 
-def _one(
-    plan: Plan, reading: Reading, figure: Figure, ready: Dressed, options: _Options
+def _solve_one(
+    plan: OutputPlan,
+    recording: LoadedRecording,
+    skeleton: LoadedSkeleton,
+    prepared: PreparedSkeleton,
+    options: SolveOptions,
 ) -> dict[str, Any]:
     """Solve a recording, write its files, say so; return its summary."""
-    from exactik.cli.solve._figure import renamed
-    from exactik.cli.solve._outputs import write_motion
-    from exactik.cli.solve._tables import weights_of
-    from exactik.cli.solve._words import show_solved
-    from exactik.report import headline_of, summary_of
+    from exactik.cli._outputs import print_solved, write_motion
+    from exactik.cli.solve._marker_tables import parse_weights
+    from exactik.report import headline_of, summary_of, write_report
     from exactik.tracking import match_markers, track
 
-    markers = renamed(reading.markers, ready.names)
+    markers = prepared.rename_markers(recording.markers)
     weights = None
     if options.weights is not None:
-        matched = match_markers(ready.skeleton, markers)
-        weights = weights_of(options.weights, tuple(matched.values()), matched)
+        matched = match_markers(prepared.skeleton, markers)
+        weights = parse_weights(options.weights, tuple(matched.values()), matched)
     with frames_bar() as bar:
         task = bar.add_task(plan.source.name, total=len(markers))
-        done = track(
-            *(ready.skeleton, markers),
-            **options.tracking,
+        asked = options.tracking
+        solved = track(
+            prepared.skeleton,
+            markers,
+            robust=asked.robust,
+            smooth=asked.smooth,
+            limits=asked.limits,
+            lock=asked.lock,
+            sigma=asked.sigma,
+            branches=asked.branches,
+            threads=asked.threads,
             weights=weights,
-            progress=lambda now, total: bar.update(task, completed=now, total=total),
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-    motion = replace(done.motion, up_axis=figure.up or markers.up_axis)
+    motion = replace(solved.motion, up_axis=skeleton.up or markers.up_axis)
     written: list[tuple[Path, str]] = []
     for path in plan.targets:
         written += write_motion(motion, path)
+    summary = summary_of(solved, options.command)
     if plan.report is not None:
-        done.report(plan.report, command=options.command)
+        write_report(solved, str(plan.report), summary=summary)
         written.append((plan.report, "the report"))
-    summary = summary_of(done, options.command)
     summary["written"] = [str(path) for path, _ in written]
-    summary["notes"] = [*figure.notes, *reading.notes, *ready.notes]
+    summary["notes"] = [*skeleton.notes, *recording.notes, *prepared.notes]
     if not options.as_json:
-        show_solved(summary, headline_of(summary), written, options.everything)
+        print_solved(summary, headline_of(summary), written, options.list_all)
     return summary

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.model._bone import Bone
 from exactik.model._joint import Joint
 from exactik.model._skeleton import Skeleton
@@ -50,7 +50,7 @@ def hand(side: str = "right") -> Skeleton:
         side: "right", or "left" for its mirror image in y = 0.
     """
     if side not in ("right", "left"):
-        raise ModelError(f"side is {side!r}; it must be 'right' or 'left'")
+        raise UsageError(f"side is {side!r}; it must be 'right' or 'left'")
     mirror = 1.0 if side == "right" else -1.0
     bones = [Bone("palm", joint=Joint.free("ZXY"))]
     markers: dict[str, tuple[str, Point]] = {"WRIST": ("palm", (0.0, 0.0, 0.0))}

@@ -1,4 +1,4 @@
-"""Keys in a file: JSON, one list of numbers a key, with the names that they belong to."""
+"""Key frames in a JSON file: a list of numbers for each key, and the names of the dofs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exactik.errors import ExactikError, FileError
 from exactik.io import read_text, writing
 from exactik.model import Skeleton
 from exactik.spatial import is_rotation
-from exactik.viewer.keyframes._held import Hold, Key
+from exactik.viewer.keyframes._constraints import Key, PinConstraint
 
 __all__ = ["read_keys", "write_keys"]
 
@@ -21,7 +21,7 @@ PathLike = str | os.PathLike[str]
 
 
 def write_keys(path: PathLike, skeleton: Skeleton, keys: tuple[Key, ...], smooth: bool) -> None:
-    """Write keys; numbers are kept to the last bit."""
+    """Write keys; numbers are exact."""
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -32,7 +32,7 @@ def write_keys(path: PathLike, skeleton: Skeleton, keys: tuple[Key, ...], smooth
             {
                 "time": key.time,
                 "q": key.q.tolist(),
-                "holds": {name: _written(hold) for name, hold in key.holds.items()},
+                "holds": {name: _constraint_to_json(pin) for name, pin in key.holds.items()},
             }
             for key in keys
         ],
@@ -42,10 +42,13 @@ def write_keys(path: PathLike, skeleton: Skeleton, keys: tuple[Key, ...], smooth
         file.write("\n")
 
 
-def _written(hold: Hold) -> dict[str, Any]:
-    turn = None if hold.rotation is None else hold.rotation.tolist()
-    place = {"point": list(hold.point), "position": hold.position.tolist(), "rotation": turn}
-    return {"bone": hold.bone, **place}
+def _constraint_to_json(pin: PinConstraint) -> dict[str, Any]:
+    return {
+        "bone": pin.bone,
+        "point": list(pin.point),
+        "position": pin.position.tolist(),
+        "rotation": None if pin.rotation is None else pin.rotation.tolist(),
+    }
 
 
 def read_keys(path: PathLike, skeleton: Skeleton) -> tuple[tuple[Key, ...], bool]:
@@ -60,12 +63,12 @@ def read_keys(path: PathLike, skeleton: Skeleton) -> tuple[tuple[Key, ...], bool
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FileError(name, f"holds no keys; expected a JSON file of the format {FORMAT!r}")
     if document.get("version") != VERSION:
-        found = document.get("version")
-        raise FileError(name, f"is of version {found!r}; this version reads {VERSION}")
+        version = document.get("version")
+        raise FileError(name, f"is of version {version!r}; this version reads {VERSION}")
     if document.get("dofs") != list(skeleton.dof_names):
         raise FileError(name, f"its keys are not for {skeleton.name!r}: the dofs are others")
     try:
-        keys = [_key(name, skeleton, k, entry) for k, entry in enumerate(document["keys"])]
+        keys = [_parse_key(name, skeleton, k, entry) for k, entry in enumerate(document["keys"])]
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         if isinstance(error, FileError):
             raise
@@ -73,21 +76,24 @@ def read_keys(path: PathLike, skeleton: Skeleton) -> tuple[tuple[Key, ...], bool
     return tuple(sorted(keys, key=lambda key: key.time)), bool(document.get("smooth", True))
 
 
-def _key(path: str, skeleton: Skeleton, k: int, entry: dict[str, Any]) -> Key:
+def _parse_key(path: str, skeleton: Skeleton, k: int, entry: dict[str, Any]) -> Key:
     time, q = float(entry["time"]), np.array(entry["q"], dtype=float)
     if not np.isfinite(time) or q.shape != (skeleton.nq,) or not np.isfinite(q).all():
         expected = f"a time and {skeleton.nq} finite numbers"
         raise FileError(path, f"expected {expected}", f"key {k + 1}")
-    holds = {name: _hold(path, skeleton, k, own) for name, own in entry.get("holds", {}).items()}
-    return Key(time, skeleton.normalised(q), holds)
+    constraints = {
+        name: _parse_constraint(path, skeleton, k, item)
+        for name, item in entry.get("holds", {}).items()
+    }
+    return Key(time, skeleton.normalised(q), constraints)
 
 
-def _hold(path: str, skeleton: Skeleton, k: int, own: dict[str, Any]) -> Hold:
-    x, y, z = (float(a) for a in own["point"])
-    place = np.array(own["position"], dtype=float)
-    turn = None if own.get("rotation") is None else np.array(own["rotation"], dtype=float)
-    sound = place.shape == (3,) and np.isfinite([x, y, z, *place]).all()
-    if not sound or (turn is not None and not is_rotation(turn)):
+def _parse_constraint(path: str, skeleton: Skeleton, k: int, item: dict[str, Any]) -> PinConstraint:
+    x, y, z = (float(a) for a in item["point"])
+    position = np.array(item["position"], dtype=float)
+    rotation = None if item.get("rotation") is None else np.array(item["rotation"], dtype=float)
+    finite = position.shape == (3,) and np.isfinite([x, y, z, *position]).all()
+    if not finite or (rotation is not None and not is_rotation(rotation)):
         raise FileError(path, "holds something at no place, or turned in no way", f"key {k + 1}")
-    skeleton.bone_index(own["bone"])
-    return Hold(own["bone"], (x, y, z), place, turn)
+    skeleton.bone_index(item["bone"])
+    return PinConstraint(item["bone"], (x, y, z), position, rotation)

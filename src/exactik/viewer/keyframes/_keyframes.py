@@ -1,38 +1,46 @@
-"""Key frames: poses at times, the motion through them, and what is held on the way."""
+"""Key frames: poses at times, the motion through them, and constraints on the way."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
-from exactik.errors import ModelError
-from exactik.io import save_skeleton
+from exactik.errors import UsageError
+from exactik.io import find_format, save_skeleton
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
+from exactik.viewer._history import UndoHistory
+from exactik.viewer.keyframes._constraints import (
+    Key,
+    PinConstraint,
+    interpolate_constraints,
+    make_constraints,
+    solve_constrained_pose,
+)
 from exactik.viewer.keyframes._file import read_keys, write_keys
-from exactik.viewer.keyframes._held import Hold, Key, held_pose, holds_at, holds_of
-from exactik.viewer.keyframes._tween import Way, between, way_of
-from exactik.viewer.posing._handles import Handle
-from exactik.viewer.posing._history import Undo
-from exactik.viewer.posing._session import PosingSession
+from exactik.viewer.keyframes._interpolation import PoseInterpolator
+
+if TYPE_CHECKING:
+    from exactik.viewer.posing import Handle, PosingSession
 
 __all__ = ["Keyframes"]
 
 PathLike = str | os.PathLike[str]
 
-SAME = 1e-6  # [s] keys that are nearer to each other are one
+SAME_TIME_S = 1e-6  # keys that are nearer to each other are one
 
 
 class Keyframes:
     """Poses of a figure at times; every change can be undone.
 
-    What two neighbouring keys both hold (a foot on the floor) is held in all poses between them.
+    What two neighbouring keys both pin (a foot on the floor) stays there in all poses between.
 
     Attributes:
         skeleton: the figure.
@@ -43,12 +51,12 @@ class Keyframes:
     def __init__(self, skeleton: Skeleton, keys: tuple[Key, ...] = (), *, smooth: bool = True):
         """Begin with these keys."""
         self.skeleton, self.smooth, self.keep_limits = skeleton, smooth, True
-        self._way: Way = way_of(skeleton)
+        self._interpolator = PoseInterpolator(skeleton)
         self._keys = tuple(sorted(keys, key=lambda key: key.time))
-        self._undo: Undo[tuple[Key, ...]] = Undo()
+        self._history: UndoHistory[tuple[Key, ...]] = UndoHistory()
         self._lock = threading.RLock()
 
-    # --- what there is
+    # --- keys
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -69,55 +77,57 @@ class Keyframes:
 
     # --- changes
 
-    def add(self, time: float, q: ArrayLike, holds: Mapping[str, Hold] | None = None) -> Key:
+    def add(
+        self, time: float, q: ArrayLike, holds: Mapping[str, PinConstraint] | None = None
+    ) -> Key:
         """Add a key, in place of one at the same time.
 
         Args:
             time: [s].
             q: the pose, (nq,).
-            holds: what is held there, by name.
+            holds: constraints there, by name.
         """
         pose = self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
         key = Key(float(require_shape("time", time)), pose, dict(holds or {}))
         with self._lock:
-            self._set((*self._others(key.time), key))
+            self._set((*self._keys_except(key.time), key))
         return key
 
     def add_from(self, session: PosingSession, time: float) -> Key:
-        """Add the pose of a session; its pinned handles are held."""
+        """Add the pose of a session, with its pinned handles as constraints."""
         state = session.state
         return self.add(time, state.q, self.holds(state.q, state.handles))
 
-    def holds(self, q: ArrayLike, handles: Mapping[str, Handle]) -> dict[str, Hold]:
-        """Return the pinned handles as they are in the pose q, (nq,)."""
-        return holds_of(self.skeleton, require_shape("q", q, self.skeleton.nq), handles)
+    def holds(self, q: ArrayLike, handles: Mapping[str, Handle]) -> dict[str, PinConstraint]:
+        """Return constraints of the pinned handles as they are in the pose q, (nq,)."""
+        return make_constraints(self.skeleton, require_shape("q", q, self.skeleton.nq), handles)
 
     def move(self, time: float, to: float) -> None:
         """Move the key at a time to another [s]; a key that is there already is replaced."""
         with self._lock:
-            key, goal = self._at(time), float(require_shape("to", to))
-            others = [k for k in self._others(goal) if k is not key]
-            self._set((*others, Key(goal, key.q, key.holds)), ("move", id(key.q)))
+            key, new_time = self._find_key(time), float(require_shape("to", to))
+            others = [k for k in self._keys_except(new_time) if k is not key]
+            self._set((*others, Key(new_time, key.q, key.holds)), ("move", id(key.q)))
 
     def delete(self, time: float) -> None:
         """Remove the key at a time [s]."""
         with self._lock:
-            key = self._at(time)
+            key = self._find_key(time)
             self._set(tuple(k for k in self._keys if k is not key))
 
     def undo(self) -> bool:
-        """Take back the last change; return whether there was one."""
+        """Undo the last change; return whether there was one."""
         with self._lock:
-            there = self._undo.undoable > 0
-            self._keys = self._undo.undo(self._keys)
-            return there
+            undone = self._history.undo_count > 0
+            self._keys = self._history.undo(self._keys)
+            return undone
 
     def redo(self) -> bool:
-        """Do again what was taken back last; return whether there was anything."""
+        """Redo the change undone last; return whether there was one."""
         with self._lock:
-            there = self._undo.redoable > 0
-            self._keys = self._undo.redo(self._keys)
-            return there
+            redone = self._history.redo_count > 0
+            self._keys = self._history.redo(self._keys)
+            return redone
 
     # --- motion
 
@@ -129,31 +139,33 @@ class Keyframes:
         """
         keys = self._keys
         if len(keys) == 0:
-            raise ModelError("there are no keys yet; add one first")
-        at = np.atleast_1d(require_shape("times", np.atleast_1d(times), -1))
-        own, poses = np.array([key.time for key in keys]), np.array([key.q for key in keys])
-        found = between(self._way, own, poses, at, self.smooth)
-        for n, time in enumerate(at.tolist()):
-            k = int(np.searchsorted(own, time, side="right")) - 1
-            if not 0 <= k < len(keys) - 1 or time == own[k]:
+            raise UsageError("there are no keys yet; add one first")
+        query = np.atleast_1d(require_shape("times", np.atleast_1d(times), -1))
+        key_times = np.array([key.time for key in keys])
+        key_poses = np.array([key.q for key in keys])
+        poses = self._interpolator.interpolate(key_times, key_poses, query, self.smooth)
+        for n, time in enumerate(query.tolist()):
+            k = int(np.searchsorted(key_times, time, side="right")) - 1
+            if not 0 <= k < len(keys) - 1 or time == key_times[k]:
                 continue
-            share = (time - own[k]) / (own[k + 1] - own[k])
-            holds = holds_at(keys[k], keys[k + 1], share)
-            if len(holds) > 0:
-                found[n] = held_pose(self.skeleton, found[n], holds, self.keep_limits)
-        return found
+            share = (time - key_times[k]) / (key_times[k + 1] - key_times[k])
+            constraints = interpolate_constraints(keys[k], keys[k + 1], share)
+            if len(constraints) > 0:
+                poses[n] = solve_constrained_pose(
+                    self.skeleton, poses[n], constraints, self.keep_limits
+                )
+        return poses
 
     def bake(self, rate: float = 60.0) -> Motion:
         """Return the motion from the first key to the last, with so many frames a second [Hz]."""
         if len(self._keys) == 0:
-            raise ModelError("there are no keys to make a motion of; add one first")
+            raise UsageError("there are no keys to make a motion of; add one first")
         first, last = self._keys[0].time, self._keys[-1].time
         count = round((last - first) * rate) + 1
-        at = first + np.arange(count) / rate
-        near = np.abs(at[:, None] - self.times[None]) < SAME
-        frame, key = np.nonzero(near)
-        at[frame] = self.times[key]  # rounding must not miss a key
-        return Motion(self.skeleton, self.tween(np.minimum(at, last)), rate, up_axis="z")
+        times = first + np.arange(count) / rate
+        frame, key = np.nonzero(np.abs(times[:, None] - self.times[None]) < SAME_TIME_S)
+        times[frame] = self.times[key]  # in spite of rounding
+        return Motion(self.skeleton, self.tween(np.minimum(times, last)), rate, up_axis="z")
 
     # --- files
 
@@ -171,8 +183,9 @@ class Keyframes:
             write_keys(path, self.skeleton, self._keys, self.smooth)
             return
         self.bake(rate).save(path)
-        if ending.lower() == ".amc":
-            save_skeleton(self.skeleton, stem + ".asf")
+        form = find_format(path)
+        if form is not None and form.companion != "":
+            save_skeleton(self.skeleton, stem + form.companion)
 
     @classmethod
     def load(cls, path: PathLike, skeleton: Skeleton) -> Keyframes:
@@ -180,18 +193,18 @@ class Keyframes:
         keys, smooth = read_keys(path, skeleton)
         return cls(skeleton, keys, smooth=smooth)
 
-    # --- inside; the lock is held
+    # --- private; the lock is held
 
-    def _at(self, time: float) -> Key:
+    def _find_key(self, time: float) -> Key:
         for key in self._keys:
-            if abs(key.time - time) < SAME:
+            if abs(key.time - time) < SAME_TIME_S:
                 return key
         shown = ", ".join(f"{key.time:g}" for key in self._keys) or "none"
-        raise ModelError(f"there is no key at {time:g} s (there are keys at: {shown})")
+        raise UsageError(f"there is no key at {time:g} s (there are keys at: {shown})")
 
-    def _others(self, time: float) -> list[Key]:
-        return [key for key in self._keys if abs(key.time - time) >= SAME]
+    def _keys_except(self, time: float) -> list[Key]:
+        return [key for key in self._keys if abs(key.time - time) >= SAME_TIME_S]
 
     def _set(self, keys: tuple[Key, ...], step: Hashable = None) -> None:
-        self._undo.remember(self._keys, step)
+        self._history.record(self._keys, step)
         self._keys = tuple(sorted(keys, key=lambda key: key.time))

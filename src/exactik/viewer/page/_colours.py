@@ -1,9 +1,9 @@
-"""The colours of the scene, and what to send so that they are seen.
+"""The colours of the scene, and the form in which the page expects them.
 
-The page takes the colours of batched meshes for amounts of light, not for what a screen shows:
-amber sent as it is comes out yellow, and blue teal. `painted` turns the one into the other.
+The page takes the colours of batched meshes as linear light, not as sRGB: amber sent as it is comes
+out yellow, and blue teal. `srgb_to_linear` converts them.
 
-The colours remain apart for those who see few of them; text says the same in words.
+The colours differ for the colour-blind too; text says the same in words.
 """
 
 from __future__ import annotations
@@ -14,33 +14,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "BONE",
-    "FREE",
-    "GHOST",
-    "HELD",
-    "JOINT",
-    "LEVELS",
-    "MARKER",
-    "PINNED",
-    "RESIDUAL",
-    "TARGET",
-    "hexadecimal",
-    "painted",
+    "BONE_COLOUR",
+    "DRAGGED_COLOUR",
+    "FREE_COLOUR",
+    "GHOST_COLOUR",
+    "JOINT_COLOUR",
+    "LIMIT_COLOURS",
+    "MARKER_COLOUR",
+    "PINNED_COLOUR",
+    "RESIDUAL_COLOUR",
+    "TARGET_COLOUR",
+    "format_hex",
+    "srgb_to_linear",
 ]
 
-BONE, JOINT = (126, 138, 156), (74, 84, 100)
-LEVELS = (BONE, (230, 159, 0), (200, 30, 30))  # fine, near a limit, at it
-FREE, PINNED, HELD = (236, 238, 242), (0, 114, 178), (204, 80, 160)  # handles
-MARKER, TARGET, RESIDUAL, GHOST = (0, 158, 115), (40, 40, 48), (204, 80, 160), (86, 140, 233)
+BONE_COLOUR, JOINT_COLOUR = (126, 138, 156), (74, 84, 100)
+LIMIT_COLOURS = (BONE_COLOUR, (230, 159, 0), (200, 30, 30))  # inside, near a limit, at it
+# Handles.
+FREE_COLOUR, PINNED_COLOUR, DRAGGED_COLOUR = (236, 238, 242), (0, 114, 178), (204, 80, 160)
+MARKER_COLOUR, TARGET_COLOUR = (0, 158, 115), (40, 40, 48)  # of the figure, measured
+RESIDUAL_COLOUR, GHOST_COLOUR = (204, 80, 160), (86, 140, 233)
 
 
-def painted(colours: ArrayLike) -> NDArray[np.uint8]:
-    """Return what to send, (…, 3), for colours of a screen, (…, 3), both of 0 to 255."""
-    shown = np.asarray(colours, dtype=float) / 255.0
-    light = np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)  # sRGB
-    return np.round(255.0 * light).astype(np.uint8)
+def srgb_to_linear(colours: ArrayLike) -> NDArray[np.uint8]:
+    """Return linear colours, (…, 3), of sRGB colours, (…, 3), both from 0 to 255."""
+    srgb = np.asarray(colours, dtype=float) / 255.0
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    return np.round(255.0 * linear).astype(np.uint8)
 
 
-def hexadecimal(colour: Sequence[int]) -> str:
-    """Return a colour as pages write it, for what is not in the scene."""
+def format_hex(colour: Sequence[int]) -> str:
+    """Return a colour as "#rrggbb", for what is not in the scene."""
     return "#" + "".join(f"{channel:02x}" for channel in colour)

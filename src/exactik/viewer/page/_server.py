@@ -20,27 +20,27 @@ from io import StringIO
 from typing import Any
 from urllib.parse import urlsplit
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 
-__all__ = ["allowed_request", "guarded_server", "stop", "viser_module"]
+__all__ = ["import_viser", "is_request_allowed", "start_guarded_server", "stop_server"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
-_patching = threading.Lock()
+_serve_patch_lock = threading.Lock()
 
 
-def viser_module() -> Any:
-    """Return viser, or say how to get it."""
+def import_viser() -> Any:
+    """Return the module viser; raise with the way to install it if it is missing."""
     try:
         import viser
     except ImportError as error:
-        raise ModelError(
+        raise UsageError(
             f"the viewer needs viser ({error}); install it with: pip install 'exactik[viewer]'"
         ) from None
     return viser
 
 
-def guarded_server(
+def start_guarded_server(
     host: str = "127.0.0.1",
     port: int = 0,
     *,
@@ -48,7 +48,7 @@ def guarded_server(
     allowed_origins: Iterable[str] = (),
     label: str | None = None,
 ) -> Any:
-    """Return a viser server that answers its own page only.
+    """Start a viser server that answers its own page only.
 
     Args:
         host: where to listen; anything but loopback needs `expose`.
@@ -58,21 +58,21 @@ def guarded_server(
         label: title of the page.
     """
     if not expose and not _is_loopback(host):
-        raise ModelError(f"host {host!r} is open to other machines; that takes expose=True")
-    _try_to_bind(host, port)
-    viser = viser_module()
+        raise UsageError(f"host {host!r} is open to other machines; that takes expose=True")
+    _check_port(host, port)
+    viser = import_viser()
     from websockets.asyncio import server as sockets
 
     origins = tuple(allowed_origins)
     serve = sockets.serve
 
     def guarded_serve(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
-        check = _guard(process_request, None if expose else LOOPBACK, origins)
+        check = _make_request_check(process_request, None if expose else LOOPBACK, origins)
         return serve(*arguments, process_request=check, **options)
 
-    # viser offers no way to look at requests: its call of `serve` is met on the way. The
-    # constructor returns when the server listens, so the change lasts no longer than that.
-    with _patching:
+    # viser has no hook for requests, so `serve` is replaced while it is called. The constructor
+    # returns when the server listens: the replacement lasts no longer than that.
+    with _serve_patch_lock:
         sockets.serve = guarded_serve
         try:
             with redirect_stdout(StringIO()):  # its banner; we print the address ourselves
@@ -83,19 +83,19 @@ def guarded_server(
     return server
 
 
-def stop(server: Any) -> None:
-    """Stop a server without a word on the terminal."""
+def stop_server(server: Any) -> None:
+    """Stop a server; viser's message is not printed."""
     with redirect_stdout(StringIO()):
         server.stop()
 
 
-def allowed_request(
+def is_request_allowed(
     host: str | None,
     origins: list[str],
     hosts: tuple[str, ...] | None,
     further: tuple[str, ...] = (),
 ) -> bool:
-    """Whether to answer.
+    """Return whether a request may be answered.
 
     Args:
         host: the Host header.
@@ -113,21 +113,21 @@ def allowed_request(
     return len(origins) == 0 or urlsplit(origins[0]).netloc.lower() == host.lower()
 
 
-def _guard(
+def _make_request_check(
     answer: Callable[..., Any] | None, hosts: tuple[str, ...] | None, further: tuple[str, ...]
 ) -> Callable[..., Any]:
-    """Return what looks at a request before viser does."""
+    """Return a function that checks a request before viser answers it."""
 
-    async def look(connection: Any, request: Any) -> Any:
+    async def check_request(connection: Any, request: Any) -> Any:
         headers = request.headers
-        named = headers.get_all("Host")
-        host = named[0] if len(named) == 1 else None
-        if not allowed_request(host, headers.get_all("Origin"), hosts, further):
+        hosts_given = headers.get_all("Host")
+        host = hosts_given[0] if len(hosts_given) == 1 else None
+        if not is_request_allowed(host, headers.get_all("Origin"), hosts, further):
             return connection.respond(HTTPStatus.FORBIDDEN, "This server answers its own page.\n")
-        found = None if answer is None else answer(connection, request)
-        return await found if inspect.isawaitable(found) else found
+        response = None if answer is None else answer(connection, request)
+        return await response if inspect.isawaitable(response) else response
 
-    return look
+    return check_request
 
 
 def _is_loopback(host: str) -> bool:
@@ -139,8 +139,8 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _try_to_bind(host: str, port: int) -> None:
-    """Raise where a server could not listen: viser would wait for ever, or take another port."""
+def _check_port(host: str, port: int) -> None:
+    """Raise if no server could listen there: viser would wait for ever, or take another port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -152,4 +152,4 @@ def _try_to_bind(host: str, port: int) -> None:
         why = str(error)
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
             why = "another program does; port 0 takes any that is free"
-        raise ModelError(f"cannot listen on {host}:{port}: {why}") from None
+        raise UsageError(f"cannot listen on {host}:{port}: {why}") from None

@@ -1,1 +1,17 @@
-"""Playback of motions beside measured markers."""
+"""Playback of motions, with their markers, errors and references."""
+
+from exactik.viewer.playback._app import MotionViewer
+from exactik.viewer.playback._bookmarks import Bookmark
+from exactik.viewer.playback._data import PlaybackData
+from exactik.viewer.playback._export import check_export_path, export_playback
+from exactik.viewer.playback._notebook import EmbeddedView, is_notebook
+
+__all__ = [
+    "Bookmark",
+    "EmbeddedView",
+    "MotionViewer",
+    "PlaybackData",
+    "check_export_path",
+    "export_playback",
+    "is_notebook",
+]

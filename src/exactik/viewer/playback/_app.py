@@ -1,4 +1,4 @@
-"""A recording in a browser: play, pause, scrub, look at the worst frames."""
+"""The playback page: play, pause, scrub, go to the worst frames."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from typing import Any
 
 from exactik.motion import Markers, Motion
 from exactik.tracking import Track
-from exactik.viewer.page._base import Viewer
-from exactik.viewer.page._server import guarded_server
-from exactik.viewer.playback._export import FPS, export, exported
-from exactik.viewer.playback._footage import Footage
+from exactik.viewer.page import Viewer, start_guarded_server
+from exactik.viewer.playback._data import PlaybackData
+from exactik.viewer.playback._export import FPS, encode_playback, export_playback
 from exactik.viewer.playback._panel import PlayPanel
 from exactik.viewer.playback._scene import PlayScene
 from exactik.viewer.playback._transport import Transport
 
 __all__ = ["MotionViewer"]
 
-RATE = 60.0  # [Hz] of what is shown, at most
-WORDS = 0.1  # [s] between two changes of texts and plots while it plays
+MAX_RATE = 60.0  # [Hz] of drawn frames
+DETAILS_PERIOD_S = 0.1  # between two changes of texts and plots while it plays
 
 
 class MotionViewer(Viewer):
     """A motion that plays in a browser.
 
     Attributes:
-        footage: what is played, and what stands beside it.
-        transport: where it is.
+        data: what is played, and what is shown with it.
+        transport: the current frame, and how it goes on.
         scene: what is seen.
         panel: the widgets.
         server: viser's.
@@ -39,7 +38,7 @@ class MotionViewer(Viewer):
 
     def __init__(
         self,
-        motion: Motion | Track | Footage,
+        motion: Motion | Track | PlaybackData,
         *,
         markers: Markers | None = None,
         references: Sequence[Motion] = (),
@@ -58,14 +57,14 @@ class MotionViewer(Viewer):
             port: 0 for any that is free.
             expose: allow other machines to connect; there is no password.
         """
-        self.footage = Footage.of(motion, markers=markers, references=references)
-        label = f"exactik: {self.footage.skeleton.name}"
-        super().__init__(guarded_server(host, port, expose=expose, label=label), host)
-        self.transport = Transport(len(self.footage), self.footage.motion.rate)
+        self.data = PlaybackData.of(motion, markers=markers, references=references)
+        label = f"exactik: {self.data.skeleton.name}"
+        super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
+        self.transport = Transport(len(self.data), self.data.motion.rate)
         self._changed = threading.Condition()
         self._changes: list[Callable[[], object]] = []
-        self._dirty, self._said = False, 0.0
-        self.scene = PlayScene(self.server, self.footage)
+        self._dirty, self._last_details = False, 0.0
+        self.scene = PlayScene(self.server, self.data)
         self.panel = PlayPanel(self)
         self.show(0)
         self._thread = threading.Thread(target=self._run, name="exactik playing", daemon=True)
@@ -74,7 +73,7 @@ class MotionViewer(Viewer):
     @property
     def motion(self) -> Motion:
         """What is played, z up."""
-        return self.footage.motion
+        return self.data.motion
 
     @property
     def frame(self) -> int:
@@ -99,10 +98,10 @@ class MotionViewer(Viewer):
             self.transport.step(frames)
             self._redraw()
 
-    def change(self, do: Callable[[], object]) -> None:
-        """Change something of the scene between two frames; what is seen follows in a moment."""
+    def change(self, action: Callable[[], object]) -> None:
+        """Change something of the scene between two frames; the next frame shows it."""
         with self._changed:
-            self._changes.append(do)
+            self._changes.append(action)
             self._redraw()
 
     def _redraw(self) -> None:
@@ -122,9 +121,9 @@ class MotionViewer(Viewer):
             path: .html for a page that needs nothing else, with figure, ghosts and markers; .glb
                 for the figure alone.
             fps: frames a second, at most those of the motion.
-            progress: is called with the number of frames done, and that of all.
+            progress: called with the number of frames done, and of all.
         """
-        export(self.footage, path, fps=fps, progress=progress)
+        export_playback(self.data, path, fps=fps, progress=progress)
 
     def send(self, suffix: str, client: Any = None) -> None:
         """Export as ".html" or ".glb" for a page to download; for all pages if None."""
@@ -136,17 +135,17 @@ class MotionViewer(Viewer):
                 bar.value = 100.0 * done / total
 
         try:
-            content = exported(self.footage, suffix, progress=progress)
+            content = encode_playback(self.data, suffix, progress=progress)
         finally:
             bar.visible = False
         name = Path(self.motion.source).stem or self.motion.skeleton.name
         (client or self.server).send_file_download(f"{name}{suffix}", content)
 
-    def show(self, frame: int, words: bool = True) -> None:
-        """Draw a frame, with or without what is said about it."""
+    def show(self, frame: int, details: bool = True) -> None:
+        """Draw a frame; with or without details: error bars, texts and the error curve."""
         with self.server.atomic():
-            self.scene.draw(frame, words)
-            if words:
+            self.scene.draw(frame, details)
+            if details:
                 self.panel.show(frame)
         self.server.flush()
 
@@ -157,20 +156,21 @@ class MotionViewer(Viewer):
 
     def _run(self) -> None:
         last = time.perf_counter()
-        while not self._ended.is_set():
+        while not self._closed.is_set():
             with self._changed:
-                while not (self.transport.playing or self._dirty or self._ended.is_set()):
+                while not (self.transport.playing or self._dirty or self._closed.is_set()):
                     self._changed.wait()
                     last = time.perf_counter()
                 now = time.perf_counter()
                 frame = self.transport.advance(now - last)
-                words = self._dirty or not self.transport.playing or now - self._said > WORDS
+                details_due = now - self._last_details > DETAILS_PERIOD_S
+                details = self._dirty or not self.transport.playing or details_due
                 changes, self._changes, self._dirty, last = self._changes, [], False, now
-            if self._ended.is_set():
+            if self._closed.is_set():
                 return
-            for do in changes:
-                do()
-            if words:
-                self._said = now
-            self.show(frame, words)
-            self._ended.wait(max(1.0 / RATE - (time.perf_counter() - now), 0.001))
+            for action in changes:
+                action()
+            if details:
+                self._last_details = now
+            self.show(frame, details)
+            self._closed.wait(max(1.0 / MAX_RATE - (time.perf_counter() - now), 0.001))

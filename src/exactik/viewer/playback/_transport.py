@@ -1,4 +1,4 @@
-"""Where a motion is and how it goes on, without a clock of its own."""
+"""The current frame of a playback and how it goes on; time is given from outside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["Transport"]
 
 
 class Transport:
-    """A place in a motion.
+    """The current frame of a motion, and how it goes on.
 
     Attributes:
         count: number of frames.
@@ -33,7 +33,7 @@ class Transport:
         return self.count - 1
 
     def play(self, playing: bool = True) -> None:
-        """Go on, or pause; from the begin, if it is at the end."""
+        """Play or pause; from the beginning, if it is at the end."""
         if playing and self.frame >= self.last:
             self._frame = 0.0
         self.playing = playing and self.last > 0

@@ -1,4 +1,4 @@
-"""The viewer as a whole: a server, a scene, a panel, a worker."""
+"""The posing page: a server, a scene, a panel, a worker."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from exactik.model import Skeleton
-from exactik.viewer.page._base import Viewer
-from exactik.viewer.page._scene import FigureScene, HandleScene, light
-from exactik.viewer.page._server import guarded_server
-from exactik.viewer.posing._handles import reach_of
+from exactik.viewer._proportions import compute_reach
+from exactik.viewer.page import FigureScene, Viewer, set_up_scene, start_guarded_server
+from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
-from exactik.viewer.posing.panel._panel import Panel
+from exactik.viewer.posing.panel import Panel
 
 __all__ = ["PoseViewer"]
 
@@ -48,21 +47,21 @@ class PoseViewer(Viewer):
         self.session = PosingSession(skeleton, q)
         _warm_up(skeleton)
         label = f"exactik: {skeleton.name}"
-        super().__init__(guarded_server(host, port, expose=expose, label=label), host)
+        super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
         pose = self.session.pose()
         middle = 0.5 * (pose.positions.min(axis=0) + pose.positions.max(axis=0))
-        light(self.server, reach_of(skeleton), middle)
-        self.worker = PosingWorker(self.session, self._show, self._rested)
+        set_up_scene(self.server, compute_reach(skeleton), middle)
+        self.worker = PosingWorker(self.session, self._show, self._show_verdict)
         self.figure = FigureScene(self.server, skeleton)
         self.handles = HandleScene(self.server, self.session, self.worker, self.figure)
         self.panel = Panel(self.server, self.session, self.worker, self.handles)
         self._show(self.session.advance())
         self.worker.start()
-        self.server.on_client_disconnect(self._page_gone)
+        self.server.on_client_disconnect(self._release_client)
 
-    async def _page_gone(self, client: Any) -> None:
+    async def _release_client(self, client: Any) -> None:
         others = set(self.server.get_clients()) - {client.client_id}
-        self.handles.forget(client.client_id, len(others) == 0)
+        self.handles.release_client(client.client_id, last=len(others) == 0)
 
     def _show(self, update: Update) -> None:
         pose, limits = self.session.skeleton.forward(update.q), self.session.limits()
@@ -70,11 +69,11 @@ class PoseViewer(Viewer):
             self.figure.draw(pose, limits)
             self.handles.draw(pose)
             self.panel.show(update, limits)
-        self.server.flush()  # else it waits for a sixtieth of a second
+        self.server.flush()  # viser would wait for up to a sixtieth of a second
 
-    def _rested(self, update: Update, verdict: Any) -> None:
+    def _show_verdict(self, update: Update, verdict: Any) -> None:
         self._show(update)
-        self.panel.judge(verdict)
+        self.panel.show_verdict(verdict)
         self.server.flush()
 
     def _stop(self) -> None:
@@ -83,9 +82,9 @@ class PoseViewer(Viewer):
 
 
 def _warm_up(skeleton: Skeleton) -> None:
-    """Drag a figure that nobody sees: the first drag of the user must not wait for compilers."""
+    """Drag an unseen figure, so that the user's first drag does not wait for compilation."""
     session = PosingSession(skeleton)
     for handle in list(session.handles.values())[:1]:
-        session.drag(handle.name, handle.position + 0.01 * reach_of(skeleton))
+        session.drag(handle.name, handle.position + 0.01 * compute_reach(skeleton))
         session.advance()
         session.verdict()

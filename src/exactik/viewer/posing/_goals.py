@@ -1,4 +1,4 @@
-"""The goals of the handles as one problem, packed once and written on at every update.
+"""The goals of the handles as one problem, packed once and rewritten at every update.
 
 Besides the handles there are two postures. One is the pose of the update before: it makes every
 update a step of the proximal-point method,
@@ -9,9 +9,9 @@ which goes down on the cost and comes to rest wherever the cost has a minimum, f
 solve would be free to jump along the flat directions of a stretched arm. The other is the pose
 where the drag began: who drags back and forth comes back to it.
 
-A handle that is farther away than `PULL` pulls with a constant force (Huber's loss): pinned feet
-stay planted however far beyond reach a hand is dragged. All weights are relative to the figure's
-size, so that a hand is posed as a body is.
+A handle that is farther away than `MAX_PULL_SHARE` of the reach pulls with a constant force
+(Huber's loss): pinned feet stay planted however far beyond reach a hand is dragged. All weights are
+relative to the figure's size, so that a hand is posed as a body is.
 """
 
 from __future__ import annotations
@@ -27,64 +27,56 @@ from exactik.model import Skeleton
 from exactik.problem import Problem, compute_strengths
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array
-from exactik.viewer.posing._handles import Handle, reach_of
+from exactik.viewer._proportions import compute_lever, compute_posture_weights, compute_reach
+from exactik.viewer.posing._handles import Handle
 
-__all__ = ["LiveGoals", "asked"]
-
-
-PULL, TWIST = 0.08, 0.5  # [reach], [rad] beyond which the force of a handle is constant
-LEVER = 0.2  # [reach] an angle counts as much as what it moves at this distance
-DAMPING, COMFORT = 3e-3, 3e-4  # weights of the two postures beside a dragged handle's 1
-LIGHT, HEAVY = 0.1, 3.0  # factors of a dof that carries nothing, and more if it carries all
-PINNED = 100.0  # weight of a pinned handle
+__all__ = ["InteractiveGoals", "make_comfort_goal", "make_handle_goals"]
 
 
-def asked(skeleton: Skeleton, handles: Iterable[Handle], dragged: Iterable[str]) -> list[Goal]:
-    """Return the goals of handles, at their true targets: position, then rotation if asked for."""
-    lever, dragged = LEVER * reach_of(skeleton), set(dragged)
+# Beyond these the force of a handle is constant.
+MAX_PULL_SHARE = 0.08  # of the figure's reach
+MAX_TWIST = 0.5  # [rad]
+# Weights beside the 1 of a dragged handle.
+DAMPING_WEIGHT = 3e-3  # of the pose of the update before
+COMFORT_WEIGHT = 3e-4  # of the pose where the drag began
+PINNED_WEIGHT = 100.0  # of a pinned handle
+
+
+def make_handle_goals(
+    skeleton: Skeleton, handles: Iterable[Handle], dragged: Iterable[str]
+) -> list[Goal]:
+    """Return the goals of handles, at their true targets: position, then rotation if oriented."""
+    lever, dragged = compute_lever(skeleton), set(dragged)
     goals: list[Goal] = []
     for handle in handles:
-        weight = handle.weight * (1.0 if handle.name in dragged else PINNED)
-        place = {"point": handle.point, "name": handle.name, "weight": weight}
-        goals.append(PositionGoal(handle.bone, handle.position, **place))
+        weight = handle.weight * (1.0 if handle.name in dragged else PINNED_WEIGHT)
+        goals.append(
+            PositionGoal(
+                handle.bone, handle.position, point=handle.point, name=handle.name, weight=weight
+            )
+        )
         if handle.oriented:
-            turn = {"name": f"{handle.name}.rotation", "weight": weight * lever**2}
-            goals.append(OrientationGoal(handle.bone, handle.rotation, **turn))
+            name = f"{handle.name}.rotation"
+            goals.append(
+                OrientationGoal(handle.bone, handle.rotation, name=name, weight=weight * lever**2)
+            )
     return goals
 
 
-def comfort(skeleton: Skeleton, rest: Array) -> PostureGoal:
-    """Return the wish to stay near the pose `rest`, (nq,)."""
-    weight = COMFORT * posture_metric(skeleton)
+def make_comfort_goal(skeleton: Skeleton, rest: Array) -> PostureGoal:
+    """Return the goal to stay near the pose `rest`, (nq,)."""
+    weight = COMFORT_WEIGHT * compute_posture_weights(skeleton)
     return PostureGoal(rest, weight=weight, name="comfort")
 
 
-def posture_metric(skeleton: Skeleton) -> Array:
-    """Return how much a dof counts, (nv,) [m²/rad², or 1 for shifts].
-
-    Angles count by the lever, and all dofs by the share of the figure that they carry: an arm
-    reaches before the back bends, and the back bends before the figure walks.
-    """
-    lever = LEVER * reach_of(skeleton)
-    carried = np.array([float(np.linalg.norm(bone.offset)) for bone in skeleton.bones])
-    carried[skeleton.parents < 0] = 0.0  # where a root is says nothing of its size
-    for bone, point in skeleton.markers.values():
-        k = skeleton.bone_index(bone)
-        carried[k] = max(carried[k], float(np.linalg.norm(point)))
-    for k in range(len(skeleton.bones) - 1, -1, -1):
-        if skeleton.parents[k] >= 0:
-            carried[skeleton.parents[k]] += carried[k]
-    share = carried / max(float(carried.max(initial=0.0)), 1e-12)
-    each = np.repeat(LIGHT + HEAVY * share**2, [bone.joint.nv for bone in skeleton.bones])
-    return each * np.where(skeleton.turns, lever**2, 1.0)
-
-
-class LiveGoals:
+class InteractiveGoals:
     """The problem of a set of handles; targets change without building it anew.
 
     Attributes:
-        problem: what the kernels solve; its arrays are written on by `aim`.
+        problem: what the kernels solve; its arrays are rewritten by `set_targets`.
         names: of the handles, in order.
+        bones: index of the bone of each handle, (n,).
+        points: of the handles in the frames of their bones [m], (n, 3).
         targets: as the kernels take them, for a batch of one.
     """
 
@@ -100,49 +92,50 @@ class LiveGoals:
         strength: Mapping[str, float] | None = None,
     ):
         """Pack the goals of at least one handle; `rest` (nq,) is where the drag began."""
-        goals = asked(skeleton, handles, dragged)
-        damping = (
-            DAMPING * posture_metric(skeleton) / compute_strengths(skeleton, strength or {}) ** 2
-        )
+        goals = make_handle_goals(skeleton, handles, dragged)
+        strengths = compute_strengths(skeleton, strength or {})
+        damping = DAMPING_WEIGHT * compute_posture_weights(skeleton) / strengths**2
         goals.append(PostureGoal(rest, weight=damping, name="last pose"))
-        goals.append(comfort(skeleton, rest))
+        goals.append(make_comfort_goal(skeleton, rest))
         mode = "hard" if limits else "off"
         self.problem = Problem(skeleton, goals, limits=mode, lock=lock, strength=strength)
         self.names = [handle.name for handle in handles]
-        self.pull = PULL * reach_of(skeleton)
-        kinds = [goal for goal in goals if not isinstance(goal, PostureGoal)]
-        turned = np.array([isinstance(goal, OrientationGoal) for goal in kinds])
-        self.turned = np.flatnonzero(turned)  # terms of rotations
-        self.placed = np.flatnonzero(~turned)  # terms of positions, one per handle
-        self.oriented = [k for k, handle in enumerate(handles) if handle.oriented]
+        self._max_pull = MAX_PULL_SHARE * compute_reach(skeleton)
+        # A handle has a term for its position, and a second one for its rotation if oriented.
+        oriented = np.array([handle.oriented for handle in handles], dtype=bool)
+        self._oriented = np.flatnonzero(oriented)
+        self._position_terms = np.arange(len(handles)) + np.cumsum(oriented) - oriented
+        self._rotation_terms = self._position_terms[oriented] + 1
         terms = self.problem.packed.arrays.terms
-        self.frames = terms.frame[self.placed].astype(np.int64)
+        self.bones = terms.frame[self._position_terms].astype(np.int64)
         self.points = np.array([handle.point for handle in handles]).reshape(-1, 3)
         n = len(terms.kind)
         self.targets = Targets(np.zeros((1, 3)), np.zeros((1, n, 3)), terms.rotation[None].copy())
 
-    def aim(self, position: Array, rotation: Array, places: Array, turns: Array) -> None:
-        """Ask for positions (n, 3) and rotations (n, 3, 3), from where the handles are now.
+    def set_targets(
+        self, position: Array, rotation: Array, handle_position: Array, handle_rotation: Array
+    ) -> None:
+        """Set targets of positions (n, 3) and rotations (n, 3, 3), from where the handles are now.
 
-        Targets that are farther away than `PULL` or `TWIST` are brought so near.
+        Targets farther away than `MAX_PULL_SHARE` or `MAX_TWIST` are brought as near as that.
         """
-        away = position - places
-        far = np.sqrt(np.einsum("ij,ij->i", away, away))
-        share = self.pull / np.maximum(far, self.pull)
-        target = places + share[:, None] * away
+        error = position - handle_position
+        distance = np.sqrt(np.einsum("ij,ij->i", error, error))
+        share = self._max_pull / np.maximum(distance, self._max_pull)
+        target = handle_position + share[:, None] * error
         origin = target[0]
         self.targets.origin[0] = origin
-        self.targets.target[0, self.placed] = target - origin
-        if len(self.oriented) > 0:
-            own, wanted = turns[self.oriented], rotation[self.oriented]
-            twice = np.einsum("nij,nij->n", own, wanted)  # 1 + 2 cos of the angle between them
-            if (twice < 1.0 + 2.0 * math.cos(TWIST)).any():
-                turn = log_rotation(wanted @ np.swapaxes(own, 1, 2))
+        self.targets.target[0, self._position_terms] = target - origin
+        if len(self._oriented) > 0:
+            current, wanted = handle_rotation[self._oriented], rotation[self._oriented]
+            trace = np.einsum("nij,nij->n", current, wanted)  # 1 + 2 cos of the angle between them
+            if (trace < 1.0 + 2.0 * math.cos(MAX_TWIST)).any():
+                turn = log_rotation(wanted @ np.swapaxes(current, 1, 2))
                 angle = np.linalg.norm(turn, axis=1)
-                turn *= (TWIST / np.maximum(angle, TWIST))[:, None]
-                wanted = exp_rotation(turn) @ own
-            self.targets.rotation[0, self.turned] = wanted
+                turn *= (MAX_TWIST / np.maximum(angle, MAX_TWIST))[:, None]
+                wanted = exp_rotation(turn) @ current
+            self.targets.rotation[0, self._rotation_terms] = wanted
 
-    def stay_near(self, q: Array) -> None:
+    def set_last_pose(self, q: Array) -> None:
         """Make q, (nq,), the pose of the update before."""
         self.problem.packed.arrays.coordinates.rest[0] = q

@@ -24,33 +24,31 @@ from exactik._arrays import as_floats, freeze, require_shape
 from exactik.errors import GoalError
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.solvers import Method, Result
+from exactik.solvers import METHODS, Auto, Method, Result, resolve_method, solve
 from exactik.spatial import is_rotation, nearest_rotation
 from exactik.typing import Array
-from exactik.viewer.posing._compare import compared, judged, stated
-from exactik.viewer.posing._editing import EditedFigure
-from exactik.viewer.posing._goals import LiveGoals
+from exactik.viewer.posing._editable import EditableFigure, PosingState
+from exactik.viewer.posing._goals import InteractiveGoals, make_comfort_goal, make_handle_goals
 from exactik.viewer.posing._handles import Handle
-from exactik.viewer.posing._live import LiveSolver
-from exactik.viewer.posing._state import PosingState
+from exactik.viewer.posing._solver import InteractiveSolver
 
 __all__ = ["PosingSession", "Update"]
 
 
-STILL = 2e-5  # [rad or m] an update that changes less than this changes nothing
-SETTLED = 3  # such updates, and the figure rests
+REST_STEP = 2e-5  # [rad or m] updates that change all dofs by less are still
+REST_UPDATES = 3  # successive still updates after which the figure rests
 
 
 class Update(NamedTuple):
-    """What an update did.
+    """Result of an update.
 
     Attributes:
         q: the pose, (nq,), a copy.
         moved: largest change of a dof [rad or m].
         seconds: spent on it.
         cost: of the goals and of staying near the pose before, ½ rᵀWr.
-        resting: whether nothing will change until something is asked for.
-        misses: handle that is held or pinned → distance of its point from its target [m].
+        resting: whether nothing will change until the next command.
+        handle_errors: dragged or pinned handle → distance of its point from its target [m].
     """
 
     q: Array
@@ -58,10 +56,10 @@ class Update(NamedTuple):
     seconds: float
     cost: float
     resting: bool
-    misses: Mapping[str, float]
+    handle_errors: Mapping[str, float]
 
 
-class PosingSession(EditedFigure):
+class PosingSession(EditableFigure):
     """A figure that is being posed.
 
     Attributes:
@@ -89,34 +87,35 @@ class PosingSession(EditedFigure):
         """
         super().__init__(skeleton, q, solver, glide)
         self.budget = float(budget)
-        self._drags, self._quiet = 0, SETTLED
-        self._before = self._state.q  # where the last drag began, also after its end
-        self._let_go: tuple[Array, Problem] | None = None  # pose and goals when a drag ended
-        self._live: LiveSolver | None = None
-        self._at: tuple[Array, Array, Array] | None = None  # pose, and where it has the handles
+        self._drag_count, self._still_updates = 0, REST_UPDATES
+        self._drag_start = self._state.q  # where the last drag began, also after its end
+        self._released: tuple[Array, Problem] | None = None  # pose and goals when a drag ended
+        self._solver: InteractiveSolver | None = None
+        # Pose, and positions and rotations of the active handles in it.
+        self._handle_poses: tuple[Array, Array, Array] | None = None
 
     @property
     def resting(self) -> bool:
-        """Whether nothing will change until something is asked for."""
-        return self._quiet >= SETTLED
+        """Whether nothing will change until the next command."""
+        return self._still_updates >= REST_UPDATES
 
     # --- dragging
 
     def begin(self, name: str) -> None:
-        """Take hold of a handle: a drag begins, which will be one step of undo."""
+        """Begin to drag a handle; the whole drag is one step of undo."""
         with self._lock:
             self._handle(name)
             if len(self._dragged) == 0:
-                self._drags += 1
-                self._remember(("drag", self._drags))
-                self._start = self._before = self._state.q
+                self._drag_count += 1
+                self._record(("drag", self._drag_count))
+                self._rest = self._drag_start = self._state.q
             if name not in self._dragged:
                 self._dragged.add(name)
-                self._place(name)
-                self._changed()
+                self._reset_targets(name)
+                self._on_change()
 
     def grab(self, bone: str, place: ArrayLike | None = None, *, name: str = "grab") -> str:
-        """Take hold of a bone anywhere; return the name of the handle, gone when released.
+        """Begin to drag a bone at any point; return the name of the handle, removed on release.
 
         Args:
             bone: its name.
@@ -125,24 +124,33 @@ class PosingSession(EditedFigure):
         """
         with self._lock:
             pose, k = self.pose(), self.skeleton.bone_index(bone)
-            at = pose.positions[k] if place is None else require_shape("place", place, 3)
-            x, y, z = (pose.rotations[k].T @ (at - pose.positions[k])).tolist()
+            position = pose.positions[k] if place is None else require_shape("place", place, 3)
+            x, y, z = (pose.rotations[k].T @ (position - pose.positions[k])).tolist()
             unused, count = name, 1
             while unused in self._state.handles:
                 count += 1
                 unused = f"{name} {count}"
-            turn = pose.rotations[k]
-            self._put(Handle(unused, bone, (x, y, z), "grab", False, False, 1.0, at, turn))
+            handle = Handle(
+                name=unused,
+                bone=bone,
+                point=(x, y, z),
+                kind="grab",
+                pinned=False,
+                oriented=False,
+                weight=1.0,
+                position=position,
+                rotation=pose.rotations[k],
+            )
+            self._put(handle)
             self.begin(unused)
             return unused
 
     def drag(
         self, name: str, position: ArrayLike | None = None, rotation: ArrayLike | None = None
     ) -> None:
-        """Move the target of a handle; one that is not held yet is taken hold of.
+        """Move the target of a handle; its drag begins if it has not yet.
 
-        A target that is not finite is ignored: a pointer that leaves the scene must not take the
-        figure with it.
+        A target that is not finite is ignored: browsers send one when the pointer leaves the scene.
 
         Args:
             name: of the handle.
@@ -161,49 +169,64 @@ class PosingSession(EditedFigure):
                     raise GoalError("rotation is no rotation matrix (orthonormal, determinant +1)")
                 handle = replace(handle, rotation=freeze(nearest_rotation(matrix).copy()))
             self._put(handle)
-            self._quiet = 0
+            self._still_updates = 0
 
     def release(self, name: str | None = None) -> None:
-        """Let go of a handle, or of all: a pinned one stays where it is now, others are free."""
+        """End the drag of a handle, or of all: a pinned one stays where it is, others are free."""
         with self._lock:
-            asked = self.problem()
-            for one in [name] if name is not None else list(self._dragged):
-                if one not in self._dragged:
+            problem = self.problem()
+            for released in [name] if name is not None else list(self._dragged):
+                if released not in self._dragged:
                     continue
-                self._dragged.discard(one)
-                if self._handle(one).kind == "grab":
-                    others = {k: h for k, h in self._state.handles.items() if k != one}
+                self._dragged.discard(released)
+                if self._handle(released).kind == "grab":
+                    others = {k: h for k, h in self._state.handles.items() if k != released}
                     self._state = replace(self._state, handles=others)
                 else:
-                    self._place(one)
+                    self._reset_targets(released)
             if len(self._dragged) == 0:
-                if asked is not None:
-                    self._let_go = self._state.q, asked
-                self._place_all()  # no tension is left: nothing moves by itself
-                self._undo.close()
-            self._changed()
+                if problem is not None:
+                    self._released = self._state.q, problem
+                self._reset_all_targets()  # so that nothing moves by itself
+                self._history.end_step()
+            self._on_change()
 
     def advance(self, seconds: float = 1.0 / 60.0) -> Update:
-        """Let time pass: targets glide, the body follows. Where it rests, that costs nothing.
+        """Advance by one update: targets glide, the body follows. At rest this costs nothing.
 
         Args:
             seconds: since the last update.
         """
         with self._lock:
-            active = self._active()
+            active = self._get_active_handles()
             if self.resting or len(active) == 0:
-                self._quiet = SETTLED
-                return Update(self.q, 0.0, 0.0, 0.0, True, self._misses(active))
-            live, q = self._solver(active), self._state.q.copy()
-            places, turns = self._places(live, q)
-            position, rotation, arrived = self._glide.follow(active, seconds)
-            live.goals.aim(position, rotation, places, turns)
-            found, cost, spent = live.update(q)
-            step = found - q if len(q) == self.skeleton.nv else self.skeleton.difference(found, q)
+                self._still_updates = REST_UPDATES
+                return Update(
+                    q=self.q,
+                    moved=0.0,
+                    seconds=0.0,
+                    cost=0.0,
+                    resting=True,
+                    handle_errors=self._compute_handle_errors(active),
+                )
+            solver, q = self._get_solver(active), self._state.q.copy()
+            handle_positions, handle_rotations = self._get_handle_poses(solver, q)
+            position, rotation, arrived = self._target_filter.advance(active, seconds)
+            solver.goals.set_targets(position, rotation, handle_positions, handle_rotations)
+            next_q, cost, spent = solver.update(q)
+            plain = len(q) == self.skeleton.nv
+            step = next_q - q if plain else self.skeleton.difference(next_q, q)
             moved = float(np.abs(step).max(initial=0.0))
-            self._quiet = self._quiet + 1 if moved < STILL and arrived else 0
-            self._state = replace(self._state, q=found)
-            return Update(found, moved, spent, cost, self.resting, self._misses(active))
+            self._still_updates = self._still_updates + 1 if moved < REST_STEP and arrived else 0
+            self._state = replace(self._state, q=next_q)
+            return Update(
+                q=next_q,
+                moved=moved,
+                seconds=spent,
+                cost=cost,
+                resting=self.resting,
+                handle_errors=self._compute_handle_errors(active),
+            )
 
     def settle(self, most: int = 600) -> Update:
         """Advance until the figure rests, by at most so many updates of 1/60 s."""
@@ -214,28 +237,38 @@ class PosingSession(EditedFigure):
             update = self.advance()
         return update
 
-    # --- judgement
+    # --- verdict
 
     def problem(self) -> Problem | None:
-        """Return what is asked now, at the true targets, as a problem; None if nothing is."""
+        """Return the goals at their true targets, without damping; None if there are none."""
         with self._lock:
-            active = self._active()
+            active = self._get_active_handles()
             if len(active) == 0:
                 return None
-            return stated(self.skeleton, self._state, active, self._dragged, self._start)
+            goals = make_handle_goals(self.skeleton, active, self._dragged)
+            return Problem(
+                self.skeleton,
+                [*goals, make_comfort_goal(self.skeleton, self._rest)],
+                limits="hard" if self._state.limits else "off",
+                lock=self._state.locked,
+                strength=self._state.strength,
+            )
 
     def verdict(self) -> Result | None:
-        """Return what became of the goals, for a figure that rests; `.why` says it in words.
+        """Return how well a resting figure meets the goals; `.why` says it in words.
 
         After a drag has ended, while nothing else has moved: of its goals.
         """
-        problem, q = self._judged(), self.q
-        return None if problem is None else judged(problem, q)
+        problem, q = self._get_last_problem(), self.q
+        if problem is None:
+            return None
+        # No other pose is searched for: the verdict is about the one that is shown.
+        return solve(problem, q0=q, solver=Auto(detour=False, escape=False))
 
     def compare(
         self, names: Iterable[str] | None = None, seconds: float = 1.0
     ) -> dict[str, Result]:
-        """Return what each solver makes of the goals from where the drag began, with histories.
+        """Return the result of each solver from where the drag began, with histories.
 
         After a drag has ended, while nothing else has moved: of its goals.
 
@@ -243,50 +276,63 @@ class PosingSession(EditedFigure):
             names: of solvers; all if None.
             seconds: longest time of each.
         """
-        problem = self._judged()
-        return {} if problem is None else compared(problem, self._before, names, seconds)
+        problem = self._get_last_problem()
+        if problem is None:
+            return {}
+        results = {}
+        for name in METHODS if names is None else names:
+            method = replace(resolve_method(name), max_seconds=seconds)
+            results[name] = solve(problem, q0=self._drag_start, solver=method, history=True)
+        return results
 
-    def _judged(self) -> Problem | None:
-        """What is asked; where nothing is held, what was when the last drag ended in this pose."""
+    def _get_last_problem(self) -> Problem | None:
+        """Return the present goals; those of the last drag if it ended in this very pose."""
         with self._lock:
-            if len(self._dragged) == 0 and self._let_go is not None:
-                q, problem = self._let_go
+            if len(self._dragged) == 0 and self._released is not None:
+                q, problem = self._released
                 if np.array_equal(q, self._state.q):
                     return problem
             return self.problem()
 
-    # --- inside; the lock is held
+    # --- private; the lock is held
 
-    def _active(self) -> list[Handle]:
-        """Handles that ask for anything: held or pinned."""
+    def _get_active_handles(self) -> list[Handle]:
+        """Return the handles that have goals: dragged or pinned."""
         handles = self._state.handles.values()
         return [handle for handle in handles if handle.pinned or handle.name in self._dragged]
 
-    def _solver(self, active: list[Handle]) -> LiveSolver:
-        if self._live is None:
+    def _get_solver(self, active: list[Handle]) -> InteractiveSolver:
+        if self._solver is None:
             state = self._state
-            settings = {"limits": state.limits, "lock": state.locked, "strength": state.strength}
-            goals = LiveGoals(self.skeleton, active, self._dragged, self._start, **settings)
-            self._live = LiveSolver(goals, self._methods[state.solver], self.budget)
-            self._glide.keep(handle.name for handle in active)
-        return self._live
+            goals = InteractiveGoals(
+                self.skeleton,
+                active,
+                self._dragged,
+                self._rest,
+                limits=state.limits,
+                lock=state.locked,
+                strength=state.strength,
+            )
+            self._solver = InteractiveSolver(goals, self._methods[state.solver], self.budget)
+            self._target_filter.keep_only(handle.name for handle in active)
+        return self._solver
 
-    def _places(self, live: LiveSolver, q: Array) -> tuple[Array, Array]:
-        if self._at is None or not np.array_equal(self._at[0], q):
-            self._at = (q.copy(), *live.places(q))
-        return self._at[1:]
+    def _get_handle_poses(self, solver: InteractiveSolver, q: Array) -> tuple[Array, Array]:
+        if self._handle_poses is None or not np.array_equal(self._handle_poses[0], q):
+            self._handle_poses = (q.copy(), *solver.compute_handle_poses(q))
+        return self._handle_poses[1:]
 
-    def _misses(self, active: list[Handle]) -> dict[str, float]:
+    def _compute_handle_errors(self, active: list[Handle]) -> dict[str, float]:
         if len(active) == 0:
             return {}
-        places, _ = self._places(self._solver(active), self._state.q.copy())
-        away = places - np.array([handle.position for handle in active])
-        far = np.sqrt(np.einsum("ij,ij->i", away, away)).tolist()
-        return dict(zip((handle.name for handle in active), far, strict=True))
+        positions, _ = self._get_handle_poses(self._get_solver(active), self._state.q.copy())
+        error = positions - np.array([handle.position for handle in active])
+        distances = np.sqrt(np.einsum("ij,ij->i", error, error)).tolist()
+        return dict(zip((handle.name for handle in active), distances, strict=True))
 
-    def _take(self, state: PosingState) -> None:
-        super()._take(state)
-        self._quiet = SETTLED  # it rested when it was kept: to the last bit what it was
+    def _restore(self, state: PosingState) -> None:
+        super()._restore(state)
+        self._still_updates = REST_UPDATES  # it rested when it was recorded: keep it to the bit
 
-    def _changed(self) -> None:
-        self._live, self._at, self._quiet = None, None, 0
+    def _on_change(self) -> None:
+        self._solver, self._handle_poses, self._still_updates = None, None, 0

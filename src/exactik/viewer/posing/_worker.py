@@ -1,9 +1,9 @@
-"""The thread that keeps a figure moving: the latest goal wins, and nobody waits for a solve.
+"""The thread that advances a posing session: the latest target counts, and no caller waits.
 
-Whoever has events (a browser, a test) posts them; that only appends to a list. The worker takes all
-that was posted, of many drags of a handle the last, lets the session advance by the time that
-passed, and hands the pose on. It runs at a steady rate while anything moves, earlier when something
-new is asked, and sleeps when nothing moves.
+Sources of events (a browser, a test) post commands, which only appends to a list. The worker takes
+all that were posted, of many drags of a handle the last, advances the session by the time that
+passed, and reports the pose. It runs at a steady rate while anything moves, earlier when a command
+comes, and sleeps when nothing moves.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["Mailbox", "PosingWorker"]
 
 Command = Callable[[PosingSession], object]
 
-SOONEST = 0.25  # of the period: nothing that is asked is answered earlier after the last answer
-LONGEST_STEP = 0.1  # [s] of simulated time at once, however long the machine was busy
+MIN_PERIOD_SHARE = 0.25  # of the period between two updates, however soon a command comes
+MAX_STEP_S = 0.1  # time that one update advances by, however long the machine was busy
 
 log = logging.getLogger(__name__)
 
 
 class Mailbox:
-    """What was posted and not taken yet: commands in their order, and the last drag of each handle.
+    """Posted commands that were not taken yet, in order, with the last drag of each handle.
 
     A drag replaces an earlier one of the same handle unless a command came in between, so that a
-    release always follows the last place dragged to.
+    release always follows the last drag.
     """
 
     def __init__(self) -> None:
@@ -49,31 +49,31 @@ class Mailbox:
             self._ready.notify()
 
     def drag(self, name: str, position: Any = None, rotation: Any = None) -> None:
-        """Add a drag, in place of one that was not taken yet."""
+        """Add a drag; it replaces one of the same handle that was not taken yet."""
 
         def command(session: PosingSession) -> None:
             session.drag(name, position, rotation)
 
         with self._ready:
-            at = self._drags.get(name)
-            if at is None:
+            index = self._drags.get(name)
+            if index is None:
                 self._drags[name] = len(self._items)
                 self._items.append(command)
             else:
-                self._items[at] = command
+                self._items[index] = command
             self._ready.notify()
 
     def close(self) -> None:
-        """Let nobody wait any longer."""
+        """Wake all waiting threads, for good."""
         with self._ready:
             self._closed = True
             self._ready.notify_all()
 
     def take(self, wait: float | None = 0.0) -> list[Command]:
-        """Return all there is, in order.
+        """Remove and return all commands, in order.
 
         Args:
-            wait: how long to wait for something to be there [s]; None for as long as it takes.
+            wait: longest time to wait for a command [s]; None for no limit.
         """
         with self._ready:
             if len(self._items) == 0 and not self._closed and wait != 0.0:
@@ -83,7 +83,7 @@ class Mailbox:
             return items
 
     def wait(self, seconds: float) -> None:
-        """Wait for something to be there, for so long [s] at most; do not take it."""
+        """Wait for a command, for so long [s] at most; do not take it."""
         with self._ready:
             if len(self._items) == 0 and not self._closed:
                 self._ready.wait(max(seconds, 0.0))
@@ -110,7 +110,7 @@ class PosingWorker:
         rate: float = 60.0,
         name: str = "exactik posing",
     ):
-        """Make ready; `start` begins.
+        """Prepare the thread; `start` begins.
 
         Args:
             session: what is advanced.
@@ -130,7 +130,7 @@ class PosingWorker:
         return self
 
     def stop(self, wait: float = 5.0) -> bool:
-        """End the thread after the update that it is at; return whether it has ended in time."""
+        """End the thread after its present update; return whether it has ended in time."""
         self._stop.set()
         self.mailbox.close()
         if self._thread.ident is not None and self._thread is not threading.current_thread():
@@ -144,7 +144,7 @@ class PosingWorker:
         self.stop()
 
     def post(self, command: Command) -> None:
-        """Have a command called with the session, in the worker's thread."""
+        """Call a command with the session, in the worker's thread."""
         self.mailbox.post(command)
 
     def drag(self, name: str, position: Any = None, rotation: Any = None) -> None:
@@ -162,27 +162,27 @@ class PosingWorker:
             if asleep:
                 last = begin - period
             for command in commands:
-                self._safely(command, self.session)
-            passed, last = min(begin - last, LONGEST_STEP), begin
+                self._call_logged(command, self.session)
+            passed, last = min(begin - last, MAX_STEP_S), begin
             if len(commands) > 0 or not self.session.resting:
                 reported = False
-                update = self._safely(self.session.advance, passed)
+                update = self._call_logged(self.session.advance, passed)
                 if update is not None:
-                    self._safely(self._on_update, update)
+                    self._call_logged(self._on_update, update)
             if self.session.resting and not reported and len(self.mailbox) == 0:
                 reported = True
                 if self._on_rest is not None:
-                    self._safely(self._judge)
-            # The next update is due in a sixtieth of a second, or as soon as something is asked.
-            self._stop.wait(max(0.0, begin + SOONEST * period - time.perf_counter()))
+                    self._call_logged(self._report_rest)
+            # The next update is due after a period, or soon after the next command.
+            self._stop.wait(max(0.0, begin + MIN_PERIOD_SHARE * period - time.perf_counter()))
             self.mailbox.wait(begin + period - time.perf_counter())
 
-    def _judge(self) -> None:
+    def _report_rest(self) -> None:
         assert self._on_rest is not None
         self._on_rest(self.session.advance(0.0), self.session.verdict())
 
-    def _safely(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call what others wrote: a fault there is reported, and the figure goes on."""
+    def _call_logged(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function of the user; an exception is logged and the thread goes on."""
         try:
             return function(*arguments)
         except Exception:

@@ -1,4 +1,4 @@
-"""All solvers on the goals there are, from where the drag began: a table, curves, and poses."""
+"""All solvers on the same goals, from where the drag began: a table, curves, and poses."""
 
 from __future__ import annotations
 
@@ -8,35 +8,47 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
-from exactik.viewer.page._overlay import overlay
+from exactik.viewer.page import add_translucent_poses
 from exactik.viewer.posing._session import PosingSession
 
-__all__ = ["ComparePanel", "curves", "table"]
+__all__ = ["ComparePanel"]
 
-COLOURS = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc50a0", "#e69f00", "#568ce9", "#222222"),
-    *("#7a7a7a", "#8c564b", "#17becf", "#bcbd22", "#9467bd", "#b03030", "#3d6b35"),
+SOLVER_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc50a0",
+    "#e69f00",
+    "#568ce9",
+    "#222222",
+    "#7a7a7a",
+    "#8c564b",
+    "#17becf",
+    "#bcbd22",
+    "#9467bd",
+    "#b03030",
+    "#3d6b35",
 )
-SECONDS = 0.5  # for each solver
+MAX_SECONDS = 0.5  # for each solver
 
 
-def table(found: dict[str, Result]) -> str:
-    """Return what became of each solver as a table in Markdown, the lowest cost first."""
+def format_table(results: dict[str, Result]) -> str:
+    """Return the results of the solvers as a table in Markdown, the lowest cost first."""
     lines = ["| solver | cost | steps | ends |", "|---|---|---|---|"]
-    for name, result in sorted(found.items(), key=lambda pair: pair[1].cost):
+    for name, result in sorted(results.items(), key=lambda pair: pair[1].cost):
         lines.append(f"| {name} | {result.cost:.3g} | {result.iterations} | {result.ended} |")
     return "\n".join(lines)
 
 
-def curves(found: dict[str, Result], steps: int = 60) -> tuple[np.ndarray, ...]:
-    """Return steps, and for each solver log₁₀ of its cost there; a curve ends where it ended."""
+def make_cost_curves(results: dict[str, Result], steps: int = 60) -> tuple[np.ndarray, ...]:
+    """Return step numbers, and log₁₀ of the cost of each solver, NaN after its last step."""
     rows = [np.arange(steps, dtype=float)]
-    for result in found.values():
-        own = np.full(steps, np.nan)
+    for result in results.values():
+        curve = np.full(steps, np.nan)
         if result.history is not None:
             cost = np.log10(np.maximum(result.history.cost[:steps], 1e-20))
-            own[: len(cost)] = cost
-        rows.append(own)
+            curve[: len(cost)] = cost
+        rows.append(curve)
     return tuple(rows)
 
 
@@ -49,11 +61,12 @@ class ComparePanel:
         gui, names = server.gui, solvers()
         self._button = gui.add_button("compare all solvers")
         series: list[dict[str, Any]] = [{"label": "step"}]
-        for name, colour in zip(names, COLOURS, strict=False):
+        for name, colour in zip(names, SOLVER_COLOURS, strict=False):
             series.append({"label": name, "stroke": colour, "width": 2})
         empty = tuple(np.zeros(2) for _ in series)
         self._plot = gui.add_uplot(
-            *(empty, tuple(series)),
+            empty,
+            tuple(series),
             title="log₁₀ cost over steps",
             scales={"x": {"time": False}, "y": {"auto": True}},
             padding=(14, 24, 0, 0),
@@ -79,27 +92,27 @@ class ComparePanel:
                     self._busy.release()
 
     def run(self) -> dict[str, Result]:
-        """Compare, and show it."""
+        """Compare all solvers and show the results."""
         self._text.content = "comparing …"
-        found = self.session.compare(seconds=SECONDS)
-        if len(found) == 0:
+        results = self.session.compare(seconds=MAX_SECONDS)
+        if len(results) == 0:
             self._text.content = "nothing is asked: drag or pin a handle first"
-            return found
-        self._plot.data = curves(found)
+            return results
+        self._plot.data = make_cost_curves(results)
         self._plot.visible = True
-        self._text.content = table(found)
-        self._show_poses(found)
-        return found
+        self._text.content = format_table(results)
+        self._show_poses(results)
+        return results
 
     def clear(self) -> None:
-        """Take away the poses that are shown: what is asked has changed."""
+        """Remove the poses: the goals have changed."""
         if self._overlay is not None:
             self._overlay.remove()
             self._overlay = None
 
-    def _show_poses(self, found: dict[str, Result]) -> None:
+    def _show_poses(self, results: dict[str, Result]) -> None:
         self.clear()
-        colours = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in COLOURS]
-        poses = [result.q for result in found.values()]
-        self._overlay = overlay(self.server, self.session.skeleton, poses, colours)
+        colours = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in SOLVER_COLOURS]
+        poses = [result.q for result in results.values()]
+        self._overlay = add_translucent_poses(self.server, self.session.skeleton, poses, colours)
         self._overlay.visible = self._poses.value

@@ -1,4 +1,4 @@
-"""The joints in the panel: one bone at a time, its angles as sliders, its lock and its strength."""
+"""The joint of one bone in the panel: angles as sliders, lock and strength."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik.viewer.posing._limits import AT, NEAR, LimitState
+from exactik.viewer._limits import AT_LIMIT, NEAR_LIMIT, LimitState
 from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
 
@@ -14,13 +14,13 @@ __all__ = ["JointPanel"]
 
 
 class JointPanel:
-    """Widgets for the joint of a chosen bone: all at once would be unusable."""
+    """Widgets for the joint of a chosen bone; those of all bones would be too many."""
 
     def __init__(self, server: Any, session: PosingSession, worker: PosingWorker):
         """Add the widgets to a viser server."""
         self.server, self.session, self.worker = server, session, worker
         self._sliders: dict[str, Any] = {}
-        self._own = False
+        self._updating = False
         gui = server.gui
         names = [b.name for b in session.skeleton.bones if b.joint.nv > 0]
         self.bone = gui.add_dropdown("bone", names)
@@ -34,19 +34,19 @@ class JointPanel:
         self._make_sliders()
 
     def show(self, limits: LimitState) -> None:
-        """Let the sliders follow the pose, and say which limits it is at."""
-        self._own = True
+        """Move the sliders to the pose, and name the limits it is at."""
+        self._updating = True
         try:
             for dof, slider in self._sliders.items():
-                slider.value = self._shown(dof)
+                slider.value = self._get_displayed(dof)
         finally:
-            self._own = False
-        words = []
-        for level, what in ((AT, "At a limit"), (NEAR, "Near a limit")):
+            self._updating = False
+        lines = []
+        for level, what in ((AT_LIMIT, "At a limit"), (NEAR_LIMIT, "Near a limit")):
             names = limits.named(self.session.skeleton, level)
             if len(names) > 0:
-                words.append(f"{what}: {', '.join(f'`{name}`' for name in names)}")
-        self.limited.content = "\n\n".join(words)
+                lines.append(f"{what}: {', '.join(f'`{name}`' for name in names)}")
+        self.limited.content = "\n\n".join(lines)
 
     async def _bone_chosen(self, _: Any) -> None:
         state = self.session.state
@@ -65,7 +65,7 @@ class JointPanel:
             self.worker.post(lambda s: s.strengthen(bone, strength))
 
     def _make_sliders(self) -> None:
-        """Make one slider for each dof of the chosen bone."""
+        """Add a slider for each dof of the chosen bone, in place of the last ones."""
         for slider in self._sliders.values():
             slider.remove()
         self._sliders = {}
@@ -74,28 +74,28 @@ class JointPanel:
             if dof.rpartition(".")[0] != self.bone.value or skeleton.plain_q[i] < 0:
                 continue
             scale = np.degrees(1.0) if skeleton.turns[i] else 1.0
-            far = 180.0 if skeleton.turns[i] else 2.0
-            low = float(scale * skeleton.lower[i]) if np.isfinite(skeleton.lower[i]) else -far
-            high = float(scale * skeleton.upper[i]) if np.isfinite(skeleton.upper[i]) else far
+            bound = 180.0 if skeleton.turns[i] else 2.0
+            low = float(scale * skeleton.lower[i]) if np.isfinite(skeleton.lower[i]) else -bound
+            high = float(scale * skeleton.upper[i]) if np.isfinite(skeleton.upper[i]) else bound
             with self.angles:
                 label = dof.rpartition(".")[2]
-                value = min(max(self._shown(dof), low), high)
+                value = min(max(self._get_displayed(dof), low), high)
                 slider = self.server.gui.add_slider(
-                    label, low, high, 0.1 if far > 2 else 0.001, value
+                    label, low, high, 0.1 if bound > 2 else 0.001, value
                 )
-            slider.on_update(self._slid(dof, slider, float(scale)))
+            slider.on_update(self._make_callback(dof, slider, float(scale)))
             self._sliders[dof] = slider
 
-    def _slid(self, dof: str, slider: Any, scale: float) -> Any:
-        async def slid(event: Any) -> None:
-            if event.client is not None and not self._own:
+    def _make_callback(self, dof: str, slider: Any, scale: float) -> Any:
+        async def set_dof(event: Any) -> None:
+            if event.client is not None and not self._updating:
                 value = float(slider.value) / scale
                 self.worker.post(lambda s: s.set_dof(dof, value))
 
-        return slid
+        return set_dof
 
-    def _shown(self, dof: str) -> float:
-        """The value of a dof as shown [degrees or m]."""
+    def _get_displayed(self, dof: str) -> float:
+        """Return the value of a dof as displayed [degrees or m]."""
         skeleton = self.session.skeleton
         i = skeleton.dof_names.index(dof)
         value = float(self.session.state.q[skeleton.plain_q[i]])

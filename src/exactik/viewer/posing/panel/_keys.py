@@ -1,4 +1,4 @@
-"""Key frames in the panel: add, move, delete, look at, play, take home, bring back."""
+"""Key frames in the panel: add, move, delete, look at, play, download, upload."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from exactik.errors import ExactikError
+from exactik.errors import ExactikError, one_line
 from exactik.motion import Motion
 from exactik.typing import Array
-from exactik.viewer.keyframes._keyframes import Keyframes
-from exactik.viewer.page._colours import GHOST
-from exactik.viewer.page._overlay import overlay
-from exactik.viewer.page._scene import HandleScene
-from exactik.viewer.posing._limits import limit_state
+from exactik.viewer._limits import compute_limit_state
+from exactik.viewer.keyframes import Keyframes
+from exactik.viewer.page import GHOST_COLOUR, add_translucent_poses
+from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
 
-__all__ = ["KeyPanel"]
+__all__ = ["KeyPanel", "escape_markdown"]
 
 
 RATE = 60.0  # [Hz] of what is played and of files
-FILES = ("json", "bvh", "amc", "glb", "npz")
-NONE = "none"
-MOST_SKINS = 30  # keys; more would hide each other
+FILE_TYPES = ("json", "bvh", "amc", "glb", "npz")
+NO_KEY = "none"
+MAX_SHOWN_KEYS = 30  # more would hide each other
 
 
 class KeyPanel:
@@ -44,19 +43,19 @@ class KeyPanel:
         """Add the widgets to a viser server; the figure of `handles` plays."""
         self.server, self.worker = server, worker
         self.keys = Keyframes(session.skeleton)
-        self._handles, self._skins = handles, None
+        self._handles, self._key_poses = handles, None
         self._stop = threading.Event()
         self._playing: threading.Thread | None = None
         gui = server.gui
         self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.1)
-        self.key = gui.add_dropdown("key", (NONE,), hint="Choose one to go there.")
-        self.listed = gui.add_markdown("no keys")
+        self.key = gui.add_dropdown("key", (NO_KEY,), hint="Choose one to go there.")
+        self.text = gui.add_markdown("no keys")
         rows = (("add", "move", "delete"), ("undo", "redo", "go there"), ("play", "stop"))
         groups = [gui.add_button_group("", row) for row in rows]
         self.scrub = gui.add_slider("look at [%]", 0.0, 100.0, 0.5, 0.0)
-        self.skins = gui.add_checkbox("show the keys", True)
+        self.show_poses = gui.add_checkbox("show the keys", True)
         gui.add_divider()
-        kind = gui.add_dropdown("file", FILES)
+        kind = gui.add_dropdown("file", FILE_TYPES)
         save, load = gui.add_button("download"), gui.add_upload_button("bring back keys (json)")
 
         async def pressed(event: Any) -> None:
@@ -64,55 +63,57 @@ class KeyPanel:
 
         for group in groups:
             group.on_click(pressed)
-        self.key.on_update(self._chosen)
-        self.scrub.on_update(self._scrubbed)
-        self.skins.on_update(self._skin)
+        self.key.on_update(self._choose_key)
+        self.scrub.on_update(self._scrub)
+        self.show_poses.on_update(self._toggle_poses)
 
         @save.on_click
-        def _(event: Any) -> None:  # in a thread of its own: poses are solved for
+        def _(event: Any) -> None:  # in a thread of its own, since poses are solved
             if event.client is not None:
-                self._safely(lambda: self._send(event.client, kind.value))
+                self._show_errors(lambda: self._send_files(event.client, kind.value))
 
         @load.on_upload
         def _(event: Any) -> None:
-            self._safely(lambda: self._take(event.target.value.content))
+            self._show_errors(lambda: self._load(event.target.value.content))
 
-    async def _chosen(self, event: Any) -> None:
-        if event.client is not None and self.key.value != NONE:
+    async def _choose_key(self, event: Any) -> None:
+        if event.client is not None and self.key.value != NO_KEY:
             self.time.value = float(self.key.value)
             self._post("go there")
 
-    async def _scrubbed(self, event: Any) -> None:
+    async def _scrub(self, event: Any) -> None:
         if event.client is not None:
             share = float(self.scrub.value) / 100.0
-            self.worker.post(lambda session: self._safely(lambda: self.look(share)))
+            self.worker.post(lambda session: self._show_errors(lambda: self.show_at(share)))
 
-    def _post(self, what: str) -> None:
-        at = float(self.time.value)
-        self.worker.post(lambda session: self._safely(lambda: self.act(session, what, at)))
+    def _post(self, command: str) -> None:
+        time = float(self.time.value)
+        self.worker.post(
+            lambda session: self._show_errors(lambda: self.run_command(session, command, time))
+        )
 
-    def act(self, session: PosingSession, what: str, at: float) -> None:
-        """Do what a button says, at a time [s]."""
-        if what == "add":
-            self.keys.add_from(session, at)
-        elif what == "move":
-            self.keys.move(at if self.key.value == NONE else float(self.key.value), at)
-        elif what == "delete":
-            self.keys.delete(at)
-        elif what == "undo":
+    def run_command(self, session: PosingSession, command: str, time: float) -> None:
+        """Run the command of a button, at a time [s]."""
+        if command == "add":
+            self.keys.add_from(session, time)
+        elif command == "move":
+            self.keys.move(time if self.key.value == NO_KEY else float(self.key.value), time)
+        elif command == "delete":
+            self.keys.delete(time)
+        elif command == "undo":
             self.keys.undo()
-        elif what == "redo":
+        elif command == "redo":
             self.keys.redo()
-        elif what == "go there":
-            session.set_pose(self.keys.tween(at)[0])
-        elif what == "play":
+        elif command == "go there":
+            session.set_pose(self.keys.tween(time)[0])
+        elif command == "play":
             self.play()
-        elif what == "stop":
+        elif command == "stop":
             self._stop.set()
-        self._list()
+        self._show_keys()
 
-    def look(self, share: float) -> None:
-        """Show the pose at a share of the time from the first key to the last; nothing changes."""
+    def show_at(self, share: float) -> None:
+        """Show the pose at a share of the time from the first key to the last; it is not taken."""
         self.close()
         times = self.keys.times if len(self.keys) > 0 else np.zeros(1)
         q = self.keys.tween(times[0] + share * (times[-1] - times[0]))[0]
@@ -137,56 +138,61 @@ class KeyPanel:
             self._draw(q)
             if stop.wait(1.0 / motion.rate):
                 break
-        self.worker.post(lambda session: None)  # the pose itself is drawn again
+        self.worker.post(lambda session: None)  # redraws the pose of the session
 
     def _draw(self, q: Array) -> None:
         skeleton = self.keys.skeleton
         with self.server.atomic():
             self._handles.show(False)
-            self._handles.figure.draw(skeleton.forward(q), limit_state(skeleton, q))
+            self._handles.figure.draw(skeleton.forward(q), compute_limit_state(skeleton, q))
         self.server.flush()
 
-    def _send(self, client: Any, kind: str) -> None:
+    def _send_files(self, client: Any, kind: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"keys.{kind}"
             self.keys.save(path, rate=RATE)
             for written in sorted(Path(folder).iterdir()):  # an .amc comes with its .asf
                 client.send_file_download(written.name, written.read_bytes(), save_immediately=True)
 
-    def _take(self, content: bytes) -> None:
+    def _load(self, content: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "keys.json")
             Path(path).write_bytes(content)
-            brought = Keyframes.load(path, self.keys.skeleton)
-        self.keys = brought
-        self._list()
+            loaded = Keyframes.load(path, self.keys.skeleton)
+        self.keys = loaded
+        self._show_keys()
 
-    def _list(self) -> None:
+    def _show_keys(self) -> None:
         times = [f"{time:g}" for time in np.round(self.keys.times, 3)]
-        self.listed.content = f"keys at {', '.join(times)} s" if times else "no keys"
+        self.text.content = f"keys at {', '.join(times)} s" if times else "no keys"
         now = f"{float(self.time.value):g}"
-        self.key.options = tuple(times) or (NONE,)
+        self.key.options = tuple(times) or (NO_KEY,)
         if now in times:
             self.key.value = now
-        self._show_skins()
+        self._show_key_poses()
 
-    async def _skin(self, _: Any) -> None:
-        self.worker.post(lambda session: self._show_skins())
+    async def _toggle_poses(self, _: Any) -> None:
+        self.worker.post(lambda session: self._show_key_poses())
 
-    def _show_skins(self) -> None:
-        """Show the poses of the keys, see-through, behind the figure."""
-        if self._skins is not None:
-            self._skins.remove()
-            self._skins = None
+    def _show_key_poses(self) -> None:
+        """Show the poses of the keys as translucent figures."""
+        if self._key_poses is not None:
+            self._key_poses.remove()
+            self._key_poses = None
         poses = [key.q for key in self.keys.keys]
-        if self.skins.value and 0 < len(poses) <= MOST_SKINS:
-            self._skins = overlay(
-                self.server, self.keys.skeleton, poses, [GHOST] * len(poses), "/keys"
+        if self.show_poses.value and 0 < len(poses) <= MAX_SHOWN_KEYS:
+            self._key_poses = add_translucent_poses(
+                self.server, self.keys.skeleton, poses, [GHOST_COLOUR] * len(poses), "/keys"
             )
 
-    def _safely(self, action: Callable[[], None]) -> None:
-        """Do it, or say why it cannot be done."""
+    def _show_errors(self, action: Callable[[], None]) -> None:
+        """Run an action; show its error in the panel if it fails."""
         try:
             action()
         except ExactikError as error:
-            self.listed.content = " ".join(str(error).replace("`", "'").split())
+            self.text.content = escape_markdown(one_line(str(error)))
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text in which nothing is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in text)

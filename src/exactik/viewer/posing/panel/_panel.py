@@ -1,79 +1,87 @@
-"""The panel beside the scene: what holds, what is chosen, sliders, undo, key frames."""
+"""The panel beside the scene: handles, solver, convergence, joints, key frames, comparison."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import Any
 
+import numpy as np
+
 from exactik.solvers import Result, solvers
-from exactik.viewer.page._scene import HandleScene
-from exactik.viewer.posing._limits import LimitState
+from exactik.viewer._limits import LimitState
+from exactik.viewer.page import DRAGGED_COLOUR, PINNED_COLOUR, format_hex
+from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel._compare import ComparePanel
 from exactik.viewer.posing.panel._joints import JointPanel
-from exactik.viewer.posing.panel._keys import KeyPanel
-from exactik.viewer.posing.panel._live import LivePlot
+from exactik.viewer.posing.panel._keys import KeyPanel, escape_markdown
 
-__all__ = ["Panel", "plain"]
+__all__ = ["Panel"]
 
-OFTEN = 0.1  # [s] between two changes of text
+TEXT_PERIOD_S = 0.1  # between two changes of text
+PLOTTED_UPDATES = 240  # four seconds
+MIN_PLOTTED = 1e-12  # costs below are as good as zero
 
 
 class Panel:
-    """Widgets that forward what is done to them to the worker, in tabs."""
+    """Widgets in tabs, which post commands to the worker."""
 
     def __init__(
         self, server: Any, session: PosingSession, worker: PosingWorker, handles: HandleScene
     ):
         """Add the widgets to a viser server."""
         self.server, self.session, self.worker, self.handles = server, session, worker, handles
-        self._last = 0.0
+        self._last_text = 0.0
         gui = server.gui
         self.status = gui.add_markdown("at rest")
-        self._buttons(gui)
+        self._add_buttons(gui)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Pose"):
-            self._handle_widgets(gui)
+            self._add_handle_widgets(gui)
             gui.add_divider()
-            self._solver_widgets(gui)
-            self.live = LivePlot(gui)
+            self._add_solver_widgets(gui)
+            self.convergence = ConvergencePlot(gui)
         with tabs.add_tab("Joints"):
             self.joints = JointPanel(server, session, worker)
         with tabs.add_tab("Keys"):
             self.keys = KeyPanel(server, session, worker, handles)
         with tabs.add_tab("Compare"):
             self.compare = ComparePanel(server, session)
-        handles.on_select = self._selected
-        self._selected(handles.selected)
+        handles.on_select = self._show_selected
+        self._show_selected(handles.selected)
 
     # --- what is shown
 
     def show(self, update: Update, limits: LimitState) -> None:
-        """Tell how it goes, some times a second."""
-        self.live.add(update)
+        """Show the result of an update; texts change ten times a second at most."""
+        self.convergence.add(update)
         if update.moved > 0.0:
             self.compare.clear()
         now = time.perf_counter()
-        if now - self._last < OFTEN and not update.resting:
+        if now - self._last_text < TEXT_PERIOD_S and not update.resting:
             return
-        self._last = now
-        worst = max(update.misses, key=lambda k: update.misses[k], default="")
-        miss = f"{worst} {1e3 * update.misses[worst]:.1f} mm off" if worst else "nothing is held"
-        at = limits.named(self.session.skeleton)
-        held = f"{len(at)} at limits" + (f": {', '.join(at[:3])}" if len(at) > 0 else "")
-        self.status.content = plain(f"{1e3 * update.seconds:.2f} ms, {miss}; {held}")
-        self.live.draw()
+        self._last_text = now
+        errors = update.handle_errors
+        worst = max(errors, key=lambda name: errors[name], default="")
+        error = f"{worst} {1e3 * errors[worst]:.1f} mm off" if worst else "nothing is held"
+        at_limits = limits.named(self.session.skeleton)
+        count = f"{len(at_limits)} at limits"
+        names = f": {', '.join(at_limits[:3])}" if len(at_limits) > 0 else ""
+        text = f"{1e3 * update.seconds:.2f} ms, {error}; {count}{names}"
+        self.status.content = escape_markdown(text)
+        self.convergence.draw()
         self.joints.show(limits)
 
-    def judge(self, verdict: Result | None) -> None:
-        """Say what became of the goals."""
+    def show_verdict(self, verdict: Result | None) -> None:
+        """Say how well the goals are met."""
         if verdict is not None:
-            self.status.content = plain(verdict.why)
+            self.status.content = escape_markdown(verdict.why)
 
     # --- widgets
 
-    def _buttons(self, gui: Any) -> None:
+    def _add_buttons(self, gui: Any) -> None:
         actions = {
             "undo": (lambda s: s.undo(), "Z"),
             "redo": (lambda s: s.redo(), "Y"),
@@ -92,7 +100,7 @@ class Panel:
             async def _(_: Any, action: Any = action) -> None:
                 self.worker.post(action)
 
-    def _handle_widgets(self, gui: Any) -> None:
+    def _add_handle_widgets(self, gui: Any) -> None:
         self.handle = gui.add_dropdown("handle", self.handles.names or ["none"])
         self.pinned = gui.add_checkbox("pinned", False, hint="Stays while others are dragged.")
         self.oriented = gui.add_checkbox("turns too", False, hint="Its rotation is a goal.")
@@ -105,8 +113,8 @@ class Panel:
 
         async def pin(event: Any) -> None:
             if event.client is not None:
-                name, on, turns = self.handle.value, self.pinned.value, self.oriented.value
-                self.worker.post(lambda s: s.pin(name, on, oriented=turns))
+                name, pinned, oriented = self.handle.value, self.pinned.value, self.oriented.value
+                self.worker.post(lambda s: s.pin(name, pinned, oriented=oriented))
 
         self.pinned.on_update(pin)
         self.oriented.on_update(pin)
@@ -117,13 +125,13 @@ class Panel:
                 name, weight = self.handle.value, float(self.weight.value)
                 self.worker.post(lambda s: s.weigh(name, weight))
 
-    def _solver_widgets(self, gui: Any) -> None:
+    def _add_solver_widgets(self, gui: Any) -> None:
         solver = gui.add_dropdown(
             "method", list(solvers()), initial_value=self.session.state.solver
         )
         limits = gui.add_checkbox("keep limits", self.session.state.limits)
         glide = gui.add_checkbox("glide", self.session.glide > 0.0, hint="Follow smoothly.")
-        usual = self.session.glide or 0.035
+        time_constant = self.session.glide or 0.035
 
         @solver.on_update
         async def _(_: Any) -> None:
@@ -137,17 +145,44 @@ class Panel:
 
         @glide.on_update
         async def _(_: Any) -> None:
-            self.session.glide = usual if glide.value else 0.0
+            self.session.glide = time_constant if glide.value else 0.0
 
     # --- the selected handle
 
-    def _selected(self, name: str) -> None:
+    def _show_selected(self, name: str) -> None:
         if name in self.session.handles:
             handle = self.session.handles[name]
             self.handle.value, self.pinned.value = name, handle.pinned
             self.oriented.value, self.weight.value = handle.oriented, handle.weight
 
 
-def plain(text: str) -> str:
-    """Return a text whose names cannot be taken for markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in text)
+class ConvergencePlot:
+    """Cost and largest handle error of the last updates, on a scale of powers of ten."""
+
+    def __init__(self, gui: Any):
+        """Add the plot to a panel."""
+        self._history: deque[tuple[float, float]] = deque(maxlen=PLOTTED_UPDATES)
+        self._plot = gui.add_uplot(
+            (np.array([-1.0, 0.0]), np.zeros(2), np.zeros(2)),
+            (
+                {"label": "updates ago"},
+                {"label": "cost", "stroke": format_hex(PINNED_COLOUR), "width": 2},
+                {"label": "worst miss [mm]", "stroke": format_hex(DRAGGED_COLOUR), "width": 2},
+            ),
+            title="convergence, log₁₀ over updates",
+            scales={"x": {"time": False}, "y": {"auto": True}},
+            padding=(14, 24, 0, 0),
+            aspect=1.5,
+        )
+
+    def add(self, update: Update) -> None:
+        """Add the result of an update, unless the figure rested already."""
+        if update.seconds > 0.0:
+            worst = 1e3 * max(update.handle_errors.values(), default=0.0)
+            self._history.append((max(update.cost, MIN_PLOTTED), max(worst, MIN_PLOTTED)))
+
+    def draw(self) -> None:
+        """Send the curves."""
+        if len(self._history) > 1:
+            cost, worst = np.log10(np.array(self._history)).T.copy()
+            self._plot.data = (np.arange(1.0 - len(cost), 1.0), cost, worst)

@@ -1,4 +1,4 @@
-"""A scene inside a notebook: no server, no network, it plays wherever the notebook is opened."""
+"""Playback inside a notebook, without server or network, wherever the notebook is opened."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ import sys
 from functools import cached_property
 from html import escape
 
-from exactik.viewer.playback._export import FPS, export, html_of
-from exactik.viewer.playback._footage import Footage
+from exactik.viewer.playback._data import PlaybackData
+from exactik.viewer.playback._export import FPS, export_playback, render_html
 
-__all__ = ["EmbeddedView", "in_notebook"]
+__all__ = ["EmbeddedView", "is_notebook"]
 
 
-def in_notebook() -> bool:
-    """Whether this is the kernel of a notebook, whose cells show what they return."""
+def is_notebook() -> bool:
+    """Return whether this is the kernel of a notebook, whose cells show what they return."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 class EmbeddedView:
-    """Footage that a notebook shows.
+    """A playback that a notebook shows.
 
     Attributes:
-        footage: what is shown.
+        data: what is shown.
         fps: frames a second, at most those of the motion.
         height: of the frame in the notebook [pixels].
     """
 
-    def __init__(self, footage: Footage, *, fps: float = FPS, height: int = 480):
-        """Keep what is to be shown; the page is made when somebody looks."""
-        self.footage, self.fps, self.height = footage, fps, height
+    def __init__(self, data: PlaybackData, *, fps: float = FPS, height: int = 480):
+        """Keep the data; the page is made when it is shown."""
+        self.data, self.fps, self.height = data, fps, height
 
     def __repr__(self) -> str:
-        return f"<EmbeddedView of {self.footage.motion!r}>"
+        return f"<EmbeddedView of {self.data.motion!r}>"
 
     @cached_property
     def html(self) -> str:
         """The page, with all that it needs."""
-        return html_of(self.footage, fps=self.fps)
+        return render_html(self.data, fps=self.fps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to .html, or the figure to .glb."""
-        export(self.footage, path, fps=self.fps)
+        export_playback(self.data, path, fps=self.fps)
 
     def _repr_html_(self) -> str:
         style = f"width:100%;height:{self.height}px;border:1px solid #ddd"

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = ["AT", "FINE", "NEAR", "LimitState", "limit_state"]
+__all__ = ["AT_LIMIT", "INSIDE", "NEAR_LIMIT", "LimitState", "compute_limit_state"]
 
 
-FINE, NEAR, AT = 0, 1, 2
-"""Levels: nothing to say; within 5 % of the range of a limit (amber); on it (red)."""
+INSIDE, NEAR_LIMIT, AT_LIMIT = 0, 1, 2
+"""Levels: well inside the limits; within 5 % of the range of one (amber); on one (red)."""
 
-SHARE, TOUCH = 0.05, 1e-6  # of the range
+NEAR_SHARE, AT_SHARE = 0.05, 1e-6  # of the range
 
 
 class LimitState(NamedTuple):
@@ -25,7 +25,7 @@ class LimitState(NamedTuple):
     Attributes:
         below: room to the lower limit [rad or m], (nv,); infinite where there is none.
         above: room to the upper limit, likewise.
-        level: `FINE`, `NEAR` or `AT` of each dof, (nv,).
+        level: `INSIDE`, `NEAR_LIMIT` or `AT_LIMIT` of each dof, (nv,).
         bones: the highest level among each bone's dofs, (n_bones,).
     """
 
@@ -34,12 +34,12 @@ class LimitState(NamedTuple):
     level: NDArray[np.uint8]
     bones: NDArray[np.uint8]
 
-    def named(self, skeleton: Skeleton, level: int = AT) -> list[str]:
+    def named(self, skeleton: Skeleton, level: int = AT_LIMIT) -> list[str]:
         """Return the names of the dofs at a level."""
         return [skeleton.dof_names[i] for i in np.flatnonzero(self.level == level)]
 
 
-def limit_state(skeleton: Skeleton, q: Array) -> LimitState:
+def compute_limit_state(skeleton: Skeleton, q: Array) -> LimitState:
     """Return how near the pose q, (nq,), is to the limits."""
     plain = skeleton.plain_q
     value = np.where(plain >= 0, q[plain], 0.0)
@@ -47,9 +47,9 @@ def limit_state(skeleton: Skeleton, q: Array) -> LimitState:
     span = skeleton.upper - skeleton.lower
     width = np.where(np.isfinite(span), span, 1.0)
     room = np.minimum(below, above)
-    level = np.where(room <= TOUCH * width, AT, np.where(room <= SHARE * width, NEAR, FINE))
-    level = level.astype(np.uint8)
+    near = np.where(room <= NEAR_SHARE * width, NEAR_LIMIT, INSIDE)
+    level = np.where(room <= AT_SHARE * width, AT_LIMIT, near).astype(np.uint8)
     bones = np.zeros(len(skeleton.bones), np.uint8)
     owner = np.repeat(np.arange(len(skeleton.bones)), [b.joint.nv for b in skeleton.bones])
     np.maximum.at(bones, owner, level)
-    return LimitState(below, above, level, bones)
+    return LimitState(below=below, above=above, level=level, bones=bones)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exactik.cli._app import app, compiling, say
 from exactik.model import Skeleton
 
-__all__ = ["Open", "Port", "figure_of", "pose", "serve"]
+if TYPE_CHECKING:
+    from exactik.viewer import MotionViewer, PoseViewer
+
+__all__ = ["BrowserOption", "PortOption", "load_figure", "load_upright_figure", "pose", "serve"]
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
-Port = Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.", min=0)]
-Open = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")]
+PortOption = Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.", min=0)]
+BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")]
 
 
 @app.command()
@@ -23,37 +26,37 @@ def pose(
     model: Annotated[
         str, typer.Argument(help=f"A skeleton file, or one of {', '.join(BUILT_IN)}.")
     ] = "human",
-    port: Port = 0,
-    browser: Open = True,
+    port: PortOption = 0,
+    browser: BrowserOption = True,
 ) -> None:
     """Pose a figure in the browser: drag handles or bones, the body follows."""
     from exactik.viewer import PoseViewer
 
     with compiling():
-        shown = PoseViewer(_upright(model), port=port)
-    serve(shown, browser)
+        viewer = PoseViewer(load_upright_figure(model), port=port)
+    serve(viewer, browser)
 
 
-def figure_of(name: str) -> tuple[Skeleton, str | None]:
+def load_figure(name: str) -> tuple[Skeleton, str | None]:
     """Return a built-in figure, or the one in a file; and which axis is up."""
     from exactik import model
-    from exactik.cli.solve._inputs import read_figure
+    from exactik.cli._inputs import read_skeleton
 
     if name.lower() in BUILT_IN and not Path(name).exists():
         return getattr(model, name.lower())(), "z"
-    figure = read_figure(name, None, None)
-    return figure.skeleton, figure.up
+    loaded = read_skeleton(name)
+    return loaded.skeleton, loaded.up
 
 
-def _upright(name: str) -> Skeleton:
+def load_upright_figure(name: str) -> Skeleton:
     """Return a figure whose up axis is z, as that of the scene is."""
     from exactik.motion import cyclic_axes, turn_skeleton
 
-    skeleton, up = figure_of(name)
+    skeleton, up = load_figure(name)
     return skeleton if up in (None, "z") else turn_skeleton(skeleton, cyclic_axes(up, "z"))
 
 
-def serve(shown: Any, browser: bool) -> None:
+def serve(viewer: MotionViewer | PoseViewer, browser: bool) -> None:
     """Say where the page is, open it, and wait for Ctrl-C."""
-    say(f"The page is at {shown.url}; Ctrl-C ends it.")
-    shown.serve(browser)
+    say(f"The page is at {viewer.url}; Ctrl-C ends it.")
+    viewer.serve(browser)

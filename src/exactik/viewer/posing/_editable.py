@@ -1,31 +1,60 @@
-"""A figure whose pose and settings can be changed, every change with its way back."""
+"""A figure whose pose and settings can be changed; every change can be undone."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze, require_shape
-from exactik.errors import ModelError, UnknownNameError
+from exactik.errors import ModelError, UnknownNameError, UsageError
 from exactik.model import Pose, Skeleton
 from exactik.problem import compute_strengths, find_locked_dofs
 from exactik.solvers import Method, resolve_method
 from exactik.typing import Array
-from exactik.viewer.posing._glide import Glide
+from exactik.viewer._history import UndoHistory
+from exactik.viewer._limits import LimitState, compute_limit_state
 from exactik.viewer.posing._handles import Handle, choose_handles
-from exactik.viewer.posing._history import Undo
-from exactik.viewer.posing._limits import LimitState, limit_state
-from exactik.viewer.posing._state import PosingState
+from exactik.viewer.posing._target_filter import TargetFilter
 
-__all__ = ["EditedFigure"]
+__all__ = ["EditableFigure", "PosingState"]
 
 
-class EditedFigure:
+@dataclass(frozen=True, eq=False)
+class PosingState:
+    """Pose and settings of a figure, as undo restores them; an immutable value.
+
+    Attributes:
+        q: the pose, (nq,), read-only.
+        handles: by name.
+        locked: names of bones or dofs that stay where they are.
+        strength: bone or dof → how readily it moves.
+        limits: whether limits are kept.
+        solver: name of the method.
+    """
+
+    q: Array
+    handles: Mapping[str, Handle]
+    locked: tuple[str, ...] = ()
+    strength: Mapping[str, float] = field(default_factory=dict)
+    limits: bool = True
+    solver: str = "auto"
+
+    def __post_init__(self) -> None:
+        """Keep copies that nobody can write on."""
+        object.__setattr__(self, "q", freeze(np.array(self.q, dtype=float)))
+        for name in ("handles", "strength"):
+            mapping = getattr(self, name)
+            if not isinstance(mapping, MappingProxyType):  # else a copy already: updates are many
+                object.__setattr__(self, name, MappingProxyType(dict(mapping)))
+
+
+class EditableFigure:
     """A figure, its handles and settings; see `PosingSession`.
 
     Attributes:
@@ -40,19 +69,19 @@ class EditedFigure:
         first = skeleton.neutral() if q is None else skeleton.clip(skeleton.normalised(q))
         handles = choose_handles(skeleton, first)
         self._state = PosingState(first, handles, solver=resolve_method(solver).name)
-        self._first = self._state
+        self._initial = self._state
         self._methods = {self._state.solver: resolve_method(solver)}
         self._lock = threading.RLock()
-        self._undo: Undo[PosingState] = Undo()
-        self._glide = Glide(glide)
+        self._history: UndoHistory[PosingState] = UndoHistory()
+        self._target_filter = TargetFilter(glide)
         self._dragged: set[str] = set()
-        self._start = self._state.q  # the pose where the drag began
+        self._rest = self._state.q  # the pose where the drag began
 
-    # --- what there is
+    # --- state
 
     @property
     def state(self) -> PosingState:
-        """Everything that undo brings back."""
+        """Everything that undo restores."""
         return self._state
 
     @property
@@ -62,22 +91,22 @@ class EditedFigure:
 
     @property
     def handles(self) -> Mapping[str, Handle]:
-        """Places to take hold of, by name."""
+        """Handles by name."""
         return self._state.handles
 
     @property
     def dragged(self) -> frozenset[str]:
-        """Names of the handles that are held now."""
+        """Names of the handles that are being dragged."""
         return frozenset(self._dragged)
 
     @property
     def glide(self) -> float:
         """Time constant with which targets are followed [s]; 0 to follow at once."""
-        return self._glide.seconds
+        return self._target_filter.seconds
 
     @glide.setter
     def glide(self, seconds: float) -> None:
-        self._glide.seconds = max(float(seconds), 0.0)
+        self._target_filter.seconds = max(float(seconds), 0.0)
 
     def pose(self) -> Pose:
         """Return the pose of all bones."""
@@ -85,7 +114,7 @@ class EditedFigure:
 
     def limits(self) -> LimitState:
         """Return how near every dof is to its limits."""
-        return limit_state(self.skeleton, self._state.q)
+        return compute_limit_state(self.skeleton, self._state.q)
 
     # --- settings
 
@@ -99,17 +128,17 @@ class EditedFigure:
         """
         with self._lock:
             handle = self._handle(name)
-            turns = handle.oriented if oriented is None else oriented
-            self._remember()
-            self._put(replace(handle, pinned=pinned, oriented=turns))
+            self._record()
+            oriented = handle.oriented if oriented is None else oriented
+            self._put(replace(handle, pinned=pinned, oriented=oriented))
             if name not in self._dragged:
-                self._place(name)
-            self._changed()
+                self._reset_targets(name)
+            self._on_change()
 
     def weigh(self, name: str, weight: float) -> None:
         """Set how much a handle counts beside others, 1 by default."""
         if not 0.0 < weight < np.inf:
-            raise ModelError(f"weight of {name!r} is {weight}; it must be positive and finite")
+            raise UsageError(f"weight of {name!r} is {weight}; it must be positive and finite")
         with self._lock:
             handle = self._handle(name)
             self._set(("weight", name), handles={name: replace(handle, weight=float(weight))})
@@ -117,17 +146,17 @@ class EditedFigure:
     def lock(self, name: str, locked: bool = True) -> None:
         """Lock a bone, a dof or a pattern ("spine*") where it is, or set it free again."""
         with self._lock:
-            others = tuple(one for one in self._state.locked if one != name)
-            wanted = (*others, name) if locked else others
-            find_locked_dofs(self.skeleton, wanted)  # raises for what does not exist
-            self._set(None, locked=wanted)
+            names = tuple(other for other in self._state.locked if other != name)
+            names = (*names, name) if locked else names
+            find_locked_dofs(self.skeleton, names)  # raises for what does not exist
+            self._set(None, locked=names)
 
     def strengthen(self, name: str, strength: float) -> None:
         """Set how readily a bone, a dof or a pattern moves: 0.2 for a fifth of the others."""
         with self._lock:
-            wanted = {**self._state.strength, name: float(strength)}
-            compute_strengths(self.skeleton, wanted)
-            self._set(("strength", name), strength=wanted)
+            strengths = {**self._state.strength, name: float(strength)}
+            compute_strengths(self.skeleton, strengths)  # raises for what does not exist
+            self._set(("strength", name), strength=strengths)
 
     def keep_limits(self, keep: bool = True) -> None:
         """Keep the limits, or do without them; a pose outside is moved inside when they are on."""
@@ -155,44 +184,43 @@ class EditedFigure:
                 raise UnknownNameError("dof", name, names)
             i = names.index(name)
             if self.skeleton.plain_q[i] < 0:
-                raise ModelError(f"dof {name!r} turns a quaternion, which no single number sets")
+                raise UsageError(f"dof {name!r} turns a quaternion, which no single number sets")
             low, high = self.skeleton.lower[i], self.skeleton.upper[i]
             q = self._state.q.copy()
             number = float(require_shape("value", value))
-            q[self.skeleton.plain_q[i]] = (
-                np.clip(number, low, high) if self._state.limits else number
-            )
+            number = float(np.clip(number, low, high)) if self._state.limits else number
+            q[self.skeleton.plain_q[i]] = number
             self._set(("dof", name), q=q)
-            self._place_all()
+            self._reset_all_targets()
 
     def set_pose(self, q: ArrayLike) -> None:
         """Take the pose q, (nq,), moved into the limits where they are on."""
         with self._lock:
-            own = self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
-            self._set(None, q=self.skeleton.clip(own) if self._state.limits else own)
-            self._place_all()
+            pose = self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
+            self._set(None, q=self.skeleton.clip(pose) if self._state.limits else pose)
+            self._reset_all_targets()
 
     def reset(self) -> None:
         """Go back to the first pose, handles and settings; that can be undone."""
         with self._lock:
-            self._remember()
-            self._take(self._first)
+            self._record()
+            self._restore(self._initial)
 
     def undo(self) -> bool:
-        """Take back the last step; return whether there was one."""
+        """Undo the last step; return whether there was one."""
         with self._lock:
-            there = self._undo.undoable > 0
-            self._take(self._undo.undo(self._settled_state()))
-            return there
+            undone = self._history.undo_count > 0
+            self._restore(self._history.undo(self._state_without_grabs()))
+            return undone
 
     def redo(self) -> bool:
-        """Do again what was taken back last; return whether there was anything."""
+        """Redo the step undone last; return whether there was one."""
         with self._lock:
-            there = self._undo.redoable > 0
-            self._take(self._undo.redo(self._settled_state()))
-            return there
+            redone = self._history.redo_count > 0
+            self._restore(self._history.redo(self._state_without_grabs()))
+            return redone
 
-    # --- inside; the lock is held
+    # --- private; the lock is held
 
     def _handle(self, name: str) -> Handle:
         if name not in self._state.handles:
@@ -203,44 +231,47 @@ class EditedFigure:
         new = {handle.name: handle for handle in handles}
         self._state = replace(self._state, handles={**self._state.handles, **new})
 
-    def _place(self, *names: str) -> None:
-        """Move targets of handles to where the handles are."""
+    def _reset_targets(self, *names: str) -> None:
+        """Set the targets of handles to where the handles are."""
         pose = self.pose()
         for name in names:
             handle = self._handle(name)
-            turn = pose.rotations[self.skeleton.bone_index(handle.bone)].copy()
-            place = pose.point(handle.bone, handle.point)
-            handle = replace(handle, position=freeze(place), rotation=freeze(turn))
+            rotation = pose.rotations[self.skeleton.bone_index(handle.bone)].copy()
+            position = pose.point(handle.bone, handle.point)
+            handle = replace(handle, position=freeze(position), rotation=freeze(rotation))
             self._put(handle)
-            self._glide.start(handle)
+            self._target_filter.reset(handle)
 
-    def _place_all(self) -> None:
-        self._start = self._state.q
-        self._place(*(name for name in self._state.handles if name not in self._dragged))
+    def _reset_all_targets(self) -> None:
+        self._rest = self._state.q
+        self._reset_targets(*(name for name in self._state.handles if name not in self._dragged))
 
-    def _remember(self, key: Hashable = None) -> None:
-        self._undo.remember(self._settled_state(), key)
+    def _record(self, key: Hashable = None) -> None:
+        self._history.record(self._state_without_grabs(), key)
 
-    def _settled_state(self) -> PosingState:
-        """The state without what is held at this moment."""
-        grabs = {k: h for k, h in self._state.handles.items() if h.kind != "grab"}
-        return replace(self._state, handles=grabs)
+    def _state_without_grabs(self) -> PosingState:
+        """Return the state without grab handles, which exist only while they are dragged."""
+        handles = {k: h for k, h in self._state.handles.items() if h.kind != "grab"}
+        return replace(self._state, handles=handles)
 
-    def _set(self, key: Hashable, handles: Mapping[str, Handle] | None = None, **new: Any) -> None:
-        self._remember(key)
+    def _set(
+        self, step: Hashable, handles: Mapping[str, Handle] | None = None, **changes: Any
+    ) -> None:
+        """Change the state, as part of a step of undo; None for a step of its own."""
+        self._record(step)
         if handles is not None:
-            new["handles"] = {**self._state.handles, **handles}
-        self._state = replace(self._state, **new)
-        self._changed()
+            changes["handles"] = {**self._state.handles, **handles}
+        self._state = replace(self._state, **changes)
+        self._on_change()
 
-    def _take(self, state: PosingState) -> None:
-        """Make a state the present one; whatever is held is let go."""
+    def _restore(self, state: PosingState) -> None:
+        """Make a state the present one; all drags end."""
         self._dragged.clear()
-        self._state, self._start = state, state.q
+        self._state, self._rest = state, state.q
         for handle in state.handles.values():
-            self._glide.start(handle)
-        self._changed()
+            self._target_filter.reset(handle)
+        self._on_change()
 
-    def _changed(self) -> None:
-        """Be told that goals or settings are others."""
+    def _on_change(self) -> None:
+        """Notify that goals or settings changed."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What all viewers share: a server, its address, its end, and a word about empty pages."""
+"""What both viewers share: a server, its address, its end, and a hint about blank pages."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import threading
 import webbrowser
 from typing import Any, Self
 
-from exactik.viewer.page._server import stop
+from exactik.viewer.page._server import stop_server
 
 __all__ = ["Viewer"]
 
-PATIENCE = 10.0  # [s] from an open socket to a page that draws
-HINT = (
+BLANK_PAGE_S = 10.0  # from an open socket to a page that must have drawn something
+BLANK_PAGE_HINT = (
     "A page has connected but draws nothing. Its browser may be without WebGL: try another one, "
     "switch hardware acceleration on, or write a file with exactik play FILE --export out.glb."
 )
@@ -29,20 +29,20 @@ class Viewer:
     """
 
     def __init__(self, server: Any, host: str):
-        """Take over a server that listens on a host."""
+        """Take over a viser server that listens on a host."""
         self.server = server
-        shown = "localhost" if host == "::1" else host
-        self.url = f"http://{shown}:{server.get_port()}"
-        self._ended = threading.Event()
+        name = "localhost" if host == "::1" else host
+        self.url = f"http://{name}:{server.get_port()}"
+        self._closed = threading.Event()
         self._hinted = False
-        # A browser without WebGL opens the socket but never says where its camera is, which is
-        # what makes it a client: only the socket itself tells that somebody is waiting.
-        server._websock_server.on_client_connect(self._opened)
+        # A browser without WebGL opens the socket but never sends its camera, which is what makes
+        # it a client for viser: only the socket shows that somebody is waiting.
+        server._websock_server.on_client_connect(self._on_connect)
 
     def wait(self) -> None:
         """Return when `close` is called, or Ctrl-C is pressed."""
         try:
-            self._ended.wait()
+            self._closed.wait()
         except KeyboardInterrupt:
             pass
 
@@ -57,10 +57,10 @@ class Viewer:
 
     def close(self) -> None:
         """Stop the server; a second time does nothing."""
-        if not self._ended.is_set():
-            self._ended.set()
+        if not self._closed.is_set():
+            self._closed.set()
             self._stop()
-            stop(self.server)
+            stop_server(self.server)
 
     def _stop(self) -> None:
         """End what runs beside the server."""
@@ -71,12 +71,14 @@ class Viewer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _opened(self, connection: Any) -> None:
+    def _on_connect(self, connection: Any) -> None:
         loop = self.server.get_event_loop()
-        loop.call_soon_threadsafe(loop.call_later, PATIENCE, self._look, connection.client_id)
+        loop.call_soon_threadsafe(
+            loop.call_later, BLANK_PAGE_S, self._warn_if_blank, connection.client_id
+        )
 
-    def _look(self, client: int) -> None:
-        open_ = client in self.server._websock_server._client_state_from_id
-        if open_ and client not in self.server.get_clients() and not self._hinted:
+    def _warn_if_blank(self, client: int) -> None:
+        connected = client in self.server._websock_server._client_state_from_id
+        if connected and client not in self.server.get_clients() and not self._hinted:
             self._hinted = True
-            log.warning(HINT)
+            log.warning(BLANK_PAGE_HINT)

@@ -1,4 +1,4 @@
-"""Undo and redo: states that were, and states that were taken back."""
+"""Undo and redo of immutable states."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["Undo"]
+__all__ = ["UndoHistory"]
 
 T = TypeVar("T")
 
-DEPTH = 200
+MAX_STEPS = 200
 
 
-class Undo(Generic[T]):
-    """A bounded list of earlier states, and of later ones to come back to.
+class UndoHistory(Generic[T]):
+    """Bounded stacks of earlier states and of undone ones.
 
-    Changes with the same key that follow each other are one step: a whole drag, or all the places
-    that a slider went through.
+    Successive changes with the same key are one step: a whole drag, or every value that a slider
+    passed through.
     """
 
-    def __init__(self, depth: int = DEPTH):
+    def __init__(self, depth: int = MAX_STEPS):
         """Keep at most `depth` steps; the oldest are forgotten first."""
         self._past: deque[T] = deque(maxlen=depth)
         self._future: deque[T] = deque(maxlen=depth)
         self._key: Hashable = None
 
-    def remember(self, state: T, key: Hashable = None) -> bool:
-        """Keep a state that is about to change; return whether that began a new step.
+    def record(self, state: T, key: Hashable = None) -> bool:
+        """Record a state that is about to change; return whether that began a new step.
 
         Args:
             state: as it is before the change.
@@ -40,8 +40,8 @@ class Undo(Generic[T]):
         self._key = key
         return True
 
-    def close(self) -> None:
-        """End the step: what follows is another one, whatever its key."""
+    def end_step(self) -> None:
+        """End the step: the next change begins another one, whatever its key."""
         self._key = None
 
     def undo(self, now: T) -> T:
@@ -49,7 +49,7 @@ class Undo(Generic[T]):
         return self._swap(self._past, self._future, now)
 
     def redo(self, now: T) -> T:
-        """Return the state that was taken back last; `now` itself if there is none."""
+        """Return the state that was undone last; `now` itself if there is none."""
         return self._swap(self._future, self._past, now)
 
     def _swap(self, source: deque[T], other: deque[T], now: T) -> T:
@@ -60,11 +60,11 @@ class Undo(Generic[T]):
         return source.pop()
 
     @property
-    def undoable(self) -> int:
-        """Number of steps that can be taken back."""
+    def undo_count(self) -> int:
+        """Number of steps that can be undone."""
         return len(self._past)
 
     @property
-    def redoable(self) -> int:
-        """Number of steps that can be done again."""
+    def redo_count(self) -> int:
+        """Number of steps that can be redone."""
         return len(self._future)

@@ -1,4 +1,4 @@
-"""What is played: a motion, and what stands beside it at the same time. No browser in here."""
+"""What is played: a motion, and what is shown with it at the same times; without a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactik.errors import ModelError
+from exactik.errors import UsageError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion, turn_to_up
 from exactik.tracking import (
@@ -21,44 +21,49 @@ from exactik.tracking import (
     match_markers,
 )
 from exactik.typing import Array, BoolArray, IntArray
-from exactik.viewer.playback._stops import Stop, attention_stops, missing_stops, peaks
+from exactik.viewer.playback._bookmarks import (
+    Bookmark,
+    find_attention_bookmarks,
+    find_error_peaks,
+    find_missing_poses,
+)
 
-__all__ = ["Footage", "Timed"]
+__all__ = ["PlaybackData", "TimeAligned"]
 
 
-AT_ONCE = 4096  # frames
+CHUNK_FRAMES = 4096  # frames whose poses are in memory at once
 
 
-class Timed(NamedTuple):
-    """Something that runs beside the motion.
+class TimeAligned(NamedTuple):
+    """A motion or markers, aligned in time with the motion that is played.
 
     Attributes:
-        thing: a motion or markers.
-        shift: frames of it before the first one of the motion.
+        content: a motion or markers.
+        shift: number of its frames before the first one of the motion.
     """
 
-    thing: Any
+    content: Any
     shift: float
 
     @classmethod
-    def beside(cls, motion: Motion, thing: Motion | Markers) -> Timed:
-        """Put something beside a motion.
+    def align(cls, motion: Motion, content: Motion | Markers) -> TimeAligned:
+        """Align a motion or markers with the motion that is played.
 
-        By the numbers of frames where the motion has kept those of its recording (they do not begin
-        with 1) and the rates are the same, else both begin together.
+        By frame numbers where the motion has kept those of its recording (they do not begin with 1)
+        and the rates are the same, else both begin together.
         """
-        numbered = motion.first_frame != 1 and abs(motion.rate / thing.rate - 1.0) < 1e-3
-        return cls(thing, float(motion.first_frame - thing.first_frame) if numbered else 0.0)
+        numbered = motion.first_frame != 1 and abs(motion.rate / content.rate - 1.0) < 1e-3
+        return cls(content, float(motion.first_frame - content.first_frame) if numbered else 0.0)
 
     def frame_at(self, seconds: float) -> int | None:
         """Return the frame at a time of the motion [s from its first frame], None outside."""
-        k = round(seconds * self.thing.rate + self.shift)
-        return k if 0 <= k < len(self.thing) else None
+        k = round(seconds * self.content.rate + self.shift)
+        return k if 0 <= k < len(self.content) else None
 
 
 @dataclass(frozen=True, eq=False)
-class Footage:
-    """A motion, z up, with all that is known about it.
+class PlaybackData:
+    """A motion, z up, with its references, measured markers, errors and error bars.
 
     Attributes:
         motion: what is played.
@@ -68,18 +73,18 @@ class Footage:
     """
 
     motion: Motion
-    references: tuple[Timed, ...] = ()
-    recorded: Timed | None = None
+    references: tuple[TimeAligned, ...] = ()
+    recorded: TimeAligned | None = None
     track: Track | None = None
 
     @classmethod
     def of(
         cls,
-        thing: Motion | Track | Footage,
+        thing: Motion | Track | PlaybackData,
         *,
         markers: Markers | None = None,
         references: Sequence[Motion] = (),
-    ) -> Footage:
+    ) -> PlaybackData:
         """Return what is to be played.
 
         Args:
@@ -87,19 +92,19 @@ class Footage:
             markers: measured, to be shown beside a motion.
             references: other motions, shown as ghosts.
         """
-        if isinstance(thing, Footage):
+        if isinstance(thing, PlaybackData):
             return thing
         track = thing if isinstance(thing, Track) else None
         motion: Motion = turn_to_up(thing.motion if isinstance(thing, Track) else thing, "z")
         if not np.isfinite(motion.q).all(axis=1).any():
-            raise ModelError("the motion has no frame to show")
-        beside = tuple(Timed.beside(motion, turn_to_up(other, "z")) for other in references)
-        recorded = None if markers is None else Timed.beside(motion, turn_to_up(markers, "z"))
+            raise UsageError("the motion has no frame to show")
+        aligned = tuple(TimeAligned.align(motion, turn_to_up(other, "z")) for other in references)
+        recorded = None if markers is None else TimeAligned.align(motion, turn_to_up(markers, "z"))
         if track is not None:
             if markers is not None:
-                raise ModelError("a track has its markers with it; others cannot be shown")
-            recorded = Timed(_of_track(track), 0.0)
-        return cls(motion, beside, recorded, track)
+                raise UsageError("a track has its markers with it; others cannot be shown")
+            recorded = TimeAligned(_markers_of_track(track), 0.0)
+        return cls(motion=motion, references=aligned, recorded=recorded, track=track)
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -118,45 +123,45 @@ class Footage:
     @cached_property
     def _last_present(self) -> IntArray:
         """For each frame the last one up to it that has a pose, else the first that has, (T,)."""
-        own = np.maximum.accumulate(np.where(self.present, np.arange(len(self)), -1))
-        return np.where(own < 0, int(np.argmax(self.present)), own)
+        last = np.maximum.accumulate(np.where(self.present, np.arange(len(self)), -1))
+        return np.where(last < 0, int(np.argmax(self.present)), last)
 
-    def shown(self, frame: int) -> int:
-        """Return the frame whose pose stands for a frame that may have none."""
+    def frame_with_pose(self, frame: int) -> int:
+        """Return the frame whose pose is shown at a frame, which may have none."""
         return int(self._last_present[frame])
 
     def pose(self, frame: int) -> Pose:
-        """Return the pose of a frame; that of the frame before which is there, if it is missing."""
-        return self.skeleton.forward(self.motion.q[self.shown(frame)])
+        """Return the pose of a frame; if it has none, that of the last frame before that has."""
+        return self.skeleton.forward(self.motion.q[self.frame_with_pose(frame)])
 
     def reference(self, k: int, frame: int) -> Pose | None:
         """Return the pose of a reference at the time of a frame, None where it has none."""
         timed = self.references[k]
         t = timed.frame_at(frame / self.motion.rate)
-        if t is None or not np.isfinite(timed.thing.q[t]).all():
+        if t is None or not np.isfinite(timed.content.q[t]).all():
             return None
-        return timed.thing.skeleton.forward(timed.thing.q[t])
+        return timed.content.skeleton.forward(timed.content.q[t])
 
     # --- markers
 
     @cached_property
-    def pairs(self) -> dict[str, str]:
-        """Which recorded marker is which of the figure: recorded name → own name."""
+    def marker_matches(self) -> dict[str, str]:
+        """Recorded marker → marker of the figure, by their names."""
         if self.recorded is None:
             return {}
         if self.track is not None:
             return {name: name for name in self.track.names}
-        return match_markers(self.skeleton, self.recorded.thing)
+        return match_markers(self.skeleton, self.recorded.content)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Markers of the figure that were recorded, (K,)."""
-        return tuple(self.pairs.values())
+        return tuple(self.marker_matches.values())
 
     @cached_property
     def _columns(self) -> IntArray:
         assert self.recorded is not None
-        index = [self.recorded.thing.names.index(name) for name in self.pairs]
+        index = [self.recorded.content.names.index(name) for name in self.marker_matches]
         return np.array(index, dtype=np.int64)
 
     @cached_property
@@ -179,12 +184,14 @@ class Footage:
         if self.recorded is None:
             return np.empty((0, 3))
         t = self.recorded.frame_at(frame / self.motion.rate)
-        positions = self.recorded.thing.positions
+        positions = self.recorded.content.positions
         return np.full(positions.shape[1:], np.nan) if t is None else positions[t]
 
     def matched_targets(self, frame: int) -> Array:
         """Return the recorded places of the markers of the figure [m, world], (K, 3)."""
-        return self.targets(frame)[self._columns] if len(self.pairs) > 0 else np.empty((0, 3))
+        return (
+            self.targets(frame)[self._columns] if len(self.marker_matches) > 0 else np.empty((0, 3))
+        )
 
     @cached_property
     def errors(self) -> Array:
@@ -196,16 +203,17 @@ class Footage:
             return errors
         bones, points = self._on_bones
         frames = np.flatnonzero(self.present)
-        times = frames / self.motion.rate * self.recorded.thing.rate + self.recorded.shift
-        there = np.rint(times).astype(np.int64)
-        inside = (there >= 0) & (there < len(self.recorded.thing))
-        frames, there = frames[inside], there[inside]
-        for at in range(0, len(frames), AT_ONCE):
-            own, then = frames[at : at + AT_ONCE], there[at : at + AT_ONCE]
-            pose = self.skeleton.forward(self.motion.q[own])
-            turned = np.einsum("tkij,kj->tki", pose.rotations[:, bones], points[0])
-            off = self.recorded.thing.positions[then][:, self._columns] - turned
-            errors[own] = np.linalg.norm(off - pose.positions[:, bones], axis=2)
+        times = frames / self.motion.rate * self.recorded.content.rate + self.recorded.shift
+        recorded_frames = np.rint(times).astype(np.int64)
+        inside = (recorded_frames >= 0) & (recorded_frames < len(self.recorded.content))
+        frames, recorded_frames = frames[inside], recorded_frames[inside]
+        for first in range(0, len(frames), CHUNK_FRAMES):
+            chunk = slice(first, first + CHUNK_FRAMES)
+            pose = self.skeleton.forward(self.motion.q[frames[chunk]])
+            arms = np.einsum("tkij,kj->tki", pose.rotations[:, bones], points[0])
+            measured = self.recorded.content.positions[recorded_frames[chunk]][:, self._columns]
+            residuals = measured - arms - pose.positions[:, bones]
+            errors[frames[chunk]] = np.linalg.norm(residuals, axis=2)
         return errors
 
     @cached_property
@@ -216,61 +224,59 @@ class Footage:
         mean = np.where(count > 0, known.sum(axis=1) / np.maximum(count, 1), np.nan)
         return mean, np.where(count > 0, known.max(axis=1, initial=0.0), np.nan)
 
-    # --- how far to trust it
+    # --- what to look at, and how certain it is
 
     @cached_property
-    def stops(self) -> list[Stop]:
+    def bookmarks(self) -> list[Bookmark]:
         """Frames to look at, the worst first."""
-        found = missing_stops(self.present)
+        bookmarks = find_missing_poses(self.present)
         if self.track is not None:
-            found += attention_stops(self.track, self.frame_errors[1])
-        return found + peaks(self.errors, self.names, self.motion.rate)
+            bookmarks += find_attention_bookmarks(self.track, self.frame_errors[1])
+        return bookmarks + find_error_peaks(self.errors, self.names, self.motion.rate)
 
     @cached_property
-    def _uncertain(self) -> tuple[TrackingProblem, float] | None:
-        """What error bars are made of: a recording, and the noise of its markers [m]."""
+    def _noise_model(self) -> tuple[TrackingProblem, float] | None:
+        """Tracking problem and noise of its markers [m], of which error bars are made."""
         if self.track is not None:
             return self.track.problem, self.track.sigma
         if self.recorded is None or len(self.names) == 0:
             return None
-        still: Markers = self.recorded.thing.chosen(list(self.pairs))
-        first = replace(still, positions=still.positions[:1], others={})
+        matched: Markers = self.recorded.content.chosen(list(self.marker_matches))
+        first = replace(matched, positions=matched.positions[:1], others={})
         sigma = estimate_noise(self.errors, self.skeleton.nv)
         return make_tracking_problem(self.skeleton, first), sigma
 
     @property
     def knows_deviations(self) -> bool:
         """Whether there are error bars."""
-        return self._uncertain is not None
+        return self._noise_model is not None
 
     def deviations(self, frame: int) -> Array | None:
-        """Return the standard deviation of every dof [rad or m], (nv,); None if nobody knows."""
-        if self._uncertain is None:
+        """Return the standard deviation of every dof [rad or m], (nv,); None if unknown."""
+        if self._noise_model is None:
             return None
-        recording, sigma = self._uncertain
-        own = np.array([frame])
+        problem, sigma = self._noise_model
         if self.track is None:
-            one = recording.with_targets(
-                position=np.ascontiguousarray(self.matched_targets(frame)[None])
-            )
+            targets = np.ascontiguousarray(self.matched_targets(frame)[None])
+            problem = problem.with_targets(position=targets)
         else:
-            one = recording.select(own)
-        q = np.ascontiguousarray(self.motion.q[[self.shown(frame)]])
-        return compute_standard_deviations(one, q, sigma, 1)[0]
+            problem = problem.select(np.array([frame]))
+        q = np.ascontiguousarray(self.motion.q[[self.frame_with_pose(frame)]])
+        return compute_standard_deviations(problem, q, sigma, 1)[0]
 
 
-def _of_track(track: Track) -> Markers:
-    """Return the markers of a track as they were used, and behind them those that were not.
+def _markers_of_track(track: Track) -> Markers:
+    """Return the markers of a track as they were used, followed by those that were not.
 
-    Swapped ones are back in their places, and what was left out is missing.
+    Swapped markers are back in their places, and ignored ones are missing.
     """
     place = np.array(track.problem.targets.position)
     place[~np.isfinite(track.marker_errors)] = np.nan
     used = set(match_markers(track.skeleton, track.markers))
     others = [name for name in track.markers.names if name not in used]
-    free = {name: name if name not in track.names else f"{name} (recorded)" for name in others}
+    labels = [name if name not in track.names else f"{name} (recorded)" for name in others]
     columns = [track.markers.names.index(name) for name in others]
     positions = np.concatenate([place, track.markers.positions[:, columns]], axis=1)
-    names = (*track.names, *free.values())
+    names = (*track.names, *labels)
     up = track.motion.up_axis
     return turn_to_up(Markers(positions, names, track.markers.rate, up_axis=up), "z")

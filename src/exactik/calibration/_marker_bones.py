@@ -1,0 +1,70 @@
+"""On which bone each marker is, as seen in a take that has both the motion and the markers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from exactik.calibration._attach import to_bone_frame
+from exactik.calibration._mapping_names import is_unlabelled
+from exactik.model import Skeleton
+from exactik.motion import Markers, Motion
+from exactik.typing import Array, IntArray
+
+__all__ = ["MarkerBone", "find_marker_bones"]
+
+# Times the least spread, up to which the nearest bone is taken and not the steadiest.
+SPREAD_TIE_RATIO = 1.3
+
+
+class MarkerBone(NamedTuple):
+    """The bone that a marker is on.
+
+    Attributes:
+        bone: its name.
+        spread: standard deviation of the marker's place on it [m].
+    """
+
+    bone: str
+    spread: float
+
+
+def find_marker_bones(motion: Motion, markers: Markers, frames: IntArray) -> dict[str, MarkerBone]:
+    """Return the bone of each marker that has a name.
+
+    The nearest of those on which it spreads hardly more than on any: joints that did not move leave
+    a choice, and motions made of markers have errors of their own.
+
+    Args:
+        motion: a skeleton moving.
+        markers: of the same frames, in the same axes.
+        frames: those to look at.
+    """
+    skeleton = motion.skeleton
+    pose = Motion(skeleton, motion.q[frames], motion.rate).forward()
+    moving = [k for k, bone in enumerate(skeleton.bones) if bone.joint.nv > 0]
+    names = [skeleton.bones[k].name for k in moving]
+    bones = {}
+    for name in markers.names:
+        places = markers.marker(name)[frames]
+        if is_unlabelled(name) or np.isfinite(places).all(axis=1).sum() < 2:
+            continue
+        local = np.stack([to_bone_frame(pose, k, places) for k in moving])
+        spread = np.sqrt(np.nanvar(local, axis=1).sum(axis=1))
+        middle = np.nanmean(local, axis=1)
+        ties = np.flatnonzero(spread <= SPREAD_TIE_RATIO * spread.min())
+        distances = [_distance_from_bone(skeleton, names[j], middle[j]) for j in ties]
+        j = ties[int(np.argmin(distances))]
+        bones[name] = MarkerBone(names[j], float(spread[j]))
+    return bones
+
+
+def _distance_from_bone(skeleton: Skeleton, bone: str, point: Array) -> float:
+    """Return the distance of a point in a bone's frame from the lines to the joints that follow."""
+    ends = [np.asarray(b.offset) for b in skeleton.bones if b.parent == bone] or [np.zeros(3)]
+    distances = []
+    for end in ends:
+        along = float(np.clip(point @ end / max(float(end @ end), 1e-12), 0.0, 1.0))
+        distances.append(float(np.linalg.norm(point - along * end)))
+    return min(distances)

@@ -1,0 +1,207 @@
+"""What commands read: recordings and a skeleton, brought into the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from glob import glob, has_magic
+from pathlib import Path
+
+from exactik.cli._options import RecordingOptions
+from exactik.errors import FileError
+from exactik.io import (
+    Note,
+    check_axis,
+    collect_warnings,
+    describe,
+    find_format,
+    find_up_axis,
+    inspect_markers,
+    load_markers,
+    load_skeleton,
+    measure_space,
+    readable_suffixes,
+    suffix_of,
+)
+from exactik.io.formats import NPZ
+from exactik.model import Skeleton, human
+from exactik.motion import Markers, axes_matrix, cyclic_axes
+
+__all__ = [
+    "LoadedRecording",
+    "LoadedSkeleton",
+    "find_recordings",
+    "read_recording",
+    "read_skeleton",
+]
+
+HUMAN = "human"  # what stands for the built-in figure in place of a file
+
+
+@dataclass
+class LoadedSkeleton:
+    """The skeleton that is to move.
+
+    Attributes:
+        skeleton: itself.
+        name: file, or "human".
+        up: which axis is up at rest, None if nobody knows.
+        notes: what is to be said about it, a sentence each.
+    """
+
+    skeleton: Skeleton
+    name: str
+    up: str | None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it is our own human, which has nobody's size."""
+        return self.name == HUMAN
+
+
+@dataclass
+class LoadedRecording:
+    """A recording as read.
+
+    Attributes:
+        markers: in the axes of the skeleton.
+        words: what was read, in a line.
+        notes: what is odd and what was done, a sentence each.
+    """
+
+    markers: Markers
+    words: str
+    notes: list[str]
+
+
+def find_recordings(given: Sequence[str]) -> list[Path]:
+    """Return the recordings that names, patterns and folders mean; each once."""
+    paths: list[Path] = []
+    known = readable_suffixes("markers")
+    for name in given:
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if suffix_of(p) in known)
+            inside = [p for p in inside if suffix_of(p) != NPZ.suffix]
+            if len(inside) == 0:
+                raise FileError(name, f"no recording in it; expected one of {' '.join(known)}")
+            paths += inside
+        elif has_magic(name) and not path.exists():
+            matches = sorted(map(Path, glob(name, recursive=True)))
+            if len(matches) == 0:
+                raise FileError(name, "no file fits this pattern")
+            paths += matches
+        else:
+            paths.append(path)
+    return list(dict.fromkeys(paths))
+
+
+def read_skeleton(
+    name: str, unit: str | float | None = None, up: str | None = None
+) -> LoadedSkeleton:
+    """Return the skeleton in a file, or the built-in human.
+
+    Args:
+        name: the file, or "human".
+        unit: length unit of the file, in place of what it says.
+        up: which axis is up, in place of what is customary.
+    """
+    if name.lower() == HUMAN:
+        return LoadedSkeleton(human(), HUMAN, "z" if up is None else check_axis(up))
+    notes: list[Note] = []
+    form, known = find_format(name), readable_suffixes("skeleton")
+    if suffix_of(name) not in known and not Path(name).exists():
+        raise FileError(name, f"no such skeleton; expected human or one of {' '.join(known)}")
+    with collect_warnings(notes, name):
+        unstated = form is not None and form.length_unit is None
+        skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
+        up_axis = find_up_axis(name) if up is None else check_axis(up)
+    return LoadedSkeleton(skeleton, name, up_axis, [*notes])
+
+
+def read_recording(
+    path: Path, skeleton_up: str | None, options: RecordingOptions | None = None
+) -> LoadedRecording:
+    """Return the markers in a file, turned to the axes of the skeleton, cut in time.
+
+    Args:
+        path: the file.
+        skeleton_up: which axis is up for the skeleton; None to turn nothing.
+        options: what the user says about the file.
+    """
+    options = RecordingOptions() if options is None else options
+    if options.axes is not None:
+        axes_matrix(options.axes)  # a misspelt one is the user's fault, before any of the file
+    warnings: list[Note] = []
+    with collect_warnings(warnings, str(path)):
+        markers = load_markers(path, length_unit=options.length_unit, up_axis=options.up)
+    words = describe(markers).removeprefix("markers, ")
+    whole, markers = markers, _cut(markers, path, options)
+    if len(markers) < len(whole):
+        last = markers.first_frame + len(markers) - 1
+        words = f"{words}; frames {markers.first_frame} to {last} of it"
+    if len(markers) == 0 or len(markers.names) == 0:
+        what = "frames" if len(markers) == 0 else "markers"
+        raise FileError(path, f"holds no {what}; expected a recording")
+    form = find_format(path)
+    assert form is not None  # it was read
+    facts = inspect_markers(str(path), form, markers, warnings)
+    notes: list[str] = [*facts.assumed, *facts.oddities]
+    if options.axes is not None:
+        return LoadedRecording(markers.turned(options.axes), words, notes)
+    return LoadedRecording(_align_up_axis(markers, skeleton_up, path, notes), words, notes)
+
+
+def _cut(markers: Markers, path: Path, options: RecordingOptions) -> Markers:
+    """Return the frames that were asked for."""
+    start, end = options.start, options.end
+    if start is None and end is None:
+        return markers
+    cut = markers.between(start, end)
+    if len(cut) == 0 and len(markers) > 0:
+        duration = max(len(markers) - 1, 0) / markers.rate
+        asked = f"{0.0 if start is None else start:g} and {duration if end is None else end:g} s"
+        raise FileError(path, f"no frame between {asked}; the recording lasts {duration:g} s")
+    return cut
+
+
+def _align_up_axis(
+    markers: Markers, skeleton_up: str | None, path: Path, notes: list[str]
+) -> Markers:
+    """Return markers with the skeleton's axis up, and note what was turned or assumed."""
+    if skeleton_up is None:
+        notes.append(
+            "Which axis is up for the skeleton is not known: taken as in the recording. "
+            "--skeleton-up says otherwise."
+        )
+        return markers
+    up = markers.up_axis
+    if up is None:
+        up, why = _guess_up_axis(markers, path)
+        if up is None:
+            notes.append(
+                f"Which axis is up in the recording is not known: {skeleton_up} is taken for it, "
+                "as for the skeleton. --up says otherwise."
+            )
+            return replace(markers, up_axis=skeleton_up)
+        notes.append(f"{up} is taken for up in the recording, {why}. --up says otherwise.")
+        markers = replace(markers, up_axis=up)
+    if up == skeleton_up:
+        return markers
+    axes = cyclic_axes(up, skeleton_up)
+    notes.append(
+        f"The recording has {up} up and the skeleton {skeleton_up}: the recording was turned "
+        f"(--axes {axes})."
+    )
+    return markers.turned(axes)
+
+
+def _guess_up_axis(markers: Markers, path: Path) -> tuple[str | None, str]:
+    """Return which axis is up in a file that does not say, and why it should be."""
+    tallest = measure_space(markers.positions)[1]
+    if tallest is not None:
+        return tallest, "along which the markers spread most"
+    form = find_format(path)
+    custom = None if form is None or form.up_axis_of is not None else form.up_axis
+    return custom, f"as in most {path.suffix} files"

@@ -1,0 +1,194 @@
+"""What commands write and say: files planned before the work, and paragraphs about the result."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exactik.cli._app import say
+from exactik.errors import FileError
+from exactik.io import choose_unit, files_to_write, find_format, writable_suffixes, write_files
+from exactik.motion import Motion, turn_to_up
+
+__all__ = [
+    "LINE_WIDTH",
+    "OutputPlan",
+    "format_attention",
+    "format_entry",
+    "plan_outputs",
+    "print_solved",
+    "write_motion",
+]
+
+LINE_WIDTH = 80  # columns
+MAX_LISTED_SEGMENTS = 6  # that need attention, without --all
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """What becomes of a recording.
+
+    Attributes:
+        source: the recording.
+        targets: files of its motion.
+        report: of it, or None.
+    """
+
+    source: Path
+    targets: tuple[Path, ...]
+    report: Path | None
+
+
+def plan_outputs(
+    sources: Sequence[Path],
+    outputs: Sequence[str],
+    formats: str | None,
+    report: str | None,
+    others: Sequence[str] = (),
+) -> list[OutputPlan]:
+    """Return what is to be written for each recording; folders are made.
+
+    Args:
+        sources: the recordings.
+        outputs: files, or folders for files called like the recordings.
+        formats: of the files in folders, separated by commas; BVH if None.
+        report: file, or folder.
+        others: files that are read too, and must not be written.
+    """
+    suffixes = _parse_formats(formats)
+    plans = []
+    for source in sources:
+        targets: list[Path] = []
+        for output in outputs:
+            targets += _target_paths(source, output, suffixes, len(sources))
+        if formats is not None and len(outputs) > 0:
+            lacking = [s for s in suffixes if s not in {t.suffix.lower() for t in targets}]
+            # A single -o take.bvh with --format bvh,glb means take.glb as well.
+            targets += [targets[0].with_suffix(suffix) for suffix in lacking]
+        page = None if report is None else _report_path(source, report, len(sources))
+        plans.append(OutputPlan(source, tuple(dict.fromkeys(targets)), page))
+    _check_paths(plans, [*map(str, sources), *others])
+    return plans
+
+
+def _parse_formats(formats: str | None) -> list[str]:
+    suffixes = [f".{part.strip().lstrip('.').lower()}" for part in (formats or "bvh").split(",")]
+    for suffix in suffixes:
+        if suffix not in writable_suffixes("motion"):
+            known = ", ".join(s.removeprefix(".") for s in writable_suffixes("motion"))
+            raise FileError(formats or "", f"no format of motions; expected some of {known}")
+    return list(dict.fromkeys(suffixes))
+
+
+def _is_folder(name: str) -> bool:
+    return os.path.isdir(name) or name.endswith(("/", os.sep)) or Path(name).suffix == ""
+
+
+def _target_paths(source: Path, output: str, suffixes: Sequence[str], count: int) -> list[Path]:
+    if _is_folder(output):
+        return [Path(output) / f"{source.stem}{suffix}" for suffix in suffixes]
+    path = Path(output)
+    if path.suffix.lower() not in writable_suffixes("motion"):
+        known = " ".join(writable_suffixes("motion"))
+        raise FileError(output, f"no motion can be written as {path.suffix}; expected {known}")
+    if count > 1:
+        raise FileError(output, f"is one file for {count} recordings; expected a folder")
+    return [path]
+
+
+def _report_path(source: Path, report: str, count: int) -> Path:
+    if _is_folder(report):
+        return Path(report) / f"{source.stem}.html"
+    if Path(report).suffix.lower() not in (".html", ".htm"):
+        raise FileError(report, "is no name of a report; expected .html, or a folder")
+    if count > 1:
+        raise FileError(report, f"is one report for {count} recordings; expected a folder")
+    return Path(report)
+
+
+def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
+    """Refuse what would overwrite a file that is read, or be written twice; make folders."""
+    paths = [path for plan in plans for path in (*plan.targets, plan.report) if path is not None]
+    twice = [path for path, count in Counter(paths).items() if count > 1]
+    if len(twice) > 0:
+        sources = [str(p.source) for p in plans if twice[0] in (*p.targets, p.report)]
+        raise FileError(twice[0], f"would be written twice, of {' and '.join(sources)}")
+    for path in paths:
+        files_to_write(str(path), tuple(read))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(path, f"cannot be written: {error.strerror or error}") from None
+
+
+def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
+    """Write a motion as what its name says; return the files and what is in them, in words."""
+    form, up, turned = find_format(path), motion.up_axis, ""
+    assert form is not None  # as planned
+    # Readers of a format that cannot say which axis is up expect the customary one.
+    assumed = None if "motion" in form.states_up_axis else form.up_axis
+    if assumed is not None and up is not None and up != assumed:
+        motion = turn_to_up(motion, assumed)
+        turned = f", turned from {up} up to {assumed} up, as readers of {form.suffix} expect"
+    files = files_to_write(str(path), ())
+    write_files(motion, files, choose_unit(motion, form), motion.up_axis)
+    words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{turned}"
+    return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]
+
+
+def format_entry(head: str, text: str) -> str:
+    """Return a paragraph with a word in front: "read     take.c3d: …"."""
+    first, rest = head.ljust(9), " " * 9
+    # A path is never broken, however long: it is there to be copied.
+    return textwrap.fill(
+        text,
+        LINE_WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def format_attention(segments: Sequence[dict[str, Any]], list_all: bool) -> list[str]:
+    """Return segments of frames with their reason, the worst first, a line or two each."""
+    if len(segments) == 0:
+        return []
+    shown = segments if list_all else segments[:MAX_LISTED_SEGMENTS]
+    frames = [_format_range(s["first"], s["last"], "d") for s in shown]
+    times = [_format_range(s["start_s"], s["end_s"], ".2f") for s in shown]
+    frames_width, times_width = max(map(len, frames)), max(map(len, times))
+    lines = ["Frames that need attention, the worst first (counted from 0):"]
+    for frame, moment, segment in zip(frames, times, shown, strict=True):
+        head = f"  {frame.rjust(frames_width)}  {moment.rjust(times_width)} s  "
+        lines += textwrap.wrap(
+            segment["text"], LINE_WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
+        )
+    if len(shown) < len(segments):
+        lines.append(f"  and {len(segments) - len(shown)} more; --all lists them")
+    return lines
+
+
+def _format_range(first: float, last: float, form: str) -> str:
+    return f"{first:{form}}" if first == last else f"{first:{form}}–{last:{form}}"
+
+
+def print_solved(
+    summary: dict[str, Any], headline: str, written: Sequence[tuple[Path, str]], list_all: bool
+) -> None:
+    """Print what came of a recording."""
+    say()
+    say(textwrap.fill(headline, LINE_WIDTH))
+    lines = format_attention(summary["attention"], list_all)
+    if len(lines) > 0:
+        say()
+        say("\n".join(lines))
+    if len(written) > 0:
+        say()
+    for path, words in written:
+        say(format_entry("written", f"{path}: {words}"))

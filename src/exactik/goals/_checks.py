@@ -1,0 +1,46 @@
+"""Checks of directions and rotations, of one goal or of a batch of targets."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik._arrays import require_shape
+from exactik.errors import GoalError
+from exactik.spatial import is_rotation, nearest_rotation
+from exactik.typing import Array, BoolArray
+
+__all__ = ["refuse_any", "require_direction", "require_rotation", "require_rotations"]
+
+NO_ROTATION = "not a rotation matrix (orthonormal, determinant +1)"
+
+
+def require_direction(what: str, value: ArrayLike) -> Array:
+    """Return the unit vector along `value`, (3,)."""
+    vector = require_shape(what, value, 3)
+    length = np.linalg.norm(vector)
+    if length < 1e-12:
+        raise GoalError(f"{what} is the zero vector; a direction is needed")
+    return vector / length
+
+
+def require_rotation(what: str, value: ArrayLike) -> Array:
+    """Return `value`, (3, 3), as a rotation matrix to the last digit."""
+    matrix = require_shape(what, value, 3, 3)
+    if not is_rotation(matrix):
+        raise GoalError(f"{what} is {NO_ROTATION}")
+    return nearest_rotation(matrix)
+
+
+def require_rotations(what: str, matrices: Array) -> Array:
+    """Return a batch, (B, 3, 3), as rotation matrices to the last digit."""
+    if not is_rotation(matrices):
+        refuse_any(np.array([not is_rotation(matrix) for matrix in matrices]), what, NO_ROTATION)
+    return nearest_rotation(matrices)
+
+
+def refuse_any(wrong: BoolArray, what: str, fault: str) -> None:
+    """Raise, naming the first problem of a batch whose target is wrong, (B,)."""
+    if wrong.any():
+        where = f" (problem {int(np.argmax(wrong))} of the batch)" if len(wrong) > 1 else ""
+        raise GoalError(f"{what}{where} is {fault}")

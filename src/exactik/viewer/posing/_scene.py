@@ -1,0 +1,161 @@
+"""Handles in the scene: spheres with lines to their targets, a gizmo, and bones to pull."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exactik.model import Pose
+from exactik.spatial import matrix_from_wxyz, wxyz_from_matrix
+from exactik.typing import Array
+from exactik.viewer._proportions import compute_reach
+from exactik.viewer.page import (
+    DRAGGED_COLOUR,
+    FREE_COLOUR,
+    PINNED_COLOUR,
+    RESIDUAL_COLOUR,
+    SPHERE_MESH,
+    FigureScene,
+    add_instances,
+    srgb_to_linear,
+)
+from exactik.viewer.posing._handles import Handle
+from exactik.viewer.posing._session import PosingSession
+from exactik.viewer.posing._worker import PosingWorker
+
+__all__ = ["HandleScene"]
+
+HANDLE_RADIUS = 0.025  # of the figure's reach
+GIZMO_PIXELS = 80.0
+
+
+class HandleScene:
+    """Handles as spheres with lines to their targets, a gizmo, and bones that can be pulled.
+
+    Callbacks only post to the worker, which changes the session.
+    """
+
+    def __init__(
+        self, server: Any, session: PosingSession, worker: PosingWorker, figure: FigureScene
+    ):
+        """Add the handles of a session to the scene of its figure."""
+        self.server, self.session, self.worker = server, session, worker
+        self.selected = next(iter(session.handles), "")
+        self.names = [name for name, h in session.handles.items() if h.kind != "grab"]
+        self.on_select: Any = lambda name: None
+        self._gizmo_held, self._visible = False, True
+        self._colours: list[tuple[int, int, int]] = []
+        self._spheres = self._gizmo = self._residuals = None
+        if len(self.names) > 0:
+            count = len(self.names)
+            radii = np.full(count, HANDLE_RADIUS * compute_reach(session.skeleton))
+            origins = np.zeros((count, 3))
+            self._spheres = add_instances(server, "/handles", SPHERE_MESH, origins, radii)
+            self._spheres.on_click(self._clicked)
+            self._spheres.on_drag(self._sphere_dragged)
+            self._gizmo = server.scene.add_transform_controls(
+                "/gizmo", fixed=True, scale=GIZMO_PIXELS, depth_test=False
+            )
+            self._gizmo.on_update(self._gizmo_moved)
+            self._residuals = server.scene.add_line_segments(
+                "/residuals",
+                np.zeros((count, 2, 3), dtype=np.float32),
+                RESIDUAL_COLOUR,
+                thickness=3.0,
+                thickness_units="screen",
+            )
+        self.figure = figure
+        figure.on_drag(self._bone_dragged)
+
+    def show(self, visible: bool) -> None:
+        """Show or hide all handles: they do not belong to a pose that is only looked at."""
+        if visible != self._visible:
+            self._visible = visible
+            for part in (self._spheres, self._gizmo, self._residuals):
+                if part is not None:
+                    part.visible = visible
+
+    def draw(self, pose: Pose) -> None:
+        """Move spheres and gizmo; to be called inside `server.atomic()`."""
+        self.show(True)
+        if self._spheres is None or self._gizmo is None or self._residuals is None:
+            return
+        handles, dragged = self.session.handles, self.session.dragged
+        shown = [handles[name] for name in self.names]
+        places = np.array([pose.point(h.bone, h.point) for h in shown])
+        colours = [self._choose_colour(h) for h in shown]
+        self._spheres.batched_positions = places.astype(np.float32)
+        if colours != self._colours:  # seldom: most messages do not contain them
+            self._spheres.batched_colors, self._colours = srgb_to_linear(colours), colours
+        targets = [
+            h.position if h.pinned or h.name in dragged else places[k] for k, h in enumerate(shown)
+        ]
+        lines = np.stack([places, np.array(targets)], axis=1)
+        self._residuals.points = lines.astype(np.float32)
+        if not self._gizmo_held:  # while it is dragged the pointer moves it
+            handle = handles[self.selected]
+            R_world_bone = pose.rotations[self.session.skeleton.bone_index(handle.bone)]
+            self._gizmo.position = places[self.names.index(self.selected)]
+            self._gizmo.wxyz = wxyz_from_matrix(R_world_bone)
+            self._gizmo.disable_rotations = not handle.oriented
+
+    def _choose_colour(self, handle: Handle) -> tuple[int, int, int]:
+        if handle.name in self.session.dragged:
+            return DRAGGED_COLOUR
+        return PINNED_COLOUR if handle.pinned else FREE_COLOUR
+
+    def select(self, name: str) -> None:
+        """Put the gizmo at a handle."""
+        if name in self.names:
+            self.selected = name
+            self.on_select(name)
+            self.worker.post(lambda session: None)  # redraws
+
+    def release_client(self, client: int, last: bool) -> None:
+        """Release what a disconnected page was dragging: its release event may never come.
+
+        Args:
+            client: number of the page.
+            last: whether no other page is left.
+        """
+        if last:
+            self._gizmo_held = False
+            self.worker.post(lambda session: session.release())
+        else:
+            self.worker.post(lambda session: session.release(f"pull {client}"))
+
+    # --- events
+
+    async def _clicked(self, event: Any) -> None:
+        if event.instance_index is not None:
+            self.select(self.names[event.instance_index])
+
+    async def _sphere_dragged(self, event: Any) -> None:
+        if event.instance_index is not None:
+            name = self.names[event.instance_index]
+            if event.phase == "start":
+                self.select(name)
+            self._drag(event.phase, name, event.end_position)
+
+    async def _bone_dragged(self, bone: str, event: Any) -> None:
+        name = f"pull {event.client_id}"
+        if event.phase == "start":
+            place = np.array(event.start_position)
+            self.worker.post(lambda session: session.grab(bone, place, name=name))
+        self._drag(event.phase, name, event.end_position)
+
+    async def _gizmo_moved(self, event: Any) -> None:
+        target = event.target
+        if event.phase == "start":
+            self._gizmo_held = True
+        R_world_bone = matrix_from_wxyz(np.array(target.wxyz, dtype=float))
+        place = np.array(target.position, dtype=float)
+        self._drag(event.phase, self.selected, place, R_world_bone)
+        if event.phase == "end":
+            self._gizmo_held = False
+
+    def _drag(self, phase: str, name: str, place: Any, R_world_bone: Array | None = None) -> None:
+        self.worker.drag(name, np.array(place, dtype=float), R_world_bone)
+        if phase == "end":
+            self.worker.post(lambda session: session.release(name))

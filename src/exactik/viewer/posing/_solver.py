@@ -1,0 +1,162 @@
+"""One update: from the present pose to the one that is shown next, in about a tenth of a ms."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from exactik.kernels.calculus.sums import VALUE
+from exactik.kernels.calculus.workspace import new_workspace, update_kinematics_noinline
+from exactik.kernels.descent.results import RESULT_COST, RESULT_SIZE
+from exactik.kernels.descent.starts import solve_problems
+from exactik.kernels.descent.state import new_descent_state
+from exactik.kernels.goals.targets import retarget
+from exactik.solvers import (
+    Auto,
+    CompiledMethod,
+    Method,
+    can_solve_compiled,
+    compute_term_tolerances,
+    descend,
+    make_start_table,
+    resolve_method,
+)
+from exactik.typing import Array
+from exactik.viewer.posing._goals import InteractiveGoals
+
+__all__ = ["InteractiveSolver", "make_update_method"]
+
+
+MAX_UPDATE_STEP = 0.5  # [rad or m] largest change of a dof in one update
+MAX_ITERATIONS = 24  # of an update with `Auto`
+MAX_ITERATIONS_OTHERS = 60  # of an update with another method, which converges more slowly
+START_OFFSET = 2e-3  # [rad or m] between the pose and the start of an update
+
+
+def make_update_method(solver: str | Method, budget: float) -> Method:
+    """Return the method as updates use it: near its start, and only for so long [s].
+
+    Every update begins where the last ended and is damped in time: no detours, no escapes, and
+    little damping of its own.
+    """
+    method = resolve_method(solver)
+    if isinstance(method, Auto):
+        return replace(
+            method,
+            escape=False,
+            detour=False,
+            max_iterations=MAX_ITERATIONS,
+            tolerance=1e-7,
+            initial_damping=1e-2,
+        )
+    if isinstance(method, CompiledMethod):
+        return replace(method, max_iterations=MAX_ITERATIONS_OTHERS, tolerance=1e-7)
+    return replace(method, max_iterations=MAX_ITERATIONS_OTHERS, max_seconds=budget)
+
+
+class InteractiveSolver:
+    """Solves the goals of the handles at every update.
+
+    Attributes:
+        goals: of the handles.
+    """
+
+    def __init__(
+        self, goals: InteractiveGoals, solver: str | Method = "auto", budget: float = 0.01
+    ):
+        """Prepare to solve; `budget` [s] bounds an update of a method written in Python."""
+        self.goals, problem = goals, goals.problem
+        self.method = make_update_method(solver, budget)
+        self._compiled = can_solve_compiled(problem, self.method)
+        self._options = (
+            self.method.options(problem) if isinstance(self.method, CompiledMethod) else None
+        )
+        self._tolerances = compute_term_tolerances(problem)
+        self._starts = make_start_table(problem, 0, 0)
+        self._outcome = np.zeros((1, RESULT_SIZE))
+        self._term_errors = np.zeros((1, len(problem.packed.arrays.terms.kind)))
+        self._answer = np.empty((1, problem.skeleton.nq))
+        # Scratch arrays of its own: those of a problem belong to one thread, and callers change.
+        self._work = new_workspace(problem.skeleton.tree)
+        self._descent = new_descent_state(problem.skeleton.tree, self._work.H.shape[1])
+        # A straight leg that is pushed along itself is at a saddle: no direction to buckle is
+        # preferred. Updates start a little towards the middle of the limits, so knees bend as they
+        # can. Elsewhere the result is the same: the minimum does not depend on the start.
+        box = problem.box
+        limited = np.isfinite(problem.lower) & np.isfinite(problem.upper)
+        limited &= (box.free > 0.0) & (box.coordinate >= 0)
+        self._offset_index = box.coordinate[limited]
+        self._limit_middle = 0.5 * (problem.lower[limited] + problem.upper[limited])
+        self._wraps = any(
+            bone.joint.rotation_part.kind in ("exp_map", "swing_twist")
+            for bone in problem.skeleton.bones
+        )
+
+    def compute_handle_poses(self, q: Array) -> tuple[Array, Array]:
+        """Return positions [m, world], (n, 3), and R_world_bone, (n, 3, 3), of the handles at q."""
+        problem, work, goals = self.goals.problem, self._work, self.goals
+        update_kinematics_noinline(problem.skeleton.tree, problem.packed.arrays, q, work)
+        R_world_bone = work.R[goals.bones]
+        arms = (R_world_bone @ goals.points[:, :, None])[:, :, 0]
+        return work.p[goals.bones] + work.origin + arms, R_world_bone
+
+    def update(self, q: Array) -> tuple[Array, float, float]:
+        """Return the next pose, (nq,), from q, its cost, and how long it took [s].
+
+        Inside the limits, always finite: where a method fails, the pose is q itself.
+        """
+        begin = time.perf_counter()
+        problem, goals = self.goals.problem, self.goals
+        goals.set_last_pose(q)
+        answer = self._answer
+        answer[0] = q
+        answer[0, self._offset_index] += np.where(
+            self._limit_middle >= q[self._offset_index], START_OFFSET, -START_OFFSET
+        )
+        if self._compiled:
+            solve_problems(
+                problem.skeleton.tree,
+                problem.packed.arrays,
+                problem.box,
+                self._options,
+                self._tolerances,
+                self._starts,
+                goals.targets,
+                answer,
+                self._outcome,
+                self._term_errors,
+                self._descent,
+                self._work,
+            )
+            next_q, cost = answer[0].copy(), float(self._outcome[0, RESULT_COST])
+        else:
+            next_q, cost = self._descend_in_python(q, answer[0].copy())
+        return self._bound_step(q, next_q), cost, time.perf_counter() - begin
+
+    def _descend_in_python(self, q: Array, start: Array) -> tuple[Array, float]:
+        """Run a method that is written in Python; keep q if the cost rose, as it may with some."""
+        problem = self.goals.problem
+        retarget(problem.packed.arrays, self.goals.targets, 0)
+        before = problem.fill(q, VALUE)[0]
+        next_q = descend(problem, self.method, start).q
+        after = problem.fill(next_q, VALUE)[0] if np.isfinite(next_q).all() else np.inf
+        return (next_q, after) if after <= before else (q.copy(), before)
+
+    def _bound_step(self, q: Array, next_q: Array) -> Array:
+        """Return the next pose at a bounded distance; q itself if the next is not finite."""
+        problem = self.goals.problem
+        skeleton = problem.skeleton
+        if not np.isfinite(next_q).all():
+            return q.copy()
+        change = np.abs(next_q - q) if skeleton.nq == skeleton.nv else None
+        if change is None or change.max(initial=0.0) > MAX_UPDATE_STEP:
+            step = skeleton.difference(next_q, q)
+            longest = float(np.abs(step).max(initial=0.0))
+            if longest > MAX_UPDATE_STEP:
+                next_q = skeleton.integrate(q, MAX_UPDATE_STEP / longest * step)
+                plain = problem.box.coordinate >= 0
+                index = problem.box.coordinate[plain]
+                next_q[index] = np.clip(next_q[index], problem.lower[plain], problem.upper[plain])
+        return skeleton.reparameterise(next_q) if self._wraps else next_q
