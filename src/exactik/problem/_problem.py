@@ -243,9 +243,8 @@ class Problem:
     @property
     def row_width(self) -> int:
         """Width of the rows that `fill` gives."""
-        return (
-            ancestor_row_width(self.skeleton.nv) if self._packed.coupled else self._work.H.shape[1]
-        )
+        coupled = self._packed.coupled
+        return ancestor_row_width(self.skeleton.nv) if coupled else self._work.H.shape[1]
 
     @property
     def workspace(self) -> Workspace:
@@ -299,7 +298,7 @@ class Problem:
         return cost, work.g.copy(), self._to_dense(work.H) if order > GRADIENT else np.empty((0, 0))
 
     def _begin(self, q: Array, order: int) -> float:
-        """Place the figure, sum all goals on bones, also those in Python; return their cost."""
+        """Update the kinematics, sum all goals on bones and return their cost."""
         work = self._work
         cost = kernel.begin_evaluation(self.skeleton.tree, self._packed.arrays, q, order, work)
         for frame, _, weight, r, D, D2 in self._custom(order):
@@ -323,8 +322,8 @@ class Problem:
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         dense.write_residual_and_jacobian(tree, arrays, q, work, r, J)
-        for frame, rows, _, own, D, _ in self._custom(order):
-            r[rows] = own
+        for frame, rows, _, residual, D, _ in self._custom(order):
+            r[rows] = residual
             dense.write_jacobian_rows(
                 tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J
             )

@@ -89,7 +89,7 @@ def read_amc(
             lines.to_coordinates(skeleton.nq), lines.frame_numbers, notes
         )
     root = next(bone for bone in skeleton.bones if bone.parent is None)
-    if root.pre is not None and root.joint.kind in ("free", "translation"):
+    if root.pre is not None and len(root.joint.shift_axes) == 3:
         index = int(skeleton.tree.first_q[skeleton.bone_index(root.name) + 1])
         shift = slice(index, index + 3)
         q[:, shift] = q[:, shift] @ np.array(root.pre)  # in the file it is along world axes
