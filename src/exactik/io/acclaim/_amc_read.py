@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import Advice
-from exactik.io._decimal import NUMBER, WORD, tokenize
+from exactik.io._decimal import NUMBER, WORD, parse_tokens
 from exactik.io._files import decode_text, read_bytes, read_text, to_unix_lines
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
@@ -202,7 +202,9 @@ class AmcLines:
         names = {name: k for k, column in enumerate(columns) for name in column.names}
         ascii_only = all(map(str.isascii, names))
         encoding = "utf-8" if ascii_only else decode_text(data)[1].removesuffix("-sig")
-        self.tokens = tokenize(data, [name.encode(encoding, "replace") for name in names], start)
+        self.tokens = parse_tokens(
+            data, [name.encode(encoding, "replace") for name in names], start
+        )
         if len(self.tokens.values) == 0:
             raise notes.error("no frames; expected a frame number after the head")
         heads = self.tokens.kinds[self.tokens.firsts]

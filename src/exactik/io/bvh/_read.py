@@ -12,7 +12,7 @@ import numpy as np
 
 from exactik._text import join_names
 from exactik.errors import Advice
-from exactik.io._decimal import WORD, Tokens, tokenize
+from exactik.io._decimal import WORD, Tokens, parse_tokens
 from exactik.io._files import decode_text, read_bytes, to_unix_lines
 from exactik.io._notes import Notes
 from exactik.io._text_values import parse_number
@@ -193,7 +193,7 @@ def _read_rows(
             rate = infer_rate(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
                 notes.remark(f"Frame Time {text} taken for {rate:g} Hz")
-    numbers = tokenize(data, start=start)
+    numbers = parse_tokens(data, start=start)
     words = np.flatnonzero(numbers.kinds == WORD)
     if len(words) > 0:
         word, line = numbers.find(data, int(words[0]))
