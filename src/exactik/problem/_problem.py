@@ -1,7 +1,7 @@
 """A problem: skeleton, goals, limits, locks, strengths; its cost with derivatives at any pose.
 
 Two paths lead to the same numbers. Goals whose weights do not couple them are summed over subtrees,
-in O(n·depth) and without ever forming J (`kernels.evaluate`). A dense `weight_matrix`, or a goal
+in O(n·depth) and without ever forming J (`kernels.calculus`). A dense `weight_matrix`, or a goal
 weighted across its own terms, needs J:
 
     cost = ½ rᵀWr ,   g = −JᵀWr ,   H = JᵀWJ + Σ (Wr)·∂²r
@@ -266,10 +266,10 @@ class Problem:
         """
         if self._packed.coupled:
             cost, g, H = self._evaluate_coupled(q, order)
-            rows = np.zeros((self.skeleton.nv, self.row_width))
+            ancestor_rows = np.zeros((self.skeleton.nv, self.row_width))
             if order > GRADIENT:
-                rows[:, : self.skeleton.nv] = np.tril(H)
-            return cost, g, rows
+                ancestor_rows[:, : self.skeleton.nv] = np.tril(H)
+            return cost, g, ancestor_rows
         return self._fill(q, order), self._work.g, self._work.H
 
     def _fill(self, q: Array, order: int) -> float:
@@ -295,7 +295,7 @@ class Problem:
         if self._packed.coupled:
             return self._evaluate_coupled(q, order)
         cost = self._fill(q, order)
-        return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
+        return cost, work.g.copy(), self._to_dense(work.H) if order > GRADIENT else np.empty((0, 0))
 
     def _begin(self, q: Array, order: int) -> float:
         """Update the kinematics, sum all goals on bones and return their cost."""
@@ -341,14 +341,14 @@ class Problem:
                 X = np.tensordot(force[rows], D2, 1)
                 add_local_model(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
             dense.finish_residual_curvature(self.skeleton.tree, arrays, q, force, work)
-            H = H + self._spread(work.H)
+            H = H + self._to_dense(work.H)
         return cost, g, H
 
-    def _spread(self, rows: Array) -> Array:
+    def _to_dense(self, ancestor_rows: Array) -> Array:
         """Return the full symmetric matrix of ancestor rows."""
         dof, level, above = self.skeleton.ancestor_pairs
         H = np.zeros((self.skeleton.nv, self.skeleton.nv))
-        H[dof, above] = H[above, dof] = rows[dof, level]
+        H[dof, above] = H[above, dof] = ancestor_rows[dof, level]
         return H
 
 

@@ -186,7 +186,7 @@ class _Outcome(NamedTuple):
 def _solve_in_python(
     problem: Problem, method: Method, q: Array, table: Array, record: bool, begin: float
 ) -> _Outcome:
-    """Do in Python what `kernels.starts` does compiled: for goals in Python, histories, clocks."""
+    """Do in Python what `descent.starts` does compiled: for goals in Python, histories, clocks."""
     tolerances = np.array([part.tolerance for part in goals_with_tolerance(problem)])
     best: Descent | None = None
     iterations, evaluations, attempts = 0, 0, 0

@@ -28,7 +28,7 @@ class Place(NamedTuple):
         cost: ½ rᵀWr.
         gradient: (nv,), zero for locked dofs.
         held: (nv,) True for dofs that are locked, or sit on a limit and are pushed against it.
-        slope: relative projected gradient, see `kernels.box.steepness`.
+        slope: relative projected gradient, see `relative_projected_gradient`.
         scale: (nv,) √(2 cost · curvature) of each dof, what its gradient is relative to.
     """
 
