@@ -99,7 +99,7 @@ def test_the_block_inside_a_joint_is_symmetric_and_integrable(joint: Joint):
     for a in found:
         for b in found:
             expected = np.cross(b.omega, a.omega)
-            difference = a.bends[b.place] - b.bends[a.place]
+            difference = a.axis_derivatives[b.place] - b.axis_derivatives[a.place]
             assert np.abs(difference - expected).max() <= 1e-14
 
 

@@ -36,7 +36,8 @@ def find_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
 def find_locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     """Return the dofs to lock, (nv,); a quaternion is locked whole or not at all.
 
-    Turns about one axis of a ball are no coordinate: what holding it means would depend on the way.
+    A turn about one axis of a ball is no coordinate: what holding it means would depend on the path
+    taken.
     """
     locked = find_dofs(skeleton, patterns)
     balls = np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3)
@@ -67,4 +68,12 @@ def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, streng
     for k, bone in enumerate(skeleton.bones, start=1):
         for dof in bone.joint.periodic_dofs:
             period[int(tree.first_v[k]) + dof] = 2.0 * math.pi
-    return Box(skeleton.plain_q, lower, upper, free, strength, skeleton.turns.astype(float), period)
+    return Box(
+        coordinate=skeleton.plain_q,
+        lower=lower,
+        upper=upper,
+        free=free,
+        strength=strength,
+        is_rotation=skeleton.turns.astype(float),
+        period=period,
+    )

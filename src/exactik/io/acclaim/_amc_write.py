@@ -7,12 +7,12 @@ import numpy as np
 from exactik.io._coordinates import continuous_angles
 from exactik.io._files import writing
 from exactik.io._rest_frames import (
-    NUMBER,
     RestFrames,
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,
 )
+from exactik.io._text import NUMBER_FORMAT
 from exactik.io.acclaim._asf_write import AsfBone, choose_root, make_asf_bones
 from exactik.io.acclaim._skeleton import choose_asf_unit
 from exactik.model import Skeleton
@@ -38,9 +38,9 @@ def write_amc(motion: Motion, path: str, length_unit: str | float | None = None)
     skeleton, rest = motion.skeleton, compute_rest_frames(motion.skeleton)
     metres = choose_asf_unit(skeleton, length_unit)
     bones = [bone for bone in make_asf_bones(skeleton, rest) if len(bone.dofs.names) > 0]
-    template = "%d\nroot" + f" {NUMBER}" * 6 + "\n"
+    template = "%d\nroot" + f" {NUMBER_FORMAT}" * 6 + "\n"
     for bone in bones:
-        template += bone.name.replace("%", "%%") + f" {NUMBER}" * len(bone.dofs.names) + "\n"
+        template += bone.name.replace("%", "%%") + f" {NUMBER_FORMAT}" * len(bone.dofs.names) + "\n"
     present = np.flatnonzero(np.isfinite(motion.q).all(axis=1))
     chunk_frames = max(1, CHUNK_ENTRIES // (9 * len(skeleton.bones)))
     last_angles = None

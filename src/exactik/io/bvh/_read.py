@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik._text import join_names
 from exactik.errors import Advice
-from exactik.io._decimal import WORD, Tokens, tokens
+from exactik.io._decimal import WORD, Tokens, parse_tokens
 from exactik.io._files import decoded, read_bytes, unix_lines
 from exactik.io._notes import Notes
 from exactik.io._text import parse_number
@@ -47,6 +48,7 @@ COMMON_RATES = (
 )
 # fmt: on
 TELEVISION_RATES = (24000 / 1001, 30000 / 1001, 60000 / 1001, 120000 / 1001)
+MAX_LISTED_BONES = 5  # of those that the file or the skeleton lacks
 FALLBACK_RATE = 30.0  # [Hz] where a file says that no time passes
 
 
@@ -191,7 +193,7 @@ def _read_rows(
             rate = infer_rate(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
                 notes.remark(f"Frame Time {text} taken for {rate:g} Hz")
-    numbers = tokens(data, start=start)
+    numbers = parse_tokens(data, start=start)
     words = np.flatnonzero(numbers.kinds == WORD)
     if len(words) > 0:
         word, line = numbers.find(data, int(words[0]))
@@ -320,7 +322,7 @@ def _match_coordinates(
         names = [bone.name for bone in mover.bones if bone.joint.nv > 0]
         absent = [name for name in names if name not in other.bone_names]
         if len(absent) > 0:
-            shown = ", ".join(map(repr, absent[:5])) + (", …" if len(absent) > 5 else "")
+            shown = join_names(list(map(repr, absent)), MAX_LISTED_BONES, last=", ", rest=", …")
             raise notes.error(f"bones {shown} move, but the {where} does not have them")
     out = np.zeros((len(q), skeleton.nq))
     for k, bone in enumerate(skeleton.bones, start=1):

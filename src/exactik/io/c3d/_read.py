@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from exactik._text import join_names
 from exactik.errors import Advice
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
@@ -36,6 +37,8 @@ POINT_KINDS = {
     "SCALARS": "scalar",
     "OTHERS": "other",
 }
+
+MAX_LISTED_LABELS = 5  # of those that come more than once
 
 # Units by their first letters, as files cut them off; "m" alone is compared as a whole.
 UNIT_PREFIXES = {
@@ -149,7 +152,7 @@ def _read_labels(parameters: Parameters, points: int, notes: Notes) -> list[str]
     labels = (labels + [""] * points)[:points]
     repeated = sorted(label for label, n in Counter(labels).items() if n > 1 and label != "")
     if len(repeated) > 0:
-        shown = ", ".join(map(repr, repeated[:5])) + (", …" if len(repeated) > 5 else "")
+        shown = join_names(list(map(repr, repeated)), MAX_LISTED_LABELS, last=", ", rest=", …")
         notes.remark(f"labels that come more than once get a number: {shown}")
     return labels
 
