@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from exactik._text import count_noun
-from exactik.io import writing
+from exactik.io import open_atomic
 from exactik.report._angles import (
     choose_initial_charts,
     encode_joint_charts,
@@ -53,7 +53,7 @@ def write_report(
         summary: of the track, with the command, where it is known already, see `summary_of`.
     """
     text = render_report(track, command, summary)
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write(text)
 
 

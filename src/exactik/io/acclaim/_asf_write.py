@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from exactik.io._files import writing
+from exactik.io._files import open_atomic
 from exactik.io._rest_frames import RestFrames, compute_rest_frames
-from exactik.io._text import NUMBER_FORMAT
+from exactik.io._text_values import NUMBER_FORMAT
 from exactik.io.acclaim._skeleton import INCH, choose_asf_unit, encode_name
 from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, rotation_taking_z_to
@@ -197,7 +197,7 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
     for bone in bones:
         children.setdefault(bone.parent, []).append(bone.name)
     lines += [f"    {parent} {' '.join(names)}" for parent, names in children.items()]
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write("\n".join([*lines, "  end", ""]))
 
 

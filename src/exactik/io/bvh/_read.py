@@ -13,10 +13,10 @@ import numpy as np
 from exactik._text import join_names
 from exactik.errors import Advice
 from exactik.io._decimal import WORD, Tokens, parse_tokens
-from exactik.io._files import decoded, read_bytes, unix_lines
+from exactik.io._files import decode_text, read_bytes, to_unix_lines
 from exactik.io._notes import Notes
-from exactik.io._text import parse_number
-from exactik.io._units import announced_unit, metres_per
+from exactik.io._text_values import parse_number
+from exactik.io._units import assume_unit, metres_per
 from exactik.io.bvh._hierarchy import (
     BvhJoint,
     build_skeleton,
@@ -68,13 +68,13 @@ class MotionRows(NamedTuple):
 
 def read_bvh_content(path: str, notes: Notes) -> Content:
     """Return what a BVH file holds; one without MOTION is a skeleton."""
-    has_motion = MOTION_PATTERN.search(unix_lines(read_bytes(path))) is not None
+    has_motion = MOTION_PATTERN.search(to_unix_lines(read_bytes(path))) is not None
     return "motion" if has_motion else "skeleton"
 
 
 def read_bvh_skeleton(path: str, notes: Notes, length_unit: Unit) -> Skeleton:
     """Return the skeleton of a BVH file; its root moves as the channels say, never otherwise."""
-    joints, _, _ = _read_hierarchy_text(unix_lines(read_bytes(path)), notes)
+    joints, _, _ = _read_hierarchy_text(to_unix_lines(read_bytes(path)), notes)
     return build_skeleton(
         joints, _choose_metres(joints, length_unit, notes), Path(path).stem, notes
     )
@@ -98,7 +98,7 @@ def read_bvh(
         rate: [Hz] in place of the file's.
         positions: whether position channels "replace" the OFFSET or "add" to it.
     """
-    data = unix_lines(read_bytes(path))
+    data = to_unix_lines(read_bytes(path))
     joints, motion_start, encoding = _read_hierarchy_text(data, notes)
     if motion_start < 0:
         raise notes.error(
@@ -138,7 +138,7 @@ def read_bvh(
 def _read_hierarchy_text(data: bytes, notes: Notes) -> tuple[list[BvhJoint], int, str]:
     """Return the joints, the byte after the word MOTION (−1 without one), and the encoding."""
     match = MOTION_PATTERN.search(data)
-    text, encoding = decoded(data if match is None else data[: match.start()])
+    text, encoding = decode_text(data if match is None else data[: match.start()])
     joints = read_hierarchy(text, notes)
     if encoding != "utf-8-sig":
         notes.remark(f"names are read as {encoding}, for they are not UTF-8")
@@ -155,7 +155,7 @@ def _choose_metres(joints: Sequence[BvhJoint], length_unit: Unit, notes: Notes) 
         )
     if length_unit != "auto":
         return metres_per(length_unit)
-    return announced_unit(measure_height(joints), notes)
+    return assume_unit(measure_height(joints), notes)
 
 
 # --- rows

@@ -13,15 +13,15 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._coordinates import continuous_angles
-from exactik.io._files import writing
+from exactik.io._coordinates import compute_continuous_angles
+from exactik.io._files import open_atomic
 from exactik.io._rest_frames import (
     RestFrames,
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,
 )
-from exactik.io._text import NUMBER_FORMAT
+from exactik.io._text_values import NUMBER_FORMAT
 from exactik.io._units import metres_per
 from exactik.model import Skeleton
 from exactik.motion import Motion
@@ -82,7 +82,7 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
     line = " ".join([NUMBER_FORMAT] * sum(6 if c.has_positions else 3 for c in channels)) + "\n"
     chunk_frames = max(1, CHUNK_ENTRIES // (9 * len(skeleton.bones)))
     last_angles = None
-    with writing(path) as file:
+    with open_atomic(path) as file:
         _write_hierarchy(file, skeleton, rest, channels, metres)
         file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {1.0 / motion.rate!r}\n")
         for first in range(0, len(motion), chunk_frames):
@@ -183,7 +183,7 @@ def _make_rows(
     angles = np.zeros((len(q), 0, 3))
     if len(computed) > 0:
         rotations = compute_local_rotations(skeleton, rest, computed, q)
-        angles = continuous_angles("ZYX", rotations, last_angles)
+        angles = compute_continuous_angles("ZYX", rotations, last_angles)
     columns = []
     for c in channels:
         if c.has_positions:

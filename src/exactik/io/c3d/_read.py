@@ -17,7 +17,7 @@ from exactik._text import join_names
 from exactik.errors import Advice
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
-from exactik.io._text import make_unique
+from exactik.io._text_values import make_unique
 from exactik.io._units import metres_per
 from exactik.io.c3d._data import Points, read_points
 from exactik.io.c3d._layout import FrameRange, find_frames

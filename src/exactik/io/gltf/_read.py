@@ -11,7 +11,7 @@ import numpy as np
 
 from exactik._text import join_names
 from exactik.errors import Advice
-from exactik.io._coordinates import continuous, coordinates_of
+from exactik.io._coordinates import compute_coordinates, make_continuous
 from exactik.io._notes import Notes
 from exactik.io.formats import Content
 from exactik.io.gltf._curves import SampleTimes, choose_frames, sample_curve
@@ -153,13 +153,13 @@ def _compute_coordinates(
         chunk = rows[start : start + CHUNK_FRAMES]
         positions, rotations = _compute_world(figure, curves, frames, chunk)
         positions, rotations = _match_bones(skeleton, figure, positions, rotations)
-        q[chunk] = coordinates_of(skeleton, positions, rotations)
+        q[chunk] = compute_coordinates(skeleton, positions, rotations)
         distances = np.linalg.norm(skeleton.forward(q[chunk]).positions - positions, axis=-1)
         errors = distances.max(axis=0)
         if errors.max() > largest_error:
             largest_error = float(errors.max())
             worst_bone = skeleton.bones[int(np.argmax(errors))].name
-    q[rows] = continuous(skeleton, q[rows])
+    q[rows] = make_continuous(skeleton, q[rows])
     if largest_error > MAX_POSITION_ERROR * max(figure.size, 1e-9):
         text = f"bone {worst_bone!r} is up to {largest_error:.3g} m from its place in the file"
         is_other = skeleton is not figure.skeleton
