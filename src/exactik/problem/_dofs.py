@@ -10,7 +10,6 @@ import numpy as np
 
 from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.descent.state import Box
-from exactik.kernels.tree import packed as codes
 from exactik.model import Skeleton
 from exactik.typing import Array, BoolArray
 
@@ -66,12 +65,9 @@ def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, streng
     """Return what the kernels must know of the dofs to move them; arrays (nv,)."""
     tree = skeleton.tree
     period = np.zeros(skeleton.nv)
-    for k in range(1, len(tree.parent)):
-        first = tree.first_v[k] + tree.shift_count[k]
-        if tree.rotation[k] == codes.AXES:
-            period[first : tree.first_v[k + 1]] = 2.0 * math.pi
-        elif tree.rotation[k] == codes.SWING_TWIST:
-            period[first + 2] = 2.0 * math.pi  # the twist
+    for k, bone in enumerate(skeleton.bones, start=1):
+        for dof in bone.joint.periodic_dofs:
+            period[int(tree.first_v[k]) + dof] = 2.0 * math.pi
     return Box(
         coordinate=skeleton.plain_q,
         lower=lower,
