@@ -1,20 +1,28 @@
 """Count the files that a marker passes from the command to the report, and a goal to `result.why`.
 
-    python tools/walk.py marker       # exactik solve one.c3d --skeleton human -o … --report …
+    python tools/walk.py marker       # exactik solve one.c3d --skeleton subject.npz --report one.html
+    python tools/walk.py fit          # the same with --skeleton human, which is calibrated first
     python tools/walk.py goal         # ik.solve of a figure that reaches, and its `why`
 
-The program runs under `sys.setprofile`, after a first run that compiles and imports everything. A
-function is on the walk if one of its arguments, or what it returns, holds the thing that is
-followed: for a marker the bytes of the file, `Markers`, `TrackingProblem`, `Track`, `Motion`, the
-summary and the page, or any other collection with the marker's name in it; for a goal the `Goal`,
-its terms, the `Problem`, the result. Left out are lambdas and comprehensions, what compiles the
-kernels on a recording of its own, and methods of those records themselves: to ask a record for its
-length is no step. Compiled kernels run in one call and are not seen. A short text is a label and
-does not count either, as where an argument is checked; `--labels` counts it.
+`subject.npz` is what `exactik calibrate` makes of the same recording. The program runs under
+`sys.setprofile`, after a first run that compiles and imports everything, and until the page is
+written. A function is on the walk if one of its arguments, or what it returns, holds the thing that
+is followed: for a marker the bytes of the file, `Markers`, `TrackingProblem`, `Track`, `Motion`,
+the summary and the page, or any other collection with the marker's name in it; for a goal the
+`Goal`, its terms, the `Problem`, the result. Left out are lambdas and comprehensions, what compiles
+the kernels on a recording of its own, and methods of those records themselves: to ask a record for
+its length is no step. Compiled kernels run in one call and are not seen. A short text is a label
+and does not count either, as where an argument is checked; `--labels` counts it.
 
 Printed are the functions in the order of their first call, indented by depth; the number of their
-files; and how often the top-level package changes along that order. At 0.1, before the packages
-were put in order, a marker passed 50 files with 21 changes, 56 and 27 with labels.
+files; and how often the top-level package changes along that order. Counted by this rule:
+
+    ========  =====================  =====================
+    walk      before (0.1.0)         now
+    ========  =====================  =====================
+    marker    ? files, ? changes     ? files, ? changes
+    fit       ? files, ? changes     ? files, ? changes
+    ========  =====================  =====================
 """
 
 from __future__ import annotations
@@ -40,9 +48,11 @@ SECONDS = 2.0
 PAGE_LENGTH = 200  # characters from which a text is part of the page and no mere name
 DEPTH = 3  # of collections that are looked into
 ITEMS = 200  # of each that are looked at
-MARKER_RECORDS = {"Markers", "TrackingProblem", "Track", "Motion"}
+# `Recording` was the name of `TrackingProblem` in 0.1.0.
+MARKER_RECORDS = {"Markers", "TrackingProblem", "Recording", "Track", "Motion"}
 GOAL_RECORDS = {"Problem", "Term", "Terms", "Result", "PackedGoals"}
-LEFT_OUT = {"compile_kernels"}  # with all that it calls
+LEFT_OUT = os.path.join("cli", "_kernels.py")  # with all that it calls
+LAST = "write_report"  # when it returns, the marker has arrived
 
 
 class Step(NamedTuple):
@@ -93,12 +103,15 @@ def find_walk(
     """Return the functions of the package that see what is followed, by their first call."""
     order: dict[tuple[str, str], tuple[int, int]] = {}  # function → place of first call, depth
     walk: set[tuple[str, str]] = set()
+    arrived = False
     records = MARKER_RECORDS | GOAL_RECORDS
 
     def profile(frame: FrameType, event: str, value: Any) -> None:
+        nonlocal arrived
         code = frame.f_code
-        if event not in ("call", "return") or not code.co_filename.startswith(ROOT):
+        if arrived or event not in ("call", "return") or not code.co_filename.startswith(ROOT):
             return
+        arrived = event == "return" and code.co_name == LAST
         function = code.co_filename.removeprefix(ROOT), code.co_qualname
         if "<" in code.co_name or (function in walk and function in order):
             return
@@ -107,7 +120,7 @@ def find_walk(
         if names[:1] == ("self",) and type(arguments[0]).__name__ in records:
             return
         callers = _callers(frame)
-        if LEFT_OUT & {code.co_name, *callers}:
+        if LEFT_OUT in (function[0], *callers):
             return
         order.setdefault(function, (len(order), len(callers)))
         if holds(value, labels) or any(holds(each, labels) for each in arguments):
@@ -125,30 +138,45 @@ def find_walk(
 
 
 def _callers(frame: FrameType) -> list[str]:
-    """Return the names of the package's functions that led to a frame."""
-    names, caller = [], frame.f_back
+    """Return the files of the package's functions that led to a frame."""
+    files, caller = [], frame.f_back
     while caller is not None:
         if caller.f_code.co_filename.startswith(ROOT):
-            names.append(caller.f_code.co_name)
+            files.append(caller.f_code.co_filename.removeprefix(ROOT))
         caller = caller.f_back
-    return names
+    return files
 
 
-def solve_marker() -> Callable[[], object]:
+def solve_marker(skeleton: str) -> Callable[[], object]:
     """Return a program that solves a recording of two seconds, on the command line."""
+    simulate_markers().save("one.c3d")
+    if skeleton != "human":
+        run_command("calibrate", "one.c3d", "--skeleton", "human", "-o", skeleton)
+    return lambda: run_command("solve", "one.c3d", "--skeleton", skeleton, "--report", "one.html")
+
+
+def simulate_markers() -> Any:
+    """Return a recording of the built-in human, with noise and gaps."""
+    try:
+        from exactik.synthetic import simulate_performance, simulate_recording
+    except ImportError:  # 0.1.0
+        from exactik.demo import performance as simulate_performance  # pyright: ignore
+        from exactik.demo import recorded as simulate_recording  # pyright: ignore
+    return simulate_recording(simulate_performance(SECONDS), noise=0.001, gaps=0.05).markers
+
+
+def run_command(*arguments: str) -> None:
+    """Run `exactik` with some arguments in this process, in silence."""
     from exactik.cli import main
-    from exactik.synthetic import simulate_performance, simulate_recording
 
-    made = simulate_recording(simulate_performance(SECONDS), noise=0.001, gaps=0.05)
-    made.markers.save("one.c3d")
-
-    def program() -> None:
-        files = ["-o", "one.bvh", "--report", "one.html"]
-        sys.argv = ["exactik", "solve", "one.c3d", "--skeleton", "human", *files]
-        with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()):
-            main()
-
-    return program
+    sys.argv = ["exactik", *arguments]
+    silence = io.StringIO()
+    with (
+        contextlib.suppress(SystemExit),
+        contextlib.redirect_stderr(silence),
+        contextlib.redirect_stdout(silence),
+    ):
+        main()
 
 
 def solve_goal() -> Callable[[], object]:
@@ -157,26 +185,25 @@ def solve_goal() -> Callable[[], object]:
 
     def program() -> None:
         goals = [ik.PositionGoal("r_hand", (0.4, -0.2, 1.0)), ik.PositionGoal("head", (0, 0, 1.5))]
-        print(ik.solve(ik.Problem(ik.human(), goals)).why)
+        assert ik.solve(ik.Problem(ik.human(), goals)).why != ""
 
     return program
 
 
 def main() -> None:
     """Print a walk and its two numbers."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=("marker", "goal"))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("what", choices=("marker", "fit", "goal"))
     parser.add_argument("--labels", action="store_true", help="count what sees only the name")
     arguments = parser.parse_args()
+    holds = holds_goal if arguments.what == "goal" else holds_marker
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        made, holds = {
-            "marker": (solve_marker, holds_marker),
-            "goal": (solve_goal, holds_goal),
-        }[arguments.what]
-        program = made()
-        with contextlib.redirect_stdout(io.StringIO()):
-            program()
-            walk = find_walk(program, holds, arguments.labels)
+        if arguments.what == "goal":
+            program = solve_goal()
+        else:
+            program = solve_marker("human" if arguments.what == "fit" else "subject.npz")
+        program()
+        walk = find_walk(program, holds, arguments.labels)
     for before, step in zip([None, *walk], walk, strict=False):
         crossed = before is not None and before.package != step.package
         print(f"{'→' if crossed else ' '} {'  ' * min(step.depth, 15)}{step.file}: {step.function}")
