@@ -65,11 +65,13 @@ def repeat_copy(matrix, g, step, work, count):
 
 
 @jit
-def repeat_newton(tree, goals, pattern, plain, q, damping, search, work, count):
+def repeat_newton(tree, goals, pattern, coordinate, q, damping, descent, work, count):
     for _ in range(count):
         q[0] += 1e-12
         evaluate(tree, goals, q, EXACT, work)
-        box_step(pattern, plain, search.lower, search.upper, q, work.g, work.H, damping, search)
+        box_step(
+            pattern, coordinate, descent.lower, descent.upper, q, work.g, work.H, damping, descent
+        )
 
 
 def best(run: Callable[[int], None], budget: float = 0.25, rounds: int = 7) -> float:
@@ -98,11 +100,11 @@ def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, flo
     matrix, g = work.H.copy(), work.g.copy()
     shift = SHIFT + np.abs(matrix).sum(axis=1).max()
     matrix[np.arange(skeleton.nv), tree.dof_level] += shift
-    pattern, search = (
+    pattern, descent = (
         AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level),
         new_descent_state(tree, matrix.shape[1]),
     )
-    search.lower[:], search.upper[:], search.scale[:] = -np.inf, np.inf, 1.0  # no limits, D = 1
+    descent.lower[:], descent.upper[:], descent.scale[:] = -np.inf, np.inf, 1.0  # no limits, D = 1
     copying = best(lambda n: repeat_copy(matrix, g, step, work, n))
     measured = {
         "FK": best(lambda n: repeat_forward(tree, goals, q, work, n)),
@@ -112,11 +114,11 @@ def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, flo
         "factor + solve": best(lambda n: repeat_solve(tree, matrix, g, step, work, n)) - copying,
         "Newton iteration": best(
             lambda n: repeat_newton(
-                tree, goals, pattern, skeleton.plain_q, q, shift, search, work, n
+                tree, goals, pattern, skeleton.plain_q, q, shift, descent, work, n
             )
         ),
     }
-    np.testing.assert_allclose(search.step, -step, atol=1e-3 * np.abs(step).max())
+    np.testing.assert_allclose(descent.step, -step, atol=1e-3 * np.abs(step).max())
     return measured
 
 

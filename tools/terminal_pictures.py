@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from exactik.cli.inspect._note import note
+from exactik.cli.inspect._screen import note
 from exactik.io import inspect_file
 
 LARGEST = 60_000  # bytes of a picture

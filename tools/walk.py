@@ -65,7 +65,8 @@ def holds_marker(value: Any, labels: bool, depth: int = 0) -> bool:
     if isinstance(value, bytes):
         return MARKER.encode() in value
     if isinstance(value, str):
-        return MARKER in value and (depth > 0 or labels or len(value) >= PAGE_LENGTH)
+        page = len(value) >= PAGE_LENGTH
+        return value == MARKER if depth > 0 and not labels else MARKER in value and (labels or page)
     if isinstance(value, dict) and "error_per_marker" in value:
         return True
     if depth < DEPTH and isinstance(value, dict | list | tuple):

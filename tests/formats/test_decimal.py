@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exactik.io._decimal import NOT_FINITE, NUMBER, WORD, tokens
+from exactik.io._decimal import NOT_FINITE, NUMBER, WORD, parse_tokens
 
 DIGITS = st.text("0123456789", max_size=24)
 EXPONENTS = st.one_of(
@@ -63,7 +63,7 @@ def bits(value: float) -> bytes:
 
 
 def assert_as_float(words: list[str]) -> None:
-    found = tokens(" ".join(words).encode())
+    found = parse_tokens(" ".join(words).encode())
     assert len(found.values) == len(words)
     for word, value, kind in zip(words, found.values.tolist(), found.kinds.tolist(), strict=True):
         expected = float(word)
@@ -82,7 +82,9 @@ def test_every_float_comes_back_to_the_last_bit(numbers: list[float]):
 def test_what_is_a_number_and_which_one(words: list[str]):
     """Any mixture of digits, points, signs and exponents, however long."""
     words = [word for word in words if word != ""]
-    for word, kind in zip(words, tokens(" ".join(words).encode()).kinds.tolist(), strict=True):
+    for word, kind in zip(
+        words, parse_tokens(" ".join(words).encode()).kinds.tolist(), strict=True
+    ):
         assert (kind == WORD) == (GRAMMAR.fullmatch(word) is None), word
     assert_as_float([word for word in words if GRAMMAR.fullmatch(word) is not None])
 
@@ -102,7 +104,7 @@ def test_ties_and_extremes():
 @given(st.binary(max_size=200))
 @settings(max_examples=200)
 def test_any_bytes_are_cut_at_blanks(text: bytes):
-    found = tokens(text)
+    found = parse_tokens(text)
     words = re.findall(rb"[^\x00-\x20]+", text)
     assert len(found.values) == len(found.kinds) == len(words)
     lines = [len(re.findall(rb"[^\x00-\x20]+", line)) for line in text.split(b"\n")]
@@ -114,7 +116,7 @@ def test_any_bytes_are_cut_at_blanks(text: bytes):
 
 def test_words_are_found_again_with_their_line():
     text = b"HEAD\n1 2\n\n  -3.5e1 x,5\n1_0\n"
-    found = tokens(text, start=4)
+    found = parse_tokens(text, start=4)
     assert found.values[:3].tolist() == [1.0, 2.0, -35.0]
     assert found.kinds.tolist() == [NUMBER, NUMBER, NUMBER, WORD, WORD]
     assert found.find(text, 3) == (b"x,5", 4)
@@ -124,19 +126,19 @@ def test_words_are_found_again_with_their_line():
 
 def test_no_numbers_have_a_kind_of_their_own():
     text = b"nan -NaN inf +Infinity -1.#IND00 1.#QNAN 1.#INF 1e999 -nan(ind) infinite nano 1.#X"
-    assert tokens(text).kinds.tolist() == [NOT_FINITE] * 9 + [WORD] * 3
-    assert np.isnan(tokens(text).values).all()
+    assert parse_tokens(text).kinds.tolist() == [NOT_FINITE] * 9 + [WORD] * 3
+    assert np.isnan(parse_tokens(text).values).all()
 
 
 def test_names_are_told_by_their_index():
     names = [b"root", b"ltoes", b"l", b"lt"]
-    found = tokens(b"root 1 2\nlt 3\nl 4 ltoe\nltoes\nl 1 root", names)
+    found = parse_tokens(b"root 1 2\nlt 3\nl 4 ltoe\nltoes\nl 1 root", names)
     assert found.kinds.tolist() == [0, -1, -1, 3, -1, 2, -1, WORD, 1, 2, -1, 0]
 
 
 @pytest.mark.parametrize("text", [b"", b"  \n\n ", b"\x00"])
 def test_nothing_is_nothing(text: bytes):
-    assert len(tokens(text).values) == len(tokens(text).counts) == 0
+    assert len(parse_tokens(text).values) == len(parse_tokens(text).counts) == 0
 
 
 def test_plain_python_agrees():
@@ -144,8 +146,8 @@ def test_plain_python_agrees():
     words = [*TIES, "a", "-12.5", "7e-3", "b", "nan", "1e", "0.1"]
     code = (
         "import sys, warnings; warnings.simplefilter('error')\n"
-        "from exactik.io._decimal import tokens\n"
-        "found = tokens(sys.argv[1].encode(), [b'a', b'b'])\n"
+        "from exactik.io._decimal import parse_tokens\n"
+        "found = parse_tokens(sys.argv[1].encode(), [b'a', b'b'])\n"
         "print(found.kinds.tolist(), [float(x).hex() for x in found.values])"
     )
     text = "\n".join(words)
@@ -157,7 +159,7 @@ def test_plain_python_agrees():
         check=False,
     )
     assert probe.returncode == 0, probe.stderr
-    found = tokens(text.encode(), [b"a", b"b"])
+    found = parse_tokens(text.encode(), [b"a", b"b"])
     assert (
         probe.stdout.strip() == f"{found.kinds.tolist()} {[float(x).hex() for x in found.values]}"
     )
@@ -178,5 +180,7 @@ def test_it_is_fast():
         return best
 
     data = text.encode()
-    tokens(data)
-    assert seconds(lambda: [float(t) for t in text.split()]) > 5.0 * seconds(lambda: tokens(data))
+    parse_tokens(data)
+    assert seconds(lambda: [float(t) for t in text.split()]) > 5.0 * seconds(
+        lambda: parse_tokens(data)
+    )

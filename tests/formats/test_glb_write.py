@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from exactik.errors import FileError, UsageError
 from exactik.io import load_motion, load_skeleton, save_motion, save_skeleton
-from exactik.io._coordinates import continuous, coordinates_of
+from exactik.io._coordinates import compute_coordinates, make_continuous
 from exactik.io.gltf._meshes import make_bone_mesh, make_marker_mesh, make_octahedron
 from exactik.io.gltf._write import GlbBuilder
 from exactik.model import Bone, Joint, Skeleton, human
@@ -437,7 +437,7 @@ def test_coordinates_read_backwards_stay_within_limits_and_are_continuous():
     columns = [0.3 + t, 2.6 * t, 0.2 - t, *[t] * 3, 0.3 + t, -2.0 + t, 0.2 - t, 20 * t, 2.5 + 3 * t]
     q = np.hstack([*columns, np.cos(5 * t), np.sin(5 * t), 0 * t, 0 * t])
     pose = skeleton.forward(q)
-    found = continuous(skeleton, coordinates_of(skeleton, pose.positions, pose.rotations))
+    found = make_continuous(skeleton, compute_coordinates(skeleton, pose.positions, pose.rotations))
     np.testing.assert_allclose(found[:, :-4], q[:, :-4], atol=1e-9)
     assert (np.abs(np.diff(found, axis=0)) < 0.5).all()
 

@@ -14,9 +14,9 @@ import pytest
 from rich.cells import cell_len
 
 from exactik import cli
-from exactik.cli.inspect._note import headline, note, seconds
-from exactik.cli.inspect._table import HEADINGS, Row, table_lines
-from exactik.cli.inspect._tree import limits_text, tree_lines
+from exactik.cli.inspect._screen import format_facts, format_headline, format_seconds
+from exactik.cli.inspect._table import HEADINGS, Row, format_table
+from exactik.cli.inspect._tree import draw_tree, format_limits
 from exactik.errors import FileError, Note
 from exactik.io import READABLE, DofFacts, Facts, inspect_file, save_markers, save_skeleton
 from exactik.io._notes import Notes
@@ -259,11 +259,11 @@ def test_times_rounded_to_a_millisecond_give_the_rate(rate: float):
     assert estimate_rate(times, None, Notes("a.mot")) == pytest.approx(rate, rel=2e-3)  # a gap
 
 
-# --- the note
+# --- the screen
 
 
 def lines_of(facts: Facts, width: int = 80, everything: bool = False) -> list[str]:
-    return note(facts, width, everything).plain.split("\n")
+    return format_facts(facts, width, everything).plain.split("\n")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
@@ -306,9 +306,9 @@ def test_the_tree_shows_limits_in_degrees_and_shortens_chains(tmp_path: Path):
     save_skeleton(human(), tmp_path / "human.npz")
     figure = inspect_file(tmp_path / "human.npz").skeleton
     assert figure is not None
-    full = [line.plain for line in tree_lines(figure, 200, everything=True)]
+    full = [line.plain for line in draw_tree(figure, 200, everything=True)]
     assert len(full) == 28 and sum("°" in line for line in full) > 15
-    short = [line.plain for line in tree_lines(figure, 80)]
+    short = [line.plain for line in draw_tree(figure, 80)]
     assert len(short) < 20 and any(" › " in line for line in short)
     assert max(map(cell_len, short)) <= 80
 
@@ -321,13 +321,13 @@ def test_limits_in_words():
         DofFacts("rz", "rad", None, None),
         DofFacts("rz2", "rad", None, 1.0),
     ]
-    assert limits_text(dofs) == "rx ±90°, ry −20…45°, tz 0…0.04 m, rz, rz2 ≤ 57°"
+    assert format_limits(dofs) == "rx ±90°, ry −20…45°, tz 0…0.04 m, rz, rz2 ≤ 57°"
     free = [DofFacts(name, "rad", None, None) for name in ("wx", "wy", "wz")]
-    assert limits_text(free) == "turns freely"
+    assert format_limits(free) == "turns freely"
 
 
 def test_durations_in_words():
-    assert [seconds(t) for t in (0.02, 2.858, 59.0, 125.4)] == [
+    assert [format_seconds(t) for t in (0.02, 2.858, 59.0, 125.4)] == [
         "20 ms",
         "2.86 s",
         "59 s",
@@ -387,7 +387,7 @@ def test_an_empty_folder_is_misuse(run, tmp_path: Path):
 def test_a_table_fits_a_narrow_terminal(c3d: Path):
     rows = [Row("some/long/folder/" * 4 + "walk.c3d", inspect_file(c3d))]
     for width in (80, 100, 120):
-        head, line = table_lines(rows, width)
+        head, line = format_table(rows, width)
         assert max(len(head), len(line)) <= width
         assert "walk.c3d" in line and "200" in line
 
@@ -468,10 +468,10 @@ def test_facts_of_all_real_files_are_sound(real: dict[str, Facts | str]):
         assert sum(m.missing for m in facts.markers) == sum(
             last - first + 1 for m in facts.markers for first, last in m.gaps
         ), name
-        lines = note(facts, 80).plain.split("\n")
+        lines = format_facts(facts, 80).plain.split("\n")
         assert max(map(cell_len, lines)) <= 80, name
         assert len(lines) <= 55, name
-        assert headline(facts).endswith("."), name
+        assert format_headline(facts).endswith("."), name
 
 
 def test_real_oddities(real: dict[str, Facts | str]):

@@ -24,11 +24,11 @@ from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import menagerie, posed
 from tests.support.quadratics import (
-    blank_search,
+    ancestor_pattern,
+    blank_descent_state,
     indefinite,
-    pattern_of,
     positive_definite,
-    rows_of,
+    to_ancestor_rows,
     value,
 )
 
@@ -36,17 +36,19 @@ FIGURES = (serial_chain(1), serial_chain(9), bushy_tree(23, 3), menagerie())
 
 
 @jit
-def product(pattern, H, x, level, y):
-    multiply_ancestor_rows(pattern, H, x, level, y)
+def product(pattern, H, x, path, y):
+    multiply_ancestor_rows(pattern, H, x, path, y)
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_ancestor_rows_times_a_vector_is_the_full_matrix_times_it(figure: Skeleton):
-    rng, search = np.random.default_rng(1), blank_search(figure)
+    rng, descent = np.random.default_rng(1), blank_descent_state(figure)
     for _ in range(5):
         matrix, x = indefinite(figure, rng, 0.5), rng.normal(size=figure.nv)
-        product(pattern_of(figure), rows_of(figure, matrix), x, search.path, search.rhs)
-        np.testing.assert_allclose(search.rhs, matrix @ x, atol=1e-13)
+        product(
+            ancestor_pattern(figure), to_ancestor_rows(figure, matrix), x, descent.path, descent.rhs
+        )
+        np.testing.assert_allclose(descent.rhs, matrix @ x, atol=1e-13)
 
 
 class Step(NamedTuple):
@@ -80,16 +82,21 @@ class Model(NamedTuple):
         return self.low - own, self.high - own
 
     def step(self) -> Step:
-        search = blank_search(self.figure)
-        search.active_set[:], search.scale[:] = self.held, self.scale
-        limits = self.low, self.high
-        rows = rows_of(self.figure, self.H)
+        descent = blank_descent_state(self.figure)
+        descent.active_set[:], descent.scale[:] = self.held, self.scale
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
             pivot = box_step(
-                *(pattern_of(self.figure), self.figure.plain_q, *limits, self.q, self.g, rows),
-                *(self.damping, search),
+                ancestor_pattern(self.figure),
+                self.figure.plain_q,
+                self.low,
+                self.high,
+                self.q,
+                self.g,
+                to_ancestor_rows(self.figure, self.H),
+                self.damping,
+                descent,
             )
-        return Step(search.step, search.active_set != 0.0, pivot)
+        return Step(descent.step, descent.active_set != 0.0, pivot)
 
     def best(self) -> Array:
         """The minimiser of the damped model in the box."""
@@ -111,9 +118,15 @@ def model_of(figure: Skeleton, seed: int, room: float, *, locks: float = 0.0) ->
     low, high = own - rng.exponential(room, figure.nv), own + rng.exponential(room, figure.nv)
     low[plain < 0], high[plain < 0] = -np.inf, np.inf
     return Model(
-        *(figure, rng.normal(size=figure.nv), positive_definite(figure, rng)),
-        *(float(rng.choice([0.0, 0.1, 3.0])), rng.uniform(0.1, 2.0, size=figure.nv)),
-        *(q, low, high, rng.random(figure.nv) < locks),
+        figure=figure,
+        g=rng.normal(size=figure.nv),
+        H=positive_definite(figure, rng),
+        damping=float(rng.choice([0.0, 0.1, 3.0])),
+        scale=rng.uniform(0.1, 2.0, size=figure.nv),
+        q=q,
+        low=low,
+        high=high,
+        held=rng.random(figure.nv) < locks,
     )
 
 
@@ -132,7 +145,7 @@ def test_without_limits_it_is_a_damped_newton_step(figure: Skeleton):
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_it_stays_in_the_box_and_is_stationary_along_it(figure: Skeleton):
-    """Put on a limit or left free: no slope is left along what is free, and nothing is outside.
+    """The gradient of the model vanishes along the free dofs, and none is outside its limits.
 
     Where moreover every dof on a limit is pushed against it, no step in the box is better.
     """
@@ -155,7 +168,7 @@ def test_it_stays_in_the_box_and_is_stationary_along_it(figure: Skeleton):
     assert best >= 5
 
 
-def test_dofs_that_do_not_bear_on_each_other_go_as_far_as_they_may():
+def test_uncoupled_dofs_go_as_far_as_their_limits_allow():
     """With a diagonal matrix the minimiser in a box is the clipped one."""
     figure = bushy_tree(23, 3)
     for seed in range(5):
@@ -166,7 +179,7 @@ def test_dofs_that_do_not_bear_on_each_other_go_as_far_as_they_may():
 
 
 def test_a_step_that_meets_one_limit_after_another_ends():
-    """Each round may push one dof more out; where rounds run out the rest is cut, not let go."""
+    """Each round may push one dof more out; after the last one all are on their limits."""
     figure = serial_chain(3 * MAX_ROUNDS)
     nv = figure.nv
     model = model_of(figure, 0, 1.0)
@@ -200,7 +213,7 @@ def test_no_step_is_offered_where_the_matrix_is_not_positive_definite():
 # --- the box itself
 
 
-def test_projection_moves_what_is_outside_to_its_nearest_limit():
+def test_clipping_moves_coordinates_to_their_nearest_limit():
     figure, rng = menagerie(), np.random.default_rng(2)
     for _ in range(20):
         q, plain = rng.normal(size=figure.nq), figure.plain_q
@@ -216,7 +229,7 @@ def test_projection_moves_what_is_outside_to_its_nearest_limit():
         assert np.array_equal(found, expected)
 
 
-def test_held_are_the_locked_and_those_pushed_against_the_limit_that_they_sit_on():
+def test_the_active_set_holds_locked_dofs_and_those_pushed_against_their_limit():
     figure, rng = menagerie(), np.random.default_rng(3)
     nv, plain = figure.nv, figure.plain_q
     low, high, held = np.full(nv, -1.0), np.full(nv, 1.0), np.full(nv, np.nan)
@@ -230,7 +243,7 @@ def test_held_are_the_locked_and_those_pushed_against_the_limit_that_they_sit_on
             assert held[i] == (1.0 if pushed or free[i] == 0.0 else 0.0)
 
 
-def test_steepness_is_the_cosine_between_the_residual_and_what_a_dof_does_to_it():
+def test_the_relative_gradient_is_a_cosine_between_residual_and_jacobian():
     """By the weighted residual and Jacobian; largest over the dofs that are not held."""
     figure = menagerie()
     for seed in range(5):
@@ -246,14 +259,11 @@ def test_steepness_is_the_cosine_between_the_residual_and_what_a_dof_does_to_it(
         assert 0.0 < found <= 1.0
 
 
-def test_steepness_of_what_has_no_slope_or_no_curvature():
+def test_the_relative_gradient_without_gradient_or_curvature():
     zeros, ones = np.zeros(3), np.ones(3)
     assert relative_projected_gradient(zeros, zeros, zeros, 1.0) == 0.0
     assert relative_projected_gradient(zeros, zeros, ones, 0.0) == 0.0
     assert relative_projected_gradient(ones, ones, ones, 1.0) == 0.0  # all held
-    assert (
-        relative_projected_gradient(ones, zeros, zeros, 1.0) >= 1.0
-    )  # a slope with nothing to measure it by
-    assert (
-        relative_projected_gradient(1e-16 * ones, zeros, zeros, 1.0) < 1e-10
-    )  # rounding, by the cost itself
+    # Without any curvature the measure is the cost itself.
+    assert relative_projected_gradient(ones, zeros, zeros, 1.0) >= 1.0
+    assert relative_projected_gradient(1e-16 * ones, zeros, zeros, 1.0) < 1e-10

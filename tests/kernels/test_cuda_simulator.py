@@ -17,7 +17,7 @@ from tests.support.cuda_descend import METHODS, mixed_arm, problem_of, solve_on_
 
 
 def test_the_solve_path_runs_under_the_cuda_simulator_as_on_the_cpu() -> None:
-    """A CUDA kernel calling `run` on views of a batch finds what the compiled loop finds."""
+    """A CUDA kernel that calls `run_descent` on a batch finds what the compiled loop finds."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-m", "tests.support.cuda_descend"],

@@ -95,7 +95,7 @@ def test_both_solutions_of_euler_angles(order: str):
 @pytest.mark.parametrize("name", [n for n in TURNING if EVERY_JOINT[n].rotation_part.nv > 0])
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_unwinding_leaves_no_whole_turns(name: str, seed: int):
+def test_unwrapping_leaves_no_whole_turns(name: str, seed: int):
     """A smooth way whose coordinates were taken at random from those that say the same."""
     rng, joint = np.random.default_rng(seed), EVERY_JOINT[name]
     skeleton = chain_of([joint], seed=3)

@@ -125,7 +125,7 @@ def test_arguments_are_not_written_to():
 # --- clouds, once per frame
 
 
-def test_gathering_again_with_other_targets_is_another_problem():
+def test_clouds_of_new_targets_are_those_of_another_problem():
     """Targets may change between frames; what an earlier frame left behind does not count."""
     rng = np.random.default_rng(4)
     q = configuration(FIGURE, 4)
@@ -251,19 +251,17 @@ def test_arrays_of_any_layout_compile_nothing_anew(make: Any):
         FIGURE.integrate(one, step)
         FIGURE.difference(one, other)
     kernels: Any = (
-        *(
-            kernel.begin_evaluation,
-            kernel.evaluate,
-            kernel.finish_evaluation,
-            kernel.multiply_hessian,
-        ),
-        *(
-            dense.write_residual_and_jacobian,
-            dense.write_jacobian_rows,
-            dense.begin_residual_curvature,
-            dense.finish_residual_curvature,
-        ),
-        *(fk.forward_kinematics_batch, integrate.integrate_batch, integrate.difference_batch),
+        kernel.begin_evaluation,
+        kernel.evaluate,
+        kernel.finish_evaluation,
+        kernel.multiply_hessian,
+        dense.write_residual_and_jacobian,
+        dense.write_jacobian_rows,
+        dense.begin_residual_curvature,
+        dense.finish_residual_curvature,
+        fk.forward_kinematics_batch,
+        integrate.integrate_batch,
+        integrate.difference_batch,
     )
     # Integers aside: compiled callers hand them on as constants.
     layouts = {

@@ -53,7 +53,7 @@ def factors(skeleton: Skeleton, rng: np.random.Generator, negative: float) -> tu
     return lower, signs * rng.uniform(0.5, 2.0, size=nv)
 
 
-def rows_of(skeleton: Skeleton, matrix: Array, fill: float = np.nan) -> Array:
+def to_ancestor_rows(skeleton: Skeleton, matrix: Array, fill: float = np.nan) -> Array:
     """A symmetric matrix by ancestor rows, with `fill` in all places that mean nothing."""
     rows = new_workspace(skeleton.tree).H
     rows[:] = fill
@@ -71,7 +71,7 @@ def check(skeleton: Skeleton, seed: int, negative: float) -> None:
         along[i, path] = along[path, i] = True
     assert not matrix[~along].any()  # no entry between branches: nothing to fill in
 
-    rows = rows_of(skeleton, matrix)
+    rows = to_ancestor_rows(skeleton, matrix)
     before = rows.copy()
     smallest = factor(skeleton.tree, rows)
     scale = np.abs(matrix).max()
@@ -142,8 +142,8 @@ def test_a_dof_that_nothing_asks_for_has_no_positive_pivot(n: int):
         lower, pivots = factors(chain, np.random.default_rng(n), 0.0)
         matrix = lower.T @ np.diag(pivots) @ lower
         matrix[dead] = matrix[:, dead] = 0.0
-        assert not factor(chain.tree, rows_of(chain, matrix)) > 0.0
-    assert not factor(chain.tree, rows_of(chain, np.zeros((n, n)))) > 0.0
+        assert not factor(chain.tree, to_ancestor_rows(chain, matrix)) > 0.0
+    assert not factor(chain.tree, to_ancestor_rows(chain, np.zeros((n, n)))) > 0.0
 
 
 def test_nothing_to_factor_is_positive_definite():

@@ -267,8 +267,16 @@ def test_derivatives_of_many_frames_are_those_of_problems(order: int):
     cost, g = np.empty(3), np.empty((3, skeleton.nv))
     H = np.empty((3, *scratch.workspace.H.shape))
     evaluate_frames(
-        *(skeleton.tree, scratch.goals, recording.targets, order, which, q),
-        *(cost, g, H, scratch.workspace),
+        skeleton.tree,
+        scratch.goals,
+        recording.targets,
+        order,
+        which,
+        q,
+        cost,
+        g,
+        H,
+        scratch.workspace,
     )
     dof, level, above = skeleton.ancestor_pairs
     for k, t in enumerate(which):
@@ -291,9 +299,18 @@ def test_standard_deviations_are_those_of_a_result():
     q = solve_frames(recording, options, np.arange(2), np.array([near_neutral(skeleton, 6)] * 2)).q
     sd, none = np.empty((2, skeleton.nv)), np.zeros(skeleton.nv)
     estimate_standard_deviations(
-        *(skeleton.tree, scratch.goals, recording.frame_problem.box, recording.targets, none),
-        *(np.full(2, sigma), np.arange(2), q, np.zeros_like(scratch.workspace.H), sd),
-        *(scratch.descent_state, scratch.workspace),
+        skeleton.tree,
+        scratch.goals,
+        recording.frame_problem.box,
+        recording.targets,
+        none,
+        np.full(2, sigma),
+        np.arange(2),
+        q,
+        np.zeros_like(scratch.workspace.H),
+        sd,
+        scratch.descent_state,
+        scratch.workspace,
     )
     for t in range(2):
         goals = [g for g in problem_of(recording, t).goals if isinstance(g, ik.MarkerGoal)]

@@ -20,7 +20,13 @@ from exactik.spatial import jit
 from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
 from tests.support.problems import menagerie
-from tests.support.quadratics import blank_search, indefinite, pattern_of, rows_of, value
+from tests.support.quadratics import (
+    ancestor_pattern,
+    blank_descent_state,
+    indefinite,
+    to_ancestor_rows,
+    value,
+)
 
 CHAIN = serial_chain(8)
 
@@ -58,16 +64,16 @@ class Ball(NamedTuple):
 
     def step(self) -> tuple[Array, float] | None:
         """Step and μ of the kernel, if it finds one."""
-        search, nv = blank_search(CHAIN), CHAIN.nv
-        search.scale[:], search.state[:] = self.D, 0.0
-        search.state[TRUST_RADIUS] = self.radius
+        descent, nv = blank_descent_state(CHAIN), CHAIN.nv
+        descent.scale[:], descent.state[:] = self.D, 0.0
+        descent.state[TRUST_RADIUS] = self.radius
         box = Problem(CHAIN, [MarkerGoal("TIP", (0, 0, 0))], limits="off").box
-        rows, q = rows_of(CHAIN, self.H), np.zeros(nv)
+        rows, q = to_ancestor_rows(CHAIN, self.H), np.zeros(nv)
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
-            found = trust_region_step(pattern_of(CHAIN), box, q, self.g, rows, search)
-        size = math.sqrt(float(search.step @ (self.D * search.step)))
-        assert not found or search.state[STEP_NORM] == pytest.approx(size, rel=1e-12)
-        return (search.step, float(search.state[DAMPING])) if found else None
+            found = trust_region_step(ancestor_pattern(CHAIN), box, q, self.g, rows, descent)
+        size = math.sqrt(float(descent.step @ (self.D * descent.step)))
+        assert not found or descent.state[STEP_NORM] == pytest.approx(size, rel=1e-12)
+        return (descent.step, float(descent.state[DAMPING])) if found else None
 
 
 def ball_of(seed: int, kind: str) -> Ball:
@@ -109,7 +115,7 @@ def test_no_step_in_the_ball_is_much_better(kind: str):
     assert (inside > 20) == (kind == "definite")
 
 
-def test_without_any_curvature_it_goes_down_the_gradient_to_the_rim():
+def test_without_any_curvature_it_goes_down_the_gradient_to_the_boundary():
     ball = Ball(np.arange(1.0, 9.0), np.zeros((8, 8)), np.ones(8), 0.5)
     found = ball.step()
     assert found is not None
@@ -123,40 +129,42 @@ def test_without_any_curvature_it_goes_down_the_gradient_to_the_rim():
 
 @pytest.mark.parametrize("negative", [0.0, 0.05, 0.3, 1.0])
 @pytest.mark.parametrize("figure", [CHAIN, bushy_tree(23, 3), menagerie()], ids=lambda f: f.name)
-def test_a_way_down_is_found_if_and_only_if_the_curvature_is_negative_somewhere(
+def test_a_direction_is_found_if_and_only_if_there_is_negative_curvature(
     figure: Skeleton, negative: float
 ):
     """On the dofs that are not held; the way bends down, goes down, and moves nothing held."""
-    rng, search = np.random.default_rng(7), blank_search(figure)
+    rng, descent = np.random.default_rng(7), blank_descent_state(figure)
     for _ in range(25):
         matrix, g = indefinite(figure, rng, negative), rng.normal(size=figure.nv)
-        search.active_set[:] = rng.random(figure.nv) < 0.3
-        search.scale[:] = rng.uniform(0.5, 2.0, size=figure.nv)
-        free = search.active_set == 0.0
-        shifted = matrix + FLAT_CURVATURE * np.diag(search.scale)
+        descent.active_set[:] = rng.random(figure.nv) < 0.3
+        descent.scale[:] = rng.uniform(0.5, 2.0, size=figure.nv)
+        free = descent.active_set == 0.0
+        shifted = matrix + FLAT_CURVATURE * np.diag(descent.scale)
         lowest = np.linalg.eigvalsh(shifted[np.ix_(free, free)])[0] if free.any() else 1.0
-        found = negative_curvature_direction(pattern_of(figure), g, rows_of(figure, matrix), search)
+        found = negative_curvature_direction(
+            ancestor_pattern(figure), g, to_ancestor_rows(figure, matrix), descent
+        )
         assert found == (lowest < 0.0)
         if found:
-            assert search.step @ shifted @ search.step < 0.0
-            assert g @ search.step <= 0.0
-            assert np.abs(search.step).max() == pytest.approx(1.0, rel=1e-14)
-            assert not search.step[~free].any()
+            assert descent.step @ shifted @ descent.step < 0.0
+            assert g @ descent.step <= 0.0
+            assert np.abs(descent.step).max() == pytest.approx(1.0, rel=1e-14)
+            assert not descent.step[~free].any()
 
 
 def test_directions_that_cost_nothing_are_no_way_down():
     """A redundant figure at rest: the curvature is singular, its pivots zero but for rounding."""
-    rng, search = np.random.default_rng(8), blank_search(CHAIN)
+    rng, descent = np.random.default_rng(8), blank_descent_state(CHAIN)
     for _ in range(50):
         J = rng.normal(size=(3, CHAIN.nv))
         matrix = J.T @ J
-        search.scale[:] = np.diag(matrix)
+        descent.scale[:] = np.diag(matrix)
         assert not negative_curvature_direction(
-            pattern_of(CHAIN), np.zeros(CHAIN.nv), rows_of(CHAIN, matrix), search
+            ancestor_pattern(CHAIN), np.zeros(CHAIN.nv), to_ancestor_rows(CHAIN, matrix), descent
         )
         matrix -= 1e-3 * np.diag(np.diag(matrix))
         assert negative_curvature_direction(
-            pattern_of(CHAIN), np.zeros(CHAIN.nv), rows_of(CHAIN, matrix), search
+            ancestor_pattern(CHAIN), np.zeros(CHAIN.nv), to_ancestor_rows(CHAIN, matrix), descent
         )
 
 

@@ -18,19 +18,19 @@ PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
 QUARTER = np.pi / 2
 
 
-def one(joint: ik.Joint, **more) -> ik.Skeleton:
+def single_bone(joint: ik.Joint, **more) -> ik.Skeleton:
     """A single bone on this joint."""
     return ik.Skeleton.build("one", [ik.Bone("b", joint=joint, **more)])
 
 
-def mixed(seed: int = 0) -> tuple[ik.Skeleton, Array]:
+def make_mixed_chain(seed: int = 0) -> tuple[ik.Skeleton, Array]:
     """A chain with every special joint, and a configuration of it."""
     joints = [ik.Joint.free("quaternion"), ik.Joint.exp_map(), ik.Joint.swing_twist()]
     skeleton = chain_of([*joints, ik.Joint.euler("ZYZ"), ik.Joint.prismatic("y")], seed)
     return skeleton, configuration(skeleton, seed)
 
 
-def differences(function, skeleton: ik.Skeleton, q: Array, h: float = 1e-6) -> Array:
+def central_differences(function, skeleton: ik.Skeleton, q: Array, h: float = 1e-6) -> Array:
     """∂ function(integrate(q, v))/∂v at v = 0, (…, nv)."""
     steps = h * np.eye(skeleton.nv)
     ahead, behind = (
@@ -59,7 +59,7 @@ def test_row_02_quaternions_are_wxyz_of_any_length():
     np.testing.assert_allclose(
         matrix_from_wxyz(quarter_about_z), axis_rotation("z", QUARTER), atol=1e-15
     )
-    ball = one(ik.Joint.quaternion())
+    ball = single_bone(ik.Joint.quaternion())
     np.testing.assert_array_equal(ball.neutral(), (1, 0, 0, 0))
     for scale in (1.0, -3.0):
         R = ball.forward(scale * quarter_about_z).rotations[0]
@@ -72,7 +72,7 @@ def test_row_02_quaternions_are_wxyz_of_any_length():
 
 @pytest.mark.parametrize(("axis", "of", "to"), [("z", 0, 1), ("x", 1, 2), ("y", 2, 0)])
 def test_row_03_rotations_are_active_and_right_handed(axis: str, of: int, to: int):
-    hinge = one(ik.Joint.revolute(axis), offset=(1, 2, 3))
+    hinge = single_bone(ik.Joint.revolute(axis), offset=(1, 2, 3))
     pose = hinge.forward([QUARTER])
     e = np.eye(3)
     np.testing.assert_allclose(pose.rotations[0] @ e[of], e[to], atol=1e-15)
@@ -115,26 +115,26 @@ def test_row_05_the_first_euler_letter_is_outermost(order: str):
     expected = np.eye(3)
     for letter, angle in zip(order, angles, strict=True):
         expected = expected @ axis_rotation(letter, angle)
-    found = one(ik.Joint.euler(order)).forward(angles).rotations[0]
+    found = single_bone(ik.Joint.euler(order)).forward(angles).rotations[0]
     np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 def test_row_06_rotation_vectors_and_swing_after_twist():
     w = np.array([0.2, -0.5, 0.4])
-    R = one(ik.Joint.exp_map()).forward(w).rotations[0]
+    R = single_bone(ik.Joint.exp_map()).forward(w).rotations[0]
     np.testing.assert_allclose(R @ w, w, atol=1e-15)
     assert np.trace(R) == pytest.approx(1 + 2 * np.cos(np.linalg.norm(w)), abs=1e-15)
     np.testing.assert_allclose(log_rotation(R), w, atol=1e-15)
     for twist, swing in (("x", [1, 2]), ("y", [2, 0]), ("z", [0, 1])):
         w = np.zeros(3)
         w[swing] = 0.3, -0.6
-        R = one(ik.Joint.swing_twist(twist)).forward([0.3, -0.6, 0.9]).rotations[0]
+        R = single_bone(ik.Joint.swing_twist(twist)).forward([0.3, -0.6, 0.9]).rotations[0]
         np.testing.assert_allclose(R, exp_rotation(w) @ axis_rotation(twist, 0.9), atol=1e-15)
 
 
 def test_row_07_a_free_joint_shifts_along_its_base_and_then_turns():
     pre = axis_rotation("x", QUARTER)
-    free = one(ik.Joint.free("ZYX"), pre=pre)
+    free = single_bone(ik.Joint.free("ZYX"), pre=pre)
     pose = free.forward([1, 2, 3, 0.4, 0.5, 0.6])
     np.testing.assert_allclose(pose.positions[0], pre @ [1, 2, 3], atol=1e-15)
     assert free.dof_names[:3] == ("b.tx", "b.ty", "b.tz")
@@ -172,7 +172,7 @@ def test_row_09_only_quaternions_have_more_coordinates_than_dofs(name: str):
 
 
 def test_row_10_steps_are_integrated_on_the_right():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     v = np.random.default_rng(1).normal(scale=0.5, size=skeleton.nv)
     moved = skeleton.integrate(q, v)
     plain = skeleton.plain_q >= 0
@@ -184,7 +184,7 @@ def test_row_10_steps_are_integrated_on_the_right():
     np.testing.assert_allclose(skeleton.difference(moved, q), v, atol=1e-14)
     back = skeleton.integrate(q, skeleton.difference(moved, q))
     np.testing.assert_allclose(back, moved, atol=1e-14)
-    ball = one(ik.Joint.quaternion())
+    ball = single_bone(ik.Joint.quaternion())
     there = ball.integrate(ball.neutral(), [2 * np.pi - 0.5, 0, 0])
     np.testing.assert_allclose(ball.difference(there, ball.neutral()), [-0.5, 0, 0], atol=1e-14)
 
@@ -221,7 +221,7 @@ def test_row_12_dofs_are_named_by_bone_and_motion():
         ik.Joint.free("XY"): ["tx", "ty", "tz", "rx", "ry"],
     }
     for joint, names in expected.items():
-        assert one(joint).dof_names == tuple(f"b.{name}" for name in names)
+        assert single_bone(joint).dof_names == tuple(f"b.{name}" for name in names)
 
 
 def test_row_13_limits_are_per_dof_and_no_part_of_the_cost():
@@ -244,7 +244,7 @@ def test_row_13_limits_are_per_dof_and_no_part_of_the_cost():
 
 
 def test_row_14_batch_axes_come_first():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     many = np.tile(q, (2, 3, 1))
     pose = skeleton.forward(many)
     bones, markers = len(skeleton.bones), len(skeleton.markers)
@@ -274,7 +274,7 @@ def several_goals(skeleton: ik.Skeleton, q: Array) -> list[ik.Goal]:
 
 
 def test_row_15_residuals_are_target_minus_model():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     goals = several_goals(skeleton, q)
     pose = skeleton.forward(q)
     tip, R = skeleton.bone_names[-1], pose.rotations[-1]
@@ -298,7 +298,7 @@ def test_row_15_residuals_are_target_minus_model():
 
 
 def test_row_16_the_cost_is_half_the_weighted_square():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     goals = several_goals(skeleton, q)
     problem = ik.Problem(skeleton, goals)
     r = problem.residual(q)
@@ -315,25 +315,27 @@ def test_row_16_the_cost_is_half_the_weighted_square():
 
 
 def test_row_17_the_jacobian_is_minus_the_derivative_of_the_residual():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     problem = ik.Problem(skeleton, several_goals(skeleton, q))
     J = problem.jacobian(q)
-    np.testing.assert_allclose(J, -differences(problem.residual, skeleton, q), atol=1e-8)
+    np.testing.assert_allclose(J, -central_differences(problem.residual, skeleton, q), atol=1e-8)
     tip = skeleton.bone_names[-1]
     np.testing.assert_allclose(J[:3], skeleton.jacobian(q, tip, (0.1, 0, 0.2)), atol=1e-14)
 
 
 def test_row_18_the_gradient_is_the_derivative_of_the_cost_of_a_step():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     problem = ik.Problem(skeleton, several_goals(skeleton, q))
     g = problem.gradient(q)
-    np.testing.assert_allclose(g, differences(problem.cost, skeleton, q), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        g, central_differences(problem.cost, skeleton, q), rtol=1e-6, atol=1e-6
+    )
     W = problem.packed.weight
     np.testing.assert_allclose(g, -problem.jacobian(q).T @ W @ problem.residual(q), atol=1e-12)
 
 
 def test_row_19_the_hessian_is_symmetric_and_belongs_to_the_cost_of_a_step():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     problem = ik.Problem(skeleton, several_goals(skeleton, q))
     H = problem.hessian(q)
     assert H.shape == (skeleton.nv, skeleton.nv)
@@ -353,7 +355,7 @@ def test_row_19_the_hessian_is_symmetric_and_belongs_to_the_cost_of_a_step():
 
 
 def test_row_20_locked_dofs_keep_their_place_with_zeros():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     goals = several_goals(skeleton, q)
     free, held = ik.Problem(skeleton, goals), ik.Problem(skeleton, goals, lock=("b1", "b3.ry"))
     locked = np.zeros(skeleton.nv, bool)
@@ -369,7 +371,7 @@ def test_row_20_locked_dofs_keep_their_place_with_zeros():
 
 
 def test_row_21_strength_is_no_part_of_the_cost():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     goals = several_goals(skeleton, q)
     plain, weak = ik.Problem(skeleton, goals), ik.Problem(skeleton, goals, strength={"b1*": 0.2})
     np.testing.assert_array_equal(np.flatnonzero(weak.strength == 0.2), [6, 7, 8])
@@ -385,7 +387,7 @@ class Turned(ik.FrameGoal):
 
 
 def test_row_22_a_goal_of_your_own_is_differentiated_by_rotation_then_position():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     goal, pose = Turned(skeleton.bone_names[-1]), skeleton.forward(q)
     R, p = pose.rotations[-1], pose.positions[-1]
     first, second = goal.derivatives(R, p)
@@ -401,7 +403,7 @@ def test_row_22_a_goal_of_your_own_is_differentiated_by_rotation_then_position()
 
 
 def test_row_23_frames_of_a_jacobian():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     bone, point = skeleton.bone_names[-1], (0.3, -0.2, 0.5)
     pose = skeleton.forward(q)
     R, e = pose.rotations[-1], pose.point(bone, point)
@@ -409,7 +411,7 @@ def test_row_23_frames_of_a_jacobian():
         skeleton.jacobian(q, bone, point, frame=frame, rows="both")
         for frame in ("world", "body", "spatial")
     )
-    moved = differences(lambda x: skeleton.forward(x).point(bone, point), skeleton, q)
+    moved = central_differences(lambda x: skeleton.forward(x).point(bone, point), skeleton, q)
     np.testing.assert_allclose(world[:3], moved, atol=1e-8)
     np.testing.assert_allclose(body, np.kron(np.eye(2), R.T) @ world, atol=1e-14)
     np.testing.assert_allclose(spatial[3:], world[3:], atol=1e-14)
@@ -417,7 +419,7 @@ def test_row_23_frames_of_a_jacobian():
 
 
 def test_row_24_linear_rows_come_before_angular_ones():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     bone = skeleton.bone_names[-1]
     both, linear, angular = (
         skeleton.jacobian(q, bone, rows=rows) for rows in ("both", "linear", "angular")
@@ -439,7 +441,7 @@ def test_row_24_linear_rows_come_before_angular_ones():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_row_25_what_a_problem_is_made_of_is_finite(bad: float):
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     tip = skeleton.bone_names[-1]
     problem = ik.Problem(skeleton, [ik.PositionGoal(tip, (1, 2, 3))])
     spoilt, step = q.copy(), np.zeros(skeleton.nv)
@@ -479,7 +481,7 @@ def test_row_26_misuse_is_an_exactik_error_and_an_ordinary_one():
 
 
 def test_row_27_arguments_are_never_changed_and_models_cannot_be():
-    skeleton, q = mixed()
+    skeleton, q = make_mixed_chain()
     q *= 1.5  # the quaternion too: it is normalised in a copy
     v = np.random.default_rng(2).normal(size=skeleton.nv)
     goals = several_goals(skeleton, q)

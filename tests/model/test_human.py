@@ -22,7 +22,7 @@ def other_side(name: str) -> str:
     return {"l_": "r_", "r_": "l_"}.get(name[:2], name[:2]) + name[2:]
 
 
-def mirrored(q: Array) -> Array:
+def mirror_pose(q: Array) -> Array:
     """The mirror image, in the plane y = 0, of a configuration."""
     names = human().dof_names
     flips = {"rx": -1.0, "ry": 1.0, "rz": -1.0, "tx": 1.0, "ty": -1.0, "tz": 1.0}
@@ -36,7 +36,7 @@ def markers_at(q: Array) -> dict[str, Array]:
     return dict(zip(human().markers, human().forward(q).markers, strict=True))
 
 
-def bent(dof: str, angle: float) -> dict[str, Array]:
+def bend_joint(dof: str, angle: float) -> dict[str, Array]:
     """Displacements of the markers when one dof is bent from the neutral pose."""
     q = np.zeros(58)
     q[human().dof_names.index(dof)] = angle
@@ -94,7 +94,7 @@ def test_arms_point_45_degrees_down_and_thumbs_forward():
 @given(st.integers(0, 2**32 - 1))
 def test_mirrored_coordinates_give_the_mirrored_figure(seed: int):
     q = np.random.default_rng(seed).uniform(-3.0, 3.0, size=58)
-    at, image = markers_at(q), markers_at(mirrored(q))
+    at, image = markers_at(q), markers_at(mirror_pose(q))
     for name in MARKERS:
         if name != "RBAC":  # on the right shoulder blade only, as usual, to tell the sides apart
             twin = {"L": "R", "R": "L"}.get(name[0], name[0]) + name[1:]
@@ -104,7 +104,7 @@ def test_mirrored_coordinates_give_the_mirrored_figure(seed: int):
 def test_limits_are_mirror_images_exactly():
     finite = np.isfinite(human().lower)
     for one, other in ((human().lower, human().upper), (human().upper, human().lower)):
-        image = mirrored(one)
+        image = mirror_pose(one)
         same = np.array([name.endswith("ry") for name in human().dof_names])
         np.testing.assert_array_equal(image[finite], np.where(same, one, other)[finite])
 
@@ -144,7 +144,7 @@ def test_every_dof_moves_a_marker():
 def test_joints_bend_the_way_people_do(dof: str, degrees: float, marker: str, axis: int, sign: int):
     i, angle = human().dof_names.index(dof), np.radians(degrees)
     assert human().lower[i] <= angle <= human().upper[i]
-    assert sign * bent(dof, angle)[marker][axis] > 0.005
+    assert sign * bend_joint(dof, angle)[marker][axis] > 0.005
 
 
 def test_knees_and_elbows_do_not_bend_backwards():

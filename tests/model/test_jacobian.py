@@ -45,7 +45,7 @@ ANYWHERE = tuple(EVERY_JOINT)
 POINT = (0.3, -0.2, 0.5)
 
 
-def relative(a: Array, b: Array) -> float:
+def relative_error(a: Array, b: Array) -> float:
     return float(np.abs(a - b).max(initial=0.0) / max(1.0, np.abs(b).max(initial=0.0)))
 
 
@@ -83,13 +83,13 @@ def test_routes_and_oracle_agree_on_any_tree(skeleton: Skeleton, seed: int, data
             r: skeleton.jacobian(q, bone, POINT, frame=frame, rows="both", route=r) for r in ROUTES
         }
         for one, other in itertools.combinations(J.values(), 2):
-            assert relative(one, other) < 1e-12
-        assert relative(J["cross"], truth) < 1e-12
+            assert relative_error(one, other) < 1e-12
+        assert relative_error(J["cross"], truth) < 1e-12
         slow = unit_velocity_jacobian(skeleton, q, bone, POINT, frame, "both")
-        assert relative(slow, truth) < 1e-12
+        assert relative_error(slow, truth) < 1e-12
         truth = np.concatenate(oracle.point_jacobian_dot(skeleton, q, v, bone, POINT, frame))
         rate = skeleton.jacobian_dot(q, v, bone, POINT, frame=frame, rows="both")
-        assert relative(rate, truth) < 1e-11
+        assert relative_error(rate, truth) < 1e-11
 
 
 @pytest.mark.parametrize("kind", EVERY_JOINT)
@@ -103,11 +103,11 @@ def test_every_joint_kind_against_differences(kind: str):
     for bone, frame in itertools.product(("b1", "b2"), FRAMES):
         J = skeleton.jacobian(q, bone, POINT, frame=frame, rows="both")
         differences = finite_difference_jacobian(skeleton, q, bone, POINT, frame, "both")
-        assert relative(J, differences) < 1e-8
+        assert relative_error(J, differences) < 1e-8
         J1 = skeleton.jacobian(ahead, bone, POINT, frame=frame, rows="both")
         J0 = skeleton.jacobian(behind, bone, POINT, frame=frame, rows="both")
         rate = skeleton.jacobian_dot(q, v, bone, POINT, frame=frame, rows="both")
-        assert relative(rate, (J1 - J0) / (2 * h)) < 1e-8
+        assert relative_error(rate, (J1 - J0) / (2 * h)) < 1e-8
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-8, 1e-4, 1.0, 2.0, np.pi - 1e-9, np.pi, 4.0, 6.0])
@@ -119,8 +119,10 @@ def test_rotation_vectors_of_any_length(kind: str, angle: float):
     J = np.concatenate(oracle.point_jacobian(skeleton, q, "b1", POINT))
     rate = np.concatenate(oracle.point_jacobian_dot(skeleton, q, v, "b1", POINT))
     for route in ROUTES:
-        assert relative(skeleton.jacobian(q, "b1", POINT, rows="both", route=route), J) < 1e-13
-    assert relative(skeleton.jacobian_dot(q, v, "b1", POINT, rows="both"), rate) < 1e-13
+        assert (
+            relative_error(skeleton.jacobian(q, "b1", POINT, rows="both", route=route), J) < 1e-13
+        )
+    assert relative_error(skeleton.jacobian_dot(q, v, "b1", POINT, rows="both"), rate) < 1e-13
 
 
 def test_rows_are_trimmed_parts_of_both():
@@ -154,7 +156,7 @@ def test_recipe_tree():
             on_path[block(skeleton, bone)] = True
         for route in ROUTES:
             J = skeleton.jacobian(q, chain[-1], rows="both", route=route)
-            assert relative(J, truth) < 1e-13
+            assert relative_error(J, truth) < 1e-13
             np.testing.assert_array_equal(np.abs(J).max(axis=0) > 0.0, on_path)
 
 
@@ -164,7 +166,10 @@ def test_long_chains_and_bushes(skeleton: Skeleton):
     tip = skeleton.bone_names[-1]
     truth = np.concatenate(oracle.point_jacobian(skeleton, q, tip, POINT))
     for route in ROUTES:
-        assert relative(skeleton.jacobian(q, tip, POINT, rows="both", route=route), truth) < 1e-13
+        assert (
+            relative_error(skeleton.jacobian(q, tip, POINT, rows="both", route=route), truth)
+            < 1e-13
+        )
 
 
 # --- against what can be said by hand
@@ -299,7 +304,7 @@ def test_a_point_is_an_adjoint_with_the_negative_lever():
     )
     right, wrong = (adjoint(np.eye(3), s * np.array(POINT)) @ at_origin for s in (-1.0, 1.0))
     np.testing.assert_allclose(at_point, right, atol=1e-15)
-    assert relative(wrong, at_point) > 0.1
+    assert relative_error(wrong, at_point) > 0.1
 
 
 # --- mistakes that are easy to make: the wrong form is visibly wrong, ours is right
@@ -312,8 +317,8 @@ def test_full_adjoint_to_the_world_is_not_the_velocity_of_the_end_effector():
     body = skeleton.jacobian(q, "crown", frame="body", rows="both")
     full = adjoint(pose.rotations[k], pose.positions[k]) @ body
     differences = finite_difference_jacobian(skeleton, q, "crown")
-    assert relative(full[:3], differences) > 0.1
-    assert relative(skeleton.jacobian(q, "crown"), differences) < 1e-8
+    assert relative_error(full[:3], differences) > 0.1
+    assert relative_error(skeleton.jacobian(q, "crown"), differences) < 1e-8
     np.testing.assert_allclose(
         full, skeleton.jacobian(q, "crown", frame="spatial", rows="both"), atol=1e-14
     )
@@ -338,11 +343,11 @@ def test_a_free_root_shifts_along_world_axes():
     np.testing.assert_allclose(
         Q, axis_rotation("z", z) @ axis_rotation("y", y) @ axis_rotation("x", x), atol=1e-15
     )
-    assert relative(turned, differences) > 0.1
-    assert relative(turned @ Q.T @ U, differences) > 0.1
+    assert relative_error(turned, differences) > 0.1
+    assert relative_error(turned @ Q.T @ U, differences) > 0.1
     for route in ROUTES:
         ours = skeleton.jacobian(q, "left", frame="body", route=route)[:, :3]
-        assert relative(ours, differences) < 1e-8
+        assert relative_error(ours, differences) < 1e-8
         np.testing.assert_allclose(ours, turned @ Q.T, atol=1e-15)
 
 
@@ -356,9 +361,9 @@ def test_the_bones_own_joint_counts():
         differences = finite_difference_jacobian(skeleton, q, "crown", POINT, rows="both")
         without = J.copy()
         without[:, own] = 0.0
-        assert relative(J, differences) < 1e-8
-        assert relative(without[:3], differences[:3]) > 0.1
-        assert relative(without[3:], differences[3:]) > 0.1
+        assert relative_error(J, differences) < 1e-8
+        assert relative_error(without[:3], differences[:3]) > 0.1
+        assert relative_error(without[3:], differences[3:]) > 0.1
         # For the joint's own centre, seen from an end site, it makes no difference.
         np.testing.assert_allclose(
             skeleton.jacobian(q, "crown", route=route)[:, own], 0, atol=1e-15
@@ -400,7 +405,7 @@ def test_rate_of_an_euler_joint_includes_the_motion_of_its_axes():
         # W: spatial twist of the joint's bone relative to b2, in the axes of b2.
         linear, angular = -(J[:, at.stop :] @ v[at.stop :]).reshape(2, 3)
         ad = np.block([[skew(angular), skew(linear)], [np.zeros((3, 3)), skew(angular)]])
-        error = relative(ad @ J[:, at], rate[:, at])
+        error = relative_error(ad @ J[:, at], rate[:, at])
         assert error < 1e-14 if exact else error > 0.1
 
 
@@ -414,9 +419,9 @@ def test_rate_of_a_quaternion_joint_has_the_whole_bracket():
     )
     rate = skeleton.jacobian_dot(q, v, "b", rows="angular")
     bracket = np.cross(J @ v, J.T).T
-    assert relative(rate, (ahead - behind) / (2 * h)) < 1e-9
+    assert relative_error(rate, (ahead - behind) / (2 * h)) < 1e-9
     np.testing.assert_allclose(rate, bracket, atol=1e-15)
-    assert relative(0.5 * bracket, rate) > 0.1
+    assert relative_error(0.5 * bracket, rate) > 0.1
 
 
 # --- far away, odd arguments
@@ -433,11 +438,11 @@ def test_ten_kilometres_cost_no_digits(frame: Frame):
             skeleton.jacobian(q, "crown", POINT, frame=frame, rows="both", route=route)
             for q in (near, far)
         )
-        assert relative(other, one) < 1e-14
+        assert relative_error(other, one) < 1e-14
     one, other = (
         skeleton.jacobian_dot(q, v, "crown", POINT, frame=frame, rows="both") for q in (near, far)
     )
-    assert relative(other, one) < 1e-14
+    assert relative_error(other, one) < 1e-14
 
 
 def test_central_differences_gain_two_orders_for_one():
@@ -454,7 +459,7 @@ def test_central_differences_gain_two_orders_for_one():
     assert 9 < error["forward", 1e-2] / error["forward", 1e-3] < 11
     assert 90 < error["central", 1e-2] / error["central", 1e-3] < 110
     default = finite_difference_jacobian(skeleton, q, "hand", POINT, scheme="forward")
-    assert relative(default, exact) < 1e-6
+    assert relative_error(default, exact) < 1e-6
 
 
 def test_arguments_stay_as_they_are():

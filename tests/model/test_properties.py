@@ -55,7 +55,9 @@ def test_a_batch_is_its_single_calls_bit_for_bit(
         assert np.array_equal(step[at], skeleton.difference(other[at], q[at]))
 
 
-def shuffled(skeleton: Skeleton, rng: np.random.Generator) -> tuple[Skeleton, Indices, Indices]:
+def shuffle_bones(
+    skeleton: Skeleton, rng: np.random.Generator
+) -> tuple[Skeleton, Indices, Indices]:
     """The same bones listed in another order with parents first; where its q and v come from."""
     left, taken = list(skeleton.bones), []
     placed: set[str | None] = {None}
@@ -82,7 +84,7 @@ def shuffled(skeleton: Skeleton, rng: np.random.Generator) -> tuple[Skeleton, In
     )
 
 
-def relisted(goal: Goal, to_q: Indices, to_v: Indices) -> Goal:
+def relist_goal(goal: Goal, to_q: Indices, to_v: Indices) -> Goal:
     """The goal with rest posture and weights in the other order, where it has one row per dof."""
     if not isinstance(goal, PostureGoal | SoftLimitGoal):
         return goal
@@ -95,10 +97,10 @@ def relisted(goal: Goal, to_q: Indices, to_v: Indices) -> Goal:
 
 
 def check_order(skeleton: Skeleton, q: Array, goals: list[Goal], seed: int, **options: Any) -> None:
-    other, to_q, to_v = shuffled(skeleton, np.random.default_rng(seed))
+    other, to_q, to_v = shuffle_bones(skeleton, np.random.default_rng(seed))
     assert [skeleton.dof_names[i] for i in to_v] == list(other.dof_names)
     one = Problem(skeleton, goals, **options)
-    two = Problem(other, [relisted(goal, to_q, to_v) for goal in goals], **options)
+    two = Problem(other, [relist_goal(goal, to_q, to_v) for goal in goals], **options)
     x = np.random.default_rng(seed).normal(size=skeleton.nv)
     both = np.ix_(to_v, to_v)
     expected = {
@@ -126,7 +128,7 @@ def check_order(skeleton: Skeleton, q: Array, goals: list[Goal], seed: int, **op
 
 
 @given(figures(), SEEDS)
-def test_the_order_in_which_bones_are_listed_is_no_matter(skeleton: Skeleton, seed: int):
+def test_the_order_in_which_bones_are_listed_does_not_matter(skeleton: Skeleton, seed: int):
     """Cost and derivatives of goals of every kind are the same, in the other order."""
     q = configuration(skeleton, seed % 1000)
     goals = goals_of_every_kind(skeleton, q, seed % 1000)
@@ -134,7 +136,7 @@ def test_the_order_in_which_bones_are_listed_is_no_matter(skeleton: Skeleton, se
 
 
 @given(st.integers(0, 10_000), SEEDS)
-def test_the_order_is_no_matter_for_the_problems_of_the_check(tree: int, seed: int):
+def test_the_order_does_not_matter_for_random_problems(tree: int, seed: int):
     case = random_problem(77, tree)
     if case.weight_matrix is None and case.largest_log < 2.9:
         check_order(case.skeleton, case.q, list(case.goals), seed, limits=case.limits)

@@ -53,7 +53,7 @@ angles = st.one_of(
 )
 
 
-def close(a: Array, b: Array, tolerance: float = 1e-14) -> None:
+def assert_close(a: Array, b: Array, tolerance: float = 1e-14) -> None:
     np.testing.assert_allclose(a, b, rtol=0.0, atol=tolerance)
 
 
@@ -62,19 +62,19 @@ def close(a: Array, b: Array, tolerance: float = 1e-14) -> None:
 
 @given(vectors, vectors)
 def test_skew_is_the_cross_product(p: Array, u: Array):
-    close(skew(p) @ u, np.cross(p, u))
+    assert_close(skew(p) @ u, np.cross(p, u))
     np.testing.assert_array_equal(skew(p), -skew(p).T)
 
 
 @given(vectors)
 def test_exponentials_are_rotations_about_their_axis(w: Array):
     R = exp_rotation(w)
-    close(R @ R.T, np.eye(3))
+    assert_close(R @ R.T, np.eye(3))
     assert np.linalg.det(R) == pytest.approx(1.0)
-    close(R @ w, w, 1e-14 * max(1.0, float(np.linalg.norm(w))))
+    assert_close(R @ w, w, 1e-14 * max(1.0, float(np.linalg.norm(w))))
     assert np.trace(R) == pytest.approx(1.0 + 2.0 * np.cos(np.linalg.norm(w)), abs=1e-14)
-    close(exp_rotation(-w), R.T)
-    close(exp_rotation(0.25 * w) @ exp_rotation(0.75 * w), R)
+    assert_close(exp_rotation(-w), R.T)
+    assert_close(exp_rotation(0.25 * w) @ exp_rotation(0.75 * w), R)
 
 
 @given(units, angles)
@@ -82,25 +82,25 @@ def test_log_undoes_exp_up_to_half_a_turn(axis: Array, angle: float):
     R = exp_rotation(angle * axis)
     w = log_rotation(R)
     assert np.linalg.norm(w) <= np.pi + 1e-15
-    close(exp_rotation(w), R)
+    assert_close(exp_rotation(w), R)
     if angle < np.pi - 1e-6:  # at π itself both signs of the axis are right
-        close(w, angle * axis, 1e-14)
+        assert_close(w, angle * axis, 1e-14)
 
 
 @given(units, angles)
 def test_compiled_log_agrees_with_numpy(axis: Array, angle: float):
     R = exp_rotation(angle * axis)
-    close(exp_rotation(np.array(log_vector(*R.ravel()))), R)
+    assert_close(exp_rotation(np.array(log_vector(*R.ravel()))), R)
     if angle < np.pi - 1e-6:
-        close(np.array(log_vector(*R.ravel())), log_rotation(R), 1e-15)
+        assert_close(np.array(log_vector(*R.ravel())), log_rotation(R), 1e-15)
 
 
 @given(units)
 def test_log_of_tiny_rotations_keeps_relative_digits(axis: Array):
     for angle in (1e-20, 1e-10, 1e-6, 1e-3):
         R = exp_rotation(angle * axis)
-        close(log_rotation(R) / angle, axis)
-        close(np.array(log_vector(*R.ravel())) / angle, axis)
+        assert_close(log_rotation(R) / angle, axis)
+        assert_close(np.array(log_vector(*R.ravel())) / angle, axis)
 
 
 @given(rotations)
@@ -108,23 +108,23 @@ def test_quaternions_and_matrices_are_the_same(R: Array):
     q = wxyz_from_matrix(R)
     assert q[0] >= 0.0
     assert np.linalg.norm(q) == pytest.approx(1.0, abs=1e-15)
-    close(matrix_from_wxyz(q), R)
-    close(matrix_from_wxyz(-3.0 * q), R)  # neither sign nor length matters
+    assert_close(matrix_from_wxyz(q), R)
+    assert_close(matrix_from_wxyz(-3.0 * q), R)  # neither sign nor length matters
 
 
 @pytest.mark.parametrize(
     "wxyz", np.concatenate([np.eye(4), [[0.5, 0.5, 0.5, 0.5], [0, 0.6, 0, 0.8]]])
 )
 def test_quaternions_with_zeros_survive(wxyz: Array):
-    close(wxyz_from_matrix(matrix_from_wxyz(wxyz)), wxyz, 1e-15)
+    assert_close(wxyz_from_matrix(matrix_from_wxyz(wxyz)), wxyz, 1e-15)
 
 
 @pytest.mark.parametrize("letter", "xyz")
 def test_axis_rotations_are_right_handed(letter: str):
     a = "xyz".index(letter)
     quarter = axis_rotation(letter, np.pi / 2)
-    close(quarter @ np.eye(3)[(a + 1) % 3], np.eye(3)[(a + 2) % 3], 1e-16)
-    close(axis_rotation(letter, 0.7), exp_rotation(0.7 * np.eye(3)[a]), 1e-15)
+    assert_close(quarter @ np.eye(3)[(a + 1) % 3], np.eye(3)[(a + 2) % 3], 1e-16)
+    assert_close(axis_rotation(letter, 0.7), exp_rotation(0.7 * np.eye(3)[a]), 1e-15)
 
 
 @pytest.mark.parametrize("order", EULER_ORDERS)
@@ -134,10 +134,10 @@ def test_euler_angles_give_the_rotation_back(order: str, R: Array):
     low, high = (0.0, np.pi) if order[0] == order[2] else (-np.pi / 2, np.pi / 2)
     assert low <= beta <= high
     # Closer than 1e-12 to gimbal lock it counts as locked, which costs as much.
-    close(composed(order, alpha, beta, gamma), R, 3e-12)
+    assert_close(compose_euler(order, alpha, beta, gamma), R, 3e-12)
 
 
-def composed(order: str, *q: float) -> Array:
+def compose_euler(order: str, *q: float) -> Array:
     a, b, c = (axis_rotation(letter, angle) for letter, angle in zip(order, q, strict=True))
     return a @ b @ c
 
@@ -148,8 +148,8 @@ def composed(order: str, *q: float) -> Array:
 def test_euler_angles_survive_gimbal_lock(order: str, off: float, end: int):
     """The angles are not unique there, the rotation is."""
     middle = np.pi * end if order[0] == order[2] else np.pi * (end - 0.5)
-    R = composed(order, 0.4, middle + off, -1.1)
-    close(composed(order, *euler_angles(order, R)), R, 1e-11)
+    R = compose_euler(order, 0.4, middle + off, -1.1)
+    assert_close(compose_euler(order, *euler_angles(order, R)), R, 1e-11)
     if off == 0.0:
         assert euler_angles(order, R)[0] == 0.0
 
@@ -163,15 +163,15 @@ def test_euler_orders_that_repeat_are_refused():
 def test_a_rotation_takes_z_anywhere(axis: Array):
     A = rotation_taking_z_to(axis)
     assert is_rotation(A, 1e-14)
-    close(A[:, 2], axis)
+    assert_close(A[:, 2], axis)
 
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-6, 4.4e-3, 4.5e-3, 0.1])
 def test_a_rotation_takes_z_to_minus_z_and_its_neighbours(tilt: float):
     axis = np.array([0.6 * np.sin(tilt), -0.8 * np.sin(tilt), -np.cos(tilt)])
     A = rotation_taking_z_to(axis)
-    close(A @ A.T, np.eye(3))
-    close(A[:, 2], axis)
+    assert_close(A @ A.T, np.eye(3))
+    assert_close(A[:, 2], axis)
 
 
 def test_batch_axes_come_first():
@@ -258,7 +258,7 @@ def test_left_jacobian_is_the_derivative_of_exp(axis: Array, angle: float):
     w, h = angle * axis, 1e-5
     for a, e in enumerate(np.eye(3)):
         turned = exp_rotation(w + h * e) @ exp_rotation(w - h * e).T
-        close(log_rotation(turned) / (2 * h), left_jacobian(w)[:, a], 1e-8)
+        assert_close(log_rotation(turned) / (2 * h), left_jacobian(w)[:, a], 1e-8)
 
 
 @given(units, st.one_of(st.floats(0.0, 6.0), st.sampled_from([0.0, 1e-9, 1e-4, np.pi])))
@@ -274,9 +274,11 @@ def test_derivative_of_the_left_jacobian(axis: Array, angle: float):
         ]
     )
     for j, e in enumerate(np.eye(3)):
-        close((left_jacobian(w + h * e) - left_jacobian(w - h * e)).T / (2 * h), D[:, j], 1e-8)
+        assert_close(
+            (left_jacobian(w + h * e) - left_jacobian(w - h * e)).T / (2 * h), D[:, j], 1e-8
+        )
         for i in range(3):
-            close(D[i, j] - D[j, i], np.cross(J[:, j], J[:, i]), 2e-14)
+            assert_close(D[i, j] - D[j, i], np.cross(J[:, j], J[:, i]), 2e-14)
 
 
 # --- sine and cosine
@@ -328,15 +330,15 @@ def test_sincos_is_right_to_the_last_digit_or_the_one_before(reach: float):
     x = np.random.default_rng(0).uniform(-reach, reach, size=400)
     x = np.concatenate([x, [0.0, reach, -reach, *np.linspace(-0.99 * reach, 0.99 * reach, 30)]])
     sine, cosine = sines_and_cosines(x)
-    close(sine, np.array([exact_sine(v) for v in x]), digit(reach))
-    close(cosine, np.array([exact_cosine(v) for v in x]), digit(reach))
+    assert_close(sine, np.array([exact_sine(v) for v in x]), digit(reach))
+    assert_close(cosine, np.array([exact_cosine(v) for v in x]), digit(reach))
 
 
 def test_sincos_near_multiples_of_a_quarter_turn():
     x = np.array([k * np.pi / 2 + d for k in range(-9, 10) for d in (-1e-9, 0.0, 1e-9)])
     sine, cosine = sines_and_cosines(x)
-    close(sine, np.array([exact_sine(v) for v in x]), digit(15.0))
-    close(cosine, np.array([exact_cosine(v) for v in x]), digit(15.0))
+    assert_close(sine, np.array([exact_sine(v) for v in x]), digit(15.0))
+    assert_close(cosine, np.array([exact_cosine(v) for v in x]), digit(15.0))
 
 
 def test_sincos_keeps_the_relative_digits_of_small_angles():

@@ -20,7 +20,7 @@ from tests.support.models import planar_arm, random_rotation, recipe_tree
 from tests.support.reference import Marker, chain, column, dofs, position_jacobian
 
 
-def relative(a: Array, b: Array) -> float:
+def relative_error(a: Array, b: Array) -> float:
     return float(np.linalg.norm(a - b) / np.linalg.norm(b))
 
 
@@ -40,7 +40,9 @@ def euler_tree(rng: np.random.Generator, bones: int = 7, order: str = "") -> Ske
     )
 
 
-def leaves(rng: np.random.Generator, skeleton: Skeleton, reach: float = 1.0) -> list[Marker]:
+def make_leaf_markers(
+    rng: np.random.Generator, skeleton: Skeleton, reach: float = 1.0
+) -> list[Marker]:
     """A marker off every leaf, its target about `reach` metres from it."""
     q = skeleton.neutral()
     found = []
@@ -86,7 +88,7 @@ def published_hessian(skeleton: Skeleton, q: Array, markers: list[Marker], trans
     return H
 
 
-def own_blocks(skeleton: Skeleton) -> NDArray[np.bool_]:
+def find_joint_blocks(skeleton: Skeleton) -> NDArray[np.bool_]:
     return np.kron(np.eye(len(skeleton.bones)), np.ones((3, 3))) > 0
 
 
@@ -96,18 +98,18 @@ def test_the_published_hessians_are_not_exact():
     errors: dict[str, list[float]] = {"python": [], "matlab": [], "none": []}
     for _ in range(60):
         skeleton = euler_tree(rng)
-        q, markers = random_coordinates(rng, skeleton), leaves(rng, skeleton)
+        q, markers = random_coordinates(rng, skeleton), make_leaf_markers(rng, skeleton)
         goals = [PositionGoal(m.bone, m.target, m.point) for m in markers]
         truth = evaluate(skeleton, goals, q)
         python, matlab = (published_hessian(skeleton, q, markers, t) for t in (True, False))
-        errors["python"].append(relative(python, truth.hessian))
-        errors["matlab"].append(relative(matlab, truth.hessian))
-        errors["none"].append(relative(truth.gauss_newton, truth.hessian))
+        errors["python"].append(relative_error(python, truth.hessian))
+        errors["matlab"].append(relative_error(matlab, truth.hessian))
+        errors["none"].append(relative_error(truth.gauss_newton, truth.hessian))
         # Python: every block between joints has rows and columns of its curvature exchanged, and
         # inside a joint the triangle is right in which the outer axis comes first: the lower one.
-        own = own_blocks(skeleton)
+        own = find_joint_blocks(skeleton)
         repaired = np.where(own, np.tril(python) + np.tril(python, -1).T, matlab)
-        assert relative(repaired, truth.hessian) < 1e-13
+        assert relative_error(repaired, truth.hessian) < 1e-13
         # MATLAB: only the other triangle inside the joints is wrong.
         wrong = np.abs(matlab - truth.hessian) > 1e-12 * np.abs(truth.hessian).max()
         assert wrong.any()
@@ -138,14 +140,16 @@ def test_the_published_slips_hide_at_zero_angles_and_at_zero_residual(transposed
     )
     q, markers = np.zeros(9), [Marker("b2", (0.5, 0, 0), (3, 0, 0))]
     truth = evaluate(straight, [PositionGoal("b2", (3, 0, 0), (0.5, 0, 0))], q).hessian
-    assert relative(published_hessian(straight, q, markers, transposed), truth) < 1e-15
+    assert relative_error(published_hessian(straight, q, markers, transposed), truth) < 1e-15
     skeleton = euler_tree(rng)
     q = random_coordinates(rng, skeleton)
     pose = skeleton.forward(q)
-    markers = [m._replace(target=pose.point(m.bone, m.point)) for m in leaves(rng, skeleton)]
+    markers = [
+        m._replace(target=pose.point(m.bone, m.point)) for m in make_leaf_markers(rng, skeleton)
+    ]
     goals = [PositionGoal(m.bone, m.target, m.point) for m in markers]
     truth = evaluate(skeleton, goals, q).hessian
-    assert relative(published_hessian(skeleton, q, markers, transposed), truth) < 1e-14
+    assert relative_error(published_hessian(skeleton, q, markers, transposed), truth) < 1e-14
 
 
 # --- the exact-Hessian paper and its supplement
@@ -160,8 +164,8 @@ def test_e1_the_cross_product_matrix_of_the_supplement_is_transposed():
     for letter, axis in (("z", np.eye(3)[2]), ("y", np.eye(3)[1])):
         truth = (axis_rotation(letter, 0.7 + h) - axis_rotation(letter, 0.7 - h)) / (2 * h)
         R = axis_rotation(letter, 0.7)
-        assert relative(skew(axis) @ R, truth) < 1e-9
-        assert relative(printed(axis) @ R, truth) == pytest.approx(2.0, abs=1e-9)
+        assert relative_error(skew(axis) @ R, truth) < 1e-9
+        assert relative_error(printed(axis) @ R, truth) == pytest.approx(2.0, abs=1e-9)
     p = np.array([0.3, -0.8, 0.5])
     np.testing.assert_array_equal(printed(p), -skew(p))
 
@@ -181,7 +185,7 @@ def test_e7_forward_kinematics_and_axes_must_share_one_order():
             a, b, _ = q[3 * k : 3 * k + 3]
             w = base @ axis_rotation("z", a) @ axis_rotation("y", b)[:, 2]  # as for ZYZ
             J[:, 3 * k + 2] = np.cross(w, e - pose.positions[k])
-        assert relative(J, truth) < 1e-13 if consistent else relative(J, truth) > 0.1
+        assert relative_error(J, truth) < 1e-13 if consistent else relative_error(J, truth) > 0.1
 
 
 def test_e9_the_third_angle_has_the_column_after_the_second():
@@ -192,10 +196,10 @@ def test_e9_the_third_angle_has_the_column_after_the_second():
     printed = np.zeros((3, skeleton.nv + 1))
     for k in sorted(chain(skeleton, tip)):
         printed[:, [3 * k, 3 * k + 1, 3 * k + 3]] = right[:, 3 * k : 3 * k + 3]
-    assert relative(printed[:, :-1], right) > 0.3
+    assert relative_error(printed[:, :-1], right) > 0.3
     assert not printed[:, 2::3].any()
     truth, _ = point_jacobian(skeleton, q, tip, (0.2, 0.1, 0.3))
-    assert relative(right, truth) < 1e-13
+    assert relative_error(right, truth) < 1e-13
 
 
 def test_e10_the_factors_between_two_derivatives_are_those_between_the_joints():
@@ -233,8 +237,8 @@ def test_e10_the_factors_between_two_derivatives_are_those_between_the_joints():
             angles[h] -= a * step
             angles[k] -= b * step
     truth = (corners[1, 1] - corners[1, -1] - corners[-1, 1] + corners[-1, -1]) / (4 * step**2)
-    assert relative(right, truth) < 1e-6
-    assert relative(printed, truth) > 0.5
+    assert relative_error(right, truth) < 1e-6
+    assert relative_error(printed, truth) > 0.5
 
 
 def test_e20_e21_chains_of_a_broom_are_not_linear_in_its_bones():
@@ -271,7 +275,7 @@ def test_f1_the_printed_cross_product_matrix_belongs_to_another_vector():
     x, y, z = 0.3, -0.8, 0.5
     printed = np.array([[0, y, -z], [-y, 0, x], [z, -x, 0]])
     np.testing.assert_array_equal(printed, skew((-x, -z, -y)))
-    assert relative(printed, skew((x, y, z))) > 0.5
+    assert relative_error(printed, skew((x, y, z))) > 0.5
 
 
 def linear_problem() -> tuple[Array, Array]:
@@ -310,7 +314,7 @@ def test_f7_a_penalty_without_the_half_doubles_the_damping():
         assert objective(step(2.0)) < objective(step(2.0) + 1e-2 * rng.normal(size=9))
 
 
-def accepted(f, g, theta: Array, low: Array, high: Array, alpha: float, strict: bool) -> bool:
+def is_accepted(f, g, theta: Array, low: Array, high: Array, alpha: float, strict: bool) -> bool:
     """Whether any of 20 halvings of the step passes the projected Armijo test."""
     for n in range(20):
         trial = np.clip(theta - 0.5**n * g, low, high)
@@ -327,8 +331,8 @@ def test_f11_full_descent_is_too_much_to_ask():
     def f(x: Array) -> float:
         return float(x @ x)
 
-    assert not accepted(f, 2 * theta, theta, -free, free, alpha=1.0, strict=False)
-    assert accepted(f, 2 * theta, theta, -free, free, alpha=0.4, strict=True)
+    assert not is_accepted(f, 2 * theta, theta, -free, free, alpha=1.0, strict=False)
+    assert is_accepted(f, 2 * theta, theta, -free, free, alpha=0.4, strict=True)
 
 
 def test_f12_the_two_parameters_of_the_search_are_unrelated():
@@ -350,8 +354,8 @@ def test_f13_a_strict_test_never_ends_where_nothing_can_be_gained():
     def f(x: Array) -> float:
         return 0.5 * float(x @ x)
 
-    assert not accepted(f, theta, theta, low, high, alpha=1e-4, strict=True)
-    assert accepted(f, theta, theta, low, high, alpha=1e-4, strict=False)
+    assert not is_accepted(f, theta, theta, low, high, alpha=1e-4, strict=True)
+    assert is_accepted(f, theta, theta, low, high, alpha=1e-4, strict=False)
 
 
 def test_f14_a_start_outside_the_limits_must_be_projected_first():
@@ -360,9 +364,9 @@ def test_f14_a_start_outside_the_limits_must_be_projected_first():
     def f(x: Array) -> float:
         return 0.5 * float(x @ x)
 
-    assert not accepted(f, theta, theta, low, high, alpha=1e-4, strict=False)
+    assert not is_accepted(f, theta, theta, low, high, alpha=1e-4, strict=False)
     inside = np.clip(theta, low, high)
-    assert accepted(f, inside, inside, low, high, alpha=1e-4, strict=False)
+    assert is_accepted(f, inside, inside, low, high, alpha=1e-4, strict=False)
 
 
 # --- the Jacobian recipe
@@ -380,7 +384,7 @@ def test_g4_the_rate_of_an_adjoint_has_the_spatial_velocity():
     rate = (adjoint(1e-5) - adjoint(-1e-5)) / 2e-5
     for v, right in ((velocity - np.cross(omega, p0), True), (velocity, False)):
         ad = np.block([[skew(omega), skew(v)], [np.zeros((3, 3)), skew(omega)]])
-        error = relative(ad @ adjoint(0.0), rate)
+        error = relative_error(ad @ adjoint(0.0), rate)
         assert error < 1e-8 if right else error > 0.1
 
 
@@ -397,7 +401,7 @@ def test_g15_the_rotation_error_is_a_logarithm_in_the_axes_of_the_jacobian():
     R, wanted = random_rotation(rng), random_rotation(rng)
     world, body = log_rotation(wanted @ R.T), log_rotation(R.T @ wanted)
     np.testing.assert_allclose(R.T @ world, body, atol=1e-14)
-    assert relative(world, body) > 0.1
+    assert relative_error(world, body) > 0.1
 
 
 def test_g16_g17_gains_scale_the_answer_too_and_zero_columns_freeze():
@@ -407,7 +411,7 @@ def test_g16_g17_gains_scale_the_answer_too_and_zero_columns_freeze():
     gains = np.linspace(0.2, 2.0, skeleton.nv)
     y = np.linalg.pinv(J * gains) @ velocity
     np.testing.assert_allclose(J @ (gains * y), velocity, atol=1e-13)
-    assert relative(J @ y, velocity) > 0.05
+    assert relative_error(J @ y, velocity) > 0.05
     gains[:6] = 0.0
     frozen = np.linalg.pinv(J * gains) @ velocity
     np.testing.assert_allclose(frozen[:6], 0, atol=1e-15)

@@ -161,7 +161,7 @@ def test_frames_compose_as_the_bone_says():
     assert np.abs(rotations[child] - post @ pre @ turn @ post).max() <= 1e-15
 
 
-def plain(skeleton: Skeleton, goals: list[Goal], q: Array) -> OracleAnswer:
+def evaluate_cost_only(skeleton: Skeleton, goals: list[Goal], q: Array) -> OracleAnswer:
     """Cost and residual alone: with every dof locked there is nothing to differentiate."""
     return evaluate(skeleton, goals, q, lock=np.ones(skeleton.nv, dtype=bool))
 
@@ -179,7 +179,7 @@ def test_gradient_and_hessian_are_derivatives_of_the_cost(seed: int):
         x /= np.linalg.norm(x) * 3.0
 
         def cost(t: Array, x: Array = x) -> float:
-            return plain(skeleton, goals, skeleton.integrate(q, t[0] * x)).cost
+            return evaluate_cost_only(skeleton, goals, skeleton.integrate(q, t[0] * x)).cost
 
         _, first, second = differences(cost, 1)
         scale = max(1.0, float(np.abs(found.hessian).max()))
@@ -198,7 +198,7 @@ def test_jacobian_is_minus_the_derivative_of_the_residual(seed: int):
     x /= np.linalg.norm(x) * 3.0
 
     def rows(t: Array) -> Array:
-        return plain(skeleton, goals, skeleton.integrate(q, t[0] * x)).residual
+        return evaluate_cost_only(skeleton, goals, skeleton.integrate(q, t[0] * x)).residual
 
     _, first, _ = differences(rows, 1)
     scale = max(1.0, float(np.abs(found.jacobian).max()))

@@ -59,22 +59,48 @@ def problem_of(skeleton: Skeleton) -> Problem:
     )
 
 
-def kernel_body(tree, goals, box, options, order, q, passes, search, work):
+def kernel_body(tree, goals, box, options, order, q, passes, descent, work):
     """One thread, one problem: row b of every array."""
     b = cuda.grid(1)
     if b < q.shape[0]:
-        own = Workspace(
-            *(work.sine[b], work.cosine[b], work.R[b], work.origin[b], work.shift[b]),
-            *(work.p[b], work.S[b], work.sums[b], work.g[b], work.H[b], work.path[b]),
-            *(work.e[b], work.r[b], work.f[b], work.h[b], work.D[b], work.X[b]),
+        thread_work = Workspace(
+            sine=work.sine[b],
+            cosine=work.cosine[b],
+            R=work.R[b],
+            origin=work.origin[b],
+            shift=work.shift[b],
+            p=work.p[b],
+            S=work.S[b],
+            sums=work.sums[b],
+            g=work.g[b],
+            H=work.H[b],
+            path=work.path[b],
+            e=work.e[b],
+            r=work.r[b],
+            f=work.f[b],
+            h=work.h[b],
+            D=work.D[b],
+            X=work.X[b],
         )
-        state = DescentState(
-            *(search.state[b], search.lower[b], search.upper[b], search.trial[b], search.step[b]),
-            *(search.rhs[b], search.active_set[b], search.max_curvature[b], search.scale[b]),
-            *(search.path[b], search.L[b], search.best_q[b], search.start_q[b]),
+        thread_descent = DescentState(
+            state=descent.state[b],
+            lower=descent.lower[b],
+            upper=descent.upper[b],
+            trial=descent.trial[b],
+            step=descent.step[b],
+            rhs=descent.rhs[b],
+            active_set=descent.active_set[b],
+            max_curvature=descent.max_curvature[b],
+            scale=descent.scale[b],
+            path=descent.path[b],
+            L=descent.L[b],
+            best_q=descent.best_q[b],
+            start_q=descent.start_q[b],
         )
-        start_descent(box, options, order, True, q[b], state)
-        passes[b] = run_descent(tree, goals, box, options, q[b], PASSES, state, own)
+        start_descent(box, options, order, True, q[b], thread_descent)
+        passes[b] = run_descent(
+            tree, goals, box, options, q[b], PASSES, thread_descent, thread_work
+        )
 
 
 def starts_of(skeleton: Skeleton, count: int = 3) -> Array:
@@ -87,11 +113,11 @@ def solve_on_cpu(method: CompiledMethod) -> tuple[Array, NDArray[np.int64]]:
     """Solutions of the compiled loop, (count, nq), and passes made, (count,)."""
     skeleton = mixed_arm()
     problem, work = problem_of(skeleton), new_workspace(skeleton.tree)
-    search, options = new_descent_state(skeleton.tree, work.H.shape[1]), method.options(problem)
+    descent, options = new_descent_state(skeleton.tree, work.H.shape[1]), method.options(problem)
     solutions, passes = starts_of(skeleton), []
     for q in solutions:
-        start_descent(problem.box, options, initial_order(options), True, q, search)
-        arguments = (problem.packed.arrays, problem.box, options, q, PASSES, search, work)
+        start_descent(problem.box, options, initial_order(options), True, q, descent)
+        arguments = (problem.packed.arrays, problem.box, options, q, PASSES, descent, work)
         passes.append(run_descent(skeleton.tree, *arguments))
     return solutions, np.array(passes)
 
@@ -100,10 +126,10 @@ def solve_on_cuda(method: CompiledMethod) -> tuple[Array, NDArray[np.int64]]:
     """The same by the same loop in a CUDA kernel."""
     skeleton = mixed_arm()
     problem, work = problem_of(skeleton), new_workspace(skeleton.tree)
-    search, options = new_descent_state(skeleton.tree, work.H.shape[1]), method.options(problem)
+    descent, options = new_descent_state(skeleton.tree, work.H.shape[1]), method.options(problem)
     q, order = starts_of(skeleton), initial_order(options)
     passes = np.zeros(len(q), np.int64)
-    many = (batch_of(search, len(q)), batch_of(work, len(q)))
+    many = (batch_of(descent, len(q)), batch_of(work, len(q)))
     on_device = to_device((q, passes, *many))
     given = to_device((skeleton.tree, problem.packed.arrays, problem.box, options))
     kernel = cuda.jit(kernel_body)

@@ -1,4 +1,4 @@
-"""The compiled methods, and their kernels run by hand with scratch that holds no numbers."""
+"""The compiled methods, and their kernels run directly with scratch arrays that hold NaN."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ from exactik.typing import Array
 __all__ = ["EVERY_METHOD", "SECOND_ORDER", "Descent", "descend"]
 
 METHODS: tuple[CompiledMethod, ...] = (
-    *(ik.Auto(), ik.Newton(), ik.LevenbergMarquardt(), ik.GaussNewton()),
-    *(ik.ProjectedGradient(), ik.CCD()),
+    ik.Auto(),
+    ik.Newton(),
+    ik.LevenbergMarquardt(),
+    ik.GaussNewton(),
+    ik.ProjectedGradient(),
+    ik.CCD(),
 )
 EVERY_METHOD = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 SECOND_ORDER = pytest.mark.parametrize("solver", ["auto", "newton"])
@@ -45,17 +49,17 @@ def descend(
     at_once: int | None = None,
     scratch: float = np.nan,
 ) -> Descent:
-    """Run the kernels, a number of passes at once, with scratch that holds no numbers."""
+    """Run the kernels, `at_once` passes per call, with `scratch` in all scratch arrays."""
     figure, options = problem.skeleton, method.options(problem)
     q, work = np.array(q, dtype=float), new_workspace(figure.tree)
-    search = new_descent_state(figure.tree, work.H.shape[1])
-    for array in (*work, *search):
+    descent = new_descent_state(figure.tree, work.H.shape[1])
+    for array in (*work, *descent):
         array[...] = scratch
-    start_descent(problem.box, options, initial_order(options), True, q, search)
+    start_descent(problem.box, options, initial_order(options), True, q, descent)
     made = 0
     with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
-        while made < passes and search.state[STATUS] == RUNNING:
+        while made < passes and descent.state[STATUS] == RUNNING:
             count = min(passes - made, at_once or passes)
             arrays = problem.packed.arrays
-            made += run_descent(figure.tree, arrays, problem.box, options, q, count, search, work)
-    return Descent(made, q, search.state, search.step)
+            made += run_descent(figure.tree, arrays, problem.box, options, q, count, descent, work)
+    return Descent(made, q, descent.state, descent.step)

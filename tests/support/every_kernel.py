@@ -47,12 +47,12 @@ def answers() -> dict[str, dict[str, Array]]:
         found["figure"][route] = figure.jacobian(q, "ball", (0.1, 0.2, 0.3), route=route)
     built_in = Problem(figure, goals[:-1])
     box, work = built_in.box, new_workspace(figure.tree)
-    search = new_descent_state(figure.tree, work.H.shape[1])
+    descent = new_descent_state(figure.tree, work.H.shape[1])
     for method in (Auto, Newton, LevenbergMarquardt, GaussNewton, ProjectedGradient, CCD):
         options, place = method().options(built_in), moved.copy()
-        start_descent(box, options, initial_order(options), True, place, search)
-        run_descent(figure.tree, built_in.packed.arrays, box, options, place, 6, search, work)
-        found[method.name] = {"q": place, "cost": search.state[COST : COST + 1].copy()}
+        start_descent(box, options, initial_order(options), True, place, descent)
+        run_descent(figure.tree, built_in.packed.arrays, box, options, place, 6, descent, work)
+        found[method.name] = {"q": place, "cost": descent.state[COST : COST + 1].copy()}
     return found
 
 

@@ -1,4 +1,4 @@
-"""Quadratic models on trees: matrices by ancestor rows, and scratch that holds no numbers."""
+"""Quadratic models on trees: matrices as ancestor rows, and descents whose arrays hold NaN."""
 
 from __future__ import annotations
 
@@ -10,22 +10,29 @@ from exactik.kernels.descent.state import DescentState, new_descent_state
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.typing import Array
 
-__all__ = ["blank_search", "indefinite", "pattern_of", "positive_definite", "rows_of", "value"]
+__all__ = [
+    "ancestor_pattern",
+    "blank_descent_state",
+    "indefinite",
+    "positive_definite",
+    "to_ancestor_rows",
+    "value",
+]
 
 
-def pattern_of(skeleton: Skeleton) -> AncestorPattern:
-    """Whose ancestors the rows are of."""
+def ancestor_pattern(skeleton: Skeleton) -> AncestorPattern:
+    """Which dofs are the ancestors of which."""
     tree = skeleton.tree
     return AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
 
 
-def rows_of(skeleton: Skeleton, matrix: Array) -> Array:
-    """A symmetric matrix by ancestor rows; not a number in all places that mean nothing."""
-    rows = new_workspace(skeleton.tree).H
-    rows[:] = np.nan
+def to_ancestor_rows(skeleton: Skeleton, matrix: Array) -> Array:
+    """A symmetric matrix as ancestor rows, NaN in the padding."""
+    ancestor_rows = new_workspace(skeleton.tree).H
+    ancestor_rows[:] = np.nan
     dof, level, above = skeleton.ancestor_pairs
-    rows[dof, level] = matrix[dof, above]
-    return rows
+    ancestor_rows[dof, level] = matrix[dof, above]
+    return ancestor_rows
 
 
 def positive_definite(skeleton: Skeleton, rng: np.random.Generator) -> Array:
@@ -47,14 +54,14 @@ def _with_pivots(skeleton: Skeleton, rng: np.random.Generator, pivots: Array) ->
     return lower.T @ np.diag(pivots) @ lower
 
 
-def blank_search(skeleton: Skeleton) -> DescentState:
-    """Scratch of a descent: no limits, nothing held, D = 1, and not a number everywhere else."""
-    search = new_descent_state(skeleton.tree, new_workspace(skeleton.tree).H.shape[1])
-    for array in search:
+def blank_descent_state(skeleton: Skeleton) -> DescentState:
+    """A descent without limits, with an empty active set and D = 1; NaN everywhere else."""
+    descent = new_descent_state(skeleton.tree, new_workspace(skeleton.tree).H.shape[1])
+    for array in descent:
         array[...] = np.nan
-    search.lower[:], search.upper[:] = -np.inf, np.inf
-    search.active_set[:], search.scale[:] = 0.0, 1.0
-    return search
+    descent.lower[:], descent.upper[:] = -np.inf, np.inf
+    descent.active_set[:], descent.scale[:] = 0.0, 1.0
+    return descent
 
 
 def value(g: Array, matrix: Array, step: Array) -> float:

@@ -36,11 +36,11 @@ class Dof:
     omega: Array  # world axis of a turn, zero for a shift
     slide: Array  # world direction of a shift, zero for a turn
     centre: Array  # centre of the joint in the world
-    bends: tuple[Array, ...]  # ∂ω/∂θ_b for every dof b of the same joint
+    axis_derivatives: tuple[Array, ...]  # ∂ω/∂θ_b for every dof b of the same joint
 
 
 class Marker(NamedTuple):
-    """A position goal: a point of a bone, its place to be, and a symmetric weight."""
+    """A position goal: a point of a bone, its target, and a symmetric weight."""
 
     bone: str
     point: ArrayLike
@@ -74,7 +74,7 @@ def coefficients(s: float) -> tuple[float, float, float]:
     return a, b, c
 
 
-def slopes(s: float) -> tuple[float, float]:
+def coefficient_derivatives(s: float) -> tuple[float, float]:
     """Derivatives with respect to s of the second and third coefficient."""
     terms = [-(n + 1) * (-s) ** n for n in range(40)]
     b, c = (math.fsum(t / math.factorial(2 * n + k) for n, t in enumerate(terms)) for k in (4, 5))
@@ -87,10 +87,10 @@ def exp_axis(w: Array, i: Array) -> Array:
     return i + b * np.cross(w, i) + c * np.cross(w, np.cross(w, i))
 
 
-def exp_bend(w: Array, i: Array, j: Array) -> Array:
+def exp_axis_derivative(w: Array, i: Array, j: Array) -> Array:
     """The derivative of that axis when w moves along j."""
     _, b, c = coefficients(float(w @ w))
-    db, dc = slopes(float(w @ w))
+    db, dc = coefficient_derivatives(float(w @ w))
     wi = np.cross(w, i)
     return (
         2 * db * (w @ j) * wi
@@ -111,23 +111,23 @@ def turning_axes(joint: Joint, q: Array) -> tuple[list[Array], list[list[Array]]
             axes.append(outer @ AXIS[letter])
             outer = outer @ rodrigues(angle * AXIS[letter])
         n = len(axes)
-        # An axis is carried along by the turns outside it and by no other.
-        bends = [
+        # An axis is turned by the outer angles only.
+        axis_derivatives = [
             [np.cross(axes[b], axes[a]) if b < a else zero for b in range(n)] for a in range(n)
         ]
-        return axes, bends
+        return axes, axis_derivatives
     if joint.kind == "exp_map":
         e = np.eye(3)
         axes = [exp_axis(q, e[a]) for a in range(3)]
-        return axes, [[exp_bend(q, e[a], e[b]) for b in range(3)] for a in range(3)]
+        return axes, [[exp_axis_derivative(q, e[a], e[b]) for b in range(3)] for a in range(3)]
     if joint.kind == "swing_twist":
         twist = "XYZ".index(joint.order)
         s, t, n = (AXIS["XYZ"[(twist + k) % 3]] for k in (1, 2, 0))
         w = q[0] * s + q[1] * t
         axes = [exp_axis(w, s), exp_axis(w, t), rodrigues(w) @ n]
         return axes, [
-            [exp_bend(w, s, s), exp_bend(w, s, t), zero],
-            [exp_bend(w, t, s), exp_bend(w, t, t), zero],
+            [exp_axis_derivative(w, s, s), exp_axis_derivative(w, s, t), zero],
+            [exp_axis_derivative(w, t, s), exp_axis_derivative(w, t, t), zero],
             [np.cross(axes[0], axes[2]), np.cross(axes[1], axes[2]), zero],
         ]
     if joint.kind == "quaternion":
@@ -141,19 +141,19 @@ def dofs(skeleton: Skeleton, q: ArrayLike) -> list[Dof]:
     """All dofs in the world, in the order of v."""
     q = np.asarray(q, dtype=float)
     positions, rotations = forward(skeleton, q)
-    found: list[Dof] = []
-    at = 0
+    all_dofs: list[Dof] = []
+    first_q = 0
     zero = np.zeros(3)
     for k, bone in enumerate(skeleton.bones):
         parent = skeleton.bone_names.index(bone.parent) if bone.parent is not None else None
         base = np.eye(3) if parent is None else rotations[parent]
         base = base if bone.pre is None else base @ np.array(bone.pre)
-        own = q[at : at + bone.joint.nq]
-        at += bone.joint.nq
+        joint_q = q[first_q : first_q + bone.joint.nq]
+        first_q += bone.joint.nq
         centre = positions[k]
 
         def slide(place: int, axis: Array, k: int = k, base: Array = base, c: Array = centre):
-            found.append(Dof((k, 0), place, zero, base @ axis, c, (zero,) * 3))
+            all_dofs.append(Dof((k, 0), place, zero, base @ axis, c, (zero,) * 3))
 
         joint = bone.joint
         if joint.kind == "prismatic":
@@ -162,13 +162,13 @@ def dofs(skeleton: Skeleton, q: ArrayLike) -> list[Dof]:
             for a in range(3):
                 slide(a, np.eye(3)[a])
         if joint.kind == "free":
-            own = own[3:]
+            joint_q = joint_q[3:]
         if joint.kind not in ("fixed", "prismatic", "translation"):
-            axes, bends = turning_axes(joint.rotation_part, own)
+            axes, axis_derivatives = turning_axes(joint.rotation_part, joint_q)
             for a, axis in enumerate(axes):
-                bent = tuple(base @ d for d in bends[a])
-                found.append(Dof((k, 1), a, base @ axis, zero, centre, bent))
-    return found
+                derivatives = tuple(base @ d for d in axis_derivatives[a])
+                all_dofs.append(Dof((k, 1), a, base @ axis, zero, centre, derivatives))
+    return all_dofs
 
 
 def column(dof: Dof, e: Array) -> Array:
@@ -179,18 +179,18 @@ def column(dof: Dof, e: Array) -> Array:
 def curvature(i: Dof, j: Dof, e: Array) -> Array:
     """K_ij of the point e, where j comes before i on the chain, or is i."""
     if i.joint == j.joint:
-        return np.cross(i.bends[j.place], e - i.centre) + np.cross(i.omega, column(j, e))
+        return np.cross(i.axis_derivatives[j.place], e - i.centre) + np.cross(i.omega, column(j, e))
     return np.cross(j.omega, column(i, e))
 
 
 def chain(skeleton: Skeleton, bone: str) -> set[int]:
     """Indices of the bones between the root and `bone`, both included."""
     k = skeleton.bone_names.index(bone)
-    found = {k}
+    bones = {k}
     while skeleton.parents[k] >= 0:
         k = int(skeleton.parents[k])
-        found.add(k)
-    return found
+        bones.add(k)
+    return bones
 
 
 def position_jacobian(skeleton: Skeleton, q: ArrayLike, bone: str, point: ArrayLike) -> Array:
@@ -233,9 +233,9 @@ def position_derivatives(
         for i, dof_i in enumerate(all_dofs):
             for j, dof_j in enumerate(all_dofs[: i + 1]):
                 if dof_i.joint[0] in moving and dof_j.joint[0] in moving:
-                    bend = pair(dof_i, dof_j, e) @ force
-                    hessian[i, j] -= bend
+                    second_order = pair(dof_i, dof_j, e) @ force
+                    hessian[i, j] -= second_order
                     if j < i:
-                        hessian[j, i] -= bend
+                        hessian[j, i] -= second_order
         jacobians.append(jacobian)
     return Derivatives(cost, gradient, np.concatenate(jacobians), hessian)

@@ -10,7 +10,13 @@ import exactik as ik
 from exactik.calibration._scaled_skeleton import ScaledSkeleton, make_scaled_skeleton
 from exactik.typing import Array
 
-__all__ = ["Subject", "densely_marked", "joint_errors", "smooth_motion", "subject"]
+__all__ = [
+    "Subject",
+    "joint_errors",
+    "make_densely_marked_human",
+    "make_smooth_motion",
+    "make_subject",
+]
 
 RATE = 120.0
 
@@ -25,7 +31,7 @@ class Subject(NamedTuple):
     markers: ik.Markers
 
 
-def smooth_motion(
+def make_smooth_motion(
     skeleton: ik.Skeleton, frames: int, rng: np.random.Generator, share: float = 0.8
 ) -> Array:
     """Return a motion, (frames, nq), in which every dof wanders over a share of its range."""
@@ -39,7 +45,7 @@ def smooth_motion(
     return skeleton.clip(0.5 * (low + high) + 0.5 * share * (high - low) * waves)
 
 
-def subject(
+def make_subject(
     skeleton: ik.Skeleton,
     seed: int,
     *,
@@ -59,13 +65,13 @@ def subject(
     off[[name in fixed for name in figure.marker_names]] = 0.0
     theta = np.concatenate([np.log1p(rng.uniform(-scale, scale, groups)), off.ravel()])
     own = figure.build(theta)
-    q = smooth_motion(skeleton, frames, rng)
+    q = make_smooth_motion(skeleton, frames, rng)
     places = own.forward(q).markers
     places = places + rng.normal(0.0, noise, places.shape)
     return Subject(figure, theta, own, q, ik.Markers(places, tuple(own.markers), RATE))
 
 
-def densely_marked() -> tuple[ik.Skeleton, tuple[str, ...]]:
+def make_densely_marked_human() -> tuple[ik.Skeleton, tuple[str, ...]]:
     """Return the built-in human with four markers a bone, and those to be held.
 
     A bone at the end of a limb, or between two ball joints in line, can turn on itself unseen if

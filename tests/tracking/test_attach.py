@@ -7,14 +7,14 @@ import pytest
 
 import exactik as ik
 from exactik.calibration import attach_markers
-from tests.support.subjects import smooth_motion
+from tests.support.subjects import make_smooth_motion
 
 BONES = {name: bone for name, (bone, _) in ik.human().markers.items()}
 
 
-def take(frames: int = 50, noise: float = 0.0) -> tuple[ik.Motion, ik.Markers]:
+def make_take(frames: int = 50, noise: float = 0.0) -> tuple[ik.Motion, ik.Markers]:
     rng = np.random.default_rng(0)
-    q = smooth_motion(ik.human(), frames, rng)
+    q = make_smooth_motion(ik.human(), frames, rng)
     places = ik.human().forward(q).markers
     places = places + rng.normal(0.0, noise, places.shape)
     names = tuple(f"Someone:{name}" for name in ik.human().markers)
@@ -22,7 +22,7 @@ def take(frames: int = 50, noise: float = 0.0) -> tuple[ik.Motion, ik.Markers]:
 
 
 def test_places_are_those_of_the_take():
-    motion, markers = take()
+    motion, markers = make_take()
     bare = ik.human().with_markers({})
     marked = attach_markers(bare, markers, motion, BONES)
     assert list(marked.markers) == list(BONES)
@@ -32,7 +32,7 @@ def test_places_are_those_of_the_take():
 
 
 def test_noise_is_averaged_and_gaps_are_left_out():
-    motion, markers = take(400, noise=5e-3)
+    motion, markers = make_take(400, noise=5e-3)
     places, q = markers.positions.copy(), motion.q.copy()
     places[:100, 3] = np.nan
     q[200:210] = np.nan
@@ -44,7 +44,7 @@ def test_noise_is_averaged_and_gaps_are_left_out():
 
 
 def test_without_bones_the_skeletons_own_markers_are_moved():
-    motion, markers = take()
+    motion, markers = make_take()
     off = {name: (bone, np.add(point, 0.02)) for name, (bone, point) in ik.human().markers.items()}
     marked = attach_markers(ik.human().with_markers(off), markers, motion)
     assert np.allclose(marked.markers["LKNE"][1], ik.human().markers["LKNE"][1])
@@ -53,8 +53,8 @@ def test_without_bones_the_skeletons_own_markers_are_moved():
     assert np.allclose(one.markers["RKNE"][1], off["RKNE"][1])  # not asked for: kept
 
 
-def test_misuse_is_told():
-    motion, markers = take()
+def test_misuse_is_refused():
+    motion, markers = make_take()
     bare = ik.human().with_markers({})
     with pytest.raises(ik.UsageError, match="50 frames and the motion 40"):
         attach_markers(bare, markers, ik.Motion(bare, motion.q[:40], 120.0), BONES)

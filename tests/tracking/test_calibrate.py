@@ -18,12 +18,18 @@ from exactik.calibration._scaled_skeleton import find_mirrored_bone, make_scaled
 from exactik.solvers import Auto
 from exactik.tracking import follow_frames, make_tracking_problem, solve_frames, track
 from tests.support.models import INNER_JOINTS, chain_of
-from tests.support.subjects import Subject, densely_marked, joint_errors, smooth_motion, subject
+from tests.support.subjects import (
+    Subject,
+    joint_errors,
+    make_densely_marked_human,
+    make_smooth_motion,
+    make_subject,
+)
 
 
 @pytest.fixture(scope="module")
 def somebody() -> Subject:
-    return subject(ik.human(), 0, frames=400)
+    return make_subject(ik.human(), 0, frames=400)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +78,7 @@ def test_bones_grow_about_their_joints():
         ("head", None),
     ],
 )
-def test_left_and_right_are_told_by_names(name: str, other: str | None):
+def test_left_and_right_are_recognised_by_names(name: str, other: str | None):
     names = ["l_thigh", "r_thigh", "lfemur", "rfemur", "LeftArm", "RightArm", "arm_L", "arm_R"]
     names += ["mixamorig:LeftLeg", "mixamorig:RightLeg", "lowerback", "head"]
     assert find_mirrored_bone(name, names) == other
@@ -218,9 +224,9 @@ def test_markers_that_may_not_move(somebody: Subject):
 
 
 def test_one_scale_for_all():
-    own = subject(ik.human(), 3, frames=120, kind="global", scale=0.0, away=0.0)
+    own = make_subject(ik.human(), 3, frames=120, kind="global", scale=0.0, away=0.0)
     own = own.figure.build(np.r_[np.log(0.7), own.theta[1:]])
-    q = smooth_motion(own, 120, np.random.default_rng(0))
+    q = make_smooth_motion(own, 120, np.random.default_rng(0))
     markers = ik.Markers(own.forward(q).markers, tuple(own.markers), 120.0)
     fit = calibrate(ik.human(), markers, scale="global", offsets=False, frames=20)
     assert set(fit.scales.values()) <= {1.0, fit.scales["pelvis"]}
@@ -261,7 +267,7 @@ def test_it_prints_what_moved(fitted: Calibration):
     assert "→" in repr(fitted)
 
 
-def test_progress_is_told(somebody: Subject):
+def test_progress_is_reported(somebody: Subject):
     told: list[tuple[int, int]] = []
     calibrate(
         ik.human(), somebody.markers, frames=8, progress=lambda done, all: told.append((done, all))
@@ -270,7 +276,7 @@ def test_progress_is_told(somebody: Subject):
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
-def test_misuse_is_told(somebody: Subject):
+def test_misuse_is_refused(somebody: Subject):
     sk, markers = ik.human(), somebody.markers
     with pytest.raises(ik.UsageError, match="scale is 'left'"):
         calibrate(sk, markers, scale="left")
@@ -294,8 +300,8 @@ def test_a_subject_with_enough_markers_is_found_exactly(seed: int):
 
     Angles on the average over the frames, which is what calibration answers for.
     """
-    skeleton, held = densely_marked()
-    own = subject(skeleton, seed, fixed=held)
+    skeleton, held = make_densely_marked_human()
+    own = make_subject(skeleton, seed, fixed=held)
     # 200 frames leave too much of the noise: 0.56° in the neck of one subject of ten.
     fit = calibrate(skeleton, own.markers, anatomical=held, frames=400)
     assert max(map(abs, scale_errors(fit, own).values())) < 0.005

@@ -8,12 +8,12 @@ import pytest
 import exactik as ik
 from exactik.calibration import calibrate, propose_mapping
 from exactik.calibration._mapping_names import find_landmark, is_unlabelled
-from tests.support.subjects import Subject, subject
+from tests.support.subjects import Subject, make_subject
 
 
 @pytest.fixture(scope="module")
 def somebody() -> Subject:
-    return subject(ik.human(), 4, frames=300, away=0.02)
+    return make_subject(ik.human(), 4, frames=300, away=0.02)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_by_geometry(somebody: Subject):
     assert "on no bone at rest" in mapping["ghost"].reason
 
 
-def test_a_marker_that_the_skeleton_has_not(somebody: Subject):
+def test_a_marker_that_the_skeleton_lacks(somebody: Subject):
     """An extra marker on the left shin, of another name: it gets a place there."""
     point = np.array([0.05, -0.03, -0.12])
     extra = somebody.skeleton.forward(somebody.q).point("l_shin", point)[:, None]

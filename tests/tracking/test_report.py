@@ -17,13 +17,18 @@ import numpy as np
 import pytest
 
 from exactik import Track, human, track
-from exactik.errors import FileError, ModelError
+from exactik.errors import FileError, UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
-from exactik.report._data import Bins, round_axis_end
-from exactik.report._png import encode_png, error_colours
-from exactik.report._report import render_report
-from exactik.report._summary import headline_of, summary_of
+from exactik.report import (
+    Bins,
+    encode_png,
+    error_colours,
+    headline_of,
+    render_report,
+    round_axis_end,
+    summary_of,
+)
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 
 # `Track.attention` takes means over markers that are missing in a whole stretch, which warn.
@@ -319,7 +324,7 @@ def test_headline_is_plain_text(faulty: tuple[Track, SyntheticRecording]):
 
 def test_only_html_is_written(short: SyntheticRecording, tmp_path: Path):
     solved = track(human(), short.markers.between(0.0, 0.1))
-    with pytest.raises(ModelError, match=r"must be an \.html file"):
+    with pytest.raises(UsageError, match=r"must be an \.html file"):
         solved.report(tmp_path / "walk.pdf")
     with pytest.raises(FileError):
         solved.report(tmp_path / "no such folder" / "walk.html")

@@ -16,7 +16,7 @@ from exactik.motion import FrozenMarker, Markers, Swap, find_frozen_markers, fin
 from exactik.typing import Array
 
 
-def recording(
+def make_recording(
     frames: int = 300, count: int = 8, rate: float = 100.0, noise: float = 2e-4
 ) -> Markers:
     """Markers on a body that walks and swings, with the noise of cameras."""
@@ -31,17 +31,17 @@ def recording(
     return Markers(x, tuple(f"M{k}" for k in range(count)), rate)
 
 
-def changed(markers: Markers, x: Array) -> Markers:
+def with_positions(markers: Markers, x: Array) -> Markers:
     return replace(markers, positions=x)
 
 
-def swapped(x: Array, a: int, b: int, first: int, last: int) -> Array:
+def swap_positions(x: Array, a: int, b: int, first: int, last: int) -> Array:
     x = x.copy()
     x[first : last + 1, [a, b]] = x[first : last + 1, [b, a]]
     return x
 
 
-def bare(swaps: tuple[Swap, ...]) -> list[tuple[tuple[str, str], int, int]]:
+def without_distances(swaps: tuple[Swap, ...]) -> list[tuple[tuple[str, str], int, int]]:
     return [(swap.names, swap.first, swap.last) for swap in swaps]
 
 
@@ -49,25 +49,25 @@ def bare(swaps: tuple[Swap, ...]) -> list[tuple[tuple[str, str], int, int]]:
 
 
 def test_nothing_is_suspected_of_a_sound_recording():
-    assert find_swaps(recording()) == ()
-    assert find_frozen_markers(recording()) == ()
+    assert find_swaps(make_recording()) == ()
+    assert find_frozen_markers(make_recording()) == ()
 
 
 @pytest.mark.parametrize(("first", "last"), [(100, 140), (100, 100), (3, 5), (150, 299)])
 def test_a_swap_has_its_names_and_its_frames(first: int, last: int):
-    markers = recording()
-    x = swapped(markers.positions, 2, 5, first, last)
-    found = find_swaps(changed(markers, x))
-    assert bare(found) == [(("M2", "M5"), first, last)]
+    markers = make_recording()
+    x = swap_positions(markers.positions, 2, 5, first, last)
+    found = find_swaps(with_positions(markers, x))
+    assert without_distances(found) == [(("M2", "M5"), first, last)]
     apart = np.linalg.norm(markers.positions[first, 2] - markers.positions[first, 5])
     assert found[0].distance == pytest.approx(apart, abs=0.03)
 
 
 def test_several_swaps_of_several_pairs():
-    markers = recording()
-    x = swapped(markers.positions, 0, 1, 50, 60)
-    x = swapped(swapped(x, 6, 7, 55, 200), 0, 1, 250, 299)
-    assert bare(find_swaps(changed(markers, x))) == [
+    markers = make_recording()
+    x = swap_positions(markers.positions, 0, 1, 50, 60)
+    x = swap_positions(swap_positions(x, 6, 7, 55, 200), 0, 1, 250, 299)
+    assert without_distances(find_swaps(with_positions(markers, x))) == [
         (("M0", "M1"), 50, 60),
         (("M6", "M7"), 55, 200),
         (("M0", "M1"), 250, 299),
@@ -77,35 +77,35 @@ def test_several_swaps_of_several_pairs():
 @pytest.mark.parametrize("gap", [1, 3, 8])
 def test_a_swap_across_a_short_gap(gap: int):
     """Both are lost for a while and come back with each other's name."""
-    markers = recording()
-    x = swapped(markers.positions, 2, 5, 120, 299)
+    markers = make_recording()
+    x = swap_positions(markers.positions, 2, 5, 120, 299)
     x[120 - gap : 120, [2, 5]] = np.nan
-    assert bare(find_swaps(changed(markers, x))) == [(("M2", "M5"), 120, 299)]
+    assert without_distances(find_swaps(with_positions(markers, x))) == [(("M2", "M5"), 120, 299)]
 
 
 def test_a_swap_whose_markers_come_back_one_after_the_other():
-    markers = recording()
-    x = swapped(markers.positions, 2, 5, 120, 299)
+    markers = make_recording()
+    x = swap_positions(markers.positions, 2, 5, 120, 299)
     x[117:120, 2] = np.nan
     x[119:123, 5] = np.nan
-    assert bare(find_swaps(changed(markers, x))) == [(("M2", "M5"), 120, 299)]
+    assert without_distances(find_swaps(with_positions(markers, x))) == [(("M2", "M5"), 120, 299)]
 
 
-def test_no_swap_is_told_across_a_long_gap():
-    markers = recording()
-    x = swapped(markers.positions, 2, 5, 160, 299)
+def test_no_swap_is_reported_across_a_long_gap():
+    markers = make_recording()
+    x = swap_positions(markers.positions, 2, 5, 160, 299)
     x[100:160, [2, 5]] = np.nan
-    assert find_swaps(changed(markers, x)) == ()
+    assert find_swaps(with_positions(markers, x)) == ()
 
 
 def test_what_else_may_happen_is_no_swap():
-    markers = recording()
+    markers = make_recording()
     x = markers.positions.copy()
     x[100, 3] += 0.3  # a spike
     x[150:] += np.array([0.0, 0.2, 0.0])  # the cameras are pushed: all jump together
     x[200:210, 4] = np.nan  # a gap
     x[220:, 6] += 0.1  # a marker falls off
-    assert find_swaps(changed(markers, x)) == ()
+    assert find_swaps(with_positions(markers, x)) == ()
 
 
 def test_markers_that_pass_each_other_are_not_swapped():
@@ -129,37 +129,37 @@ def test_tiny_recordings(shape: tuple[int, int]):
 
 
 def test_a_frozen_marker_has_its_frames():
-    markers = recording()
+    markers = make_recording()
     x = markers.positions.copy()
     x[80:121, 4] = x[80, 4]
-    assert find_frozen_markers(changed(markers, x)) == (FrozenMarker("M4", 80, 120),)
+    assert find_frozen_markers(with_positions(markers, x)) == (FrozenMarker("M4", 80, 120),)
 
 
 def test_a_marker_that_never_moves_is_frozen_all_the_time():
-    markers = recording()
+    markers = make_recording()
     x = markers.positions.copy()
     x[:, 1] = 0.5
-    assert find_frozen_markers(changed(markers, x)) == (FrozenMarker("M1", 0, 299),)
+    assert find_frozen_markers(with_positions(markers, x)) == (FrozenMarker("M1", 0, 299),)
 
 
 def test_short_stops_gaps_and_still_scenes_are_not_frozen():
-    markers = recording()
+    markers = make_recording()
     x = markers.positions.copy()
     x[80:86, 4] = x[80, 4]
     x[100:200, 5] = np.nan
-    assert find_frozen_markers(changed(markers, x)) == ()
+    assert find_frozen_markers(with_positions(markers, x)) == ()
     still = np.repeat(markers.positions[:1], 300, axis=0)
-    assert find_frozen_markers(changed(markers, still)) == ()
+    assert find_frozen_markers(with_positions(markers, still)) == ()
 
 
 def test_rounded_coordinates_must_repeat_for_longer():
     """A foot that stands repeats itself by chance where coordinates are rounded to 0.1 mm."""
-    markers = recording()
+    markers = make_recording()
     x = markers.positions.round(4)
     x[80:110, 4] = x[80, 4]
-    assert find_frozen_markers(changed(markers, x)) == ()
+    assert find_frozen_markers(with_positions(markers, x)) == ()
     x[80:140, 4] = x[80, 4]
-    assert find_frozen_markers(changed(markers, x)) == (FrozenMarker("M4", 80, 139),)
+    assert find_frozen_markers(with_positions(markers, x)) == (FrozenMarker("M4", 80, 139),)
 
 
 # --- speed and real files
@@ -167,10 +167,10 @@ def test_rounded_coordinates_must_repeat_for_longer():
 
 @pytest.mark.parametrize("noise", [2e-4, 1.0])
 def test_a_long_recording_takes_well_under_a_second(noise: float):
-    markers = recording(frames=5000, count=100, noise=noise)
+    markers = make_recording(frames=5000, count=100, noise=noise)
     x = markers.positions.copy()
     x[np.random.default_rng(1).random(x.shape[:2]) < 0.1] = np.nan
-    markers = changed(markers, x)
+    markers = with_positions(markers, x)
     start = time.perf_counter()
     find_swaps(markers)
     find_frozen_markers(markers)
@@ -196,4 +196,4 @@ def test_the_true_swap(shared_data: Path):
     """Seen in the numbers: the two change places in one frame and change back in the next."""
     markers = load_markers(shared_data / "data" / "c3d" / "optitrack" / "walkingOptiTrack.c3d")
     found = find_swaps(markers)
-    assert bare(found) == [(("Foot_Marker3", "Foot_Marker5"), 1952, 1952)]
+    assert without_distances(found) == [(("Foot_Marker3", "Foot_Marker5"), 1952, 1952)]

@@ -90,7 +90,7 @@ def test_whatever_the_start_the_clip_is_the_same(rec: SyntheticRecording):
     assert np.quantile(np.abs(gap[:, dofs]), 0.97) < 2e-3
 
 
-def test_the_order_of_frames_is_no_matter_but_for_gaps(rec: SyntheticRecording):
+def test_the_order_of_frames_does_not_matter_but_for_gaps(rec: SyntheticRecording):
     """Every frame has one best pose: a recording shuffled at its start leads to the same ones."""
     figure, count = rec.truth.skeleton, 60
     order = np.arange(200)

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from exactik.io import writing
+from exactik.io import open_atomic
 from exactik_papers.experiment import PAPERS
 from exactik_papers.recording import Recording
 from exactik_papers.write import Section, WrittenTable, format_cell
@@ -55,7 +55,7 @@ the frames are in <a href="frames.csv">frames.csv</a>, the times that experiment
 {body}
 </main></body></html>
 """
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write(page)
 
 

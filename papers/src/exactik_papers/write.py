@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from exactik.io import writing
+from exactik.io import open_atomic
 from exactik_papers.experiment import Cell, Experiment, Findings, Picture, ResultTable
 
 __all__ = ["Section", "WrittenTable", "format_cell", "write_findings", "write_table"]
@@ -75,7 +75,7 @@ def write_findings(
     pictures = []
     for picture in findings.pictures:
         path = folder / f"{picture.name}.png"
-        with writing(path, "wb") as file:
+        with open_atomic(path, "wb") as file:
             picture.figure.savefig(file, format="png", dpi=DPI)
         pictures.append((picture, path))
     return Section(experiment, findings, tables, pictures, seconds)
@@ -87,6 +87,6 @@ def write_table(table: ResultTable, folder: Path) -> WrittenTable:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([list(table.columns), *cells])
     path = folder / f"{table.name}.csv"
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write(text.getvalue())
     return WrittenTable(table, path, cells)

@@ -230,7 +230,7 @@ def _solve_compiled(
     workers: int,
 ) -> BatchResult:
     count, tree, options = len(q), problem.skeleton.tree, method.options(problem)
-    found = np.zeros((count, RESULT_SIZE))
+    results = np.zeros((count, RESULT_SIZE))
     term_errors = np.zeros((count, len(problem.packed.arrays.terms.kind)))
     tolerances = compute_term_tolerances(problem)
     size = max(1, min(CHUNK_PROBLEMS, -(-count // (4 * workers))))
@@ -240,7 +240,7 @@ def _solve_compiled(
         # Goals and tables are written to, so that every thread needs its own.
         arrays = problem.packed.copy_arrays()
         work = new_workspace(tree)
-        search = new_descent_state(tree, work.H.shape[1])
+        descent = new_descent_state(tree, work.H.shape[1])
         table = make_start_table(problem, further, seed)
         for chunk in chunks:
             start = time.perf_counter()
@@ -253,34 +253,34 @@ def _solve_compiled(
                 table,
                 Targets(*(array[chunk] for array in targets)),
                 q[chunk],
-                found[chunk],
+                results[chunk],
                 term_errors[chunk],
-                search,
+                descent,
                 work,
             )
             spent = time.perf_counter() - start
-            total = found[chunk, RESULT_CYCLES].sum()
-            found[chunk, RESULT_CYCLES] *= spent / total if total > 0 else 0.0
+            total = results[chunk, RESULT_CYCLES].sum()
+            results[chunk, RESULT_CYCLES] *= spent / total if total > 0 else 0.0
 
     if workers == 1:
         solve_chunks(chunks)
     else:
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(solve_chunks, [chunks[k::workers] for k in range(workers)]))
-    ended = np.array([ENDED_WORDS[int(code)] for code in found[:, RESULT_STATUS]], dtype="U15")
+    ended = np.array([ENDED_WORDS[int(code)] for code in results[:, RESULT_STATUS]], dtype="U15")
     return BatchResult(
         problem=problem,
         targets=named,
         solver=method.name,
         q=q,
-        cost=found[:, RESULT_COST],
-        projected_gradient=found[:, RESULT_PROJECTED_GRADIENT],
+        cost=results[:, RESULT_COST],
+        projected_gradient=results[:, RESULT_PROJECTED_GRADIENT],
         tolerance=method.tolerance,
         ended=ended,
-        iterations=count_iterations(found[:, RESULT_ITERATIONS]),
-        evaluations=found[:, RESULT_EVALUATIONS].astype(np.int64),
-        attempts=found[:, RESULT_ATTEMPTS].astype(np.int64),
-        seconds=found[:, RESULT_CYCLES],
+        iterations=count_iterations(results[:, RESULT_ITERATIONS]),
+        evaluations=results[:, RESULT_EVALUATIONS].astype(np.int64),
+        attempts=results[:, RESULT_ATTEMPTS].astype(np.int64),
+        seconds=results[:, RESULT_CYCLES],
         _term_errors=term_errors,
     )
 

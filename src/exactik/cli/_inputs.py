@@ -137,10 +137,18 @@ def read_recording(
     with collect_warnings(warnings, str(path)):
         markers = load_markers(path, length_unit=options.length_unit, up_axis=options.up)
     words = describe(markers).removeprefix("markers, ")
-    whole, markers = markers, _cut(markers, path, options)
-    if len(markers) < len(whole):
-        last = markers.first_frame + len(markers) - 1
-        words = f"{words}; frames {markers.first_frame} to {last} of it"
+    start, end = options.start, options.end
+    if (start, end) != (None, None):
+        duration = max(len(markers) - 1, 0) / markers.rate
+        cut = markers.between(start, end)
+        if len(cut) == 0 and len(markers) > 0:
+            first, last = 0.0 if start is None else start, duration if end is None else end
+            message = f"no frame between {first:g} and {last:g} s"
+            raise FileError(path, f"{message}; the recording lasts {duration:g} s")
+        if len(cut) < len(markers):
+            last_frame = cut.first_frame + len(cut) - 1
+            words = f"{words}; frames {cut.first_frame} to {last_frame} of it"
+        markers = cut
     if len(markers) == 0 or len(markers.names) == 0:
         what = "frames" if len(markers) == 0 else "markers"
         raise FileError(path, f"holds no {what}; expected a recording")
@@ -151,19 +159,6 @@ def read_recording(
     if options.axes is not None:
         return LoadedRecording(markers.turned(options.axes), words, notes)
     return LoadedRecording(_align_up_axis(markers, skeleton_up, path, notes), words, notes)
-
-
-def _cut(markers: Markers, path: Path, options: RecordingOptions) -> Markers:
-    """Return the frames that were asked for."""
-    start, end = options.start, options.end
-    if start is None and end is None:
-        return markers
-    cut = markers.between(start, end)
-    if len(cut) == 0 and len(markers) > 0:
-        duration = max(len(markers) - 1, 0) / markers.rate
-        asked = f"{0.0 if start is None else start:g} and {duration if end is None else end:g} s"
-        raise FileError(path, f"no frame between {asked}; the recording lasts {duration:g} s")
-    return cut
 
 
 def _align_up_axis(

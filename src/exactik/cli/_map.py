@@ -107,7 +107,7 @@ def _write_picture(target: Path, basins: Basins) -> None:
 
 
 def _write_csv(target: Path, basins: Basins) -> None:
-    from exactik.io import writing
+    from exactik.io import open_atomic
     from exactik.landscape import DEFINITENESS_NAMES
 
     land = basins.landscape
@@ -118,5 +118,5 @@ def _write_csv(target: Path, basins: Basins) -> None:
         text = ",".join(f"{value:.9g}" for value in numbers)
         name = DEFINITENESS_NAMES[kind[i, j]]
         lines.append(f"{text},{name},{basins.label[i, j]},{basins.iterations[i, j]}")
-    with writing(target) as file:
+    with open_atomic(target) as file:
         file.write("\n".join([*lines, ""]))

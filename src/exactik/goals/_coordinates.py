@@ -32,7 +32,7 @@ class _CoordinateGoal(Goal):
         """Return the largest row, which has a unit if all dofs are angles, or all are shifts."""
         turns = skeleton.turns
         unit = "rad" if turns.all() else ("m" if not turns.any() else "")
-        return (self._whole_part(name, unit, rows, by_row=True),)
+        return (self.make_part(name, unit, rows, by_row=True),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
-from exactik.goals._checks import refuse_any, require_direction
+from exactik.goals._geometry import refuse_any, require_direction
 from exactik.goals._goal import Term, TermGoal
 from exactik.kernels.goals.terms import AIM, DIRECTION
 from exactik.typing import Array

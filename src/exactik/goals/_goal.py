@@ -120,7 +120,7 @@ class Goal:
     """
 
     error_unit: ClassVar[str] = ""  # "m", "rad", or "" for others
-    is_secondary: ClassVar[bool] = False  # a wish: not assessed beside goals that are none
+    is_secondary: ClassVar[bool] = False  # counts as reached, unless it has a tolerance or is alone
     target_shape: ClassVar[tuple[int, ...] | None] = None  # None: there is no target to set
 
     name: str = ""
@@ -181,7 +181,7 @@ class Goal:
         """Return W, shape (m, m), for a residual of m rows."""
         weight = require_finite(f"weight of goal {self.label!r}", self.weight)
         if weight.ndim < 2:
-            weight = self._spread_weight(weight, m)
+            weight = self.spread_weight(weight, m)
         if weight.shape not in ((), (m,), (m, m)):
             raise ShapeError(
                 f"weight of goal {self.label!r} has shape {weight.shape}; "
@@ -193,7 +193,7 @@ class Goal:
             return np.diag(np.broadcast_to(weight, (m,)).astype(float))
         return require_weight_matrix(f"weight of goal {self.label!r}", weight)
 
-    def _spread_weight(self, weight: Array, rows: int) -> Array:
+    def spread_weight(self, weight: Array, rows: int) -> Array:
         """Turn a short per-axis weight into one number per row, where a goal offers that."""
         return weight
 
@@ -234,11 +234,12 @@ class Goal:
             rows: its rows of the problem's residual.
             terms: its terms among the problem's.
         """
-        return (self._whole_part(name, self.error_unit, rows, terms),)
+        return (self.make_part(name, self.error_unit, rows, terms),)
 
-    def _whole_part(
+    def make_part(
         self, name: str, unit: str, rows: slice, terms: slice = slice(0, 0), by_row: bool = False
     ) -> GoalPart:
+        """Return a part with the goal's tolerance, or the default one of its unit."""
         default = DEFAULT_ANGLE_TOLERANCE if unit == "rad" else DEFAULT_POSITION_TOLERANCE
         return GoalPart(name, unit, self.tolerance or default, rows, terms, by_row)
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.errors import GoalError
-from exactik.goals._checks import refuse_any, require_rotation, require_rotations
+from exactik.goals._geometry import distance_beyond, refuse_any, require_rotation, require_rotations
 from exactik.goals._goal import GoalPart, Term, TermGoal
-from exactik.goals._position import distance_beyond
 from exactik.kernels.goals.terms import DIRECTION, LOG, POSITION
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array
@@ -79,7 +78,8 @@ class OrientationGoal(TermGoal):
             ]
         raise GoalError(f"kind of goal {self.label!r} is {self.kind!r}; it must be 'log' or 'axes'")
 
-    def _spread_weight(self, weight: Array, rows: int) -> Array:
+    def spread_weight(self, weight: Array, rows: int) -> Array:
+        """Spread one number per axis over its three rows."""
         return np.repeat(weight, 3) if rows == 9 and weight.shape == (3,) else weight
 
     def check_targets(self, what: str, targets: Array) -> Array:
@@ -146,7 +146,8 @@ class PoseGoal(TermGoal):
             Term(LOG, self.bone, rotation=rotation),
         ]
 
-    def _spread_weight(self, weight: Array, rows: int) -> Array:
+    def spread_weight(self, weight: Array, rows: int) -> Array:
+        """Spread one number for the position and one for the rotation over three rows each."""
         return np.repeat(weight, 3) if weight.shape == (2,) else weight
 
     def check_targets(self, what: str, targets: Array) -> Array:
@@ -167,8 +168,8 @@ class PoseGoal(TermGoal):
         """Return the place [m] and the rotation [rad] apart."""
         row, term = rows.start + 3, terms.start + 1
         return (
-            self._whole_part(name, "m", slice(rows.start, row), slice(terms.start, term)),
-            self._whole_part(
+            self.make_part(name, "m", slice(rows.start, row), slice(terms.start, term)),
+            self.make_part(
                 f"{name}.rotation", "rad", slice(row, rows.stop), slice(term, terms.stop)
             ),
         )

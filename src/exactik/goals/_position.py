@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
+from exactik.goals._geometry import distance_beyond
 from exactik.goals._goal import Term, TermGoal
 from exactik.kernels.goals.terms import POSITION
 from exactik.typing import Array
@@ -16,13 +17,7 @@ from exactik.typing import Array
 if TYPE_CHECKING:
     from exactik.model import Skeleton
 
-__all__ = ["MarkerGoal", "PositionGoal", "distance_beyond"]
-
-
-def distance_beyond(place: ArrayLike, centre: Array, radius: float) -> float:
-    """Return how far [m] a place (3,) is outside a ball, 0 inside."""
-    away = float(np.linalg.norm(np.asarray(place, float) - centre))
-    return max(0.0, away - radius)
+__all__ = ["MarkerGoal", "PositionGoal"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Files: readers that turn them into models and recordings, in metres and radians; and writers."""
 
 from exactik.errors import Note
-from exactik.io._files import read_text, writing
+from exactik.io._files import open_atomic, read_text
 from exactik.io._load import (
     check_axis,
     load_couplings,
@@ -77,6 +77,7 @@ __all__ = [
     "load_motion",
     "load_skeleton",
     "measure_space",
+    "open_atomic",
     "read_text",
     "readable_formats",
     "readable_suffixes",
@@ -88,5 +89,4 @@ __all__ = [
     "writable_formats",
     "writable_suffixes",
     "write_files",
-    "writing",
 ]

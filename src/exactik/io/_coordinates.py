@@ -17,10 +17,10 @@ from exactik.model import Skeleton
 from exactik.spatial import euler_angles, other_euler_angles, wrap_angles
 from exactik.typing import Array
 
-__all__ = ["continuous", "continuous_angles", "coordinates_of"]
+__all__ = ["compute_continuous_angles", "compute_coordinates", "make_continuous"]
 
 
-def coordinates_of(skeleton: Skeleton, positions: Array, rotations: Array) -> Array:
+def compute_coordinates(skeleton: Skeleton, positions: Array, rotations: Array) -> Array:
     """Return the coordinates in which the bones are at given places.
 
     Args:
@@ -29,51 +29,54 @@ def coordinates_of(skeleton: Skeleton, positions: Array, rotations: Array) -> Ar
         rotations: R_world_bone, (T, n_bones, 3, 3).
 
     Returns:
-        Coordinates, (T, nq); angles within a turn, see `continuous`.
+        Coordinates, (T, nq); angles within a turn, see `make_continuous`.
     """
     parts = []
     for k, bone in enumerate(skeleton.bones):
         parent = int(skeleton.parents[k])
-        turn, shift = rotations[:, k], positions[:, k]
+        R_parent_bone, p_parent_bone = rotations[:, k], positions[:, k]
         if parent >= 0:
-            inverse = np.swapaxes(rotations[:, parent], -1, -2)
-            shift = (inverse @ (shift - positions[:, parent])[..., None])[..., 0]
-            turn = inverse @ turn
+            R_parent_world = np.swapaxes(rotations[:, parent], -1, -2)
+            p_from_parent = p_parent_bone - positions[:, parent]
+            p_parent_bone = (R_parent_world @ p_from_parent[..., None])[..., 0]
+            R_parent_bone = R_parent_world @ R_parent_bone
         pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
         post = np.eye(3) if bone.post is None else np.array(bone.post)
-        parts.append(bone.joint.coordinates_for((shift - bone.offset) @ pre, pre.T @ turn @ post.T))
+        shift = (p_parent_bone - bone.offset) @ pre
+        parts.append(bone.joint.coordinates_for(shift, pre.T @ R_parent_bone @ post.T))
     return np.concatenate(parts, axis=1)
 
 
-def continuous(skeleton: Skeleton, q: Array) -> Array:
+def make_continuous(skeleton: Skeleton, q: Array) -> Array:
     """Return the same poses, (T, nq), without needless jumps from frame to frame.
 
     Quaternions keep their sign, Euler angles stay with one of their two solutions, and angles are
     unwrapped where their limits let them. Rotation vectors stay as they are.
     """
     q = q.copy()
-    for _, at in skeleton.quaternions:
-        dots = (q[1:, at : at + 4] * q[:-1, at : at + 4]).sum(axis=1)
-        q[1:, at : at + 4] *= np.cumprod(np.where(dots < 0.0, -1.0, 1.0))[:, None]
-    at = 0
+    for _, start in skeleton.quaternions:
+        wxyz = slice(start, start + 4)
+        dots = (q[1:, wxyz] * q[:-1, wxyz]).sum(axis=1)
+        q[1:, wxyz] *= np.cumprod(np.where(dots < 0.0, -1.0, 1.0))[:, None]
+    bone_start = 0
     for bone in skeleton.bones:
-        turning = bone.joint.rotation_part
-        shift = bone.joint.nv - turning.nv  # dofs before those that turn
-        first = at + shift
-        at += bone.joint.nq
-        if turning.kind == "euler" and len(turning.order) == 3:
-            q[:, first : first + 3] = _one_branch(turning.order, q[:, first : first + 3])
-        for k in turning.periodic_dofs:
-            low, high = bone.joint.limits[shift + k]
-            whole = _unwrapped(q[:, first + k])
+        rotation = bone.joint.rotation_part
+        shift_dofs = bone.joint.nv - rotation.nv  # they come before those that turn
+        start = bone_start + shift_dofs
+        bone_start += bone.joint.nq
+        if rotation.kind == "euler" and len(rotation.order) == 3:
+            q[:, start : start + 3] = _stay_on_branch(rotation.order, q[:, start : start + 3])
+        for k in rotation.periodic_dofs:
+            low, high = bone.joint.limits[shift_dofs + k]
+            angles = _unwrap(q[:, start + k])
             for turns in (0.0, 2.0 * np.pi, -2.0 * np.pi):
-                if ((whole + turns >= low) & (whole + turns <= high)).all():
-                    q[:, first + k] = whole + turns
+                if ((angles + turns >= low) & (angles + turns <= high)).all():
+                    q[:, start + k] = angles + turns
                     break
     return q
 
 
-def continuous_angles(order: str, rotation: Array, last: Array | None = None) -> Array:
+def compute_continuous_angles(order: str, rotation: Array, last: Array | None = None) -> Array:
     """Return Euler angles [rad], (T, n, 3), that go on from frame to frame without needless jumps.
 
     Args:
@@ -82,13 +85,13 @@ def continuous_angles(order: str, rotation: Array, last: Array | None = None) ->
         last: the angles of the frame before, (n, 3).
     """
     angles = euler_angles(order, rotation)
-    return _unwrapped(_one_branch(order, angles, last), last)
+    return _unwrap(_stay_on_branch(order, angles, last), last)
 
 
-def _one_branch(order: str, angles: Array, last: Array | None = None) -> Array:
+def _stay_on_branch(order: str, angles: Array, last: Array | None = None) -> Array:
     """Return Euler angles, (T, …, 3), of which each is the solution nearer to the frame before."""
     if last is not None:
-        return _one_branch(order, np.concatenate([last[None], angles]))[1:]
+        return _stay_on_branch(order, np.concatenate([last[None], angles]))[1:]
     other = other_euler_angles(order, angles)
     stay = np.abs(wrap_angles(np.diff(angles, axis=0))).sum(axis=-1)
     change = np.abs(wrap_angles(angles[1:] - other[:-1])).sum(axis=-1)
@@ -98,7 +101,7 @@ def _one_branch(order: str, angles: Array, last: Array | None = None) -> Array:
     return np.where(changed[..., None], other, angles)
 
 
-def _unwrapped(angles: Array, last: Array | None = None) -> Array:
+def _unwrap(angles: Array, last: Array | None = None) -> Array:
     """Return angles, (T, …), within half a turn of those of the frame before.
 
     Whole turns are counted, not added up, so that parts of a motion give the same numbers.

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from exactik.errors import FileError
 
-__all__ = ["decoded", "read_bytes", "read_text", "unix_lines", "writing"]
+__all__ = ["decode_text", "open_atomic", "read_bytes", "read_text", "to_unix_lines"]
 
-LARGEST = 4 << 30  # [bytes] more than any recording; what is larger is no file of ours
+MAX_BYTES = 4 << 30  # [bytes] more than any recording; what is larger is no file of ours
 
 
 def read_bytes(path: str) -> bytes:
@@ -21,8 +21,8 @@ def read_bytes(path: str) -> bytes:
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             raise FileError(path, "not a file")  # a folder, or a pipe that would never end
-        if os.path.getsize(path) > LARGEST:
-            raise FileError(path, f"larger than {LARGEST >> 30} GiB; expected a recording")
+        if os.path.getsize(path) > MAX_BYTES:
+            raise FileError(path, f"larger than {MAX_BYTES >> 30} GiB; expected a recording")
         return Path(path).read_bytes()
     except OSError as error:
         raise FileError(path, f"cannot be read: {error.strerror or error}") from None
@@ -30,12 +30,12 @@ def read_bytes(path: str) -> bytes:
         raise FileError(path, "cannot be read: no file can have this name") from None
 
 
-def unix_lines(data: bytes) -> bytes:
+def to_unix_lines(data: bytes) -> bytes:
     """Return the bytes with line feeds as line ends."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
-def decoded(data: bytes) -> tuple[str, str]:
+def decode_text(data: bytes) -> tuple[str, str]:
     """Return text with line feeds as line ends, and its encoding: UTF-8, Shift-JIS or Latin-1.
 
     Never fails: every byte means something in Latin-1.
@@ -51,11 +51,11 @@ def decoded(data: bytes) -> tuple[str, str]:
 
 def read_text(path: str) -> str:
     """Return the text of a file, with line feeds as line ends."""
-    return decoded(read_bytes(path))[0]
+    return decode_text(read_bytes(path))[0]
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+def open_atomic(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a file to be written whole or not at all.
 
     What is written goes to a temporary file beside it, which takes its place at the end. A reader
@@ -77,27 +77,19 @@ def writing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _permissions(path))
+        os.chmod(temporary, _choose_permissions(path))
         os.replace(temporary, path)
     except BaseException:
-        with _ignoring():
+        with suppress(OSError):
             os.unlink(temporary)
         raise
 
 
-def _permissions(path: str) -> int:
-    """Return those of the file that is replaced, or those of a new one."""
+def _choose_permissions(path: str) -> int:
+    """Return the permissions of the file that is replaced, or those of a new one."""
     try:
         return os.stat(path).st_mode & 0o777
     except OSError:
         mask = os.umask(0)
         os.umask(mask)
         return 0o666 & ~mask
-
-
-@contextmanager
-def _ignoring() -> Iterator[None]:
-    try:
-        yield
-    except OSError:
-        pass

@@ -22,14 +22,11 @@ from exactik.model import Skeleton
 from exactik.typing import Array
 
 __all__ = [
-    "NUMBER",
     "RestFrames",
     "compute_local_positions",
     "compute_local_rotations",
     "compute_rest_frames",
 ]
-
-NUMBER = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
 
 
 class RestFrames(NamedTuple):
@@ -74,13 +71,12 @@ def compute_rest_frames(skeleton: Skeleton) -> RestFrames:
 
 def compute_local_positions(skeleton: Skeleton, rest: RestFrames, k: int, q: Array) -> Array:
     """Return W_λ offset + G shift(q) of bone k [m], (T, 3) or (1, 3), for q (T, nq)."""
-    joint, first = skeleton.bones[k].joint, int(skeleton.tree.first_q[k + 1])
+    axes, first = skeleton.bones[k].joint.shift_axes, int(skeleton.tree.first_q[k + 1])
     p_parent_bone = (rest.R_world_parent[k] @ np.array(skeleton.bones[k].offset))[None]
-    if joint.kind == "prismatic":
-        return p_parent_bone + q[:, first, None] * (rest.R_world_joint[k] @ np.array(joint.axis))
-    if joint.kind in ("free", "translation"):
-        return p_parent_bone + q[:, first : first + 3] @ rest.R_world_joint[k].T
-    return p_parent_bone
+    if len(axes) == 0:
+        return p_parent_bone
+    shifts = q[:, first : first + len(axes)]
+    return p_parent_bone + shifts @ (rest.R_world_joint[k] @ np.array(axes).T).T
 
 
 def compute_local_rotations(

@@ -7,14 +7,21 @@ import math
 from exactik.errors import Advice, FileError, UnknownNameError
 from exactik.io._notes import Notes
 
-__all__ = ["LENGTH_UNITS", "announced_unit", "guessed_unit", "metres_per", "named_unit"]
+__all__ = ["LENGTH_UNITS", "assume_unit", "guess_unit", "metres_per", "require_named_unit"]
 
 # Metres in one unit.
 LENGTH_UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 
-# Units that figures are really drawn in [m], and how tall one may be to be taken for a human.
-_UNITS = {"m": 1.0, "dm": 0.1, "1/0.45 in": 0.0254 / 0.45, "in": 0.0254, "cm": 0.01, "mm": 0.001}
-_TALL = (1.2, 1.7, 2.2)
+# Units that figures are really drawn in [m].
+FIGURE_UNITS = {
+    "m": 1.0,
+    "dm": 0.1,
+    "1/0.45 in": 0.0254 / 0.45,
+    "in": 0.0254,
+    "cm": 0.01,
+    "mm": 0.001,
+}
+HUMAN_HEIGHT = (1.2, 1.7, 2.2)  # [m] least, usual and most, to take a figure for a human
 
 
 def metres_per(unit: str | float) -> float:
@@ -29,7 +36,7 @@ def metres_per(unit: str | float) -> float:
     return factor
 
 
-def named_unit(path: str, unit: str | float) -> tuple[str, float]:
+def require_named_unit(path: str, unit: str | float) -> tuple[str, float]:
     """Return the name of a unit, for a file that has to state it, and the metres in it."""
     metres = metres_per(unit)
     for name, size in LENGTH_UNITS.items():
@@ -38,29 +45,29 @@ def named_unit(path: str, unit: str | float) -> tuple[str, float]:
     raise FileError(path, f"length unit is {unit!r}; expected one of {' '.join(LENGTH_UNITS)}")
 
 
-def announced_unit(tall: float, notes: Notes) -> float:
-    """Return the metres in one unit by the height of the figure, and say so."""
-    guess = guessed_unit(tall)
+def assume_unit(height: float, notes: Notes) -> float:
+    """Return the metres in one unit by the height of the figure in it, and note that."""
+    guess = guess_unit(height)
     if guess is None:
-        units = f"a human in none of {', '.join(_UNITS)}"
+        units = f"a human in none of {', '.join(FIGURE_UNITS)}"
         raise notes.error(
-            f"the figure measures {tall:.4g} units, {units}",
+            f"the figure measures {height:.4g} units, {units}",
             code="unit-unknown",
             advice=Advice("; give ", "length_unit"),
         )
     name, metres = guess
     notes.assume(
-        f"length unit {name} assumed: the figure then measures {tall * metres:.2f} m",
+        f"length unit {name} assumed: the figure then measures {height * metres:.2f} m",
         code="unit-guessed",
         value=name,
     )
     return metres
 
 
-def guessed_unit(tall: float) -> tuple[str, float] | None:
-    """Return name and metres of the unit in which `tall` is a human's height; None if in none."""
-    low, usual, high = _TALL
-    fits = {name: unit for name, unit in _UNITS.items() if low <= tall * unit <= high}
+def guess_unit(height: float) -> tuple[str, float] | None:
+    """Return name and metres of the unit in which a height is a human's; None if in none."""
+    low, usual, high = HUMAN_HEIGHT
+    fits = {name: unit for name, unit in FIGURE_UNITS.items() if low <= height * unit <= high}
     if len(fits) == 0:
         return None
-    return min(fits.items(), key=lambda item: abs(math.log(tall * item[1] / usual)))
+    return min(fits.items(), key=lambda item: abs(math.log(height * item[1] / usual)))

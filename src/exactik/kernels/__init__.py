@@ -1,11 +1,12 @@
-"""The hot path: forward kinematics, sums, sweeps, factorisation; one problem per call.
+"""Compiled code: forward kinematics, derivatives, factorisation, descents; no allocation.
 
-What a kernel may be:
+What a kernel is:
 
 *   a function of plain arrays, or NamedTuples of them; it knows no skeleton and no goal;
 *   without allocation: results and scratch are arguments, small vectors are scalars or tuples
-    (`spatial._jit` compiles without Numba's memory runtime, so that one that allocates fails);
+    (`spatial.jit` compiles without Numba's memory runtime, so that one that allocates fails);
 *   one source for CPU and CUDA: bounded loops, no Python objects, `math.sqrt` and not `np.sqrt`.
 
-Start with `tree` (what a figure is), `sums` and `sweeps` (how derivatives are made), `evaluate`.
+Start with `tree.packed` (what a skeleton is), `calculus.sums` and `calculus.sweeps` (how
+derivatives are made) and `calculus.evaluate`; then `descent.state` and `descent.descend`.
 """

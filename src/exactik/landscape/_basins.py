@@ -8,14 +8,6 @@ import numpy as np
 
 from exactik.batch import solve_batch
 from exactik.errors import GoalError
-from exactik.goals import (
-    AimGoal,
-    DirectionGoal,
-    MarkerGoal,
-    OrientationGoal,
-    PoseGoal,
-    PositionGoal,
-)
 from exactik.landscape._landscape import Landscape
 from exactik.solvers import Method
 from exactik.typing import Array, BoolArray, IntArray
@@ -56,18 +48,18 @@ class Basins:
 def find_basins(land: Landscape, solver: str | Method = "auto") -> Basins:
     """Run a solver from every point of a landscape, its other dofs locked."""
     problem, skeleton = land.problem, land.problem.skeleton
-    targeted = AimGoal, DirectionGoal, MarkerGoal, OrientationGoal, PoseGoal, PositionGoal
-    goals = [
-        (name, np.asarray(goal.target, dtype=np.float64))
+    targets = {
+        name: np.asarray(target, dtype=np.float64)
         for name, goal in zip(problem.rows, problem.goals, strict=True)
-        if isinstance(goal, targeted) and goal.target is not None
-    ]
-    if len(goals) == 0:
+        if goal.target_shape is not None
+        and (target := getattr(goal, "target", None)) is not None  # None where it is a quaternion
+    }
+    if len(targets) == 0:
         raise GoalError("basins need a goal with a target: a position, an orientation, a pose, …")
-    name, target = goals[0]
+    name, target = next(iter(targets.items()))
     starts = land.poses()
-    targets = np.broadcast_to(target, (len(starts), *target.shape))
-    batch = solve_batch(problem, {name: targets}, q0=starts, solver=solver)
+    same_target = np.broadcast_to(target, (len(starts), *target.shape))
+    batch = solve_batch(problem, {name: same_target}, q0=starts, solver=solver)
     index = [skeleton.dof_names.index(dof) for dof in land.dofs]
     is_angle = skeleton.turns[index]
     ends = _wrap_columns(batch.q[:, skeleton.plain_q[index]], is_angle)

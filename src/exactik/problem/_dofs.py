@@ -10,7 +10,6 @@ import numpy as np
 
 from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.descent.state import Box
-from exactik.kernels.tree import packed as codes
 from exactik.model import Skeleton
 from exactik.typing import Array, BoolArray
 
@@ -37,7 +36,8 @@ def find_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
 def find_locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
     """Return the dofs to lock, (nv,); a quaternion is locked whole or not at all.
 
-    Turns about one axis of a ball are no coordinate: what holding it means would depend on the way.
+    A turn about one axis of a ball is no coordinate: what holding it means would depend on the path
+    taken.
     """
     locked = find_dofs(skeleton, patterns)
     balls = np.flatnonzero(skeleton.plain_q < 0).reshape(-1, 3)
@@ -65,10 +65,15 @@ def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, streng
     """Return what the kernels must know of the dofs to move them; arrays (nv,)."""
     tree = skeleton.tree
     period = np.zeros(skeleton.nv)
-    for k in range(1, len(tree.parent)):
-        first = tree.first_v[k] + tree.shift_count[k]
-        if tree.rotation[k] == codes.AXES:
-            period[first : tree.first_v[k + 1]] = 2.0 * math.pi
-        elif tree.rotation[k] == codes.SWING_TWIST:
-            period[first + 2] = 2.0 * math.pi  # the twist
-    return Box(skeleton.plain_q, lower, upper, free, strength, skeleton.turns.astype(float), period)
+    for k, bone in enumerate(skeleton.bones, start=1):
+        for dof in bone.joint.periodic_dofs:
+            period[int(tree.first_v[k]) + dof] = 2.0 * math.pi
+    return Box(
+        coordinate=skeleton.plain_q,
+        lower=lower,
+        upper=upper,
+        free=free,
+        strength=strength,
+        is_rotation=skeleton.turns.astype(float),
+        period=period,
+    )

@@ -1,7 +1,7 @@
 """A problem: skeleton, goals, limits, locks, strengths; its cost with derivatives at any pose.
 
 Two paths lead to the same numbers. Goals whose weights do not couple them are summed over subtrees,
-in O(n·depth) and without ever forming J (`kernels.evaluate`). A dense `weight_matrix`, or a goal
+in O(n·depth) and without ever forming J (`kernels.calculus`). A dense `weight_matrix`, or a goal
 weighted across its own terms, needs J:
 
     cost = ½ rᵀWr ,   g = −JᵀWr ,   H = JᵀWJ + Σ (Wr)·∂²r
@@ -243,9 +243,8 @@ class Problem:
     @property
     def row_width(self) -> int:
         """Width of the rows that `fill` gives."""
-        return (
-            ancestor_row_width(self.skeleton.nv) if self._packed.coupled else self._work.H.shape[1]
-        )
+        coupled = self._packed.coupled
+        return ancestor_row_width(self.skeleton.nv) if coupled else self._work.H.shape[1]
 
     @property
     def workspace(self) -> Workspace:
@@ -255,9 +254,9 @@ class Problem:
     @property
     def descent_state(self) -> DescentState:
         """Scratch of descents in this thread."""
-        if not hasattr(self._local, "search"):
-            self._local.search = new_descent_state(self.skeleton.tree, self.row_width)
-        return self._local.search
+        if not hasattr(self._local, "descent_state"):
+            self._local.descent_state = new_descent_state(self.skeleton.tree, self.row_width)
+        return self._local.descent_state
 
     def fill(self, q: Array, order: int) -> tuple[float, Array, Array]:
         """Return cost, gradient and curvature, (nv, width) by ancestor rows of `pattern`.
@@ -267,10 +266,10 @@ class Problem:
         """
         if self._packed.coupled:
             cost, g, H = self._evaluate_coupled(q, order)
-            rows = np.zeros((self.skeleton.nv, self.row_width))
+            ancestor_rows = np.zeros((self.skeleton.nv, self.row_width))
             if order > GRADIENT:
-                rows[:, : self.skeleton.nv] = np.tril(H)
-            return cost, g, rows
+                ancestor_rows[:, : self.skeleton.nv] = np.tril(H)
+            return cost, g, ancestor_rows
         return self._fill(q, order), self._work.g, self._work.H
 
     def _fill(self, q: Array, order: int) -> float:
@@ -296,10 +295,10 @@ class Problem:
         if self._packed.coupled:
             return self._evaluate_coupled(q, order)
         cost = self._fill(q, order)
-        return cost, work.g.copy(), self._spread(work.H) if order > GRADIENT else np.empty((0, 0))
+        return cost, work.g.copy(), self._to_dense(work.H) if order > GRADIENT else np.empty((0, 0))
 
     def _begin(self, q: Array, order: int) -> float:
-        """Place the figure, sum all goals on bones, also those in Python; return their cost."""
+        """Update the kinematics, sum all goals on bones and return their cost."""
         work = self._work
         cost = kernel.begin_evaluation(self.skeleton.tree, self._packed.arrays, q, order, work)
         for frame, _, weight, r, D, D2 in self._custom(order):
@@ -323,8 +322,8 @@ class Problem:
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         dense.write_residual_and_jacobian(tree, arrays, q, work, r, J)
-        for frame, rows, _, own, D, _ in self._custom(order):
-            r[rows] = own
+        for frame, rows, _, residual, D, _ in self._custom(order):
+            r[rows] = residual
             dense.write_jacobian_rows(
                 tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J
             )
@@ -342,14 +341,14 @@ class Problem:
                 X = np.tensordot(force[rows], D2, 1)
                 add_local_model(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
             dense.finish_residual_curvature(self.skeleton.tree, arrays, q, force, work)
-            H = H + self._spread(work.H)
+            H = H + self._to_dense(work.H)
         return cost, g, H
 
-    def _spread(self, rows: Array) -> Array:
+    def _to_dense(self, ancestor_rows: Array) -> Array:
         """Return the full symmetric matrix of ancestor rows."""
         dof, level, above = self.skeleton.ancestor_pairs
         H = np.zeros((self.skeleton.nv, self.skeleton.nv))
-        H[dof, above] = H[above, dof] = rows[dof, level]
+        H[dof, above] = H[above, dof] = ancestor_rows[dof, level]
         return H
 
 

@@ -53,18 +53,17 @@ def to_scipy(problem: Problem) -> ScipyProblem:
     lower, upper = np.full(skeleton.nq, -np.inf), np.full(skeleton.nq, np.inf)
     lower[skeleton.plain_q[plain]] = problem.lower[plain]
     upper[skeleton.plain_q[plain]] = problem.upper[plain]
-    dofs = np.flatnonzero(~plain).reshape(
-        -1, 3
-    )  # of each quaternion, in the order of `quaternions`
+    dofs = np.flatnonzero(~plain).reshape(-1, 3)  # of each quaternion, in their order
 
     def chart(q: Array) -> Array:
         """Return B, (nq, nv), with ∂f/∂q = B g."""
         B = np.zeros((skeleton.nq, skeleton.nv))
         B[skeleton.plain_q[plain], np.flatnonzero(plain)] = 1.0
-        for (_, at), own in zip(skeleton.quaternions, dofs, strict=True):
-            w, x, y, z = q[at : at + 4]
+        for (_, first), ball_dofs in zip(skeleton.quaternions, dofs, strict=True):
+            part = slice(first, first + 4)
+            w, x, y, z = q[part]
             Q = np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])
-            B[at : at + 4, own] = 2.0 * Q / (q[at : at + 4] @ q[at : at + 4])
+            B[part, ball_dofs] = 2.0 * Q / (q[part] @ q[part])
         return B
 
     def jac(q: ArrayLike) -> Array:
@@ -74,10 +73,11 @@ def to_scipy(problem: Problem) -> ScipyProblem:
     def radial(q: Array, slope: Array, x: Array) -> Array:
         """Return the share of H x that comes from constancy along the quaternions."""
         out = np.zeros_like(x)
-        for _, at in skeleton.quaternions:
-            own = slice(at, at + 4)
-            square = q[own] @ q[own]
-            out[own] = -(q[own] * (slope[own] @ x[own]) + slope[own] * (q[own] @ x[own])) / square
+        for _, first in skeleton.quaternions:
+            part = slice(first, first + 4)
+            q_part, slope_part, x_part = q[part], slope[part], x[part]
+            square = q_part @ q_part
+            out[part] = -(q_part * (slope_part @ x_part) + slope_part * (q_part @ x_part)) / square
         return out
 
     def hessp(q: ArrayLike, x: ArrayLike) -> Array:

@@ -1,6 +1,17 @@
 """What came of a solved recording: in numbers, in words, and as a page to open."""
 
-from exactik.report._report import write_report
-from exactik.report._summary import headline_of, summary_of
+from exactik.report._headline import headline_of
+from exactik.report._page import render_report, write_report
+from exactik.report._series import Bins, encode_png, error_colours, round_axis_end
+from exactik.report._summary import summary_of
 
-__all__ = ["headline_of", "summary_of", "write_report"]
+__all__ = [
+    "Bins",
+    "encode_png",
+    "error_colours",
+    "headline_of",
+    "render_report",
+    "round_axis_end",
+    "summary_of",
+    "write_report",
+]

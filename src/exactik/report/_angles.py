@@ -2,30 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from exactik.report._data import AngleCurves, Bins, round_axis_end
-from exactik.report._plots import axis_row, curve_path, plot_row
+from exactik.report._series import Bins, encode_bytes, round_axis_end
+from exactik.report._timeline import axis_row, curve_path, plot_row
+from exactik.tracking import compute_standard_deviations
+from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
 __all__ = [
+    "AngleCurves",
     "JointChart",
     "choose_initial_charts",
-    "draw_joint_charts",
     "encode_joint_charts",
+    "make_angle_curves",
     "make_joint_charts",
+    "render_joint_charts",
 ]
 
+MIN_MAX_ANGLE_BYTES = 900_000, 5_000_000  # for short and for long recordings, as text
+ANGLE_BYTES_PER_FRAME = 120  # bytes of angles that a frame adds, between these two
 BAND_SD = 1.645  # standard deviations on both sides hold 90 % of a normal distribution
-INITIAL_CHARTS = 6  # joints that are shown at first
+INITIAL_CHARTS = 6  # that are shown before the reader chooses
 MIN_RANGE_SD = 4.0  # standard deviations of its range that a joint is known worse by
 MAX_RANGE_DEG = 270.0  # [°] more is not movement but a change to other angles of the same pose
-CHART_POINTS = 500
+CHART_POINTS = 500  # of a curve, without scripts
+
+
+class AngleCurves(NamedTuple):
+    """Coordinates of all dofs with their error bars, in degrees or metres.
+
+    Attributes:
+        bins: of the frames.
+        low: least of each bin, (n, nv).
+        high: most of each bin.
+        sd: standard deviation, (n, nv).
+    """
+
+    bins: Bins
+    low: Array
+    high: Array
+    sd: Array
+
+    def encode(self, k: int) -> dict[str, Any]:
+        """Return a dof as text."""
+        low, high = float(self.low[:, k].min()), float(self.high[:, k].max())
+        step = max(high - low, 1e-9) / 65535.0
+        wide = float(self.sd[:, k].max())
+        root = np.round(255.0 * np.sqrt(self.sd[:, k] / max(wide, 1e-12)))
+        data = {"low": low, "step": step, "wide": wide, "sd": encode_bytes(root.astype(np.uint8))}
+        data["a"] = encode_bytes(np.round((self.low[:, k] - low) / step).astype("<u2"))
+        if len(self.bins) < self.bins.frames:
+            data["b"] = encode_bytes(np.round((self.high[:, k] - low) / step).astype("<u2"))
+        return data
+
+
+def make_angle_curves(track: Track) -> AngleCurves:
+    """Return all dofs over time, in so many bins that the file stays small."""
+    count, nv = len(track), max(track.skeleton.nv, 1)
+    budget = int(np.clip(ANGLE_BYTES_PER_FRAME * count, *MIN_MAX_ANGLE_BYTES))
+    whole = count * nv * 4 <= budget  # three bytes are four letters
+    bins = Bins.of(count, count if whole else max(200, (3 * budget) // (4 * 5 * nv)))
+    unit = np.where(track.skeleton.turns, 180.0 / np.pi, 1.0)
+    low, high = np.empty((2, len(bins), nv))
+    values = _dof_values(track, unit)
+    for k in range(track.skeleton.nv):
+        column = values(k)
+        low[:, k], high[:, k] = bins.least(column), bins.most(column)
+    return AngleCurves(bins, low, high, unit * _bin_deviations(track, bins))
+
+
+def _dof_values(track: Track, unit: Array) -> Callable[[int], Array]:
+    """Return a function from a dof to its values; of quaternions turns from the rest pose."""
+    skeleton, q = track.skeleton, track.motion.q
+    plain = skeleton.plain_q
+    turned = np.empty((0, 0))
+    if (plain < 0).any():
+        turned = skeleton.difference(q, np.broadcast_to(skeleton.neutral(), q.shape))
+    return lambda k: unit[k] * (q[:, plain[k]] if plain[k] >= 0 else turned[:, k])
+
+
+def _bin_deviations(track: Track, bins: Bins) -> Array:
+    """Return the error bars [rad or m], (n, nv): of each bin's frame with the fewest markers."""
+    if len(bins) == bins.frames:
+        return track.sd
+    if "sd" in vars(track):
+        return bins.most(track.sd)
+    seen = np.isfinite(track.marker_errors).sum(axis=1)
+    ends = np.append(bins.edges[1:], bins.frames)
+    pairs = zip(bins.edges, ends, strict=True)
+    which = np.array([a + int(np.argmin(seen[a:b])) for a, b in pairs], dtype=np.int64)
+    some, q = track.problem.select(which), np.ascontiguousarray(track.motion.q[which])
+    return compute_standard_deviations(some, q, track.sigma, track.threads)
 
 
 class JointChart(NamedTuple):
@@ -87,7 +161,9 @@ def encode_joint_charts(joints: list[JointChart], angles: AngleCurves) -> dict[s
         "within": BAND_SD,
         "joints": [
             {
-                **{"name": joint.name, "unit": joint.unit, "range": _axis_range(joint, angles)},
+                "name": joint.name,
+                "unit": joint.unit,
+                "range": _axis_range(joint, angles),
                 "dofs": [
                     {"name": short, **angles.encode(k)}
                     for short, k in zip(joint.short, joint.dofs, strict=True)
@@ -98,7 +174,19 @@ def encode_joint_charts(joints: list[JointChart], angles: AngleCurves) -> dict[s
     }
 
 
-def draw_joint_charts(
+def render_joint_charts(
+    joints: list[JointChart], angles: AngleCurves, chosen: list[int], rate: float
+) -> str:
+    chips = "".join(
+        f'<button data-joint="{n}" aria-pressed="{"true" if n in chosen else "false"}">'
+        f"{escape(joint.name)}</button>"
+        for n, joint in enumerate(joints)
+    )
+    shown = _draw_joint_charts(joints, angles, chosen, rate)
+    return f'<div class="chips" hidden>{chips}</div><div id="charts" class="plots">{shown}</div>'
+
+
+def _draw_joint_charts(
     joints: list[JointChart], angles: AngleCurves, chosen: list[int], rate: float
 ) -> str:
     """Return charts of the chosen joints; the script draws the same ones again."""

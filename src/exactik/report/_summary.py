@@ -10,16 +10,19 @@ import numpy as np
 
 from exactik.kernels.recording.frames import HUBER, TUKEY
 from exactik.motion import find_frozen_markers, find_segments
-from exactik.report._ghosts import find_far_markers
-from exactik.report._swaps import ExaminedSwap, examine_swaps, find_recorded_columns
-from exactik.report._words import headline_of
+from exactik.report._suspects import (
+    ExaminedSwap,
+    examine_swaps,
+    find_far_markers,
+    find_recorded_columns,
+)
 from exactik.tracking import Attention, match_markers
 from exactik.typing import Array, BoolArray
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["collect_versions", "compute_frame_errors", "find_missing", "headline_of", "summary_of"]
+__all__ = ["collect_versions", "compute_frame_errors", "find_missing", "summary_of"]
 
 Facts = dict[str, Any]
 
@@ -36,6 +39,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         command: that repeats the solve.
         per_frame: whether to add lists with one value a frame.
     """
+    attention, never_determined = track.attention, track.never_determined  # computed when asked for
     swaps, missing = examine_swaps(track), find_missing(track)
     summary: Facts = {
         "skeleton": track.skeleton.name,
@@ -52,10 +56,10 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "missing_share": _round_number(missing.mean()),
         "spikes": int((np.isnan(track.marker_errors) & ~missing).sum()),
         "gaps": _gap_facts(track, missing),
-        "attention": [_attention_facts(track, each) for each in track.attention],
+        "attention": [_attention_facts(track, each) for each in attention],
         "unremarkable_share": _round_number(1.0 - _mark_attention(track).mean()),
         "status": {str(word): int((track.status == word).sum()) for word in _status_words(track)},
-        "never_determined": list(track.never_determined),
+        "never_determined": list(never_determined),
         "filled_frames": int(track.undetermined.any(axis=1).sum()),
         "bridged_frames": int(track.bridged.sum()),
         "dearer_frames": int((track.excess > track.options.assessment.cost_above_best).sum()),
@@ -91,10 +95,10 @@ def collect_versions() -> dict[str, str]:
     """Return the versions of what a result depends on."""
     import exactik
 
-    found = {"exactik": exactik.__version__}
+    versions = {"exactik": exactik.__version__}
     for name in ("numpy", "numba", "scipy"):
-        found[name] = metadata.version(name)
-    return {**found, "python": platform.python_version(), "platform": platform.platform()}
+        versions[name] = metadata.version(name)
+    return {**versions, "python": platform.python_version(), "platform": platform.platform()}
 
 
 def find_missing(track: Track) -> BoolArray:
@@ -128,8 +132,11 @@ def _segment_facts(track: Track, first: int, last: int) -> Facts:
     """Return frames and times of a stretch; it ends with the end of its last frame's time."""
     rate = track.markers.rate
     return {
-        **{"first": int(first), "last": int(last), "frames": int(last - first + 1)},
-        **{"start_s": _round_number(first / rate), "end_s": _round_number(last / rate)},
+        "first": int(first),
+        "last": int(last),
+        "frames": int(last - first + 1),
+        "start_s": _round_number(first / rate),
+        "end_s": _round_number(last / rate),
     }
 
 
@@ -180,16 +187,22 @@ def _marker_facts(track: Track, m: int, missing: BoolArray) -> Facts:
 
 def _gap_facts(track: Track, missing: BoolArray) -> list[Facts]:
     """Return the gaps of every marker that has any, those missing most first."""
-    rate, found = track.markers.rate, []
+    rate, facts = track.markers.rate, []
     for m in np.argsort(-missing.sum(axis=0), kind="stable"):
-        runs = find_segments(missing[:, m])
-        if len(runs) > 0:
-            longest = max(runs, key=lambda run: run[1] - run[0])
-            facts = {"name": track.names[m], "gaps": len(runs), "frames": int(missing[:, m].sum())}
-            length = longest[1] - longest[0] + 1
-            facts |= {"longest_first": longest[0], "longest_frames": length}
-            found.append({**facts, "longest_s": _round_number(length / rate)})
-    return found
+        gaps = find_segments(missing[:, m])
+        if len(gaps) > 0:
+            first, last = max(gaps, key=lambda gap: gap[1] - gap[0])
+            facts.append(
+                {
+                    "name": track.names[m],
+                    "gaps": len(gaps),
+                    "frames": int(missing[:, m].sum()),
+                    "longest_first": first,
+                    "longest_frames": last - first + 1,
+                    "longest_s": _round_number((last - first + 1) / rate),
+                }
+            )
+    return facts
 
 
 def _attention_facts(track: Track, each: Attention) -> Facts:
@@ -213,49 +226,54 @@ def _limit_facts(track: Track) -> list[Facts]:
     """Return the dofs that touch a limit, the most often first."""
     lower, upper = np.asarray(track.problem.frame_problem.lower), track.problem.frame_problem.upper
     touched = track.at_limits
-    share, found = touched.mean(axis=0), []
+    share, facts = touched.mean(axis=0), []
     names, turns = track.skeleton.dof_names, track.skeleton.turns
     for k in np.argsort(-share, kind="stable"):
         if share[k] == 0.0:
             break
         q = track.motion.q[:, track.skeleton.plain_q[k]]
         low, high = float((q <= lower[k]).mean()), float((q >= upper[k]).mean())
-        facts = {
-            "dof": names[k],
-            "share": _round_number(share[k]),
-            "frames": int(touched[:, k].sum()),
-        }
-        facts |= {"share_lower": _round_number(low), "share_upper": _round_number(high)}
-        facts |= {"lower": _round_number(float(lower[k])), "upper": _round_number(float(upper[k]))}
-        found.append({**facts, "unit": "rad" if turns[k] else "m"})
-    return found
+        facts.append(
+            {
+                "dof": names[k],
+                "share": _round_number(share[k]),
+                "frames": int(touched[:, k].sum()),
+                "share_lower": _round_number(low),
+                "share_upper": _round_number(high),
+                "lower": _round_number(float(lower[k])),
+                "upper": _round_number(float(upper[k])),
+                "unit": "rad" if turns[k] else "m",
+            }
+        )
+    return facts
 
 
 def _swap_facts(track: Track, swap: ExaminedSwap) -> Facts:
     return {
-        **{"names": list(swap.names), **_segment_facts(track, swap.first, swap.last)},
+        "names": list(swap.names),
+        **_segment_facts(track, swap.first, swap.last),
         "distance_mm": _round_number(1e3 * swap.distance),
         "error_mm": None if swap.error is None else _round_number(1e3 * swap.error),
         "exchanged_mm": None if swap.exchanged is None else _round_number(1e3 * swap.exchanged),
         "squares_ratio": None if swap.ratio is None else _round_number(swap.ratio),
-        **{"found_by": swap.found_by, "verdict": swap.verdict},
+        "found_by": swap.found_by,
+        "verdict": swap.verdict,
     }
 
 
 def _settings_facts(track: Track) -> Facts:
     """Return what of the call can be told from the result."""
-    recording, names = track.problem, np.array(track.skeleton.dof_names)
-    weight, frames = recording.targets.weight, recording.targets
-    weights = {n: float(w) for n, w in zip(track.names, weight, strict=True) if w != 1.0}
+    problem, targets = track.problem.frame_problem, track.problem.targets
+    names = np.array(track.skeleton.dof_names)
+    loss, width = LOSSES.get(int(targets.loss[0])), targets.loss[1]
+    pairs = zip(track.names, targets.weight, strict=True)
     return {
-        "limits": recording.frame_problem.limits,
-        "locked": names[recording.frame_problem.locked].tolist(),
-        "robust": LOSSES.get(int(frames.loss[0])),
-        "robust_width_mm": _round_number(1e3 * frames.loss[1])
-        if int(frames.loss[0]) in LOSSES
-        else None,
-        "weights": weights,
-        "offsets_per_frame": len(frames.point) > 1,
+        "limits": problem.limits,
+        "locked": names[problem.locked].tolist(),
+        "robust": loss,
+        "robust_width_mm": None if loss is None else _round_number(1e3 * width),
+        "weights": {name: float(weight) for name, weight in pairs if weight != 1.0},
+        "offsets_per_frame": len(targets.point) > 1,
         "threads": track.threads,
         **track.settings,
     }

@@ -1,4 +1,4 @@
-"""What is true of a place, whoever led there: gradient and curvature on the dofs that can move."""
+"""What is true of a place, however it was found: gradient and curvature on the free dofs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,14 @@ def make_certificate(problem: Problem, q: Array) -> Certificate:
     free = ~find_held_dofs(problem, place)
     size = int(free.sum())
     if size == 0:
-        return Certificate(place.slope, 0.0, 0.0, 0, 0, None)
+        return Certificate(
+            projected_gradient=place.slope,
+            min_eigenvalue=0.0,
+            max_eigenvalue=0.0,
+            rank=0,
+            size=0,
+            descent=None,
+        )
     H = problem.hessian(q)[np.ix_(free, free)]
     values, vectors = np.linalg.eigh(H)
     largest = float(np.abs(values).max())
@@ -76,9 +83,15 @@ def make_certificate(problem: Problem, q: Array) -> Certificate:
             break
         direction = np.zeros(problem.skeleton.nv)
         direction[free] = vector
-        for way in (direction, -direction):
-            # A limit that is touched without push may still close this way.
-            if not ((way < -1e-9) & (low >= 0.0) | (way > 1e-9) & (high <= 0.0)).any():
-                descent = way
-    smallest, greatest = float(values[0]), float(values[-1])
-    return Certificate(place.slope, smallest, greatest, rank, size, descent)
+        for signed in (direction, -direction):
+            # A limit that is touched without push may still block this sense.
+            if not ((signed < -1e-9) & (low >= 0.0) | (signed > 1e-9) & (high <= 0.0)).any():
+                descent = signed
+    return Certificate(
+        projected_gradient=place.slope,
+        min_eigenvalue=float(values[0]),
+        max_eigenvalue=float(values[-1]),
+        rank=rank,
+        size=size,
+        descent=descent,
+    )

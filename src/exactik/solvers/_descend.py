@@ -65,7 +65,7 @@ class Descent(NamedTuple):
     Attributes:
         q: the last place, (nq,), inside the limits; the best, for all methods that never go up.
         cost: there.
-        slope: relative projected gradient there.
+        projected_gradient: relative, there.
         ended: "at-rest", "stalled", "iteration-limit" or "time-limit".
         iterations: accepted steps.
         evaluations: of the cost, with or without derivatives.
@@ -161,8 +161,15 @@ def _descend_in_python(
             break
         place, n = following, n + 1
         recorder.add(place.cost, place.slope, moved, stepper.control)
-    evaluations, history = view.evaluations, recorder.history()
-    return Descent(place.q, place.cost, place.slope, ended, n, evaluations, history)
+    return Descent(
+        q=place.q,
+        cost=place.cost,
+        projected_gradient=place.slope,
+        ended=ended,
+        iterations=n,
+        evaluations=view.evaluations,
+        history=recorder.history(),
+    )
 
 
 ENDED_WORDS = {
@@ -176,23 +183,21 @@ ENDED_WORDS = {
 def _descend_compiled(
     problem: Problem, method: CompiledMethod, q: Array, recorder: HistoryRecorder, limited: bool
 ) -> Descent:
-    """Run a rule of `kernels.descend`; pass by pass where a history is wanted."""
+    """Run a rule of `kernels.descent`; pass by pass where a history is wanted."""
     view, q = View(problem), q.copy()
     options, tree = method.options(problem), problem.skeleton.tree
-    search = problem.descent_state
-    state = search.state
-    start_descent(view.box, options, initial_order(options), limited, q, search)
+    descent = problem.descent_state
+    state = descent.state
+    start_descent(view.box, options, initial_order(options), limited, q, descent)
     while state[STATUS] == RUNNING:
         before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
-            arrays, passes = (
-                problem.packed.arrays,
-                1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS,
-            )
-            run_descent(tree, arrays, view.box, options, q, passes, search, problem.workspace)
+            arrays = problem.packed.arrays
+            passes = 1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS
+            run_descent(tree, arrays, view.box, options, q, passes, descent, problem.workspace)
         else:
-            value, g, H = problem.fill(search.trial, int(state[REQUESTED_ORDER]))
-            advance(tree, problem.pattern, view.box, options, q, value, g, H, search)
+            value, g, H = problem.fill(descent.trial, int(state[REQUESTED_ORDER]))
+            advance(tree, problem.pattern, view.box, options, q, value, g, H, descent)
         if state[ITERATIONS] > before:
             control = method.control(state)
             recorder.add(
@@ -200,7 +205,12 @@ def _descend_compiled(
             )
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             break
-    ended = ENDED_WORDS[int(state[STATUS])]
-    counts = int(count_iterations(state[ITERATIONS])), int(state[EVALUATIONS])
-    cost, slope = float(state[COST]), float(state[PROJECTED_GRADIENT])
-    return Descent(q, cost, slope, ended, *counts, recorder.history())
+    return Descent(
+        q=q,
+        cost=float(state[COST]),
+        projected_gradient=float(state[PROJECTED_GRADIENT]),
+        ended=ENDED_WORDS[int(state[STATUS])],
+        iterations=int(count_iterations(state[ITERATIONS])),
+        evaluations=int(state[EVALUATIONS]),
+        history=recorder.history(),
+    )

@@ -88,7 +88,7 @@ class PythonMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledMethod(Method):
-    """A method that is a rule of `kernels.descend`."""
+    """A method that is a rule of `kernels.descent`."""
 
     def settings(self) -> dict[int, float]:
         """Return the entries of the kernel's options that this method sets."""
@@ -100,7 +100,7 @@ class CompiledMethod(Method):
         return self.settings().get(TRY_DETOUR, 0.0) != 0.0
 
     def options(self, problem: Problem) -> Array:
-        """Return the kernel's options, (OPTION_COUNT,)."""
+        """Return the kernel's options, (OPTIONS_SIZE,)."""
         options = np.zeros(OPTIONS_SIZE)
         options[GRADIENT_TOLERANCE], options[MAX_ITERATIONS] = self.tolerance, self.max_iterations
         options[NEGLIGIBLE_COST] = compute_negligible_cost(problem, self.small_cost)
@@ -122,11 +122,11 @@ def compute_negligible_cost(problem: Problem, share: float) -> float:
     by as much of its tolerance as that is of a millimetre.
     """
 
-    def least() -> float:
+    def find_lightest() -> float:
         terms, tolerance = problem.packed.arrays.terms, compute_term_tolerances(problem)
-        weight = np.array([np.diag(own).max(initial=0.0) for own in terms.weight])
+        weight = np.array([np.diag(block).max(initial=0.0) for block in terms.weight])
         worth = (weight * (tolerance / DEFAULT_POSITION_TOLERANCE) ** 2)[weight > 0.0]
-        others = [np.abs(own).max(initial=0.0) for own in problem.packed.weights]
+        others = [np.abs(block).max(initial=0.0) for block in problem.packed.weights]
         return float(worth.min()) if len(worth) > 0 else float(max(others))
 
-    return share * problem.remember("least", least)
+    return share * problem.remember("lightest goal", find_lightest)

@@ -139,7 +139,7 @@ def _solve_compiled(
     problem: Problem, method: CompiledMethod, q: Array, table: StartTable, begin: float
 ) -> Result:
     arrays, options = problem.packed.arrays, method.options(problem)
-    found = np.empty((1, RESULT_SIZE))
+    results = np.empty((1, RESULT_SIZE))
     term_errors = np.empty((1, len(arrays.terms.kind)))
     answer = q[None]
     kernel.solve_problems(
@@ -151,13 +151,13 @@ def _solve_compiled(
         table,
         NO_TARGETS,
         answer,
-        found,
+        results,
         term_errors,
         problem.descent_state,
         problem.workspace,
     )
     seconds = time.perf_counter() - begin
-    row = found[0].tolist()
+    row = results[0].tolist()
     return Result(
         problem=problem,
         solver=method.name,
@@ -186,7 +186,7 @@ class _Outcome(NamedTuple):
 def _solve_in_python(
     problem: Problem, method: Method, q: Array, table: Array, record: bool, begin: float
 ) -> _Outcome:
-    """Do in Python what `kernels.starts` does compiled: for goals in Python, histories, clocks."""
+    """Do in Python what `descent.starts` does compiled: for goals in Python, histories, clocks."""
     tolerances = np.array([part.tolerance for part in goals_with_tolerance(problem)])
     best: Descent | None = None
     iterations, evaluations, attempts = 0, 0, 0

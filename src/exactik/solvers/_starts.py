@@ -13,7 +13,7 @@ __all__ = ["make_start_table"]
 
 
 def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
-    """Return a table of `count` starts; not a number where the problem's own start is to be kept.
+    """Return a table of `count` starts; NaN where the given start is to be kept.
 
     Limited dofs are spread over their range, unlimited angles over a whole turn, rotations of ball
     joints over all rotations. Unlimited shifts and locked dofs stay where they are. The first
@@ -26,9 +26,15 @@ def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
         raise UsageError(f"seed is {seed!r}; it must be a whole number ≥ 0")
     q = problem.remember(f"starts {count} {seed}", lambda: _spread_starts(problem, count, seed))
     frames = len(problem.skeleton.tree.parent)
-    apart = 0 if np.isnan(q).any() else count  # no start depends on the problem's own
-    shapes = ((count + 1,), (apart, frames, 3, 3), (apart, frames, 3), (apart, 3))
-    return StartTable(q, *(np.empty(shape) for shape in shapes))
+    # Frames can be kept only where no start depends on where the problem starts itself.
+    kept = 0 if np.isnan(q).any() else count
+    return StartTable(
+        q=q,
+        cost=np.empty(count + 1),
+        R=np.empty((kept, frames, 3, 3)),
+        p=np.empty((kept, frames, 3)),
+        origin=np.empty((kept, 3)),
+    )
 
 
 def _spread_starts(problem: Problem, count: int, seed: int) -> Array:
@@ -43,7 +49,7 @@ def _spread_starts(problem: Problem, count: int, seed: int) -> Array:
         if j < 0 or problem.locked[i]:
             continue
         if box.is_rotation[i] != 0.0:
-            # Wider than a turn, or without end: a turn about the middle, or about nought.
+            # Wider than a turn, or without end: a turn about the middle, or about zero.
             closed = np.isfinite(low) and np.isfinite(high)
             middle = 0.5 * (low + high) if closed else min(max(0.0, low + np.pi), high - np.pi)
             low, high = max(low, middle - np.pi), min(high, middle + np.pi)
@@ -53,9 +59,9 @@ def _spread_starts(problem: Problem, count: int, seed: int) -> Array:
         bone: not problem.locked[_quaternion_dofs(problem, bone)].any()
         for bone, _ in skeleton.quaternions
     }
-    for bone, at in skeleton.quaternions:
+    for bone, first in skeleton.quaternions:
         if free[bone]:
-            table[:, at : at + 4] = _make_even_rotations(points[:, at : at + 3])
+            table[:, first : first + 4] = _make_even_rotations(points[:, first : first + 3])
     return table
 
 
@@ -74,10 +80,10 @@ def _make_even_rotations(u: Array) -> Array:
 
 def _list_primes(count: int) -> IntArray:
     """Return the first primes."""
-    found: list[int] = []
+    primes: list[int] = []
     n = 2
-    while len(found) < count:
-        if all(n % p > 0 for p in found if p * p <= n):
-            found.append(n)
+    while len(primes) < count:
+        if all(n % p > 0 for p in primes if p * p <= n):
+            primes.append(n)
         n += 1
-    return np.array(found)
+    return np.array(primes)

@@ -28,7 +28,7 @@ class Place(NamedTuple):
         cost: ½ rᵀWr.
         gradient: (nv,), zero for locked dofs.
         held: (nv,) True for dofs that are locked, or sit on a limit and are pushed against it.
-        slope: relative projected gradient, see `kernels.box.steepness`.
+        slope: relative projected gradient, see `relative_projected_gradient`.
         scale: (nv,) √(2 cost · curvature) of each dof, what its gradient is relative to.
     """
 
@@ -76,7 +76,14 @@ class View:
         curve = np.abs(H[np.arange(self.nv), self.problem.pattern.dof_level])
         slope = relative_projected_gradient(g, held, curve, cost)
         scale = np.sqrt(2.0 * cost * curve)
-        return Place(q.copy(), float(cost), g.copy(), held != 0.0, float(slope), scale)
+        return Place(
+            q=q.copy(),
+            cost=float(cost),
+            gradient=g.copy(),
+            held=held != 0.0,
+            slope=float(slope),
+            scale=scale,
+        )
 
     def project(self, q: Array) -> Array:
         """Return q, (nq,), with coordinates outside their limits moved to the limit."""
@@ -93,9 +100,9 @@ class View:
 
     def room(self, q: Array) -> tuple[Array, Array]:
         """Return the least and greatest step that the limits allow each dof, both (nv,)."""
-        plain = self.box.coordinate
-        own = np.where(plain >= 0, q[np.maximum(plain, 0)], 0.0)
-        return self.box.lower - own, self.box.upper - own
+        coordinate = self.box.coordinate
+        values = np.where(coordinate >= 0, q[np.maximum(coordinate, 0)], 0.0)
+        return self.box.lower - values, self.box.upper - values
 
     def moved(self, q1: Array, q0: Array) -> Array:
         """Return the step from q0 to q1, (nv,)."""

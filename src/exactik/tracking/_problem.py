@@ -89,6 +89,17 @@ class TrackingProblem:
         return ~np.isnan(self.targets.position[:, :, 0])
 
     @property
+    def robust(self) -> str | None:
+        """Name of the robust loss; None if it is quadratic."""
+        kinds = {kind: name for name, kind in LOSS_KINDS.items()}
+        return kinds[int(self.targets.loss[0])]
+
+    @property
+    def loss_width(self) -> float:
+        """Scale c of the robust loss [m]."""
+        return float(self.targets.loss[1])
+
+    @property
     def buffers(self) -> ThreadBuffers:
         """Those of the calling thread."""
         if not hasattr(self._local, "buffers"):

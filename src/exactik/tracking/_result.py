@@ -91,6 +91,19 @@ class Track:
         return self.motion.skeleton
 
     @property
+    def solved_positions(self) -> Array:
+        """Markers as they were solved [m, world], (T, M, 3).
+
+        Spikes are missing and swapped markers exchanged back, if the loss is robust.
+        """
+        return self.problem.targets.position
+
+    @property
+    def marker_points(self) -> Array:
+        """Places of the markers in their bones [m], (1, M, 3), or (T, M, 3) if given by frame."""
+        return self.problem.targets.point
+
+    @property
     def mean_error(self) -> float:
         """Mean distance of a marker that is there from its place on the figure [m]."""
         seen = np.isfinite(self.marker_errors)

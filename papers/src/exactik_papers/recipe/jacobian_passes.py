@@ -41,7 +41,7 @@ MOST = 1 << 20  # repetitions when timed
 
 
 class PassScratch(NamedTuple):
-    """Arrays of one way; see `kernels.fk` and `kernels.jacobian`."""
+    """Arrays of one way; see `kernels.tree.fk` and `kernels.tree.jacobian`."""
 
     q: Array
     point: Array

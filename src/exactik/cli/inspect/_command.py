@@ -13,14 +13,14 @@ import typer
 from rich.text import Text
 
 from exactik.cli._app import AsJson, app, compiling, err, out, print_json, progress_bar
-from exactik.cli.inspect._note import note
-from exactik.cli.inspect._table import Row, table_lines
+from exactik.cli.inspect._screen import format_facts
+from exactik.cli.inspect._table import Row, format_table
 from exactik.errors import ExactikError, FileError
 
 __all__ = ["inspect"]
 
-FEW = 5  # files
-PIPE = 80  # columns of a note that goes to no terminal
+MAX_FEW_FILES = 5  # files
+PIPE_COLUMNS = 80  # columns of text that goes to no terminal
 
 
 @app.command()
@@ -39,9 +39,9 @@ def inspect(
     """Say what is in a file and what is odd about it: motions, markers, skeletons."""
     from exactik.io import inspect_file
 
-    names, skipped = _files(files)
+    names, skipped = _find_files(files)
     rows = []
-    few = len(names) <= FEW  # what takes long is then compiling, else the number of files
+    few = len(names) <= MAX_FEW_FILES  # what takes long is then compiling, else the number of files
     with compiling() if few else nullcontext(), nullcontext() if few else progress_bar() as bar:
         task = None if bar is None else bar.add_task("looking at files", total=len(names))
         for path, name in names:
@@ -49,24 +49,24 @@ def inspect(
                 facts = inspect_file(path, skeleton=skeleton, length_unit=length_unit)
                 rows.append(Row(name, facts))
             except ExactikError as error:
-                rows.append(Row(name, None, _reason(error)))
+                rows.append(Row(name, None, _describe_error(error)))
             if bar is not None and task is not None:
                 bar.update(task, advance=1)
     if as_json:
-        print_json([_plain(row, path) for row, (path, _) in zip(rows, names, strict=True)])
+        print_json([_to_plain(row, path) for row, (path, _) in zip(rows, names, strict=True)])
     elif table:
         width = out.width if out.is_terminal else None
-        for line in table_lines(rows, width):
+        for line in format_table(rows, width):
             out.print(Text(line), soft_wrap=True)
     else:
-        _print_notes(rows, everything)
+        _print_facts(rows, everything)
     if len(skipped) > 0 and not as_json:
         kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(skipped.items()))
         err.print(f"Not looked at, for want of a reader: {kinds}.", style="dim", highlight=False)
     raise typer.Exit(2 if any(row.facts is None for row in rows) else 0)
 
 
-def _files(given: list[str]) -> tuple[list[tuple[str, str]], Counter[str]]:
+def _find_files(given: list[str]) -> tuple[list[tuple[str, str]], Counter[str]]:
     """Return path and shown name of each file, and how many files of which kind are left out."""
     from exactik.io import READABLE
 
@@ -87,13 +87,13 @@ def _files(given: list[str]) -> tuple[list[tuple[str, str]], Counter[str]]:
     return found, skipped
 
 
-def _reason(error: ExactikError) -> str:
+def _describe_error(error: ExactikError) -> str:
     """Return what is wrong without the name of the file, on one line."""
-    text = f"{error.place}: {error.message}" if isinstance(error, FileError) else str(error)
-    return " ".join(text.removeprefix(": ").split())
+    parts = (error.place, error.message) if isinstance(error, FileError) else (str(error),)
+    return " ".join(": ".join(part for part in parts if part != "").split())
 
 
-def _plain(row: Row, path: str) -> dict[str, Any]:
+def _to_plain(row: Row, path: str) -> dict[str, Any]:
     if row.facts is None:
         return {"path": path, "error": row.error}
     plain = asdict(row.facts)
@@ -102,13 +102,13 @@ def _plain(row: Row, path: str) -> dict[str, Any]:
     return plain
 
 
-def _print_notes(rows: list[Row], everything: bool) -> None:
-    width = out.width if out.is_terminal else PIPE
+def _print_facts(rows: list[Row], everything: bool) -> None:
+    width = out.width if out.is_terminal else PIPE_COLUMNS
     for n, row in enumerate(rows):
         if row.facts is None:
             text = f"exactik: {row.name}: {row.error}"
             err.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
             continue
         if n > 0:
-            out.print(Text("─" * min(width, PIPE), "dim"))
-        out.print(note(row.facts, min(width, 100), everything), soft_wrap=True)
+            out.print(Text("─" * min(width, PIPE_COLUMNS), "dim"))
+        out.print(format_facts(row.facts, min(width, 100), everything), soft_wrap=True)

@@ -10,13 +10,13 @@ from rich.text import Text
 
 from exactik.io import BoneFacts, DofFacts, SkeletonFacts
 
-__all__ = ["limits_text", "tree_lines"]
+__all__ = ["draw_tree", "format_limits"]
 
-FULL = 26  # bones that are shown one a line; where there are more, chains share a line
-MOST = 26  # lines
+MAX_SINGLE_BONES = 26  # bones that are shown one a line; where there are more, chains share a line
+MAX_LINES = 26  # lines
 
 
-def tree_lines(skeleton: SkeletonFacts, width: int, everything: bool = False) -> list[Text]:
+def draw_tree(skeleton: SkeletonFacts, width: int, everything: bool = False) -> list[Text]:
     """Return the tree, lines cut at `width`.
 
     Args:
@@ -24,8 +24,8 @@ def tree_lines(skeleton: SkeletonFacts, width: int, everything: bool = False) ->
         width: columns.
         everything: whether to show each bone on a line of its own, however many there are.
     """
-    each = everything or len(skeleton.bones) <= FULL
-    title = textwrap.wrap(_title(skeleton, each), width)
+    each = everything or len(skeleton.bones) <= MAX_SINGLE_BONES
+    title = textwrap.wrap(_format_title(skeleton, each), width)
     lines = [Text(line, "cyan") for line in title]
     children: dict[str | None, list[BoneFacts]] = {}
     for bone in skeleton.bones:
@@ -37,21 +37,21 @@ def tree_lines(skeleton: SkeletonFacts, width: int, everything: bool = False) ->
         chain = [bone]
         while not each and len(children.get(chain[-1].name, [])) == 1:
             chain += children[chain[-1].name]
-        if not everything and len(lines) > MOST:
+        if not everything and len(lines) > MAX_LINES:
             left = len(skeleton.bones) - shown
             lines.append(Text(f"… and {left} more bones; --all shows them", "dim"))
             break
         shown += len(chain)
-        lines.append(_line(chain, stem, width))
+        lines.append(_draw_line(chain, stem, width))
         for n, child in enumerate(reversed(children.get(chain[-1].name, []))):
             branch, deeper = ("└ ", "  ") if n == 0 else ("├ ", "│ ")
             stack.append((child, below + branch, below + deeper))
     return lines
 
 
-def limits_text(dofs: Sequence[DofFacts]) -> str:
+def format_limits(dofs: Sequence[DofFacts]) -> str:
     """Return dofs with their limits, in degrees or metres: "rx −20…45°, rz ±90°, tx"."""
-    parts = [f"{dof.name}{_limits(dof)}" for dof in dofs]
+    parts = [f"{dof.name}{_format_limit(dof)}" for dof in dofs]
     text = ", ".join(parts)
     # The dofs of a quaternion have no meaning one by one.
     return text.replace("wx, wy, wz", "turns freely").replace(
@@ -59,7 +59,7 @@ def limits_text(dofs: Sequence[DofFacts]) -> str:
     )
 
 
-def _title(skeleton: SkeletonFacts, each: bool) -> str:
+def _format_title(skeleton: SkeletonFacts, each: bool) -> str:
     limited = f"{skeleton.limited} of {skeleton.dofs} dofs have limits"
     if skeleton.limited in (0, skeleton.dofs):
         limited = "no dof has limits" if skeleton.limited == 0 else "all dofs have limits"
@@ -69,11 +69,11 @@ def _title(skeleton: SkeletonFacts, each: bool) -> str:
     return f"Skeleton “{skeleton.name}”: {limited}{coupled}{short}"
 
 
-def _line(chain: Sequence[BoneFacts], stem: str, width: int) -> Text:
+def _draw_line(chain: Sequence[BoneFacts], stem: str, width: int) -> Text:
     names = " › ".join(bone.name for bone in chain)
     dofs = [dof for bone in chain for dof in bone.dofs]
     if len(chain) == 1:
-        about = limits_text(dofs) or "rigid"
+        about = format_limits(dofs) or "rigid"
     else:
         limited = sum(dof.is_limited for dof in dofs)
         about = f"{len(dofs)} dofs" + (f", {limited} limited" if limited > 0 else "")
@@ -87,20 +87,20 @@ def _line(chain: Sequence[BoneFacts], stem: str, width: int) -> Text:
     return line
 
 
-def _limits(dof: DofFacts) -> str:
+def _format_limit(dof: DofFacts) -> str:
     if not dof.is_limited:
         return ""
     scale, unit = (180.0 / math.pi, "°") if dof.unit == "rad" else (1.0, " m")
     low, high = (None if x is None else x * scale for x in (dof.lower, dof.upper))
     if low is None or high is None:
-        side = f"≤ {_number(high or 0.0)}" if low is None else f"≥ {_number(low)}"
+        side = f"≤ {_format_number(high or 0.0)}" if low is None else f"≥ {_format_number(low)}"
         return f" {side}{unit}"
     if abs(low + high) < 1e-6 * max(abs(high), 1.0):
-        return f" ±{_number(high)}{unit}" if high > 0.0 else f" 0{unit}"
-    return f" {_number(low)}…{_number(high)}{unit}"
+        return f" ±{_format_number(high)}{unit}" if high > 0.0 else f" 0{unit}"
+    return f" {_format_number(low)}…{_format_number(high)}{unit}"
 
 
-def _number(x: float) -> str:
+def _format_number(x: float) -> str:
     """Return a number as one says it, with a true minus."""
     text = f"{x:.0f}" if abs(x) >= 10.0 else f"{x:.2g}"
     return "0" if float(text) == 0.0 else text.replace("-", "−")

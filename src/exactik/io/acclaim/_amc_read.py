@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import Advice
-from exactik.io._decimal import NUMBER, WORD, tokens
-from exactik.io._files import decoded, read_bytes, read_text, unix_lines
+from exactik.io._decimal import NUMBER, WORD, parse_tokens
+from exactik.io._files import decode_text, read_bytes, read_text, to_unix_lines
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.acclaim._skeleton import VICON_UNIT, AcclaimSkeleton, encode_name
@@ -76,7 +76,7 @@ def read_amc(
         raise notes.error(
             "AMC holds no skeleton; give skeleton=load_skeleton('….asf')", code="no-skeleton"
         )
-    data = unix_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf"))
+    data = to_unix_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf"))
     start, keywords, stated_rate = _read_head(data)
     rate = stated_rate if rate is None else rate
     if rate is None:
@@ -89,7 +89,7 @@ def read_amc(
             lines.to_coordinates(skeleton.nq), lines.frame_numbers, notes
         )
     root = next(bone for bone in skeleton.bones if bone.parent is None)
-    if root.pre is not None and root.joint.kind in ("free", "translation"):
+    if root.pre is not None and len(root.joint.shift_axes) == 3:
         index = int(skeleton.tree.first_q[skeleton.bone_index(root.name) + 1])
         shift = slice(index, index + 3)
         q[:, shift] = q[:, shift] @ np.array(root.pre)  # in the file it is along world axes
@@ -201,8 +201,10 @@ class AmcLines:
         self.columns, self.notes, self.data = columns, notes, data
         names = {name: k for k, column in enumerate(columns) for name in column.names}
         ascii_only = all(map(str.isascii, names))
-        encoding = "utf-8" if ascii_only else decoded(data)[1].removesuffix("-sig")
-        self.tokens = tokens(data, [name.encode(encoding, "replace") for name in names], start)
+        encoding = "utf-8" if ascii_only else decode_text(data)[1].removesuffix("-sig")
+        self.tokens = parse_tokens(
+            data, [name.encode(encoding, "replace") for name in names], start
+        )
         if len(self.tokens.values) == 0:
             raise notes.error("no frames; expected a frame number after the head")
         heads = self.tokens.kinds[self.tokens.firsts]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.io._coordinates import continuous_angles
-from exactik.io._files import writing
+from exactik.io._coordinates import compute_continuous_angles
+from exactik.io._files import open_atomic
 from exactik.io._rest_frames import (
-    NUMBER,
     RestFrames,
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,
 )
+from exactik.io._text_values import NUMBER_FORMAT
 from exactik.io.acclaim._asf_write import AsfBone, choose_root, make_asf_bones
 from exactik.io.acclaim._skeleton import choose_asf_unit
 from exactik.model import Skeleton
@@ -38,13 +38,13 @@ def write_amc(motion: Motion, path: str, length_unit: str | float | None = None)
     skeleton, rest = motion.skeleton, compute_rest_frames(motion.skeleton)
     metres = choose_asf_unit(skeleton, length_unit)
     bones = [bone for bone in make_asf_bones(skeleton, rest) if len(bone.dofs.names) > 0]
-    template = "%d\nroot" + f" {NUMBER}" * 6 + "\n"
+    template = "%d\nroot" + f" {NUMBER_FORMAT}" * 6 + "\n"
     for bone in bones:
-        template += bone.name.replace("%", "%%") + f" {NUMBER}" * len(bone.dofs.names) + "\n"
+        template += bone.name.replace("%", "%%") + f" {NUMBER_FORMAT}" * len(bone.dofs.names) + "\n"
     present = np.flatnonzero(np.isfinite(motion.q).all(axis=1))
     chunk_frames = max(1, CHUNK_ENTRIES // (9 * len(skeleton.bones)))
     last_angles = None
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write(f"# {motion.rate!r} frames a second\n:FULLY-SPECIFIED\n:DEGREES\n")
         for first in range(0, len(present), chunk_frames):
             frames = present[first : first + chunk_frames]
@@ -75,7 +75,7 @@ def _make_rows(
     if len(computed) > 0:
         C = np.array(axes)
         M = np.swapaxes(C, -1, -2) @ compute_local_rotations(skeleton, rest, computed, q) @ C
-        angles = continuous_angles("ZYX", M, last_angles)
+        angles = compute_continuous_angles("ZYX", M, last_angles)
     columns = [np.zeros((len(q), 6))]
     if root >= 0:
         columns[0][:, :3] = compute_local_positions(skeleton, rest, root, q) / metres

@@ -25,10 +25,10 @@ from urllib.parse import unquote
 import numpy as np
 
 from exactik.errors import Advice, ModelError, NonFiniteError
-from exactik.io._files import decoded, read_bytes
+from exactik.io._files import decode_text, read_bytes
 from exactik.io._notes import Notes
-from exactik.io._text import parse_number
-from exactik.io._units import announced_unit, guessed_unit, metres_per
+from exactik.io._text_values import parse_number
+from exactik.io._units import assume_unit, guess_unit, metres_per
 from exactik.io.acclaim._skeleton import INCH, AcclaimSkeleton, AcclaimUnits
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import axis_rotation
@@ -87,7 +87,7 @@ class BoneData:
 
 def read_asf(path: str, notes: Notes, length_unit: Unit) -> Skeleton:
     """Return the skeleton of an ASF file; its root moves as `order` says, never otherwise."""
-    sections = _split_sections(decoded(read_bytes(path))[0])
+    sections = _split_sections(decode_text(read_bytes(path))[0])
     for keyword in ("root", "bonedata", "hierarchy"):
         if keyword not in sections:
             raise notes.error(f"no :{keyword}; an ASF file has :root, :bonedata and :hierarchy")
@@ -178,9 +178,9 @@ class AsfFile:
     def choose_length_unit(self, length_unit: Unit) -> float:
         """Return the metres in one unit."""
         height = self.measure_height()
-        guess = guessed_unit(height)
+        guess = guess_unit(height)
         if length_unit == "auto":
-            return announced_unit(height, self.notes)
+            return assume_unit(height, self.notes)
         if length_unit is not None:
             return metres_per(length_unit)
         line = self.units.get("length")

@@ -17,8 +17,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from exactik.io._files import writing
-from exactik.io._rest_frames import NUMBER, RestFrames, compute_rest_frames
+from exactik.io._files import open_atomic
+from exactik.io._rest_frames import RestFrames, compute_rest_frames
+from exactik.io._text_values import NUMBER_FORMAT
 from exactik.io.acclaim._skeleton import INCH, choose_asf_unit, encode_name
 from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, rotation_taking_z_to
@@ -142,7 +143,7 @@ def make_asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
 
 def _choose_dofs(joint: Joint) -> AsfDofs:
     rotation, limits = joint.rotation_part, joint.limits
-    slides = ("tx", "ty", "tz") if joint.kind in ("free", "translation") else ()
+    slides = ("tx", "ty", "tz") if len(joint.shift_axes) == 3 else ()
     A, angles, angles_are_coordinates = np.eye(3), (), True
     if rotation.kind == "euler" and len(set(rotation.order)) == len(rotation.order):
         angles = tuple(f"r{c}" for c in reversed(rotation.order.lower()))
@@ -151,7 +152,7 @@ def _choose_dofs(joint: Joint) -> AsfDofs:
         angles = (("r" if rotation.kind == "revolute" else "t") + letter,)
         if rotation.axis_letter == "":
             A = rotation_taking_z_to(rotation.axis)
-    elif rotation.kind not in ("fixed", "translation"):
+    elif joint.rotates:
         angles, angles_are_coordinates = ("rx", "ry", "rz"), False
     count = len(slides)
     free = ((-np.inf, np.inf),)
@@ -180,7 +181,7 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
     root, order, _ = choose_root(skeleton, rest)
     title = " ".join(skeleton.name.replace("#", " ").split())
     lines = [":version 1.10", f":name {title}", ":units", "  mass 1.0"]
-    lines += [f"  length {NUMBER % (INCH / metres)}", "  angle deg", ":documentation"]
+    lines += [f"  length {NUMBER_FORMAT % (INCH / metres)}", "  angle deg", ":documentation"]
     lines += ["  written by exactik"]
     if root >= 0 and skeleton.bones[root].name != "root":
         lines.append(f"  root-bone {quote(skeleton.bones[root].name)}")
@@ -196,7 +197,7 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
     for bone in bones:
         children.setdefault(bone.parent, []).append(bone.name)
     lines += [f"    {parent} {' '.join(names)}" for parent, names in children.items()]
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write("\n".join([*lines, "  end", ""]))
 
 
@@ -205,14 +206,14 @@ def _format_bone(bone: AsfBone, number: int, metres: float) -> list[str]:
     direction = bone.tip / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
     axis = np.rad2deg(euler_angles("ZYX", bone.axis)[::-1])
     lines = ["  begin", f"    id {number}", f"    name {bone.name}"]
-    lines.append("    direction " + " ".join(NUMBER % x for x in direction))
-    lines.append(f"    length {NUMBER % (length / metres)}")
-    lines.append("    axis " + " ".join(NUMBER % x for x in axis) + " XYZ")
+    lines.append("    direction " + " ".join(NUMBER_FORMAT % x for x in direction))
+    lines.append(f"    length {NUMBER_FORMAT % (length / metres)}")
+    lines.append("    axis " + " ".join(NUMBER_FORMAT % x for x in axis) + " XYZ")
     if len(bone.dofs.names) > 0:
         lines.append(f"    dof {' '.join(bone.dofs.names)}")
     if np.isfinite(bone.dofs.limits).any():
         for k, (dof, pair) in enumerate(zip(bone.dofs.names, bone.dofs.limits, strict=True)):
             low, high = np.array(pair) / (metres if dof[0] == "t" else np.pi / 180.0)
             head = "    limits" if k == 0 else "          "
-            lines.append(f"{head} ({NUMBER % low} {NUMBER % high})")
+            lines.append(f"{head} ({NUMBER_FORMAT % low} {NUMBER_FORMAT % high})")
     return [*lines, "  end"]

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik._text import join_names
 from exactik.errors import Advice
-from exactik.io._decimal import WORD, Tokens, tokens
-from exactik.io._files import decoded, read_bytes, unix_lines
+from exactik.io._decimal import WORD, Tokens, parse_tokens
+from exactik.io._files import decode_text, read_bytes, to_unix_lines
 from exactik.io._notes import Notes
-from exactik.io._text import parse_number
-from exactik.io._units import announced_unit, metres_per
+from exactik.io._text_values import parse_number
+from exactik.io._units import assume_unit, metres_per
 from exactik.io.bvh._hierarchy import (
     BvhJoint,
     build_skeleton,
@@ -47,6 +48,7 @@ COMMON_RATES = (
 )
 # fmt: on
 TELEVISION_RATES = (24000 / 1001, 30000 / 1001, 60000 / 1001, 120000 / 1001)
+MAX_LISTED_BONES = 5  # of those that the file or the skeleton lacks
 FALLBACK_RATE = 30.0  # [Hz] where a file says that no time passes
 
 
@@ -66,13 +68,13 @@ class MotionRows(NamedTuple):
 
 def read_bvh_content(path: str, notes: Notes) -> Content:
     """Return what a BVH file holds; one without MOTION is a skeleton."""
-    has_motion = MOTION_PATTERN.search(unix_lines(read_bytes(path))) is not None
+    has_motion = MOTION_PATTERN.search(to_unix_lines(read_bytes(path))) is not None
     return "motion" if has_motion else "skeleton"
 
 
 def read_bvh_skeleton(path: str, notes: Notes, length_unit: Unit) -> Skeleton:
     """Return the skeleton of a BVH file; its root moves as the channels say, never otherwise."""
-    joints, _, _ = _read_hierarchy_text(unix_lines(read_bytes(path)), notes)
+    joints, _, _ = _read_hierarchy_text(to_unix_lines(read_bytes(path)), notes)
     return build_skeleton(
         joints, _choose_metres(joints, length_unit, notes), Path(path).stem, notes
     )
@@ -96,7 +98,7 @@ def read_bvh(
         rate: [Hz] in place of the file's.
         positions: whether position channels "replace" the OFFSET or "add" to it.
     """
-    data = unix_lines(read_bytes(path))
+    data = to_unix_lines(read_bytes(path))
     joints, motion_start, encoding = _read_hierarchy_text(data, notes)
     if motion_start < 0:
         raise notes.error(
@@ -136,7 +138,7 @@ def read_bvh(
 def _read_hierarchy_text(data: bytes, notes: Notes) -> tuple[list[BvhJoint], int, str]:
     """Return the joints, the byte after the word MOTION (−1 without one), and the encoding."""
     match = MOTION_PATTERN.search(data)
-    text, encoding = decoded(data if match is None else data[: match.start()])
+    text, encoding = decode_text(data if match is None else data[: match.start()])
     joints = read_hierarchy(text, notes)
     if encoding != "utf-8-sig":
         notes.remark(f"names are read as {encoding}, for they are not UTF-8")
@@ -153,7 +155,7 @@ def _choose_metres(joints: Sequence[BvhJoint], length_unit: Unit, notes: Notes) 
         )
     if length_unit != "auto":
         return metres_per(length_unit)
-    return announced_unit(measure_height(joints), notes)
+    return assume_unit(measure_height(joints), notes)
 
 
 # --- rows
@@ -191,7 +193,7 @@ def _read_rows(
             rate = infer_rate(text)
             if abs(rate * frame_time - 1.0) > 1e-3:
                 notes.remark(f"Frame Time {text} taken for {rate:g} Hz")
-    numbers = tokens(data, start=start)
+    numbers = parse_tokens(data, start=start)
     words = np.flatnonzero(numbers.kinds == WORD)
     if len(words) > 0:
         word, line = numbers.find(data, int(words[0]))
@@ -320,7 +322,7 @@ def _match_coordinates(
         names = [bone.name for bone in mover.bones if bone.joint.nv > 0]
         absent = [name for name in names if name not in other.bone_names]
         if len(absent) > 0:
-            shown = ", ".join(map(repr, absent[:5])) + (", …" if len(absent) > 5 else "")
+            shown = join_names(list(map(repr, absent)), MAX_LISTED_BONES, last=", ", rest=", …")
             raise notes.error(f"bones {shown} move, but the {where} does not have them")
     out = np.zeros((len(q), skeleton.nq))
     for k, bone in enumerate(skeleton.bones, start=1):

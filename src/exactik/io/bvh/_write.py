@@ -13,15 +13,15 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._coordinates import continuous_angles
-from exactik.io._files import writing
+from exactik.io._coordinates import compute_continuous_angles
+from exactik.io._files import open_atomic
 from exactik.io._rest_frames import (
-    NUMBER,
     RestFrames,
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,
 )
+from exactik.io._text_values import NUMBER_FORMAT
 from exactik.io._units import metres_per
 from exactik.model import Skeleton
 from exactik.motion import Motion
@@ -79,10 +79,10 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
         _check_name(bone.name, path)
     order = [int(k) - 1 for k in skeleton.tree.frame_order]
     channels = [_choose_channels(skeleton, rest, k) for k in order if _is_joint(skeleton, rest, k)]
-    line = " ".join([NUMBER] * sum(6 if c.has_positions else 3 for c in channels)) + "\n"
+    line = " ".join([NUMBER_FORMAT] * sum(6 if c.has_positions else 3 for c in channels)) + "\n"
     chunk_frames = max(1, CHUNK_ENTRIES // (9 * len(skeleton.bones)))
     last_angles = None
-    with writing(path) as file:
+    with open_atomic(path) as file:
         _write_hierarchy(file, skeleton, rest, channels, metres)
         file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {1.0 / motion.rate!r}\n")
         for first in range(0, len(motion), chunk_frames):
@@ -160,7 +160,7 @@ def _write_hierarchy(
         offset = rest.R_world_parent[k] @ np.array(bone.offset) / metres
         if bone.parent is None:
             offset = np.zeros(3)  # its position is in the rows, whether they replace or add
-        numbers = " ".join(NUMBER % x for x in offset)
+        numbers = " ".join(NUMBER_FORMAT % x for x in offset)
         file.write(f"{indent}{head}\n{indent}{{\n{indent}\tOFFSET {numbers}\n")
         if k in by_bone:
             names = [f"{c}position" for c in "XYZ" if by_bone[k].has_positions]
@@ -183,7 +183,7 @@ def _make_rows(
     angles = np.zeros((len(q), 0, 3))
     if len(computed) > 0:
         rotations = compute_local_rotations(skeleton, rest, computed, q)
-        angles = continuous_angles("ZYX", rotations, last_angles)
+        angles = compute_continuous_angles("ZYX", rotations, last_angles)
     columns = []
     for c in channels:
         if c.has_positions:

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from exactik._text import join_names
 from exactik.errors import Advice
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
-from exactik.io._text import make_unique
+from exactik.io._text_values import make_unique
 from exactik.io._units import metres_per
 from exactik.io.c3d._data import Points, read_points
 from exactik.io.c3d._layout import FrameRange, find_frames
@@ -36,6 +37,8 @@ POINT_KINDS = {
     "SCALARS": "scalar",
     "OTHERS": "other",
 }
+
+MAX_LISTED_LABELS = 5  # of those that come more than once
 
 # Units by their first letters, as files cut them off; "m" alone is compared as a whole.
 UNIT_PREFIXES = {
@@ -149,7 +152,7 @@ def _read_labels(parameters: Parameters, points: int, notes: Notes) -> list[str]
     labels = (labels + [""] * points)[:points]
     repeated = sorted(label for label, n in Counter(labels).items() if n > 1 and label != "")
     if len(repeated) > 0:
-        shown = ", ".join(map(repr, repeated[:5])) + (", …" if len(repeated) > 5 else "")
+        shown = join_names(list(map(repr, repeated)), MAX_LISTED_LABELS, last=", ", rest=", …")
         notes.remark(f"labels that come more than once get a number: {shown}")
     return labels
 

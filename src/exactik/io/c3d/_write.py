@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import FileError
-from exactik.io._files import writing
-from exactik.io._text import make_unique
-from exactik.io._units import named_unit
+from exactik.io._files import open_atomic
+from exactik.io._text_values import make_unique
+from exactik.io._units import require_named_unit
 from exactik.io.c3d._parameters import BLOCK, MAX_UINT16
 from exactik.io.c3d._read import POINT_KINDS
 from exactik.motion import Markers
@@ -37,7 +37,7 @@ def write_c3d(
         length_unit: of the file.
     """
     path = os.fspath(path)
-    unit, metres = named_unit(path, length_unit)
+    unit, metres = require_named_unit(path, length_unit)
     labels = make_unique([*markers.names, *markers.others])
     points = _pack_points(path, markers, metres)
     first = markers.first_frame if len(markers) > 0 else max(markers.first_frame, 1)
@@ -63,7 +63,7 @@ def write_c3d(
         1,  # analog samples of one channel
         markers.rate,
     )
-    with writing(path, "wb") as file:
+    with open_atomic(path, "wb") as file:
         file.write(header.ljust(BLOCK, b"\0"))
         file.write(section)
         file.write(points.tobytes())

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik._text import join_names
 from exactik.errors import Advice
-from exactik.io._coordinates import continuous, coordinates_of
+from exactik.io._coordinates import compute_coordinates, make_continuous
 from exactik.io._notes import Notes
 from exactik.io.formats import Content
 from exactik.io.gltf._curves import SampleTimes, choose_frames, sample_curve
@@ -28,6 +29,7 @@ __all__ = ["read_gltf_content", "read_gltf_motion", "read_gltf_skeleton", "read_
 # small file may be hours apart.
 MAX_COORDINATES, COORDINATES_PER_BYTE = 1 << 22, 8
 CHUNK_FRAMES = 4096  # bounds the memory for the rotations of all bones
+MAX_LISTED_ANIMATIONS = 20  # of those that are not read
 MAX_FIGURE_SIZE = 20.0  # [m] larger figures are hardly in metres
 MAX_POSITION_ERROR = 1e-4  # of the figure's size; bones further from their node are noted
 
@@ -85,7 +87,7 @@ def read_gltf_motion(
         raise chosen.error("moves no node; expected translations or rotations", "channels")
     others = [a.text("name") or a.place for a in figure.animations if a is not chosen]
     if len(others) > 0:
-        shown = ", ".join(others[:20]) + (", …" if len(others) > 20 else "")
+        shown = join_names(others, MAX_LISTED_ANIMATIONS, last=", ", rest=", …")
         notes.remark(
             f"other animations are not read: {shown}", chosen.place, code="animations-not-read"
         )
@@ -151,13 +153,13 @@ def _compute_coordinates(
         chunk = rows[start : start + CHUNK_FRAMES]
         positions, rotations = _compute_world(figure, curves, frames, chunk)
         positions, rotations = _match_bones(skeleton, figure, positions, rotations)
-        q[chunk] = coordinates_of(skeleton, positions, rotations)
+        q[chunk] = compute_coordinates(skeleton, positions, rotations)
         distances = np.linalg.norm(skeleton.forward(q[chunk]).positions - positions, axis=-1)
         errors = distances.max(axis=0)
         if errors.max() > largest_error:
             largest_error = float(errors.max())
             worst_bone = skeleton.bones[int(np.argmax(errors))].name
-    q[rows] = continuous(skeleton, q[rows])
+    q[rows] = make_continuous(skeleton, q[rows])
     if largest_error > MAX_POSITION_ERROR * max(figure.size, 1e-9):
         text = f"bone {worst_bone!r} is up to {largest_error:.3g} m from its place in the file"
         is_other = skeleton is not figure.skeleton

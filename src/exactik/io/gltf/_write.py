@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import FileError, UsageError
-from exactik.io._files import writing
+from exactik.io._files import open_atomic
 from exactik.io.gltf._meshes import make_bone_mesh, make_marker_mesh, measure_figure
 from exactik.io.gltf._nodes import make_rotation_to_y_up
 from exactik.model import Pose, Skeleton
@@ -258,7 +258,7 @@ class GlbBuilder:
         length = 12 + 8 + len(data) + 8 + len(self.binary)
         if length >= 1 << 32:
             raise FileError(self.path, f"would have {length} bytes; a GLB has less than 4 GiB")
-        with writing(self.path, "wb") as file:
+        with open_atomic(self.path, "wb") as file:
             file.write(struct.pack("<4sII", b"glTF", 2, length))
             file.write(struct.pack("<II", len(data), 0x4E4F534A) + data)
             file.write(struct.pack("<II", len(self.binary), 0x004E4942))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from exactik._text import one_line
 from exactik.errors import ExactikError, FileError
-from exactik.io._files import read_bytes, writing
+from exactik.io._files import open_atomic, read_bytes
 from exactik.io._notes import Notes
 from exactik.io.formats import Content
 from exactik.model import Bone, Joint, Skeleton
@@ -203,7 +203,7 @@ def _to_json(value: Any) -> Any:
 
 def _write(path: str, contents: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
     text = json.dumps({"format": FORMAT, **contents}, ensure_ascii=False)
-    with writing(path, "wb") as file:
+    with open_atomic(path, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, about=np.array(text), **arrays)
 
 

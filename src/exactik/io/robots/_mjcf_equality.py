@@ -40,7 +40,7 @@ def _add_equality(
     c = element.read_numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), fewer=True)
     joint1 = element.read_required("joint1", "the name of the joint that follows")
     dependent, dependent_joint = robot.find_dof(element, joint1)
-    y_unit = metres if dependent_joint.kind == "prismatic" else 1.0
+    y_unit = metres if dependent_joint.translates else 1.0
     joint2 = element.attributes.get("joint2", "").strip()
     if joint2 == "":
         offset = y_unit * (refs[joint1] + c[0])
@@ -48,7 +48,7 @@ def _add_equality(
         robot.add_coupling(element, dependent, coupling)
         return
     source, source_joint = robot.find_dof(element, joint2)
-    x_unit = metres if source_joint.kind == "prismatic" else 1.0
+    x_unit = metres if source_joint.translates else 1.0
     y = refs[joint1] + Polynomial(c)(Polynomial([-refs[joint2], 1.0]))
     coefficients = np.zeros(5)
     coefficients[: len(y.coef)] = y.coef

@@ -207,11 +207,11 @@ def _add_mimic(
     if name not in robot.bones_of_joint:
         return
     dependent, dependent_joint = robot.find_dof(joint, name)
-    y_unit = metres if dependent_joint.kind == "prismatic" else 1.0
+    y_unit = metres if dependent_joint.translates else 1.0
     coupling = Coupling(source=None, multiplier=0.0, offset=y_unit * offset)
     if other in robot.bones_of_joint:
         source, source_joint = robot.find_dof(joint, other)
-        x_unit = metres if source_joint.kind == "prismatic" else 1.0
+        x_unit = metres if source_joint.translates else 1.0
         coupling = Coupling(
             source=source, multiplier=multiplier * y_unit / x_unit, offset=y_unit * offset
         )

@@ -6,8 +6,8 @@ import csv
 
 import numpy as np
 
-from exactik.io._files import writing
-from exactik.io._units import named_unit
+from exactik.io._files import open_atomic
+from exactik.io._units import require_named_unit
 from exactik.motion import Markers, Motion
 
 __all__ = ["write_csv_markers", "write_csv_motion"]
@@ -15,7 +15,7 @@ __all__ = ["write_csv_markers", "write_csv_motion"]
 
 def write_csv_markers(markers: Markers, path: str, length_unit: str | float = "m") -> None:
     """Write frame, time [s] and x, y, z of every marker; missing ones are empty."""
-    unit, metres = named_unit(path, length_unit)
+    unit, metres = require_named_unit(path, length_unit)
     names = [f"{name} {axis} [{unit}]" for name in markers.names for axis in "xyz"]
     rows = markers.positions.reshape(len(markers), -1) / metres
     _write_rows(path, names, rows, markers.times, markers.first_frame)
@@ -37,7 +37,7 @@ def write_csv_motion(motion: Motion, path: str) -> None:
 def _write_rows(
     path: str, names: list[str], rows: np.ndarray, times: np.ndarray, first: int
 ) -> None:
-    with writing(path) as file:
+    with open_atomic(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["frame", "time [s]", *names])
         for t, row in enumerate(rows.tolist()):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.errors import FileError
-from exactik.io._files import read_text, writing
+from exactik.io._files import open_atomic, read_text
 from exactik.io._notes import Notes
 from exactik.io.formats import Outline
 from exactik.io.tables._cells import estimate_rate, parse_cell, parse_row
@@ -142,7 +142,7 @@ def write_mot(motion: Motion, path: str, in_degrees: bool = True) -> None:
     scale = np.where(skeleton.turns & in_degrees, 180.0 / np.pi, 1.0)
     values = motion.q[:, skeleton.plain_q] * scale
     header = ("Coordinates", "version=1", f"nRows={len(motion)}", f"nColumns={skeleton.nv + 1}")
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write("\n".join((*header, f"inDegrees={'yes' if in_degrees else 'no'}", "endheader")))
         file.write("\n" + "\t".join(("time", *skeleton.dof_names)) + "\n")
         for time, row in zip(motion.times.tolist(), values.tolist(), strict=True):

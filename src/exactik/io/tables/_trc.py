@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.errors import UnknownNameError
-from exactik.io._files import read_text, writing
+from exactik.io._files import open_atomic, read_text
 from exactik.io._notes import Notes
-from exactik.io._text import make_unique
-from exactik.io._units import metres_per, named_unit
+from exactik.io._text_values import make_unique
+from exactik.io._units import metres_per, require_named_unit
 from exactik.io.tables._cells import (
     blank_missing,
     estimate_rate,
@@ -212,14 +212,14 @@ def write_trc(markers: Markers, path: str, length_unit: str | float = "mm") -> N
 
     Tabs and line ends in names become blanks, for they would end a cell; all else stays.
     """
-    unit, metres = named_unit(path, length_unit)
+    unit, metres = require_named_unit(path, length_unit)
     factor = 1.0 / metres
     names = make_unique(name.translate(_SEPARATORS_TO_BLANKS).strip() for name in markers.names)
     count, rate = len(names), f"{markers.rate:.9g}"
     first = markers.first_frame
     keys = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units", "OrigDataRate")
     values = (rate, rate, str(len(markers)), str(count), unit, rate)
-    with writing(path) as file:
+    with open_atomic(path) as file:
         file.write(f"PathFileType\t4\t(X/Y/Z)\t{os.path.basename(path)}\n")
         file.write("\t".join((*keys, "OrigDataStartFrame", "OrigNumFrames")) + "\n")
         file.write("\t".join((*values, str(first), str(len(markers)))) + "\n")

@@ -2,20 +2,25 @@
 
     cost = ½ rᵀWr ,   g = −JᵀWr ,   H = JᵀWJ + Σ (Wr)·∂²r
 
-`rows` writes r and J; `begin_bend` and `finish_bend` the last term, by the same sums and the same
-sweep as always, driven by the forces Wr. Between the two a caller may `carry` goals of its own.
+`write_residual_and_jacobian` writes r and J; `begin_residual_curvature` and
+`finish_residual_curvature` the last term, by the sums and the sweep of `evaluate`, driven by the
+forces Wr. Between the two a caller may add goals of its own (`terms.add_local_model`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.calculus import sums as total
 from exactik.kernels.calculus import sweeps
-from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE
+from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE, clear_sums, sum_subtrees
 from exactik.kernels.calculus.workspace import update_kinematics
-from exactik.kernels.goals import terms as term
 from exactik.kernels.goals.coordinates import add_coordinate_curvature, write_coordinate_rows
+from exactik.kernels.goals.terms import (
+    add_local_model,
+    local_derivatives,
+    local_residual,
+    local_wrench,
+)
 from exactik.spatial import jit
 
 __all__ = [
@@ -53,8 +58,8 @@ def write_residual_and_jacobian(tree, goals, q, work, r, J):
         work.f[i] = 0.0
     for m in range(goals.terms.kind.shape[0]):
         row = np.int64(goals.terms.row[m])
-        term.local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
-        term.local_derivatives(
+        local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+        local_derivatives(
             goals.terms, m, work.R, work.shift, work.e, work.r, work.f, work.D, work.X
         )
         write_jacobian_rows(
@@ -67,29 +72,27 @@ def write_residual_and_jacobian(tree, goals, q, work, r, J):
 
 @jit
 def begin_residual_curvature(goals, force, work):
-    """After `rows`, fill work.sums with what the residuals do under forces (m,) on their rows.
+    """Fill work.sums with Σ force·∂²r for forces (m,), after `write_residual_and_jacobian`.
 
     Wrench and curvature of Σ force·∂²r: what JᵀWJ lacks of the exact Hessian, for any W, however it
     couples the goals.
     """
-    total.clear_sums(work.sums, SUMS_SIZE)
+    clear_sums(work.sums, SUMS_SIZE)
     f, D = work.f, work.D
     for m in range(goals.terms.kind.shape[0]):
         row = np.int64(goals.terms.row[m])
-        term.local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
+        local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
         for i in range(3):
             f[i] = force[row + i]
-        term.local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, f, D, work.X)
-        term.local_wrench(D, f, work.h)
-        term.add_local_model(
-            np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums
-        )
+        local_derivatives(goals.terms, m, work.R, work.shift, work.e, work.r, f, D, work.X)
+        local_wrench(D, f, work.h)
+        add_local_model(np.int64(goals.terms.frame[m]), work.e, work.h, work.X, EXACT, work.sums)
 
 
 @jit
 def finish_residual_curvature(tree, goals, q, force, work):
-    """Run the sweep over the sums that `begin_bend` left: work.H = Σ force·∂²r/∂v²."""
-    total.sum_subtrees(tree, work.sums, SUMS_SIZE)
+    """Run the sweep over the sums of `begin_residual_curvature`: work.H = Σ force·∂²r/∂v²."""
+    sum_subtrees(tree, work.sums, SUMS_SIZE)
     sweeps.sweep_hessian(
         tree, q, work.R, work.p, work.S, work.sums, goals.free, EXACT, work.path, work.H
     )

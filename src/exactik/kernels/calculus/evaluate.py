@@ -1,20 +1,32 @@
 """One problem at one configuration: cost, gradient, Gauss–Newton, exact Hessian, H x.
 
-`evaluate` is the hot path of every solver. It is `begin` and `finish`; between the two a caller may
-`carry` goals of its own into the sums.
+`evaluate` is the hot path of every solver. It is `begin_evaluation` and `finish_evaluation`;
+between the two a caller may add goals of its own to the sums (`terms.add_local_model`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.calculus import sums as total
 from exactik.kernels.calculus import sweeps
-from exactik.kernels.calculus.sums import EXACT, GRADIENT, SUMS_SIZE, VALUE, WRENCH_SIZE
+from exactik.kernels.calculus.sums import (
+    EXACT,
+    GRADIENT,
+    SUMS_SIZE,
+    VALUE,
+    WRENCH_SIZE,
+    clear_sums,
+    sum_subtrees,
+)
 from exactik.kernels.calculus.workspace import update_kinematics
-from exactik.kernels.goals import clouds as cloud
-from exactik.kernels.goals import terms as term
+from exactik.kernels.goals.clouds import add_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
+from exactik.kernels.goals.terms import (
+    add_local_model,
+    local_derivatives,
+    local_residual,
+    local_wrench,
+)
 from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["add_goals", "begin_evaluation", "evaluate", "finish_evaluation", "multiply_hessian"]
@@ -23,24 +35,23 @@ __all__ = ["add_goals", "begin_evaluation", "evaluate", "finish_evaluation", "mu
 @jit_forceinline
 def evaluate(tree, goals, q, order, work):
     """Return the cost at q; fill work.g (order ≥ GRADIENT) and work.H (GAUSS_NEWTON or EXACT)."""
-    return begin_evaluation(tree, goals, q, order, work) + finish_evaluation(
-        tree, goals, q, order, work
-    )
+    cost = begin_evaluation(tree, goals, q, order, work)
+    return cost + finish_evaluation(tree, goals, q, order, work)
 
 
 @jit_forceinline
 def begin_evaluation(tree, goals, q, order, work):
-    """Place the figure; return the cost of the goals on bones, their sums left in work.sums."""
+    """Compute all frames; return the cost of the goals on bones, with their sums in work.sums."""
     update_kinematics(tree, goals, q, work)
     return add_goals(goals, order, work)
 
 
 @jit_forceinline
 def add_goals(goals, order, work):
-    """Return the cost of the goals on the bones of a placed figure; their sums in work.sums."""
+    """Return the cost of the goals on bones for the frames in `work`; their sums in work.sums."""
     if order > VALUE:
-        total.clear_sums(work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
-    cost = cloud.add_clouds(goals.clouds, work.R, work.p, work.shift, order, work.sums)
+        clear_sums(work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
+    cost = add_clouds(goals.clouds, work.R, work.p, work.shift, order, work.sums)
     for n in range(goals.single_terms.shape[0]):
         cost += add_term(goals.terms, np.int64(goals.single_terms[n]), order, work)
     return cost
@@ -50,30 +61,30 @@ def add_goals(goals, order, work):
 def add_term(terms, m, order, work):
     """Return the cost of term m and add its wrench and curvature to the sums of its frame."""
     r, f, D, X = work.r, work.f, work.D, work.X
-    term.local_residual(terms, m, work.R, work.p, work.shift, work.e, r)
+    local_residual(terms, m, work.R, work.p, work.shift, work.e, r)
     W = terms.weight
     for i in range(3):
         f[i] = W[m, i, 0] * r[0] + W[m, i, 1] * r[1] + W[m, i, 2] * r[2]
     if order > VALUE:
-        term.local_derivatives(terms, m, work.R, work.shift, work.e, r, f, D, X)
-        term.local_wrench(D, f, work.h)
+        local_derivatives(terms, m, work.R, work.shift, work.e, r, f, D, X)
+        local_wrench(D, f, work.h)
         if order > GRADIENT:
             for i in range(6):
                 x = W[m, 0, 0] * D[0, i] + W[m, 0, 1] * D[1, i] + W[m, 0, 2] * D[2, i]
                 y = W[m, 1, 0] * D[0, i] + W[m, 1, 1] * D[1, i] + W[m, 1, 2] * D[2, i]
                 z = W[m, 2, 0] * D[0, i] + W[m, 2, 1] * D[1, i] + W[m, 2, 2] * D[2, i]
                 for j in range(6):
-                    bend = X[i, j] if order == EXACT else 0.0
-                    X[i, j] = bend + x * D[0, j] + y * D[1, j] + z * D[2, j]
-        term.add_local_model(np.int64(terms.frame[m]), work.e, work.h, X, order, work.sums)
+                    second_order = X[i, j] if order == EXACT else 0.0
+                    X[i, j] = second_order + x * D[0, j] + y * D[1, j] + z * D[2, j]
+        add_local_model(np.int64(terms.frame[m]), work.e, work.h, X, order, work.sums)
     return 0.5 * (r[0] * f[0] + r[1] * f[1] + r[2] * f[2])
 
 
 @jit_forceinline
 def finish_evaluation(tree, goals, q, order, work):
-    """Run the sweeps over the sums that `begin` left; return the cost of coordinate goals."""
+    """Run the sweeps over the sums of `begin_evaluation`; return the cost of coordinate goals."""
     if order > VALUE:
-        total.sum_subtrees(tree, work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
+        sum_subtrees(tree, work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
         sweeps.sweep_gradient(tree, work.S, work.sums, goals.free, work.g)
     if order > GRADIENT:
         sweeps.sweep_hessian(
@@ -86,8 +97,8 @@ def finish_evaluation(tree, goals, q, order, work):
 
 @jit
 def multiply_hessian(tree, goals, q, order, x, V, A, P, y, work):
-    """Write y = H x from the sums that `begin` left; V, A, P: scratch of `hessian_product`."""
-    total.sum_subtrees(tree, work.sums, SUMS_SIZE)
+    """Write y = H x from the sums of `begin_evaluation`; V, A, P: see `sweep_hessian_product`."""
+    sum_subtrees(tree, work.sums, SUMS_SIZE)
     sweeps.sweep_hessian_product(
         tree, q, work.R, work.p, work.S, work.sums, goals.free, order, x, V, A, P, work.H, y
     )

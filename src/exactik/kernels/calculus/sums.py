@@ -1,11 +1,11 @@
-"""What every goal adds to its bone, and every bone to its parent: a wrench and a symmetric 6×6.
+"""What goals add to their bone, and bones to their parent: a wrench and a symmetric 6×6.
 
 If a bone and all that hangs on it undergo the rigid displacement exp(ξ), ξ = (ω, v), the cost
 changes to (docs/maths.md §6)
 
     f − w·ξ + ½ ξᵀ𝓗ξ + …            w = (τ, F)
 
-One row of `sums` holds, for one frame, w in places 0–5 and the upper triangle of 𝓗 in places 6–26:
+A row of `sums` holds, for one frame, w in columns 0–5 and the upper triangle of 𝓗 in 6–26:
 
             ωx  ωy  ωz  vx  vy  vz
         ωx   6   7   8   9  10  11
@@ -47,7 +47,7 @@ WRENCH_SIZE, SUMS_SIZE = 6, 27
 
 @jit_forceinline
 def clear_sums(sums, width):
-    """Zero the first `width` places of every row."""
+    """Zero the first `width` columns."""
     for k in range(sums.shape[0]):
         for j in range(width):
             sums[k, j] = 0.0
@@ -55,7 +55,7 @@ def clear_sums(sums, width):
 
 @jit_forceinline
 def sum_subtrees(tree, sums, width):
-    """Add the first `width` places of every frame to its parent's, leaves first."""
+    """Add the first `width` columns of every frame to its parent's, leaves first."""
     for back in range(1, sums.shape[0]):
         k = sums.shape[0] - back
         parent = np.int64(tree.parent[k])
@@ -107,8 +107,8 @@ def add_mass(sums, k, mass):
 @jit_forceinline
 def add_matrix(sums, k, X):
     """𝓗 += X, a full symmetric (6, 6)."""
-    place = WRENCH_SIZE
+    index = WRENCH_SIZE
     for i in range(6):
         for j in range(i, 6):
-            sums[k, place] += X[i, j]
-            place += 1
+            sums[k, index] += X[i, j]
+            index += 1

@@ -1,7 +1,7 @@
 """The chain rule of the tree, once per order of derivative, for every joint and every goal.
 
 Derived in docs/maths.md §4, §6 and §9. Each frame k holds the wrench w = (τ, F) and the symmetric
-6×6 𝓗 of its whole subtree, collected (`sums`). With the world twists S_i = (ω_i, v_i):
+6×6 𝓗 of its whole subtree (`sums`). With the world twists S_i = (ω_i, v_i):
 
     gradient     g_i = −S_i · w_k
     Hessian      H_ij = S_j · p_i ,    p_i = 𝓗_k S_i − ½ (ω_i × τ + v_i × F ;  ω_i × F)
@@ -12,11 +12,11 @@ along. Inside one joint that formula supposes that outer dofs carry inner ones a
 which Euler angles and hinges fulfil. A ball joint in other coordinates adds what the inner dof i
 does to the axis of the outer dof j,
 
-    H_ij −= D_ji · (τ − p_k × F) ,     D_ji = ∂ω_j/∂θ_i ,  j ≤ i             (`bend_within_joint`)
+    H_ij −= D_ji · (τ − p_k × F) ,     D_ji = ∂ω_j/∂θ_i ,  j ≤ i      (`subtract_joint_curvature`)
 
 Gauss–Newton is the same sweep with its own 𝓗 and w = 0.
 
-H is stored by rows of ancestors: H[i, l] couples dof i with the dof at level l of its path. Frames
+H is stored as ancestor rows: H[i, l] couples dof i with the dof at level l of its path. Frames
 are visited depth first, so the twists of the current path lie side by side in `path` and a row is
 one vector loop.
 """
@@ -35,7 +35,7 @@ __all__ = ["add_diagonal_blocks", "sweep_gradient", "sweep_hessian", "sweep_hess
 
 @jit_forceinline
 def sweep_gradient(tree, S, sums, free, g):
-    """Write g (nv,) from the collected wrenches; `free` is 0 for a locked dof and 1 for others."""
+    """Write g (nv,) from the wrenches of subtrees; `free` is 0 for locked dofs, 1 for others."""
     for k in range(1, tree.parent.shape[0]):
         for i in range(np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])):
             turn = S[i, 0] * sums[k, 0] + S[i, 1] * sums[k, 1] + S[i, 2] * sums[k, 2]
@@ -58,19 +58,18 @@ def momentum_matrix(sums, k, order):
     h13, h14, h15 = sums[k, 14], sums[k, 15], sums[k, 16]
     h23, h24, h25 = sums[k, 18], sums[k, 19], sums[k, 20]
     h34, h35, h45 = sums[k, 22], sums[k, 23], sums[k, 25]
-    return (
-        *(sums[k, 6], h01 - tz, h02 + ty, h03, h04 - fz, h05 + fy),
-        *(h01 + tz, sums[k, 12], h12 - tx, h13 + fz, h14, h15 - fx),
-        *(h02 - ty, h12 + tx, sums[k, 17], h23 - fy, h24 + fx, h25),
-        *(h03, h13 - fz, h23 + fy, sums[k, 21], h34, h35),
-        *(h04 + fz, h14, h24 - fx, h34, sums[k, 24], h45),
-        *(h05 - fy, h15 + fx, h25, h35, h45, sums[k, 26]),
-    )
+    row0 = (sums[k, 6], h01 - tz, h02 + ty, h03, h04 - fz, h05 + fy)
+    row1 = (h01 + tz, sums[k, 12], h12 - tx, h13 + fz, h14, h15 - fx)
+    row2 = (h02 - ty, h12 + tx, sums[k, 17], h23 - fy, h24 + fx, h25)
+    row3 = (h03, h13 - fz, h23 + fy, sums[k, 21], h34, h35)
+    row4 = (h04 + fz, h14, h24 - fx, h34, sums[k, 24], h45)
+    row5 = (h05 - fy, h15 + fx, h25, h35, h45, sums[k, 26])
+    return row0 + row1 + row2 + row3 + row4 + row5
 
 
 @jit_forceinline
 def multiply_twist(m, S, i):
-    """Return M S_i for a matrix of 36 numbers."""
+    """Return M S_i, the product of a matrix of 36 numbers and the twist of dof i."""
     a, b, c, u, v, w = S[i, 0], S[i, 1], S[i, 2], S[i, 3], S[i, 4], S[i, 5]
     return (
         (m[0] * a + m[1] * b + m[2] * c) + (m[3] * u + m[4] * v + m[5] * w),
@@ -84,20 +83,20 @@ def multiply_twist(m, S, i):
 
 @jit_forceinline
 def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
-    """Write H (nv, width) by ancestor rows from collected sums, order GAUSS_NEWTON or EXACT.
+    """Write H (nv, width) as ancestor rows from the sums of subtrees, order GAUSS_NEWTON or EXACT.
 
-    `path` (6, width) is scratch; width is the deepest level + 1, `padded`.
+    `path` (6, width) is scratch; width is the deepest level + 1, padded.
     """
-    for turn in range(tree.frame_order.shape[0]):
-        k = np.int64(tree.frame_order[turn])
+    for n in range(tree.frame_order.shape[0]):
+        k = np.int64(tree.frame_order[n])
         first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
         depth = np.int64(tree.depth[k])
         matrix = momentum_matrix(sums, k, order)
         for i in range(first, end):
             p0, p1, p2, p3, p4, p5 = scale_vector(free[i], multiply_twist(matrix, S, i))
-            for at in range(pad_to_lanes(depth)):
-                turning = p0 * path[0, at] + p1 * path[1, at] + p2 * path[2, at]
-                H[i, at] = turning + (p3 * path[3, at] + p4 * path[4, at] + p5 * path[5, at])
+            for a in range(pad_to_lanes(depth)):
+                turning = p0 * path[0, a] + p1 * path[1, a] + p2 * path[2, a]
+                H[i, a] = turning + (p3 * path[3, a] + p4 * path[4, a] + p5 * path[5, a])
             for j in range(first, i + 1):
                 H[i, depth + j - first] = free[j] * dot(S, j, (p0, p1, p2, p3, p4, p5))
         for i in range(first, end):
@@ -109,7 +108,7 @@ def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
 
 @jit
 def sweep_hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
-    """Write y = H x (nv,) in O(n) from collected sums, without the rows of H.
+    """Write y = H x (nv,) in O(n) from the sums of subtrees, without the rows of H.
 
     Down the tree V_k is the twist that x gives to frame k, up the tree A_k is the momentum of all
     that hangs below it; V, A (n+1, 6) and P (nv, 6) are scratch. Of H only the block of each joint
@@ -153,7 +152,7 @@ def sweep_hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y)
 
 @jit
 def add_diagonal_blocks(tree, H, x, y):
-    """Add the product of x with each joint's own block, the last part of `hessian_product`."""
+    """Add the product of x with each joint's block, the last part of `sweep_hessian_product`."""
     for k in range(1, tree.parent.shape[0]):
         first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
         depth = np.int64(tree.depth[k])
@@ -187,10 +186,10 @@ def subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H):
 
 @jit
 def subtract_ball_curvature(tree, k, q, R, p, S, sums, free, H):
-    """See `bend_within_joint`."""
+    """As `subtract_joint_curvature`, for a ball joint."""
     shifts = np.int64(tree.shift_count[k])
     first = np.int64(tree.first_v[k]) + shifts
-    at_q = np.int64(tree.first_q[k]) + shifts
+    idx_q = np.int64(tree.first_q[k]) + shifts
     level = np.int64(tree.depth[k]) + shifts
     fx, fy, fz = cross(p[k, 0], p[k, 1], p[k, 2], sums[k, 3], sums[k, 4], sums[k, 5])
     mx, my, mz = sums[k, 0] - fx, sums[k, 1] - fy, sums[k, 2] - fz  # moment about the joint
@@ -207,7 +206,7 @@ def subtract_ball_curvature(tree, k, q, R, p, S, sums, free, H):
     mx, my, mz = multiply_transposed(R, np.int64(tree.parent[k]), mx, my, mz)
     mx, my, mz = multiply_transposed(tree.pre, k, mx, my, mz)
     curved = 3 if kind == EXP_MAP else 2  # the twist, innermost, bends no other axis
-    w = (q[at_q], q[at_q + 1], q[at_q + 2] if kind == EXP_MAP else 0.0)
+    w = (q[idx_q], q[idx_q + 1], q[idx_q + 2] if kind == EXP_MAP else 0.0)
     _, b_, c_, db, dc = exp_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     for i in range(curved):
         for j in range(i + 1):

@@ -1,12 +1,13 @@
-"""Whether a trial becomes the next place, and what follows if not.
+"""Whether a trial is accepted, and what follows if not; ratio = actual / predicted reduction.
 
-    DAMPED         ratio > ¾: μ/10, none below `NEGLIGIBLE`;  < ¼: 4μ;  refused: 4μ, 8μ, 16μ …
-    FLETCHER       ratio > ¾: μ/2;  < ¼ or refused: νμ,  ν = 2 + 2(f₊ − f)/(−g·s) between 2 and 10
-    RADIUS_BOUND   ratio > ¾ at the rim: 2Δ;  < ¼ or refused: a quarter
-    LINE, GRADIENT_ONLY   Armijo: a fall of at least `SUFFICIENT` of what the slope promises
+    DAMPED         ratio > ¾: μ/10, or 0 below `NEGLIGIBLE_DAMPING`;  < ¼: 4μ;  rejected: 4μ, 8μ …
+    FLETCHER       ratio > ¾: μ/2;  < ¼ or rejected: νμ,  ν = 2 + 2(f₊ − f)/(−g·s) in [2, 10]
+    TRUST_REGION   ratio > ¾ at the boundary: 2Δ;  < ¼ or rejected: Δ/4
+    LINE_SEARCH, GRADIENT_DESCENT   accepted if the reduction is at least `ARMIJO` of −g·s
 
-Near a minimum with a residual the cost cannot tell good steps from bad: a fall below `UNSEEN` of it
-drowns in rounding. There a step is judged by whether the projected gradient falls.
+Near a minimum with a residual the cost cannot tell good steps from bad: a reduction below
+`COST_RESOLUTION` of it drowns in rounding. There a step is accepted if it lowers the projected
+gradient.
 """
 
 from __future__ import annotations
@@ -58,20 +59,21 @@ from exactik.spatial import jit_inline_always
 
 __all__ = ["accept_trial", "reject_trial"]
 
-NEGLIGIBLE_DAMPING, MAX_DAMPING = (
-    1e-10,
-    1e12,
-)  # damping below which there is none, above which no step is left
-MAX_EXACT_DAMPING = 1e6  # damping above which exact curvature is no guide
-COST_RESOLUTION, COST_ROUNDING = 1e-11, 1e-13  # shares of the cost
-ARMIJO_SHARE = 1e-4
-MIN_STEP_LENGTH = 1e-16  # length of a line descent, or radius, that has failed
-MAX_ESCAPE_TRIALS, MAX_CCD_TRIALS, MAX_UNRESOLVED_TRIALS = 16.0, 6.0, 4.0
+NEGLIGIBLE_DAMPING = 1e-10  # μ below it changes no step
+MAX_DAMPING = 1e12  # μ above it leaves no step
+MAX_EXACT_DAMPING = 1e6  # μ above which HYBRID curvature falls back to Gauss–Newton's
+COST_RESOLUTION = 1e-11  # share of the cost below which a reduction cannot be measured
+COST_ROUNDING = 1e-13  # share of the cost by which rounding may raise it
+ARMIJO = 1e-4
+MIN_STEP_LENGTH = 1e-16  # step length or trust radius at which a method has failed
+MAX_ESCAPE_TRIALS = 16.0
+MAX_HALVINGS = 6.0  # of a step of one dof
+MAX_UNRESOLVED_TRIALS = 4.0
 
 
 @jit_inline_always
 def accept_trial(box, options, value, g, descent):
-    """Whether the trial is to be the next place; adapts damping or radius where it is."""
+    """Return whether to accept the trial; adapt damping or trust radius if so."""
     state, rule = descent.state, options[RULE]
     cost, predicted = state[COST], state[PREDICTED_REDUCTION]
     if not math.isfinite(value):
@@ -92,12 +94,10 @@ def accept_trial(box, options, value, g, descent):
             g,
             descent.active_set,
         )
-        return (
-            relative_projected_gradient(g, descent.active_set, descent.max_curvature, cost)
-            < 0.95 * state[PROJECTED_GRADIENT]
-        )
+        gradient = relative_projected_gradient(g, descent.active_set, descent.max_curvature, cost)
+        return gradient < 0.95 * state[PROJECTED_GRADIENT]
     if rule == LINE_SEARCH or rule == GRADIENT_DESCENT:
-        return value <= cost - ARMIJO_SHARE * predicted
+        return value <= cost - ARMIJO * predicted
     if not value < cost:
         return False
     ratio = (cost - value) / predicted
@@ -121,19 +121,19 @@ def accept_trial(box, options, value, g, descent):
 
 @jit_inline_always
 def fletcher_growth(value, state):
-    """Return ν."""
-    promise = state[LINEAR_REDUCTION]
-    rise = 2.0 * (value - state[COST]) / promise if promise > 0.0 else 8.0
+    """Return ν of Fletcher's rule."""
+    linear = state[LINEAR_REDUCTION]
+    rise = 2.0 * (value - state[COST]) / linear if linear > 0.0 else 8.0
     return min(max(2.0 + rise, 2.0), 10.0) if math.isfinite(value) else 10.0
 
 
 @jit_inline_always
 def reject_trial(tree, box, options, q, value, descent):
-    """A shorter trial along the same step, or the old place again for another step."""
+    """Write a shorter trial along the same step, or request derivatives at q for another one."""
     state, rule = descent.state, options[RULE]
     state[REJECTED_TRIALS] += 1.0
     if state[PURPOSE] == FOR_ESCAPE:
-        # One way, the other way, both half as far …
+        # Forward, backward, both half as far …
         state[STEP_LENGTH] *= -1.0 if state[REJECTED_TRIALS] % 2.0 == 1.0 else -0.5
         set_trial(tree, box, q, state[STEP_LENGTH], descent)
         if state[REJECTED_TRIALS] > MAX_ESCAPE_TRIALS:
@@ -141,35 +141,35 @@ def reject_trial(tree, box, options, q, value, descent):
     elif rule == COORDINATE_DESCENT:
         state[STEP_LENGTH] *= 0.5
         set_trial(tree, box, q, state[STEP_LENGTH], descent)
-        if state[REJECTED_TRIALS] > MAX_CCD_TRIALS:
+        if state[REJECTED_TRIALS] > MAX_HALVINGS:
             state[IDLE_TRIALS] += 1.0
             request_evaluation(q, state[REQUESTED_ORDER], descent)
         if state[IDLE_TRIALS] > 2.0 * descent.step.shape[0]:
             state[STATUS] = STALLED
     elif rule == LINE_SEARCH or rule == GRADIENT_DESCENT:
-        unseen = state[PREDICTED_REDUCTION] <= COST_RESOLUTION * state[COST]  # what is left to gain
+        unresolved = state[PREDICTED_REDUCTION] <= COST_RESOLUTION * state[COST]
         state[STEP_LENGTH] *= 0.5
         set_line_search_trial(tree, box, options, q, descent)
-        if unseen or state[STEP_LENGTH] < MIN_STEP_LENGTH:
+        if unresolved or state[STEP_LENGTH] < MIN_STEP_LENGTH:
             state[STATUS] = STALLED
     else:
-        order, hopeless = state[EVALUATED_ORDER], False
+        order, failed = state[EVALUATED_ORDER], False
         if rule == TRUST_REGION:
             state[TRUST_RADIUS] = 0.25 * min(state[STEP_NORM], state[TRUST_RADIUS])
-            hopeless = state[TRUST_RADIUS] < MIN_STEP_LENGTH
+            failed = state[TRUST_RADIUS] < MIN_STEP_LENGTH
         elif rule == FLETCHER:
             state[DAMPING] = max(fletcher_growth(value, state) * state[DAMPING], MIN_DAMPING)
-            hopeless = state[DAMPING] > MAX_DAMPING
+            failed = state[DAMPING] > MAX_DAMPING
         else:
             raise_damping(state)
-            hopeless = state[DAMPING] > MAX_DAMPING
+            failed = state[DAMPING] > MAX_DAMPING
             if options[CURVATURE] == HYBRID:
                 if state[GAUSS_NEWTON_FALLBACK] == 0.0 and state[DAMPING] > MAX_EXACT_DAMPING:
                     fall_back_to_gauss_newton(options, state)
-                    hopeless = False
+                    failed = False
                 order = GAUSS_NEWTON if state[GAUSS_NEWTON_FALLBACK] != 0.0 else EXACT
         if state[PREDICTED_REDUCTION] <= COST_RESOLUTION * state[COST]:
-            state[IDLE_TRIALS] += 1.0  # what is left to gain cannot be seen
-        if hopeless or state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS:
+            state[IDLE_TRIALS] += 1.0
+        if failed or state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS:
             state[STATUS] = STALLED
         request_evaluation(q, order, descent)

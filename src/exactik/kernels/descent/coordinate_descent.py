@@ -1,4 +1,4 @@
-"""Cyclic coordinate descent: each dof in turn to its own minimum, from the tips to the root.
+"""Cyclic coordinate descent: each dof in turn to its own minimum, from the leaves to the root.
 
 Turned by δ about a dof's axis, points and directions below it cost
 
@@ -29,21 +29,23 @@ from exactik.spatial import jit_inline_always
 
 __all__ = ["minimise_over_angle", "propose_coordinate_step"]
 
+NEGLIGIBLE_REDUCTION = 1e-14  # of the cost: below its rounding
+
 
 @jit_inline_always
-def minimise_over_angle(slope, bend, low, high):
-    """Return the δ in [low, high] (with 0 inside) with the least −A cos δ − B sin δ."""
-    best = math.atan2(-slope, bend)
+def minimise_over_angle(gradient, curvature, lower, upper):
+    """Return the δ in [lower, upper], which contains 0, of least −A cos δ − B sin δ."""
+    best = math.atan2(-gradient, curvature)
     for turn in (0.0, 2.0 * math.pi, -2.0 * math.pi):
-        if low <= best + turn <= high:
+        if lower <= best + turn <= upper:
             return best + turn
     # The limit that is nearer on the circle.
-    return low if math.cos(low - best) > math.cos(high - best) else high
+    return lower if math.cos(lower - best) > math.cos(upper - best) else upper
 
 
 @jit_inline_always
 def propose_coordinate_step(pattern, box, q, g, H, descent):
-    """Write the step of the next dof that has something to gain; none left: state[STANDING]."""
+    """Write the step of the next dof that lowers the cost; where there is none, stall."""
     state, step, count = descent.state, descent.step, descent.step.shape[0]
     for i in range(count):
         step[i] = 0.0
@@ -52,24 +54,21 @@ def propose_coordinate_step(pattern, box, q, g, H, descent):
         if state[CURRENT_DOF] < 0.0:
             state[CURRENT_DOF] = float(count - 1)
         i = np.int64(pattern.dof_order[np.int64(state[CURRENT_DOF])])
-        j, slope, bend = box.coordinate[i], g[i], H[i, np.int64(pattern.dof_level[i])]
-        low = descent.lower[i] - q[j] if j >= 0 else -np.inf
-        high = descent.upper[i] - q[j] if j >= 0 else np.inf
+        j, gradient, curvature = box.coordinate[i], g[i], H[i, np.int64(pattern.dof_level[i])]
+        lower = descent.lower[i] - q[j] if j >= 0 else -np.inf
+        upper = descent.upper[i] - q[j] if j >= 0 else np.inf
         if descent.active_set[i] == 0.0 and box.is_rotation[i] != 0.0:
-            move = minimise_over_angle(slope, bend, low, high)
-            gain = bend * (math.cos(move) - 1.0) - slope * math.sin(move)
-        elif descent.active_set[i] == 0.0 and bend > 0.0:
-            move = min(max(-slope / bend, low), high)
-            gain = -move * (slope + 0.5 * bend * move)
+            delta = minimise_over_angle(gradient, curvature, lower, upper)
+            reduction = curvature * (math.cos(delta) - 1.0) - gradient * math.sin(delta)
+        elif descent.active_set[i] == 0.0 and curvature > 0.0:
+            delta = min(max(-gradient / curvature, lower), upper)
+            reduction = -delta * (gradient + 0.5 * curvature * delta)
         else:
-            move, gain = 0.0, 0.0
-        if gain > 1e-14 * state[COST]:
-            step[i] = move
-            state[PREDICTED_REDUCTION], state[STEP_LARGEST_ENTRY], state[STEP_LENGTH] = (
-                gain,
-                abs(move),
-                1.0,
-            )
+            delta, reduction = 0.0, 0.0
+        if reduction > NEGLIGIBLE_REDUCTION * state[COST]:
+            step[i] = delta
+            state[PREDICTED_REDUCTION] = reduction
+            state[STEP_LARGEST_ENTRY], state[STEP_LENGTH] = abs(delta), 1.0
             return
         state[IDLE_TRIALS] += 1.0
     state[STATUS] = STALLED

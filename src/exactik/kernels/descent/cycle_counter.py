@@ -1,7 +1,7 @@
-"""A clock that compiled code can read: the processor's cycle counter.
+"""The processor's cycle counter: a clock that compiled code can read without a system call.
 
-Its unit is not known beforehand; whoever needs seconds compares with a clock of Python's over the
-same span.
+Its unit is not known beforehand; callers that need seconds compare with a clock of Python's over
+the same span (`solve_batch` divides the time of a chunk among its problems).
 """
 
 from __future__ import annotations

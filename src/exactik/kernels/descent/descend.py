@@ -1,20 +1,21 @@
 """Descent inside a box of limits, one evaluation a pass.
 
-A caller evaluates the problem at descent.trial, to the order descent.state[ORDER], and hands the
-numbers to `advance`, which judges them (`judge`) and writes the next trial (`propose`); `run` does
-both until the descent ends. All state is in arrays: a descent can be stopped after any pass and
-taken up again, and a problem that only Python can evaluate takes the same steps.
+A caller evaluates the problem at descent.trial, to order descent.state[REQUESTED_ORDER], and hands
+cost and derivatives to `advance`, which accepts or rejects the trial (`acceptance`) and writes the
+next one (`trials`); `run_descent` does both until the descent ends. All state is in arrays: a
+descent can be interrupted after any pass and resumed, and a problem that only Python can evaluate
+takes the same steps.
 
 Rules (docs/maths.md §14):
 
-    DAMPED         (curvature + μD) s = −g; μ follows the ratio of actual to predicted fall
-    FLETCHER       the same with Marquardt's D and Fletcher's rule for μ
-    RADIUS_BOUND   the model's minimiser in a ball, whose radius follows the ratio (`region`)
-    LINE           undamped steps, halved until the cost falls enough (Armijo)
-    GRADIENT_ONLY  q ← clip(q − τ g), τ halved until the cost falls enough, doubled after success
-    CCD            one dof at a time, from the tips to the root, to its own minimum (`single`)
+    DAMPED              (curvature + μD) s = −g; μ follows actual / predicted reduction
+    FLETCHER            the same with Marquardt's D and Fletcher's rule for μ
+    TRUST_REGION        the model's minimiser in a ball, whose radius follows that ratio
+    LINE_SEARCH         undamped steps, halved until the cost falls enough (Armijo)
+    GRADIENT_DESCENT    q ← clip(q − τ g), τ halved until the cost falls enough, doubled on success
+    COORDINATE_DESCENT  one dof at a time, from the leaves to the root, to its own minimum
 
-Curvature is Gauss–Newton's, exact, or MIXED: exact, but Gauss–Newton's after a step that leaves
+Curvature is Gauss–Newton's, exact, or HYBRID: exact, but Gauss–Newton's after a step that leaves
 less than a tenth of the cost. Then the residual is going to zero, where the two agree and
 Gauss–Newton's is never indefinite (after Fletcher and Xu). Far away the exact curvature finds more
 of the solutions: where it is not positive definite on the free dofs, damping makes it so.
@@ -73,17 +74,18 @@ from exactik.spatial import jit, jit_inline_always
 
 __all__ = ["advance", "run_descent"]
 
-VANISHING_COST_RATIO = (
-    0.1  # a step that leaves no more of the cost than this: the residual goes to zero
-)
-TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient up to which a limit is touched only
-ITERATION_ROUNDING = 1e-9  # of a count of iterations made of parts
-INITIAL_ESCAPE_STEP = 0.5  # [rad or m] how far to go from a saddle at first
+VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
+TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
+ITERATION_ROUNDING = 1e-9  # of a count that is a sum of fractions
+INITIAL_ESCAPE_STEP = 0.5  # [rad or m] first step away from a saddle
 
 
 @jit
 def run_descent(tree, goals, box, options, q, passes, descent, work):
-    """Descend from where `restart` or an earlier run left off, to q; return the passes made."""
+    """Make passes of a descent that `start_descent` prepared; return how many were made.
+
+    q (nq,) is the best configuration so far.
+    """
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     for n in range(passes):
         order = np.int64(descent.state[REQUESTED_ORDER])
@@ -95,19 +97,19 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
 
 @jit
 def advance(tree, pattern, box, options, q, value, g, H, descent):
-    """Judge the value, gradient and curvature found at descent.trial; return whether to go on."""
+    """Process cost, gradient and curvature at descent.trial; return whether to continue."""
     state = descent.state
     state[EVALUATIONS] += 1.0
     state[EVALUATED_ORDER] = state[REQUESTED_ORDER]
-    mode, best = state[PURPOSE], state[COST]
-    if mode == FOR_STEP or mode == FOR_ESCAPE:
+    purpose, best_cost = state[PURPOSE], state[COST]
+    if purpose == FOR_STEP or purpose == FOR_ESCAPE:
         if not accept_trial(box, options, value, g, descent):
             reject_trial(tree, box, options, q, value, descent)
             return state[STATUS] == RUNNING
         state[ITERATIONS] += 1.0 / g.shape[0] if options[RULE] == COORDINATE_DESCENT else 1.0
         state[ACCEPTED_LARGEST_ENTRY] = state[STEP_LARGEST_ENTRY] * abs(state[STEP_LENGTH])
         state[GAUSS_NEWTON_FALLBACK], state[IDLE_TRIALS] = 0.0, 0.0
-    if mode != FOR_DERIVATIVES:
+    if purpose != FOR_DERIVATIVES:
         state[COST] = value
         for j in range(q.shape[0]):
             q[j] = descent.trial[j]
@@ -128,23 +130,23 @@ def advance(tree, pattern, box, options, q, value, g, H, descent):
         state[STATUS] = ITERATION_LIMIT
     else:
         if options[CURVATURE] == HYBRID:
-            falling = mode == FOR_STEP and value < VANISHING_COST_RATIO * best
-            state[REQUESTED_ORDER] = GAUSS_NEWTON if falling else EXACT
+            vanishing = purpose == FOR_STEP and value < VANISHING_COST_RATIO * best_cost
+            state[REQUESTED_ORDER] = GAUSS_NEWTON if vanishing else EXACT
         propose_trial(tree, pattern, box, options, q, g, H, descent)
     return state[STATUS] == RUNNING
 
 
 @jit_inline_always
 def update_scale(pattern, box, options, H, descent):
-    """Update the largest curvatures seen, and from them D, the metric of the rule."""
-    curve, scale, rule = descent.max_curvature, descent.scale, options[RULE]
+    """Update the largest curvature seen of each dof, and D, the metric of the rule."""
+    max_curvature, scale, rule = descent.max_curvature, descent.scale, options[RULE]
     largest = 0.0
-    for i in range(curve.shape[0]):
-        own = abs(H[i, np.int64(pattern.dof_level[i])])
-        curve[i] = own if rule == FLETCHER else max(curve[i], own)
-        scale[i] = curve[i] / (box.strength[i] * box.strength[i])
+    for i in range(max_curvature.shape[0]):
+        curvature = abs(H[i, np.int64(pattern.dof_level[i])])
+        max_curvature[i] = curvature if rule == FLETCHER else max(max_curvature[i], curvature)
+        scale[i] = max_curvature[i] / (box.strength[i] * box.strength[i])
         largest = max(largest, scale[i])
-    for i in range(curve.shape[0]):
+    for i in range(max_curvature.shape[0]):
         if rule == TRUST_REGION:
             scale[i] = 1.0 / (box.strength[i] * box.strength[i])
         elif rule == FLETCHER:
@@ -155,10 +157,10 @@ def update_scale(pattern, box, options, H, descent):
 
 @jit_inline_always
 def handle_stationary_point(tree, pattern, box, options, q, g, H, descent):
-    """At a stationary point: done, unless it is a saddle and the method leaves those."""
+    """Stop at a stationary point, unless it is a saddle and the method leaves saddles."""
     state = descent.state
     for i in range(g.shape[0]):
-        # A limit that is touched without push holds nothing: the way down may lead away from it.
+        # A limit that nothing pushes against holds nothing: the way down may lead away from it.
         slack = TOUCHED_LIMIT_GRADIENT * math.sqrt(2.0 * state[COST] * descent.max_curvature[i])
         if descent.active_set[i] != 0.0 and box.free[i] != 0.0 and abs(g[i]) <= slack:
             descent.active_set[i], state[IS_CONVEX] = 0.0, 0.0
@@ -168,12 +170,8 @@ def handle_stationary_point(tree, pattern, box, options, q, g, H, descent):
     elif state[EVALUATED_ORDER] != EXACT:
         request_evaluation(q, EXACT, descent)
     elif negative_curvature_direction(pattern, g, H, descent):
-        state[PURPOSE], state[REJECTED_TRIALS], state[STEP_LENGTH] = (
-            FOR_ESCAPE,
-            0.0,
-            INITIAL_ESCAPE_STEP,
-        )
-        state[STEP_LARGEST_ENTRY] = 1.0
+        state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
+        state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0
         set_trial(tree, box, q, INITIAL_ESCAPE_STEP, descent)
     else:
         state[STATUS] = CONVERGED

@@ -1,8 +1,8 @@
-"""Where to go from a stationary point that is no minimum.
+"""A direction of negative curvature, along which a stationary point is left downhill.
 
-With H + δD = LᵀΔL on the dofs that are not held, a negative pivot Δ_k tells that H is not positive
-semi-definite, and x = L⁻¹e_k is a direction of negative curvature: xᵀ(H + δD)x = Δ_k. The shift δ
-keeps directions that cost nothing, which redundant figures have, from looking like negative ones.
+With H + δD = LᵀΔL on the dofs outside the active set, a negative pivot Δ_k tells that H is not
+positive semi-definite, and x = L⁻¹e_k is a direction of negative curvature: xᵀ(H + δD)x = Δ_k. The
+shift δ keeps null directions, which redundant skeletons have, from looking like negative ones.
 
 A pivot that almost vanishes makes x almost flat, although some other direction may bend down
 steeply: with H = (2 1; 1 0) the first one found is (0, 1). So δ grows until nothing negative is
@@ -19,17 +19,17 @@ from exactik.spatial import jit
 
 __all__ = ["negative_curvature_direction"]
 
-FLAT_CURVATURE = 1e-7  # of D: a curvature above −FLAT counts as none
-SHIFT_GROWTH, MAX_SHIFTS = 10.0, 8  # of δ, and how often
+FLAT_CURVATURE = 1e-7  # share of D: a curvature above −FLAT_CURVATURE · D is not negative
+SHIFT_GROWTH, MAX_SHIFTS = 10.0, 8  # δ grows to FLAT_CURVATURE · 10⁸ at most
 
 
 @jit
 def negative_curvature_direction(pattern, g, H, descent):
     """Write a direction of negative curvature, largest entry 1, to descent.step; False if none.
 
-    Where the gradient is not quite zero the direction is the one that goes down.
+    Its sign is such that it goes down where the gradient is not quite zero.
     """
-    L, step, level = descent.L, descent.step, descent.path
+    L, step, path = descent.L, descent.step, descent.path
     copy_free_block(pattern, H, FLAT_CURVATURE, descent.scale, descent.active_set, L)
     if factor(pattern, L) > 0.0:
         return False
@@ -43,7 +43,9 @@ def negative_curvature_direction(pattern, g, H, descent):
     factor(pattern, L)
     count = pattern.dof_order.shape[0]
     k = -1
-    for back in range(1, count + 1):  # the first to be eliminated: later ones may be spoiled
+    for back in range(
+        1, count + 1
+    ):  # the first that was eliminated: it may have spoiled later ones
         i = np.int64(pattern.dof_order[count - back])
         if not L[i, np.int64(pattern.dof_level[i])] > 0.0:
             k = i
@@ -51,11 +53,11 @@ def negative_curvature_direction(pattern, g, H, descent):
     largest, slope = 0.0, 0.0
     for n in range(count):
         i = np.int64(pattern.dof_order[n])
-        own = np.int64(pattern.dof_level[i])
+        level = np.int64(pattern.dof_level[i])
         x = 1.0 if i == k else 0.0
-        for above in range(own):
-            x -= L[i, above] * level[above] if level[above] != 0.0 else 0.0  # 0 · ∞ is none
-        level[own] = x
+        for a in range(level):
+            x -= L[i, a] * path[a] if path[a] != 0.0 else 0.0  # 0 · ∞ counts as 0
+        path[level] = x
         step[i] = x if descent.active_set[i] == 0.0 else 0.0
         largest = max(largest, abs(step[i]))
         slope += g[i] * step[i]

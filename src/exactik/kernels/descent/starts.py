@@ -1,15 +1,15 @@
-"""Several descents for one problem: other starts, a detour around the limits, the best of all.
+"""Solve a problem by several descents: from other starts, and by a detour around the limits.
 
-Starts are the problem's own, and the rows of a table; where a row is not a number, the own start's
-number is taken. They are tried in the order of their cost, until all goals are within their
-tolerance. If none is left, one more way is tried from the own start:
+Starts are the one given with the problem and the rows of a table, whose NaN stand for the entries
+of the given start. They are tried in the order of their cost, until all goals are within their
+tolerance. If none reaches them, one more descent is tried from the given start:
 
-    detour    down without regard to limits, every angle turned by whole turns towards the middle of
-              its range, then down inside the limits. Limits make dead ends on the way that are none
-              at the end.
+    detour    descend without limits, turn every angle by whole turns towards the middle of its
+              range, then descend inside the limits. On the way limits can make local minima that
+              do not exist at the end.
 
-The answer is the first that reaches all goals, else the one of least cost. Nothing depends on other
-problems, so that answers do not depend on how problems are batched.
+The result is the first that reaches all goals, else the one of least cost. Nothing depends on other
+problems, so that results do not depend on how problems are batched.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ __all__ = [
 
 
 class StartTable(NamedTuple):
-    """n starts besides the own one, and room to rank them in."""
+    """n starts besides the given one, and room to rank them in."""
 
-    q: Array  #       (n, nq), not a number where the own start's is to be taken
-    cost: Array  #    (n + 1,) of each start, the own one last
-    R: Array  #       (n, n_frames, 3, 3) frames; empty where starts depend on the own one
-    p: Array  #       (n, n_frames, 3)
-    origin: Array  #  (n, 3)
+    q: Array  #      (n, nq), NaN for entries of the given start
+    cost: Array  #   (n + 1,) of each start, the given one last
+    R: Array  #      (n, n_frames, 3, 3) frames; empty where starts depend on the given one
+    p: Array  #      (n, n_frames, 3)
+    origin: Array  # (n, 3)
 
 
 @jit_forceinline
@@ -82,7 +82,7 @@ def initial_order(options):
 
 @jit
 def fill_start(start, row, q):
-    """Write to q (nq,) the start with its numbers replaced by those of `row` (nq,) that are any."""
+    """Write `row` (nq,) to q (nq,), with entries of `start` (nq,) where it is NaN."""
     for j in range(q.shape[0]):
         q[j] = start[j] if math.isnan(row[j]) else row[j]
 
@@ -91,21 +91,21 @@ def fill_start(start, row, q):
 def wrap_angles_into_limits(box, q):
     """Turn limited angles by whole turns to the equivalent nearest to the middle of their range."""
     for i in range(box.coordinate.shape[0]):
-        j, low, high = box.coordinate[i], box.lower[i], box.upper[i]
-        limited = low > -np.inf and high < np.inf and box.free[i] != 0.0
+        j, lower, upper = box.coordinate[i], box.lower[i], box.upper[i]
+        limited = lower > -np.inf and upper < np.inf and box.free[i] != 0.0
         if j >= 0 and box.period[i] > 0.0 and limited:
-            away = q[j] - 0.5 * (low + high)
-            q[j] -= box.period[i] * math.floor(away / box.period[i] + 0.5)
+            offset = q[j] - 0.5 * (lower + upper)
+            q[j] -= box.period[i] * math.floor(offset / box.period[i] + 0.5)
         elif j >= 0 and box.period[i] > 0.0 and box.free[i] != 0.0:
-            if q[j] > high:
-                q[j] -= box.period[i] * math.ceil((q[j] - high) / box.period[i])
-            elif q[j] < low:
-                q[j] += box.period[i] * math.ceil((low - q[j]) / box.period[i])
+            if q[j] > upper:
+                q[j] -= box.period[i] * math.ceil((q[j] - upper) / box.period[i])
+            elif q[j] < lower:
+                q[j] += box.period[i] * math.ceil((lower - q[j]) / box.period[i])
 
 
 @jit
 def is_on_limit(box, q):
-    """Whether any coordinate of q (nq,) sits on a limit."""
+    """Return whether any coordinate of q (nq,) sits on a limit."""
     for i in range(box.coordinate.shape[0]):
         j = box.coordinate[i]
         if j >= 0 and (q[j] <= box.lower[i] or q[j] >= box.upper[i]):
@@ -115,7 +115,7 @@ def is_on_limit(box, q):
 
 @jit
 def place_starts(tree, goals, table, work):
-    """Place the figure at every start of the table, once for all problems."""
+    """Compute the frames of every start of the table, once for all problems."""
     for k in range(table.R.shape[0]):
         update_kinematics_noinline(tree, goals, table.q[k], work)
         for i in range(3):
@@ -129,7 +129,7 @@ def place_starts(tree, goals, table, work):
 
 @jit_inline_always
 def rank_starts(tree, goals, table, descent, work):
-    """Write the costs of all starts; the own one is the last."""
+    """Write the costs of all starts to the table; the given one is the last."""
     n = table.q.shape[0]
     for k in range(n + 1 if n > 0 else 0):
         q = descent.trial
@@ -148,7 +148,7 @@ def rank_starts(tree, goals, table, descent, work):
 
 @jit
 def load_placed_start(goals, table, k, work):
-    """Copy the frames of row k of the table to where `place` would leave them."""
+    """Copy the frames of row k of the table to where `update_kinematics` would leave them."""
     for i in range(3):
         work.origin[i] = table.origin[k, i]
         work.shift[i] = work.origin[i] - goals.origin[i]
@@ -161,7 +161,7 @@ def load_placed_start(goals, table, k, work):
 
 @jit_inline_always
 def take_cheapest_start(table, descent, q):
-    """Write the start of least cost to q, and mark it as taken."""
+    """Write the start of least cost to q, and set its cost to ∞ as tried."""
     n, best = table.q.shape[0], table.q.shape[0]
     for k in range(n):
         if table.cost[k] < table.cost[best]:
@@ -175,13 +175,13 @@ def take_cheapest_start(table, descent, q):
 
 @jit_nogil
 def solve_problems(
-    tree, goals, box, options, tolerance, table, targets, q, found, missed, descent, work
+    tree, goals, box, options, tolerance, table, targets, q, results, term_errors, descent, work
 ):
-    """Solve a batch: from each row of q (B, nq), which becomes the answer.
+    """Solve a batch of problems, each from its row of q (B, nq), which becomes the solution.
 
     Args: `tolerance` of each term, (n,) [m or rad]; `targets` of each problem, none if they are in
-    `goals` already. `found` (B, FOUND_COUNT) says how it went, `missed` (B, n) by how much each
-    term is missed [m or rad].
+    `goals` already. Writes `results` (B, RESULT_SIZE), see there, and the errors of the terms,
+    `term_errors` (B, n) [m or rad].
     """
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     place_starts(tree, goals, table, work)
@@ -189,27 +189,38 @@ def solve_problems(
         start = read_cycle_counter()
         if targets.origin.shape[0] > 0:
             retarget(goals, targets, b)
-        own, how, by = q[b], found[b], missed[b]
+        problem_q, result, errors = q[b], results[b], term_errors[b]
         solve_from_starts(
-            tree, pattern, goals, box, options, tolerance, table, own, how, by, descent, work
+            tree,
+            pattern,
+            goals,
+            box,
+            options,
+            tolerance,
+            table,
+            problem_q,
+            result,
+            errors,
+            descent,
+            work,
         )
-        found[b, RESULT_CYCLES] = float(read_cycle_counter() - start)
+        results[b, RESULT_CYCLES] = float(read_cycle_counter() - start)
 
 
 @jit_inline_always
 def solve_from_starts(
-    tree, pattern, goals, box, options, tolerance, table, q, found, missed, descent, work
+    tree, pattern, goals, box, options, tolerance, table, q, result, term_errors, descent, work
 ):
-    """Solve one problem from q (nq,)."""
+    """Solve one problem from q (nq,), which becomes the solution; see `solve_problems`."""
     for i in range(RESULT_SIZE):
-        found[i] = 0.0
-    found[RESULT_COST] = np.inf
+        result[i] = 0.0
+    result[RESULT_COST] = np.inf
     for j in range(q.shape[0]):
         descent.start_q[j] = q[j]
     rank_starts(tree, goals, table, descent, work)
-    starts = table.q.shape[0] + 1
-    for attempt in range(starts + 1):
-        detour = attempt == starts
+    start_count = table.q.shape[0] + 1
+    for attempt in range(start_count + 1):
+        detour = attempt == start_count
         if detour and (options[TRY_DETOUR] == 0.0 or not is_on_limit(box, descent.best_q)):
             break
         if detour:
@@ -217,27 +228,29 @@ def solve_from_starts(
                 q[j] = descent.start_q[j]
         else:
             take_cheapest_start(table, descent, q)
-        found[RESULT_ATTEMPTS] += 1.0
-        for leg in range(2 if detour else 1):
-            if leg == 1:
+        result[RESULT_ATTEMPTS] += 1.0
+        for pass_number in range(2 if detour else 1):
+            if pass_number == 1:
                 wrap_angles_into_limits(box, q)
-            start_descent(box, options, initial_order(options), not detour or leg == 1, q, descent)
+            start_descent(
+                box, options, initial_order(options), not detour or pass_number == 1, q, descent
+            )
             while descent.state[STATUS] == RUNNING:
                 order = np.int64(descent.state[REQUESTED_ORDER])
                 value = evaluate(tree, goals, descent.trial, order, work)
                 advance(tree, pattern, box, options, q, value, work.g, work.H, descent)
-            found[RESULT_ITERATIONS] += descent.state[ITERATIONS]
-            found[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
-        reached = are_goals_reached(tree, goals, tolerance, q, missed, work)
-        if reached or descent.state[COST] < found[RESULT_COST] or attempt == 0:
-            found[RESULT_STATUS], found[RESULT_COST] = descent.state[STATUS], descent.state[COST]
-            found[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
+            result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+            result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+        reached = are_goals_reached(tree, goals, tolerance, q, term_errors, work)
+        if reached or descent.state[COST] < result[RESULT_COST] or attempt == 0:
+            result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
+            result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
             for j in range(q.shape[0]):
                 descent.best_q[j] = q[j]
         if reached:
-            found[RESULT_REACHED] = 1.0
+            result[RESULT_REACHED] = 1.0
             break
     for j in range(q.shape[0]):
         q[j] = descent.best_q[j]
-    if found[RESULT_REACHED] == 0.0:
-        are_goals_reached(tree, goals, tolerance, q, missed, work)
+    if result[RESULT_REACHED] == 0.0:
+        are_goals_reached(tree, goals, tolerance, q, term_errors, work)

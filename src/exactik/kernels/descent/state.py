@@ -98,31 +98,31 @@ more; a trial along negative curvature."""
 class Box(NamedTuple):
     """Limits and strengths of the dofs."""
 
-    coordinate: IntArray  #  (nv,) index of the coordinate that the dof adds to; −1 for a quaternion
-    lower: Array  #          (nv,)
-    upper: Array  #          (nv,)
-    free: Array  #           (nv,) 0 for a locked dof, else 1
-    strength: Array  #       (nv,)
-    is_rotation: Array  #    (nv,) 1 for a rotation, 0 for a shift
-    period: Array  #         (nv,) after which a dof is where it was, 2π for angles; 0 for none
+    coordinate: IntArray  # (nv,) index of the coordinate that the dof adds to; −1 for a quaternion
+    lower: Array  #         (nv,)
+    upper: Array  #         (nv,)
+    free: Array  #          (nv,) 0 for a locked dof, else 1
+    strength: Array  #      (nv,)
+    is_rotation: Array  #   (nv,) 1 for a rotation, 0 for a shift
+    period: Array  #        (nv,) after which a dof is where it was, 2π for angles; 0 for none
 
 
 class DescentState(NamedTuple):
     """State and scratch of a descent; one per thread."""
 
-    state: Array  #          (STATE_SIZE,) slots, see above
-    lower: Array  #          (nv,) limits of this descent: the box's, or none
-    upper: Array  #          (nv,)
-    trial: Array  #          (nq,) where to evaluate next
-    step: Array  #           (nv,)
-    rhs: Array  #            (nv,) right-hand side of the linear solves, and other scratch
-    active_set: Array  #     (nv,) 1 for dofs that are locked or held at a limit in this step
-    max_curvature: Array  #  (nv,) largest curvature seen of each dof
-    scale: Array  #          (nv,) D, the metric of the damping
-    path: Array  #           (width,) scratch: one number per level of the current path
-    L: Array  #              (nv, width) ancestor rows that are factored
-    best_q: Array  #         (nq,) for callers that compare descents
-    start_q: Array  #        (nq,) likewise
+    state: Array  #         (STATE_SIZE,) slots, see above
+    lower: Array  #         (nv,) limits of this descent: the box's, or none
+    upper: Array  #         (nv,)
+    trial: Array  #         (nq,) where to evaluate next
+    step: Array  #          (nv,)
+    rhs: Array  #           (nv,) right-hand side of the linear solves, and other scratch
+    active_set: Array  #    (nv,) 1 for dofs that are locked or held at a limit in this step
+    max_curvature: Array  # (nv,) largest curvature seen of each dof
+    scale: Array  #         (nv,) D, the metric of the damping
+    path: Array  #          (width,) scratch: one number per level of the current path
+    L: Array  #             (nv, width) ancestor rows that are factored
+    best_q: Array  #        (nq,) for callers that compare descents
+    start_q: Array  #       (nq,) likewise
 
 
 def new_descent_state(tree: Tree, width: int) -> DescentState:

@@ -1,4 +1,4 @@
-"""The next trial of a descent, from what is known at the best place: a step for each rule."""
+"""The next trial of a descent: a step for each rule, from the derivatives at the best q."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ __all__ = [
     "set_trial",
 ]
 
-MAX_STEP_ATTEMPTS = 64
-MIN_DAMPING = 1e-6  # damping, once there is any
-MAX_STEP_LENGTH = 1e6
+MAX_STEP_ATTEMPTS = 64  # at a step that the model predicts to lower the cost
+MIN_DAMPING = 1e-6  # when damping is raised from none
+MAX_STEP_LENGTH = 1e6  # τ of a gradient step
 
 
 @jit
 def set_trial(tree, box, q, length, descent):
-    """Trial = q ⊕ length · step, moved into the limits; descent.rhs keeps length · step."""
+    """Write trial = q ⊕ length · step, clipped to the limits; descent.rhs keeps length · step."""
     for i in range(descent.step.shape[0]):
         descent.rhs[i] = length * descent.step[i]
     integrate(tree, q, descent.rhs, descent.trial)
@@ -74,7 +74,7 @@ def set_trial(tree, box, q, length, descent):
 
 @jit_inline_always
 def request_evaluation(q, order, descent):
-    """Evaluate at the best place once more: other numbers are needed there, or they were lost."""
+    """Request derivatives at the best q again: of another order, or overwritten by a trial's."""
     descent.state[PURPOSE], descent.state[REQUESTED_ORDER] = FOR_DERIVATIVES, order
     for j in range(q.shape[0]):
         descent.trial[j] = q[j]
@@ -82,67 +82,61 @@ def request_evaluation(q, order, descent):
 
 @jit_inline_always
 def raise_damping(state):
-    """4, 8, 16 … times as much."""
+    """Raise μ by a factor of 4, then of 8, 16 and so on."""
     state[DAMPING] = max(state[DAMPING_GROWTH] * state[DAMPING], MIN_DAMPING)
     state[DAMPING_GROWTH] *= 2.0
 
 
 @jit_inline_always
 def fall_back_to_gauss_newton(options, state):
-    """Go on with Gauss–Newton's curvature, as from the start, until a step is accepted.
+    """Use Gauss–Newton's curvature, with the initial damping, until a step is accepted.
 
     The exact curvature may vanish, as where a goal is a quarter turn away.
     """
-    state[GAUSS_NEWTON_FALLBACK], state[DAMPING], state[DAMPING_GROWTH] = (
-        1.0,
-        options[INITIAL_DAMPING],
-        4.0,
-    )
+    state[GAUSS_NEWTON_FALLBACK] = 1.0
+    state[DAMPING], state[DAMPING_GROWTH] = options[INITIAL_DAMPING], 4.0
 
 
 @jit_inline_always
 def limit_rotation(box, step):
-    """Scale the step so that no dof turns by more than half a turn: no model holds so far."""
-    longest = 0.0
+    """Scale the step so that no dof turns by more than π, where no model holds; return by what."""
+    largest = 0.0
     for i in range(step.shape[0]):
-        longest = max(longest, abs(box.is_rotation[i] * step[i]))
-    share = math.pi / max(longest, math.pi)
+        largest = max(largest, abs(box.is_rotation[i] * step[i]))
+    factor = math.pi / max(largest, math.pi)
     for i in range(step.shape[0]):
-        step[i] *= share
-    return share
+        step[i] *= factor
+    return factor
 
 
 @jit_inline_always
 def set_line_search_trial(tree, box, options, q, descent):
-    """The trial of a line descent, and the fall that the slope promises there."""
+    """Write the trial of a line search, and the reduction that the gradient predicts for it."""
     state = descent.state
     set_trial(tree, box, q, state[STEP_LENGTH], descent)
-    if options[RULE] == LINE_SEARCH:  # inside the box all along
+    if options[RULE] == LINE_SEARCH:  # box steps need no clipping
         state[PREDICTED_REDUCTION] = state[STEP_LENGTH] * state[LINEAR_REDUCTION]
         return
-    promise = 0.0  # −g·(trial − q), clipped on the way, where step = −strength² g
+    linear = 0.0  # −g·(trial − q) of the clipped trial, where step = −strength² g
     for i in range(descent.step.shape[0]):
         j = box.coordinate[i]
         moved = descent.trial[j] - q[j] if j >= 0 else descent.rhs[i]
-        promise += moved * descent.step[i] / (box.strength[i] * box.strength[i])
-    state[PREDICTED_REDUCTION] = promise
+        linear += moved * descent.step[i] / (box.strength[i] * box.strength[i])
+    state[PREDICTED_REDUCTION] = linear
 
 
 @jit_inline_always
 def predict_reduction(pattern, g, H, descent):
-    """Return the fall of the cost that the undamped model predicts for descent.step."""
+    """Return the predicted reduction of the cost by descent.step, without damping."""
     state = descent.state
     multiply_ancestor_rows(pattern, H, descent.step, descent.path, descent.rhs)
-    predicted, longest, promise = 0.0, 0.0, 0.0
+    predicted, largest, linear = 0.0, 0.0, 0.0
     for i in range(g.shape[0]):
         predicted -= descent.step[i] * (g[i] + 0.5 * descent.rhs[i])
-        promise -= descent.step[i] * g[i]
-        longest = max(longest, abs(descent.step[i]))
-    state[PREDICTED_REDUCTION], state[LINEAR_REDUCTION], state[STEP_LARGEST_ENTRY] = (
-        predicted,
-        promise,
-        longest,
-    )
+        linear -= descent.step[i] * g[i]
+        largest = max(largest, abs(descent.step[i]))
+    state[PREDICTED_REDUCTION], state[LINEAR_REDUCTION] = predicted, linear
+    state[STEP_LARGEST_ENTRY] = largest
     return predicted
 
 
@@ -160,10 +154,10 @@ def propose_trial(tree, pattern, box, options, q, g, H, descent):
             step = -g[i] * box.strength[i] * box.strength[i]
             descent.step[i] = step if descent.active_set[i] == 0.0 else 0.0
             state[STEP_LARGEST_ENTRY] = max(state[STEP_LARGEST_ENTRY], abs(descent.step[i]))
-        longest = min(
+        max_length = min(
             MAX_STEP_LENGTH, options[MAX_STEP_ENTRY] / max(state[STEP_LARGEST_ENTRY], 1e-300)
         )
-        state[STEP_LENGTH] = min(2.0 * state[STEP_LENGTH], longest)
+        state[STEP_LENGTH] = min(2.0 * state[STEP_LENGTH], max_length)
         set_line_search_trial(tree, box, options, q, descent)
     elif compute_model_step(pattern, box, options, q, g, H, descent):
         state[STEP_LENGTH] = 1.0
@@ -175,25 +169,25 @@ def propose_trial(tree, pattern, box, options, q, g, H, descent):
 
 @jit_inline_always
 def compute_model_step(pattern, box, options, q, g, H, descent):
-    """Write the step of a second-order rule; False if there is none."""
+    """Write the step of a second-order rule; return False if none was found."""
     state, rule = descent.state, options[RULE]
     damping = 0.0 if rule == LINE_SEARCH else state[DAMPING]
     for _ in range(MAX_STEP_ATTEMPTS):
         if rule == TRUST_REGION:
-            done = trust_region_step(pattern, box, q, g, H, descent)
+            has_step = trust_region_step(pattern, box, q, g, H, descent)
             damping = state[DAMPING]
         else:
-            smallest = box_step(
+            smallest_pivot = box_step(
                 pattern, box.coordinate, descent.lower, descent.upper, q, g, H, damping, descent
             )
-            done = smallest > 0.0
-        if done:
+            has_step = smallest_pivot > 0.0
+        if has_step:
             state[STEP_NORM] *= limit_rotation(box, descent.step)
-        if done and predict_reduction(pattern, g, H, descent) > 0.0:
+        if has_step and predict_reduction(pattern, g, H, descent) > 0.0:
             convex = state[EVALUATED_ORDER] == EXACT and damping == 0.0
             state[IS_CONVEX] = 1.0 if convex else 0.0
             return True
-        # Limits met on the way can spoil a long step, and a matrix need not be positive definite.
+        # The matrix was not positive definite, or limits spoiled a long step: try a shorter one.
         update_active_set(
             box.coordinate, descent.lower, descent.upper, box.free, q, g, descent.active_set
         )

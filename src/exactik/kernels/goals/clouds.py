@@ -1,8 +1,8 @@
 """Any number of markers on a bone, reduced once to a point and three arrows.
 
-A marker with local place l, target t and weight w costs ½ w |t − (p + R l)|². Write it as the row
-√w (1, l, t); a direction ŷ with target d as √w (0, ŷ, d). Rotating rows against each other (Givens)
-changes no sum of squares, so all rows of a bone can be brought to the triangular form
+A marker at l of its bone, with target t and weight w, costs ½ w |t − (p + R l)|². Write it as the
+row √w (1, l, t); a direction ŷ with target d as √w (0, ŷ, d). Rotating rows against each other
+(Givens) changes no sum of squares, so all rows of a bone can be brought to the triangular form
 
     (α, u₀, z₀)     one point       α² = Σw, u₀/α the weighted centre, z₀/α that of the targets
     (0, u₁, z₁)     three arrows    (u₁ has 3, u₂ two, u₃ one non-zero entry)
@@ -29,7 +29,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.kernels.calculus.sums import (
     GAUSS_NEWTON,
@@ -42,25 +41,25 @@ from exactik.kernels.calculus.sums import (
 )
 from exactik.kernels.goals.terms import POSITION
 from exactik.spatial import jit, jit_forceinline
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = ["Clouds", "add_clouds", "reduce_to_clouds"]
 
-NEGLIGIBLE_LENGTH = 1e-150  # a length [√weight · m] whose square would vanish
+NEGLIGIBLE_LENGTH = 1e-150  # [√weight · m] its square would underflow
 
 
 class Clouds(NamedTuple):
     """The reduced rows of every bone that has any; constant while the targets are."""
 
-    frame: NDArray[np.uint32]  #   (n,) frames with a cloud
-    rows: Array  #    (n, 4, 7): (α, u, z) for the point and the three arrows
-    rows_used: NDArray[np.uint32]  #     (n,) rows in use: 1 for one marker, all 4 for four or more
-    floor: Array  #   (1,) cost that no pose can remove
+    frame: IndexArray  #     (n,) frames with a cloud
+    rows: Array  #           (n, 4, 7): (α, u, z) for the point and the three arrows
+    rows_used: IndexArray  # (n,) rows in use: 1 for one marker, all 4 for four or more
+    floor: Array  #          (1,) cost that no pose can remove
 
 
 @jit
-def reduce_to_clouds(terms, slot, clouds):
-    """Reduce every pooled term to its bone's cloud; `slot` (n_frames,) gives the cloud of a frame.
+def reduce_to_clouds(terms, cloud_of_frame, clouds):
+    """Reduce the terms of each cloud; `cloud_of_frame` (n_frames,) is the cloud of each frame.
 
     Depends on the targets but not on the pose: once per frame of a recording.
     """
@@ -68,16 +67,16 @@ def reduce_to_clouds(terms, slot, clouds):
         for c in range(4):
             for j in range(7):
                 clouds.rows[n, c, j] = 0.0
-    rest = 0.0
+    floor = 0.0
     for m in range(terms.kind.shape[0]):
         if terms.in_cloud[m] == 0:
             continue
-        rows = clouds.rows[np.int64(slot[terms.frame[m]])]
+        rows = clouds.rows[np.int64(cloud_of_frame[terms.frame[m]])]
         scale = math.sqrt(terms.weight[m, 0, 0])
-        place = terms.kind[m] == POSITION
-        one = scale if place else 0.0
+        is_position = terms.kind[m] == POSITION
+        one = scale if is_position else 0.0
         x, y, z = terms.axis[m, 0], terms.axis[m, 1], terms.axis[m, 2]
-        if place:
+        if is_position:
             x, y, z = terms.point[m, 0], terms.point[m, 1], terms.point[m, 2]
         x, y, z = scale * x, scale * y, scale * z
         u, v, w = scale * terms.target[m, 0], scale * terms.target[m, 1], scale * terms.target[m, 2]
@@ -95,8 +94,8 @@ def reduce_to_clouds(terms, slot, clouds):
             rows[c, 4], u = cosine * rows[c, 4] + sine * u, cosine * u - sine * rows[c, 4]
             rows[c, 5], v = cosine * rows[c, 5] + sine * v, cosine * v - sine * rows[c, 5]
             rows[c, 6], w = cosine * rows[c, 6] + sine * w, cosine * w - sine * rows[c, 6]
-        rest += u * u + v * v + w * w
-    clouds.floor[0] = 0.5 * rest
+        floor += u * u + v * v + w * w
+    clouds.floor[0] = 0.5 * floor
     for n in range(clouds.frame.shape[0]):
         clouds.rows_used[n] = 1
         for c in range(1, 4):

@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.kernels.calculus.sums import EXACT, GRADIENT, VALUE
 from exactik.kernels.goals.terms import log_derivatives
 from exactik.kernels.tree.integrate import relative_rotation_vector
 from exactik.kernels.tree.packed import QUATERNION
 from exactik.spatial import jit, jit_forceinline
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = [
     "CoordinateGoals",
@@ -35,36 +34,36 @@ class CoordinateGoals(NamedTuple):
 
     rest: Array  #           (n, nq)
     rest_weight: Array  #    (n, nv)
-    rest_row: NDArray[np.uint32]  #        (n,) first row of the residual
+    rest_row: IndexArray  #  (n,) first row of the residual
     limit_weight: Array  #   (m, nv)
-    limit_row: NDArray[np.uint32]  #       (m,) first row of the residual
+    limit_row: IndexArray  # (m,) first row of the residual
     lower: Array  #          (nv,)
     upper: Array  #          (nv,)
 
 
 @jit
 def limit_residual(lower, upper, i, value):
-    """Return clip(value) − value."""
+    """Return clip(value) − value, the residual of a soft limit."""
     return min(max(value, lower[i]), upper[i]) - value
 
 
 @jit_forceinline
 def add_coordinates(tree, goals, q, order, free, g, H, D, X):
-    """Return the cost of all coordinate goals; add to g (order ≥ 1) and own blocks of H (≥ 2).
+    """Return the cost of all coordinate goals; add to g (order ≥ 1) and to H (≥ 2).
 
     D (3, 6) and X (6, 6) are scratch.
     """
     cost = 0.0
     for k in range(1, tree.parent.shape[0]):
-        at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
+        idx_q, idx_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
         end = np.int64(tree.first_v[k + 1])
-        ball = end - 3 if tree.rotation[k] == QUATERNION else end
+        quaternion = end - 3 if tree.rotation[k] == QUATERNION else end
         for n in range(goals.rest.shape[0] + goals.limit_weight.shape[0]):
             m = n - goals.rest.shape[0]
-            for i in range(at_v, ball):
-                value = q[at_q + i - at_v]
+            for i in range(idx_v, quaternion):
+                value = q[idx_q + i - idx_v]
                 if m < 0:
-                    w, r = goals.rest_weight[n, i], goals.rest[n, at_q + i - at_v] - value
+                    w, r = goals.rest_weight[n, i], goals.rest[n, idx_q + i - idx_v] - value
                 else:
                     w, r = (
                         goals.limit_weight[m, i],
@@ -75,16 +74,18 @@ def add_coordinates(tree, goals, q, order, free, g, H, D, X):
                     g[i] -= free[i] * w * r
                 if order > GRADIENT and (m < 0 or r != 0.0):
                     H[i, np.int64(tree.dof_level[i])] += free[i] * w
-            if m < 0 and ball < end:
-                at = at_q + ball - at_v
-                cost += add_quaternion_posture(tree, goals, n, q, at, ball, order, free, g, H, D, X)
+            if m < 0 and quaternion < end:
+                index = idx_q + quaternion - idx_v
+                cost += add_quaternion_posture(
+                    tree, goals, n, q, index, quaternion, order, free, g, H, D, X
+                )
     return cost
 
 
 @jit
-def add_quaternion_posture(tree, goals, n, q, at, first, order, free, g, H, D, X):
-    """The share of one quaternion joint in rest posture n."""
-    x, y, z = relative_rotation_vector(goals.rest[n], q, at)
+def add_quaternion_posture(tree, goals, n, q, index, first, order, free, g, H, D, X):
+    """Add one quaternion joint's share of rest posture n; return its cost."""
+    x, y, z = relative_rotation_vector(goals.rest[n], q, index)
     w0, w1, w2 = (
         goals.rest_weight[n, first],
         goals.rest_weight[n, first + 1],
@@ -119,25 +120,25 @@ def rest_derivatives(x, y, z, fx, fy, fz, D, X):
 def write_coordinate_rows(tree, goals, q, free, r, J, D, X):
     """Write all coordinate goals' rows of the residual r (m,) and J = −∂r/∂v (m, nv), J zeroed."""
     for k in range(1, tree.parent.shape[0]):
-        at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
+        idx_q, idx_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
         end = np.int64(tree.first_v[k + 1])
-        ball = end - 3 if tree.rotation[k] == QUATERNION else end
+        quaternion = end - 3 if tree.rotation[k] == QUATERNION else end
         for n in range(goals.rest.shape[0]):
             row = np.int64(goals.rest_row[n])
-            for i in range(at_v, ball):
-                r[row + i] = goals.rest[n, at_q + i - at_v] - q[at_q + i - at_v]
+            for i in range(idx_v, quaternion):
+                r[row + i] = goals.rest[n, idx_q + i - idx_v] - q[idx_q + i - idx_v]
                 J[row + i, i] = free[i]
-            if ball < end:
-                x, y, z = relative_rotation_vector(goals.rest[n], q, at_q + ball - at_v)
+            if quaternion < end:
+                x, y, z = relative_rotation_vector(goals.rest[n], q, idx_q + quaternion - idx_v)
                 rest_derivatives(x, y, z, 0.0, 0.0, 0.0, D, X)
-                r[row + ball], r[row + ball + 1], r[row + ball + 2] = x, y, z
+                r[row + quaternion], r[row + quaternion + 1], r[row + quaternion + 2] = x, y, z
                 for i in range(3):
                     for j in range(3):
-                        J[row + ball + i, ball + j] = -free[ball + j] * D[i, j]
+                        J[row + quaternion + i, quaternion + j] = -free[quaternion + j] * D[i, j]
         for n in range(goals.limit_weight.shape[0]):
             row = np.int64(goals.limit_row[n])
-            for i in range(at_v, ball):
-                r[row + i] = limit_residual(goals.lower, goals.upper, i, q[at_q + i - at_v])
+            for i in range(idx_v, quaternion):
+                r[row + i] = limit_residual(goals.lower, goals.upper, i, q[idx_q + i - idx_v])
                 J[row + i, i] = free[i] if r[row + i] != 0.0 else 0.0
 
 
@@ -147,11 +148,11 @@ def add_coordinate_curvature(tree, goals, q, force, free, H, D, X):
     for k in range(1, tree.parent.shape[0]):
         if tree.rotation[k] != QUATERNION:
             continue
-        at = np.int64(tree.first_q[k]) + tree.shift_count[k]
+        index = np.int64(tree.first_q[k]) + tree.shift_count[k]
         first = np.int64(tree.first_v[k]) + tree.shift_count[k]
         for n in range(goals.rest.shape[0]):
             row = np.int64(goals.rest_row[n]) + first
-            x, y, z = relative_rotation_vector(goals.rest[n], q, at)
+            x, y, z = relative_rotation_vector(goals.rest[n], q, index)
             rest_derivatives(x, y, z, force[row], force[row + 1], force[row + 2], D, X)
             for i in range(3):
                 for j in range(i + 1):

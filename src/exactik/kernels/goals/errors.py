@@ -1,4 +1,4 @@
-"""By how much each goal on a bone is missed, in metres or radians.
+"""Errors of the goals on bones, term by term, in metres or radians.
 
 POSITION    |r|
 LOG         |r|, the angle
@@ -18,30 +18,30 @@ __all__ = ["are_goals_reached", "compute_term_error", "compute_term_errors"]
 
 @jit_forceinline
 def compute_term_error(terms, m, r):
-    """Return the miss [m or rad] of term m, residual r (3,); rows without weight do not count."""
-    kind, size = terms.kind[m], 0.0
+    """Return the error [m or rad] of term m with residual r (3,); rows without weight count 0."""
+    kind, norm = terms.kind[m], 0.0
     for i in range(3):
-        size += r[i] * r[i] if terms.weight[m, i, i] > 0.0 else 0.0
-    size = math.sqrt(size)
+        norm += r[i] * r[i] if terms.weight[m, i, i] > 0.0 else 0.0
+    norm = math.sqrt(norm)
     if kind == POSITION or kind == LOG:
-        return size
-    return 2.0 * math.asin(min(0.5 * size, 1.0))
+        return norm
+    return 2.0 * math.asin(min(0.5 * norm, 1.0))
 
 
 @jit
-def compute_term_errors(tree, goals, q, out, work):
-    """Write the miss of every term at q (nq,) to `out` (n,)."""
+def compute_term_errors(tree, goals, q, errors, work):
+    """Write the error of every term at q (nq,) to `errors` (n,) [m or rad]."""
     update_kinematics_noinline(tree, goals, q, work)
     for m in range(goals.terms.kind.shape[0]):
         local_residual(goals.terms, m, work.R, work.p, work.shift, work.e, work.r)
-        out[m] = compute_term_error(goals.terms, m, work.r)
+        errors[m] = compute_term_error(goals.terms, m, work.r)
 
 
 @jit
-def are_goals_reached(tree, goals, tolerance, q, out, work):
-    """Write the misses to `out` (n,), and return whether none is above its tolerance (n,)."""
-    compute_term_errors(tree, goals, q, out, work)
-    for m in range(out.shape[0]):
-        if not out[m] <= tolerance[m]:
+def are_goals_reached(tree, goals, tolerance, q, errors, work):
+    """Write the errors to `errors` (n,); return whether none is above its tolerance (n,)."""
+    compute_term_errors(tree, goals, q, errors, work)
+    for m in range(errors.shape[0]):
+        if not errors[m] <= tolerance[m]:
             return False
     return True

@@ -1,4 +1,4 @@
-"""New targets for the same goals: all that changes from frame to frame and from drag to drag."""
+"""New targets for the same goals: all that changes between the problems of a batch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Targets", "retarget"]
 class Targets(NamedTuple):
     """Targets of B problems on n terms; empty arrays where nothing is to change."""
 
-    origin: Array  #    (B, 3) what places are relative to [m, world]
-    target: Array  #    (B, n, 3) as in `Terms`
-    rotation: Array  #  (B, n, 3, 3)
+    origin: Array  #   (B, 3) what places are relative to [m, world]
+    target: Array  #   (B, n, 3) as in `Terms`
+    rotation: Array  # (B, n, 3, 3)
 
 
 @jit

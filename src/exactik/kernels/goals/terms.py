@@ -15,8 +15,8 @@ A term sits at a point e of a bone. Turn the bone to exp([ω]) R about e and shi
 with y = R·axis, u = t − e, ρ = |u|, d = u/ρ, Π = I − ddᵀ, b = Πq, and
 dJ[η] = ½[η] + 2G'(φ·η)[φ]² + G([η][φ] + [φ][η]). A user's own goal supplies the same three things.
 
-`carry` brings them to twists about the origin, where sums over bones make sense: with F = −D_δᵀq
-the force at e, the substitution δ = v + ω × e + ½ ω × (ω × e + v) gives
+`add_local_model` brings them to twists about the origin, where sums over bones make sense: with
+F = −D_δᵀq the force at e, the substitution δ = v + ω × e + ½ ω × (ω × e + v) gives
 
     wrench = (−D_ωᵀq + e × F, F)
     𝓗      = Aᵀ(DᵀWD + q·∂²r)A + [[(e·F) I − sym(e Fᵀ), ½[F]], [·ᵀ, 0]] ,   A = [[I, 0], [−[e], I]]
@@ -30,7 +30,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.kernels.calculus.sums import (
     EXACT,
@@ -40,7 +39,7 @@ from exactik.kernels.calculus.sums import (
     add_wrench,
 )
 from exactik.spatial import cross, jit, jit_forceinline, log_coefficients, log_vector
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = [
     "AIM",
@@ -57,25 +56,21 @@ __all__ = [
 
 POSITION, DIRECTION, LOG, AIM = 0, 1, 2, 3
 
-MIN_AIM_DISTANCE = (
-    1e-12  # [m] a place to aim at no farther than this has no direction: d = 0, constant
-)
+MIN_AIM_DISTANCE = 1e-12  # [m] a target nearer than this has no direction: d = 0, constant
 
 
 class Terms(NamedTuple):
     """n terms of three rows each; a field that a kind does not use is zero."""
 
-    kind: NDArray[np.uint32]  #     (n,)
-    frame: NDArray[np.uint32]  #    (n,) frame number in the tree
-    point: Array  #   (n, 3) in the bone's frame [m]
-    axis: Array  #    (n, 3) unit vector in the bone's frame
-    target: Array  #  (n, 3) place from `Goals.origin` [m], or unit direction
-    rotation: Array  # (n, 3, 3) target rotation of LOG
-    weight: Array  #  (n, 3, 3)
-    in_cloud: NDArray[
-        np.uint32
-    ]  #   (n,) 1 where the term is part of its bone's cloud, see `clouds`
-    row: NDArray[np.uint32]  #      (n,) first of its three rows in the residual
+    kind: IndexArray  #     (n,)
+    frame: IndexArray  #    (n,) frame number in the tree
+    point: Array  #         (n, 3) in the bone's frame [m]
+    axis: Array  #          (n, 3) unit vector in the bone's frame
+    target: Array  #        (n, 3) position relative to `Goals.origin` [m], or unit direction
+    rotation: Array  #      (n, 3, 3) target rotation of LOG
+    weight: Array  #        (n, 3, 3)
+    in_cloud: IndexArray  # (n,) 1 where the term is part of its bone's cloud, see `clouds`
+    row: IndexArray  #      (n,) first of its three rows in the residual
 
 
 @jit
@@ -225,7 +220,7 @@ def add_moment(X, x, y, z, fx, fy, fz):
 
 @jit_forceinline
 def local_wrench(D, force, h):
-    """Write h = −Dᵀ force (6,) for D (3, 6): what `carry` takes."""
+    """Write h = −Dᵀ force (6,) for D (3, 6): what `add_local_model` takes."""
     for i in range(6):
         h[i] = -(D[0, i] * force[0] + D[1, i] * force[1] + D[2, i] * force[2])
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.spatial import jit, jit_forceinline
+from exactik.typing import IndexArray
 
 __all__ = ["LANES", "AncestorPattern", "factor", "pad_to_lanes", "solve"]
 
@@ -29,11 +29,14 @@ LANES = 4
 
 
 class AncestorPattern(NamedTuple):
-    """Whose ancestors the rows are of; the fields of the same names of a `Tree` are its own."""
+    """Which dofs are the ancestors of which: how ancestor rows are to be read.
 
-    dof_order: NDArray[np.uint32]  #   (nv,) the dofs, every one after those above it
-    dof_parent: NDArray[np.uint32]  #  (nv,) the dof above; itself for the first
-    dof_level: NDArray[np.uint32]  #   (nv,) number of dofs above
+    A `Tree` has fields of the same names and can be passed in its place.
+    """
+
+    dof_order: IndexArray  #  (nv,) the dofs, every one after those above it
+    dof_parent: IndexArray  # (nv,) the dof above; itself for the first
+    dof_level: IndexArray  #  (nv,) number of dofs above
 
 
 @jit_forceinline
@@ -43,25 +46,29 @@ def pad_to_lanes(length):
 
 
 @jit
-def factor(tree, H):
+def factor(pattern, H):
     """Factor H (nv, width) in place, width a multiple of `LANES`; return the smallest pivot."""
     smallest = np.inf
-    left = tree.dof_order.shape[0]
-    while left > 0:
-        i = np.int64(tree.dof_order[left - 1])
+    remaining = pattern.dof_order.shape[0]
+    while remaining > 0:
+        i = np.int64(pattern.dof_order[remaining - 1])
         # Four dofs in a row without a branch between can go together: the next one down the list
         # is then the one above.
         count = 1
-        while count < 4 and left > count and tree.dof_order[left - 1 - count] == tree.dof_parent[i]:
-            i = np.int64(tree.dof_parent[i])
+        while (
+            count < 4
+            and remaining > count
+            and pattern.dof_order[remaining - 1 - count] == pattern.dof_parent[i]
+        ):
+            i = np.int64(pattern.dof_parent[i])
             count += 1
-        i = np.int64(tree.dof_order[left - 1])
+        i = np.int64(pattern.dof_order[remaining - 1])
         if count == 4:
-            smallest = min(smallest, eliminate_four(tree, H, i))
+            smallest = min(smallest, eliminate_four(pattern, H, i))
         else:
-            smallest = min(smallest, eliminate(tree, H, i))
+            smallest = min(smallest, eliminate(pattern, H, i))
             count = 1
-        left -= count
+        remaining -= count
     return smallest
 
 
@@ -83,25 +90,25 @@ def divide_row(H, i, level):
 
 
 @jit_forceinline
-def eliminate(tree, H, i):
+def eliminate(pattern, H, i):
     """Eliminate dof i from the rows above it; return its pivot."""
-    level = np.int64(tree.dof_level[i])
+    level = np.int64(pattern.dof_level[i])
     inverse = 1.0 / H[i, level]
     above = i
-    for at in range(level - 1, -1, -1):
-        above = np.int64(tree.dof_parent[above])
-        subtract_row(H, above, i, H[i, at] * inverse, at + 1)
+    for a in range(level - 1, -1, -1):
+        above = np.int64(pattern.dof_parent[above])
+        subtract_row(H, above, i, H[i, a] * inverse, a + 1)
     divide_row(H, i, level)
     return H[i, level]
 
 
 @jit_forceinline
-def eliminate_four(tree, H, i):
+def eliminate_four(pattern, H, i):
     """Eliminate dof i and the three above it: from each other, then at once from the rows above."""
-    n = np.int64(tree.dof_level[i])
-    j = np.int64(tree.dof_parent[i])
-    k = np.int64(tree.dof_parent[j])
-    top = np.int64(tree.dof_parent[k])
+    n = np.int64(pattern.dof_level[i])
+    j = np.int64(pattern.dof_parent[i])
+    k = np.int64(pattern.dof_parent[j])
+    top = np.int64(pattern.dof_parent[k])
     a = 1.0 / H[i, n]
     subtract_row(H, j, i, H[i, n - 1] * a, n)
     subtract_row(H, k, i, H[i, n - 2] * a, n - 1)
@@ -114,7 +121,7 @@ def eliminate_four(tree, H, i):
     d = 1.0 / H[top, n - 3]
     above = top
     for m in range(n - 4, -1, -1):
-        above = np.int64(tree.dof_parent[above])
+        above = np.int64(pattern.dof_parent[above])
         x, y, z, w = H[i, m] * a, H[j, m] * b, H[k, m] * c, H[top, m] * d
         for t in range(pad_to_lanes(m + 1)):
             H[above, t] -= (x * H[i, t] + y * H[j, t]) + (z * H[k, t] + w * H[top, t])
@@ -126,23 +133,23 @@ def eliminate_four(tree, H, i):
 
 
 @jit
-def solve(tree, H, x, path):
+def solve(pattern, H, x, path):
     """Overwrite x (nv,) by H⁻¹ x, H factored; `path` (≥ width,) is scratch, a number per level."""
     for j in range(H.shape[1]):
         path[j] = 0.0
     # Lᵀ y = x, leaves first: path[l] gathers what the dofs below owe to the dof at level l.
-    for back in range(1, tree.dof_order.shape[0] + 1):
-        i = np.int64(tree.dof_order[tree.dof_order.shape[0] - back])
-        level = np.int64(tree.dof_level[i])
+    for back in range(1, pattern.dof_order.shape[0] + 1):
+        i = np.int64(pattern.dof_order[pattern.dof_order.shape[0] - back])
+        level = np.int64(pattern.dof_level[i])
         x[i] -= path[level]
         path[level] = 0.0
         for j in range(level):
             path[j] += H[i, j] * x[i]
         x[i] /= H[i, level]
     # L z = D⁻¹y, root first: path[l] is the solution at level l of the current path.
-    for n in range(tree.dof_order.shape[0]):
-        i = np.int64(tree.dof_order[n])
-        level = np.int64(tree.dof_level[i])
+    for n in range(pattern.dof_order.shape[0]):
+        i = np.int64(pattern.dof_order[n])
+        level = np.int64(pattern.dof_level[i])
         even, odd = x[i], 0.0  # two running sums: one would wait for itself
         for j in range(0, level - 1, 2):
             even -= H[i, j] * path[j]

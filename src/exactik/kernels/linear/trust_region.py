@@ -1,4 +1,4 @@
-"""The minimiser of a quadratic model in a ball: the exact sub-problem of a trust region.
+"""The exact trust-region sub-problem: the minimiser of a quadratic model in a ball.
 
     min  g·s + ½ sᵀHs   subject to  |s|_D ≤ Δ ,    |s|²_D = sᵀDs
 
@@ -7,7 +7,7 @@ has s = −(H + μD)⁻¹g with the smallest μ ≥ 0 for which H + μD is posit
 a factorisation. In the hard case, where no such μ brings |s| up to Δ because g has no share in the
 most negative direction z, s is lengthened along z.
 
-The box of limits comes after: with that μ, `box_step` puts dofs that would leave on their limit.
+Limits come after: `box_step` with that μ puts dofs that would leave the box on their limit.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ from exactik.spatial import jit, jit_inline_always
 __all__ = ["trust_region_step"]
 
 MAX_ROUNDS = 60
-BRACKET_TOLERANCE = (
-    1e-6  # width of the bracket around μ, relative, at which no better one is sought
-)
-RADIUS_TOLERANCE = 0.1  # |s| within this share of Δ is near enough
+BRACKET_TOLERANCE = 1e-6  # relative width of the bracket around μ at which the search for it ends
+RADIUS_TOLERANCE = 0.1  # relative; Δ is only a guess, so that |s| = Δ need not hold closely
 
 
 @jit_inline_always
 def scaled_norm(s, scale):
-    """|s|_D."""
+    """Return |s|_D."""
     total = 0.0
     for i in range(s.shape[0]):
         total += scale[i] * s[i] * s[i]
@@ -41,62 +39,64 @@ def scaled_norm(s, scale):
 
 @jit
 def trust_region_step(pattern, box, q, g, H, descent):
-    """Write the step to descent.step and its length to state[SIZE]; return whether it was found."""
-    state, held, s, w = descent.state, descent.active_set, descent.step, descent.rhs
-    radius, scale, level = descent.state[TRUST_RADIUS], descent.scale, descent.path
-    largest, steep = 0.0, 0.0
+    """Write the step to descent.step and |s|_D to state[STEP_NORM]; return whether it exists."""
+    state, active_set, s, w = descent.state, descent.active_set, descent.step, descent.rhs
+    radius, scale, path = descent.state[TRUST_RADIUS], descent.scale, descent.path
+    largest_curvature, gradient_square = 0.0, 0.0
     for i in range(s.shape[0]):
-        if held[i] == 0.0:
-            largest = max(largest, abs(H[i, np.int64(pattern.dof_level[i])]) / scale[i])
-            steep += g[i] * g[i] / scale[i]
-    least = max(1e-3 * largest, 1e-3 * math.sqrt(steep) / radius)  # a first μ; H may be nothing
-    lower, upper, damping, size, hard, definite = 0.0, np.inf, 0.0, 0.0, False, False
+        if active_set[i] == 0.0:
+            largest_curvature = max(
+                largest_curvature, abs(H[i, np.int64(pattern.dof_level[i])]) / scale[i]
+            )
+            gradient_square += g[i] * g[i] / scale[i]
+    initial_damping = max(
+        1e-3 * largest_curvature, 1e-3 * math.sqrt(gradient_square) / radius
+    )  # H may be 0
+    lower, upper, damping, norm, hard_case, definite = 0.0, np.inf, 0.0, 0.0, False, False
     for _ in range(MAX_ROUNDS):
-        copy_free_block(pattern, H, damping, scale, held, descent.L)
+        copy_free_block(pattern, H, damping, scale, active_set, descent.L)
         definite = factor(pattern, descent.L) > 0.0
         if not definite:
             lower = damping
             if upper == np.inf:
-                damping = max(4.0 * damping, least)
+                damping = max(4.0 * damping, initial_damping)
             elif upper - lower <= BRACKET_TOLERANCE * upper:
-                damping, hard = upper, True
+                damping, hard_case = upper, True
                 break
             else:
                 damping = max(math.sqrt(lower * upper), 0.01 * upper)
             continue
         for i in range(s.shape[0]):
-            s[i] = -g[i] if held[i] == 0.0 else 0.0
-        solve(pattern, descent.L, s, level)
-        size = scaled_norm(s, scale)
-        if abs(size - radius) <= RADIUS_TOLERANCE * radius or (damping == 0.0 and size <= radius):
+            s[i] = -g[i] if active_set[i] == 0.0 else 0.0
+        solve(pattern, descent.L, s, path)
+        norm = scaled_norm(s, scale)
+        if abs(norm - radius) <= RADIUS_TOLERANCE * radius or (damping == 0.0 and norm <= radius):
             break
-        if size < radius:
+        if norm < radius:
             upper = damping
         else:
             lower = damping
         if upper < np.inf and upper - lower <= BRACKET_TOLERANCE * upper:
-            damping, hard = upper, True
+            damping, hard_case = upper, True
             break
         # Newton on 1/|s|: μ += |s|²/(sᵀDw) (|s| − Δ)/Δ with w = (H + μD)⁻¹ D s.
         for i in range(s.shape[0]):
             w[i] = scale[i] * s[i]
-        solve(pattern, descent.L, w, level)
-        bend = 0.0
+        solve(pattern, descent.L, w, path)
+        curvature = 0.0
         for i in range(s.shape[0]):
-            bend += scale[i] * s[i] * w[i]
-        damping += size * size / bend * (size - radius) / radius if bend > 0.0 else 0.0
+            curvature += scale[i] * s[i] * w[i]
+        damping += norm * norm / curvature * (norm - radius) / radius if curvature > 0.0 else 0.0
         if not (lower < damping < upper):
-            damping = 0.5 * (lower + upper) if upper < np.inf else max(4.0 * lower, least)
-    if not definite and not hard and upper < np.inf:  # out of rounds at a bad guess
-        damping, hard = upper, True
-    if (
-        not box_step(
-            pattern, box.coordinate, descent.lower, descent.upper, q, g, H, damping, descent
-        )
-        > 0.0
-    ):
+            damping = 0.5 * (lower + upper) if upper < np.inf else max(4.0 * lower, initial_damping)
+    if not definite and not hard_case and upper < np.inf:  # out of rounds at a bad guess
+        damping, hard_case = upper, True
+    smallest_pivot = box_step(
+        pattern, box.coordinate, descent.lower, descent.upper, q, g, H, damping, descent
+    )
+    if not smallest_pivot > 0.0:
         return False
-    if hard:
+    if hard_case:
         extend_to_boundary(pattern, radius, descent)
     state[STEP_NORM], state[DAMPING] = scaled_norm(s, scale), damping
     return True
@@ -104,19 +104,20 @@ def trust_region_step(pattern, box, q, g, H, descent):
 
 @jit_inline_always
 def extend_to_boundary(pattern, radius, descent):
-    """Lengthen the step to the radius, along the softest direction of what is factored."""
+    """Lengthen the step to |s|_D = Δ along the direction of least curvature of H + μD."""
     s, z, scale = descent.step, descent.rhs, descent.scale
     for i in range(z.shape[0]):
         z[i] = (1.0 + 0.1 * (i % 7)) if descent.active_set[i] == 0.0 else 0.0
     for _ in range(3):  # inverse iteration: the factored matrix is nearly singular along z
         solve(pattern, descent.L, z, descent.path)
-        size = scaled_norm(z, scale)
+        norm = scaled_norm(z, scale)
         for i in range(z.shape[0]):
-            z[i] /= size
-    along, size = 0.0, scaled_norm(s, scale)
+            z[i] /= norm
+    overlap, norm = 0.0, scaled_norm(s, scale)
     for i in range(z.shape[0]):
-        along += scale[i] * s[i] * z[i]
-    root = math.sqrt(max(along * along + radius * radius - size * size, 0.0))
-    extra = -root - along if along < 0.0 else root - along  # the nearer point of the rim
+        overlap += scale[i] * s[i] * z[i]
+    root = math.sqrt(max(overlap * overlap + radius * radius - norm * norm, 0.0))
+    # To the nearer of the two points on the boundary.
+    length = -root - overlap if overlap < 0.0 else root - overlap
     for i in range(z.shape[0]):
-        s[i] += extra * z[i]
+        s[i] += length * z[i]

@@ -1,11 +1,11 @@
-"""Many frames at their poses: derivatives for whole-sequence solves, and error bars.
+"""Error bars of the poses of a recording, and whether these are minima.
 
 Independent noise of standard deviation σ in the markers moves a minimum by (docs/maths.md §15)
 
     cov(q*) = σ² A⁻¹ B A⁻¹ ,    A = H + P ,   B = JᵀW²J + P
 
-with the exact Hessian H of the markers and the weights P of the posture, an own prior of standard
-deviation σ/√P. Directions that no marker sees keep the prior's.
+with the exact Hessian H of the markers and the weights P of the posture, which is a prior of
+standard deviation σ/√P. Directions that no marker sees keep that of the prior.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ __all__ = ["check_convexity", "estimate_standard_deviations"]
 
 
 @jit_nogil
-def check_convexity(tree, goals, box, frames, flat, which, q, found, descent, work):
-    """Write 1 to `found` (n,) where the Hessian of the free dofs has no curvature below −flat · D.
+def check_convexity(
+    tree, goals, box, frames, flat_curvature, frame_numbers, q, is_convex, descent, work
+):
+    """Write 1 to `is_convex` (n,) where no curvature of the free dofs is below −flat_curvature · D.
 
     D is the largest curvature of each dof, as for descents.
     """
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     for k in range(q.shape[0]):
-        set_frame(tree, goals, frames, which[k], q[k])
+        set_frame(tree, goals, frames, frame_numbers[k], q[k])
         evaluate(tree, goals, q[k], np.int64(EXACT), work)
         update_active_set(
             box.coordinate, box.lower, box.upper, box.free, q[k], work.g, descent.active_set
@@ -48,8 +50,10 @@ def check_convexity(tree, goals, box, frames, flat, which, q, found, descent, wo
             largest = max(largest, descent.scale[i])
         for i in range(descent.scale.shape[0]):
             descent.scale[i] = max(descent.scale[i], 1e-3 * largest)
-        copy_free_block(pattern, work.H, flat, descent.scale, descent.active_set, descent.L)
-        found[k] = 1.0 if factor(pattern, descent.L) > 0.0 else 0.0
+        copy_free_block(
+            pattern, work.H, flat_curvature, descent.scale, descent.active_set, descent.L
+        )
+        is_convex[k] = 1.0 if factor(pattern, descent.L) > 0.0 else 0.0
 
 
 @jit_inline_always
@@ -63,24 +67,24 @@ def square_weights(goals):
 
 @jit_nogil
 def estimate_standard_deviations(
-    tree, goals, box, frames, prior, sigma, which, q, B, sd, descent, work
+    tree, goals, box, frames, prior, sigma, frame_numbers, q, B, sd, descent, work
 ):
     """Write the standard deviation of every dof [rad or m], (n, nv), at poses q (n, nq).
 
     Args: `prior` (nv,) weights to add to the posture's; `sigma` [m] (n,) noise of the markers. Dofs
-    that a limit or a lock holds have none. B (nv, width) is scratch.
+    that a limit or a lock holds get 0. B (nv, width) is scratch.
     """
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     count = sd.shape[1]
     for k in range(q.shape[0]):
-        set_frame(tree, goals, frames, which[k], q[k])
+        set_frame(tree, goals, frames, frame_numbers[k], q[k])
         evaluate(tree, goals, q[k], np.int64(EXACT), work)
         update_active_set(
             box.coordinate, box.lower, box.upper, box.free, q[k], work.g, descent.active_set
         )
         copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
         definite = factor(pattern, descent.L) > 0.0
-        if not definite:  # not quite a minimum: Gauss–Newton's curvature is never negative
+        if not definite:  # not quite a minimum; Gauss–Newton's curvature is never negative
             evaluate(tree, goals, q[k], np.int64(GAUSS_NEWTON), work)
             copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
             factor(pattern, descent.L)

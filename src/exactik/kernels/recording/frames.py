@@ -1,17 +1,17 @@
-"""One frame of a recording: what its markers ask, and the pose that answers it.
+"""One frame of a recording: its goals, and the pose that solves them.
 
-A marker that is missing has no weight in its frame: its bone's cloud is gathered from the others.
+A marker that is missing has no weight in its frame: its bone's cloud is made of the others.
 
 With a robust loss a frame is solved several times, each time with weights from the residuals of the
 last, which never raises  Σ w ρ(|r|)  (docs/maths.md §15):
 
     quadratic    weight 1
     Huber        1 up to c, then c/|r|: far markers pull with a constant force
-    Tukey        (1 − r²/c²)² up to c, then 0, and `HOMING` times Huber's everywhere: far markers
-                 hardly pull, but a limb that has lost all of its own finds back
+    Tukey        (1 − r²/c²)² up to c, then 0, plus `TUKEY_HUBER_SHARE` times Huber's: far markers
+                 hardly pull, but a limb that has lost all of its markers finds back
 
-From afar the first rounds take a wider c, so that a figure that has yet to catch up with its
-markers does not take them for errors.
+From a distant start the first rounds take a wider c: markers that the pose has yet to come near to
+are not outliers.
 """
 
 from __future__ import annotations
@@ -65,46 +65,44 @@ __all__ = [
 QUADRATIC, HUBER, TUKEY = 0, 1, 2
 TUKEY_HUBER_SHARE = 0.02
 MAX_REWEIGHTINGS = 12
-WEIGHT_TOLERANCE = 1e-2  # change of weights below which no further round is worth it
+WEIGHT_TOLERANCE = 1e-2  # largest change of a weight at which the rounds end
 
 
 class FrameTargets(NamedTuple):
-    """What is asked of a figure in T frames by n markers, which are all its terms."""
+    """Targets and weights of n markers in T frames; they are all terms of the goals."""
 
-    position: Array  #        (T, n, 3) [m, world], not a number where missing
-    weight: Array  #       (n,)
-    confidence: Array  #        (0 or T, n) share of the weight that a marker has in a frame
-    point: Array  #        (1 or T, n, 3) of the marker in its bone [m], for all frames or each
-    rest: Array  #         (1 or T, nq) posture to stay near
-    rest_weight: Array  #  (1 or T, nv) how firmly
-    loss: Array  #         (3,) kind, c [m], how many times wider in the first round
-    robust_weight: (
-        Array  #       (0 or T, n) of the weights: read if the loss is quadratic, else written
-    )
+    position: Array  #      (T, n, 3) [m, world], NaN where missing
+    weight: Array  #        (n,)
+    confidence: Array  #    (0 or T, n) share of the weight that a marker has in a frame
+    point: Array  #         (1 or T, n, 3) of the marker in its bone [m], for all frames or each
+    rest: Array  #          (1 or T, nq) posture to stay near
+    rest_weight: Array  #   (1 or T, nv) how firmly
+    loss: Array  #          (3,) kind, c [m], how many times wider in the first round
+    robust_weight: Array  # (0 or T, n) of the weights: read if the loss is quadratic, else written
 
 
 @jit
 def set_frame(tree, goals, frames, t, q):
-    """Write what frame t asks into `goals`; places relative to the root of the pose q (nq,)."""
+    """Write the targets of frame t into `goals`, relative to the root of the pose q (nq,)."""
     root_position(tree, q, 1, goals.origin)
     point = frames.point[t if frames.point.shape[0] > 1 else 0]
     trusted = frames.confidence.shape[0] > 0
     weighted = frames.robust_weight.shape[0] > 0 and frames.loss[0] == QUADRATIC
     for m in range(frames.position.shape[1]):
-        own = frames.position[t, m]
-        missing = math.isnan(own[0] + own[1] + own[2])
+        position = frames.position[t, m]
+        missing = math.isnan(position[0] + position[1] + position[2])
         weight = frames.weight[m] * (frames.confidence[t, m] if trusted else 1.0)
         weight *= frames.robust_weight[t, m] if weighted else 1.0
         for i in range(3):
             goals.terms.weight[m, i, i] = 0.0 if missing else weight
             goals.terms.point[m, i] = point[m, i]
-            goals.terms.target[m, i] = 0.0 if missing else own[i] - goals.origin[i]
+            goals.terms.target[m, i] = 0.0 if missing else position[i] - goals.origin[i]
     rest = frames.rest[t if frames.rest.shape[0] > 1 else 0]
-    firm = frames.rest_weight[t if frames.rest_weight.shape[0] > 1 else 0]
+    rest_weight = frames.rest_weight[t if frames.rest_weight.shape[0] > 1 else 0]
     for j in range(rest.shape[0]):
         goals.coordinates.rest[0, j] = rest[j]
-    for i in range(firm.shape[0]):
-        goals.coordinates.rest_weight[0, i] = firm[i]
+    for i in range(rest_weight.shape[0]):
+        goals.coordinates.rest_weight[0, i] = rest_weight[i]
     reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)
 
 
@@ -119,41 +117,41 @@ def compute_cost(tree, goals, q, work):
 
 @jit
 def compute_marker_residual(goals, m, work):
-    """Write target − model of marker m [m, world] to work.r, for the pose that is placed."""
+    """Write target − model of marker m [m, world] to work.r, for the frames in `work`; its norm."""
     k = np.int64(goals.terms.frame[m])
     x, y, z = goals.terms.point[m, 0], goals.terms.point[m, 1], goals.terms.point[m, 2]
     for i in range(3):
-        turned = work.R[k, i, 0] * x + work.R[k, i, 1] * y + work.R[k, i, 2] * z
-        work.r[i] = goals.terms.target[m, i] - (work.shift[i] + work.p[k, i] + turned)
+        rotated = work.R[k, i, 0] * x + work.R[k, i, 1] * y + work.R[k, i, 2] * z
+        work.r[i] = goals.terms.target[m, i] - (work.shift[i] + work.p[k, i] + rotated)
     return math.sqrt(work.r[0] ** 2 + work.r[1] ** 2 + work.r[2] ** 2)
 
 
 @jit
 def update_robust_weights(tree, goals, frames, t, width, pose, work):
-    """Set the weights that the residuals at `pose` deserve; return their largest change."""
+    """Set the robust weights of the residuals at `pose` (nq,); return their largest change."""
     update_kinematics_noinline(tree, goals, pose, work)
-    changed, trusted = 0.0, frames.confidence.shape[0] > 0
+    change, trusted = 0.0, frames.confidence.shape[0] > 0
     for m in range(frames.position.shape[1]):
         if math.isnan(frames.position[t, m, 0]):
             frames.robust_weight[t, m] = 0.0
             continue
         share = compute_marker_residual(goals, m, work) / (width * frames.loss[1])
-        factor = 1.0 if share <= 1.0 else 1.0 / share
+        loss_weight = 1.0 if share <= 1.0 else 1.0 / share
         if frames.loss[0] == TUKEY:
             inside = max(1.0 - share * share, 0.0)
-            factor = inside * inside + TUKEY_HUBER_SHARE * factor
-        changed = max(changed, abs(factor - frames.robust_weight[t, m]))
-        frames.robust_weight[t, m] = factor
+            loss_weight = inside * inside + TUKEY_HUBER_SHARE * loss_weight
+        change = max(change, abs(loss_weight - frames.robust_weight[t, m]))
+        frames.robust_weight[t, m] = loss_weight
         weight = frames.weight[m] * (frames.confidence[t, m] if trusted else 1.0)
         for i in range(3):
-            goals.terms.weight[m, i, i] = factor * weight
+            goals.terms.weight[m, i, i] = loss_weight * weight
     reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)
-    return changed
+    return change
 
 
 @jit
 def compute_robust_cost(tree, goals, frames, t, pose, work):
-    """Return Σ w ρ(|r|), and the posture's cost."""
+    """Return Σ w ρ(|r|) plus the cost of the posture."""
     update_kinematics_noinline(tree, goals, pose, work)
     total, c, trusted = 0.0, frames.loss[1], frames.confidence.shape[0] > 0
     for m in range(frames.position.shape[1]):
@@ -172,14 +170,14 @@ def compute_robust_cost(tree, goals, frames, t, pose, work):
 
 
 @jit_inline_always
-def solve_frame(tree, pattern, goals, box, options, frames, t, pose, found, descent, work):
-    """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the answer."""
-    found[RESULT_ITERATIONS], found[RESULT_EVALUATIONS] = 0.0, 0.0
+def solve_frame(tree, pattern, goals, box, options, frames, t, pose, result, descent, work):
+    """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the solution."""
+    result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS] = 0.0, 0.0
     robust, width = frames.loss[0] != QUADRATIC, frames.loss[2]
     for n in range(MAX_REWEIGHTINGS if robust else 1):
         if robust:
-            changed = update_robust_weights(tree, goals, frames, t, width, pose, work)
-            if n > 0 and width == 1.0 and changed < WEIGHT_TOLERANCE:
+            change = update_robust_weights(tree, goals, frames, t, width, pose, work)
+            if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
                 break
             width = max(0.5 * width, 1.0)
         start_descent(box, options, initial_order(options), True, pose, descent)
@@ -187,9 +185,9 @@ def solve_frame(tree, pattern, goals, box, options, frames, t, pose, found, desc
             order = np.int64(descent.state[REQUESTED_ORDER])
             value = evaluate(tree, goals, descent.trial, order, work)
             advance(tree, pattern, box, options, pose, value, work.g, work.H, descent)
-        found[RESULT_STATUS], found[RESULT_COST] = descent.state[STATUS], descent.state[COST]
-        found[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
-        found[RESULT_ITERATIONS] += descent.state[ITERATIONS]
-        found[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+        result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
+        result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
+        result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+        result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
     if robust:
-        found[RESULT_COST] = compute_robust_cost(tree, goals, frames, t, pose, work)
+        result[RESULT_COST] = compute_robust_cost(tree, goals, frames, t, pose, work)

@@ -1,7 +1,7 @@
-"""Frames of a recording in one call, each from where the one before ended, or each by itself.
+"""Many frames of a recording in one call: solved one after the other or each by itself; evaluated.
 
-Between two frames the figure is expected to go on as it moved; where the markers say that it did
-not, the last pose itself is the start.
+With warm starts a frame starts from the extrapolated motion of the two before it, or from the pose
+of the previous one where that costs less.
 """
 
 from __future__ import annotations
@@ -34,51 +34,54 @@ def solve_sequence(
     box,
     options,
     frames,
-    which,
-    warm,
-    beside,
-    bar,
-    near,
-    slack,
+    frame_numbers,
+    warm_start,
+    other_residual,
+    other_cost,
+    min_distance,
+    max_loss,
     q,
-    found,
+    results,
     descent,
     work,
 ):
-    """Solve the frames `which` (n,) in their order; return how many were solved.
+    """Solve the frames `frame_numbers` (n,) in their order; return how many were solved.
 
-    Args: `warm`: whether each starts from the answer before it; the first, or each, starts from its
-    own row of q (n, nq), which become the answers. `found` (n, FOUND_COUNT) says how each went.
-    Beside a path of residuals `beside` (n or 0, M, 3) and costs `bar` (n,) it ends where no marker
-    is further than `near` [m] from the path's, or has lost `slack` since its best moment.
+    Args: `warm_start`: whether each starts from the solution before it; the first, or each without
+    it, starts from its row of q (n, nq). The rows become the solutions; `results`
+    (n, FRAME_RESULT_SIZE). Where the residuals `other_residual` (n or 0, M, 3) and costs
+    `other_cost` (n,) of another solution are given, it ends where every marker is within
+    `min_distance` [m] of the other solution's, or where the cost saved against the other is
+    `max_loss` below its best.
     """
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
-    gain, best = 0.0, 0.0
+    gain, best_gain = 0.0, 0.0
     for k in range(q.shape[0]):
-        t, pose = which[k], q[k]
-        if warm and k > 0:
+        t, pose = frame_numbers[k], q[k]
+        if warm_start and k > 0:
             for j in range(pose.shape[0]):
                 pose[j] = q[k - 1, j]
         set_frame(tree, goals, frames, t, pose)
-        if warm and k > 1:
+        if warm_start and k > 1:
             extrapolate_pose(tree, goals, box, q[k - 1], q[k - 2], pose, descent, work)
-        solve_frame(tree, pattern, goals, box, options, frames, t, pose, found[k], descent, work)
-        if beside.shape[0] > 0:
-            gain += bar[k] - found[k, RESULT_COST]
-            best = max(best, gain)
+        solve_frame(tree, pattern, goals, box, options, frames, t, pose, results[k], descent, work)
+        if other_residual.shape[0] > 0:
+            gain += other_cost[k] - results[k, RESULT_COST]
+            best_gain = max(best_gain, gain)
             if (
-                gain < best - slack
-                or largest_marker_distance(tree, goals, pose, beside[k], work) < near
+                gain < best_gain - max_loss
+                or largest_marker_distance(tree, goals, pose, other_residual[k], work)
+                < min_distance
             ):
                 return k + 1
     return q.shape[0]
 
 
 @jit_inline_always
-def extrapolate_pose(tree, goals, box, last, before, pose, descent, work):
-    """Write to `pose`, which holds the last pose, how the figure goes on if the markers agree."""
-    difference(tree, last, before, descent.rhs)
-    integrate(tree, last, descent.rhs, descent.best_q)
+def extrapolate_pose(tree, goals, box, previous, earlier, pose, descent, work):
+    """Replace `pose`, the previous one, by the extrapolated motion if that costs less."""
+    difference(tree, previous, earlier, descent.rhs)
+    integrate(tree, previous, descent.rhs, descent.best_q)
     clip_to_limits(box.coordinate, box.lower, box.upper, descent.best_q)
     if compute_cost(tree, goals, descent.best_q, work) < compute_cost(tree, goals, pose, work):
         for j in range(pose.shape[0]):
@@ -86,40 +89,40 @@ def extrapolate_pose(tree, goals, box, last, before, pose, descent, work):
 
 
 @jit_inline_always
-def largest_marker_distance(tree, goals, pose, residual, work):
-    """Return how far the farthest marker is from where another pose of residuals (M, 3) has it."""
+def largest_marker_distance(tree, goals, pose, other_residual, work):
+    """Return the largest distance [m] of a marker from that of a pose with these residuals."""
     update_kinematics_noinline(tree, goals, pose, work)
-    farthest = 0.0
-    for m in range(residual.shape[0]):
-        if not math.isnan(residual[m, 0]):
+    largest = 0.0
+    for m in range(other_residual.shape[0]):
+        if not math.isnan(other_residual[m, 0]):
             compute_marker_residual(goals, m, work)
-            x, y = work.r[0] - residual[m, 0], work.r[1] - residual[m, 1]
-            z = work.r[2] - residual[m, 2]
-            farthest = max(farthest, x * x + y * y + z * z)
-    return math.sqrt(farthest)
+            x, y = work.r[0] - other_residual[m, 0], work.r[1] - other_residual[m, 1]
+            z = work.r[2] - other_residual[m, 2]
+            largest = max(largest, x * x + y * y + z * z)
+    return math.sqrt(largest)
 
 
 @jit_nogil
-def compute_residuals(tree, goals, frames, which, q, residual, work):
-    """Write target − model [m, world] of every marker, (n, M, 3), for poses q of frames `which`.
+def compute_residuals(tree, goals, frames, frame_numbers, q, residual, work):
+    """Write target − model [m, world] of every marker, (n, M, 3), at poses q (n, nq).
 
-    Not a number where the marker is missing.
+    NaN where the marker is missing.
     """
     for k in range(q.shape[0]):
-        set_frame(tree, goals, frames, which[k], q[k])
+        set_frame(tree, goals, frames, frame_numbers[k], q[k])
         update_kinematics_noinline(tree, goals, q[k], work)
         for m in range(residual.shape[1]):
             compute_marker_residual(goals, m, work)
-            missing = math.isnan(frames.position[which[k], m, 0])
+            missing = math.isnan(frames.position[frame_numbers[k], m, 0])
             for i in range(3):
                 residual[k, m, i] = math.nan if missing else work.r[i]
 
 
 @jit_nogil
-def evaluate_frames(tree, goals, frames, order, which, q, cost, g, H, work):
+def evaluate_frames(tree, goals, frames, order, frame_numbers, q, cost, g, H, work):
     """Write cost (n,), gradient (n, nv) and curvature (n, nv, width) at q (n, nq), to `order`."""
     for k in range(q.shape[0]):
-        set_frame(tree, goals, frames, which[k], q[k])
+        set_frame(tree, goals, frames, frame_numbers[k], q[k])
         cost[k] = evaluate(tree, goals, q[k], np.int64(order), work)
         for i in range(g.shape[1]):
             g[k, i] = work.g[i]

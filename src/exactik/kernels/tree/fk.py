@@ -18,8 +18,7 @@ Twists S = (ω, v): a point x of the bone moves with ω × x + v per unit of the
 
 A frame under construction travels as a tuple `m` of nine numbers, its x, y and z axis in the world:
 in registers, four times faster than turning it in memory. The world is shifted by −`origin`:
-moments are then taken about a point near the figure, and a figure ten kilometres away keeps its
-digits.
+moments are then taken about a point near the skeleton, which ten kilometres away keeps its digits.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def forward_kinematics(tree, q, origin, sine, cosine, R, p, S):
         p[0, i] = -origin[i]
     for k in range(1, tree.parent.shape[0]):
         parent = np.int64(tree.parent[k])
-        at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
+        idx_q, idx_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
         end = np.int64(tree.first_v[k + 1])
         m = load_frame(R, parent)
         x, y, z = multiply_vector(m, tree.offset[k, 0], tree.offset[k, 1], tree.offset[k, 2])
@@ -50,19 +49,19 @@ def forward_kinematics(tree, q, origin, sine, cosine, R, p, S):
             m = multiply_matrix(m, tree.pre, k)
         shifts = np.int64(tree.shift_count[k])
         if shifts != 0:
-            dx, dy, dz = write_shift_twists(tree, k, shifts, q, at_q, at_v, m, S)
+            dx, dy, dz = write_shift_twists(tree, k, shifts, q, idx_q, idx_v, m, S)
             x, y, z = x + dx, y + dy, z + dz
-            at_q += shifts
-            at_v += shifts
+            idx_q += shifts
+            idx_v += shifts
         kind = tree.rotation[k]
         if kind == AXES:
-            for i in range(at_v, end):
-                axis = tree.turn_axes[k, i - at_v]
+            for i in range(idx_v, end):
+                axis = tree.turn_axes[k, i - idx_v]
                 wx, wy, wz = frame_axis(m, axis)
                 write_turn_twist(S, i, wx, wy, wz, x, y, z)
-                m = rotate_about_axis(m, axis, sine[at_q + i - at_v], cosine[at_q + i - at_v])
+                m = rotate_about_axis(m, axis, sine[idx_q + i - idx_v], cosine[idx_q + i - idx_v])
         elif kind != NO_ROTATION:
-            m = rotate_ball_joint(kind, q, sine, cosine, at_q, at_v, m, x, y, z, S)
+            m = rotate_ball_joint(kind, q, sine, cosine, idx_q, idx_v, m, x, y, z, S)
         if tree.has_post[k] != 0:
             m = multiply_matrix(m, tree.post, k)
         store_frame(R, k, m)
@@ -82,23 +81,22 @@ def root_position(tree, q, k, out):
     root = np.int64(k)
     while tree.parent[root] != 0:
         root = np.int64(tree.parent[root])
-    at = np.int64(tree.first_q[root])
+    idx_q = np.int64(tree.first_q[root])
     for i in range(3):
         out[i] = tree.offset[root, i]
     for a in range(np.int64(tree.shift_count[root])):
         for i in range(3):
             for c in range(3):
-                out[i] += q[at + a] * tree.pre[root, i, c] * tree.shift_axes[root, a, c]
+                out[i] += q[idx_q + a] * tree.pre[root, i, c] * tree.shift_axes[root, a, c]
 
 
 @jit_forceinline
 def load_frame(R, k):
     """Return the axes of frame k as nine numbers."""
-    return (
-        *(R[k, 0, 0], R[k, 1, 0], R[k, 2, 0]),
-        *(R[k, 0, 1], R[k, 1, 1], R[k, 2, 1]),
-        *(R[k, 0, 2], R[k, 1, 2], R[k, 2, 2]),
-    )
+    x0, x1, x2 = R[k, 0, 0], R[k, 1, 0], R[k, 2, 0]
+    y0, y1, y2 = R[k, 0, 1], R[k, 1, 1], R[k, 2, 1]
+    z0, z1, z2 = R[k, 0, 2], R[k, 1, 2], R[k, 2, 2]
+    return x0, x1, x2, y0, y1, y2, z0, z1, z2
 
 
 @jit_forceinline
@@ -111,7 +109,7 @@ def store_frame(R, k, m):
 
 @jit_forceinline
 def write_turn_twist(S, i, wx, wy, wz, x, y, z):
-    """S_i = (ω, p × ω) for a turn about ω through p = (x, y, z)."""
+    """Write the twist S_i = (ω, p × ω) of a turn about ω through p = (x, y, z)."""
     S[i, 0], S[i, 1], S[i, 2] = wx, wy, wz
     S[i, 3] = y * wz - z * wy
     S[i, 4] = z * wx - x * wz
@@ -149,7 +147,7 @@ def multiply_matrix(m, A, k):
 
 @jit_forceinline
 def rotate_about_axis(m, axis, s, c):
-    """Return M times the rotation about its own coordinate axis: the other two axes mix."""
+    """Return M Rot(axis, θ) for a coordinate axis, s = sin θ and c = cos θ."""
     x0, x1, x2, y0, y1, y2, z0, z1, z2 = m
     if axis == 0:
         y0, y1, y2, z0, z1, z2 = rotate_pair(y0, y1, y2, z0, z1, z2, s, c)
@@ -162,48 +160,47 @@ def rotate_about_axis(m, axis, s, c):
 
 @jit_forceinline
 def rotate_pair(a0, a1, a2, b0, b1, b2, s, c):
-    """Return (c a + s b, c b − s a)."""
-    return (
-        *(c * a0 + s * b0, c * a1 + s * b1, c * a2 + s * b2),
-        *(c * b0 - s * a0, c * b1 - s * a1, c * b2 - s * a2),
-    )
+    """Return (c a + s b, c b − s a), the two axes that a turn about the third mixes."""
+    x0, x1, x2 = c * a0 + s * b0, c * a1 + s * b1, c * a2 + s * b2
+    y0, y1, y2 = c * b0 - s * a0, c * b1 - s * a1, c * b2 - s * a2
+    return x0, x1, x2, y0, y1, y2
 
 
 @jit_forceinline
-def write_shift_twists(tree, k, shifts, q, at_q, at_v, m, S):
+def write_shift_twists(tree, k, shifts, q, idx_q, idx_v, m, S):
     """Write the twists of the translational dofs and return the displacement P d(q)."""
     x, y, z = 0.0, 0.0, 0.0
     for a in range(shifts):
         dx, dy, dz = multiply_vector(
             m, tree.shift_axes[k, a, 0], tree.shift_axes[k, a, 1], tree.shift_axes[k, a, 2]
         )
-        S[at_v + a, 0], S[at_v + a, 1], S[at_v + a, 2] = 0.0, 0.0, 0.0
-        S[at_v + a, 3], S[at_v + a, 4], S[at_v + a, 5] = dx, dy, dz
-        x, y, z = x + q[at_q + a] * dx, y + q[at_q + a] * dy, z + q[at_q + a] * dz
+        S[idx_v + a, 0], S[idx_v + a, 1], S[idx_v + a, 2] = 0.0, 0.0, 0.0
+        S[idx_v + a, 3], S[idx_v + a, 4], S[idx_v + a, 5] = dx, dy, dz
+        x, y, z = x + q[idx_q + a] * dx, y + q[idx_q + a] * dy, z + q[idx_q + a] * dz
     return x, y, z
 
 
 @jit
-def rotate_ball_joint(kind, q, sine, cosine, at_q, at_v, m, x, y, z, S):
+def rotate_ball_joint(kind, q, sine, cosine, idx_q, idx_v, m, x, y, z, S):
     """Return M turned by a ball joint of any kind at p = (x, y, z); write its twists."""
-    u, v = q[at_q], q[at_q + 1]
+    u, v = q[idx_q], q[idx_q + 1]
     if kind == QUATERNION:
-        result = multiply_map(m, v, q[at_q + 2], q[at_q + 3], 2.0 * u, 2.0)
+        result = multiply_map(m, v, q[idx_q + 2], q[idx_q + 3], 2.0 * u, 2.0)
         for a in range(3):
             wx, wy, wz = frame_axis(result, a)
-            write_turn_twist(S, at_v + a, wx, wy, wz, x, y, z)
+            write_turn_twist(S, idx_v + a, wx, wy, wz, x, y, z)
         return result
-    w = q[at_q + 2] if kind == EXP_MAP else 0.0
+    w = q[idx_q + 2] if kind == EXP_MAP else 0.0
     a, b, c, _, _ = exp_coefficients(u * u + v * v + w * w)
     axes = multiply_map(m, u, v, w, b, c)  # P J_l(w)
     result = multiply_map(m, u, v, w, a, b)  # P exp[w]
-    write_turn_twist(S, at_v, axes[0], axes[1], axes[2], x, y, z)
-    write_turn_twist(S, at_v + 1, axes[3], axes[4], axes[5], x, y, z)
+    write_turn_twist(S, idx_v, axes[0], axes[1], axes[2], x, y, z)
+    write_turn_twist(S, idx_v + 1, axes[3], axes[4], axes[5], x, y, z)
     if kind == EXP_MAP:
-        write_turn_twist(S, at_v + 2, axes[6], axes[7], axes[8], x, y, z)
+        write_turn_twist(S, idx_v + 2, axes[6], axes[7], axes[8], x, y, z)
         return result
-    write_turn_twist(S, at_v + 2, result[6], result[7], result[8], x, y, z)
-    return rotate_about_axis(result, 2, sine[at_q + 2], cosine[at_q + 2])
+    write_turn_twist(S, idx_v + 2, result[6], result[7], result[8], x, y, z)
+    return rotate_about_axis(result, 2, sine[idx_q + 2], cosine[idx_q + 2])
 
 
 @jit_forceinline

@@ -1,4 +1,4 @@
-"""Moving in the space of configurations: q ⊕ v, q₁ ⊖ q₀, re-parameterisation (docs/maths.md §2).
+"""Steps in configuration space: q ⊕ v, q₁ ⊖ q₀, re-parameterisation (docs/maths.md §2).
 
 All coordinates add, except quaternions, which are updated on the right and kept at unit length:
 q ⊗ (cos|v|/2, sin(|v|/2) v/|v|).
@@ -27,34 +27,34 @@ __all__ = [
 def integrate(tree, q, v, out):
     """Write q ⊕ v to `out`, which may be `q`."""
     for k in range(1, tree.parent.shape[0]):
-        at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
-        plain = np.int64(tree.first_v[k + 1]) - at_v
+        idx_q, idx_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
+        plain = np.int64(tree.first_v[k + 1]) - idx_v
         if tree.rotation[k] == QUATERNION:
             plain -= 3
         for a in range(plain):
-            out[at_q + a] = q[at_q + a] + v[at_v + a]
+            out[idx_q + a] = q[idx_q + a] + v[idx_v + a]
         if tree.rotation[k] == QUATERNION:
-            at_q += plain
-            at_v += plain
+            idx_q += plain
+            idx_v += plain
             # exp_coefficients at s = |v/2|²: A = sin(|v|/2)/(|v|/2), and B = (1 − cos(|v|/2))/s.
-            x, y, z = 0.5 * v[at_v], 0.5 * v[at_v + 1], 0.5 * v[at_v + 2]
+            x, y, z = 0.5 * v[idx_v], 0.5 * v[idx_v + 1], 0.5 * v[idx_v + 2]
             s = x * x + y * y + z * z
-            if s == 0.0:  # to the last bit where it was
+            if s == 0.0:  # bit-identical
                 for a in range(4):
-                    out[at_q + a] = q[at_q + a]
+                    out[idx_q + a] = q[idx_q + a]
                 continue
             a_, b_, _, _, _ = exp_coefficients(s)
             bw, bx, by, bz = 1.0 - b_ * s, a_ * x, a_ * y, a_ * z
-            aw, ax, ay, az = q[at_q], q[at_q + 1], q[at_q + 2], q[at_q + 3]
+            aw, ax, ay, az = q[idx_q], q[idx_q + 1], q[idx_q + 2], q[idx_q + 3]
             w = aw * bw - ax * bx - ay * by - az * bz
             x = aw * bx + ax * bw + ay * bz - az * by
             y = aw * by - ax * bz + ay * bw + az * bx
             z = aw * bz + ax * by - ay * bx + az * bw
             n = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
-            out[at_q] = n * w
-            out[at_q + 1] = n * x
-            out[at_q + 2] = n * y
-            out[at_q + 3] = n * z
+            out[idx_q] = n * w
+            out[idx_q + 1] = n * x
+            out[idx_q + 2] = n * y
+            out[idx_q + 3] = n * z
 
 
 @jit
@@ -65,10 +65,10 @@ def integrate_batch(tree, q, v, out):
 
 
 @jit
-def relative_rotation_vector(q1, q0, at):
-    """Return the rotation vector of conj(q0) ⊗ q1 for the quaternions at index `at`, |φ| ≤ π."""
-    aw, ax, ay, az = q0[at], -q0[at + 1], -q0[at + 2], -q0[at + 3]
-    bw, bx, by, bz = q1[at], q1[at + 1], q1[at + 2], q1[at + 3]
+def relative_rotation_vector(q1, q0, index):
+    """Return the rotation vector of conj(q0) ⊗ q1 for the quaternions at `index`, |φ| ≤ π."""
+    aw, ax, ay, az = q0[index], -q0[index + 1], -q0[index + 2], -q0[index + 3]
+    bw, bx, by, bz = q1[index], q1[index + 1], q1[index + 2], q1[index + 3]
     w = aw * bw - ax * bx - ay * by - az * bz
     x = aw * bx + ax * bw + ay * bz - az * by
     y = aw * by - ax * bz + ay * bw + az * bx
@@ -84,16 +84,16 @@ def relative_rotation_vector(q1, q0, at):
 def difference(tree, q1, q0, out):
     """Write the v with q0 ⊕ v = q1 to `out`; the shorter way round for quaternions."""
     for k in range(1, tree.parent.shape[0]):
-        at_q, at_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
-        plain = np.int64(tree.first_v[k + 1]) - at_v
+        idx_q, idx_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
+        plain = np.int64(tree.first_v[k + 1]) - idx_v
         if tree.rotation[k] == QUATERNION:
             plain -= 3
-            x, y, z = relative_rotation_vector(q1, q0, at_q + plain)
-            out[at_v + plain] = x
-            out[at_v + plain + 1] = y
-            out[at_v + plain + 2] = z
+            x, y, z = relative_rotation_vector(q1, q0, idx_q + plain)
+            out[idx_v + plain] = x
+            out[idx_v + plain + 1] = y
+            out[idx_v + plain + 2] = z
         for a in range(plain):
-            out[at_v + a] = q1[at_q + a] - q0[at_q + a]
+            out[idx_v + a] = q1[idx_q + a] - q0[idx_q + a]
 
 
 @jit
@@ -117,22 +117,22 @@ def reparameterise(tree, q, lower, upper):
         kind = tree.rotation[k]
         if kind != EXP_MAP and kind != SWING_TWIST:
             continue
-        at_q = np.int64(tree.first_q[k]) + tree.shift_count[k]
-        at_v = np.int64(tree.first_v[k]) + tree.shift_count[k]
+        idx_q = np.int64(tree.first_q[k]) + tree.shift_count[k]
+        idx_v = np.int64(tree.first_v[k]) + tree.shift_count[k]
         count = 3 if kind == EXP_MAP else 2
         s = 0.0
         for a in range(count):
-            s += q[at_q + a] * q[at_q + a]
+            s += q[idx_q + a] * q[idx_q + a]
         theta = math.sqrt(s)
         if theta > math.pi:
             turns = math.floor((theta + math.pi) / (2.0 * math.pi))
             factor = 1.0 - 2.0 * math.pi * turns / theta
             allowed = True
             for a in range(count):
-                value = factor * q[at_q + a]
-                allowed = allowed and lower[at_v + a] <= value and value <= upper[at_v + a]
+                value = factor * q[idx_q + a]
+                allowed = allowed and lower[idx_v + a] <= value and value <= upper[idx_v + a]
             if allowed:
                 moved += 1
                 for a in range(count):
-                    q[at_q + a] *= factor
+                    q[idx_q + a] *= factor
     return moved

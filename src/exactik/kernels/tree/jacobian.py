@@ -16,7 +16,7 @@ with the linear rows first. Frames:
 
 Route "cross" is the table above, read from the world axes that forward kinematics leaves in S.
 
-Route "poe" (product of exponentials) climbs from e to the root over local transforms alone. Let
+Route "poe" (product of exponentials) walks from e to the root over local transforms alone. Let
 E = (A, t) be the frame that has been reached, seen from e in the bone's axes. A twist (v, ω) of
 that frame moves e with
 
@@ -35,8 +35,8 @@ right, and each one trims the six columns of Ad(E) to those that its dofs need:
     pre, offset          A ← A preᵀ;  t ← t − A offset
 
 At the top E = T_e⁻¹, so that R_b = Aᵀ turns the columns to world axes, and t is the world's origin
-on the bone, where a second climb starts for the spatial Jacobian. Where the figure stands in the
-world enters nothing but this last t.
+on the bone, where a second walk starts for the spatial Jacobian. Where the root is in the world
+enters nothing but this last t.
 
 Route "adjusted" differs for joints of several Euler axes, which become one block: with U the axes
 in the base frame (each turned by the outer ones), R* = QᵀU and the columns are Ad(E)(0, R* e_a). R*
@@ -70,12 +70,12 @@ LINEAR, ANGULAR, BOTH, NO_ROWS = 0, 1, 2, 3
 
 
 class AdjointWorkspace(NamedTuple):
-    """Workspace of the adjoint routes."""
+    """Workspace of the adjoint routes: the frame E that has been reached."""
 
-    A: Array  #  (3, 3) axes of the frame that has been reached, seen from e
-    t: Array  #  (3,) its origin, seen from e
-    Q: Array  #  (3, 3) rotation of an Euler joint
-    U: Array  #  (3, 3) its axes in the base frame
+    A: Array  # (3, 3) axes of the frame that has been reached, seen from e
+    t: Array  # (3,) its origin, seen from e
+    Q: Array  # (3, 3) rotation of an Euler joint
+    U: Array  # (3, 3) its axes in the base frame
 
 
 # --- one column, or all of them
@@ -91,7 +91,7 @@ def clear_jacobian(J):
 
 @jit
 def write_column(J, i, rows, v, w):
-    """Write the wanted rows of the column (v, ω)."""
+    """Write the rows of the column (v, ω) that are asked for."""
     if rows == LINEAR or rows == BOTH:
         J[0, i] = v[0]
         J[1, i] = v[1]
@@ -156,22 +156,22 @@ def cross_jacobian(tree, b, point, frame, rows, origin, R, p, S, J):
 
 
 @jit
-def adjoint_jacobian(tree, q, sine, cosine, b, point, frame, rows, adjusted, climb, J):
+def adjoint_jacobian(tree, q, sine, cosine, b, point, frame, rows, adjusted, adjoint, J):
     """Fill J (3 or 6, nv) from q, its sines and cosines; `adjusted`: Euler joints as blocks."""
     clear_jacobian(J)
     x, y, z = point[0], point[1], point[2]
     if frame == SPATIAL:
-        walk_to_root(tree, q, sine, cosine, b, (0.0, 0.0, 0.0), NO_ROWS, adjusted, climb, J)
-        x, y, z = climb.t[0], climb.t[1], climb.t[2]
-    walk_to_root(tree, q, sine, cosine, b, (x, y, z), rows, adjusted, climb, J)
+        walk_to_root(tree, q, sine, cosine, b, (0.0, 0.0, 0.0), NO_ROWS, adjusted, adjoint, J)
+        x, y, z = adjoint.t[0], adjoint.t[1], adjoint.t[2]
+    walk_to_root(tree, q, sine, cosine, b, (x, y, z), rows, adjusted, adjoint, J)
     if frame != BODY:
-        rotate_rows(tree, b, climb.A, J)
+        rotate_rows(tree, b, adjoint.A, J)
 
 
 @jit
-def walk_to_root(tree, q, sine, cosine, b, point, rows, adjusted, climb, J):
+def walk_to_root(tree, q, sine, cosine, b, point, rows, adjusted, adjoint, J):
     """Write the body columns of all joints from b to the root; leave T_e⁻¹ in the workspace."""
-    A, t = climb.A, climb.t
+    A, t = adjoint.A, adjoint.t
     for r in range(3):
         t[r] = -point[r]
         for c in range(3):
@@ -180,24 +180,24 @@ def walk_to_root(tree, q, sine, cosine, b, point, rows, adjusted, climb, J):
     while k != 0:
         shifts = np.int64(tree.shift_count[k])
         first_q, first_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
-        at_q, at_v = first_q + shifts, first_v + shifts
+        idx_q, idx_v = first_q + shifts, first_v + shifts
         if tree.has_post[k] != 0:
             undo_rotation(A, tree.post[k])
         kind = tree.rotation[k]
         if kind == AXES:
-            count = np.int64(tree.first_v[k + 1]) - at_v
+            count = np.int64(tree.first_v[k + 1]) - idx_v
             if adjusted and count > 1:
-                euler_block(tree, k, count, sine, cosine, at_q, at_v, rows, climb, J)
+                write_euler_columns(tree, k, count, sine, cosine, idx_q, idx_v, rows, adjoint, J)
             else:
                 for n in range(count):
                     a = count - 1 - n
                     axis = np.int64(tree.turn_axes[k, a])
-                    write_axis_column(J, at_v + a, rows, A, t, axis)
-                    rotate_about_axis(A, axis, -sine[at_q + a], cosine[at_q + a])
+                    write_axis_column(J, idx_v + a, rows, A, t, axis)
+                    rotate_about_axis(A, axis, -sine[idx_q + a], cosine[idx_q + a])
         elif kind != NO_ROTATION:
-            ball_block(kind, q, sine, cosine, at_q, at_v, rows, A, t, J)
+            write_ball_columns(kind, q, sine, cosine, idx_q, idx_v, rows, A, t, J)
         if shifts != 0:
-            undo_shift(tree, k, shifts, q, first_q, first_v, rows, A, t, J)
+            undo_shifts(tree, k, shifts, q, first_q, first_v, rows, A, t, J)
         if tree.has_pre[k] != 0:
             undo_rotation(A, tree.pre[k])
         translate(A, t, -tree.offset[k, 0], -tree.offset[k, 1], -tree.offset[k, 2])
@@ -250,9 +250,9 @@ def write_vector_column(J, i, rows, A, t, x, y, z):
 
 
 @jit
-def euler_block(tree, k, count, sine, cosine, at_q, at_v, rows, climb, J):
+def write_euler_columns(tree, k, count, sine, cosine, idx_q, idx_v, rows, adjoint, J):
     """Write the columns Ad(E)(0, R* e_a) of an Euler joint, R* = QᵀU, and undo Q."""
-    Q, U = climb.Q, climb.U
+    Q, U = adjoint.Q, adjoint.U
     for r in range(3):
         for c in range(3):
             Q[r, c] = 1.0 if r == c else 0.0
@@ -260,43 +260,43 @@ def euler_block(tree, k, count, sine, cosine, at_q, at_v, rows, climb, J):
         axis = np.int64(tree.turn_axes[k, a])
         for r in range(3):
             U[r, a] = Q[r, axis]
-        rotate_about_axis(Q, axis, sine[at_q + a], cosine[at_q + a])
+        rotate_about_axis(Q, axis, sine[idx_q + a], cosine[idx_q + a])
     for a in range(count):
         x = Q[0, 0] * U[0, a] + Q[1, 0] * U[1, a] + Q[2, 0] * U[2, a]
         y = Q[0, 1] * U[0, a] + Q[1, 1] * U[1, a] + Q[2, 1] * U[2, a]
         z = Q[0, 2] * U[0, a] + Q[1, 2] * U[1, a] + Q[2, 2] * U[2, a]
-        write_vector_column(J, at_v + a, rows, climb.A, climb.t, x, y, z)
-    undo_rotation(climb.A, Q)
+        write_vector_column(J, idx_v + a, rows, adjoint.A, adjoint.t, x, y, z)
+    undo_rotation(adjoint.A, Q)
 
 
 @jit
-def ball_block(kind, q, sine, cosine, at_q, at_v, rows, A, t, J):
+def write_ball_columns(kind, q, sine, cosine, idx_q, idx_v, rows, A, t, J):
     """Write the columns of a ball joint along its body axes and undo its rotation."""
     if kind == QUATERNION:
         for a in range(3):
-            write_axis_column(J, at_v + a, rows, A, t, a)
-        compose(A, -q[at_q + 1], -q[at_q + 2], -q[at_q + 3], 2.0 * q[at_q], 2.0)
+            write_axis_column(J, idx_v + a, rows, A, t, a)
+        multiply_map(A, -q[idx_q + 1], -q[idx_q + 2], -q[idx_q + 3], 2.0 * q[idx_q], 2.0)
         return
     count = 3
-    x, y, z = -q[at_q], -q[at_q + 1], 0.0
+    x, y, z = -q[idx_q], -q[idx_q + 1], 0.0
     if kind == SWING_TWIST:
         count = 2
-        write_axis_column(J, at_v + 2, rows, A, t, 2)
-        rotate_about_axis(A, 2, -sine[at_q + 2], cosine[at_q + 2])
+        write_axis_column(J, idx_v + 2, rows, A, t, 2)
+        rotate_about_axis(A, 2, -sine[idx_q + 2], cosine[idx_q + 2])
     else:
-        z = -q[at_q + 2]
+        z = -q[idx_q + 2]
     f, g, h, _, _ = exp_coefficients(x * x + y * y + z * z)
     for a in range(count):  # J_l(−w) e_a = e_a + g (−w × e_a) + h (−w × (−w × e_a))
         ux, uy, uz = 1.0 * (a == 0), 1.0 * (a == 1), 1.0 * (a == 2)
         cx, cy, cz = cross(x, y, z, ux, uy, uz)
         dx, dy, dz = cross(x, y, z, cx, cy, cz)
         ux, uy, uz = ux + g * cx + h * dx, uy + g * cy + h * dy, uz + g * cz + h * dz
-        write_vector_column(J, at_v + a, rows, A, t, ux, uy, uz)
-    compose(A, x, y, z, f, g)
+        write_vector_column(J, idx_v + a, rows, A, t, ux, uy, uz)
+    multiply_map(A, x, y, z, f, g)
 
 
 @jit
-def compose(A, x, y, z, f, g):
+def multiply_map(A, x, y, z, f, g):
     """A ← A (I + f[w] + g[w]²)."""
     for r in range(3):
         ax, ay, az = A[r, 0], A[r, 1], A[r, 2]
@@ -308,7 +308,7 @@ def compose(A, x, y, z, f, g):
 
 
 @jit
-def undo_shift(tree, k, shifts, q, at_q, at_v, rows, A, t, J):
+def undo_shifts(tree, k, shifts, q, idx_q, idx_v, rows, A, t, J):
     """Write the columns Ad(E)(a, 0) of the translational dofs and take their shift back."""
     for i in range(shifts):
         x, y, z = tree.shift_axes[k, i, 0], tree.shift_axes[k, i, 1], tree.shift_axes[k, i, 2]
@@ -317,6 +317,6 @@ def undo_shift(tree, k, shifts, q, at_q, at_v, rows, A, t, J):
             A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
             A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
         )
-        write_column(J, at_v + i, rows, v, (0.0, 0.0, 0.0))
+        write_column(J, idx_v + i, rows, v, (0.0, 0.0, 0.0))
         for r in range(3):
-            t[r] -= q[at_q + i] * v[r]
+            t[r] -= q[idx_q + i] * v[r]

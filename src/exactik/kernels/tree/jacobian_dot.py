@@ -5,7 +5,7 @@ With the joint velocities v, the bones move, from the root down, with
     ω_k = ω_λ + Σ ω_i v_i                               over the turning dofs i of joint k
     ṗ_k = ṗ_λ + ω_λ × (p_k − p_λ) + Σ a_i v_i           over its shifting dofs
 
-and the columns of J (see `kernels.jacobian`) change along q(t) = q ⊕ t v by
+and the columns of J (see `kernels.tree.jacobian`) change along q(t) = q ⊕ t v by
 
     turn      ( ω̇_i × (e − p_k) + ω_i × (ė − ṗ_k) , ω̇_i )
     shift     ( ω_λ × a_i , 0 )
@@ -154,17 +154,17 @@ def axis_rates(tree, k, q, v, R, S, V, W):
 
 
 @jit
-def add_map_rates(tree, k, parent, kind, q, v, at_v, shifts, R, W):
+def add_map_rates(tree, k, parent, kind, q, v, idx_v, shifts, R, W):
     """Add P_k Σ_j v_j ∂(J_l(w) e_i)/∂w_j to the rates of an exponential map or a swing."""
-    at_q = np.int64(tree.first_q[k]) + shifts
+    idx_q = np.int64(tree.first_q[k]) + shifts
     count = 3 if kind == EXP_MAP else 2
-    w = (q[at_q], q[at_q + 1], q[at_q + 2] if kind == EXP_MAP else 0.0)
+    w = (q[idx_q], q[idx_q + 1], q[idx_q + 2] if kind == EXP_MAP else 0.0)
     _, b, c, db, dc = exp_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     for i in range(count):
         x, y, z = 0.0, 0.0, 0.0
         for j in range(count):
             dx, dy, dz = left_jacobian_derivative(w, i, j, b, c, db, dc)
-            x, y, z = x + dx * v[at_v + j], y + dy * v[at_v + j], z + dz * v[at_v + j]
+            x, y, z = x + dx * v[idx_v + j], y + dy * v[idx_v + j], z + dz * v[idx_v + j]
         M = tree.pre[k]
         x, y, z = (
             M[0, 0] * x + M[0, 1] * y + M[0, 2] * z,

@@ -15,37 +15,30 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from exactik.typing import Array
+from exactik.typing import Array, IndexArray
 
 __all__ = ["AXES", "EXP_MAP", "NO_ROTATION", "QUATERNION", "SWING_TWIST", "Tree"]
 
 NO_ROTATION, AXES, EXP_MAP, SWING_TWIST, QUATERNION = 0, 1, 2, 3, 4
 
-Indices = NDArray[np.uint32]
-
 
 class Tree(NamedTuple):
     """A packed skeleton with n bones; every per-frame array has n + 1 rows."""
 
-    parent: Indices  #     frame of the parent
-    first_q: Indices  #    first coordinate of the frame's joint; one more entry at the end
-    first_v: Indices  #    first dof of the frame's joint; one more entry at the end
-    shift_count: Indices  #     number of translational dofs: 0, 1 or 3
-    rotation: Indices  #   rotation kind
-    turn_axes: Indices  #      (n + 1, 3): coordinate axes of an AXES rotation, outermost first
-    depth: Indices  #      number of dofs on the path from the root to this joint, itself excluded
-    frame_order: Indices  #      the frames 1 … n in depth-first order
-    dof_order: Indices  #      (nv,) the dofs in depth-first order
-    dof_parent: Indices  #     (nv,) per dof: the dof above it on its path; itself for the first
-    dof_level: Indices  #      (nv,) per dof: number of dofs above it on its path
-    offset: Array  #      (n + 1, 3) joint centre in the parent's frame [m]
-    pre: Array  #         (n + 1, 3, 3) constant rotation before the joint
-    post: Array  #        (n + 1, 3, 3) constant rotation after the joint
-    has_pre: Indices  #    0 where `pre` is the identity
-    has_post: Indices  #   0 where `post` is the identity
-    shift_axes: (
-        Array  #       (n + 1, 3, 3) axis of each shift, a row each, in the frame after `pre`
-    )
+    parent: IndexArray  #      frame of the parent
+    first_q: IndexArray  #     first coordinate of the frame's joint; one more entry at the end
+    first_v: IndexArray  #     first dof of the frame's joint; one more entry at the end
+    shift_count: IndexArray  # number of translational dofs: 0, 1 or 3
+    rotation: IndexArray  #    rotation kind
+    turn_axes: IndexArray  #   (n + 1, 3): coordinate axes of an AXES rotation, outermost first
+    depth: IndexArray  #       number of dofs above this joint on the path to the root
+    frame_order: IndexArray  # the frames 1 … n in depth-first order
+    dof_order: IndexArray  #   (nv,) the dofs in depth-first order
+    dof_parent: IndexArray  #  (nv,) per dof: the dof above it on its path; itself for the first
+    dof_level: IndexArray  #   (nv,) per dof: number of dofs above it on its path
+    offset: Array  #           (n + 1, 3) joint centre in the parent's frame [m]
+    pre: Array  #              (n + 1, 3, 3) constant rotation before the joint
+    post: Array  #             (n + 1, 3, 3) constant rotation after the joint
+    has_pre: IndexArray  #     0 where `pre` is the identity
+    has_post: IndexArray  #    0 where `post` is the identity
+    shift_axes: Array  #       (n + 1, 3, 3) axes of the shifts, one per row, after `pre`

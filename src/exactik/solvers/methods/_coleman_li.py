@@ -12,9 +12,10 @@ way to a limit that may be used is θ = max(0.95, 1 − |D⁻²g|/cost), so step
 dofs come quadratically close to the limits where they belong.
 
 The stopping test that all methods share asks for more: it knows only dofs that are on a limit and
-those that are free. So a dof within `NEAR` of its limit is put on it, if the cost does not rise and
-g still pushes there (`settled`). Then D⁻¹ = 0 and it stays, until g turns: it is moved inside again
-(`loosened`), as far as the cost falls. A start on limits is treated the same way.
+those that are free. So a dof within `SNAP_DISTANCE` of its limit is put on it, if the cost does not
+rise and g still pushes there (`snap_to_limits`). Then D⁻¹ = 0 and it stays, until g turns: it is
+moved inside again (`release_from_limits`), as far as the cost falls. A start on limits is treated
+the same way.
 """
 
 from __future__ import annotations
@@ -30,10 +31,9 @@ from exactik.typing import Array, BoolArray
 __all__ = ["ScaledModel", "find_length_to_sphere", "make_model", "release_from_limits"]
 
 
-RELEASE_DISTANCE = (
-    1e-3  # of the range of the dof, or of 1 rad or m: how far a dof is moved off its limit
-)
-MIN_THETA = 0.95  # least θ
+# How far a dof is moved off its limit, as a share of its range, or of 1 rad or m if that is less.
+RELEASE_DISTANCE = 1e-3
+MIN_THETA = 0.95  # least share of the way to a limit that a step may use
 
 
 class ScaledModel(NamedTuple):
@@ -74,14 +74,14 @@ class ScaledModel(NamedTuple):
         keep, free = ~dofs, self.free.copy()
         free[free] = keep
         return ScaledModel(
-            self.gradient[keep],
-            self.hessian[np.ix_(keep, keep)],
-            self.scale[keep],
-            self.limit_curvature[keep],
-            self.low[keep],
-            self.high[keep],
-            self.theta,
-            free,
+            gradient=self.gradient[keep],
+            hessian=self.hessian[np.ix_(keep, keep)],
+            scale=self.scale[keep],
+            limit_curvature=self.limit_curvature[keep],
+            low=self.low[keep],
+            high=self.high[keep],
+            theta=self.theta,
+            free=free,
         )
 
     def find_length_to_limit(self, s: Array, start: Array) -> tuple[float, BoolArray]:
@@ -97,11 +97,11 @@ class ScaledModel(NamedTuple):
     def minimise_along(self, start: Array, s: Array, least: float, most: float) -> Array:
         """Return start + τ ŝ with the lowest ψ for least ≤ τ ≤ most."""
         Hs = self.hessian @ s
-        slope, bend = float(self.gradient @ s + start @ Hs), float(s @ Hs)
-        if bend > 0.0:
-            tau = min(max(-slope / bend, least), most)
+        slope, curvature = float(self.gradient @ s + start @ Hs), float(s @ Hs)
+        if curvature > 0.0:
+            tau = min(max(-slope / curvature, least), most)
         else:
-            tau = min((least, most), key=lambda t: t * (slope + 0.5 * t * bend))
+            tau = min((least, most), key=lambda t: t * (slope + 0.5 * t * curvature))
         return start + tau * s
 
     def bring_inside(self, s: Array, radius: float) -> Array:
@@ -112,18 +112,14 @@ class ScaledModel(NamedTuple):
             return s
         choices = [self.theta * first * s]
         bounced, corner = np.where(hit, -s, s), first * s
-        most = min(
-            self.find_length_to_limit(bounced, corner)[0],
-            find_length_to_sphere(corner, bounced, radius),
-        )
+        to_limit, _ = self.find_length_to_limit(bounced, corner)
+        most = min(to_limit, find_length_to_sphere(corner, bounced, radius))
         least = (1.0 - self.theta) * most
         if most > 0.0:
             choices.append(self.minimise_along(corner, bounced, least, self.theta * most))
         down = -self.gradient
-        room = min(
-            self.theta * self.find_length_to_limit(down, zero)[0],
-            find_length_to_sphere(zero, down, radius),
-        )
+        to_limit, _ = self.find_length_to_limit(down, zero)
+        room = min(self.theta * to_limit, find_length_to_sphere(zero, down, radius))
         choices.append(self.minimise_along(zero, down, 0.0, room))
         return min(choices, key=self.evaluate)
 

@@ -158,7 +158,7 @@ class ProjectedGradient(CompiledMethod):
 class CCD(CompiledMethod):
     """Cyclic coordinate descent: one dof at a time, from the tips to the root.
 
-    Each dof goes to its exact minimiser (`kernels.descent.single_dof`); an iteration is a sweep
+    Each dof goes to its exact minimiser (`descent.coordinate_descent`); an iteration is a sweep
     over all dofs. Strengths make no difference.
     """
 

@@ -103,9 +103,8 @@ class JacobianStepper:
         if self.method.safeguard:
             safe = d
             if cut or each is not alike:
-                safe, _ = self.solve_in_limits(
-                    place, J, self.limit_shortfall(place, J, alike), False
-                )
+                alike = self.limit_shortfall(place, J, alike)
+                safe, _ = self.solve_in_limits(place, J, alike, False)
             promise = float(place.gradient @ safe)
             if not promise < 0.0:
                 return None
@@ -210,11 +209,10 @@ def list_goal_rows(problem: Problem) -> list[tuple[slice, int]]:
 
     Goals without weight do not count: no step is meant to bring them nearer.
     """
-    terms = {int(row) for row in problem.packed.arrays.terms.row}
-    weight = np.diag(problem.packed.weight)
+    terms, weight = problem.packed.terms, np.diag(problem.packed.weight)
     return [
-        (rows, 3 if rows.start in terms else rows.stop - rows.start)
-        for rows in problem.rows.values()
+        (rows, 3 if terms[name].stop > terms[name].start else rows.stop - rows.start)
+        for name, rows in problem.rows.items()
         if weight[rows].any()
     ]
 

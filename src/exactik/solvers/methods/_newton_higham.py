@@ -9,8 +9,8 @@ and the step is found by back-tracking (Armijo, halving) along clip(q ⊕ τ d).
 by two metrics (`_two_metric`).
 
 Directions of negative or no curvature become all but flat, and a step along them has no bound; so
-along each eigenvector no dof is turned by more than `TURN`, which leaves d a descent. Far from a
-solution these are poor guesses, which the halving pays for, most of all where many directions are
+along each eigenvector no dof is turned by more than `MAX_TURN`, which leaves d a descent. Far from
+a solution these are poor guesses, which the halving pays for, most of all where many directions are
 flat. Close to a minimum that is not, H₊ = H, and convergence is quadratic.
 """
 

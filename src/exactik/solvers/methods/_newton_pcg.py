@@ -8,7 +8,7 @@ Hessian where no limits are near, within |ŝ| ≤ Δ:
    negative curvature, dᵀĤd ≤ 0, or one that leaves the region, is followed to the edge.
 2. ψ is minimised exactly over the plane of that ŝ and ĝ, inside the region. M has no part in this,
    so the region is a ball whose measure does not change when M does.
-3. Where it leaves the limits, ŝ is cut, reflected or replaced (`Model.inside`). If it meets one
+3. Where it leaves the limits, ŝ is cut, reflected or replaced (`bring_inside`). If it meets one
    before half of its way, the dofs that do are held and 1 and 2 repeated for the others, else dofs
    next to a limit, pulled inside by g and pushed out by Newton, would stop every step; of all
    steps found, the one with the lowest ψ is tried.
@@ -178,13 +178,13 @@ def solve_steihaug(
     enough = epsilon**2 * rz
     for _ in range(len(s) ** 2):
         Hd = model.hessian @ d
-        bend = float(d @ Hd)
-        if bend <= 0.0:
+        curvature = float(d @ Hd)
+        if curvature <= 0.0:
             return s + find_length_to_sphere(s, d, radius) * d
-        following = s + (rz / bend) * d
+        following = s + (rz / curvature) * d
         if np.linalg.norm(following) >= radius:
             return s + find_length_to_sphere(s, d, radius) * d
-        s, r = following, r - (rz / bend) * Hd
+        s, r = following, r - (rz / curvature) * Hd
         z = preconditioner.solve(r)
         old, rz = rz, float(r @ z)
         if rz <= enough:
@@ -207,8 +207,8 @@ def minimise_in_ball(values: list[float], slopes: list[float], radius: float) ->
     """Minimise Σ slope x + ½ value x² over |x| ≤ radius; values are in rising order."""
 
     def shifted(shift: float) -> list[float]:
-        bends = [max(value + shift, 1e-300) for value in values]
-        return [-slope / bend for slope, bend in zip(slopes, bends, strict=True)]
+        curvatures = [max(value + shift, 1e-300) for value in values]
+        return [-slope / curve for slope, curve in zip(slopes, curvatures, strict=True)]
 
     if values[0] > 0.0 and math.hypot(*shifted(0.0)) <= radius:
         return shifted(0.0)
@@ -222,6 +222,6 @@ def minimise_in_ball(values: list[float], slopes: list[float], radius: float) ->
             high = middle
     x = shifted(high)
     rest = radius**2 - sum(entry**2 for entry in x[1:])
-    if values[0] < 0.0 and rest > 0.0:  # no slope along the downward bend: either way will do
+    if values[0] < 0.0 and rest > 0.0:  # no slope along negative curvature: either sense will do
         x[0] = math.copysign(math.sqrt(rest), x[0])
     return x

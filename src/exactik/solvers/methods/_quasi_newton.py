@@ -1,4 +1,4 @@
-"""BFGS: Newton's method with an inverse Hessian that is learnt from gradients (docs/maths.md §14).
+"""BFGS and L-BFGS: Newton with an inverse Hessian estimated from gradients (docs/maths.md §14).
 
 In y = v/σ with σ = strength/√(JᵀWJ)_ii at the start, which makes the steps v of all dofs alike
 whatever their units and levers, let s be the step made, z the change of the gradient and ρ = 1/s·z.
@@ -6,7 +6,7 @@ The estimate B of the inverse Hessian becomes
 
     B ← (I − ρ s zᵀ) B (I − ρ z sᵀ) + ρ s sᵀ    if  s·z > 1e-10 |s||z| ,
 
-and B = I is scaled by s·z/z·z before it first learns. A gradient of quaternions belongs to the
+and B = I is scaled by s·z/z·z before its first update. A gradient of quaternions belongs to the
 tangent space of its own place; the turn between two places, of the order of s, is ignored.
 
 Cutting d = −B g off at the limits need not go down. Here limits are met by two metrics (Bertsekas
@@ -20,7 +20,21 @@ does not are left where they are, as clip would do, but before the others are so
 with the projected gradient: in the end A is what limits really hold. All of z is kept, also the
 part of A: B is an estimate for all dofs and stays good when A changes. If the whole step is clear
 of the limits, τ satisfies the strong Wolfe conditions, which make s·z > 0; else it is found by the
-projected Armijo search. Dofs that end a hair's breadth from a limit are put on it (`settled`).
+projected Armijo search. Dofs that end a hair's breadth from a limit are put on it
+(`snap_to_limits`).
+
+With limited memory, the last m steps s and changes z are the columns of S and Z. They stand for the
+Hessian (Byrd, Nocedal and Schnabel 1994)
+
+    θ I − W M Wᵀ ,   W = [Z  θS] ,   M⁻¹ = [ −D     Lᵀ  ]    SᵀZ = L + D + (upper part) ,
+                                          [  L   θSᵀS ]    θ = z·z / s·z  of the last pair.
+
+Unlike the inverse that a two-loop recursion stands for, it can be cut down to the free dofs F by
+dropping rows of W, and loses nothing that was learnt while others were free. The step is then
+
+    d_F = −(1/θ) g_F − (1/θ²) W_F (M⁻¹ − W_Fᵀ W_F/θ)⁻¹ W_Fᵀ g_F ,
+
+in O(m²n + m³); blocked dofs move by −g/θ.
 """
 
 from __future__ import annotations
@@ -55,15 +69,15 @@ MAX_FIRST_TURN, MAX_TURN = (
     1.0,
 )  # [rad] most to turn at first, when curvature is unknown, and later
 MIN_CURVATURE_SHARE = 1e-3  # least (JᵀWJ)_ii that σ regards, as a share of the largest
-MIN_CONVEXITY = 1e-10  # least s·z / |s||z| to learn from
+MIN_CONVEXITY = 1e-10  # least s·z / |s||z| of an update
 
 
 class InverseHessian(Protocol):
-    """What a quasi-Newton method has learnt, in y = v/σ."""
+    """An estimate of the inverse Hessian, in y = v/σ."""
 
     @property
     def is_initial(self) -> bool:
-        """Whether nothing was learnt yet."""
+        """Whether it was never updated."""
         ...
 
     def diagonal(self) -> Array:
@@ -75,7 +89,7 @@ class InverseHessian(Protocol):
         ...
 
     def update(self, s: Array, z: Array) -> None:
-        """Take up a step and the change of the gradient along it, s·z > 0."""
+        """Learn from a step and the change of the gradient along it, s·z > 0."""
         ...
 
     def reset(self) -> None:
@@ -132,16 +146,16 @@ class _DenseInverse:
 
 
 class QuasiNewtonStepper:
-    """Direction, search and learning, for any memory."""
+    """Direction, search and update, for any estimate."""
 
     def __init__(self, view: View, inverse: InverseHessian):
-        """Begin with what the memory holds."""
+        """Begin with an estimate."""
         self.view, self.inverse = view, inverse
         self.control = 1.0  # length of the last step
         self.scale = np.zeros(0)  # σ, (nv,) from the first step on
 
     def step(self, place: Place) -> Place | None:
-        """Return the next place; a memory that misleads is dropped and the gradient tried."""
+        """Return the next place; an estimate that misleads is dropped and the gradient tried."""
         if len(self.scale) == 0:
             self.scale = compute_dof_scale(self.view, place)
         following = self.search(place)
@@ -157,7 +171,7 @@ class QuasiNewtonStepper:
         return following
 
     def search(self, place: Place) -> Place | None:
-        """Return a lower place along the direction of the memory."""
+        """Return a lower place along the direction of the estimate."""
         view, g = self.view, place.gradient
         diagonal = self.scale**2 * self.inverse.diagonal()
         outer = find_blocked_dofs(view, place, diagonal)
@@ -167,7 +181,7 @@ class QuasiNewtonStepper:
 
         try:
             inner = compute_open_step(view, place, ~outer, newton)
-        except np.linalg.LinAlgError:  # a memory of steps that are all but parallel
+        except np.linalg.LinAlgError:  # updates by steps that are all but parallel
             return None
         if not g @ inner <= 0.0:
             return None

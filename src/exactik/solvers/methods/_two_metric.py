@@ -1,11 +1,12 @@
 """What methods written in Python do near limits: two metrics (Bertsekas 1982), and ending on them.
 
 Cutting a Newton step off at the limits need not go down. So dofs within ε of a limit that the
-gradient pushes them to (`blocked`) move by a diagonal metric alone; the others take the Newton step
-of what is left of the matrix, without those that it would push over a limit they are on (`inside`).
-That goes down along clip(q ⊕ τ d). ε falls with the projected gradient: in the end the blocked dofs
-are those that limits really hold. Dofs that end a hair's breadth from a limit are put on it
-(`settled`), because the stopping test knows only dofs that are on a limit and those that are free.
+gradient pushes them to (`find_blocked_dofs`) move by a diagonal metric alone; the others take the
+Newton step of what is left of the matrix, without those that it would push over a limit they are on
+(`compute_open_step`). That goes down along clip(q ⊕ τ d). ε falls with the projected gradient: in
+the end the blocked dofs are those that limits really hold. Dofs that end a hair's breadth from a
+limit are put on it (`snap_to_limits`), because the stopping test knows only dofs that are on a
+limit and those that are free.
 """
 
 from __future__ import annotations

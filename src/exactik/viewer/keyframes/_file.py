@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from exactik.errors import ExactikError, FileError
-from exactik.io import read_text, writing
+from exactik.io import open_atomic, read_text
 from exactik.model import Skeleton
 from exactik.spatial import is_rotation
 from exactik.viewer.keyframes._constraints import Key, PinConstraint
@@ -37,7 +37,7 @@ def write_keys(path: PathLike, skeleton: Skeleton, keys: tuple[Key, ...], smooth
             for key in keys
         ],
     }
-    with writing(path) as file:
+    with open_atomic(path) as file:
         json.dump(document, file, indent=1, allow_nan=False, ensure_ascii=False)
         file.write("\n")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exactik.motion import find_segments
-from exactik.report._data import Bins, round_axis_end
+from exactik.report import Bins, round_axis_end
 from exactik.typing import Array
 from exactik.viewer.playback._data import PlaybackData
 

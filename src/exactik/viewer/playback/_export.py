@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.errors import FileError, UsageError
-from exactik.io import save_motion, writing
+from exactik.io import open_atomic, save_motion
 from exactik.io.formats import GLB
 from exactik.typing import IntArray
 from exactik.viewer.page import start_guarded_server, stop_server
@@ -107,5 +107,5 @@ def export_playback(
 ) -> None:
     """Write a playback to .html or .glb, whole or not at all; see `render_html`."""
     path = check_export_path(path)
-    with writing(path, "wb") as file:  # opened first: a bad path fails before the work
+    with open_atomic(path, "wb") as file:  # opened first: a bad path fails before the work
         file.write(encode_playback(playback, Path(path).suffix, fps=fps, progress=progress))

@@ -73,9 +73,8 @@ class PlayPanel:
             more = f" and {len(dofs) - 3} more" if len(dofs) > 3 else ""
             lines.append(f"At a limit: {', '.join(dofs[:3])}{more}")
         if scene.deviation is not None:
-            lines.append(
-                f"Least certain: {describe_least_certain(playback.skeleton, scene.deviation)}"
-            )
+            joints = describe_least_certain(playback.skeleton, scene.deviation)
+            lines.append(f"Least certain: {joints}")
         return "  \n".join(lines)
 
     # --- widgets
@@ -136,7 +135,7 @@ class PlayPanel:
     def _add_bookmarks(self, gui: Any) -> None:
         bookmarks = self.data.bookmarks[:MAX_BOOKMARKS]
         rate = self.data.motion.rate
-        options = [f"{n + 1}. {s.title}, {s.frame / rate:.2f} s" for n, s in enumerate(bookmarks)]
+        options = [f"{n + 1}. {b.title}, {b.frame / rate:.2f} s" for n, b in enumerate(bookmarks)]
         with gui.add_folder(f"worst frames ({len(self.data.bookmarks)})"):
             self.worst_buttons = gui.add_button_group("", ("previous worst", "next worst"))
             self.list = gui.add_dropdown(

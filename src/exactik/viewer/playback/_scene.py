@@ -146,7 +146,7 @@ class PlayScene:
         follows: whether floor and all move, so that the figure stays in view.
         colouring: of the bones, `PLAIN`, by `LIMITS` or by `UNCERTAINTY`.
         limits: how near the shown pose is to them.
-        deviation: standard deviation of each bone's joint when it was last asked for [rad], or
+        deviation: standard deviation of each bone's joint [rad] in the last frame with details, or
             None.
     """
 

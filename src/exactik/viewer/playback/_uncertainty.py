@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.model import Skeleton
-from exactik.report._png import error_colours
+from exactik.report import error_colours
 from exactik.typing import Array
 
 __all__ = ["LEGEND", "colour_uncertainty", "compute_joint_deviations", "describe_least_certain"]

@@ -46,7 +46,7 @@ class PosingState:
     solver: str = "auto"
 
     def __post_init__(self) -> None:
-        """Keep copies that nobody can write on."""
+        """Keep read-only copies."""
         object.__setattr__(self, "q", freeze(np.array(self.q, dtype=float)))
         for name in ("handles", "strength"):
             mapping = getattr(self, name)

@@ -2,7 +2,7 @@
 
 Handles are chosen from the tree alone: its roots, and the end of every chain. Where an end is a
 finger or a toe, and a hand or a foot is above it, that is the handle; likewise the head of a face:
-nobody poses a body by its ten fingers, or by its tongue.
+a body is not posed by its ten fingers, or by its tongue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LIMB_WORDS, HEAD_WORDS = ("hand", "foot", "wrist", "ankle"), ("head",)
 
 @dataclass(frozen=True, eq=False)
 class Handle:
-    """A point of a bone that can be dragged, and what is asked of it.
+    """A point of a bone that can be dragged, and its target.
 
     Attributes:
         name: unique among the handles.
@@ -32,7 +32,7 @@ class Handle:
         point: where, in the bone's frame [m].
         kind: "root", "tip" or "grab" (somewhere on a bone, removed when released).
         pinned: whether it is to stay where it is while others are dragged.
-        oriented: whether the bone's rotation is asked for as well.
+        oriented: whether the bone's rotation has a target too.
         weight: how much it counts beside others, 1 by default.
         position: where the point should be [m, world], (3,).
         rotation: how the bone should be turned, R_world_bone, (3, 3).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class HandleScene:
         self.selected = next(iter(session.handles), "")
         self.names = [name for name, h in session.handles.items() if h.kind != "grab"]
         self.on_select: Any = lambda name: None
-        self._gizmo_held, self._visible = False, True
+        self._gizmo_dragged, self._visible = False, True
         self._colours: list[tuple[int, int, int]] = []
         self._spheres = self._gizmo = self._residuals = None
         if len(self.names) > 0:
@@ -84,7 +85,7 @@ class HandleScene:
         handles, dragged = self.session.handles, self.session.dragged
         shown = [handles[name] for name in self.names]
         places = np.array([pose.point(h.bone, h.point) for h in shown])
-        colours = [self._choose_colour(h) for h in shown]
+        colours = [_choose_colour(h, dragged) for h in shown]
         self._spheres.batched_positions = places.astype(np.float32)
         if colours != self._colours:  # seldom: most messages do not contain them
             self._spheres.batched_colors, self._colours = srgb_to_linear(colours), colours
@@ -93,17 +94,12 @@ class HandleScene:
         ]
         lines = np.stack([places, np.array(targets)], axis=1)
         self._residuals.points = lines.astype(np.float32)
-        if not self._gizmo_held:  # while it is dragged the pointer moves it
+        if not self._gizmo_dragged:  # while it is dragged the pointer moves it
             handle = handles[self.selected]
             R_world_bone = pose.rotations[self.session.skeleton.bone_index(handle.bone)]
             self._gizmo.position = places[self.names.index(self.selected)]
             self._gizmo.wxyz = wxyz_from_matrix(R_world_bone)
             self._gizmo.disable_rotations = not handle.oriented
-
-    def _choose_colour(self, handle: Handle) -> tuple[int, int, int]:
-        if handle.name in self.session.dragged:
-            return DRAGGED_COLOUR
-        return PINNED_COLOUR if handle.pinned else FREE_COLOUR
 
     def select(self, name: str) -> None:
         """Put the gizmo at a handle."""
@@ -120,7 +116,7 @@ class HandleScene:
             last: whether no other page is left.
         """
         if last:
-            self._gizmo_held = False
+            self._gizmo_dragged = False
             self.worker.post(lambda session: session.release())
         else:
             self.worker.post(lambda session: session.release(f"pull {client}"))
@@ -148,14 +144,20 @@ class HandleScene:
     async def _gizmo_moved(self, event: Any) -> None:
         target = event.target
         if event.phase == "start":
-            self._gizmo_held = True
+            self._gizmo_dragged = True
         R_world_bone = matrix_from_wxyz(np.array(target.wxyz, dtype=float))
         place = np.array(target.position, dtype=float)
         self._drag(event.phase, self.selected, place, R_world_bone)
         if event.phase == "end":
-            self._gizmo_held = False
+            self._gizmo_dragged = False
 
     def _drag(self, phase: str, name: str, place: Any, R_world_bone: Array | None = None) -> None:
         self.worker.drag(name, np.array(place, dtype=float), R_world_bone)
         if phase == "end":
             self.worker.post(lambda session: session.release(name))
+
+
+def _choose_colour(handle: Handle, dragged: Collection[str]) -> tuple[int, int, int]:
+    if handle.name in dragged:
+        return DRAGGED_COLOUR
+    return PINNED_COLOUR if handle.pinned else FREE_COLOUR

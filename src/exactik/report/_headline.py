@@ -1,4 +1,4 @@
-"""The summary of a solved recording as a colleague would write it."""
+"""The summary of a solved recording in words: one paragraph, and its phrases."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from exactik._text import count_noun, join_names
+
 __all__ = [
     "describe_swap",
-    "format_count",
     "format_frames",
     "format_millimetres",
     "format_share",
@@ -63,11 +64,6 @@ def format_share(value: float | None) -> str:
     return "> 99 %" if 99.5 <= percent < 100.0 else f"{percent:.0f} %"
 
 
-def format_count(number: int, one: str, many: str | None = None) -> str:
-    """Return "1 frame", "2 frames"."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def format_frames(stretch: Facts) -> str:
     """Return "frame 7 (0.06 s)" or "frames 7–12 (0.06–0.10 s)"."""
     first, last = stretch["first"], stretch["last"]
@@ -111,8 +107,8 @@ def _describe_fit(summary: Facts) -> str:
 
 def _describe_size(summary: Facts) -> str:
     frames, used = (
-        format_count(summary["frames"], "frame"),
-        format_count(_count_used(summary), "marker"),
+        count_noun(summary["frames"], "frame"),
+        count_noun(_count_used(summary), "marker"),
     )
     text = f"{frames} ({summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz) of {used}"
     missing, never = summary["missing_share"], summary["markers"]["never_seen"]
@@ -173,9 +169,9 @@ def _describe_suspects(summary: Facts) -> list[str]:
         who = f"{swap['names'][0]} and {swap['names'][1]} seem to have exchanged their names in "
         texts.append(f"{who}{format_frames(swap)}: {describe_swap(swap)}.")
     if len(likely) > MAX_NAMED:
-        texts.append(f"So do {format_count(len(likely) - MAX_NAMED, 'other pair')}.")
+        texts.append(f"So do {count_noun(len(likely) - MAX_NAMED, 'other pair')}.")
     if summary["spikes"] > 0:
-        spikes = format_count(summary["spikes"], "sample stood", "samples stood")
+        spikes = count_noun(summary["spikes"], "sample stood", "samples stood")
         texts.append(f"{spikes} out as spikes and had no say.")
     ghosts = list(dict.fromkeys(ghost["name"] for ghost in summary["ghosts"]))
     if len(ghosts) > 0:
@@ -203,11 +199,3 @@ def _describe_speed(summary: Facts) -> str:
     speed, seconds = summary["frames_per_second"], summary["seconds"] or 0.0
     text = f"Solved in {seconds:.2g} s" if seconds < 10.0 else f"Solved in {seconds:.0f} s"
     return text + (f" ({speed:.0f} frames a second)." if speed is not None else ".")
-
-
-def join_names(names: Sequence[str], most: int = 99) -> str:
-    """Return "a, b and c", or "a, b and 3 more"."""
-    shown = [*names[:most]]
-    if len(names) > most:
-        shown.append(f"{len(names) - most} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,29 +1,33 @@
-"""Numbers of a report, made small: bins for long recordings, bytes in place of decimals."""
+"""Numbers of a report made small: bins for long recordings, bytes in place of decimals, colours.
+
+PNG is written by hand: the heat map is the only picture of the library, a palette image without
+filters takes twenty lines of zlib, and none of our dependencies writes PNG (matplotlib and Pillow
+are not among them).
+"""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+import struct
+import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.report._png import error_colours
 from exactik.report._summary import compute_frame_errors, find_missing
-from exactik.tracking import compute_standard_deviations
 from exactik.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
 __all__ = [
-    "AngleCurves",
     "Bins",
     "HeatMap",
     "encode_bytes",
+    "encode_png",
     "encode_series",
-    "make_angle_curves",
+    "error_colours",
     "make_heat_map",
     "round_axis_end",
 ]
@@ -31,9 +35,24 @@ __all__ = [
 Bytes = NDArray[np.uint8]
 
 MAX_HEAT_BYTES = 1_500_000  # bytes of the heat map at most
-MIN_MAX_ANGLE_BYTES = 900_000, 5_000_000  # for short and for long recordings, as text
-ANGLE_BYTES_PER_FRAME = 120  # bytes of angles that a frame adds, between these two
 NO_NUMBER = 65535  # stands for no number
+
+# From Oklab to the cube roots of cone responses, and from these responses to linear sRGB.
+# B. Ottosson, "A perceptual color space for image processing", 2020.
+_CONES = np.array(
+    [
+        [1.0, 0.3963377774, 0.2158037573],
+        [1.0, -0.1055613458, -0.0638541728],
+        [1.0, -0.0894841775, -1.2914855480],
+    ]
+)
+_SRGB = np.array(
+    [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.7076147010],
+    ]
+)
 
 
 class Bins(NamedTuple):
@@ -143,68 +162,43 @@ def _encode_16_bit(values: Array) -> dict[str, Any]:
     return {"scale": scale, "bits": 16, "data": encode_bytes(whole.astype("<u2"))}
 
 
-class AngleCurves(NamedTuple):
-    """Coordinates of all dofs with their error bars, in degrees or metres.
+def error_colours(values: Array) -> Bytes:
+    """Return colours for values from 0 to 1, (n, 3): dark violet over green to bright yellow.
 
-    Attributes:
-        bins: of the frames.
-        low: least of each bin, (n, nv).
-        high: most of each bin.
-        sd: standard deviation, (n, nv).
+    Lightness rises evenly, so that readers who do not tell all hues apart, and printers without
+    colours, see the same order.
     """
-
-    bins: Bins
-    low: Array
-    high: Array
-    sd: Array
-
-    def encode(self, k: int) -> dict[str, Any]:
-        """Return a dof as text."""
-        low, high = float(self.low[:, k].min()), float(self.high[:, k].max())
-        step = max(high - low, 1e-9) / 65535.0
-        wide = float(self.sd[:, k].max())
-        root = np.round(255.0 * np.sqrt(self.sd[:, k] / max(wide, 1e-12)))
-        data = {"low": low, "step": step, "wide": wide, "sd": encode_bytes(root.astype(np.uint8))}
-        data["a"] = encode_bytes(np.round((self.low[:, k] - low) / step).astype("<u2"))
-        if len(self.bins) < self.bins.frames:
-            data["b"] = encode_bytes(np.round((self.high[:, k] - low) / step).astype("<u2"))
-        return data
+    x = np.clip(values, 0.0, 1.0)
+    lightness = 0.30 + 0.62 * x
+    hue = np.radians(298.0 - 192.0 * x)
+    chroma = 0.125 + 0.035 * np.sin(np.pi * x) + 0.03 * x
+    lab = np.stack([lightness, chroma * np.cos(hue), chroma * np.sin(hue)], axis=-1)
+    linear = np.clip((lab @ _CONES.T) ** 3 @ _SRGB.T, 0.0, 1.0)
+    low = 12.92 * linear
+    high = 1.055 * np.maximum(linear, 1e-9) ** (1.0 / 2.4) - 0.055
+    return np.round(255.0 * np.where(linear <= 0.0031308, low, high)).astype(np.uint8)
 
 
-def make_angle_curves(track: Track) -> AngleCurves:
-    """Return all dofs over time, in so many bins that the file stays small."""
-    count, nv = len(track), max(track.skeleton.nv, 1)
-    budget = int(np.clip(ANGLE_BYTES_PER_FRAME * count, *MIN_MAX_ANGLE_BYTES))
-    whole = count * nv * 4 <= budget  # three bytes are four letters
-    bins = Bins.of(count, count if whole else max(200, (3 * budget) // (4 * 5 * nv)))
-    unit = np.where(track.skeleton.turns, 180.0 / np.pi, 1.0)
-    low, high = np.empty((2, len(bins), nv))
-    values = _dof_values(track, unit)
-    for k in range(track.skeleton.nv):
-        column = values(k)
-        low[:, k], high[:, k] = bins.least(column), bins.most(column)
-    return AngleCurves(bins, low, high, unit * _bin_deviations(track, bins))
+def encode_png(pixels: Bytes, palette: Bytes) -> bytes:
+    """Return a picture file of palette colours.
+
+    Args:
+        pixels: (height, width), which colour; 0 is transparent whatever the palette says.
+        palette: (n, 3), n ≤ 256.
+    """
+    height, width = pixels.shape
+    rows = np.zeros((height, width + 1), dtype=np.uint8)  # each row begins with its filter: none
+    rows[:, 1:] = pixels
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+    parts = [
+        _chunk(b"IHDR", header),
+        _chunk(b"PLTE", palette.tobytes()),
+        _chunk(b"tRNS", b"\x00"),
+        _chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)),
+        _chunk(b"IEND", b""),
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
-def _dof_values(track: Track, unit: Array) -> Callable[[int], Array]:
-    """Return a function from a dof to its values; of quaternions turns from the rest pose."""
-    skeleton, q = track.skeleton, track.motion.q
-    plain = skeleton.plain_q
-    turned = np.empty((0, 0))
-    if (plain < 0).any():
-        turned = skeleton.difference(q, np.broadcast_to(skeleton.neutral(), q.shape))
-    return lambda k: unit[k] * (q[:, plain[k]] if plain[k] >= 0 else turned[:, k])
-
-
-def _bin_deviations(track: Track, bins: Bins) -> Array:
-    """Return the error bars [rad or m], (n, nv): of each bin's frame with the fewest markers."""
-    if len(bins) == bins.frames:
-        return track.sd
-    if "sd" in vars(track):
-        return bins.most(track.sd)
-    seen = np.isfinite(track.marker_errors).sum(axis=1)
-    ends = np.append(bins.edges[1:], bins.frames)
-    pairs = zip(bins.edges, ends, strict=True)
-    which = np.array([a + int(np.argmin(seen[a:b])) for a, b in pairs], dtype=np.int64)
-    some, q = track.problem.select(which), np.ascontiguousarray(track.motion.q[which])
-    return compute_standard_deviations(some, q, track.sigma, track.threads)
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -1,4 +1,4 @@
-"""Checks of directions and rotations, of one goal or of a batch of targets."""
+"""Checks of directions and rotations, of one goal or of a batch of targets; a distance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from exactik.errors import GoalError
 from exactik.spatial import is_rotation, nearest_rotation
 from exactik.typing import Array, BoolArray
 
-__all__ = ["refuse_any", "require_direction", "require_rotation", "require_rotations"]
+__all__ = [
+    "distance_beyond",
+    "refuse_any",
+    "require_direction",
+    "require_rotation",
+    "require_rotations",
+]
 
 NO_ROTATION = "not a rotation matrix (orthonormal, determinant +1)"
 
@@ -44,3 +50,9 @@ def refuse_any(wrong: BoolArray, what: str, fault: str) -> None:
     if wrong.any():
         where = f" (problem {int(np.argmax(wrong))} of the batch)" if len(wrong) > 1 else ""
         raise GoalError(f"{what}{where} is {fault}")
+
+
+def distance_beyond(place: ArrayLike, centre: Array, radius: float) -> float:
+    """Return how far [m] a place (3,) is outside a ball, 0 inside."""
+    away = float(np.linalg.norm(np.asarray(place, float) - centre))
+    return max(0.0, away - radius)

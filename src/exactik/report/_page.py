@@ -1,0 +1,317 @@
+"""The report on a solved recording: one HTML file that needs nothing else.
+
+It says what `summary_of` knows. Words, tables and plots are there without scripts; a script adds a
+cursor, zoom and a choice of joints. Nothing is fetched, and the file forbids it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from exactik._text import count_noun
+from exactik.io import open_atomic
+from exactik.report._angles import (
+    choose_initial_charts,
+    encode_joint_charts,
+    make_angle_curves,
+    make_joint_charts,
+    render_joint_charts,
+)
+from exactik.report._headline import describe_swap, format_millimetres, format_share, headline_of
+from exactik.report._series import encode_bytes, encode_series, make_heat_map
+from exactik.report._summary import summary_of
+from exactik.report._timeline import KIND_LABELS, render_timeline
+
+if TYPE_CHECKING:
+    from exactik.tracking import Track
+
+__all__ = ["render_report", "write_report"]
+
+Facts = Mapping[str, Any]
+
+UNFOLDED_ROWS = 12  # of a table; the others fold out
+MAX_ROWS = 1000  # of a table, with those that fold out
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+)
+
+
+def write_report(
+    track: Track, path: str, command: str = "", *, summary: Facts | None = None
+) -> None:
+    """Write the report on a track to an .html file, whole or not at all.
+
+    Args:
+        track: the solved recording.
+        path: of the file.
+        command: that repeats the solve.
+        summary: of the track, with the command, where it is known already, see `summary_of`.
+    """
+    text = render_report(track, command, summary)
+    with open_atomic(path) as file:
+        file.write(text)
+
+
+def render_report(track: Track, command: str = "", summary: Facts | None = None) -> str:
+    """Return the report as text, see `write_report`."""
+    summary = summary_of(track, command) if summary is None else summary
+    angles, joints, heat = make_angle_curves(track), make_joint_charts(track), make_heat_map(track)
+    chosen = choose_initial_charts(joints, angles)
+    data = {
+        "frames": len(track),
+        "rate": summary["rate_hz"],
+        "offset": summary["first_frame_in_file"],
+        "markers": list(track.names),
+        "series": encode_series(track),
+        "heat": {
+            "bins": len(heat.bins),
+            "most": heat.most,
+            "palette": encode_bytes(heat.palette),
+            "data": encode_bytes(heat.level),
+        },
+        "angles": {**encode_joint_charts(joints, angles), "chosen": chosen},
+    }
+    sections = [
+        _render_header(summary),
+        _render_section("attention", "Needs attention", _render_attention(summary["attention"])),
+        _render_section("suspects", "Suspected swaps and ghosts", _render_suspects(summary)),
+        _render_section("time", "Over time", render_timeline(track, summary, heat)),
+        _render_section(
+            "markers",
+            "Error of each marker",
+            _render_marker_bars(summary["error_per_marker"]),
+            "Mean (bar), 95 % (pale bar) and largest distance from its place on the figure, mm.",
+        ),
+        _render_section(
+            "angles",
+            "Joint angles",
+            render_joint_charts(joints, angles, chosen, track.markers.rate),
+            "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers).",
+        ),
+        _render_section("repeat", "How it was made", _render_settings(track, summary)),
+    ]
+    return _render_page(f"{summary['skeleton']}: exactik report", "".join(sections), data)
+
+
+def _render_page(title: str, body: str, data: Facts) -> str:
+    # In a script element nothing is escaped but the end of it.
+    plain = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title><style>\n{_read_resource('_report.css')}</style></head>"
+        f'<body><main>{body}</main><div id="readout" hidden></div>'
+        f'<script type="application/json" id="data">{plain}</script>'
+        f"<script>\n{_read_resource('_report.js')}</script></body></html>\n"
+    )
+
+
+def _read_resource(name: str) -> str:
+    return resources.files("exactik.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _render_section(name: str, title: str, inside: str, note: str = "") -> str:
+    about = f'<p class="note">{escape(note)}</p>' if note else ""
+    return f'<section id="{name}"><h2>{escape(title)}</h2>{about}{inside}</section>'
+
+
+def _render_header(summary: Facts) -> str:
+    source = os.path.basename(summary["source"].replace("\\", "/"))
+    about = [source] if source else []
+    about += [f"{summary['dofs']} dofs", count_noun(len(summary["markers"]["used"]), "marker")]
+    about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
+    return (
+        f'<header><p class="kicker">exactik report</p><h1>{escape(summary["skeleton"])}</h1>'
+        f'<p class="about">{escape(" · ".join(about))}</p>'
+        f'<p class="headline">{escape(headline_of(summary))}</p>'
+        f'<div class="tiles">{_render_tiles(summary)}</div></header>'
+    )
+
+
+def _render_tiles(summary: Facts) -> str:
+    """Return the most important numbers, large."""
+    error, found = summary["error"], len(summary["attention"])
+    speed = summary["frames_per_second"]
+    numbers = [
+        (format_millimetres(error["mean_mm"]), "mean marker error"),
+        (format_millimetres(error["p95_mm"]), "95 % are within"),
+        (str(found), "stretch needs a look" if found == 1 else "stretches need a look"),
+        (format_share(summary["missing_share"]), "samples missing"),
+        _limits_tile(summary),
+        ("unknown" if speed is None else f"{speed:.0f}", "frames a second"),
+    ]
+    return "".join(
+        f'<div class="tile"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
+        for number, what in numbers
+    )
+
+
+def _limits_tile(summary: Facts) -> tuple[str, str]:
+    kind, touched = summary["settings"]["limits"], len(summary["limits"])
+    if kind != "hard":
+        return kind, "limits"
+    return str(touched), "dof touches a limit" if touched == 1 else "dofs touch a limit"
+
+
+def _render_attention(found: Sequence[Facts]) -> str:
+    """Return the stretches that need a look, worst first."""
+    if len(found) == 0:
+        return "<p>Nothing: no gaps to fill, no bad fits, every frame solved to rest.</p>"
+    rows = []
+    for each in found:
+        badge = (
+            f'<span class="badge {escape(each["kind"])}">{KIND_LABELS.get(each["kind"], "")}</span>'
+        )
+        cells = (_render_link(each), _format_times(each), badge, escape(each["text"]))
+        rows.append("".join(f"<td>{cell}</td>" for cell in cells))
+    return _render_table(("Frames", "Time", "What", "Why"), rows, "stretches")
+
+
+def _render_suspects(summary: Facts) -> str:
+    """Return suspected swaps, markers far off and frozen ones."""
+    rows = []
+    for swap in summary["swaps"]:
+        names = " ↔ ".join(map(escape, swap["names"]))
+        rows.append((names, swap, f"swap, {swap['verdict']}", describe_swap(swap)))
+    for ghost in summary["ghosts"]:
+        off, most, usual = (
+            format_millimetres(ghost[key]) for key in ("off_mm", "max_mm", "usual_mm")
+        )
+        text = f"{off} off, up to {most}; usually {usual}"
+        text += "; it was left out" if ghost["left_out"] else ""
+        rows.append((escape(ghost["name"]), ghost, "far off", text))
+    for frozen in summary["frozen"]:
+        text = "stays at the same place to the last digit while others move"
+        rows.append((escape(frozen["name"]), frozen, "frozen", text))
+    cells = []
+    for names, stretch, what, text in rows:
+        word = what.rpartition(" ")[2]
+        badge = f'<span class="badge {word}">{what}</span>'
+        row = (
+            f"<b>{names}</b>",
+            _render_link(stretch),
+            _format_times(stretch),
+            badge,
+            escape(text),
+        )
+        cells.append("".join(f"<td>{cell}</td>" for cell in row))
+    spikes = summary["spikes"]
+    note = f"<p>{spikes} samples stood out as spikes and had no say.</p>" if spikes > 0 else ""
+    if len(cells) == 0:
+        return note or "<p>No two markers seem exchanged, and none is far off for long.</p>"
+    return _render_table(("Marker", "Frames", "Time", "What", "Why"), cells, "stretches") + note
+
+
+def _render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
+    """Return a table; what is more than a screen folds out."""
+    head = "".join(f"<th>{name}</th>" for name in heads)
+
+    def table(part: Sequence[str]) -> str:
+        body = "".join(f"<tr>{each}</tr>" for each in part)
+        return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+    if len(rows) <= UNFOLDED_ROWS + 3:
+        return table(rows)
+    rest = rows[UNFOLDED_ROWS:MAX_ROWS]
+    more = f"<p>… and {len(rows) - MAX_ROWS} more.</p>" if len(rows) > MAX_ROWS else ""
+    fold = (
+        f"<details><summary>{len(rows) - UNFOLDED_ROWS} more</summary>{table(rest)}{more}</details>"
+    )
+    return table(rows[:UNFOLDED_ROWS]) + fold
+
+
+def _render_link(stretch: Facts) -> str:
+    first, last = stretch["first"], stretch["last"]
+    text = f"{first}" if first == last else f"{first}–{last}"
+    return f'<a href="#time" data-first="{first}" data-last="{last}">{text}</a>'
+
+
+def _format_times(stretch: Facts) -> str:
+    if stretch["first"] == stretch["last"]:
+        return f"{stretch['start_s']:.2f} s"
+    return f"{stretch['start_s']:.2f}–{stretch['end_s']:.2f} s"
+
+
+def _render_marker_bars(markers: Sequence[Facts]) -> str:
+    """Return mean and 95 % of every marker as bars, the worst first."""
+    known = [m for m in markers if m["mean_mm"] is not None]
+    top = max((m["p95_mm"] for m in known), default=1.0) or 1.0
+    bars = []
+    for m in sorted(known, key=lambda each: -each["mean_mm"]):
+        mean, p95 = 100.0 * m["mean_mm"] / top, 100.0 * m["p95_mm"] / top
+        hint = f"{m['name']}: median {format_millimetres(m['median_mm'])}, worst "
+        hint += f"{format_millimetres(m['max_mm'])}, {format_share(m['missing_share'])} missing"
+        if m.get("mean_weight") is not None:
+            hint += f", mean weight {m['mean_weight']:.2f}"
+        bars.append(
+            f'<div class="bar" title="{escape(hint)}"><span class="name">{escape(m["name"])}</span>'
+            f'<span class="track"><i class="p95" style="width:{p95:.1f}%"></i>'
+            f'<i class="mean" style="width:{mean:.1f}%"></i></span>'
+            f"<span>{_format_bare_millimetres(m['mean_mm'])}</span><span>{_format_bare_millimetres(m['p95_mm'])}</span>"
+            f"<span>{_format_bare_millimetres(m['max_mm'])}</span></div>"
+        )
+    for m in (each for each in markers if each["mean_mm"] is None):
+        name = escape(m["name"])
+        bars.append(f'<div class="bar"><span class="name">{name}</span><em>never seen</em></div>')
+    head = '<div class="bar head"><span>marker</span><span></span><span>mean</span>'
+    return f'<div class="bars">{head}<span>95 %</span><span>max</span></div>{"".join(bars)}</div>'
+
+
+def _format_bare_millimetres(value: float) -> str:
+    return format_millimetres(value).removesuffix(" mm")
+
+
+def _render_settings(track: Track, summary: Facts) -> str:
+    error, names, settings = summary["error"], summary["markers"], summary["settings"]
+    facts: dict[str, Any] = {
+        "recording": summary["source"],
+        "solver": summary["solver"],
+        **{name.replace("_", " "): value for name, value in settings.items()},
+        "noise of the markers (each axis)": format_millimetres(summary["sigma_mm"]),
+        "median and largest error": f"{format_millimetres(error['median_mm'])}, "
+        f"{format_millimetres(error['max_mm'])}",
+        "frames filled, bridged, not at rest": f"{summary['filled_frames']}, "
+        f"{summary['bridged_frames']}, {summary['not_converged_frames']}",
+        "seconds": summary["seconds"],
+        "markers not used": names["ignored"],
+        "markers not recorded": names["not_in_recording"],
+        "markers never seen": names["never_seen"],
+        "notes on the file": "; ".join(summary["notes"]),
+        **summary["versions"],
+    }
+    command = summary["command"]
+    code = (
+        f"<pre><code>{escape(command)}</code></pre>"
+        if command
+        else ("<p>It was made from Python, and no command was given.</p>")
+    )
+    return f"<h3>To repeat it</h3>{code}<h3>Settings and versions</h3>{_render_facts(facts)}"
+
+
+def _render_facts(facts: Mapping[str, Any]) -> str:
+    """Return names and values, two columns; what is empty is left out."""
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(_format_value(value))}</td></tr>"
+        for name, value in facts.items()
+        if value is not None and value not in ("", [], {})
+    )
+    return f'<table class="facts"><tbody>{rows}</tbody></table>'
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {number:g}" for name, number in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
