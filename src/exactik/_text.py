@@ -4,7 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["count_noun", "join_names", "one_line"]
+__all__ = ["Reason", "count_noun", "join_names", "one_line"]
+
+
+class Reason(str):
+    """A reason, "cause; consequence", of which the cause can also be told alone.
+
+    Attributes:
+        cause: the first part.
+        consequence: the second, empty if there is none.
+    """
+
+    __slots__ = ("cause", "consequence")
+
+    cause: str
+    consequence: str
+
+    def __new__(cls, cause: str, consequence: str = "") -> Reason:
+        """Join the parts."""
+        reason = super().__new__(cls, cause if consequence == "" else f"{cause}; {consequence}")
+        reason.cause, reason.consequence = cause, consequence
+        return reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.cause, self.consequence)
 
 
 def join_names(

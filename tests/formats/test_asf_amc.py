@@ -152,10 +152,10 @@ def test_facts_of_real_files(shared_data: Path, take: str):
 def test_limits_of_a_cmu_skeleton(shared_data: Path):
     skeleton = load_skeleton(folder(shared_data) / "cmu02/02.asf")
     assert skeleton.name == "VICON"
-    at = skeleton.dof_names.index("lfemur.rz")
-    assert skeleton.dof_names[at : at + 3] == ("lfemur.rz", "lfemur.ry", "lfemur.rx")
-    assert np.allclose(np.rad2deg(skeleton.lower[at : at + 3]), [-60, -70, -160])
-    assert np.allclose(np.rad2deg(skeleton.upper[at : at + 3]), [70, 70, 20])
+    first = skeleton.dof_names.index("lfemur.rz")
+    assert skeleton.dof_names[first : first + 3] == ("lfemur.rz", "lfemur.ry", "lfemur.rx")
+    assert np.allclose(np.rad2deg(skeleton.lower[first : first + 3]), [-60, -70, -160])
+    assert np.allclose(np.rad2deg(skeleton.upper[first : first + 3]), [70, 70, 20])
     assert np.isinf(skeleton.lower[:6]).all()
 
 
@@ -181,13 +181,16 @@ def test_the_same_take_as_bvh(shared_data: Path, number: str):
         shared_data / f"data/bvh/cmu_cgspeed/{number}_01.bvh", length_unit=CMU, up_axis="y"
     )
     assert len(bvh) == len(amc) + 1
-    ours, theirs = amc.forward().positions, bvh.forward().positions[1:]
+    amc_positions, bvh_positions = amc.forward().positions, bvh.forward().positions[1:]
 
     def gap(bone: str, joint: str, base: str = "", other: str = "") -> float:
-        one, two = ours[:, skeleton.bone_index(bone)], theirs[:, bvh.skeleton.bone_index(joint)]
+        one, two = (
+            amc_positions[:, skeleton.bone_index(bone)],
+            bvh_positions[:, bvh.skeleton.bone_index(joint)],
+        )
         if base != "":
-            one = one - ours[:, skeleton.bone_index(base)]
-            two = two - theirs[:, bvh.skeleton.bone_index(other)]
+            one = one - amc_positions[:, skeleton.bone_index(base)]
+            two = two - bvh_positions[:, bvh.skeleton.bone_index(other)]
         return float(np.abs(one - two).max())
 
     assert gap("root", "Hips") < 1e-5
@@ -273,10 +276,10 @@ def test_bones_may_slide(tmp_path: Path):
     assert str(hand.joint) == "free euler Z"
     assert np.allclose(hand.joint.limits[:3], [(-math.inf, 5), (-1, 2), (0, 0)])
     pose = motion.forward()
-    at = pose.positions[0, 1] + pose.rotations[0, 1] @ (
+    expected = pose.positions[0, 1] + pose.rotations[0, 1] @ (
         [0, 2, 0] + turned("zxy", 40, 50, 60) @ [0.25, 0.5, 0]
     )
-    assert np.allclose(pose.positions[0, 2], at)
+    assert np.allclose(pose.positions[0, 2], expected)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +330,7 @@ def test_units_survive_markers_and_pickling(tmp_path: Path):
     assert np.array_equal(guessed.q[:, 3:], motion.q[:, 3:])
 
 
-def test_bones_may_come_in_any_order_and_lines_look_as_they_like(tmp_path: Path):
+def test_order_of_bones_and_layout_of_lines_do_not_matter(tmp_path: Path):
     motion = pair(tmp_path)
     lines = AMC.split("\n")
     swapped = [*lines[:4], lines[6], "", "# note", " hand\t8  9 # last", lines[5]]

@@ -147,20 +147,22 @@ def test_forward_kinematics_agrees_with_another_program(shared_data: Path):
     values = np.array(rows[1:], dtype=float)
     for column, title in enumerate(rows[0][1:], start=1):
         bone, axis = title.replace("_End", "_end").split(".")
-        ours = pose.positions[:, motion.skeleton.bone_index(bone), "xyz".index(axis)]
-        assert np.abs(ours - values[:, column]).max() < 1e-5
+        positions = pose.positions[:, motion.skeleton.bone_index(bone), "xyz".index(axis)]
+        assert np.abs(positions - values[:, column]).max() < 1e-5
     with open(folder / "walk01_rot.csv", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     values = np.array(rows[1:], dtype=float)
     for bone in ("Hips", "LeftFoot", "RightHand"):
         index = motion.skeleton.bone_index(bone)
-        at = [rows[0].index(f"{bone}.{axis}") for axis in "zxy"]
-        turns = [axis_rotation(a, np.deg2rad(values[:, c])) for a, c in zip("ZXY", at, strict=True)]
+        columns = [rows[0].index(f"{bone}.{axis}") for axis in "zxy"]
+        rotations = [
+            axis_rotation(a, np.deg2rad(values[:, c])) for a, c in zip("ZXY", columns, strict=True)
+        ]
         parent = motion.skeleton.parents[index]
         local = pose.rotations[:, index]
         if parent >= 0:
             local = np.swapaxes(pose.rotations[:, parent], -1, -2) @ local
-        assert np.abs(turns[0] @ turns[1] @ turns[2] - local).max() < 1e-5
+        assert np.abs(rotations[0] @ rotations[1] @ rotations[2] - local).max() < 1e-5
 
 
 @pytest.mark.parametrize("name", FACTS)
@@ -296,7 +298,7 @@ def test_names_may_be_anything_on_a_line(tmp_path: Path):
     SMALL.replace("1 2 3 10 20 30 40 50 60", "+1.e0 2E-0\t.3e1 1e+001 20. 30.0 40 \n\n 50 60"),
     SMALL.replace("Frames: 2", "Frames:\t2 ").replace("Frame Time: 0.04", "\nFrame Time:\t4e-2"),
 ])  # fmt: skip
-def test_text_may_look_as_it_likes(tmp_path: Path, text: str):
+def test_layout_of_the_text_does_not_matter(tmp_path: Path, text: str):
     motion = load_motion(write(tmp_path, text), length_unit="cm")
     expected = load_motion(write(tmp_path, SMALL), length_unit="cm")
     assert np.array_equal(motion.q, expected.q)
@@ -377,8 +379,8 @@ def test_several_roots(tmp_path: Path):
 
 def test_a_motion_in_the_coordinates_of_another_skeleton(tmp_path: Path):
     path = write(tmp_path, SMALL)
-    own = load_motion(path, length_unit="m")
-    hips, chest, end = own.skeleton.bones
+    original = load_motion(path, length_unit="m")
+    hips, chest, end = original.skeleton.bones
     other = Skeleton.build(
         "other",
         [
@@ -391,7 +393,7 @@ def test_a_motion_in_the_coordinates_of_another_skeleton(tmp_path: Path):
     )
     motion = load_motion(path, other, length_unit="m")
     assert motion.skeleton == other
-    assert furthest(own, motion) < 1e-14
+    assert furthest(original, motion) < 1e-14
 
 
 @pytest.mark.parametrize(
@@ -490,7 +492,7 @@ def test_long_motions_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.M
     assert furthest(motion, load_motion(tmp_path / "parts.bvh", length_unit="cm")) < 1e-9
 
 
-def test_what_cannot_be_written_is_said_and_leaves_the_old_file(tmp_path: Path):
+def test_what_cannot_be_written_is_refused_and_the_old_file_stays(tmp_path: Path):
     path = tmp_path / "x.bvh"
     motion = Motion(human(), np.array([human().neutral()] * 3), 120.0, first_frame=10)
     motion.save(path)

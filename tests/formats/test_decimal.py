@@ -63,9 +63,9 @@ def bits(value: float) -> bytes:
 
 
 def assert_as_float(words: list[str]) -> None:
-    found = parse_tokens(" ".join(words).encode())
-    assert len(found.values) == len(words)
-    for word, value, kind in zip(words, found.values.tolist(), found.kinds.tolist(), strict=True):
+    result = parse_tokens(" ".join(words).encode())
+    assert len(result.values) == len(words)
+    for word, value, kind in zip(words, result.values.tolist(), result.kinds.tolist(), strict=True):
         expected = float(word)
         if math.isinf(expected):
             assert kind == NOT_FINITE and math.isnan(value), word
@@ -104,24 +104,24 @@ def test_ties_and_extremes():
 @given(st.binary(max_size=200))
 @settings(max_examples=200)
 def test_any_bytes_are_cut_at_blanks(text: bytes):
-    found = parse_tokens(text)
+    result = parse_tokens(text)
     words = re.findall(rb"[^\x00-\x20]+", text)
-    assert len(found.values) == len(found.kinds) == len(words)
+    assert len(result.values) == len(result.kinds) == len(words)
     lines = [len(re.findall(rb"[^\x00-\x20]+", line)) for line in text.split(b"\n")]
-    assert found.counts.tolist() == [count for count in lines if count > 0]
+    assert result.counts.tolist() == [count for count in lines if count > 0]
     for k, word in enumerate(words):
-        assert found.find(text, k)[0] == word
-        assert math.isnan(found.values[k]) == (found.kinds[k] != NUMBER)
+        assert result.find(text, k)[0] == word
+        assert math.isnan(result.values[k]) == (result.kinds[k] != NUMBER)
 
 
 def test_words_are_found_again_with_their_line():
     text = b"HEAD\n1 2\n\n  -3.5e1 x,5\n1_0\n"
-    found = parse_tokens(text, start=4)
-    assert found.values[:3].tolist() == [1.0, 2.0, -35.0]
-    assert found.kinds.tolist() == [NUMBER, NUMBER, NUMBER, WORD, WORD]
-    assert found.find(text, 3) == (b"x,5", 4)
-    assert found.find(text, 4) == (b"1_0", 5)
-    assert found.firsts.tolist() == [0, 2, 4]
+    result = parse_tokens(text, start=4)
+    assert result.values[:3].tolist() == [1.0, 2.0, -35.0]
+    assert result.kinds.tolist() == [NUMBER, NUMBER, NUMBER, WORD, WORD]
+    assert result.find(text, 3) == (b"x,5", 4)
+    assert result.find(text, 4) == (b"1_0", 5)
+    assert result.firsts.tolist() == [0, 2, 4]
 
 
 def test_no_numbers_have_a_kind_of_their_own():
@@ -132,8 +132,8 @@ def test_no_numbers_have_a_kind_of_their_own():
 
 def test_names_are_told_by_their_index():
     names = [b"root", b"ltoes", b"l", b"lt"]
-    found = parse_tokens(b"root 1 2\nlt 3\nl 4 ltoe\nltoes\nl 1 root", names)
-    assert found.kinds.tolist() == [0, -1, -1, 3, -1, 2, -1, WORD, 1, 2, -1, 0]
+    result = parse_tokens(b"root 1 2\nlt 3\nl 4 ltoe\nltoes\nl 1 root", names)
+    assert result.kinds.tolist() == [0, -1, -1, 3, -1, 2, -1, WORD, 1, 2, -1, 0]
 
 
 @pytest.mark.parametrize("text", [b"", b"  \n\n ", b"\x00"])
@@ -159,9 +159,9 @@ def test_plain_python_agrees():
         check=False,
     )
     assert probe.returncode == 0, probe.stderr
-    found = parse_tokens(text.encode(), [b"a", b"b"])
+    result = parse_tokens(text.encode(), [b"a", b"b"])
     assert (
-        probe.stdout.strip() == f"{found.kinds.tolist()} {[float(x).hex() for x in found.values]}"
+        probe.stdout.strip() == f"{result.kinds.tolist()} {[float(x).hex() for x in result.values]}"
     )
 
 

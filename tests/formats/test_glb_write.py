@@ -167,9 +167,9 @@ class Checked:
         np.testing.assert_array_equal(inverse[:, 3::4], np.tile([0, 0, 0, 1], (len(inverse), 1)))
         for joint in skin["joints"]:
             self.use("nodes", joint)
-            at = joint
-            while at != skin["skeleton"]:  # the root is above every joint
-                at = self.parents[at]
+            node = joint
+            while node != skin["skeleton"]:  # the root is above every joint
+                node = self.parents[node]
         self.inverse = np.swapaxes(inverse.reshape(-1, 4, 4), 1, 2)
 
     def animations(self) -> None:
@@ -245,12 +245,12 @@ def test_the_validator_of_khronos_finds_nothing(tmp_path: Path):
 # --- what comes back
 
 
-def assert_same(found: Motion, motion: Motion, tolerance: float = 1e-6) -> None:
-    assert found.skeleton.bone_names == motion.skeleton.bone_names
+def assert_same(loaded: Motion, motion: Motion, tolerance: float = 1e-6) -> None:
+    assert loaded.skeleton.bone_names == motion.skeleton.bone_names
     there = np.isfinite(motion.q).all(axis=1)
-    np.testing.assert_array_equal(np.isnan(found.q).any(axis=1), ~there)
-    assert (found.rate, found.first_frame) == (motion.rate, motion.first_frame)
-    a = found.skeleton.forward(found.q[there])
+    np.testing.assert_array_equal(np.isnan(loaded.q).any(axis=1), ~there)
+    assert (loaded.rate, loaded.first_frame) == (motion.rate, motion.first_frame)
+    a = loaded.skeleton.forward(loaded.q[there])
     b = motion.skeleton.forward(motion.q[there])
     np.testing.assert_allclose(a.positions, b.positions, atol=tolerance)
     np.testing.assert_allclose(a.rotations, b.rotations, atol=3e-6)
@@ -260,11 +260,11 @@ def assert_same(found: Motion, motion: Motion, tolerance: float = 1e-6) -> None:
 def test_a_motion_comes_back_as_it_was_whatever_is_up(tmp_path: Path, up_axis: str | None):
     motion = smooth(human(), up_axis=up_axis)
     motion.save(tmp_path / "a.glb")
-    found = load_motion(tmp_path / "a.glb")
-    assert_same(found, motion)
-    assert found.up_axis == up_axis
-    assert found.notes == ()
-    assert found.skeleton.name == "human"
+    loaded = load_motion(tmp_path / "a.glb")
+    assert_same(loaded, motion)
+    assert loaded.up_axis == up_axis
+    assert loaded.notes == ()
+    assert loaded.skeleton.name == "human"
 
 
 def test_the_figure_stands_upright_for_others(tmp_path: Path):
@@ -272,22 +272,22 @@ def test_the_figure_stands_upright_for_others(tmp_path: Path):
     file = Checked(tmp_path / "a.glb")
     head = file.json["skins"][0]["joints"][human().bone_index("head")]
     x, y, z = np.linalg.inv(file.inverse[head - 1])[:3, 3]
-    at = human().forward(human().neutral()).positions[human().bone_index("head")]
-    np.testing.assert_allclose([x, y, z], [at[0], at[2], -at[1]], atol=1e-6)
+    head = human().forward(human().neutral()).positions[human().bone_index("head")]
+    np.testing.assert_allclose([x, y, z], [head[0], head[2], -head[1]], atol=1e-6)
     assert y > 1.4
 
 
-def test_a_turn_that_others_changed_is_not_taken_back(tmp_path: Path):
+def test_a_wrapper_rotation_that_others_changed_is_kept(tmp_path: Path):
     save_motion(smooth(planar_arm()), tmp_path / "a.glb", up_axis="z")
     data = (tmp_path / "a.glb").read_bytes()
     turned = data.replace(b'"rotation":[-0.7071067811865475', b'"rotation":[0.70710678118654750')
     assert turned != data
     (tmp_path / "a.glb").write_bytes(turned)
-    found = load_motion(tmp_path / "a.glb")
-    assert found.up_axis == "y"
+    loaded = load_motion(tmp_path / "a.glb")
+    assert loaded.up_axis == "y"
     arm = smooth(planar_arm()).forward().positions
     expected = np.stack([arm[..., 0], -arm[..., 2], arm[..., 1]], axis=-1)
-    np.testing.assert_allclose(found.forward().positions, expected, atol=1e-6)
+    np.testing.assert_allclose(loaded.forward().positions, expected, atol=1e-6)
 
 
 def test_every_kind_of_joint_comes_back_in_its_own_coordinates(tmp_path: Path):
@@ -295,9 +295,9 @@ def test_every_kind_of_joint_comes_back_in_its_own_coordinates(tmp_path: Path):
         chain = chain_of([Joint.fixed(), joint])
         motion = wild(chain)
         motion.save(tmp_path / "a.glb")
-        found = load_motion(tmp_path / "a.glb", chain)
-        assert found.skeleton is chain, name
-        assert_same(found, motion)
+        loaded = load_motion(tmp_path / "a.glb", chain)
+        assert loaded.skeleton is chain, name
+        assert_same(loaded, motion)
 
 
 @given(skeletons(), st.sampled_from(["x", "y", "z", None]), st.booleans())
@@ -309,9 +309,9 @@ def test_any_figure_comes_back(
     motion = wild(skeleton, 4, up_axis=up_axis)
     motion.save(path, markers=markers)
     Checked(path)
-    found = load_motion(path)
-    assert_same(found, motion, 2e-6)  # shifts of some metres
-    a, b = found.skeleton, skeleton
+    loaded = load_motion(path)
+    assert_same(loaded, motion, 2e-6)  # shifts of some metres
+    a, b = loaded.skeleton, skeleton
     rest = a.forward(a.neutral()), b.forward(b.neutral())
     np.testing.assert_allclose(rest[0].positions, rest[1].positions, atol=1e-12)
     assert (list(a.markers) == list(b.markers)) if markers else len(a.markers) == 0
@@ -329,10 +329,10 @@ def test_missing_frames_stay_missing(tmp_path: Path):
     assert_same(load_motion(tmp_path / "a.glb"), motion)
 
 
-def test_a_motion_of_nothing_lasts(tmp_path: Path):
+def test_a_motion_without_moving_joints_keeps_its_duration(tmp_path: Path):
     FILES["rigid"](tmp_path / "a.glb")
-    found = load_motion(tmp_path / "a.glb")
-    assert (len(found), found.rate) == (5, 10.0)
+    loaded = load_motion(tmp_path / "a.glb")
+    assert (len(loaded), loaded.rate) == (5, 10.0)
     FILES["no frame"](tmp_path / "a.glb")
     with pytest.raises(FileError, match="animations: missing or empty"):
         load_motion(tmp_path / "a.glb")
@@ -389,9 +389,12 @@ def test_every_vertex_moves_with_one_bone(tmp_path: Path):
         "nij,nj->ni", (upright @ world @ file.inverse)[bones], np.c_[vertices, np.ones(len(bones))]
     )
     rest = skeleton.forward(skeleton.neutral())
-    own, _, carriers = make_bone_mesh(skeleton, rest)
+    rest_vertices, _, carriers = make_bone_mesh(skeleton, rest)
     np.testing.assert_array_equal(carriers, bones)
-    away = np.swapaxes(rest.rotations, -1, -2)[bones] @ (own - rest.positions[bones])[..., None]
+    away = (
+        np.swapaxes(rest.rotations, -1, -2)[bones]
+        @ (rest_vertices - rest.positions[bones])[..., None]
+    )
     moved = pose.positions[1, bones] + (pose.rotations[1, bones] @ away)[..., 0]
     np.testing.assert_allclose(skinned[:, :3], moved @ upright[:3, :3].T, atol=2e-6)
 
@@ -400,9 +403,9 @@ def test_every_chain_shows_from_its_root_to_its_end():
     for skeleton in (human(), planar_arm(), serial_chain(5), chain_of([Joint.fixed()])):
         rest = skeleton.forward(skeleton.neutral())
         vertices, _, bones = make_bone_mesh(skeleton, rest)
-        for k, at in enumerate(rest.positions):
+        for k, position in enumerate(rest.positions):
             if k in bones:  # one end of its shape is the joint that moves it
-                nearest = np.linalg.norm(vertices[bones == k] - at, axis=1).min()
+                nearest = np.linalg.norm(vertices[bones == k] - position, axis=1).min()
                 assert nearest < 1e-12
         leaves = set(range(len(skeleton.bones))) - set(skeleton.parents.tolist())
         assert leaves <= set(bones.tolist())
@@ -411,7 +414,7 @@ def test_every_chain_shows_from_its_root_to_its_end():
 # --- misuse, and coordinates read backwards
 
 
-def test_misuse_is_told(tmp_path: Path):
+def test_wrong_arguments_are_refused(tmp_path: Path):
     motion = smooth(planar_arm())
     with pytest.raises(UsageError, match="up_axis is 'up'; it must be 'x', 'y' or 'z'"):
         motion.save(tmp_path / "a.glb", up_axis="up")
@@ -437,15 +440,17 @@ def test_coordinates_read_backwards_stay_within_limits_and_are_continuous():
     columns = [0.3 + t, 2.6 * t, 0.2 - t, *[t] * 3, 0.3 + t, -2.0 + t, 0.2 - t, 20 * t, 2.5 + 3 * t]
     q = np.hstack([*columns, np.cos(5 * t), np.sin(5 * t), 0 * t, 0 * t])
     pose = skeleton.forward(q)
-    found = make_continuous(skeleton, compute_coordinates(skeleton, pose.positions, pose.rotations))
-    np.testing.assert_allclose(found[:, :-4], q[:, :-4], atol=1e-9)
-    assert (np.abs(np.diff(found, axis=0)) < 0.5).all()
+    q_back = make_continuous(
+        skeleton, compute_coordinates(skeleton, pose.positions, pose.rotations)
+    )
+    np.testing.assert_allclose(q_back[:, :-4], q[:, :-4], atol=1e-9)
+    assert (np.abs(np.diff(q_back, axis=0)) < 0.5).all()
 
 
 def test_the_skeleton_comes_back_at_rest(tmp_path: Path):
     save_skeleton(human(), tmp_path / "a.glb", up_axis="z", markers=True)
-    found = load_skeleton(tmp_path / "a.glb")
-    a, b = found.forward(found.neutral()), human().forward(human().neutral())
+    loaded = load_skeleton(tmp_path / "a.glb")
+    a, b = loaded.forward(loaded.neutral()), human().forward(human().neutral())
     np.testing.assert_allclose(a.positions, b.positions, atol=1e-12)
     np.testing.assert_allclose(a.markers, b.markers, atol=1e-12)
-    assert found.bone_names == human().bone_names
+    assert loaded.bone_names == human().bone_names

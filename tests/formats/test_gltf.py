@@ -162,10 +162,10 @@ def naive_world(document: dict[str, Any], moved: dict[int, dict[str, Array]] | N
     parents = {child: k for k, node in enumerate(nodes) for child in node.get("children", [])}
     world = []
     for k in range(len(nodes)):
-        matrix, at = np.eye(4), k
-        while at is not None:
-            matrix = naive_matrix(nodes[at], (moved or {}).get(at, {})) @ matrix
-            at = parents.get(at)
+        matrix, node = np.eye(4), k
+        while node is not None:
+            matrix = naive_matrix(nodes[node], (moved or {}).get(node, {})) @ matrix
+            node = parents.get(node)
         world.append(matrix)
     return np.array(world)
 
@@ -235,9 +235,9 @@ def test_the_rest_pose_is_that_of_trimesh(shared_data: Path, name: str):
     document, _ = parsed(path)
     for bone, k in zip(skeleton.bone_names, joints_of(document, skeleton), strict=True):
         if sum(node.get("name") == bone for node in document["nodes"]) == 1:
-            at = rest(skeleton)[skeleton.bone_index(bone)]
+            expected = rest(skeleton)[skeleton.bone_index(bone)]
             np.testing.assert_allclose(
-                graph.get(document["nodes"][k]["name"])[0][:3, 3], at, atol=1e-6
+                graph.get(document["nodes"][k]["name"])[0][:3, 3], expected, atol=1e-6
             )
 
 
@@ -255,7 +255,7 @@ def test_every_animation_moves_the_bones_as_the_file_says(shared_data: Path, nam
             assert len(motion) == 70
             continue
         nodes = joints_of(document, motion.skeleton)
-        found = motion.forward().positions
+        bone_positions = motion.forward().positions
         for frame in {0, len(motion) // 2, len(motion) - 1}:
             moved: dict[int, dict[str, Array]] = {}
             for channel in animation["channels"]:
@@ -265,13 +265,13 @@ def test_every_animation_moves_the_bones_as_the_file_says(shared_data: Path, nam
                     assert len(values) == len(motion)
                     moved.setdefault(target["node"], {})[target["path"]] = values[frame]
             world = naive_world(document, moved)[nodes]
-            np.testing.assert_allclose(found[frame], world[:, :3, 3], atol=2e-5 * size)
+            np.testing.assert_allclose(bone_positions[frame], world[:, :3, 3], atol=2e-5 * size)
 
 
 def test_a_z_up_figure_under_a_root_that_turns_it_stands_upright(shared_data: Path):
     man = load_skeleton(shared_data / "data/gltf/khronos/CesiumMan.glb")
-    at = dict(zip(man.bone_names, rest(man), strict=True))
-    assert at["Skeleton_neck_joint_2"][1] > at["leg_joint_L_5"][1] + 1.0
+    positions = dict(zip(man.bone_names, rest(man), strict=True))
+    assert positions["Skeleton_neck_joint_2"][1] > positions["leg_joint_L_5"][1] + 1.0
     assert man.bones[0].parent is None  # Z_UP and Armature are folded in
 
 
@@ -425,9 +425,9 @@ def test_lengths_are_metres_unless_said_otherwise(tmp_path: Path):
 def sampled_angle(motion: Motion, bone: str = "lower") -> Array:
     k = motion.skeleton.bone_index(bone)
     parent = motion.skeleton.parents[k]
-    turns = motion.forward().rotations
-    own = np.swapaxes(turns[:, parent], -1, -2) @ turns[:, k]
-    return np.arctan2(own[:, 1, 0], own[:, 0, 0])
+    rotations = motion.forward().rotations
+    R_parent_bone = np.swapaxes(rotations[:, parent], -1, -2) @ rotations[:, k]
+    return np.arctan2(R_parent_bone[:, 1, 0], R_parent_bone[:, 0, 0])
 
 
 def test_linear_rotations_turn_at_constant_speed_the_shorter_way(tmp_path: Path):
@@ -490,8 +490,8 @@ def test_normalized_integers(tmp_path: Path, dtype: str, largest: int):
     made.animate(
         (1, "rotation", np.arange(5) / 10, made.accessor(integers, dtype, normalized=True))
     )
-    found = sampled_angle(load_motion(made.gltf(tmp_path / "a.gltf")))
-    np.testing.assert_allclose(found, angles, atol=2.0 / largest)
+    sampled = sampled_angle(load_motion(made.gltf(tmp_path / "a.gltf")))
+    np.testing.assert_allclose(sampled, angles, atol=2.0 / largest)
 
 
 def test_sparse_accessors_replace_some_values(tmp_path: Path):
@@ -523,8 +523,8 @@ def test_strided_and_offset_accessors(tmp_path: Path):
     values = made.accessor(about_z(0, 0, 0, 0), byteOffset=8)
     made.json["accessors"][values]["bufferView"] = view
     made.animate((1, "rotation", np.arange(4) / 10, values))
-    found = sampled_angle(load_motion(made.gltf(tmp_path / "a.gltf")))
-    np.testing.assert_allclose(found, [0.1, 0.2, 0.3, 0.4], atol=1e-6)
+    sampled = sampled_angle(load_motion(made.gltf(tmp_path / "a.gltf")))
+    np.testing.assert_allclose(sampled, [0.1, 0.2, 0.3, 0.4], atol=1e-6)
 
 
 TIMES = {
@@ -591,7 +591,7 @@ def test_a_fault_in_another_animation_is_no_fault_of_this_one(tmp_path: Path):
         read_gltf_motion(str(path), Notes(str(path)), animation="bad")
 
 
-def test_a_skeleton_of_ones_own_takes_the_motion(tmp_path: Path):
+def test_motion_in_the_coordinates_of_another_skeleton(tmp_path: Path):
     hinged = Skeleton.build(
         "hinged",
         [
@@ -630,13 +630,13 @@ def changed(*keys: Any) -> Any:
 
     def change(document: dict[str, Any]) -> None:
         *path, last, value = keys
-        at: Any = document
+        container: Any = document
         for key in path:
-            at = at[key]
+            container = container[key]
         if value is None:
-            del at[last]
+            del container[last]
         else:
-            at[last] = value
+            container[last] = value
 
     return change
 
@@ -764,9 +764,9 @@ def test_faults_end_in_one_sentence(tmp_path: Path, fault: str):
     assert len(message) < len(str(path)) + 300
 
 
-def glb_with(at: int, data: bytes) -> bytes:
+def glb_with(offset: int, data: bytes) -> bytes:
     whole = bytearray(glb_bytes(good().finished(), b"1234"))
-    whole[at : at + len(data)] = data
+    whole[offset : offset + len(data)] = data
     return bytes(whole)
 
 
@@ -844,7 +844,7 @@ def test_buffers_outside_the_folder_are_refused(tmp_path: Path):
             load_motion(path)
 
 
-def test_damaged_files_never_end_otherwise(shared_data: Path, tmp_path: Path):
+def test_random_damage_gives_a_motion_or_a_file_error(shared_data: Path, tmp_path: Path):
     """Cut anywhere, or with odd values anywhere in the JSON: read, or refused in one sentence."""
     whole = (shared_data / "data/gltf/khronos/SimpleSkin.gltf").read_bytes()
     cut = good().glb(tmp_path / "whole.glb").read_bytes()
@@ -853,13 +853,21 @@ def test_damaged_files_never_end_otherwise(shared_data: Path, tmp_path: Path):
     odd = [-1, 0, 10**18, 1e308, "x", None, [], {}, True, [[]], [{}], -0.5]
     for _ in range(150):
         document = json.loads(whole)
-        at: Any = document
+        container: Any = document
         while True:
-            key = rng.choice(list(at)) if isinstance(at, dict) else int(rng.integers(len(at)))
-            if not isinstance(at[key], dict | list) or len(at[key]) == 0 or rng.random() < 0.2:
-                at[key] = odd[int(rng.integers(len(odd)))]
+            key = (
+                rng.choice(list(container))
+                if isinstance(container, dict)
+                else int(rng.integers(len(container)))
+            )
+            if (
+                not isinstance(container[key], dict | list)
+                or len(container[key]) == 0
+                or rng.random() < 0.2
+            ):
+                container[key] = odd[int(rng.integers(len(odd)))]
                 break
-            at = at[key]
+            container = container[key]
         files.append(json.dumps(document).encode())
     refused = 0
     for data in files:

@@ -156,8 +156,8 @@ def test_archives_with_bytes_that_are_changed(tmp_path: Path):
     """Damaged streams, unknown methods and encryption are errors of three other libraries."""
     path = packed(tmp_path / "x.npz", lambda parts: None)
     whole = path.read_bytes()
-    for at in range(len(whole)):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :])
+    for offset in range(len(whole)):
+        path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 0x5A]) + whole[offset + 1 :])
         try:
             ik.load_motion(path)
         except FileError as error:

@@ -105,9 +105,9 @@ def test_files_of_the_collection_that_are_merely_odd(shared_data: Path, name: st
         "utf8_names": ("センター", "Hüfte links", "Рука", "脚.001", "épaule"),
         "lowercase": whole.skeleton.bone_names,
     }.get(name, whole.skeleton.bone_names)
-    found = [bone.casefold() for bone in motion.skeleton.bone_names[: len(names)]]
+    bone_names = [bone.casefold() for bone in motion.skeleton.bone_names[: len(names)]]
     if name != "sjis_names":
-        assert found == [bone.casefold() for bone in names]
+        assert bone_names == [bone.casefold() for bone in names]
     assert len(motion.notes) == (name == "sjis_names")
     assert motion.metadata["encoding"] == ("shift_jis" if name == "sjis_names" else "utf-8")
 
@@ -471,8 +471,8 @@ def test_noise_ends_in_a_result_or_a_clear_error(
     skeleton = load_skeleton(write(tmp_path, "y.asf", ASF))
     for name, text in texts.items():
         for where, length, piece in edits:
-            at = int(where * len(text))
-            text = text[:at] + piece + text[at + length :]
+            start = int(where * len(text))
+            text = text[:start] + piece + text[start + length :]
         path = tmp_path / name
         path.write_bytes(text)
         with warnings.catch_warnings():

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from exactik import Bone, Joint, MarkerGoal, OrientationGoal, PostureGoal, Problem, Skeleton
 from exactik.kernels.calculus.workspace import Workspace, new_workspace
 from exactik.kernels.descent.descend import run_descent
-from exactik.kernels.descent.starts import initial_order
 from exactik.kernels.descent.state import DescentState, new_descent_state, start_descent
 from exactik.solvers import CCD, Auto, CompiledMethod, Newton
 from exactik.typing import Array
@@ -59,7 +58,7 @@ def problem_of(skeleton: Skeleton) -> Problem:
     )
 
 
-def kernel_body(tree, goals, box, options, order, q, passes, descent, work):
+def kernel_body(tree, goals, box, options, q, passes, descent, work):
     """One thread, one problem: row b of every array."""
     b = cuda.grid(1)
     if b < q.shape[0]:
@@ -97,7 +96,7 @@ def kernel_body(tree, goals, box, options, order, q, passes, descent, work):
             best_q=descent.best_q[b],
             start_q=descent.start_q[b],
         )
-        start_descent(box, options, order, True, q[b], thread_descent)
+        start_descent(box, options, True, q[b], thread_descent)
         passes[b] = run_descent(
             tree, goals, box, options, q[b], PASSES, thread_descent, thread_work
         )
@@ -116,7 +115,7 @@ def solve_on_cpu(method: CompiledMethod) -> tuple[Array, NDArray[np.int64]]:
     descent, options = new_descent_state(skeleton.tree, work.H.shape[1]), method.options(problem)
     solutions, passes = starts_of(skeleton), []
     for q in solutions:
-        start_descent(problem.box, options, initial_order(options), True, q, descent)
+        start_descent(problem.box, options, True, q, descent)
         arguments = (problem.packed.arrays, problem.box, options, q, PASSES, descent, work)
         passes.append(run_descent(skeleton.tree, *arguments))
     return solutions, np.array(passes)
@@ -127,13 +126,13 @@ def solve_on_cuda(method: CompiledMethod) -> tuple[Array, NDArray[np.int64]]:
     skeleton = mixed_arm()
     problem, work = problem_of(skeleton), new_workspace(skeleton.tree)
     descent, options = new_descent_state(skeleton.tree, work.H.shape[1]), method.options(problem)
-    q, order = starts_of(skeleton), initial_order(options)
+    q = starts_of(skeleton)
     passes = np.zeros(len(q), np.int64)
     many = (batch_of(descent, len(q)), batch_of(work, len(q)))
     on_device = to_device((q, passes, *many))
     given = to_device((skeleton.tree, problem.packed.arrays, problem.box, options))
     kernel = cuda.jit(kernel_body)
-    kernel[1, 32](*given, order, *on_device)
+    kernel[1, 32](*given, *on_device)
     return on_device[0].copy_to_host(), on_device[1].copy_to_host()
 
 

@@ -12,7 +12,6 @@ import exactik as ik
 from exactik import Problem
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.descend import run_descent
-from exactik.kernels.descent.starts import initial_order
 from exactik.kernels.descent.state import RUNNING, STATUS, new_descent_state, start_descent
 from exactik.solvers import CompiledMethod
 from exactik.typing import Array
@@ -55,7 +54,7 @@ def descend(
     descent = new_descent_state(figure.tree, work.H.shape[1])
     for array in (*work, *descent):
         array[...] = scratch
-    start_descent(problem.box, options, initial_order(options), True, q, descent)
+    start_descent(problem.box, options, True, q, descent)
     made = 0
     with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
         while made < passes and descent.state[STATUS] == RUNNING:

@@ -20,7 +20,6 @@ if __name__ == "__main__":  # pytest has these on its path
 from exactik import Problem
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.descend import run_descent
-from exactik.kernels.descent.starts import initial_order
 from exactik.solvers import CCD, Auto, GaussNewton, LevenbergMarquardt, Newton, ProjectedGradient
 from tests.support.problems import menagerie, posed, quantities
 
@@ -50,7 +49,7 @@ def answers() -> dict[str, dict[str, Array]]:
     descent = new_descent_state(figure.tree, work.H.shape[1])
     for method in (Auto, Newton, LevenbergMarquardt, GaussNewton, ProjectedGradient, CCD):
         options, place = method().options(built_in), moved.copy()
-        start_descent(box, options, initial_order(options), True, place, descent)
+        start_descent(box, options, True, place, descent)
         run_descent(figure.tree, built_in.packed.arrays, box, options, place, 6, descent, work)
         found[method.name] = {"q": place, "cost": descent.state[COST : COST + 1].copy()}
     return found

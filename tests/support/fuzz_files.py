@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import exactik as ik
-from tests.support.c3d_files import c3d_bytes
+from tests.support.c3d_files import make_c3d
 from tests.support.models import EVERY_JOINT, chain_of, configuration
 from tests.support.robot_files import random_mjcf, random_urdf
 
@@ -119,9 +119,7 @@ def files_of(folder: Path) -> tuple[dict[str, bytes], dict[str, ik.Skeleton]]:
     for encoding, scale in (("Intel", -1.0), ("DEC", 0.01), ("MIPS", 0.01), ("DEC", -1.0)):
         values, analog = rng.integers(-900, 900, (5, 3, 3)), rng.integers(0, 99, (5, 4))
         name = f"markers.c3d/{encoding}{'_floats' if scale < 0 else ''}"
-        made[name] = c3d_bytes(
-            values, encoding=encoding, scale=scale, analog=analog, groups=_GROUPS
-        )
+        made[name] = make_c3d(values, encoding=encoding, scale=scale, analog=analog, groups=_GROUPS)
     for k in range(3):
         made[f"skeleton.urdf/random{k}"] = random_urdf(rng, 5).encode()
         made[f"skeleton.xml/random{k}"] = random_mjcf(rng, 5).encode()

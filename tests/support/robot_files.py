@@ -17,7 +17,7 @@ from exactik.typing import Array
 from tests.support.models import random_rotation
 
 
-class Placed(NamedTuple):
+class FramePose(NamedTuple):
     """Position and rotation of a frame in the world."""
 
     position: Array
@@ -36,16 +36,16 @@ def random_q(skeleton: Skeleton, rng: np.random.Generator) -> Array:
     return skeleton.normalised(rng.uniform(-2.5, 2.5, skeleton.nq))
 
 
-def largest_error(skeleton: Skeleton, q: Array, expected: dict[str, Placed]) -> float:
-    """The largest difference over all bones that the other side knows as well."""
+def largest_error(skeleton: Skeleton, q: Array, expected: dict[str, FramePose]) -> float:
+    """The largest difference over all bones that are expected."""
     pose = skeleton.forward(q)
     error = 0.0
-    for name, placed in expected.items():
+    for name, frame_pose in expected.items():
         k = skeleton.bone_index(name)
         error = max(
             error,
-            float(np.abs(pose.positions[k] - placed.position).max()),
-            float(np.abs(pose.rotations[k] - placed.rotation).max()),
+            float(np.abs(pose.positions[k] - frame_pose.position).max()),
+            float(np.abs(pose.rotations[k] - frame_pose.rotation).max()),
         )
     return error
 
@@ -54,35 +54,35 @@ def largest_error(skeleton: Skeleton, q: Array, expected: dict[str, Placed]) -> 
 
 
 def pinocchio() -> Any:
-    return pytest.importorskip("pinocchio", reason="pinocchio (pip install pin) is the judge here")
+    return pytest.importorskip("pinocchio", reason="pinocchio (pip install pin) is the oracle here")
 
 
 def pinocchio_poses(
     model: Any, joints: dict[str, JointPlace], q: Array, root: int | None = None
-) -> dict[str, Placed]:
+) -> dict[str, FramePose]:
     """The frames of all links; `root` is the coordinate at which a floating base begins."""
     pin = pinocchio()
-    theirs = pin.neutral(model)
+    pin_q = pin.neutral(model)
     for k in range(1, model.njoints):
         name, joint = model.names[k], model.joints[k]
-        at = root if name == "root_joint" and root is not None else joints[name].q
-        assert at is not None
+        first = root if name == "root_joint" and root is not None else joints[name].q
+        assert first is not None
         kind = joint.shortname()
         if "FreeFlyer" in kind:
-            x, y, z, qw, qx, qy, qz = q[at : at + 7]
-            theirs[joint.idx_q : joint.idx_q + 7] = (x, y, z, qx, qy, qz, qw)
+            x, y, z, qw, qx, qy, qz = q[first : first + 7]
+            pin_q[joint.idx_q : joint.idx_q + 7] = (x, y, z, qx, qy, qz, qw)
         elif "Planar" in kind:
-            x, y, angle = q[at : at + 3]
-            theirs[joint.idx_q : joint.idx_q + 4] = (x, y, math.cos(angle), math.sin(angle))
+            x, y, angle = q[first : first + 3]
+            pin_q[joint.idx_q : joint.idx_q + 4] = (x, y, math.cos(angle), math.sin(angle))
         elif joint.nq == 2:
-            theirs[joint.idx_q : joint.idx_q + 2] = (math.cos(q[at]), math.sin(q[at]))
+            pin_q[joint.idx_q : joint.idx_q + 2] = (math.cos(q[first]), math.sin(q[first]))
         else:
             assert joint.nq == 1
-            theirs[joint.idx_q] = q[at]
+            pin_q[joint.idx_q] = q[first]
     data = model.createData()
-    pin.framesForwardKinematics(model, data, theirs)
+    pin.framesForwardKinematics(model, data, pin_q)
     return {
-        frame.name: Placed(data.oMf[k].translation.copy(), data.oMf[k].rotation.copy())
+        frame.name: FramePose(data.oMf[k].translation.copy(), data.oMf[k].rotation.copy())
         for k, frame in enumerate(model.frames)
         if frame.type == pin.FrameType.BODY
     }
@@ -92,11 +92,11 @@ def pinocchio_poses(
 
 
 def mujoco() -> Any:
-    return pytest.importorskip("mujoco", reason="mujoco (pip install mujoco) is the judge here")
+    return pytest.importorskip("mujoco", reason="mujoco (pip install mujoco) is the oracle here")
 
 
-def bare_mjcf(path: Path) -> str:
-    """The kinematics of a file alone, with a weight on every body, since meshes are not at hand."""
+def strip_to_kinematics(path: Path) -> str:
+    """The kinematics of a file alone, with a mass on every body, as its meshes are not here."""
     root = ET.parse(path).getroot()
     for section in list(root):
         if section.tag not in ("compiler", "default", "worldbody", "equality"):
@@ -115,14 +115,14 @@ def bare_mjcf(path: Path) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def mujoco_poses(model: Any, q: Array) -> dict[str, Placed]:
-    """The frames of all bodies; those without name are called as our reader calls them."""
+def mujoco_poses(model: Any, q: Array) -> dict[str, FramePose]:
+    """The frames of all bodies; those without name have the name that `load_skeleton` gives."""
     mj = mujoco()
     data = mj.MjData(model)
     data.qpos[:] = q
     mj.mj_kinematics(model, data)
     return {
-        model.body(k).name or f"body{k}": Placed(
+        model.body(k).name or f"body{k}": FramePose(
             data.xpos[k].copy(), data.xmat[k].reshape(3, 3).copy()
         )
         for k in range(1, model.nbody)
@@ -132,7 +132,7 @@ def mujoco_poses(model: Any, q: Array) -> dict[str, Placed]:
 # --- random files
 
 
-def text_of(values: Any) -> str:
+def format_numbers(values: Any) -> str:
     return " ".join(repr(float(x)) for x in np.ravel(values))
 
 
@@ -149,13 +149,12 @@ def random_urdf(rng: np.random.Generator, links: int = 12) -> str:
             axis = np.eye(3)[rng.integers(3)] * rng.choice([-1.0, 1.0])
         # It also insists on unit axes where they are oblique.
         axis = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-        origin = (
-            f'<origin xyz="{text_of(rng.normal(size=3))}" rpy="{text_of(rng.normal(size=3))}"/>'
-        )
+        xyz, rpy = format_numbers(rng.normal(size=3)), format_numbers(rng.normal(size=3))
+        origin = f'<origin xyz="{xyz}" rpy="{rpy}"/>'
         parts.append(
             f'<joint name="joint{k}" type="{kind}"><parent link="link{rng.integers(k)}"/>'
             f'<child link="link{k}"/>{origin if rng.random() < 0.8 else ""}'
-            f'<axis xyz="{text_of(axis)}"/>'
+            f'<axis xyz="{format_numbers(axis)}"/>'
             '<limit lower="-1" upper="2" effort="1" velocity="1"/></joint>'
         )
     order = rng.permutation(len(parts))
@@ -168,8 +167,8 @@ ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 def random_orientation(rng: np.random.Generator, degrees: bool) -> str:
     """One of the five ways to state an orientation, or none."""
     angle = 180.0 if degrees else math.pi
-    way = rng.choice([*ORIENTATIONS, ""])
-    if way == "":
+    attribute = rng.choice([*ORIENTATIONS, ""])
+    if attribute == "":
         return ""
     values = {
         "quat": 3.0 * wxyz_from_matrix(random_rotation(rng)),
@@ -178,7 +177,7 @@ def random_orientation(rng: np.random.Generator, degrees: bool) -> str:
         "xyaxes": rng.normal(size=6),
         "zaxis": rng.normal(size=3),
     }
-    return f' {way}="{text_of(values[way])}"'
+    return f' {attribute}="{format_numbers(values[attribute])}"'
 
 
 def random_mjcf(rng: np.random.Generator, bodies: int = 12) -> str:
@@ -188,23 +187,25 @@ def random_mjcf(rng: np.random.Generator, bodies: int = 12) -> str:
     letters = "".join(rng.permutation(list("xyz")))
     cases = zip(letters, rng.random(3) < 0.5, strict=True)
     compiler.set("eulerseq", "".join(c.upper() if up else c for c, up in cases))
-    inside: list[list[int]] = [[] for _ in range(bodies)]
+    children: list[list[int]] = [[] for _ in range(bodies)]
     tops = [0]
     for k in range(1, bodies):
         parent = int(rng.integers(-1, k))
-        (tops if parent < 0 else inside[parent]).append(k)
+        (tops if parent < 0 else children[parent]).append(k)
 
     def body(k: int, top: bool) -> str:
         name = f' name="part{k}"' if rng.random() < 0.9 else ""
-        klass = f' childclass="{rng.choice(["one", "two", "inner"])}"' if rng.random() < 0.4 else ""
-        place = f'pos="{text_of(rng.normal(size=3))}"{random_orientation(rng, degrees)}'
+        childclass = (
+            f' childclass="{rng.choice(["one", "two", "inner"])}"' if rng.random() < 0.4 else ""
+        )
+        pose = f'pos="{format_numbers(rng.normal(size=3))}"{random_orientation(rng, degrees)}'
         n = int(rng.integers(0, 4))
         joints = [joint(f"{k}_{i}", last=i == n - 1) for i in range(n)]
         if top and rng.random() < 0.4:
             joints = [f'<freejoint name="free{k}"/>']
-        children = [body(child, False) for child in inside[k]]
+        inner = [body(child, False) for child in children[k]]
         # Joints may follow the bodies that they carry along.
-        return framed(f"<body{name}{klass} {place}>{''.join(children + joints)}</body>")
+        return framed(f"<body{name}{childclass} {pose}>{''.join(inner + joints)}</body>")
 
     def joint(label: str, last: bool) -> str:
         unit = 60.0 if degrees else 1.0
@@ -213,13 +214,13 @@ def random_mjcf(rng: np.random.Generator, bodies: int = 12) -> str:
         kind = str(rng.choice(["", "hinge", "slide", "ball" if last else "slide"]))
         text = f"<joint{name}" + (f' type="{kind}"' if kind else "")
         if rng.random() < 0.6:
-            text += f' axis="{text_of(rng.normal(size=3))}"'
+            text += f' axis="{format_numbers(rng.normal(size=3))}"'
         if rng.random() < 0.5:
-            text += f' pos="{text_of(rng.normal(size=3))}"'
+            text += f' pos="{format_numbers(rng.normal(size=3))}"'
         if rng.random() < 0.3 and kind != "ball":
-            text += f' ref="{text_of(unit * rng.uniform(-1, 1))}"'
+            text += f' ref="{format_numbers(unit * rng.uniform(-1, 1))}"'
         if rng.random() < 0.5 and kind != "ball":
-            text += f' range="{text_of(unit * np.array([-rng.random(), rng.random()]))}"'
+            text += f' range="{format_numbers(unit * np.array([-rng.random(), rng.random()]))}"'
         if rng.random() < 0.3:
             text += f' class="{rng.choice(["main", "one", "two", "inner"])}"'
         return framed(text + "/>")
@@ -227,9 +228,9 @@ def random_mjcf(rng: np.random.Generator, bodies: int = 12) -> str:
     def framed(text: str) -> str:
         if rng.random() < 0.8:
             return text
-        klass = f' childclass="{rng.choice(["one", "two"])}"' if rng.random() < 0.5 else ""
-        place = f'pos="{text_of(rng.normal(size=3))}"{random_orientation(rng, degrees)}'
-        return f"<frame{klass} {place}>{text}</frame>"
+        childclass = f' childclass="{rng.choice(["one", "two"])}"' if rng.random() < 0.5 else ""
+        pose = f'pos="{format_numbers(rng.normal(size=3))}"{random_orientation(rng, degrees)}'
+        return f"<frame{childclass} {pose}>{text}</frame>"
 
     defaults = (
         '<default><default class="one"><joint axis="1 0 0" pos=".1 .2 .3"/><default class="inner">'

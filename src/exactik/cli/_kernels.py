@@ -59,7 +59,6 @@ def _start_helper() -> subprocess.Popen[bytes]:
 def compile_other_half() -> None:
     """Compile what the tracker comes to late: first the step of a descent, then the error bars."""
     from exactik.kernels.descent.descend import advance
-    from exactik.kernels.descent.starts import initial_order
     from exactik.kernels.descent.state import start_descent
     from exactik.kernels.linear.ltdl import AncestorPattern
     from exactik.solvers import Auto
@@ -68,7 +67,7 @@ def compile_other_half() -> None:
     recording = make_tracking_problem(*_make_recording())
     problem, tree, buffers = recording.frame_problem, recording.skeleton.tree, recording.buffers
     options, q = replace(Auto(), max_iterations=1).options(problem), problem.skeleton.neutral()
-    start_descent(problem.box, options, initial_order(options), True, q, buffers.descent_state)
+    start_descent(problem.box, options, True, q, buffers.descent_state)
     work = buffers.workspace
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, buffers.descent_state)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from exactik._text import count_noun, join_names
+from exactik._text import Reason, count_noun, join_names
 
 __all__ = [
     "describe_swap",
@@ -155,10 +155,12 @@ def _describe_attention(summary: Facts) -> list[str]:
 
 
 def _name_segments(found: Sequence[Facts]) -> str:
-    """Return stretches with the first part of their reasons; those of one reason together."""
+    """Return stretches with the causes of their reasons; those of one cause together."""
     reasons: dict[str, list[str]] = {}
     for each in found:
-        reasons.setdefault(each["text"].partition(";")[0], []).append(format_frames(each))
+        text = each["text"]
+        cause = text.cause if isinstance(text, Reason) else text
+        reasons.setdefault(cause, []).append(format_frames(each))
     return "; ".join(f"{join_names(frames)}, {text}" for text, frames in reasons.items())
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik.kernels.recording.frames import HUBER, TUKEY
 from exactik.motion import find_frozen_markers, find_segments
 from exactik.report._suspects import (
     ExaminedSwap,
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["collect_versions", "compute_frame_errors", "find_missing", "summary_of"]
 
 Facts = dict[str, Any]
-
-LOSSES = {HUBER: "huber", TUKEY: "tukey"}
 
 
 def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> Facts:
@@ -263,17 +260,16 @@ def _swap_facts(track: Track, swap: ExaminedSwap) -> Facts:
 
 def _settings_facts(track: Track) -> Facts:
     """Return what of the call can be told from the result."""
-    problem, targets = track.problem.frame_problem, track.problem.targets
-    names = np.array(track.skeleton.dof_names)
-    loss, width = LOSSES.get(int(targets.loss[0])), targets.loss[1]
-    pairs = zip(track.names, targets.weight, strict=True)
+    problem, frame_problem = track.problem, track.problem.frame_problem
+    names, loss = np.array(track.skeleton.dof_names), problem.robust
+    pairs = zip(track.names, problem.targets.weight, strict=True)
     return {
-        "limits": problem.limits,
-        "locked": names[problem.locked].tolist(),
+        "limits": frame_problem.limits,
+        "locked": names[frame_problem.locked].tolist(),
         "robust": loss,
-        "robust_width_mm": None if loss is None else _round_number(1e3 * width),
+        "robust_width_mm": None if loss is None else _round_number(1e3 * problem.loss_width),
         "weights": {name: float(weight) for name, weight in pairs if weight != 1.0},
-        "offsets_per_frame": len(targets.point) > 1,
+        "offsets_per_frame": len(track.marker_points) > 1,
         "threads": track.threads,
         **track.settings,
     }

@@ -139,7 +139,7 @@ def examine_swaps(track: Track) -> list[ExaminedSwap]:
 
 def _place_markers(track: Track, which: IntArray) -> Array:
     """Return where the markers in use are on the figure in these frames [m, world], (n, M, 3)."""
-    skeleton, point = track.skeleton, track.problem.targets.point
+    skeleton, point = track.skeleton, track.marker_points
     bones = [skeleton.bone_index(skeleton.marker(name)[0]) for name in track.names]
     places = np.empty((len(which), len(bones), 3))
     for begin in range(0, len(which), CHUNK_FRAMES):
@@ -184,7 +184,7 @@ def _suspect_by_pose(track: Track) -> list[_Suspicion]:
     rows = np.flatnonzero(off.sum(axis=1) > 1)
     if len(rows) < MIN_FRAMES:
         return []
-    places, recorded = _place_markers(track, rows), track.problem.targets.position[rows]
+    places, recorded = _place_markers(track, rows), track.solved_positions[rows]
     candidates: list[tuple[float, _Suspicion]] = []
     for one, other in _find_near_pairs(track, off):
         both = np.flatnonzero(off[rows, one] & off[rows, other])
@@ -248,7 +248,7 @@ def _examine(track: Track, what: _Suspicion) -> ExaminedSwap:
     exchanged = float(np.linalg.norm(recorded - places[:, crossed], axis=2).mean())
     distances = np.linalg.norm(places[:, what.one] - places[:, what.other], axis=1)
     swap = swap._replace(distance=float(np.median(distances)), error=error, exchanged=exchanged)
-    solved = track.problem.targets.position[frames][:, crossed]
+    solved = track.solved_positions[frames][:, crossed]
     if (solved == recorded).all(axis=(1, 2)).mean() > 0.5:
         return swap._replace(verdict="repaired")
     ratio = _compute_squares_ratio(track, what, present)

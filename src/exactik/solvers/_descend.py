@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.kernels.descent.descend import advance, run_descent
-from exactik.kernels.descent.starts import initial_order
 from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
     CONVERGED,
@@ -188,7 +187,7 @@ def _descend_compiled(
     options, tree = method.options(problem), problem.skeleton.tree
     descent = problem.descent_state
     state = descent.state
-    start_descent(view.box, options, initial_order(options), limited, q, descent)
+    start_descent(view.box, options, limited, q, descent)
     while state[STATUS] == RUNNING:
         before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from exactik._text import Reason, join_names
 from exactik.motion import Segment, find_segments
 from exactik.typing import Array
 
@@ -26,10 +27,11 @@ SEVERITY_PER_FRAME = {
 """The order in which a person should look; set by hand. A longer segment comes first."""
 STATUS_JOIN_FRAMES, FIT_JOIN_FRAMES = 2, 4
 """Frames between two segments of the same kind up to which they are one entry; set by hand."""
+MAX_NAMES = 4  # of bones or dofs in a sentence
 STATUS_TEXTS = {
-    "no-markers": "fewer than three markers are seen; the pose is a guess",
-    "not-converged": "the solve did not come to rest",
-    "bridged": "two solutions fit; the motion passes from one to the other",
+    "no-markers": Reason("fewer than three markers are seen", "the pose is a guess"),
+    "not-converged": Reason("the solve did not come to rest"),
+    "bridged": Reason("two solutions fit", "the motion passes from one to the other"),
 }
 STATUS_SENTENCES = {
     "converged": "Solved: no pose near this one fits the markers better.",
@@ -47,14 +49,14 @@ class Attention(NamedTuple):
         last: frame.
         kind: "no-markers", "not-converged", "bridged", "dearer", "gap", "poor-fit" or
             "ignored-marker".
-        text: one sentence.
+        text: why, in a sentence; its `cause` is the part before the semicolon.
         severity: the larger, the earlier it should be looked at.
     """
 
     first: int
     last: int
     kind: str
-    text: str
+    text: Reason
     severity: float
 
 
@@ -72,7 +74,7 @@ def find_attention(track: Track) -> list[Attention]:
     return sorted(entries, key=lambda entry: (-entry.severity, entry.first))
 
 
-def _make_entry(segment: Segment, kind: str, text: str) -> Attention:
+def _make_entry(segment: Segment, kind: str, text: Reason) -> Attention:
     return Attention(
         first=segment.first,
         last=segment.last,
@@ -89,9 +91,8 @@ def _find_gaps(track: Track) -> list[Attention]:
     for segment in find_segments(on_course, join=STATUS_JOIN_FRAMES):
         dofs = track.undetermined[segment.first : segment.last + 1].any(axis=0)
         bones = list(dict.fromkeys(name.rpartition(".")[0] for name in names[dofs]))
-        text = (
-            f"markers are missing that determine {_enumerate(bones)}; filled from before and after"
-        )
+        cause = f"markers are missing that determine {_join(bones)}"
+        text = Reason(cause, "filled from before and after")
         entries.append(_make_entry(segment, "gap", text))
     return entries
 
@@ -108,7 +109,7 @@ def _find_poor_fits(track: Track) -> list[Attention]:
         mean = _finite_mean(segment_errors, axis=0)
         worst = [track.names[m] for m in np.argsort(-mean)[:2]]
         largest = 1e3 * float(np.nanmax(segment_errors))
-        text = f"markers fit badly, up to {largest:.0f} mm ({_enumerate(worst)})"
+        text = Reason(f"markers fit badly, up to {largest:.0f} mm ({_join(worst)})")
         entries.append(_make_entry(segment, "poor-fit", text))
     return entries
 
@@ -119,9 +120,9 @@ def _find_costs_above_best(track: Track) -> list[Attention]:
     for segment in find_segments(track.excess > options.cost_above_best, join=FIT_JOIN_FRAMES):
         largest = float(track.excess[segment.first : segment.last + 1].max())
         if largest > options.segment_cost_above_best:
-            text = (
-                f"costs up to {100 * largest:.0f} % more than the best solution found there; a "
-                "motion without jumps that passes to it and back would cost still more"
+            text = Reason(
+                f"costs up to {100 * largest:.0f} % more than the best solution found there",
+                "a motion without jumps that passes to it and back would cost still more",
             )
             entries.append(_make_entry(segment, "dearer", text))
     return entries
@@ -136,7 +137,7 @@ def _find_ignored_markers(track: Track) -> list[Attention]:
         for segment in find_segments(seen[:, m] & ignored, join=FIT_JOIN_FRAMES):
             errors = track.marker_errors[segment.first : segment.last + 1, m]
             off = 1e3 * float(np.nanmedian(errors))
-            text = f"marker {name} is {off:.0f} mm off and was left out"
+            text = Reason(f"marker {name} is {off:.0f} mm off and was left out")
             entries.append(_make_entry(segment, "ignored-marker", text))
     return entries
 
@@ -153,10 +154,10 @@ def explain_frames(track: Track) -> list[str]:
     sentences = []
     for t, status in enumerate(track.status):
         if status == "at-limits":
-            sentence = f"Solved; held at a limit: {_enumerate(list(names[limits[t]]))}."
+            sentence = f"Solved; held at a limit: {_join(list(names[limits[t]]))}."
         elif status == "gap":
             dofs = list(names[track.undetermined[t]])
-            sentence = f"Not determined by the markers seen: {_enumerate(dofs)}."
+            sentence = f"Not determined by the markers seen: {_join(dofs)}."
         else:
             sentence = STATUS_SENTENCES[str(status)]
         above_best = track.excess[t] > track.options.assessment.cost_above_best
@@ -167,6 +168,5 @@ def explain_frames(track: Track) -> list[str]:
     return sentences
 
 
-def _enumerate(names: list[str], max_names: int = 4) -> str:
-    shown, more = ", ".join(names[:max_names]), len(names) - max_names
-    return shown + (f" and {more} more" if more > 0 else "")
+def _join(names: list[str]) -> str:
+    return join_names(names, MAX_NAMES, last=", ")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, require_shape
+from exactik._text import join_names
 from exactik.errors import ModelError, ShapeError, UnknownNameError, UsageError
 from exactik.goals import MarkerGoal, PostureGoal
 from exactik.kernels.calculus.workspace import Goals, Workspace, new_workspace
@@ -42,6 +43,7 @@ __all__ = [
 LOSS_KINDS = {None: QUADRATIC, "huber": HUBER, "tukey": TUKEY}
 WIDE_LOSS = 4.0  # times its width that a robust loss begins with from afar; halved in each round
 CHUNK_FRAMES = 4096  # whose markers are placed at once: all of an hour would not fit into memory
+MAX_NAMES = 6  # of markers in a sentence
 POSTURE_WEIGHT = 4e-7
 """Default weight of the neutral pose, in shares of a marker's at arm's length: small enough that it
 only settles what the markers leave open (docs/maths.md §15). Set by hand; error bars hold with it
@@ -235,7 +237,7 @@ def make_tracking_problem(
     if len(matches) == 0:
         raise ModelError(
             f"no marker of the recording is on the skeleton {skeleton.name!r}: the recording has "
-            f"{_enumerate(markers.names)}; the skeleton has {_enumerate(tuple(skeleton.markers))}"
+            f"{_join(markers.names)}; the skeleton has {_join(tuple(skeleton.markers))}"
         )
     if not 0.0 <= posture < np.inf:
         raise UsageError(f"posture is {posture!r}; it must be a number ≥ 0")
@@ -311,6 +313,5 @@ def _mean_square_size(skeleton: Skeleton, names: tuple[str, ...]) -> float:
     return max(float((from_centre**2).sum(axis=1).mean()), 1e-6)
 
 
-def _enumerate(names: Sequence[str], max_names: int = 6) -> str:
-    shown, more = ", ".join(names[:max_names]), len(names) - max_names
-    return shown + (f" and {more} more" if more > 0 else "") or "none"
+def _join(names: Sequence[str]) -> str:
+    return join_names(names, MAX_NAMES, last=", ") or "none"

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_markers
 from exactik.motion import Markers
-from tests.support.c3d_files import c3d_bytes, integers, parameter, record
+from tests.support.c3d_files import encode_integers, encode_parameter, encode_record, make_c3d
 
 VALUES = np.arange(1.0, 601.0).reshape(40, 5, 3)
-SOUND = c3d_bytes(VALUES, analog=np.ones((40, 2)), groups={"ANALOG": {"USED": 2}})
+SOUND = make_c3d(VALUES, analog=np.ones((40, 2)), groups={"ANALOG": {"USED": 2}})
 
 
 def write(tmp_path: Path, data: bytes) -> Path:
@@ -40,8 +40,8 @@ def load(tmp_path: Path, data: bytes, warns: str | None = None, **options) -> Ma
     return markers
 
 
-def changed(data: bytes, at: int, new: bytes) -> bytes:
-    return data[:at] + new + data[at + len(new) :]
+def changed(data: bytes, offset: int, new: bytes) -> bytes:
+    return data[:offset] + new + data[offset + len(new) :]
 
 
 REFUSED: dict[str, tuple[bytes, str]] = {
@@ -55,26 +55,26 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "cut frame": (SOUND[:1100], "expected 40 frames of 88 bytes"),
     "far data": (changed(SOUND, 16, b"\xff\xff"), "expected a block inside the file"),
     "no scale": (
-        c3d_bytes(scale=1.0, header={"scale": np.nan}, groups={"POINT": {"SCALE": None}}),
+        make_c3d(scale=1.0, header={"scale": np.nan}, groups={"POINT": {"SCALE": None}}),
         "byte 12: scale is nan; expected the factor of integers",
     ),
     "no rate": (
-        c3d_bytes(header={"rate": 0.0}, groups={"POINT": {"RATE": -1.0}}),
+        make_c3d(header={"rate": 0.0}, groups={"POINT": {"RATE": -1.0}}),
         "byte 20: frame rate is 0; give the rate to read it",
     ),
     "no processor": (
-        changed(c3d_bytes(header={"rate": 0.0}), 515, b"\x63"),
+        changed(make_c3d(header={"rate": 0.0}), 515, b"\x63"),
         "byte 515: processor type 99; expected 84 (Intel), 85 (DEC) or 86 (MIPS)",
     ),
     "huge points": (
-        c3d_bytes(VALUES, header={"points": 65535}, groups={"POINT": {"USED": 65535}}),
+        make_c3d(VALUES, header={"points": 65535}, groups={"POINT": {"USED": 65535}}),
         "before the first frame does; expected 40 frames of 1048560 bytes",
     ),
 }
 
 
 @pytest.mark.parametrize("fault", REFUSED)
-def test_hopeless_files_are_refused_in_a_sentence(fault, tmp_path):
+def test_unreadable_files_are_refused_in_one_sentence(fault, tmp_path):
     data, message = REFUSED[fault]
     path = write(tmp_path, data)
     with warnings.catch_warnings(), pytest.raises(FileError) as caught:
@@ -143,7 +143,7 @@ FRAMES: dict[str, tuple[dict[str, Any], int, str | None]] = {
 @pytest.mark.parametrize("case", FRAMES)
 def test_frame_counts_that_disagree(case, tmp_path):
     options, frames, warns = FRAMES[case]
-    markers = load(tmp_path, c3d_bytes(VALUES, **options), warns)
+    markers = load(tmp_path, make_c3d(VALUES, **options), warns)
     assert len(markers) == frames
     assert len(markers.notes) > 0
 
@@ -156,9 +156,9 @@ def test_more_data_than_stated_are_noted(tmp_path):
 
 def test_number_of_the_first_frame_beyond_16_bits(tmp_path):
     trial = {"ACTUAL_START_FIELD": [10, 1], "ACTUAL_END_FIELD": [49, 1]}
-    data = c3d_bytes(VALUES, header={"first": 10, "last": 49}, groups={"TRIAL": trial})
+    data = make_c3d(VALUES, header={"first": 10, "last": 49}, groups={"TRIAL": trial})
     assert load(tmp_path, data).first_frame == 65546
-    markers = load(tmp_path, c3d_bytes(VALUES, groups={"TRIAL": trial}))
+    markers = load(tmp_path, make_c3d(VALUES, groups={"TRIAL": trial}))
     assert markers.first_frame == 1
     assert any("TRIAL starts at frame 65546, the header at 1" in note for note in markers.notes)
 
@@ -175,14 +175,14 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("wrong", LAYOUTS)
 def test_parameters_correct_the_header(wrong, tmp_path):
     """Where only their version of the frames ends with the file."""
-    data = c3d_bytes(VALUES, **LAYOUTS[wrong])
+    data = make_c3d(VALUES, **LAYOUTS[wrong])
     markers = load(tmp_path, data, "header and parameters disagree; frames fit with 5 points and 0")
     np.testing.assert_allclose(markers.positions, VALUES / 1000.0)
 
 
 def test_header_is_right_where_its_frames_fill_the_file(tmp_path):
     groups = {"POINT": {"USED": 4, "DATA_START": 9, "SCALE": 2.0}, "ANALOG": {"USED": 3}}
-    markers = load(tmp_path, c3d_bytes(VALUES, groups=groups))
+    markers = load(tmp_path, make_c3d(VALUES, groups=groups))
     np.testing.assert_allclose(markers.positions, VALUES / 1000.0)
     for part in ("POINT:USED says 4", "DATA_START says block 9", "ANALOG:USED makes 3", "opposite"):
         assert any(part in note for note in markers.notes)
@@ -190,7 +190,7 @@ def test_header_is_right_where_its_frames_fill_the_file(tmp_path):
 
 @pytest.mark.parametrize("block", [0, 1, 2])
 def test_data_start_that_cannot_be(block, tmp_path):
-    data = c3d_bytes(VALUES, header={"data_start": block}, groups={"POINT": {"DATA_START": None}})
+    data = make_c3d(VALUES, header={"data_start": block}, groups={"POINT": {"DATA_START": None}})
     markers = load(tmp_path, data, f"data in block {block}; block 3 is read instead")
     np.testing.assert_allclose(markers.positions, VALUES / 1000.0)
 
@@ -203,13 +203,13 @@ def test_wrong_pointer_to_the_parameters(block, tmp_path):
 
 @pytest.mark.parametrize("encoding", ["Intel", "DEC", "MIPS"])
 def test_unknown_processor_is_guessed(encoding, tmp_path):
-    data = changed(c3d_bytes(VALUES, encoding=encoding), 515, b"\x63")
+    data = changed(make_c3d(VALUES, encoding=encoding), 515, b"\x63")
     markers = load(tmp_path, data, f"byte 515: processor type 99; .* {encoding} makes sense")
     np.testing.assert_allclose(markers.positions, VALUES / 1000.0)
 
 
 def test_scale_of_integers_is_that_of_the_header(tmp_path):
-    data = c3d_bytes(VALUES, scale=0.5, groups={"POINT": {"SCALE": 0.25}})
+    data = make_c3d(VALUES, scale=0.5, groups={"POINT": {"SCALE": 0.25}})
     markers = load(tmp_path, data, "POINT:SCALE is 0.25, the header has 0.5, which is used")
     np.testing.assert_allclose(markers.positions, VALUES / 2000.0)
 
@@ -222,41 +222,41 @@ def test_no_parameters_at_all(tmp_path):
 
 
 def extra(name: str | bytes, value: Any, ident: int = 1) -> bytes:
-    return record(ident, name, parameter(value, "Intel"), "Intel")
+    return encode_record(ident, name, encode_parameter(value, "Intel"), "Intel")
 
 
 def test_second_group_and_second_parameter_of_a_name(tmp_path):
-    second = record(-9, "point", b"\0", "Intel") + extra("y_screen", "+Y", 9)
-    markers = load(tmp_path, c3d_bytes(VALUES, end=second + extra("RATE", 50.0)))
+    second = encode_record(-9, "point", b"\0", "Intel") + extra("y_screen", "+Y", 9)
+    markers = load(tmp_path, make_c3d(VALUES, end=second + extra("RATE", 50.0)))
     assert (markers.up_axis, markers.rate) == ("y", 100.0)
     assert any("POINT:RATE comes twice; the first is taken" in note for note in markers.notes)
 
 
-def test_step_to_nowhere_is_survived(tmp_path):
+def test_wrong_step_to_the_next_parameter_is_survived(tmp_path):
     lost = extra("JUNK", 7)
-    lost = changed(lost, 6, integers(300, "Intel"))
-    data = c3d_bytes(VALUES, end=lost + extra("Y_SCREEN", "+Y"))
+    lost = changed(lost, 6, encode_integers(300, "Intel"))
+    data = make_c3d(VALUES, end=lost + extra("Y_SCREEN", "+Y"))
     assert load(tmp_path, data, "JUNK points to byte .*; the next is at byte").up_axis == "y"
 
 
 def test_parameter_longer_than_its_record_is_cut(tmp_path):
     odd = bytes([255, 2, 4, 200]) + b"aaaabbbb"
-    data = c3d_bytes(VALUES, groups={"POINT": {"LABELS": odd}}, end=extra("Y_SCREEN", "+Y"))
+    data = make_c3d(VALUES, groups={"POINT": {"LABELS": odd}}, end=extra("Y_SCREEN", "+Y"))
     markers = load(tmp_path, data, "POINT:LABELS takes 800 bytes and has 8 to the next record")
     assert markers.names == ("aaaa", "bbbb", "*0", "*1", "*2")
 
 
 @pytest.mark.parametrize("junk", [b"\x05\x01\x00\x00", b"\x05\x01AB\x01CDEFGHIJ", b"\x81\x01" * 9])
-def test_garbage_after_the_parameters_is_left(junk, tmp_path):
-    markers = load(tmp_path, c3d_bytes(VALUES, end=junk), "not a parameter|points to byte")
+def test_garbage_after_the_parameters_is_ignored(junk, tmp_path):
+    markers = load(tmp_path, make_c3d(VALUES, end=junk), "not a parameter|points to byte")
     np.testing.assert_allclose(markers.positions, VALUES / 1000.0)
 
 
 def test_memory_is_bounded_by_the_file(tmp_path):
     trial = {"ACTUAL_START_FIELD": [0, 0], "ACTUAL_END_FIELD": [65535, 65535]}
     point = {"FRAMES": 65535, "USED": 65535, "LONG_FRAMES": 3e38}
-    data = c3d_bytes(VALUES, header={"last": 65535}, groups={"TRIAL": trial, "POINT": point})
-    nothing = c3d_bytes(np.ones((0, 0, 3)), header={"last": 65535}, groups={"TRIAL": trial})
+    data = make_c3d(VALUES, header={"last": 65535}, groups={"TRIAL": trial, "POINT": point})
+    nothing = make_c3d(np.ones((0, 0, 3)), header={"last": 65535}, groups={"TRIAL": trial})
     path = write(tmp_path, data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)
@@ -274,10 +274,10 @@ def test_memory_is_bounded_by_the_file(tmp_path):
     st.integers(0, len(SOUND)),
 )
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_damage_brings_anything_but_an_answer(tmp_path, flips, cut):
+def test_random_damage_gives_markers_or_a_file_error(tmp_path, flips, cut):
     data = bytearray(SOUND)
-    for at, byte in flips:
-        data[at] = byte
+    for offset, byte in flips:
+        data[offset] = byte
     path = write(tmp_path, bytes(data[: cut if cut % 3 == 0 else len(data)]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)

@@ -40,8 +40,8 @@ def quietly(path: Path, **options) -> Markers:
 
 
 def test_every_real_file_is_listed(shared_data):
-    found = [p for p in (shared_data / "data").rglob("*") if p.suffix.lower() == ".c3d"]
-    real = {p.relative_to(DATA).as_posix() for p in found if "malformed" not in p.parts}
+    paths = [p for p in (shared_data / "data").rglob("*") if p.suffix.lower() == ".c3d"]
+    real = {p.relative_to(DATA).as_posix() for p in paths if "malformed" not in p.parts}
     assert real == set(ROWS)
 
 
@@ -70,7 +70,7 @@ def test_real_file_has_what_is_known_of_it(name, shared_data):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_real_file_misses_the_known_share(name, shared_data):
+def test_real_file_has_the_known_share_of_gaps(name, shared_data):
     """The list counts all points, markers or not, and zeros only where they are called valid."""
     markers = quietly(DATA / name)
     counts = dict(markers.metadata["missing"])
@@ -103,7 +103,7 @@ NOTED = {
 
 
 @pytest.mark.parametrize("name", NOTED)
-def test_lies_of_real_files_are_noted(name, shared_data):
+def test_contradictions_in_real_files_are_noted(name, shared_data):
     markers = quietly(DATA / "c3d" / name)
     assert any(NOTED[name] in note for note in markers.notes), markers.notes
 
@@ -136,10 +136,10 @@ def test_csv_twin_has_the_same_numbers(shared_data):
     twin = np.array([[float(c or "nan") for c in row[1 : width + 1]] for row in table])
     assert len(names) == len(markers.names) + len(markers.others) == 141
     for k, name in enumerate(names):
-        own = (
+        values = (
             1000.0 * markers.marker(name) if name in markers.names else markers.others[name].values
         )
-        np.testing.assert_allclose(own, twin[:, 3 * k : 3 * k + 3], rtol=1e-5, atol=1e-4)
+        np.testing.assert_allclose(values, twin[:, 3 * k : 3 * k + 3], rtol=1e-5, atol=1e-4)
 
 
 def test_trc_twin_has_the_same_numbers(shared_data):
@@ -154,10 +154,10 @@ def test_trc_twin_has_the_same_numbers(shared_data):
 
 
 # It takes frames of BTS for shorter than they are, as there is no ANALOG:RATE, and reads a mixture.
-JUDGED = [name for name, row in ROWS.items() if "ezc3d ok" in row and "bts" not in name]
+READ_BY_EZC3D = [name for name, row in ROWS.items() if "ezc3d ok" in row and "bts" not in name]
 
 
-@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize("name", READ_BY_EZC3D)
 def test_ezc3d_agrees_where_it_reads_a_file(name, shared_data):
     ezc3d = pytest.importorskip("ezc3d")
     twin = ezc3d.c3d(str(DATA / name))
@@ -167,8 +167,8 @@ def test_ezc3d_agrees_where_it_reads_a_file(name, shared_data):
     labels = twin["parameters"]["POINT"].get("LABELS", {"value": []})["value"]
     for k, label in enumerate(labels[: len(points)]):
         if labels.index(label) == k and label in markers.names:  # it does not tell twins apart
-            own = markers.marker(label) / metres
-            np.testing.assert_allclose(own, points[k][: len(own)], rtol=1e-6, atol=1e-6)
+            values = markers.marker(label) / metres
+            np.testing.assert_allclose(values, points[k][: len(values)], rtol=1e-6, atol=1e-6)
     if markers.first_frame > 0:
         assert twin["header"]["points"]["first_frame"] == markers.first_frame - 1
 

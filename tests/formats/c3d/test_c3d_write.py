@@ -71,17 +71,17 @@ values = st.floats(-1e4, 1e4, allow_subnormal=False) | st.just(float("nan"))
 @st.composite
 def recordings(draw: st.DrawFn) -> Markers:
     names = draw(st.lists(texts.filter(len), max_size=6, unique=True))
-    frames, own = draw(st.integers(0, 3)), draw(st.integers(0, len(names)))
+    frames, marker_count = draw(st.integers(0, 3)), draw(st.integers(0, len(names)))
     flat = draw(st.lists(values, min_size=9, max_size=9))
     every = np.resize(np.array(flat), (frames, len(names), 3))
     every[np.isnan(every).any(axis=2)] = np.nan
     others = {
-        name: Series(draw(kinds), every[:, own + k], draw(units))
-        for k, name in enumerate(names[own:])
+        name: Series(draw(kinds), every[:, marker_count + k], draw(units))
+        for k, name in enumerate(names[marker_count:])
     }
     return Markers(
-        every[:, :own],
-        tuple(names[:own]),
+        every[:, :marker_count],
+        tuple(names[:marker_count]),
         draw(st.floats(0.5, 5000.0)),
         first_frame=draw(st.integers(0, 70000) | st.just(1 << 30)),
         up_axis=draw(st.sampled_from(["x", "y", "z", None])),

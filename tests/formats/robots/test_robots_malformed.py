@@ -322,8 +322,8 @@ def test_damage_at_random_never_surprises(tmp_path: Path, suffix: str, seed: int
         if how == 0:
             text = text[: rng.integers(len(text))]
         elif how == 1:
-            at = int(rng.integers(len(text)))
-            text = text[:at] + chr(rng.integers(1, 255)) + text[at + 1 :]
+            position = int(rng.integers(len(text)))
+            text = text[:position] + chr(rng.integers(1, 255)) + text[position + 1 :]
         elif how == 2:
             a, b = sorted(rng.integers(len(text), size=2))
             text = text[:b] + text[a:]

@@ -15,12 +15,12 @@ from exactik.io import load_joint_names, load_skeleton
 from exactik.model import Skeleton
 from exactik.spatial import axis_rotation
 from tests.support.robot_files import (
-    bare_mjcf,
     largest_error,
     mujoco,
     mujoco_poses,
     random_mjcf,
     random_q,
+    strip_to_kinematics,
     write,
 )
 
@@ -51,8 +51,8 @@ def assert_same_as_mujoco(path: Path, model: Any, rng: np.random.Generator, boun
     linear, angular = np.empty((2, 3, model.nv))
     for k, bone in enumerate(poses, start=1):
         mj.mj_jacBody(model, data, linear, angular, k)
-        ours = skeleton.jacobian(q, bone, rows="both")
-        np.testing.assert_allclose(ours, [*linear, *angular], rtol=0, atol=10 * bound)
+        jacobian = skeleton.jacobian(q, bone, rows="both")
+        np.testing.assert_allclose(jacobian, [*linear, *angular], rtol=0, atol=10 * bound)
     for k in range(model.njnt):
         joint = model.joint(k)
         if joint.name != "":
@@ -60,16 +60,16 @@ def assert_same_as_mujoco(path: Path, model: Any, rng: np.random.Generator, boun
             assert (place.q, place.v) == (model.jnt_qposadr[k], model.jnt_dofadr[k])
         if joint.type[0] in (mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE):
             low, high = model.jnt_range[k] if joint.limited[0] else (-math.inf, math.inf)
-            at = model.jnt_dofadr[k]
-            assert skeleton.lower[at] == pytest.approx(low, rel=1e-15)
-            assert skeleton.upper[at] == pytest.approx(high, rel=1e-15)
+            dof = model.jnt_dofadr[k]
+            assert skeleton.lower[dof] == pytest.approx(low, rel=1e-15)
+            assert skeleton.upper[dof] == pytest.approx(high, rel=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_trees_against_mujoco(tmp_path: Path, seed: int):
     rng = np.random.default_rng(seed)
     path = write(tmp_path, "random.xml", random_mjcf(rng))
-    model = mujoco().MjModel.from_xml_string(bare_mjcf(path))
+    model = mujoco().MjModel.from_xml_string(strip_to_kinematics(path))
     assert_same_as_mujoco(path, model, rng, 1e-12)
 
 
@@ -77,7 +77,7 @@ def test_random_trees_against_mujoco(tmp_path: Path, seed: int):
 @pytest.mark.filterwarnings("ignore::exactik.errors.FileWarning")  # looks that were not passed on
 def test_real_robots_against_mujoco(shared_data: Path, name: str):
     path = shared_data / "data" / "robots" / "mjcf" / name
-    model = mujoco().MjModel.from_xml_string(bare_mjcf(path))
+    model = mujoco().MjModel.from_xml_string(strip_to_kinematics(path))
     assert_same_as_mujoco(path, model, np.random.default_rng(7), 1e-12)
 
 
@@ -87,10 +87,10 @@ def test_the_same_arm_in_both_formats(shared_data: Path):
     mjcf = load_skeleton(robots / "mjcf" / "franka_emika_panda__panda.xml")
     q = np.random.default_rng(3).uniform(-1, 1, 9)
     for k in range(8):
-        ours, theirs = urdf.bone_index(f"panda_link{k}"), mjcf.bone_index(f"link{k}")
+        index, mjcf_index = urdf.bone_index(f"panda_link{k}"), mjcf.bone_index(f"link{k}")
         a, b = urdf.forward(q), mjcf.forward(q)
-        np.testing.assert_allclose(a.positions[ours], b.positions[theirs], atol=1e-6)
-        np.testing.assert_allclose(a.rotations[ours], b.rotations[theirs], atol=1e-6)
+        np.testing.assert_allclose(a.positions[index], b.positions[mjcf_index], atol=1e-6)
+        np.testing.assert_allclose(a.rotations[index], b.rotations[mjcf_index], atol=1e-6)
 
 
 # --- joints

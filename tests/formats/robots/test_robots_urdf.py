@@ -214,6 +214,6 @@ def test_real_robots_against_pinocchio(shared_data: Path, name: str, floating: b
     for k in range(1, model.njoints):
         joint = model.joints[k]
         if joint.nq == 1:
-            at = joints[model.names[k]].v
-            assert skeleton.lower[at] == model.lowerPositionLimit[joint.idx_q]
-            assert skeleton.upper[at] == model.upperPositionLimit[joint.idx_q]
+            dof = joints[model.names[k]].v
+            assert skeleton.lower[dof] == model.lowerPositionLimit[joint.idx_q]
+            assert skeleton.upper[dof] == model.upperPositionLimit[joint.idx_q]

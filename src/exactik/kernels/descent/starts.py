@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.calculus.evaluate import add_goals, evaluate
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
+from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.cycle_counter import read_cycle_counter
 from exactik.kernels.descent.descend import advance
-from exactik.kernels.descent.options import CURVATURE, TRY_DETOUR
+from exactik.kernels.descent.options import TRY_DETOUR
 from exactik.kernels.descent.results import (
     RESULT_ATTEMPTS,
     RESULT_COST,
@@ -50,14 +50,13 @@ from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.goals.errors import are_goals_reached
 from exactik.kernels.goals.targets import retarget
 from exactik.kernels.linear.ltdl import AncestorPattern
-from exactik.spatial import jit, jit_forceinline, jit_inline_always, jit_nogil
+from exactik.spatial import jit, jit_inline_always, jit_nogil
 from exactik.typing import Array
 
 __all__ = [
     "RESULT_SIZE",
     "StartTable",
     "fill_start",
-    "initial_order",
     "is_on_limit",
     "solve_problems",
     "wrap_angles_into_limits",
@@ -72,12 +71,6 @@ class StartTable(NamedTuple):
     R: Array  #      (n, n_frames, 3, 3) frames; empty where starts depend on the given one
     p: Array  #      (n, n_frames, 3)
     origin: Array  # (n, 3)
-
-
-@jit_forceinline
-def initial_order(options):
-    """Return the order of the first evaluation."""
-    return np.int64(GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT)
 
 
 @jit
@@ -232,9 +225,7 @@ def solve_from_starts(
         for pass_number in range(2 if detour else 1):
             if pass_number == 1:
                 wrap_angles_into_limits(box, q)
-            start_descent(
-                box, options, initial_order(options), not detour or pass_number == 1, q, descent
-            )
+            start_descent(box, options, not detour or pass_number == 1, q, descent)
             while descent.state[STATUS] == RUNNING:
                 order = np.int64(descent.state[REQUESTED_ORDER])
                 value = evaluate(tree, goals, descent.trial, order, work)

@@ -32,7 +32,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.options import (
+    CURVATURE,
     INITIAL_DAMPING,
     INITIAL_STEP_LENGTH,
     INITIAL_TRUST_RADIUS,
@@ -146,15 +148,13 @@ def new_descent_state(tree: Tree, width: int) -> DescentState:
 
 
 @jit
-def start_descent(box, options, order, limited, q, descent):
-    """Prepare a descent from q (nq,), which is moved into the limits unless it is not `limited`.
-
-    `order` is that of the first evaluation, see `initial_order`.
-    """
+def start_descent(box, options, limited, q, descent):
+    """Prepare a descent from q (nq,), clipped to the limits, or without them if not `limited`."""
     state = descent.state
     for i in range(STATE_SIZE):
         state[i] = 0.0
-    state[REQUESTED_ORDER], state[COST], state[PROJECTED_GRADIENT] = order, np.inf, np.inf
+    state[REQUESTED_ORDER] = GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT
+    state[COST], state[PROJECTED_GRADIENT] = np.inf, np.inf
     state[DAMPING], state[TRUST_RADIUS] = options[INITIAL_DAMPING], options[INITIAL_TRUST_RADIUS]
     state[STEP_LENGTH], state[DAMPING_GROWTH] = options[INITIAL_STEP_LENGTH], 4.0
     for i in range(descent.max_curvature.shape[0]):

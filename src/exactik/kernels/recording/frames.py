@@ -32,7 +32,6 @@ from exactik.kernels.descent.results import (
     RESULT_PROJECTED_GRADIENT,
     RESULT_STATUS,
 )
-from exactik.kernels.descent.starts import initial_order
 from exactik.kernels.descent.state import (
     COST,
     EVALUATIONS,
@@ -180,7 +179,7 @@ def solve_frame(tree, pattern, goals, box, options, frames, t, pose, result, des
             if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
                 break
             width = max(0.5 * width, 1.0)
-        start_descent(box, options, initial_order(options), True, pose, descent)
+        start_descent(box, options, True, pose, descent)
         while descent.state[STATUS] == RUNNING:
             order = np.int64(descent.state[REQUESTED_ORDER])
             value = evaluate(tree, goals, descent.trial, order, work)

@@ -170,7 +170,7 @@ class PlaybackData:
         where = [self.skeleton.marker(name) for name in self.names]
         bones = np.array([self.skeleton.bone_index(bone) for bone, _ in where], dtype=np.int64)
         if self.track is not None:
-            return bones, self.track.problem.targets.point
+            return bones, self.track.marker_points
         return bones, np.array([point for _, point in where], dtype=float).reshape(1, -1, 3)
 
     def model_markers(self, frame: int, pose: Pose) -> Array:
@@ -270,7 +270,7 @@ def _markers_of_track(track: Track) -> Markers:
 
     Swapped markers are back in their places, and ignored ones are missing.
     """
-    place = np.array(track.problem.targets.position)
+    place = np.array(track.solved_positions)
     place[~np.isfinite(track.marker_errors)] = np.nan
     used = set(match_markers(track.skeleton, track.markers))
     others = [name for name in track.markers.names if name not in used]

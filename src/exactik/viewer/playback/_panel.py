@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exactik._text import join_names
 from exactik.viewer.playback._error_curve import ErrorCurve
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
 from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
@@ -70,8 +71,7 @@ class PlayPanel:
             lines.append(f"Status: {playback.track.status[frame]}")
         dofs = scene.limits.named(playback.skeleton)
         if len(dofs) > 0:
-            more = f" and {len(dofs) - 3} more" if len(dofs) > 3 else ""
-            lines.append(f"At a limit: {', '.join(dofs[:3])}{more}")
+            lines.append(f"At a limit: {join_names(dofs, 3, last=', ')}")
         if scene.deviation is not None:
             joints = describe_least_certain(playback.skeleton, scene.deviation)
             lines.append(f"Least certain: {joints}")
