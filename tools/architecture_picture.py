@@ -112,7 +112,7 @@ def make_picture() -> str:
             place[package] = x, MARGIN + ROW * (len(rows) - 1 - level)
     body = []
     for package, direct in sorted(remove_implied(edges).items()):
-        body += [_draw_arrow(place[package], place[used]) for used in sorted(direct)]
+        body += [_draw_arrow(place[package], place[used], width / 2) for used in sorted(direct)]
     for package, (x, y) in sorted(place.items()):
         body.append(
             f'<rect x="{x - BOX_WIDTH / 2:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" '
@@ -131,13 +131,19 @@ def make_picture() -> str:
     )
 
 
-def _draw_arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+def _draw_arrow(start: tuple[float, float], end: tuple[float, float], middle: float) -> str:
     """Return a curve from the lower edge of one box to the upper edge of another."""
     (x0, y0), (x1, y1) = start, end
+    aside = 0.0
+    if y1 - y0 > ROW:  # past other rows: around their boxes instead of behind them
+        side = 1.0 if x0 + x1 >= 2.0 * middle else -1.0
+        aside = side * 0.95 * BOX_WIDTH
+        x0, x1 = x0 + 0.3 * side * BOX_WIDTH, x1 + 0.3 * side * BOX_WIDTH
     y0 += BOX_HEIGHT
     bend = 0.5 * (y1 - y0)
+    a, b = x0 + aside, x1 + aside
     return (
-        f'<path d="M{x0:g} {y0:g}C{x0:g} {y0 + bend:g} {x1:g} {y1 - bend:g} {x1:g} {y1:g}" '
+        f'<path d="M{x0:g} {y0:g}C{a:g} {y0 + bend:g} {b:g} {y1 - bend:g} {x1:g} {y1:g}" '
         f'fill="none" stroke="{LINE}" marker-end="url(#head)"/>'
     )
 
