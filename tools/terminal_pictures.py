@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from exactik.cli.inspect._screen import note
+from exactik.cli.inspect._screen import format_facts
 from exactik.io import inspect_file
 
 LARGEST = 60_000  # bytes of a picture
@@ -32,7 +32,7 @@ def picture(path: Path, width: int) -> str:
         record=True, width=width, file=io.StringIO(), force_terminal=True, color_system="standard"
     )
     console.print(Text(f"$ exactik inspect {path.name}", "dim"))
-    console.print(note(inspect_file(path), width - 2), soft_wrap=True)
+    console.print(format_facts(inspect_file(path), width - 2), soft_wrap=True)
     svg = console.export_svg(title="", theme=CALM, unique_id="t")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.S)
     svg = svg.replace("Fira Code, monospace", "DejaVu Sans Mono, Menlo, Consolas, monospace")
