@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -36,10 +37,10 @@ class Function(NamedTuple):
         module, _, name = self.reference.partition(":")
         return getattr(import_module(module), name)
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function, with those of the options that it takes."""
+    def bind(self, **options: Any) -> Callable[..., Any]:
+        """Return the function with those of the options set that it takes."""
         taken = {name: value for name, value in options.items() if name in self.options}
-        return self.resolve()(*arguments, **taken)
+        return partial(self.resolve(), **taken)
 
 
 @dataclass(frozen=True)

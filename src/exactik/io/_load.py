@@ -48,8 +48,8 @@ def load_skeleton(
         FileWarning: a part of the file that could matter was not read, or had to be guessed.
     """
     path = os.fspath(path)
-    read = reader_of(path, "skeleton")
-    return read(path, Notes(path, strict), length_unit=length_unit, floating=floating)
+    read = reader_of(path, "skeleton").bind(length_unit=length_unit, floating=floating)
+    return read(path, Notes(path, strict))
 
 
 def load_motion(
@@ -80,15 +80,14 @@ def load_motion(
     path = os.fspath(path)
     if positions not in ("replace", "add"):
         raise UsageError(f"positions is {positions!r}; it must be 'replace' or 'add'")
-    motion: Motion = reader_of(path, "motion")(
-        path,
-        Notes(path, strict),
+    read = reader_of(path, "motion").bind(
         skeleton=skeleton,
         length_unit=length_unit,
         rate=rate,
         positions=positions,
         animation=animation,
     )
+    motion: Motion = read(path, Notes(path, strict))
     return motion if up_axis is None else replace(motion, up_axis=check_axis(up_axis))
 
 
@@ -114,13 +113,10 @@ def load_markers(
         strict: whether to refuse a file that is damaged but usable.
     """
     path = os.fspath(path)
-    markers: Markers = reader_of(path, "markers")(
-        path,
-        Notes(path, strict),
-        length_unit=length_unit,
-        rate=rate,
-        zeros_are_missing=zeros_are_missing,
+    read = reader_of(path, "markers").bind(
+        length_unit=length_unit, rate=rate, zeros_are_missing=zeros_are_missing
     )
+    markers: Markers = read(path, Notes(path, strict))
     if up_axis is not None:
         markers = replace(markers, up_axis=check_axis(up_axis))
     return markers if axes is None else markers.turned(axes)

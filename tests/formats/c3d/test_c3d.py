@@ -10,7 +10,7 @@ import pytest
 
 from exactik.errors import FileError, FileWarning
 from exactik.io import load_markers
-from exactik.io.c3d._data import ENCODINGS
+from exactik.io.c3d._encoding import ENCODINGS
 from exactik.motion import Markers
 from tests.support.c3d_files import make_c3d
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from exactik.io._notes import Notes
-from exactik.io.c3d._data import ENCODINGS, Encoding
+from exactik.io.c3d._encoding import ENCODINGS, Encoding
 
 __all__ = [
     "BLOCK",

@@ -19,8 +19,7 @@ from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
 from exactik.io._text_values import make_unique
 from exactik.io._units import metres_per
-from exactik.io.c3d._data import Points, read_points
-from exactik.io.c3d._layout import FrameRange, find_frames
+from exactik.io.c3d._frames import FrameRange, Points, find_frames, read_points
 from exactik.io.c3d._parameters import C3dHeader, Parameters, read_header, read_parameters
 from exactik.motion import Markers, Series
 from exactik.typing import Array

@@ -249,7 +249,7 @@ def choose_unit(thing: Thing, target: Format, source: Format | None = None) -> U
     """
     if target.unit_of is not None:
         owner = thing.skeleton if isinstance(thing, Motion) else thing
-        return target.unit_of(owner) if isinstance(owner, Skeleton) else None
+        return target.unit_of.resolve()(owner) if isinstance(owner, Skeleton) else None
     if target.length_unit is not None:
         return None
     if source is target and isinstance(thing, Motion):
@@ -352,5 +352,5 @@ def write_files(thing: Thing, files: tuple[str, ...], unit: Unit | None, up: str
         options["length_unit"] = unit
     if isinstance(thing, Motion):
         for file in beside:  # the skeleton first: a motion without one is of no use
-            writer_of(file, "skeleton")(thing.skeleton, file, **options)
-    writer_of(target, content_of(thing))(thing, target, **options)
+            writer_of(file, "skeleton").bind(**options)(thing.skeleton, file)
+    writer_of(target, content_of(thing)).bind(**options)(thing, target)

@@ -63,7 +63,7 @@ def find_content(path: str) -> Content:
     """Return what a file holds: "motion", with its skeleton, or "markers", or "skeleton"."""
     form = readable_format_of(path)
     if form.content_of is not None:
-        return form.content_of(path, Notes(path))
+        return form.content_of.resolve()(path, Notes(path))
     return form.readable[0]
 
 
@@ -171,5 +171,5 @@ def _known_up_axis(path: str) -> str | None:
     """Return the up axis of a file that is read as a skeleton, which does not keep it."""
     form = readable_format_of(path)
     if form.up_axis_of is not None:
-        return form.up_axis_of(path, Notes(path))
+        return form.up_axis_of.resolve()(path, Notes(path))
     return form.up_axis if form.up_axis_is_fixed else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -10,9 +9,8 @@ import numpy as np
 
 from exactik.errors import Note
 from exactik.io._units import LENGTH_UNITS
-from exactik.io.inspection._oddities import is_unnamed
 from exactik.model import Skeleton
-from exactik.motion import FrozenMarker, Markers, Swap
+from exactik.motion import FrozenMarker, Swap
 from exactik.typing import Array
 
 __all__ = [
@@ -21,15 +19,18 @@ __all__ = [
     "Facts",
     "MarkerFacts",
     "SkeletonFacts",
-    "count_prefixes",
     "describe_skeleton",
-    "find_complete_frames",
-    "find_gaps",
+    "format_length",
     "measure_space",
     "name_unit",
+    "remark",
+    "split_notes",
 ]
 
 Range = tuple[float, float]
+
+# What files of a format never say, or what was left out by choice, is no oddity of one file.
+USUAL_CODES = {"unit-guessed", "rate-not-stated", "animations-not-read"}
 
 _UNIT_NAMES = {
     **{metres: name for name, metres in LENGTH_UNITS.items()},
@@ -165,41 +166,6 @@ def name_unit(metres: float) -> str:
     return _UNIT_NAMES.get(metres, f"{1e3 * metres:g} mm")
 
 
-def find_gaps(markers: Markers) -> tuple[MarkerFacts, ...]:
-    """Return the gaps of every marker."""
-    gone = markers.missing
-    edges = np.diff(np.pad(gone, ((1, 1), (0, 0))).astype(np.int8), axis=0)
-    facts = []
-    for m, name in enumerate(markers.names):
-        starts = np.flatnonzero(edges[:, m] == 1) + markers.first_frame
-        stops = np.flatnonzero(edges[:, m] == -1) + markers.first_frame - 1
-        gaps = tuple(zip(starts.tolist(), stops.tolist(), strict=True))
-        facts.append(MarkerFacts(name, int(gone[:, m].sum()), gaps))
-    return tuple(facts)
-
-
-def find_complete_frames(markers: Markers) -> tuple[int, int] | None:
-    """Return the longest stretch of frames, numbered as in the file, without gaps."""
-    gone = markers.missing
-    named = ~np.array([is_unnamed(name) for name in markers.names], dtype=bool)
-    gone = gone[:, ~gone.all(axis=0) & (named | ~named.any())]
-    if gone.shape[1] == 0:
-        return None
-    edges = np.diff(np.pad(~gone.any(axis=1), 1).astype(np.int8))
-    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    if len(starts) == 0:
-        return None
-    best = int(np.argmax(stops - starts))
-    first = markers.first_frame
-    return int(starts[best]) + first, int(stops[best]) + first - 1
-
-
-def count_prefixes(names: Iterable[str]) -> dict[str, int]:
-    """Return how many names have which subject before the colon."""
-    subjects = [name.rpartition(":")[0] for name in names]
-    return dict(Counter(subject for subject in subjects if subject != ""))
-
-
 def describe_skeleton(skeleton: Skeleton, coupled: int = 0) -> SkeletonFacts:
     """Return bones, dofs and limits of a skeleton."""
     bones, first_dof = [], 0
@@ -251,3 +217,22 @@ def measure_space(positions: Array) -> tuple[tuple[Range, ...], str | None]:
     order = np.argsort(spread)
     tall = spread[order[2]] > 2.0 * spread[order[1]] and spread[order[2]] > 0.1
     return space, "xyz"[order[2]] if tall else None
+
+
+def split_notes(notes: Iterable[str]) -> tuple[tuple[Note, ...], tuple[Note, ...]]:
+    """Return what is assumed as for every such file, and what is odd; each once, as sentences."""
+    sentences = [Note.of(note).as_sentence() for note in dict.fromkeys(notes)]
+    return (
+        tuple(note for note in sentences if note.code in USUAL_CODES),
+        tuple(note for note in sentences if note.code not in USUAL_CODES),
+    )
+
+
+def remark(code: str, text: str) -> Note:
+    """Return an oddity, which is a whole sentence."""
+    return Note(code, "remark", "", text)
+
+
+def format_length(metres: float) -> str:
+    """Return "12 mm" or "1.5 m"."""
+    return f"{1e3 * metres:.0f} mm" if metres < 0.995 else f"{metres:.1f} m"

@@ -45,7 +45,9 @@ def inspect_file(
             other = None if skeleton is None else os.fspath(skeleton)
             return inspect_coordinates(path, form, other, length_unit, notes)
         contents = tuple(form.readers)
-        content = contents[0] if form.content_of is None else form.content_of(path, Notes(path))
+        content = contents[0]
+        if form.content_of is not None:
+            content = form.content_of.resolve()(path, Notes(path))
         if "length_unit" not in form.readers[content].options:
             length_unit = None
         if form.length_unit is not None or length_unit is not None:

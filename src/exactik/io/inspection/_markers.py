@@ -1,30 +1,30 @@
-"""The facts of a recording of markers."""
+"""The facts of a recording of markers, and what is odd about it, in sentences."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from exactik._text import count_noun, join_names
 from exactik.errors import Note
 from exactik.io.formats import TSV, Format
 from exactik.io.inspection._facts import (
     Facts,
-    count_prefixes,
-    find_complete_frames,
-    find_gaps,
+    MarkerFacts,
+    format_length,
     measure_space,
-)
-from exactik.io.inspection._oddities import (
-    describe_axis_conflict,
-    describe_frozen_markers,
-    describe_names,
-    describe_swaps,
+    remark,
     split_notes,
 )
-from exactik.motion import Markers, find_frozen_markers, find_swaps
+from exactik.motion import FrozenMarker, Markers, Swap, find_frozen_markers, find_swaps
 
-__all__ = ["inspect_markers", "name_maker"]
+__all__ = ["count_prefixes", "inspect_markers", "name_maker"]
+
+MAX_SENTENCES = 5  # of the same kind; more are told in one
+MAX_NAMES = 4  # in a sentence; a fifth is shown rather than counted
 
 
 def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[Note]) -> Facts:
@@ -38,6 +38,8 @@ def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[N
     """
     first = markers.first_frame
     space, tallest = measure_space(markers.positions)
+    complete, gaps = _find_complete_frames(markers), _find_gaps(markers)
+    prefixes, name_oddities = count_prefixes(markers.names), _describe_names(markers)
     swaps = tuple(
         swap._replace(first=swap.first + first, last=swap.last + first)
         for swap in find_swaps(markers)
@@ -58,23 +60,23 @@ def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[N
         duration=len(markers) / markers.rate,
         first_frame=first,
         missing=float(gone.mean()) if gone.size > 0 else 0.0,
-        complete=find_complete_frames(markers),
+        complete=complete,
         length_unit=markers.units_in_file,
         up_axis=markers.up_axis,
         tallest_axis=tallest,
         space=space,
-        markers=find_gaps(markers),
-        prefixes=count_prefixes(markers.names),
+        markers=gaps,
+        prefixes=prefixes,
         others=dict(Counter(series.kind for series in markers.others.values())),
         swaps=swaps,
         frozen=frozen,
         details=_details(markers.metadata),
         assumed=assumed,
         oddities=(
-            *describe_swaps(swaps, first + len(markers) - 1),
-            *describe_frozen_markers(frozen, len(markers)),
-            *describe_names(markers),
-            *describe_axis_conflict(markers.up_axis, tallest),
+            *_describe_swaps(swaps, first + len(markers) - 1),
+            *_describe_frozen_markers(frozen, len(markers)),
+            *name_oddities,
+            *_describe_axis_conflict(markers.up_axis, tallest),
             *odd,
         ),
     )
@@ -106,3 +108,120 @@ def _details(metadata: Mapping[str, Any]) -> dict[str, str]:
     if encoding is not None and metadata.get("numbers") is not None:
         details["numbers"] = f"{metadata['numbers']}, byte order of {encoding}"
     return details
+
+
+def _find_gaps(markers: Markers) -> tuple[MarkerFacts, ...]:
+    """Return the gaps of every marker."""
+    gone = markers.missing
+    edges = np.diff(np.pad(gone, ((1, 1), (0, 0))).astype(np.int8), axis=0)
+    facts = []
+    for m, name in enumerate(markers.names):
+        starts = np.flatnonzero(edges[:, m] == 1) + markers.first_frame
+        stops = np.flatnonzero(edges[:, m] == -1) + markers.first_frame - 1
+        gaps = tuple(zip(starts.tolist(), stops.tolist(), strict=True))
+        facts.append(MarkerFacts(name, int(gone[:, m].sum()), gaps))
+    return tuple(facts)
+
+
+def _find_complete_frames(markers: Markers) -> tuple[int, int] | None:
+    """Return the longest stretch of frames, numbered as in the file, without gaps."""
+    gone = markers.missing
+    named = ~np.array([_is_unnamed(name) for name in markers.names], dtype=bool)
+    gone = gone[:, ~gone.all(axis=0) & (named | ~named.any())]
+    if gone.shape[1] == 0:
+        return None
+    edges = np.diff(np.pad(~gone.any(axis=1), 1).astype(np.int8))
+    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    if len(starts) == 0:
+        return None
+    best = int(np.argmax(stops - starts))
+    first = markers.first_frame
+    return int(starts[best]) + first, int(stops[best]) + first - 1
+
+
+def count_prefixes(names: Iterable[str]) -> dict[str, int]:
+    """Return how many names have which subject before the colon."""
+    subjects = [name.rpartition(":")[0] for name in names]
+    return dict(Counter(subject for subject in subjects if subject != ""))
+
+
+def _describe_swaps(swaps: Sequence[Swap], last: int) -> list[Note]:
+    """Return suspected swaps as sentences; frames are numbered as in the file, `last` the last."""
+    if len(swaps) > MAX_SENTENCES:
+        (a, b), frame = swaps[0].names, swaps[0].first
+        names = {name for swap in swaps for name in swap.names}
+        return [
+            remark(
+                "swapped-markers",
+                f"{len(swaps)} times two of {len(names)} markers seem to exchange places, first "
+                f"{a} and {b} at frame {frame}.",
+            )
+        ]
+    notes = []
+    for (a, b), first, end, apart in swaps:
+        when = f"from frame {first} on" if end >= last else f"in frames {first} to {end}"
+        when = f"in frame {first} alone" if first == end < last else when
+        text = f"{a} and {b}, {format_length(apart)} apart, seem to be swapped {when}."
+        notes.append(remark("swapped-markers", text))
+    return notes
+
+
+def _describe_frozen_markers(frozen: Sequence[FrozenMarker], frames: int) -> list[Note]:
+    """Return frozen markers as sentences; frames are numbered as in the file."""
+    if len(frozen) > MAX_SENTENCES:
+        names = list(dict.fromkeys(marker.name for marker in frozen))
+        return [
+            remark(
+                "frozen-marker",
+                f"{len(frozen)} times a marker stands still to the last digit while others move: "
+                f"{_join(names)}.",
+            )
+        ]
+    notes = []
+    for name, first, last in frozen:
+        when = f"in frames {first} to {last}" if last - first + 1 < frames else "all the time"
+        text = f"{name} is frozen {when}: the same to the last digit while others move."
+        notes.append(remark("frozen-marker", text))
+    return notes
+
+
+def _describe_names(markers: Markers) -> list[Note]:
+    """Return what is odd about markers that are never seen or have no name."""
+    notes = []
+    never = [
+        name for name, gone in zip(markers.names, markers.missing.T, strict=True) if gone.all()
+    ]
+    if len(markers) > 0 and len(never) == len(markers.names) > 0:
+        notes.append(remark("never-seen", "No marker is ever seen."))
+    elif len(markers) > 0 and len(never) > 0:
+        count = count_noun(len(never), "marker is", "markers are")
+        notes.append(remark("never-seen", f"{count} never seen: {_join(never)}."))
+    if len(markers.names) == 0:
+        notes.append(remark("no-markers", "It holds no markers."))
+    if len(markers) == 0:
+        notes.append(remark("no-frames", "It holds no frames."))
+    unnamed = [name for name in markers.names if _is_unnamed(name)]
+    if 0 < len(unnamed) < len(markers.names):
+        count = count_noun(len(unnamed), "point has", "points have")
+        notes.append(remark("unnamed-points", f"{count} no name: {_join(unnamed)}."))
+    return notes
+
+
+def _describe_axis_conflict(stated: str | None, tallest: str | None) -> list[Note]:
+    """Return a sentence where markers spread most along another axis than the one said to be up."""
+    if stated is None or tallest is None or stated == tallest:
+        return []
+    text = (
+        f"The header has {stated} up, but the markers spread most along {tallest}: somebody lies "
+        f"down, or {tallest} is up."
+    )
+    return [remark("up-axis-doubtful", text)]
+
+
+def _is_unnamed(marker: str) -> bool:
+    """Whether a marker has but the number that programs give to points without a name: "*12"."""
+    return marker[:1] == "*" and marker[1:].isdecimal()
+
+
+def _join(names: Sequence[str]) -> str:
+    return join_names(names, MAX_NAMES, spare=1)

@@ -7,19 +7,21 @@ from pathlib import Path
 
 import numpy as np
 
+from exactik._text import count_noun
 from exactik.errors import FileError, Note
 from exactik.io._load import load_couplings, load_motion, load_skeleton
 from exactik.io._notes import Notes
 from exactik.io.formats import ASF, Format, suffix_of
 from exactik.io.inspection._facts import (
     Facts,
-    count_prefixes,
     describe_skeleton,
+    format_length,
     measure_space,
     name_unit,
+    remark,
+    split_notes,
 )
-from exactik.io.inspection._markers import name_maker
-from exactik.io.inspection._oddities import describe_first_frame, describe_limits, split_notes
+from exactik.io.inspection._markers import count_prefixes, name_maker
 from exactik.model import Skeleton
 from exactik.motion import Motion
 
@@ -27,6 +29,9 @@ __all__ = ["inspect_coordinates", "inspect_motion", "inspect_skeleton"]
 
 Unit = str | float | None
 
+LIMIT_ROUNDING_RAD, LIMIT_ROUNDING_M = np.radians(0.5), 5e-4  # files round limits by so much
+REST_POSE_STEP_RAD = np.radians(20.0)  # first step, if also five times as large as any other
+REST_POSE_FRAMES = 60  # that are compared with the first step
 SPACE_POSES = 50  # of a motion that are looked at for its space; more would cost forward kinematics
 
 
@@ -68,7 +73,7 @@ def inspect_motion(
         skeleton_path=skeleton_path,
         details={"animation": animation} if animation != "" else {},
         assumed=assumed,
-        oddities=(*describe_limits(motion), *describe_first_frame(motion), *odd),
+        oddities=(*_describe_limits(motion), *_describe_first_frame(motion), *odd),
     )
 
 
@@ -80,7 +85,7 @@ def inspect_skeleton(
     assumed, odd = split_notes(notes)
     unit = "m" if not isinstance(length_unit, float) else name_unit(length_unit)
     if form.unit_of is not None:
-        unit = name_unit(form.unit_of(skeleton))
+        unit = name_unit(form.unit_of.resolve()(skeleton))
     elif isinstance(length_unit, str):
         guessed = [note.value for note in assumed if note.code == "unit-guessed"]
         unit = guessed[0] if len(guessed) > 0 else length_unit
@@ -148,7 +153,7 @@ def _inspect_outline(path: str, form: Format, said: Sequence[Note]) -> Facts:
     if form.outline_of is None:
         raise FileError(path, "holds no skeleton; give the file that does", code="no-skeleton")
     notes = Notes(path)
-    outline = form.outline_of(path, notes)
+    outline = form.outline_of.resolve()(path, notes)
     assumed, odd = split_notes((*notes.all, *said))
     if form.companion != "":
         name = form.companion.removeprefix(".").upper()
@@ -178,3 +183,55 @@ def _guess_maker(skeleton: Skeleton) -> str:
         return "Vicon"
     mixamo = any(name.startswith("mixamorig") for name in skeleton.bone_names)
     return "Mixamo, by the names" if mixamo else ""
+
+
+def _describe_limits(motion: Motion) -> list[Note]:
+    """Return sentences where a motion leaves the limits of its skeleton, or turns round and round.
+
+    Some trackers count whole turns; these are taken off before limits are looked at.
+    """
+    skeleton, index = motion.skeleton, motion.skeleton.plain_q
+    plain = np.flatnonzero((index >= 0) & np.isfinite(skeleton.lower) & np.isfinite(skeleton.upper))
+    q = motion.q[~np.isnan(motion.q).any(axis=1)][:, index[plain]]
+    if q.size == 0:
+        return []
+    names = [skeleton.dof_names[k] for k in plain]
+    lower, upper, turns = skeleton.lower[plain], skeleton.upper[plain], skeleton.turns[plain]
+    whole = np.where(turns, np.round((q - 0.5 * (lower + upper)) / (2.0 * np.pi)), 0.0)
+    bare = q - 2.0 * np.pi * whole
+    over = np.maximum(bare - upper, lower - bare).max(axis=0)
+    notes = []
+    outside = over > np.where(turns, LIMIT_ROUNDING_RAD, LIMIT_ROUNDING_M)
+    if outside.any():
+        worst = int(np.argmax(np.where(outside, over / np.where(turns, 1.0, 0.2), 0.0)))
+        by = (
+            f"{np.degrees(over[worst]):.0f}°" if turns[worst] else format_length(float(over[worst]))
+        )
+        count = count_noun(int(outside.sum()), "dof leaves its", "dofs leave their")
+        text = f"{count} limits at times, most of all {names[worst]} by {by}."
+        notes.append(remark("limits-left", text))
+    round_and_round = np.abs(whole).max(axis=0) > 0
+    if round_and_round.any():
+        far = int(np.argmax(np.abs(whole).max(axis=0)))
+        angle = np.degrees(np.abs(q[:, far]).max())
+        count = count_noun(int(round_and_round.sum()), "dof counts", "dofs count")
+        text = f"{count} whole turns: {names[far]} gets to {angle:.0f}°."
+        notes.append(remark("whole-turns", text))
+    return notes
+
+
+def _describe_first_frame(motion: Motion) -> list[Note]:
+    """Return a sentence where the first frame is a pose of its own, such as a T-pose in front."""
+    turns = motion.skeleton.turns
+    q = motion.q[:REST_POSE_FRAMES]
+    if len(motion) < 12 or np.isnan(q).any() or not turns.any():
+        return []
+    steps = np.abs(motion.skeleton.difference(q[1:], q[:-1])[:, turns])
+    steps = np.minimum(steps % (2.0 * np.pi), -steps % (2.0 * np.pi)).max(axis=1)
+    if steps[0] <= REST_POSE_STEP_RAD or steps[0] <= 5.0 * steps[1:].max():
+        return []
+    text = (
+        f"The first frame is a pose of its own, {np.degrees(steps[0]):.0f}° from the second: "
+        "perhaps a rest pose put in front."
+    )
+    return [remark("rest-pose-in-front", text)]

@@ -1,4 +1,10 @@
-"""Where the frames of a C3D file are and how many: what it states up to four times, checked.
+"""Where the frames of a C3D file are and how many, and the points in them.
+
+A frame is a row of words, all 16-bit integers or all 32-bit floats: four for each point (x, y, z
+and a status), then the analog samples. Floats are coordinates in the unit of the file; integers
+become so by a common factor. The status word is an integer also where it is written as a float:
+negative for a point that no camera saw, else the residual in its low byte (in steps of the factor's
+size) and in its high byte the cameras that saw the point.
 
 The first block and the parameters both state the number of points, of analog samples and of frames,
 the scale and the start of the data, and in real files any of them can be wrong. The first block
@@ -8,18 +14,48 @@ leads; where others disagree, the one that fills the file to its end is right.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from exactik.io._notes import Notes
-from exactik.io.c3d._data import DataLayout
-from exactik.io.c3d._parameters import BLOCK, MAX_UINT16, C3dHeader, Parameters
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["FrameRange", "find_frames"]
+from exactik.io._notes import Notes
+from exactik.io.c3d._encoding import Encoding
+from exactik.io.c3d._parameters import BLOCK, MAX_UINT16, C3dHeader, Parameters
+from exactik.typing import Array, BoolArray
+
+__all__ = ["FrameRange", "Points", "find_frames", "read_points"]
 
 # Frames that are believed where they have no points and no samples, so that the size of the file
 # says nothing about their number.
 MAX_EMPTY_FRAMES = 1 << 24
+
+
+class DataLayout(NamedTuple):
+    """Where the frames of a file are.
+
+    Attributes:
+        start: first byte of the first frame.
+        point_count: points in each frame.
+        analog_count: words in each frame after those of the points.
+        is_float: whether the words are floats.
+    """
+
+    start: int
+    point_count: int
+    analog_count: int
+    is_float: bool
+
+    @property
+    def frame_bytes(self) -> int:
+        """Size of a frame [bytes]."""
+        return (4 * self.point_count + self.analog_count) * (4 if self.is_float else 2)
+
+    def fills_file(self, size: int, frames: int) -> bool:
+        """Return whether `frames` frames end where the file does, up to the padding of a block."""
+        return 0 <= size - self.start - frames * self.frame_bytes < 512
 
 
 class FrameRange(NamedTuple):
@@ -36,6 +72,45 @@ class FrameRange(NamedTuple):
     total: int
     first: int
     scale: float
+
+
+class Points(NamedTuple):
+    """Points of all frames.
+
+    Attributes:
+        values: in the unit of the file, (T, P, 3).
+        status_words: negative where a point is missing, else cameras and residual, (T, P).
+    """
+
+    values: Array
+    status_words: NDArray[np.float32]
+
+    @property
+    def is_flagged(self) -> BoolArray:
+        """Where the file marks a point as missing, (T, P)."""
+        return ~(self.status_words >= 0.0)
+
+    @property
+    def is_not_finite(self) -> BoolArray:
+        """Where a coordinate is infinite or not a number, (T, P)."""
+        x, y, z = np.moveaxis(self.values, 2, 0)  # far faster than a reduction over an axis of 3
+        with np.errstate(invalid="ignore"):
+            return ~np.isfinite(x + y + z)
+
+    @property
+    def is_at_origin(self) -> BoolArray:
+        """Where a point is exactly at (0, 0, 0), (T, P)."""
+        x, y, z = np.moveaxis(self.values, 2, 0)
+        return (x == 0.0) & (y == 0.0) & (z == 0.0)
+
+    def select(self, index: Sequence[int] | NDArray[np.intp]) -> Points:
+        """Return a copy of these points only."""
+        return Points(self.values.take(index, axis=1), self.status_words.take(index, axis=1))
+
+    def compute_residuals(self, scale: float) -> Array:
+        """Return how well the cameras agreed where a point is not missing [unit of the file]."""
+        seen = self.status_words[(self.status_words >= 0.0) & (self.status_words < 32768.0)]
+        return np.asarray((seen.astype(np.int32) & 0xFF) * abs(scale), dtype=np.float64)
 
 
 def find_frames(data: bytes, header: C3dHeader, parameters: Parameters, notes: Notes) -> FrameRange:
@@ -229,3 +304,31 @@ def _choose_scale(header: C3dHeader, parameters: Parameters, is_float: bool, not
         else:
             notes.flag_damage(f"{text}, which is used", "byte 12")
     return scale if math.isfinite(scale) else 0.0
+
+
+def read_points(
+    data: bytes, layout: DataLayout, frames: int, encoding: Encoding, scale: float
+) -> Points:
+    """Return the points of the first `frames` frames, which the file must have.
+
+    Args:
+        data: the file.
+        layout: where the frames are.
+        frames: how many.
+        encoding: how numbers are written.
+        scale: what integers are multiplied by.
+    """
+    shape = (frames, layout.point_count)
+    if frames == 0 or layout.point_count == 0:  # frames without points take no memory
+        return Points(np.empty((*shape, 3)), np.empty(shape, "f4"))
+    point_bytes = 16 if layout.is_float else 8
+    all_bytes = np.frombuffer(data, np.uint8, frames * layout.frame_bytes, layout.start)
+    rows = all_bytes.reshape(frames, layout.frame_bytes)[:, : point_bytes * layout.point_count]
+    raw = np.ascontiguousarray(rows).reshape(*shape, point_bytes)
+    if layout.is_float:
+        words = encoding.decode_floats(raw)
+        with np.errstate(invalid="ignore"):
+            return Points(words[..., :3].astype(np.float64), words[..., 3])
+    counts = encoding.decode_integers(raw)
+    values = np.asarray(counts[..., :3] * scale, dtype=np.float64)
+    return Points(values, counts[..., 3].astype(np.float32))
