@@ -45,7 +45,6 @@ from exactik.solvers import (
     can_solve_compiled,
     compute_term_tolerances,
     count_iterations,
-    goals_with_tolerance,
     make_start_table,
     require_count,
     resolve_method,
@@ -120,7 +119,7 @@ class BatchResult:
     @cached_property
     def misses(self) -> Array:
         """Goal errors in the order of `goal_errors` [m or rad], (B, n)."""
-        parts = goals_with_tolerance(self.problem)
+        parts = self.problem.packed.error_parts
         if self._term_errors is None:
             return np.array([result.misses for result in self]).reshape(len(self), len(parts))
         columns = [self._term_errors[:, part.terms].max(axis=1) for part in parts]
@@ -129,13 +128,13 @@ class BatchResult:
     @property
     def goal_errors(self) -> dict[str, Array]:
         """By how much each goal is missed [m or rad], (B,) each; names as in `Result`."""
-        parts = goals_with_tolerance(self.problem)
+        parts = self.problem.packed.error_parts
         return {part.name: self.misses[:, k] for k, part in enumerate(parts)}
 
     @property
     def reached(self) -> BoolArray:
         """Whether every goal is within its tolerance, (B,)."""
-        allowed = np.array([part.tolerance for part in goals_with_tolerance(self.problem)])
+        allowed = np.array([part.tolerance for part in self.problem.packed.error_parts])
         return np.asarray((self.misses <= allowed).all(axis=1))
 
     @property

@@ -27,8 +27,6 @@ from exactik.calibration._frames import (
     align_shapes,
     choose_diverse_frames,
     find_similar_frames,
-    find_start_poses,
-    improve_poses,
 )
 from exactik.calibration._normal_equations import NormalEquations, compute_normal_equations
 from exactik.calibration._scaled_skeleton import ScaledSkeleton, make_scaled_skeleton
@@ -38,6 +36,8 @@ from exactik.solvers import Auto
 from exactik.tracking import (
     FrameSolutions,
     TrackingProblem,
+    find_start_poses,
+    improve_poses,
     make_tracking_problem,
     match_markers,
     solve_frames,

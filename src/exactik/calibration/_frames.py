@@ -1,4 +1,4 @@
-"""Which frames of a recording to calibrate on, and poses for them to start from."""
+"""Which frames of a recording to calibrate on, and which of them look alike."""
 
 from __future__ import annotations
 
@@ -7,32 +7,17 @@ import numpy as np
 from exactik.errors import UsageError
 from exactik.motion import Markers
 from exactik.spatial import fit_rigid_transforms
-from exactik.tracking import (
-    FrameSolutions,
-    TrackingProblem,
-    align_to_markers,
-    solve_cold_start,
-    solve_frames,
-)
 from exactik.typing import Array, IntArray
 
 __all__ = [
     "align_shapes",
     "choose_diverse_frames",
     "find_similar_frames",
-    "find_start_poses",
-    "improve_poses",
-    "try_poses_of_similar_frames",
 ]
 
 
 MAX_CANDIDATES = 2400  # frames among which to choose: every pair of shapes is compared
 MIN_SEEN_SHARE = 0.7  # of the most markers that any frame has, which a frame must have
-COLD_FRAMES = 12  # frames that are solved from many starts
-COLD_STARTS = 6  # starts of each of them
-MAX_SPREAD_ROUNDS = 4  # in which poses spread from frame to frame
-BAD_POSE_COST_RATIO = 4.0  # of the median cost, above which a frame may be in a wrong pose
-BETTER_COST_RATIO = 0.99  # below which another pose replaces the one that a frame has
 
 
 def align_shapes(positions: Array) -> Array:
@@ -94,66 +79,3 @@ def find_similar_frames(shapes: Array, count: int) -> IntArray:
     distances = np.array([_mean_distance(flat, shape) for shape in flat])
     np.fill_diagonal(distances, np.inf)
     return np.argsort(distances, axis=1, kind="stable")[:, : min(count, len(shapes) - 1)]
-
-
-def find_start_poses(problem: TrackingProblem, options: Array, similar: IntArray) -> FrameSolutions:
-    """Return poses of all frames by cold starts: from the neutral pose, then from each other's."""
-    every = np.arange(len(problem))
-    neutral = np.tile(problem.skeleton.neutral(), (len(every), 1))
-    solutions = solve_frames(problem, options, every, align_to_markers(problem, neutral, every))
-    # A few frames are solved from many starts; what they find spreads from frame to frame.
-    cold_frames = every[:: max(len(every) // COLD_FRAMES, 1)]
-    cold = solve_cold_start(problem, options, cold_frames, COLD_STARTS)
-    better = np.flatnonzero(cold.cost < solutions.cost[cold_frames])
-    _replace_poses(solutions, cold_frames[better], cold, better)
-    for _ in range(MAX_SPREAD_ROUNDS):
-        if try_poses_of_similar_frames(problem, options, solutions, similar) == 0:
-            break
-    return solutions
-
-
-def try_poses_of_similar_frames(
-    problem: TrackingProblem, options: Array, solutions: FrameSolutions, similar: IntArray
-) -> int:
-    """Try for every frame the poses of frames that look alike; return how many frames improved.
-
-    Args:
-        problem: targets of the frames.
-        options: of the descents.
-        solutions: poses of all frames; changed in place where others fit better.
-        similar: for each frame those to try, (F, n).
-    """
-    count, width = similar.shape
-    if width == 0:
-        return 0
-    frames = np.repeat(np.arange(count), width)
-    starts = align_to_markers(problem, solutions.q[similar.ravel()], frames)
-    tried = solve_frames(problem, options, frames, starts)
-    costs = tried.cost.reshape(count, width)
-    best = np.argmin(costs, axis=1)
-    least_cost = costs[np.arange(count), best]
-    better = np.flatnonzero(least_cost < BETTER_COST_RATIO * solutions.cost)
-    _replace_poses(solutions, better, tried, better * width + best[better])
-    return len(better)
-
-
-def improve_poses(
-    problem: TrackingProblem, options: Array, solutions: FrameSolutions, similar: IntArray
-) -> int:
-    """As `try_poses_of_similar_frames`, then solve the worst frames from many starts."""
-    improved = try_poses_of_similar_frames(problem, options, solutions, similar)
-    worst = np.flatnonzero(solutions.cost > BAD_POSE_COST_RATIO * np.median(solutions.cost))
-    worst = worst[np.argsort(-solutions.cost[worst], kind="stable")][:COLD_FRAMES]
-    if len(worst) > 0:
-        cold = solve_cold_start(problem, options, worst, COLD_STARTS)
-        better = np.flatnonzero(cold.cost < BETTER_COST_RATIO * solutions.cost[worst])
-        _replace_poses(solutions, worst[better], cold, better)
-        improved += len(better)
-    return improved
-
-
-def _replace_poses(
-    solutions: FrameSolutions, frames: IntArray, source: FrameSolutions, rows: IntArray
-) -> None:
-    """Replace the solutions of some frames by rows of `source`."""
-    solutions.q[frames], solutions.outcomes[frames] = source.q[rows], source.outcomes[rows]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik._arrays import freeze
-from exactik.goals._goal import CoordinateTerm, Goal, Term, refuse_goal
+from exactik.goals._goal import CoordinateTerm, Goal, GoalPart, Term, refuse_goal
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.goals import clouds as cloud
 from exactik.kernels.goals import terms as kinds
@@ -73,6 +73,7 @@ class PackedGoals:
         weights: the weight of each goal, or the one of all rows.
         coupled: whether J must be formed: W was given whole, or couples rows of different terms.
         targets: of the terms, (n, 3), in world coordinates to the last digit.
+        error_parts: what decides whether the goals are reached.
     """
 
     arrays: Goals
@@ -82,6 +83,7 @@ class PackedGoals:
     weights: tuple[Array, ...]
     coupled: bool
     targets: Array
+    error_parts: tuple[GoalPart, ...]
 
     @property
     def size(self) -> int:
@@ -178,7 +180,24 @@ def pack_goals(
         weights=tuple(entry.weight for entry in entries) if weight is None else (weight,),
         coupled=coupled,
         targets=targets,
+        error_parts=_list_error_parts(skeleton, entries, terms_by_goal),
     )
+
+
+def _list_error_parts(
+    skeleton: Skeleton, entries: list[_Entry], terms_by_goal: dict[str, slice]
+) -> tuple[GoalPart, ...]:
+    """Return the parts of the goals that have to be reached.
+
+    Secondary goals, postures and soft limits, need not be, unless they have a tolerance or are all
+    there is.
+    """
+    only_secondary = all(entry.goal.is_secondary for entry in entries)
+    parts: list[GoalPart] = []
+    for name, goal, rows, *_ in entries:
+        if not goal.is_secondary or goal.tolerance is not None or only_secondary:
+            parts += goal.error_parts(skeleton, name, rows, terms_by_goal[name])
+    return tuple(parts)
 
 
 def _number_name(name: str, taken: dict[str, slice]) -> str:

@@ -2,7 +2,7 @@
 
 from exactik.solvers._certificate import Certificate
 from exactik.solvers._descend import ENDED_WORDS, Descent, History, count_iterations, descend
-from exactik.solvers._goal_errors import compute_term_tolerances, goals_with_tolerance
+from exactik.solvers._goal_errors import compute_term_tolerances
 from exactik.solvers._method import CompiledMethod, Method, PythonMethod, Stepper
 from exactik.solvers._registry import METHODS, resolve_method, solvers
 from exactik.solvers._result import CONVERGED_GRADIENT, Result
@@ -62,7 +62,6 @@ __all__ = [
     "compute_term_tolerances",
     "count_iterations",
     "descend",
-    "goals_with_tolerance",
     "make_start_table",
     "require_count",
     "resolve_method",

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.goals import GoalPart
 from exactik.kernels.goals.errors import compute_term_errors
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = ["compute_goal_errors", "compute_term_tolerances", "goals_with_tolerance"]
-
-
-def goals_with_tolerance(problem: Problem) -> tuple[GoalPart, ...]:
-    """Return what decides whether a problem's goals are reached.
-
-    Secondary goals, postures and soft limits, do not, unless they have a tolerance or are all there
-    is.
-    """
-    return problem.remember("goals with tolerance", lambda: tuple(_list_parts(problem)))
-
-
-def _list_parts(problem: Problem) -> list[GoalPart]:
-    only_secondary = all(goal.is_secondary for goal in problem.goals)
-    parts: list[GoalPart] = []
-    for (name, rows), goal in zip(problem.rows.items(), problem.goals, strict=True):
-        if not goal.is_secondary or goal.tolerance is not None or only_secondary:
-            terms = problem.packed.terms[name]
-            parts += goal.error_parts(problem.skeleton, name, rows, terms)
-    return parts
+__all__ = ["compute_goal_errors", "compute_term_tolerances"]
 
 
 def compute_term_tolerances(problem: Problem) -> Array:
@@ -36,7 +16,7 @@ def compute_term_tolerances(problem: Problem) -> Array:
 
     def gather() -> Array:
         tolerances = np.empty(len(problem.packed.arrays.terms.kind))
-        for part in goals_with_tolerance(problem):
+        for part in problem.packed.error_parts:
             tolerances[part.terms] = part.tolerance
         return tolerances
 
@@ -44,14 +24,14 @@ def compute_term_tolerances(problem: Problem) -> Array:
 
 
 def compute_goal_errors(problem: Problem, q: Array, term_errors: Array | None = None) -> Array:
-    """Return the errors of `goals_with_tolerance` at q, (nq,) [m or rad], in their order.
+    """Return the errors of `PackedGoals.error_parts` at q, (nq,) [m or rad], in their order.
 
     Args:
         problem: what is asked.
         q: where.
         term_errors: of the kernels' terms there, (n,), if known already.
     """
-    parts = goals_with_tolerance(problem)
+    parts = problem.packed.error_parts
     if term_errors is None:
         term_errors = np.empty(len(problem.packed.arrays.terms.kind))
         compute_term_errors(

@@ -11,7 +11,7 @@ import numpy as np
 from exactik.problem import Problem
 from exactik.solvers._certificate import Certificate, make_certificate
 from exactik.solvers._descend import History
-from exactik.solvers._goal_errors import compute_goal_errors, goals_with_tolerance
+from exactik.solvers._goal_errors import compute_goal_errors
 from exactik.solvers._uncertainty import Covariance, compute_covariance, compute_sensitivity
 from exactik.solvers._verdict import Verdict, make_verdict
 from exactik.typing import Array
@@ -69,19 +69,19 @@ class Result:
         A pose goal has two entries, "name" [m] and "name.rotation" [rad]. Directions, aims and axes
         are missed by an angle. Postures and soft limits are listed only if they have a tolerance.
         """
-        pairs = zip(goals_with_tolerance(self.problem), self.misses.tolist(), strict=True)
+        pairs = zip(self.problem.packed.error_parts, self.misses.tolist(), strict=True)
         return {part.name: error for part, error in pairs}
 
     @property
     def errors_in_words(self) -> dict[str, str]:
         """The same in units to read: "0.63 mm", "1.2°"."""
-        pairs = zip(goals_with_tolerance(self.problem), self.misses.tolist(), strict=True)
+        pairs = zip(self.problem.packed.error_parts, self.misses.tolist(), strict=True)
         return {part.name: part.describe(error) for part, error in pairs}
 
     @cached_property
     def reached(self) -> bool:
         """Whether every goal is within its tolerance."""
-        parts = goals_with_tolerance(self.problem)
+        parts = self.problem.packed.error_parts
         return bool((self.misses <= [part.tolerance for part in parts]).all())
 
     @property

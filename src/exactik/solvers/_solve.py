@@ -31,7 +31,6 @@ from exactik.solvers._descend import ENDED_WORDS, Descent, count_iterations, des
 from exactik.solvers._goal_errors import (
     compute_goal_errors,
     compute_term_tolerances,
-    goals_with_tolerance,
 )
 from exactik.solvers._method import CompiledMethod, Method
 from exactik.solvers._registry import resolve_method
@@ -130,7 +129,7 @@ def require_count(name: str, value: int) -> int:
 
 def can_solve_compiled(problem: Problem, method: Method) -> bool:
     """Whether one compiled call can do it all: no goals in Python, no clock to watch."""
-    on_terms = all(part.has_terms for part in goals_with_tolerance(problem))
+    on_terms = all(part.has_terms for part in problem.packed.error_parts)
     ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
     return ready and method.max_seconds is None
 
@@ -187,7 +186,7 @@ def _solve_in_python(
     problem: Problem, method: Method, q: Array, table: Array, record: bool, begin: float
 ) -> _Outcome:
     """Do in Python what `descent.starts` does compiled: for goals in Python, histories, clocks."""
-    tolerances = np.array([part.tolerance for part in goals_with_tolerance(problem)])
+    tolerances = np.array([part.tolerance for part in problem.packed.error_parts])
     best: Descent | None = None
     iterations, evaluations, attempts = 0, 0, 0
     allowed = np.inf if method.max_seconds is None else method.max_seconds

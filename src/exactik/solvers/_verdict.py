@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from exactik.solvers._certificate import FLAT_EIGENVALUE, find_held_dofs
-from exactik.solvers._goal_errors import goals_with_tolerance
 from exactik.solvers._reachability import bound_reach
 from exactik.solvers._view import View
 
@@ -90,7 +89,7 @@ def _may_be_saddle(result: Result) -> bool:
 
 def _describe_worst_goal(result: Result) -> tuple[str, str]:
     """Return the goal that is missed by most of its tolerance, and by how much, in words."""
-    parts = goals_with_tolerance(result.problem)
+    parts = result.problem.packed.error_parts
     if len(parts) == 0:
         return "", ""
     k = int(np.argmax(result.misses / [part.tolerance for part in parts]))

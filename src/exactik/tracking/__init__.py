@@ -41,6 +41,7 @@ from exactik.tracking._problem import (
     match_markers,
 )
 from exactik.tracking._result import Track
+from exactik.tracking._similar_frames import find_start_poses, improve_poses
 from exactik.tracking._smoothing import SequenceProblem
 from exactik.tracking._track import track
 
@@ -71,8 +72,10 @@ __all__ = [
     "find_jumps",
     "find_limbs",
     "find_spikes",
+    "find_start_poses",
     "follow_branch",
     "follow_frames",
+    "improve_poses",
     "make_tracking_problem",
     "match_markers",
     "solve_cold_start",

@@ -101,6 +101,8 @@ def prepare_skeleton(
             "has no markers; give --take, a motion of the same recording, or --mapping, the bone "
             "of each marker, or a skeleton that `exactik calibrate` made",
         )
+    if not fit and by_hand is None and set(markers.names) <= set(skeleton.markers):
+        return PreparedSkeleton(skeleton, {}, notes)  # names agree: nothing to propose
     # Places tell what a marker is only if the joints have moved.
     long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
     mapping = propose_mapping(skeleton, markers, by_hand, geometry=fit and long)
