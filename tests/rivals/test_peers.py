@@ -142,7 +142,9 @@ def test_page():
     ]
     lines = arm_table(scores).splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == [
-        *("| **exactik, one batch**", "| quick", "| **exactik, one call each**"),
+        "| **exactik, one batch**",
+        "| quick",
+        "| **exactik, one call each**",
     ]
     assert "60.0 (65.0) | 0.1 / 0.3 | 500" in lines[3]
     frames = [FigureScore("exactik, a call a frame", "1.0", 300, 1.9, 50, 60, 5, 1.0)]
