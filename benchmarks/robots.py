@@ -42,7 +42,10 @@ class HasLimits(Protocol):
 
 
 def draw_coordinates(judge: HasLimits, count: int, rng: np.random.Generator) -> Array:
-    """Return random coordinates: uniform within the limits, half a turn where they allow more; a root near the origin."""
+    """Return random coordinates, uniform within the limits.
+
+    Half a turn where limits allow more; a root near the origin.
+    """
     lower, upper = judge.limits.T
     wide = upper - lower > 2 * np.pi
     q = rng.uniform(np.where(wide, -np.pi, lower), np.where(wide, np.pi, upper), (count, len(wide)))
@@ -95,7 +98,7 @@ def load_panda_case() -> Case:
 def make_random_case(
     name: str, path: Path, tools: tuple[str, ...], count: int, floating: bool
 ) -> Case:
-    """Return poses of the same kind for another robot; a floating one starts at rest, an arm anywhere."""
+    """Return poses of the same kind for another robot; a floating one starts at rest."""
     judge, rng = Judge(path, tools, floating), np.random.default_rng(1)
     targets = np.array([judge.forward(q) for q in draw_coordinates(judge, count, rng)])
     starts = draw_coordinates(judge, count * START_COUNT, rng).reshape(count, START_COUNT, -1)
@@ -277,7 +280,8 @@ def measure_case(report: Report, case: Case) -> None:
     report.table(HEADERS, [*rows, *measure_peers(case)])
     with_targets_ms = ours.measure_with_targets()
     report.console.print(
-        f"from Python: {with_targets_ms:.4f} ms for with_targets, {single.median - with_targets_ms:.4f} ms for the rest"
+        f"from Python: {with_targets_ms:.4f} ms for with_targets, "
+        f"{single.median - with_targets_ms:.4f} ms for the rest"
     )
     # The bars are for the robot of the protocol.
     bars = [60.0, 100.0, 0.05, 0.5, 0.15] if case.name == "Panda" else [None] * 5

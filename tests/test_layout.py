@@ -7,17 +7,20 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import exactik
+from tools import architecture_picture, house
 
+ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path(exactik.__file__).parent
 
 # From the ground up: a module imports its own layer and those of the lines above it, none beside
@@ -234,3 +237,78 @@ def test_import_survives_where_no_cache_can_be_written(tmp_path: Path):
     assert probe.returncode == 0, probe.stderr
     assert str(package) in probe.stdout
     assert "(27, 3)" in probe.stdout
+
+
+@pytest.fixture(scope="module")
+def tree() -> house.Tree:
+    """All modules of the checkout, parsed."""
+    return house.Tree(ROOT)
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        house.layout_splats,
+        house.private_imports,
+        house.prose_as_protocol,
+        house.goal_switches,
+        house.oversized_folders,
+        house.duplicate_classes,
+    ],
+    ids=lambda count: count.__name__,
+)
+def test_rules_of_the_house(tree: house.Tree, count: Callable[[house.Tree], list[str]]):
+    assert count(tree) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "module", "source", "places"),
+    [
+        (house.layout_splats, "exactik.io", 'f(*(a, b), **{"c": d})', 2),
+        (house.layout_splats, "exactik.io", 'd = {**{"a": 1}, "b": 2}', 1),
+        (house.layout_splats, "exactik.io", "f(*parts, **options); (*(x for x in y), z)", 0),
+        (house.private_imports, "exactik.cli.solve", "from exactik.io._files import write", 1),
+        (house.private_imports, "exactik.cli.solve", "from exactik.cli._app import app", 0),
+        (house.private_imports, "exactik.io", "from exactik.io.c3d._read import read", 1),
+        (house.private_imports, "exactik.io", "from exactik.io.c3d import _read", 1),
+        (house.private_imports, "exactik_papers.run", "from exactik._arrays import freeze", 1),
+        (house.prose_as_protocol, "exactik.io", "error.message.startswith('no file')", 1),
+        (house.prose_as_protocol, "exactik.io", "'no file' in str(error)", 1),
+        (house.prose_as_protocol, "exactik.io", "re.match('no file', note)", 1),
+        (house.prose_as_protocol, "exactik.io", "name.startswith('no file')", 0),
+        (house.goal_switches, "exactik.solvers", "isinstance(goal, PositionGoal)", 1),
+        (house.goal_switches, "exactik.solvers", "match goal:\n    case PoseGoal(): ...", 1),
+        (house.goal_switches, "exactik.goals", "isinstance(goal, PositionGoal)", 0),
+    ],
+)
+def test_the_rules_can_fail(
+    tmp_path: Path,
+    count: Callable[[house.Tree], list[str]],
+    module: str,
+    source: str,
+    places: int,
+):
+    top = "papers/src" if module.startswith("exactik_papers") else "src"
+    path = tmp_path.joinpath(top, *module.split("."), "probe.py")
+    path.parent.mkdir(parents=True)
+    path.write_text(source, encoding="utf-8")
+    for folder in ("src/exactik", "src/exactik/io", "src/exactik/cli", "src/exactik/io/c3d"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "__init__.py").touch()
+    assert len(count(house.Tree(tmp_path))) == places
+
+
+def test_the_picture_of_the_architecture_shows_the_imports():
+    """`python tools/architecture_picture.py` draws it again."""
+    drawn = architecture_picture.TARGET.read_text("utf-8")
+    assert drawn == architecture_picture.make_picture()
+
+
+def test_every_term_of_the_glossary_occurs_in_the_code(tree: house.Tree):
+    page = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| [^|]+ \|$", page, re.M)[2:]
+    assert 30 <= len(rows) <= 40
+    code = "\n".join(tree.text.values())
+    terms = [term for row in rows for term in re.findall(r"`(\w+)`", row)]
+    assert len(terms) >= len(rows)
+    assert [term for term in terms if re.search(rf"\b{term}\b", code) is None] == []

@@ -19,7 +19,7 @@ TARGET = ROOT / "docs" / "architecture.svg"
 FOLDERS = {"exactik": ROOT / "src" / "exactik", "papers": ROOT / "papers/src/exactik_papers"}
 FOUNDATION = ("errors", "typing", "_arrays", "_text")  # imported by nearly all, so not drawn
 
-BOX_WIDTH, BOX_HEIGHT, COLUMN, ROW, MARGIN = 150, 46, 176, 80, 24  # [px]
+BOX_WIDTH, BOX_HEIGHT, COLUMN, ROW, MARGIN = 130, 34, 156, 66, 20  # [px]
 INK, LINE, FILL, PAPER = "#1b2126", "#8a97a3", "#eef3f7", "#ffffff"
 
 Edges = dict[str, set[str]]
@@ -99,12 +99,6 @@ def make_rows(edges: Edges) -> list[list[str]]:
     return rows
 
 
-def count_modules(package: str) -> int:
-    """Return the number of modules of a package."""
-    folder = FOLDERS[package] if package in FOLDERS else FOLDERS["exactik"] / package
-    return 1 if package == "exactik" else len(list(folder.rglob("*.py")))
-
-
 def make_picture() -> str:
     """Return the picture as SVG."""
     edges = read_edges()
@@ -118,15 +112,12 @@ def make_picture() -> str:
             place[package] = x, MARGIN + ROW * (len(rows) - 1 - level)
     body = []
     for package, direct in sorted(remove_implied(edges).items()):
-        body += [_draw_arrow(place[package], place[used]) for used in sorted(direct)]
+        body += [_draw_arrow(place[package], place[used], width / 2) for used in sorted(direct)]
     for package, (x, y) in sorted(place.items()):
-        count = count_modules(package)
-        words = "the facade" if package == "exactik" else f"{count} modules"
         body.append(
             f'<rect x="{x - BOX_WIDTH / 2:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" '
             f'rx="6" fill="{FILL}" stroke="{LINE}"/>'
-            f'<text x="{x:g}" y="{y + 20:g}" font-weight="600">{escape(package)}</text>'
-            f'<text x="{x:g}" y="{y + 36:g}" font-size="11" fill="#566370">{words}</text>'
+            f'<text x="{x:g}" y="{y + BOX_HEIGHT / 2 + 5:g}">{escape(package)}</text>'
         )
     marker = (
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
@@ -140,13 +131,19 @@ def make_picture() -> str:
     )
 
 
-def _draw_arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+def _draw_arrow(start: tuple[float, float], end: tuple[float, float], middle: float) -> str:
     """Return a curve from the lower edge of one box to the upper edge of another."""
     (x0, y0), (x1, y1) = start, end
+    aside = 0.0
+    if y1 - y0 > ROW:  # past other rows: around their boxes instead of behind them
+        side = 1.0 if x0 + x1 >= 2.0 * middle else -1.0
+        aside = side * 0.95 * BOX_WIDTH
+        x0, x1 = x0 + 0.3 * side * BOX_WIDTH, x1 + 0.3 * side * BOX_WIDTH
     y0 += BOX_HEIGHT
     bend = 0.5 * (y1 - y0)
+    a, b = x0 + aside, x1 + aside
     return (
-        f'<path d="M{x0:g} {y0:g}C{x0:g} {y0 + bend:g} {x1:g} {y1 - bend:g} {x1:g} {y1:g}" '
+        f'<path d="M{x0:g} {y0:g}C{a:g} {y0 + bend:g} {b:g} {y1 - bend:g} {x1:g} {y1:g}" '
         f'fill="none" stroke="{LINE}" marker-end="url(#head)"/>'
     )
 

@@ -81,7 +81,7 @@ def draw_pose(figure: ik.Skeleton, spread: float, rng: np.random.Generator) -> A
 
 
 def make_reach_task(seed: int, spread: float = 0.3) -> Task:
-    """Return a task with hands and feet where a pose has them: 58 dofs, 24 numbers to match, no residual."""
+    """Return hands and feet to be where a pose has them: 58 dofs, 24 numbers, no residual."""
     figure, tips = ik.human(), ("l_hand", "r_hand", "l_foot", "r_foot")
     q = draw_pose(figure, spread, np.random.default_rng(seed))
     goals = [
@@ -113,7 +113,7 @@ def make_arm() -> ik.Skeleton:
 
 
 def make_arm_task(seed: int, beyond: float = 0.0) -> Task:
-    """Return the task of a pose of the flange, from anywhere; joints of the target may be beyond their limits."""
+    """Return a pose of the flange to reach, from anywhere; its joints may be beyond their limits."""
     figure, rng = make_arm(), np.random.default_rng(seed)
     middle, half = 0.5 * (figure.lower + figure.upper), 0.5 * (figure.upper - figure.lower)
     q, q0 = middle + half * rng.uniform(-1, 1, (2, figure.nq)) * [[1 + beyond], [1]]
@@ -173,7 +173,7 @@ def measure_curve(task: Task, name: str) -> CostCurve:
 
 
 def time_compiled(task: Task, solver: ik.Method) -> float:
-    """Return the time [s] of the fastest of some runs, without the call from Python; processor time of a long one."""
+    """Return the time of the fastest run [s], without the call from Python."""
     (problem, q0), begin = task, time.process_time()
     ik.solve(problem, q0=q0, solver=solver)
     processor = time.process_time() - begin
@@ -211,7 +211,10 @@ PROBLEM_SETS: dict[str, tuple[int, Callable[[int], Task]]] = {
 
 
 def find_successes(kind: str, results: list[ik.Result]) -> list[bool]:
-    """Return who reached; for markers, who is at rest (1e-6) in the lowest minimum that any solver found (0.1 %)."""
+    """Return which results reached their goals.
+
+    For markers: at rest (1e-6) in the lowest minimum that any solver found (0.1 %).
+    """
     if not kind.startswith("markers"):
         return [result.reached for result in results]
     lowest = min(result.cost for result in results)

@@ -15,7 +15,7 @@ PIXELS_PER_METRE, FLOOR_PIXELS, LABEL_MARGIN_PIXELS = 150.0, 310.0, 18.0
 
 
 def project(point: Array, view: str, middle: float) -> tuple[float, float]:
-    """Return a point in the world [m] as a point of the picture, seen from the front or from the right."""
+    """Return a point in the world [m] as a point of the picture, seen from the front or the right."""
     across = point[1] if view == "front" else point[0]
     return middle + PIXELS_PER_METRE * across, FLOOR_PIXELS - PIXELS_PER_METRE * point[2]
 
@@ -52,8 +52,9 @@ def main() -> None:
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="none" stroke="#d9480f"'
                 ' stroke-width="3"/>'
             )
+        label_y = FLOOR_PIXELS + LABEL_MARGIN_PIXELS
         parts.append(
-            f'<text x="{middle:.0f}" y="{FLOOR_PIXELS + LABEL_MARGIN_PIXELS}" text-anchor="middle" fill="#777"'
+            f'<text x="{middle:.0f}" y="{label_y}" text-anchor="middle" fill="#777"'
             f' font-family="sans-serif" font-size="12">{view}</text>'
         )
     svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 335" width="560" height="335">'

@@ -99,7 +99,8 @@ def describe_arm_ranking(scores: Sequence[ArmScore]) -> str:
         f"{list_scores(better, 'success')}. Faster than one call of exactik from Python "
         f"({format_number(call.median)} ms): {list_scores(quicker)}; a tie: {list_scores(even)}; "
         f"with a shorter p99 ({format_number(call.p99)} ms): {list_scores(tail, 'p99')}. "
-        f"In one batch, without the cost of a call, exactik takes {format_number(batch.median)} ms.\n"
+        f"In one batch, without the cost of a call, exactik takes "
+        f"{format_number(batch.median)} ms.\n"
     )
 
 

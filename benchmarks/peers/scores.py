@@ -94,7 +94,7 @@ def search_best(task: Figure) -> tuple[Array, Array]:
 def score_figures(
     task: Figure, everybody: Sequence[Answers], search: tuple[Array, Array]
 ) -> tuple[list[FigureScore], list[FigureScore]]:
-    """Return scores of tracking and of cold frames: objectives beside the best that anybody or a search found."""
+    """Return scores of tracked and cold frames, against the best objective that anybody found."""
     judge = Judge(task.urdf)
     halves: list[list[FigureScore]] = []
     for key, places, known in zip(

@@ -67,7 +67,7 @@ class Take:
 
 
 def find_hdm05_folder() -> Path | None:
-    """Return the folder of the takes: EXACTIK_HDM05, or beside the checkout; None if they are not there."""
+    """Return the folder of the takes: EXACTIK_HDM05, or beside the checkout; None without."""
     beside_checkout = (
         Path(__file__).resolve().parents[3] / "shared" / "data" / "asf_amc" / "hdm05_dg"
     )

@@ -43,7 +43,7 @@ def matrix_from_rpy(rpy: Array) -> Array:
 
 
 def rpy_from_matrix(R: Array) -> Array:
-    """Return roll, pitch and yaw: the inverse of `matrix_from_rpy`; where pitch is a right angle, roll is zero."""
+    """Return roll, pitch and yaw; where pitch is a right angle, roll is zero."""
     level = np.hypot(R[0, 0], R[1, 0])
     pitch = np.arctan2(-R[2, 0], level)
     if level < 1e-12:

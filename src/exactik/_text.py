@@ -8,7 +8,7 @@ __all__ = ["Reason", "count_noun", "join_names", "one_line"]
 
 
 class Reason(str):
-    """A reason, "cause; consequence", of which the cause can also be told alone.
+    """A reason, "cause; consequence", of which the cause can also be shown alone.
 
     Attributes:
         cause: the first part.
@@ -52,13 +52,13 @@ def join_names(
     return last.join(part for part in (", ".join(names[:-1]), *names[-1:]) if part != "")
 
 
-def count_noun(count: int, one: str, several: str = "") -> str:
-    """Return "1 bone", "2 bones"; `several` is the plural where it is not `one` with an s."""
-    return f"{count} {one if count == 1 else several or f'{one}s'}"
+def count_noun(count: int, noun: str, plural: str = "") -> str:
+    """Return "1 bone", "2 bones"; `plural` where it is not `noun` with an s."""
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def one_line(text: str, max_length: int = 400) -> str:
-    """Return a text that may quote a file as one line that can be printed, without its middle."""
+    """Return a text on one printable line; a long one loses its middle."""
     if not text.isprintable():
         words = " ".join(text.split())
         text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)

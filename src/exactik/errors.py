@@ -137,7 +137,7 @@ class FileError(ExactikError, ValueError):
     def renamed(self, rename: Callable[[str], str]) -> FileError:
         """Return the same error, its advice with another name for the argument."""
         advice = None if self.advice is None else self.advice.renamed(rename)
-        return FileError(self.path, self.fault, self.place, self.code, advice)
+        return FileError(self.path, self.fault, place=self.place, code=self.code, advice=advice)
 
 
 Severity = Literal["remark", "assumption", "damage"]
@@ -183,7 +183,7 @@ class Note(str):
         """Make a note; the arguments are the attributes."""
         words = text if advice is None else f"{text}{advice}"
         if _is_sentence:
-            read = _sentence(one_line(words), one_line(place))
+            read = _make_sentence(one_line(words), one_line(place))
         else:
             read = one_line(words if place == "" else f"{place}: {words}")
         note = super().__new__(cls, read)
@@ -205,22 +205,35 @@ class Note(str):
 
     def as_sentence(self) -> Note:
         """Return the note as a sentence: capital letter, full stop, place at the end."""
-        return Note(self.code, self.severity, self.place, self.text, self.value, self.advice, True)
+        return Note(
+            code=self.code,
+            severity=self.severity,
+            place=self.place,
+            text=self.text,
+            value=self.value,
+            advice=self.advice,
+            _is_sentence=True,
+        )
 
     def renamed(self, rename: Callable[[str], str]) -> Note:
         """Return the same note, its advice with another name for the argument."""
         if self.advice is None:
             return self
-        advice = self.advice.renamed(rename)
         return Note(
-            self.code, self.severity, self.place, self.text, self.value, advice, self._is_sentence
+            code=self.code,
+            severity=self.severity,
+            place=self.place,
+            text=self.text,
+            value=self.value,
+            advice=self.advice.renamed(rename),
+            _is_sentence=self._is_sentence,
         )
 
 
 _NOTE_FIELDS = ("code", "severity", "place", "text", "value", "advice", "_is_sentence")
 
 
-def _sentence(text: str, place: str) -> str:
+def _make_sentence(text: str, place: str) -> str:
     if place != "":
         text = f"{text} ({place})"
     first = text.split(" ", 1)[0]
@@ -253,9 +266,9 @@ class UnknownNameError(ExactikError, KeyError):
     def __init__(self, what: str, name: object, known: Iterable[str], hint: str = ""):
         """Describe the missing `name` of kind `what` among the `known` names."""
         self.what, self.name, self.known, self.hint = what, name, tuple(known), hint
-        near = difflib.get_close_matches(str(name), self.known, n=3)
-        if hint == "" and len(near) > 0:
-            hint = f"did you mean {' or '.join(map(repr, near))}?"
+        close_names = difflib.get_close_matches(str(name), self.known, n=3)
+        if hint == "" and len(close_names) > 0:
+            hint = f"did you mean {' or '.join(map(repr, close_names))}?"
         shown = join_names(self.known, MAX_KNOWN_NAMES, last=", ", rest=", …")
         advice = f"; {hint}" if hint != "" else ""
         self.message = f"no {what} named {name!r}{advice} (there are: {shown or 'none'})"

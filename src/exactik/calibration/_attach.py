@@ -102,7 +102,7 @@ def find_recorded_name(markers: Markers, name: str) -> str:
     """Return the recorded name of a marker given by its whole name or without its prefix."""
     if name in markers.names:
         return name
-    matches = [other for other in markers.names if other.rpartition(":")[2] == name]
+    matches = [recorded for recorded in markers.names if recorded.rpartition(":")[2] == name]
     if len(matches) != 1:
         hint = f"more than one marker is called {name!r}" if len(matches) > 1 else ""
         raise UnknownNameError("marker", name, markers.names, hint)

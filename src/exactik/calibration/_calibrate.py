@@ -127,8 +127,12 @@ def _scale_kind(scale: bool | str) -> str:
 def _check_options(frames: int, offset_sd: float, scale_sd: float, sigma: float | None) -> None:
     if not isinstance(frames, int | np.integer) or frames < 1:
         raise UsageError(f"frames is {frames!r}; it must be a whole number ≥ 1")
-    given = {"offset_sd": offset_sd, "scale_sd": scale_sd, "sigma": 1.0 if sigma is None else sigma}
-    for name, value in given.items():
+    positive = {
+        "offset_sd": offset_sd,
+        "scale_sd": scale_sd,
+        "sigma": 1.0 if sigma is None else sigma,
+    }
+    for name, value in positive.items():
         if not 0.0 < value < np.inf:
             raise UsageError(f"{name} is {value!r}; it must be more than 0")
 

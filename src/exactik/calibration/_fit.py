@@ -2,7 +2,7 @@
 
 What is minimised, over the parameters θ and the poses q_t of F frames, is
 
-    E = Σ_t (½ Σ_m |r_tm|² + tie) / σ²  +  ½ θᵀPθ        r = target − y(q, θ)
+    E = Σ_t (½ Σ_m |r_tm|² + posture) / σ²  +  ½ θᵀPθ        r = target − y(q, θ)
 
 with P the inverse covariance of the prior of θ: θ = 0 is the skeleton as it was. The poses are kept
 at their best for the θ at hand, by the solver that tracking uses, limits included; steps of θ come
@@ -11,8 +11,8 @@ from `compute_normal_equations`, whose matrix over σ², with P, is the inverse 
 
 Errors of skin markers are not drawn anew in each frame: skin moves in the same way whenever a limb
 does. Unless σ is given, all frames together count as `INDEPENDENT_FRAMES` independent ones;
-otherwise many frames would outweigh any prior and make bones of half their length for a millimetre
-less.
+otherwise many frames would outweigh any prior, and bones would shrink to half their length to lower
+errors by a millimetre.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def fit_parameters(
     solutions = solve_frames(problem, options, np.arange(len(q)), q)
     improve_poses(problem, options, solutions, frames.similar)
     equations = compute_normal_equations(scaled, theta, problem, solutions.q)
-    iterate = FitIterate(theta, problem, solutions, equations)
+    iterate = FitIterate(theta=theta, problem=problem, solutions=solutions, equations=equations)
     damping, steps, pose_searches, converged = FIRST_DAMPING, 0, 0, False
     while steps < MAX_STEPS:
         sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
@@ -261,7 +261,9 @@ def _try_step(
         solutions = solve_frames(problem, options, np.arange(len(starts)), starts)
         if _objective(solutions, sigma, P, theta) < objective:
             next_equations = compute_normal_equations(scaled, theta, problem, solutions.q)
-            next_iterate = FitIterate(theta, problem, solutions, next_equations)
+            next_iterate = FitIterate(
+                theta=theta, problem=problem, solutions=solutions, equations=next_equations
+            )
             return next_iterate, predicted, max(damping / DAMPING_FACTOR, MIN_DAMPING)
         damping *= DAMPING_FACTOR
     return None, predicted, damping
@@ -343,7 +345,7 @@ def fit_skeleton(
     fit_frames.report_progress((0.0, 0.2), 1.0)
     theta, q = np.zeros(scaled.parameter_count), solutions.q
     if uniform.parameter_count > 0:
-        grown = fit_parameters(uniform, np.zeros(1), prior, fit_frames, q, (0.2, 0.3))
-        theta[: len(scaled.scale_groups)], q = grown.theta[0], grown.solutions.q
+        uniform_fit = fit_parameters(uniform, np.zeros(1), prior, fit_frames, q, (0.2, 0.3))
+        theta[: len(scaled.scale_groups)], q = uniform_fit.theta[0], uniform_fit.solutions.q
     solution = fit_parameters(scaled, theta, prior, fit_frames, q, (0.3, 1.0))
     return SkeletonFit(solution, chosen, errors_before)

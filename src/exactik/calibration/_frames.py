@@ -36,7 +36,7 @@ BETTER_COST_RATIO = 0.99  # below which another pose replaces the one that a fra
 
 
 def align_shapes(positions: Array) -> Array:
-    """Return the markers of each frame, moved rigidly as near as can be to one of the frames.
+    """Return the markers of each frame, aligned rigidly with one of the frames.
 
     Args:
         positions: [m], (F, M, 3), not a number where missing.
@@ -102,10 +102,10 @@ def find_start_poses(problem: TrackingProblem, options: Array, similar: IntArray
     neutral = np.tile(problem.skeleton.neutral(), (len(every), 1))
     solutions = solve_frames(problem, options, every, align_to_markers(problem, neutral, every))
     # A few frames are solved from many starts; what they find spreads from frame to frame.
-    some = every[:: max(len(every) // COLD_FRAMES, 1)]
-    cold = solve_cold_start(problem, options, some, COLD_STARTS)
-    better = np.flatnonzero(cold.cost < solutions.cost[some])
-    _replace_poses(solutions, some[better], cold, better)
+    cold_frames = every[:: max(len(every) // COLD_FRAMES, 1)]
+    cold = solve_cold_start(problem, options, cold_frames, COLD_STARTS)
+    better = np.flatnonzero(cold.cost < solutions.cost[cold_frames])
+    _replace_poses(solutions, cold_frames[better], cold, better)
     for _ in range(MAX_SPREAD_ROUNDS):
         if try_poses_of_similar_frames(problem, options, solutions, similar) == 0:
             break
@@ -115,10 +115,10 @@ def find_start_poses(problem: TrackingProblem, options: Array, similar: IntArray
 def try_poses_of_similar_frames(
     problem: TrackingProblem, options: Array, solutions: FrameSolutions, similar: IntArray
 ) -> int:
-    """Try for every frame the poses of frames that look alike; return how many gained by it.
+    """Try for every frame the poses of frames that look alike; return how many frames improved.
 
     Args:
-        problem: what the frames ask.
+        problem: targets of the frames.
         options: of the descents.
         solutions: poses of all frames; changed in place where others fit better.
         similar: for each frame those to try, (F, n).
@@ -131,8 +131,8 @@ def try_poses_of_similar_frames(
     tried = solve_frames(problem, options, frames, starts)
     costs = tried.cost.reshape(count, width)
     best = np.argmin(costs, axis=1)
-    least = costs[np.arange(count), best]
-    better = np.flatnonzero(least < BETTER_COST_RATIO * solutions.cost)
+    least_cost = costs[np.arange(count), best]
+    better = np.flatnonzero(least_cost < BETTER_COST_RATIO * solutions.cost)
     _replace_poses(solutions, better, tried, better * width + best[better])
     return len(better)
 
@@ -153,7 +153,7 @@ def improve_poses(
 
 
 def _replace_poses(
-    solutions: FrameSolutions, frames: IntArray, others: FrameSolutions, rows: IntArray
+    solutions: FrameSolutions, frames: IntArray, source: FrameSolutions, rows: IntArray
 ) -> None:
-    """Replace the solutions of some frames by rows of others."""
-    solutions.q[frames], solutions.outcomes[frames] = others.q[rows], others.outcomes[rows]
+    """Replace the solutions of some frames by rows of `source`."""
+    solutions.q[frames], solutions.outcomes[frames] = source.q[rows], source.outcomes[rows]

@@ -88,7 +88,7 @@ class MarkerMapping:
         if match.marker is not None and match.has_same_name:
             return match.marker
         short = strip_prefix(match.recorded)
-        alone = [strip_prefix(other.recorded) for other in self.used].count(short) == 1
+        alone = [strip_prefix(used.recorded) for used in self.used].count(short) == 1
         return short if alone else match.recorded
 
     def applied(self) -> Skeleton:
@@ -144,9 +144,9 @@ def propose_mapping(
         geometry: whether to look at places too.
     """
     matches: dict[str, Match] = {}
-    for name, what in (bones or {}).items():
+    for name, choice in (bones or {}).items():
         recorded = find_recorded_name(markers, name)
-        matches[recorded] = _match_by_hand(skeleton, recorded, what)
+        matches[recorded] = _match_by_hand(skeleton, recorded, choice)
     _match_by_name(skeleton, markers, matches)
     if geometry:
         _match_by_geometry(skeleton, markers, matches)
@@ -158,35 +158,35 @@ def propose_mapping(
 
 
 def _match_by_hand(
-    skeleton: Skeleton, recorded: str, what: str | tuple[str, ArrayLike] | None
+    skeleton: Skeleton, recorded: str, choice: str | tuple[str, ArrayLike] | None
 ) -> Match:
-    if what is None:
+    if choice is None:
         return Match(recorded, reason="left out by hand", confidence=1.0)
     match = Match(recorded, reason="given by hand", confidence=1.0)
-    if isinstance(what, tuple):
-        bone, point = what
+    if isinstance(choice, tuple):
+        bone, point = choice
         skeleton.bone_index(bone)
         x, y, z = require_shape(f"place of marker {recorded!r}", point, 3).tolist()
         return match._replace(bone=bone, point=(x, y, z))
-    if what in skeleton.markers:
-        return match._replace(marker=what, bone=skeleton.marker(what)[0])
-    if what not in skeleton.bone_names:
+    if choice in skeleton.markers:
+        return match._replace(marker=choice, bone=skeleton.marker(choice)[0])
+    if choice not in skeleton.bone_names:
         known = (*skeleton.bone_names, *skeleton.markers)
-        raise UnknownNameError("bone or marker", what, known)
+        raise UnknownNameError("bone or marker", choice, known)
     name = strip_prefix(recorded)
-    is_on_bone = name in skeleton.markers and skeleton.marker(name)[0] == what
-    return match._replace(marker=name if is_on_bone else None, bone=what)
+    is_on_bone = name in skeleton.markers and skeleton.marker(name)[0] == choice
+    return match._replace(marker=name if is_on_bone else None, bone=choice)
 
 
 def _match_by_name(skeleton: Skeleton, markers: Markers, matches: dict[str, Match]) -> None:
     """Add what names tell."""
 
-    def unmatched() -> tuple[list[str], list[str]]:
+    def list_unmatched() -> tuple[list[str], list[str]]:
         taken = {match.marker for match in matches.values()}
         recorded = [name for name in markers.names if name not in matches]
         return recorded, [name for name in skeleton.markers if name not in taken]
 
-    recorded, free = unmatched()
+    recorded, free = list_unmatched()
     free_only = skeleton.with_markers({name: skeleton.markers[name] for name in free})
     for name, marker in match_markers(free_only, markers.chosen(recorded)).items():
         if name == marker:
@@ -197,7 +197,7 @@ def _match_by_name(skeleton: Skeleton, markers: Markers, matches: dict[str, Matc
             reason, confidence = "same name in other case", 0.95
         bone = skeleton.marker(marker)[0]
         matches[name] = Match(name, marker, bone, reason=reason, confidence=confidence)
-    for name, (marker, landmark) in match_landmarks(*unmatched()).items():
+    for name, (marker, landmark) in match_landmarks(*list_unmatched()).items():
         bone, reason = skeleton.marker(marker)[0], f"both names mean the {landmark}"
         matches[name] = Match(name, marker, bone, reason=reason, confidence=0.8)
 
@@ -241,5 +241,5 @@ def _check_markers_once(mapping: MarkerMapping) -> None:
     markers = [match.marker for match in mapping.used if match.marker is not None]
     for name in markers:
         if markers.count(name) > 1:
-            both = [match.recorded for match in mapping.used if match.marker == name]
-            raise UsageError(f"markers {both[0]!r} and {both[1]!r} cannot both be {name!r}")
+            recorded = [match.recorded for match in mapping.used if match.marker == name]
+            raise UsageError(f"markers {recorded[0]!r} and {recorded[1]!r} cannot both be {name!r}")

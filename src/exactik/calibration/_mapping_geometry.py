@@ -20,7 +20,7 @@ from exactik.typing import Array, IntArray
 __all__ = ["BoneGuess", "guess_bones"]
 
 
-FRAMES = 60  # to fit and to look at: enough for every joint to have moved
+FIT_FRAMES = 60  # to fit and to look at: enough for every joint to have moved
 MAX_SPREAD = 0.03  # [m] on its bone, above which a marker is on none; skin moves by less
 MIN_SPREAD_RATIO = 1.4  # of the next bone to the best, below which the bone is not clear
 MAX_MARKER_DISTANCE = 0.08  # [m] from a marker of the skeleton, to be it
@@ -71,7 +71,7 @@ def guess_bones(
         Prior(scale_sd=SCALE_SD, offset_sd=np.full(len(known), OFFSET_SD), sigma=None),
         kind="symmetric",
         fixed=(),
-        frames=FRAMES,
+        frames=FIT_FRAMES,
     )
     solution = fit.solution
     pose = solution.problem.skeleton.forward(solution.solutions.q)
@@ -91,18 +91,18 @@ def guess_bones(
 def _guess_bone(
     skeleton: Skeleton, name: str, local: Array, scale: Array, bodies: IntArray
 ) -> BoneGuess:
-    """Return the verdict on a marker from its points on all bones [m], (n_bones, F, 3)."""
+    """Return the bone of a marker, by its points on all bones [m], (n_bones, F, 3)."""
     spread = np.sqrt(local.var(axis=1).sum(axis=1))
     mean_point = local.mean(axis=1) / scale[:, None]
     distance = np.linalg.norm(mean_point, axis=1)
     # Bones of one rigid body have the same spread: of these the nearest.
     k = min(np.flatnonzero(spread < spread.min() + 1e-6), key=lambda b: float(distance[b]))
-    others = np.flatnonzero(bodies != bodies[k])
-    second = int(others[np.argmin(spread[others])]) if len(others) > 0 else -1
-    best, next_best = float(spread[k]), float(spread[second]) if second >= 0 else np.inf
+    other_bones = np.flatnonzero(bodies != bodies[k])
+    rival_bone = int(other_bones[np.argmin(spread[other_bones])]) if len(other_bones) > 0 else -1
+    best, next_best = float(spread[k]), float(spread[rival_bone]) if rival_bone >= 0 else np.inf
     bone, mm = skeleton.bones[k].name, f"{1e3 * best:.1f} mm"
     x, y, z = mean_point[k].tolist()
-    rival = "" if second < 0 else skeleton.bones[second].name
+    rival = "" if rival_bone < 0 else skeleton.bones[rival_bone].name
     compared = f"spreads {mm} on {bone}, {1e3 * next_best:.1f} mm on {rival}"
     if best > MAX_SPREAD:
         reason = f"on no bone at rest: spreads {mm} on {bone}, where it does least"

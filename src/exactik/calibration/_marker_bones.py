@@ -47,10 +47,10 @@ def find_marker_bones(motion: Motion, markers: Markers, frames: IntArray) -> dic
     names = [skeleton.bones[k].name for k in moving]
     bones = {}
     for name in markers.names:
-        places = markers.marker(name)[frames]
-        if is_unlabelled(name) or np.isfinite(places).all(axis=1).sum() < 2:
+        positions = markers.marker(name)[frames]
+        if is_unlabelled(name) or np.isfinite(positions).all(axis=1).sum() < 2:
             continue
-        local = np.stack([to_bone_frame(pose, k, places) for k in moving])
+        local = np.stack([to_bone_frame(pose, k, positions) for k in moving])
         spread = np.sqrt(np.nanvar(local, axis=1).sum(axis=1))
         middle = np.nanmean(local, axis=1)
         ties = np.flatnonzero(spread <= SPREAD_TIE_RATIO * spread.min())

@@ -2,15 +2,15 @@
 
 With J_t = ∂y/∂v and K_t = ∂y/∂θ of the markers y of frame t, a step of both solves
 
-    ⎡ A_t   B_t ⎤ ⎡ dv_t ⎤   ⎡ h_t ⎤        A_t = J_tᵀJ_t + tie    h_t = J_tᵀr_t − tie (q − rest)
+    ⎡ A_t   B_t ⎤ ⎡ dv_t ⎤   ⎡ h_t ⎤        A_t = J_tᵀJ_t + W      h_t = J_tᵀr_t − W (q − rest)
     ⎣ B_tᵀ  C   ⎦ ⎣ dθ   ⎦ = ⎣ c   ⎦        B_t = J_tᵀK_t          C = Σ K_tᵀK_t,  c = Σ K_tᵀr_t
 
 and with the poses eliminated
 
     (C − Σ B_tᵀA_t⁻¹B_t) dθ = c − Σ B_tᵀA_t⁻¹h_t
 
-which is dense and small. `fit_parameters` adds the prior of θ to it. Dofs that are locked, or push
-against a limit, take no part: they are the active set.
+which is dense and small; W is the diagonal weight of the posture. `fit_parameters` adds the prior
+of θ to it. Dofs that are locked, or push against a limit, take no part: they are the active set.
 """
 
 from __future__ import annotations

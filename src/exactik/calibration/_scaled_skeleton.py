@@ -149,7 +149,7 @@ def make_scaled_skeleton(
     Args:
         skeleton: the figure.
         names: of the markers in use.
-        kind: of scales, one of `SCALES` or "none".
+        kind: of scales, one of `SCALE_KINDS` or "none".
         fixed: markers that stay where they are, but for the scale of their bone.
     """
     if kind not in (*SCALE_KINDS, "none"):
@@ -169,7 +169,7 @@ def make_scaled_skeleton(
 
 
 def _find_scale_groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], ...]:
-    """Return the bones that share a scale, those left out with which nothing would grow."""
+    """Return the bones that share a scale, without bones that have nothing to scale."""
     grows = np.zeros(len(skeleton.bones), dtype=bool)
     grows[[skeleton.bone_index(bone) for bone, _ in skeleton.markers.values()]] = True
     for k, bone in enumerate(skeleton.bones):
@@ -185,8 +185,8 @@ def _find_scale_groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], 
     groups, taken = [], set()
     for name in names:
         if name not in taken:
-            other = find_mirrored_bone(name, names)
-            pair = (name,) if other is None or other in taken else (name, other)
+            mirrored = find_mirrored_bone(name, names)
+            pair = (name,) if mirrored is None or mirrored in taken else (name, mirrored)
             groups.append(pair)
             taken.update(pair)
     return tuple(groups)
@@ -199,18 +199,18 @@ def _group_indices(skeleton: Skeleton, groups: tuple[tuple[str, ...], ...]) -> I
 
 def find_mirrored_bone(name: str, names: Sequence[str]) -> str | None:
     """Return the name of the same bone on the other side, if it is one of `names`."""
-    known = {other.casefold(): other for other in names}
+    known = {bone.casefold(): bone for bone in names}
     low = name.casefold()
-    for one, two in SIDE_PREFIXES:
-        for mine, yours in ((one, two), (two, one)):
-            if low.startswith(mine) and (other := yours + low[len(mine) :]) in known:
-                return known[other]
-    for one, two in SIDE_SUFFIXES:
-        for mine, yours in ((one, two), (two, one)):
-            if low.endswith(mine) and (other := low[: -len(mine)] + yours) in known:
-                return known[other]
-    for one, two in (("left", "right"), (".l.", ".r."), ("_l_", "_r_")):
-        for mine, yours in ((one, two), (two, one)):
-            if mine in low and (other := low.replace(mine, yours, 1)) in known:
-                return known[other]
+    for left, right in SIDE_PREFIXES:
+        for side, opposite in ((left, right), (right, left)):
+            if low.startswith(side) and (mirrored := opposite + low[len(side) :]) in known:
+                return known[mirrored]
+    for left, right in SIDE_SUFFIXES:
+        for side, opposite in ((left, right), (right, left)):
+            if low.endswith(side) and (mirrored := low[: -len(side)] + opposite) in known:
+                return known[mirrored]
+    for left, right in (("left", "right"), (".l.", ".r."), ("_l_", "_r_")):
+        for side, opposite in ((left, right), (right, left)):
+            if side in low and (mirrored := low.replace(side, opposite, 1)) in known:
+                return known[mirrored]
     return None

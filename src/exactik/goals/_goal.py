@@ -128,7 +128,7 @@ class Goal:
     tolerance: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Keep arrays of our own: the caller may go on writing on theirs."""
+        """Copy arrays and lists: the caller may go on to change theirs."""
         for entry in fields(self):
             value = getattr(self, entry.name)
             if isinstance(value, np.ndarray):
@@ -200,10 +200,10 @@ class Goal:
     # --- what its target is
 
     def check_targets(self, what: str, targets: Array) -> Array:
-        """Return targets of B problems, (B, *target_shape), normalised; raise if one is unsound.
+        """Return targets of B problems, (B, *target_shape), normalised; raise if one is invalid.
 
         Args:
-            what: how to call them in an error.
+            what: their name in an error.
             targets: of the right shape, finite.
         """
         return targets
@@ -241,7 +241,14 @@ class Goal:
     ) -> GoalPart:
         """Return a part with the goal's tolerance, or the default one of its unit."""
         default = DEFAULT_ANGLE_TOLERANCE if unit == "rad" else DEFAULT_POSITION_TOLERANCE
-        return GoalPart(name, unit, self.tolerance or default, rows, terms, by_row)
+        return GoalPart(
+            name=name,
+            unit=unit,
+            tolerance=self.tolerance or default,
+            rows=rows,
+            terms=terms,
+            by_row=by_row,
+        )
 
     # --- when it cannot be met
 

@@ -55,10 +55,10 @@ class _Entry(NamedTuple):
         size = 3 if len(self.terms) > 0 else 1
         if self.in_python or len(self.weight) == size:
             return False
-        rest = self.weight.copy()
-        for i in range(0, len(rest), size):
-            rest[i : i + size, i : i + size] = 0.0
-        return bool(rest.any())
+        off_blocks = self.weight.copy()
+        for i in range(0, len(off_blocks), size):
+            off_blocks[i : i + size, i : i + size] = 0.0
+        return bool(off_blocks.any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +94,11 @@ class PackedGoals:
         terms = old.terms._replace(
             target=old.terms.target.copy(), rotation=old.terms.rotation.copy()
         )
-        rows, used, floor = old.clouds.rows, old.clouds.rows_used, old.clouds.floor
-        clouds = Clouds(old.clouds.frame, rows.copy(), used.copy(), floor.copy())
+        clouds = old.clouds._replace(
+            rows=old.clouds.rows.copy(),
+            rows_used=old.clouds.rows_used.copy(),
+            floor=old.clouds.floor.copy(),
+        )
         return old._replace(origin=old.origin.copy(), terms=terms, clouds=clouds)
 
     @cached_property
@@ -158,7 +161,7 @@ def pack_goals(
     targets = np.array([term.target for term in terms]).reshape(-1, 3)
     origin = choose_origin(kind, targets)
     packed = _pack_terms(skeleton, entries, origin, pool=not coupled)
-    slot, clouds = _pool(skeleton, packed)
+    slot, clouds = _pool_terms(skeleton, packed)
     return PackedGoals(
         arrays=Goals(
             origin=origin,
@@ -190,7 +193,7 @@ def _number_name(name: str, taken: dict[str, slice]) -> str:
 def choose_origin(kind: NDArray[np.uint32], target: Array) -> Array:
     """Return what targets (…, n, 3) are stored relative to: a place among them, to keep digits.
 
-    The median, because one marker that is far off should not cost the others theirs.
+    The median, because one marker that is far off must not take digits from the others.
     """
     for code in (kinds.POSITION, kinds.AIM):
         places = target[..., kind == code, :]
@@ -211,13 +214,13 @@ def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: 
     ]
     count = len(terms)
     kind = np.array([t.kind for t in terms], np.uint32)
-    place = (kind == kinds.POSITION) | (kind == kinds.AIM)
+    is_place = (kind == kinds.POSITION) | (kind == kinds.AIM)
     packed = Terms(
         kind=kind,
         frame=np.array([skeleton.bone_index(t.bone) + 1 for t in terms], np.uint32),
         point=np.array([t.point for t in terms]).reshape(count, 3),
         axis=np.array([t.axis for t in terms]).reshape(count, 3),
-        target=np.array([t.target for t in terms]).reshape(count, 3) - place[:, None] * origin,
+        target=np.array([t.target for t in terms]).reshape(count, 3) - is_place[:, None] * origin,
         rotation=np.array([t.rotation for t in terms]).reshape(count, 3, 3),
         weight=np.array(weights).reshape(count, 3, 3),
         in_cloud=np.zeros(count, np.uint32),
@@ -230,13 +233,18 @@ def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: 
     return packed
 
 
-def _pool(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], Clouds]:
+def _pool_terms(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], Clouds]:
     """Return the cloud of each frame, (n_frames,), and the clouds of the pooled terms."""
     frames = np.unique(terms.frame[terms.in_cloud == 1])
     slot = np.zeros(len(skeleton.bones) + 1, np.uint32)
     slot[frames] = np.arange(len(frames))
     count = len(frames)
-    clouds = Clouds(frames, np.zeros((count, 4, 7)), np.zeros(count, np.uint32), np.zeros(1))
+    clouds = Clouds(
+        frame=frames,
+        rows=np.zeros((count, 4, 7)),
+        rows_used=np.zeros(count, np.uint32),
+        floor=np.zeros(1),
+    )
     cloud.reduce_to_clouds(terms, slot, clouds)
     return slot, clouds
 
@@ -254,14 +262,14 @@ def _pack_coordinates(skeleton: Skeleton, entries: list[_Entry]) -> CoordinateGo
             postures.append(entry)
             rest.append(entry.coordinate_term.q_rest)
 
-    def diagonals(entries: list[_Entry]) -> Array:
+    def gather_diagonals(entries: list[_Entry]) -> Array:
         return np.array([np.diag(e.weight) for e in entries]).reshape(len(entries), skeleton.nv)
 
     return CoordinateGoals(
         rest=np.array(rest).reshape(len(postures), skeleton.nq),
-        rest_weight=diagonals(postures),
+        rest_weight=gather_diagonals(postures),
         rest_row=np.array([entry.rows.start for entry in postures], np.uint32),
-        limit_weight=diagonals(limits),
+        limit_weight=gather_diagonals(limits),
         limit_row=np.array([entry.rows.start for entry in limits], np.uint32),
         lower=skeleton.lower,
         upper=skeleton.upper,
@@ -270,4 +278,6 @@ def _pack_coordinates(skeleton: Skeleton, entries: list[_Entry]) -> CoordinateGo
 
 def _pack_python_term(skeleton: Skeleton, entry: _Entry) -> PythonTerm:
     frame = skeleton.bone_index(entry.goal.evaluated_bone) + 1
-    return PythonTerm(entry.name, entry.goal, frame, entry.rows, entry.weight)
+    return PythonTerm(
+        name=entry.name, goal=entry.goal, frame=frame, rows=entry.rows, weight=entry.weight
+    )

@@ -23,16 +23,16 @@ def retarget_goals(
     goals: Sequence[Goal], packed: PackedGoals, targets: Mapping[str, ArrayLike]
 ) -> tuple[tuple[Goal, ...], PackedGoals]:
     """Return goals and packed goals with new targets; see `Problem.with_targets`."""
-    one = {
+    batch_of_one = {
         name: require_finite(what, as_floats(what, value))[None]
         for name, value in _require_mapping(targets).items()
         for what in (f"target of goal {name!r}",)
     }
-    points, rotations = _write_targets(goals, packed, one, single=True)
+    points, rotations = _write_targets(goals, packed, batch_of_one, single=True)
     arrays = packed.copy_arrays()
     retarget(arrays, _relate_to_origin(packed, points, rotations), 0)
     named = dict(zip(packed.rows, goals, strict=True))
-    for name, value in one.items():
+    for name, value in batch_of_one.items():
         named[name] = named[name].with_target(value[0])
     custom = tuple(term._replace(goal=named[term.name]) for term in packed.custom)
     packed = replace(packed, arrays=arrays, custom=custom, targets=points[0])
@@ -55,9 +55,9 @@ def _require_mapping(targets: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike
 def _relate_to_origin(packed: PackedGoals, points: Array, rotations: Array) -> Targets:
     """Return targets as the kernels take them: places relative to one among them."""
     kind = packed.arrays.terms.kind
-    place = (kind == POSITION) | (kind == AIM)
+    is_place = (kind == POSITION) | (kind == AIM)
     origin = choose_origin(kind, points)
-    return Targets(origin, points - place[:, None] * origin[:, None], rotations)
+    return Targets(origin, points - is_place[:, None] * origin[:, None], rotations)
 
 
 def _write_targets(
@@ -86,7 +86,7 @@ def _write_targets(
 
 
 def _check_targets(named: Mapping[str, Goal], name: str, value: ArrayLike, single: bool) -> Array:
-    """Return targets (B, …) of a goal, sound and normalised; `single` if the user gave one."""
+    """Return targets (B, …) of a goal, checked and normalised; `single` if the user gave one."""
     if name not in named:
         raise UnknownNameError("goal", name, tuple(named))
     goal, what = named[name], f"target of goal {name!r}"

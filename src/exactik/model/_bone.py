@@ -17,7 +17,7 @@ __all__ = ["Bone"]
 Matrix = tuple[tuple[float, float, float], ...]
 
 
-def _constant_rotation(bone: str, which: str, value: ArrayLike | None) -> Matrix | None:
+def _check_rotation(bone: str, which: str, value: ArrayLike | None) -> Matrix | None:
     if value is None:
         return None
     matrix = require_shape(f"{which} of bone {bone!r}", value, 3, 3)
@@ -78,9 +78,9 @@ class Bone:
             "name": name,
             "parent": parent,
             "offset": (x, y, z),
-            "pre": _constant_rotation(name, "pre", pre),
+            "pre": _check_rotation(name, "pre", pre),
             "joint": joint,
-            "post": _constant_rotation(name, "post", post),
+            "post": _check_rotation(name, "post", post),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)

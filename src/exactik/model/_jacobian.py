@@ -129,7 +129,7 @@ def bone_jacobian(
     sine, cosine = np.empty((2, skeleton.nq))
     sincos(request.q, sine, cosine)
     workspace = routes.AdjointWorkspace(
-        np.empty((3, 3)), np.empty(3), np.empty((3, 3)), np.empty((3, 3))
+        A=np.empty((3, 3)), t=np.empty(3), Q=np.empty((3, 3)), U=np.empty((3, 3))
     )
     routes.adjoint_jacobian(
         skeleton.tree,

@@ -44,8 +44,8 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         first_q[k + 1] = first_q[k] + joint.nq
         first_v[k + 1] = first_v[k] + joint.nv
         depth[k] = depth[above + 1] + (bones[above].joint.nv if above >= 0 else 0)
-    dof_parent, dof_level = _dof_paths(bones, parents, first_v)
-    frame_order = _depth_first(parents)
+    dof_parent, dof_level = _find_dof_paths(bones, parents, first_v)
+    frame_order = _order_depth_first(parents)
     dof_order = [i for k in frame_order for i in range(int(first_v[k]), int(first_v[k + 1]))]
     return Tree(
         parent=_pack(parent),
@@ -72,7 +72,7 @@ def _pack(array: NDArray) -> NDArray:
     return freeze(np.ascontiguousarray(array))
 
 
-def _depth_first(parents: Sequence[int]) -> NDArray[np.uint32]:
+def _order_depth_first(parents: Sequence[int]) -> NDArray[np.uint32]:
     children: list[list[int]] = [[] for _ in range(len(parents) + 1)]
     for k, parent in enumerate(parents, start=1):
         children[parent + 1].append(k)
@@ -84,7 +84,7 @@ def _depth_first(parents: Sequence[int]) -> NDArray[np.uint32]:
     return np.array(order, np.uint32)
 
 
-def _dof_paths(
+def _find_dof_paths(
     bones: Sequence[Bone], parents: Sequence[int], first_v: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return, per dof, the dof above it and the number of dofs above it."""

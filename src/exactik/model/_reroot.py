@@ -56,20 +56,20 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
         ModelError: the root's joint is neither fixed nor free, or has limits, or a joint on the
             path has no inverse of its own kind: a free joint, or a swing with limits.
     """
-    path = _path(skeleton, bone)
+    path = _find_path(skeleton, bone)
     if len(path) == 1:
         return skeleton
     new_origins = {above.name: np.array(below.offset) for above, below in pairwise(path)}
     no_shift = np.zeros(3)
-    changed = {path[-1].name: _new_root(skeleton, path)}
+    changed = {path[-1].name: _make_root(skeleton, path)}
     for above, below in pairwise(path):
         changed[above.name] = Bone(
             above.name,
             parent=below.name,
             offset=-new_origins.get(below.name, no_shift),
-            pre=_transposed(below.post),
-            joint=_inverse_joint(below),
-            post=_transposed(below.pre),
+            pre=_transpose(below.post),
+            joint=_invert_joint(below),
+            post=_transpose(below.pre),
         )
     bones = [
         changed[b.name]
@@ -105,21 +105,21 @@ def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:
         Coordinates of the re-rooted figure, shape (…, nq).
     """
     q = skeleton.normalised(q)
-    path = _path(skeleton, bone)
+    path = _find_path(skeleton, bone)
     if len(path) == 1:
         return q.copy()
     first_q = skeleton.tree.first_q
     parts = {b.name: q[..., first_q[k] : first_q[k + 1]] for k, b in enumerate(skeleton.bones, 1)}
-    other = reroot(skeleton, bone)
+    rerooted = reroot(skeleton, bone)
     changed = {
         above.name: below.joint.inverse_coordinates(parts[below.name])
         for above, below in pairwise(path)
     }
-    changed[bone] = _root_coordinates(skeleton, other, bone, q)
-    return np.concatenate([changed.get(b.name, parts[b.name]) for b in other.bones], axis=-1)
+    changed[bone] = _compute_root_coordinates(skeleton, rerooted, bone, q)
+    return np.concatenate([changed.get(b.name, parts[b.name]) for b in rerooted.bones], axis=-1)
 
 
-def _path(skeleton: Skeleton, bone: str) -> list[Bone]:
+def _find_path(skeleton: Skeleton, bone: str) -> list[Bone]:
     """Return the bones from the root to `bone`."""
     k = skeleton.bone_index(bone)
     path = []
@@ -129,11 +129,11 @@ def _path(skeleton: Skeleton, bone: str) -> list[Bone]:
     return path[::-1]
 
 
-def _transposed(matrix: ArrayLike | None) -> Array | None:
+def _transpose(matrix: ArrayLike | None) -> Array | None:
     return None if matrix is None else np.array(matrix).T
 
 
-def _inverse_joint(bone: Bone) -> Joint:
+def _invert_joint(bone: Bone) -> Joint:
     """Return the joint of `bone` read from its other side."""
     try:
         return bone.joint.inverse()
@@ -144,7 +144,7 @@ def _inverse_joint(bone: Bone) -> Joint:
 # --- the joint to the world
 
 
-def _new_root(skeleton: Skeleton, path: list[Bone]) -> Bone:
+def _make_root(skeleton: Skeleton, path: list[Bone]) -> Bone:
     """Return the last bone with the joint of the first, at its place in the neutral pose."""
     old, bone = path[0], path[-1]
     joint = old.joint
@@ -175,9 +175,9 @@ def _new_root(skeleton: Skeleton, path: list[Bone]) -> Bone:
     )
 
 
-def _root_coordinates(skeleton: Skeleton, other: Skeleton, bone: str, q: Array) -> Array:
+def _compute_root_coordinates(skeleton: Skeleton, rerooted: Skeleton, bone: str, q: Array) -> Array:
     """Return the coordinates (…, 0 or 6 or 7) that put the new root where it is at q."""
-    root = other.bones[other.bone_index(bone)]
+    root = rerooted.bones[rerooted.bone_index(bone)]
     if root.joint.kind == "fixed":
         return q[..., :0]
     pose, k = skeleton.forward(q), skeleton.bone_index(bone)

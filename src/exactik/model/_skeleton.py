@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from exactik._arrays import as_floats, contiguous_copy, freeze, require_finite, require_shape
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels.tree import fk
-from exactik.kernels.tree import integrate as moves
+from exactik.kernels.tree import integrate as integration
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
@@ -56,13 +56,13 @@ class Skeleton:
         self._set("name", str(name))
         self._set("bones", ordered)
         self._set("_index", {bone: k for k, bone in enumerate(names)})
-        marked: dict[str, tuple[str, Point]] = {}
+        checked: dict[str, tuple[str, Point]] = {}
         for marker, (bone, point) in (markers or {}).items():
             if bone not in self._index:
                 raise UnknownNameError("bone", bone, names)
             x, y, z = require_shape(f"point of marker {marker!r}", point, 3).tolist()
-            marked[str(marker)] = (bone, (x, y, z))
-        self._set("markers", MappingProxyType(marked))
+            checked[str(marker)] = (bone, (x, y, z))
+        self._set("markers", MappingProxyType(checked))
 
     _index: dict[str, int]
 
@@ -234,7 +234,7 @@ class Skeleton:
 
     def clip(self, q: ArrayLike) -> Array:
         """Return q, (…, nq), with coordinates that are outside their limits moved to the limit."""
-        q = self._checked("q", q, self.nq).copy()
+        q = self._require_length("q", q, self.nq).copy()
         limited = self.plain_q >= 0
         index = self.plain_q[limited]
         q[..., index] = np.clip(q[..., index], self.lower[limited], self.upper[limited])
@@ -263,11 +263,11 @@ class Skeleton:
             q: coordinates, shape (…, nq).
             v: step [rad or m], shape (…, nv); leading axes broadcast against those of q.
         """
-        q, v = self.normalised(q), self._checked("v", v, self.nv)
+        q, v = self.normalised(q), self._require_length("v", v, self.nv)
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         q, v = _as_rows(q, lead), _as_rows(v, lead)
         out = np.empty_like(q)
-        moves.integrate_batch(self.tree, q, v, out)
+        integration.integrate_batch(self.tree, q, v, out)
         return out.reshape(*lead, self.nq)
 
     def difference(self, q1: ArrayLike, q0: ArrayLike) -> Array:
@@ -276,7 +276,7 @@ class Skeleton:
         lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
         q1, q0 = _as_rows(q1, lead), _as_rows(q0, lead)
         out = np.empty((len(q1), self.nv))
-        moves.difference_batch(self.tree, q1, q0, out)
+        integration.difference_batch(self.tree, q1, q0, out)
         return out.reshape(*lead, self.nv)
 
     def reparameterise(self, q: ArrayLike) -> Array:
@@ -286,7 +286,7 @@ class Skeleton:
         as it is.
         """
         q = require_shape("q", q, self.nq).copy()
-        moves.reparameterise(self.tree, q, self.lower, self.upper)
+        integration.reparameterise(self.tree, q, self.lower, self.upper)
         return q
 
     def jacobian(
@@ -336,7 +336,7 @@ class Skeleton:
 
     # --- checks
 
-    def _checked(self, name: str, value: ArrayLike, length: int) -> Array:
+    def _require_length(self, name: str, value: ArrayLike, length: int) -> Array:
         array = as_floats(name, value)
         if array.ndim == 0 or array.shape[-1] != length:
             raise ShapeError(
@@ -350,14 +350,14 @@ class Skeleton:
         Always a writable, contiguous one: the kernels would be compiled again for any other kind of
         array.
         """
-        array = contiguous_copy(self._checked(name, q, self.nq))
+        array = contiguous_copy(self._require_length(name, q, self.nq))
         for bone, first in self.quaternions:
             length = np.linalg.norm(array[..., first : first + 4], axis=-1, keepdims=True)
             if (length < 1e-12).any():
                 raise CoordinateError(
                     f"{name} holds a zero quaternion for bone {bone!r}, which is no rotation"
                 )
-            unit = np.abs(length - 1.0) <= 4e-16  # as near as can be: kept to the last bit
+            unit = np.abs(length - 1.0) <= 4e-16  # unit to rounding: its bits are kept
             array[..., first : first + 4] /= np.where(unit, 1.0, length)
         return array
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exactik._text import count_noun
 from exactik.errors import ModelError, UnknownNameError
 from exactik.model._bone import Bone
 
@@ -68,28 +69,24 @@ def format_tree(skeleton: Skeleton) -> str:
     marked = [bone for bone, _ in skeleton.markers.values()]
     lines = [
         f"{skeleton.name}: {len(skeleton.bones)} bones, {skeleton.nv} dofs, "
-        f"{_count(len(marked), 'marker')}"
+        f"{count_noun(len(marked), 'marker')}"
     ]
 
     stack = [(root, "", "") for root in reversed(children[None])]  # bone, its stem, its children's
     while len(stack) > 0:  # not recursive: a chain may be a thousand bones long
         bone, stem, below = stack.pop()
-        lines.append(f"{stem}{bone.name}  [{_describe(bone, marked.count(bone.name))}]")
+        lines.append(f"{stem}{bone.name}  [{_describe_bone(bone, marked.count(bone.name))}]")
         for n, child in enumerate(reversed(children.get(bone.name, []))):
             branch, deeper = ("└─ ", "   ") if n == 0 else ("├─ ", "│  ")
             stack.append((child, below + branch, below + deeper))
     return "\n".join(lines)
 
 
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-def _describe(bone: Bone, markers: int) -> str:
+def _describe_bone(bone: Bone, markers: int) -> str:
     facts = [str(bone.joint)]
     if markers > 0:
-        facts.append(_count(markers, "marker"))
+        facts.append(count_noun(markers, "marker"))
     limited = sum(bool(np.isfinite(pair).any()) for pair in bone.joint.limits)
     if limited > 0:
-        facts.append(f"{limited} of {_count(bone.joint.nv, 'dof')} limited")
+        facts.append(f"{limited} of {count_noun(bone.joint.nv, 'dof')} limited")
     return ", ".join(facts)

@@ -17,19 +17,19 @@ __all__ = ["compute_strengths", "find_dofs", "find_locked_dofs", "make_box"]
 
 
 def find_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
-    """Return the dofs whose name, or whose bone's name, is or fits one of the patterns."""
+    """Return the dofs whose name, or whose bone's name, equals or matches one of the patterns."""
     matched = np.zeros(skeleton.nv, bool)
     bones = [dof.rpartition(".")[0] for dof in skeleton.dof_names]
     for pattern in patterns:
 
-        def fits(name: str, pattern: str = pattern) -> bool:
+        def matches(name: str, pattern: str = pattern) -> bool:
             return name == pattern or fnmatch.fnmatchcase(name, pattern)
 
-        if not any(map(fits, (*skeleton.bone_names, *skeleton.dof_names))):
+        if not any(map(matches, (*skeleton.bone_names, *skeleton.dof_names))):
             known = (*skeleton.bone_names, *skeleton.dof_names)
             raise UnknownNameError("bone or dof", pattern, known)
         pairs = zip(skeleton.dof_names, bones, strict=True)
-        matched |= np.array([fits(dof) or fits(bone) for dof, bone in pairs], bool)
+        matched |= np.array([matches(dof) or matches(bone) for dof, bone in pairs], bool)
     return matched
 
 

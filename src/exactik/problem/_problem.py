@@ -118,7 +118,7 @@ class Problem:
         self._packed = pack_goals(skeleton, self.goals, free, weight)
         self._local = threading.local()
         self._memory: dict[str, Any] = {}
-        _ = self.box, self.pattern  # now, so that problems with other targets share them
+        _ = self.box, self.pattern  # computed now, so that problems with other targets share them
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.skeleton, self._arguments)
@@ -162,28 +162,28 @@ class Problem:
         return self._evaluate(q, EXACT)[2]
 
     def evaluate(self, q: ArrayLike) -> tuple[float, Array, Array]:
-        """Return cost, gradient and exact Hessian at once, for the price of the last."""
+        """Return cost, gradient and exact Hessian at once, at the cost of the Hessian alone."""
         return self._evaluate(q, EXACT)
 
     def residual(self, q: ArrayLike) -> Array:
         """Return r = target − model, unweighted, (m,)."""
-        return self._rows(self._checked(q), VALUE)[0]
+        return self._compute_rows(self._check_q(q), VALUE)[0]
 
     def jacobian(self, q: ArrayLike) -> Array:
         """Return J = −∂r/∂v, (m, nv)."""
-        return self._rows(self._checked(q), GRADIENT)[1]
+        return self._compute_rows(self._check_q(q), GRADIENT)[1]
 
     def linearised(self, q: ArrayLike) -> tuple[Array, Array]:
         """Return residual and Jacobian at once."""
-        return self._rows(self._checked(q), GRADIENT)
+        return self._compute_rows(self._check_q(q), GRADIENT)
 
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
         """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
-        q, x = self._checked(q), contiguous_copy(require_shape("x", x, self.skeleton.nv))
+        q, x = self._check_q(q), contiguous_copy(require_shape("x", x, self.skeleton.nv))
         if self._packed.coupled:
             return self.hessian(q) @ x
         tree, arrays = self.skeleton.tree, self._packed.arrays
-        self._begin(q, EXACT)
+        self._begin_evaluation(q, EXACT)
         frames, nv, y = len(tree.parent), self.skeleton.nv, np.zeros(self.skeleton.nv)
         V, A, P = np.empty((frames, 6)), np.empty((frames, 6)), np.empty((nv, 6))
         kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, P, y, self._work)
@@ -197,18 +197,18 @@ class Problem:
         return to_scipy(self)
 
     def with_targets(self, targets: Mapping[str, ArrayLike]) -> Problem:
-        """Return the same problem with other targets: much quicker than stating it anew.
+        """Return the same problem with other targets: much quicker than making a new one.
 
         Args:
             targets: name of a goal on a bone → its new target, as the goal takes it: (3,) for a
                 position, marker, direction or aim, (3, 3) for an orientation, (4, 4) for a pose.
         """
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other.goals, other._packed = retarget_goals(self.goals, self._packed, targets)
-        goals = other.goals[:-1] if self.limits == "soft" else other.goals
-        other._arguments = {**self._arguments, "goals": goals}
-        return other
+        retargeted = object.__new__(type(self))
+        retargeted.__dict__.update(self.__dict__)
+        retargeted.goals, retargeted._packed = retarget_goals(self.goals, self._packed, targets)
+        goals = retargeted.goals[:-1] if self.limits == "soft" else retargeted.goals
+        retargeted._arguments = {**self._arguments, "goals": goals}
+        return retargeted
 
     # --- for solvers
 
@@ -276,7 +276,9 @@ class Problem:
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         if len(self._packed.custom) == 0:
             return kernel.evaluate(tree, arrays, q, order, work)
-        return self._begin(q, order) + kernel.finish_evaluation(tree, arrays, q, order, work)
+        return self._begin_evaluation(q, order) + kernel.finish_evaluation(
+            tree, arrays, q, order, work
+        )
 
     # --- evaluation
 
@@ -287,21 +289,21 @@ class Problem:
             self._local.work = new_workspace(self.skeleton.tree)
         return self._local.work
 
-    def _checked(self, q: ArrayLike) -> Array:
+    def _check_q(self, q: ArrayLike) -> Array:
         return self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
 
     def _evaluate(self, q: ArrayLike, order: int) -> tuple[float, Array, Array]:
-        q, work = self._checked(q), self._work
+        q, work = self._check_q(q), self._work
         if self._packed.coupled:
             return self._evaluate_coupled(q, order)
         cost = self._fill(q, order)
         return cost, work.g.copy(), self._to_dense(work.H) if order > GRADIENT else np.empty((0, 0))
 
-    def _begin(self, q: Array, order: int) -> float:
+    def _begin_evaluation(self, q: Array, order: int) -> float:
         """Update the kinematics, sum all goals on bones and return their cost."""
         work = self._work
         cost = kernel.begin_evaluation(self.skeleton.tree, self._packed.arrays, q, order, work)
-        for frame, _, weight, r, D, D2 in self._custom(order):
+        for frame, _, weight, r, D, D2 in self._evaluate_custom_goals(order):
             force = weight @ r
             cost += 0.5 * float(r @ force)
             if order > VALUE:
@@ -309,20 +311,22 @@ class Problem:
                 add_local_model(frame, work.p[frame], -D.T @ force, X, order, work.sums)
         return cost
 
-    def _custom(self, order: int) -> Iterator[tuple[int, slice, Array, Array, Array, Array]]:
+    def _evaluate_custom_goals(
+        self, order: int
+    ) -> Iterator[tuple[int, slice, Array, Array, Array, Array]]:
         """Yield frame, rows, weight, residual and derivatives of the goals written in Python."""
         work = self._work
         for _, goal, frame, rows, weight in self._packed.custom:
             position, count = work.p[frame] + work.origin, rows.stop - rows.start
-            rotation = work.R[frame].copy()  # a user may write on what a user is given
+            rotation = work.R[frame].copy()  # a copy: a custom goal may write to it
             yield frame, rows, weight, *goal.evaluate(rotation, position, count, order)
 
-    def _rows(self, q: Array, order: int) -> tuple[Array, Array]:
+    def _compute_rows(self, q: Array, order: int) -> tuple[Array, Array]:
         """Return the residual, (m,), and J, (m, nv); for VALUE without the J of goals in Python."""
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         dense.write_residual_and_jacobian(tree, arrays, q, work, r, J)
-        for frame, rows, _, residual, D, _ in self._custom(order):
+        for frame, rows, _, residual, D, _ in self._evaluate_custom_goals(order):
             r[rows] = residual
             dense.write_jacobian_rows(
                 tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J
@@ -331,13 +335,13 @@ class Problem:
 
     def _evaluate_coupled(self, q: Array, order: int) -> tuple[float, Array, Array]:
         work, W, arrays = self._work, self._packed.weight, self._packed.arrays
-        r, J = self._rows(q, min(order, GRADIENT))
+        r, J = self._compute_rows(q, min(order, GRADIENT))
         force = W @ r
         cost, g = 0.5 * float(r @ force), -J.T @ force
         H = J.T @ W @ J if order > GRADIENT else np.empty((0, 0))
         if order == EXACT:
             dense.begin_residual_curvature(arrays, force, work)
-            for frame, rows, _, _, D, D2 in self._custom(order):
+            for frame, rows, _, _, D, D2 in self._evaluate_custom_goals(order):
                 X = np.tensordot(force[rows], D2, 1)
                 add_local_model(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
             dense.finish_residual_curvature(self.skeleton.tree, arrays, q, force, work)

@@ -55,7 +55,7 @@ def to_scipy(problem: Problem) -> ScipyProblem:
     upper[skeleton.plain_q[plain]] = problem.upper[plain]
     dofs = np.flatnonzero(~plain).reshape(-1, 3)  # of each quaternion, in their order
 
-    def chart(q: Array) -> Array:
+    def make_chart(q: Array) -> Array:
         """Return B, (nq, nv), with ∂f/∂q = B g."""
         B = np.zeros((skeleton.nq, skeleton.nv))
         B[skeleton.plain_q[plain], np.flatnonzero(plain)] = 1.0
@@ -68,9 +68,9 @@ def to_scipy(problem: Problem) -> ScipyProblem:
 
     def jac(q: ArrayLike) -> Array:
         q = np.asarray(q, float)
-        return chart(q) @ problem.gradient(q)
+        return make_chart(q) @ problem.gradient(q)
 
-    def radial(q: Array, slope: Array, x: Array) -> Array:
+    def multiply_radial_part(q: Array, slope: Array, x: Array) -> Array:
         """Return the share of H x that comes from constancy along the quaternions."""
         out = np.zeros_like(x)
         for _, first in skeleton.quaternions:
@@ -82,16 +82,22 @@ def to_scipy(problem: Problem) -> ScipyProblem:
 
     def hessp(q: ArrayLike, x: ArrayLike) -> Array:
         q, x = np.asarray(q, float), np.asarray(x, float)
-        B = chart(q)
-        return B @ problem.hessian_product(q, B.T @ x) + radial(q, B @ problem.gradient(q), x)
+        B = make_chart(q)
+        return B @ problem.hessian_product(q, B.T @ x) + multiply_radial_part(
+            q, B @ problem.gradient(q), x
+        )
 
     def hess(q: ArrayLike) -> Array:
         q = np.asarray(q, float)
-        B = chart(q)
+        B = make_chart(q)
         _, g, H = problem.evaluate(q)
         full, slope = B @ H @ B.T, B @ g
         if len(skeleton.quaternions) > 0:
-            full += np.stack([radial(q, slope, e) for e in np.eye(skeleton.nq)], axis=1)
+            full += np.stack(
+                [multiply_radial_part(q, slope, e) for e in np.eye(skeleton.nq)], axis=1
+            )
         return full
 
-    return ScipyProblem(problem.cost, jac, hess, hessp, Bounds(lower, upper))
+    return ScipyProblem(
+        fun=problem.cost, jac=jac, hess=hess, hessp=hessp, bounds=Bounds(lower, upper)
+    )

@@ -9,7 +9,8 @@ heading (x ahead, y to the left, z up from the floor):
     l_leg.hip .spread .knee .ankle                angles of a leg that kicks
     l_arm.rz .rx .ry .elbow .twist    l_shoulder.up .forward    l_hand.curl .fist
 
-and the same with r_. "l_arm" alone takes (raised, spread, roll, elbow, twist), see `compute_arm_angles`.
+and the same with r_. "l_arm" alone takes (raised, spread, roll, elbow, twist), see
+`compute_arm_angles`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Better solutions beside the path, and the best way through them.
+"""Better solutions beside the path, and the best continuous path through them.
 
 Markers can fit a figure in several ways, and a path that follows one from frame to frame stays with
 it when another has become better. At every few frames each limb is put to other poses and the frame
@@ -46,7 +46,7 @@ __all__ = [
 def improve_poor_segments(run: TrackingRun, path: FrameSolutions, least_cost: Array) -> None:
     """Look for better solutions where a path has gone wrong: frames that cost far more than others.
 
-    At some frames of each such segment, its ends among them, from ever other poses.
+    Frames of each such segment, its ends among them, are solved from new poses in every round.
 
     Args:
         run: problem and options.
@@ -60,7 +60,7 @@ def improve_poor_segments(run: TrackingRun, path: FrameSolutions, least_cost: Ar
         poor = path.cost > threshold + float(run.warm_start[NEGLIGIBLE_COST])
         segments = find_segments(poor, join=2)
         if len(segments) == 0 or poor.sum() > options.max_poor_share * poor_before:
-            break  # nothing to improve, or nothing that could be
+            break  # nothing is poor, or the last round hardly helped
         poor_before = int(poor.sum())
         segments = sorted(segments, key=lambda segment: segment.first - segment.last)
         for first, last in segments[: options.max_poor_segments]:
@@ -122,7 +122,7 @@ class PathWindow(NamedTuple):
     def around(
         cls, run: TrackingRun, path: FrameSolutions, segment: Segment, least_cost: Array
     ) -> PathWindow:
-        """Return the window of a segment with the residuals of the path as it is now."""
+        """Return the window of a segment, with the current residuals of the path."""
         first, last = segment
         frames = np.arange(first, last + 1)
         return cls(
@@ -149,7 +149,7 @@ def _search_at_frames(window: PathWindow, frames: IntArray, seed: int) -> None:
         return
     solutions = solve_frames(run.problem.with_wide_loss(), run.cold_start, frames, poses)
     np.minimum.at(window.least_cost, frames, solutions.cost)
-    # The largest gain first: frames that it improves need not be looked at again.
+    # The largest gain first: what it improves on the way fails the test below.
     for k in np.argsort(solutions.cost - path.cost[frames], kind="stable"):
         t = int(frames[k])
         if solutions.cost[k] < options.worthwhile_cost * path.cost[t]:
@@ -201,7 +201,7 @@ class BranchPath(NamedTuple):
 
 
 def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
-    """Follow the solution `start` of frame t both ways; take the part that saves; whether any."""
+    """Follow the solution `start` of frame t both ways; return whether the path took any of it."""
     run, path, options = window.run, window.path, window.run.options.branches
     around = slice(max(t - options.usual_cost_frames, 0), t + options.usual_cost_frames)
     usual_cost = float(np.median(path.cost[around]))
@@ -257,10 +257,10 @@ def _compute_return_charges(
     path_residual = window.residual[path_frames - window.first]
     from_branch = (1.0, branch.q[inside], residual[inside])
     from_path = (-1.0, path.q[frames], window.residual[frames - window.first])
-    for sign, q, own_residual in (from_branch, from_path):
+    for sign, q, start_residual in (from_branch, from_path):
         dof_step = window.run.problem.skeleton.difference(path.q[path_frames], q)
         charge[inside] += sign * compute_jump_charges(
-            path_residual - own_residual, dof_step, usual_cost, window.run.options.branches
+            path_residual - start_residual, dof_step, usual_cost, window.run.options.branches
         )
     return charge
 
@@ -269,10 +269,11 @@ def compute_jump_charges(
     residual_step: Array, dof_step: Array, usual_cost: float, options: BranchOptions
 ) -> Array:
     """Return the charge for jumps of residuals [m], (n, M, 3), and of dofs, (n, nv)."""
-    moved = np.nansum(residual_step**2, axis=(1, 2))
-    turned = (dof_step**2).sum(axis=1)
+    residual_change = np.nansum(residual_step**2, axis=(1, 2))
+    dof_change = (dof_step**2).sum(axis=1)
     return 0.5 * (
-        options.residual_jump_charge * moved + options.dof_jump_charge * usual_cost * turned
+        options.residual_jump_charge * residual_change
+        + options.dof_jump_charge * usual_cost * dof_change
     )
 
 
@@ -281,7 +282,7 @@ def _find_limbs_and_markers(
 ) -> list[tuple[IntArray, IntArray]]:
     """Return the dofs of every limb, and the markers on it."""
 
-    def find() -> list[tuple[IntArray, IntArray]]:
+    def find_pairs() -> list[tuple[IntArray, IntArray]]:
         skeleton, limbs = problem.skeleton, []
         marker_bones = np.array([skeleton.bone_index(skeleton.marker(n)[0]) for n in problem.names])
         first = np.asarray(skeleton.tree.first_v, dtype=np.int64)
@@ -291,11 +292,11 @@ def _find_limbs_and_markers(
             limbs.append((dofs, np.flatnonzero(np.isin(marker_bones, bones))))
         return limbs
 
-    return problem.frame_problem.remember(f"limbs of {options.min_limb_dofs} dofs", find)
+    return problem.frame_problem.remember(f"limbs of {options.min_limb_dofs} dofs", find_pairs)
 
 
 def find_limbs(skeleton: Skeleton, locked: BoolArray, min_dofs: int) -> list[IntArray]:
-    """Return the free dofs of every limb; what moves the whole figure is in none.
+    """Return the free dofs of every limb; those of roots belong to none.
 
     Limbs are the parts of a figure that can be right or wrong by themselves: trunk, neck, arms,
     legs. The tree is cut where it forks into branches of at least `min_dofs`.

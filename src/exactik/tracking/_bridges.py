@@ -1,9 +1,9 @@
 """Jumps of a path, and bridges over them.
 
-A path may change its solution from one frame to the next though markers do not show it. A step is a
-jump where a bone turns, or a marker moves against its target, by more than a limit that grows with
+A path may change its solution from one frame to the next though no marker jumps. A step is a jump
+where a bone turns, or a marker moves against its target, by more than a limit that grows with
 what the same bone or marker does in the steps before and after it. The smaller of these two counts,
-so that of a flip in two steps neither excuses the other.
+or the two large steps of a flip to and back would raise each other's limit.
 
 A bridge spreads a jump over some frames: the dofs that jump are pulled to the middle between their
 neighbours in time, no more firmly and over no more frames than it takes.
@@ -31,7 +31,7 @@ def find_jumps(
     """Return the frames t, (k,), from which the path q jumps to t + 1.
 
     Args:
-        problem: whose frames they are.
+        problem: targets of all frames.
         q: poses of the frames from `first` on, (n, nq).
         first: frame of q[0].
         options: what is a jump.
@@ -46,7 +46,7 @@ def _find_jump_rows(
     """Return the rows k, (n,), from which pieces of paths jump to row k + 1.
 
     Args:
-        problem: whose frames they are.
+        problem: targets of all frames.
         q: poses, (n, nq).
         frames: of the rows, (n,), one after the other within a piece.
         piece: number of the piece that each belongs to, (n,).
@@ -69,17 +69,18 @@ def _find_jumps_in_chunk(
     rotations = problem.skeleton.forward(q).rotations
     # |A − B|² = 8 sin²(θ/2) for rotations by θ from each other.
     half_sine = np.sqrt(((rotations[1:] - rotations[:-1]) ** 2).sum(axis=(2, 3)) / 8.0)
-    turn = 2.0 * np.arcsin(np.minimum(half_sine, 1.0))
+    bone_turn = 2.0 * np.arcsin(np.minimum(half_sine, 1.0))
     residual = problem.residuals(q, frames)
-    if len(problem.targets.robust_weight) > 0:  # what was left out as an error may jump
+    if len(problem.targets.robust_weight) > 0:  # ignored markers may jump
         residual *= np.sqrt(problem.targets.robust_weight[frames])[:, :, None]
-    move = np.linalg.norm(np.diff(residual, axis=0), axis=2)  # not a number beside a gap
+    marker_move = np.linalg.norm(np.diff(residual, axis=0), axis=2)  # not a number beside a gap
     dt, seam = 1.0 / problem.rate, piece[1:] != piece[:-1]
     ratio = options.neighbour_ratio
-    max_turn = options.max_turn_rate * dt + ratio * _smaller_neighbour(turn, seam)
-    max_move = options.max_marker_rate * dt + ratio * _smaller_neighbour(move, seam)
-    turned, moved = (turn > max_turn).any(axis=1), (move > max_move).any(axis=1)
-    return np.flatnonzero((turned | moved) & ~seam)
+    max_turn = options.max_turn_rate * dt + ratio * _smaller_neighbour(bone_turn, seam)
+    max_move = options.max_marker_rate * dt + ratio * _smaller_neighbour(marker_move, seam)
+    bone_jumps = (bone_turn > max_turn).any(axis=1)
+    marker_jumps = (marker_move > max_move).any(axis=1)
+    return np.flatnonzero((bone_jumps | marker_jumps) & ~seam)
 
 
 def _smaller_neighbour(steps: Array, seam: BoolArray) -> Array:
@@ -109,7 +110,12 @@ class PathPieces(NamedTuple):
     def single(cls, solutions: FrameSolutions, bridged: BoolArray) -> PathPieces:
         """Return one path through all frames as a single piece."""
         count = len(solutions.q)
-        return cls(solutions, np.arange(count), np.zeros(count, np.int64), bridged)
+        return cls(
+            solutions=solutions,
+            frames=np.arange(count),
+            piece=np.zeros(count, np.int64),
+            bridged=bridged,
+        )
 
     def select_changeable(self, rows: IntArray, frame_count: int) -> IntArray:
         """Return those rows that may change: all but ends of pieces inside the recording."""
@@ -139,7 +145,7 @@ class Bridge(NamedTuple):
 
         Args:
             pieces: changed in place; their costs become those without the pulls.
-            max_costs: of each piece, above which it is given up, jumps and all; None if never.
+            max_costs: of each piece, above which it is given up with its jumps; None if never.
         """
         problem, options = self.run.problem, self.run.options.bridges
         solutions, count = pieces.solutions, len(pieces.frames)
@@ -152,7 +158,7 @@ class Bridge(NamedTuple):
         for pull, seconds in pulls:
             too_many = max_costs is None and len(jumps) > options.max_jump_share * count
             if len(jumps) == 0 or too_many:
-                break  # none, or so many that they are the recording's own
+                break  # so many must be in the recording itself
             span = max(2, round(seconds * problem.rate))
             rows = self._add_pulls(pieces, jumps, pull, span, weight)
             pieces.bridged[rows] = True
@@ -222,17 +228,19 @@ class Bridge(NamedTuple):
         frames = pieces.frames[rows]
         posture, total = combine_postures(skeleton, *self.postures.combine(frames), middle, weight)
         pulled = self.run.problem.with_targets(rest=posture, rest_weight=total).select(frames)
-        every = np.arange(len(rows))
-        solutions.put(rows, solve_frames(pulled, descent_options, every, solutions.q[rows]))
+        solutions.put(
+            rows, solve_frames(pulled, descent_options, np.arange(len(rows)), solutions.q[rows])
+        )
 
     def _update_costs(self, pieces: PathPieces, rows: IntArray) -> None:
         """Set the costs of rows to those without pulls, loss and posture included."""
         frames, no_iterations = pieces.frames[rows], self.run.warm_start.copy()
         no_iterations[MAX_ITERATIONS] = 0
         posture, weight = self.postures.combine(frames)
-        alone = self.run.problem.with_targets(rest=posture, rest_weight=weight).select(frames)
-        every = np.arange(len(rows))
-        solutions = solve_frames(alone, no_iterations, every, pieces.solutions.q[rows])
+        without_pulls = self.run.problem.with_targets(rest=posture, rest_weight=weight)
+        every_row = np.arange(len(rows))
+        problem, q = without_pulls.select(frames), pieces.solutions.q[rows]
+        solutions = solve_frames(problem, no_iterations, every_row, q)
         pieces.solutions.cost[rows] = solutions.cost
 
     def _compute_usual_steps(self, pieces: PathPieces, jumps: IntArray) -> Array:
@@ -248,11 +256,13 @@ class Bridge(NamedTuple):
 
     def _find_jumps_near(self, pieces: PathPieces, rows: IntArray) -> IntArray:
         """Return the jumps among rows that were changed, (n,) in order, and right beside them."""
-        wide = np.unique(np.clip(rows[:, None] + np.arange(-3, 4), 0, len(pieces.frames) - 1))
-        cut = (np.diff(wide) > 1) | (np.diff(pieces.piece[wide]) != 0)
+        near_rows = np.unique(np.clip(rows[:, None] + np.arange(-3, 4), 0, len(pieces.frames) - 1))
+        cut = (np.diff(near_rows) > 1) | (np.diff(pieces.piece[near_rows]) != 0)
         part = np.concatenate([[0], np.cumsum(cut)])
-        frames, q = pieces.frames[wide], pieces.solutions.q[wide]
-        jumps = wide[_find_jump_rows(self.run.problem, q, frames, part, self.run.options.jumps)]
+        frames, q = pieces.frames[near_rows], pieces.solutions.q[near_rows]
+        jumps = near_rows[
+            _find_jump_rows(self.run.problem, q, frames, part, self.run.options.jumps)
+        ]
         return jumps[np.isin(jumps, rows) | np.isin(jumps + 1, rows)]
 
 

@@ -1,4 +1,4 @@
-"""Where a path changes from one solution to another: at its true price.
+"""Where a path changes from one solution to another, by what the change really costs.
 
 While branches are compared a change has an estimated charge. Here every change is bridged, which
 tells what it really costs. Where that is much, the solution before it is followed on beside the
@@ -95,16 +95,16 @@ class Candidate(NamedTuple):
 
 
 def _bridge_chunk(bridge: Bridge, path: FrameSolutions, least_cost: Array) -> BoolArray:
-    """As `bridge_jumps`, of some frames by themselves."""
+    """Do what `bridge_jumps` does for the frames of one chunk."""
     options = bridge.run.options.crossings
     crossed = CrossedPath(raw=path.copy(), smooth=path, bridged=np.zeros(len(path.q), dtype=bool))
-    whole = PathPieces.single(path, crossed.bridged)
-    bridge.apply(whole)
+    all_frames = PathPieces.single(path, crossed.bridged)
+    bridge.apply(all_frames)
     usual_cost = float(np.median(crossed.raw.cost))
     candidates = list(_find_candidates(bridge, crossed, usual_cost, least_cost))
     _take_best_candidates(bridge, crossed, candidates, options.min_saving * usual_cost)
     unwrap_path(bridge.run.problem, path.q)
-    bridge.apply(whole)  # should seams of candidates leave a jump
+    bridge.apply(all_frames)  # seams of candidates may leave a jump
     return crossed.bridged & (path.cost > options.raised_cost * crossed.raw.cost)
 
 
@@ -165,7 +165,7 @@ def _follow_candidates(
     residual_step = problem.residuals(branch.q, frames) - residual
     meets = float(np.nanmax(np.linalg.norm(residual_step[-1], axis=1))) < same_distance
     if meets and count == 1:
-        return  # one of the two solutions ends here: there is no other place
+        return  # one of the two solutions ends here: no other frame to change at
     nearest = find_nearest_equivalents(problem, branch.q, raw.q[frames])
     dof_step = problem.skeleton.difference(nearest, raw.q[frames])
     total = np.cumsum(branch.cost - raw.cost[frames]) + compute_jump_charges(
@@ -189,18 +189,18 @@ def _take_best_candidates(
     run, count = bridge.run, len(crossed.bridged)
     spans = [_find_span(run, crossed, candidate) for candidate in candidates]
     cost_now = np.array([crossed.smooth.cost[a:b].sum() for a, b in spans])
-    # What a candidate could save if its bridges were for nothing.
+    # What a candidate could save if its bridges cost nothing.
     possible = cost_now.copy()
     for k, (candidate, (a, b)) in enumerate(zip(candidates, spans, strict=True)):
         replaced = crossed.raw.cost[candidate.first : candidate.end]
         change = (candidate.solutions.cost - replaced).sum()
         possible[k] -= crossed.raw.cost[a:b].sum() + change
     max_frames = round(run.options.crossings.candidate_effort * count)
-    kept = _select_most_promising(possible, spans, min_saving, max_frames)
-    if len(kept) == 0:
+    promising = _select_most_promising(possible, spans, min_saving, max_frames)
+    if len(promising) == 0:
         return
-    candidates, spans = [candidates[k] for k in kept], [spans[k] for k in kept]
-    cost_now = cost_now[kept]
+    candidates, spans = [candidates[k] for k in promising], [spans[k] for k in promising]
+    cost_now = cost_now[promising]
     starts = np.cumsum([0, *(b - a for a, b in spans)])
     raw, pieces = _lay_out_candidates(run, crossed, candidates, spans, starts)
     unbridged = bridge.apply(pieces, cost_now - min_saving)
@@ -249,14 +249,14 @@ def _lay_out_candidates(
 def _select_most_promising(
     possible: Array, spans: list[tuple[int, int]], min_saving: float, max_frames: int
 ) -> list[int]:
-    """Return the candidates that may save most, in order, as many as have so many frames in sum."""
-    kept, frame_count = [], 0
+    """Return which candidates may save most, in order, with at most `max_frames` in sum."""
+    promising, frame_count = [], 0
     for k in np.argsort(-possible, kind="stable"):
         frame_count += spans[k][1] - spans[k][0]
         if possible[k] <= min_saving or frame_count > max_frames:
             break
-        kept.append(int(k))
-    return sorted(kept)
+        promising.append(int(k))
+    return sorted(promising)
 
 
 def _find_span(run: TrackingRun, crossed: CrossedPath, candidate: Candidate) -> tuple[int, int]:

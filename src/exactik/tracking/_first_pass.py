@@ -75,10 +75,10 @@ def first_pass(
 
 
 def _join_segments(run: TrackingRun, path: FrameSolutions, left: Segment, right: Segment) -> None:
-    """Make neighbouring segments one solution at their seam, where they are not."""
+    """Continue one segment's solution into its neighbour if they differ at the seam."""
     problem, options = run.problem, run.options.first_pass
-    both = np.array([left.last, right.first])
-    step = np.diff(problem.residuals(path.q[both], both), axis=0)
+    seam_frames = np.array([left.last, right.first])
+    step = np.diff(problem.residuals(path.q[seam_frames], seam_frames), axis=0)
     unwrap_path(problem, path.q[left.last : right.last + 1])
     dof_step = problem.skeleton.difference(path.q[right.first], path.q[left.last])
     marker_distance = float(np.nanmax(np.abs(step), initial=0.0))
@@ -87,7 +87,7 @@ def _join_segments(run: TrackingRun, path: FrameSolutions, left: Segment, right:
         and float(np.abs(dof_step).max(initial=0.0)) < options.seam_dof_step
     ):
         return
-    least_cost = np.full(len(path.q), np.inf)  # not used here
+    least_cost = np.full(len(path.q), np.inf)  # a window needs it; joining does not
     window = PathWindow.around(run, path, Segment(left.first, right.last), least_cost)
     if not splice_branch(window, right.first, path.q[left.last].copy()):
         splice_branch(window, left.last, path.q[right.first].copy())
@@ -101,10 +101,10 @@ def solve_cold_start(
     small_cost: float = 0.0,
     options: FirstPassOptions = DEFAULT_OPTIONS.first_pass,
 ) -> FrameSolutions:
-    """Return the best pose of each frame, none depending on another.
+    """Return the best pose of each frame, each solved independently.
 
     Args:
-        problem: what they ask.
+        problem: targets of all frames.
         descent_options: see `kernels.descent.options`.
         frames: (n,).
         starts: how many poses to start from.
@@ -148,15 +148,15 @@ def _make_start_poses(problem: TrackingProblem, count: int, spread: float) -> Ar
     table = make_start_table(problem.frame_problem, max(count - 1, 0), 0).q
     anywhere = np.where(np.isnan(table), neutral, table)
     steps = problem.skeleton.difference(anywhere, neutral)
-    others = problem.skeleton.integrate(neutral, spread * steps)
-    return np.concatenate([neutral[None], others])
+    spread_poses = problem.skeleton.integrate(neutral, spread * steps)
+    return np.concatenate([neutral[None], spread_poses])
 
 
 def align_to_markers(problem: TrackingProblem, q: Array, frames: IntArray) -> Array:
-    """Return poses, (n, nq), moved as rigid wholes as near to the markers of frames (n,) as can be.
+    """Return poses, (n, nq), moved rigidly to fit the markers of frames (n,) best.
 
-    Figures whose roots are not free to move keep their place, and all do in frames of fewer than
-    three markers.
+    Skeletons whose roots are not free to move keep their place, and so do all poses of frames with
+    fewer than three markers.
     """
     skeleton, tree = problem.skeleton, problem.skeleton.tree
     roots = np.flatnonzero(skeleton.parents < 0)

@@ -67,7 +67,7 @@ class TrackingRun:
     """What the stages of `track` share.
 
     Attributes:
-        problem: what the frames ask.
+        problem: targets of all frames.
         warm_start: options of descents from the pose of a frame nearby, see
             `kernels.descent.options`.
         cold_start: options of descents from elsewhere.
@@ -88,7 +88,7 @@ def follow_frames(
     """Solve frames one after the other, each from the solution before it.
 
     Args:
-        problem: what they ask.
+        problem: targets of all frames.
         descent_options: see `kernels.descent.options`.
         frames: in the order to be solved, (n,).
         start: pose that the first one starts from, (nq,).
@@ -116,10 +116,10 @@ def follow_branch(
     same_distance: float,
     max_loss: float,
 ) -> FrameSolutions:
-    """Follow another solution beside a path as long as it is worth it.
+    """Follow another solution beside a path until it meets the path or costs too much.
 
     Args:
-        problem: what the frames ask.
+        problem: targets of all frames.
         descent_options: see `kernels.descent.options`.
         frames: in the order to be solved, at most, (n,).
         start: pose at the first, (nq,).
@@ -173,11 +173,11 @@ def _solve(
     return FrameSolutions(q[:count], outcomes[:count])
 
 
-def find_nearest_equivalents(problem: TrackingProblem, q: Array, near: Array) -> Array:
-    """Return the coordinates of the same poses, (n, nq), that are nearest to others', (n, nq)."""
+def find_nearest_equivalents(problem: TrackingProblem, q: Array, reference: Array) -> Array:
+    """Return the coordinates of the same poses q that are nearest to a reference, (n, nq)."""
     q, box = np.array(q, dtype=float, order="C"), problem.frame_problem.box
     tree = problem.skeleton.tree
-    to_nearest_equivalent(tree, box.lower, box.upper, np.ascontiguousarray(near), q)
+    to_nearest_equivalent(tree, box.lower, box.upper, np.ascontiguousarray(reference), q)
     return q
 
 
@@ -188,7 +188,7 @@ def unwrap_path(problem: TrackingProblem, q: Array) -> None:
 
 
 def run_in_threads(threads: int, work: Callable[[T], object], parts: Iterable[T]) -> None:
-    """Do the parts of a work, on several threads if there are."""
+    """Call `work` with each of the parts, on a thread pool unless `threads` is 1."""
     if threads == 1:
         for part in parts:
             work(part)

@@ -2,7 +2,7 @@
 
 Each marker determines the dofs above it. Where a dof has lost much of what determines it, its own
 course from before to after the gap stands in: the frame is solved again with a pull towards it,
-stronger the more is lost. What still can be seen pulls as ever.
+stronger the more is lost. The markers that are still seen count as before.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def compute_marker_information(problem: TrackingProblem, q: Array, options: GapO
 def _compute_lost_share(seen: BoolArray, information: Array) -> Array:
     """Return how much of what determines each dof is missing, 0 to 1, (n, nv), by markers seen."""
     lost = (~seen).astype(float) @ information
-    whole = information.sum(axis=0)
-    return np.divide(lost, whole, out=np.zeros_like(lost), where=whole > 0.0)
+    total = information.sum(axis=0)
+    return np.divide(lost, total, out=np.zeros_like(lost), where=total > 0.0)
 
 
 class FramePostures(NamedTuple):

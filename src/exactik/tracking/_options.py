@@ -143,7 +143,7 @@ class BranchOptions:
             second at 120 Hz. The time of the stage is inversely proportional to it. By hand.
         rounds: of looking, each at frames between those before and with other ends of segments.
         poor_cost: in the median cost of a frame: above it a path has gone wrong and its frames are
-            looked at first, from ever other poses. By hand.
+            solved first, from new poses in every round. By hand.
         poor_rounds: of that.
         poor_margin_frames: around a poor segment within which the path may change.
         max_poor_segments: in a round, the longest first: where there are more, the markers are

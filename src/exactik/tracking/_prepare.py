@@ -1,4 +1,4 @@
-"""Markers before they are solved: outliers removed, missing ones filled in where neighbours tell.
+"""Markers before they are solved: outliers removed, gaps filled in from neighbouring markers.
 
 Outliers show in the markers alone, before any figure is fitted. Spikes: a marker that is for a
 moment far from where it was just before and is just after. They are taken for missing. Swaps: two
@@ -101,10 +101,10 @@ def remove_outliers(
     for _ in range(options.spike_passes):
         position[find_spikes(position, problem.rate, options)] = np.nan
     for swap in find_swaps(Markers(position, problem.names, problem.rate)):
-        one, two = (problem.names.index(name) for name in swap.names)
-        if _fits_better_exchanged(problem, position, one, two, swap, options):
+        m, partner = (problem.names.index(name) for name in swap.names)
+        if _fits_better_exchanged(problem, position, m, partner, swap, options):
             frames = slice(swap.first, swap.last + 1)
-            position[frames, [one, two]] = position[frames, [two, one]]
+            position[frames, [m, partner]] = position[frames, [partner, m]]
             swaps.append(swap)
     spikes = np.isnan(position[:, :, 0]) & problem.seen
     return problem.with_targets(position=position), Outliers(swaps=tuple(swaps), spikes=spikes)
@@ -125,7 +125,7 @@ def find_spikes(
             high = position[start + after : end + after]
             line = (after * low + before * high) / (before + after)
             distance = np.linalg.norm(current - line, axis=2)
-            # Nothing can be said by a pair of neighbours of which one is missing.
+            # A pair of which one is missing gives no line.
             nearest = np.where(np.isnan(distance), nearest, np.minimum(nearest, distance))
         spikes[start:end] = (nearest > max_distance) & np.isfinite(nearest)
     return spikes
@@ -134,23 +134,25 @@ def find_spikes(
 def _fits_better_exchanged(
     problem: TrackingProblem,
     position: Array,
-    one: int,
-    two: int,
+    first: int,
+    second: int,
     swap: Swap,
     options: PreparationOptions,
 ) -> bool:
     """Whether both markers keep their usual distances to those around them better if exchanged."""
-    swapped, neighbours = np.arange(swap.first, swap.last + 1), _find_neighbours(problem, options)
-    others = np.setdiff1d(np.arange(len(position)), swapped)
-    if len(others) == 0:
+    swap_frames = np.arange(swap.first, swap.last + 1)
+    neighbours = _find_neighbours(problem, options)
+    other_frames = np.setdiff1d(np.arange(len(position)), swap_frames)
+    if len(other_frames) == 0:
         return False
     misfit = np.zeros(2)  # as it is, and exchanged
-    for m, partner in ((one, two), (two, one)):
-        for k in np.setdiff1d(neighbours[m], (one, two)):
-            usual = np.nanmedian(np.linalg.norm(position[others, m] - position[others, k], axis=1))
+    for m, partner in ((first, second), (second, first)):
+        for k in np.setdiff1d(neighbours[m], (first, second)):
+            outside = np.linalg.norm(position[other_frames, m] - position[other_frames, k], axis=1)
+            usual = np.nanmedian(outside)
             for n, j in enumerate((m, partner)):
-                distance = np.linalg.norm(position[swapped, j] - position[swapped, k], axis=1)
-                error = distance - usual
+                offset = position[swap_frames, j] - position[swap_frames, k]
+                error = np.linalg.norm(offset, axis=1) - usual
                 if np.isfinite(error).any():
                     misfit[n] += np.nanmedian(error**2)
     returns = swap.last < len(position) - 1
@@ -166,18 +168,18 @@ def estimate_initial_noise(
 ) -> float:
     """Return a first estimate of the markers' standard deviation along each axis [m].
 
-    From some frames by themselves, with a loss that is not led astray by errors of markers.
+    From a sample of frames, solved independently with a robust loss.
     """
     last = len(problem) - 1
     frames = np.unique(np.linspace(0, last, options.initial_noise_frames).astype(np.int64))
-    some = problem.select(frames).with_targets(
+    sample = problem.select(frames).with_targets(
         loss=np.array([LOSS_KINDS["huber"], options.initial_loss_width, 1.0]),
         robust_weight=np.ones((len(frames), len(problem.names))),
     )
     rows = np.arange(len(frames))
     starts = options.initial_noise_starts
-    solutions = solve_cold_start(some, cold_start, rows, starts, options=first_pass)
-    distance = np.linalg.norm(some.residuals(solutions.q), axis=2)
+    solutions = solve_cold_start(sample, cold_start, rows, starts, options=first_pass)
+    distance = np.linalg.norm(sample.residuals(solutions.q), axis=2)
     if not np.isfinite(distance).any():
         return options.assumed_noise
     # Of a normal distribution in space the median distance is 1.538 standard deviations.
@@ -189,27 +191,30 @@ def fill_gaps(
     sigma: float,
     options: PreparationOptions = DEFAULT_OPTIONS.preparation,
 ) -> TrackingProblem:
-    """Return the problem with missing markers filled in where neighbours tell, at less weight.
+    """Return the problem with missing markers filled in from their neighbours, at less weight.
 
-    The better the figure fits what is seen, by `sigma` [m], the less: then it knows better itself.
+    The smaller `sigma` [m], the less: a figure that fits closely predicts them better.
     """
     seen = problem.seen
     if seen.all():
         return problem
     recorded, bones = problem.targets.position, _count_bones_between(problem)
     position = recorded.copy()
-    for m, near in enumerate(_find_neighbours(problem, options)):
-        wide = np.flatnonzero(bones[m] <= options.brief_gap_max_bones)
-        parts = _cut_gaps(seen, m, wide)
+    for m, nearest in enumerate(_find_neighbours(problem, options)):
+        nearby = np.flatnonzero(bones[m] <= options.brief_gap_max_bones)
+        parts = _cut_gaps(seen, m, nearby)
         for frames in parts:
             brief = len(frames) <= options.brief_gap_seconds * problem.rate
-            for neighbours in (near, wide) if brief else (near,):
+            for neighbours in (nearest, nearby) if brief else (nearest,):
                 visible = neighbours[seen[frames[0], neighbours]]
                 if _fill_part(recorded, seen, m, visible, frames, position, options):
                     break
-        for one, two in pairwise(parts):
-            if two[0] == one[-1] + 1 and np.isfinite(position[[one[-1], two[0]], m]).all():
-                _close_step(position[:, m], one, two)
+        for part, next_part in pairwise(parts):
+            if (
+                next_part[0] == part[-1] + 1
+                and np.isfinite(position[[part[-1], next_part[0]], m]).all()
+            ):
+                _close_step(position[:, m], part, next_part)
     filled_confidence = 1.0 / (1.0 + (options.half_trust_noise / sigma) ** 4)
     confidence = np.where(seen, 1.0, filled_confidence)
     return problem.with_targets(position=position, confidence=confidence)
@@ -266,7 +271,7 @@ def _fill_part(
     filled: Array,
     options: PreparationOptions,
 ) -> bool:
-    """Write marker m of a part of a gap to `filled`, if three neighbours tell; whether they do."""
+    """Write marker m of a part of a gap to `filled`; return whether its neighbours sufficed."""
     if len(neighbours) < 3:
         return False
     known = np.flatnonzero(seen[:, m] & seen[:, neighbours].all(axis=1))
@@ -286,14 +291,17 @@ def _fill_part(
     return len(guesses) > 0
 
 
-def _close_step(position: Array, one: IntArray, two: IntArray) -> None:
-    """Close the step of a marker, (T, 3), between two parts of a gap with other neighbours."""
-    step = position[two[0]] - position[one[-1]]
-    if len(one) > 1 and len(two) > 1:  # without what it moves anyway
-        before, after = position[one[-1]] - position[one[-2]], position[two[1]] - position[two[0]]
+def _close_step(position: Array, part: IntArray, next_part: IntArray) -> None:
+    """Close the step of a marker, (T, 3), between two parts of a gap."""
+    step = position[next_part[0]] - position[part[-1]]
+    if len(part) > 1 and len(next_part) > 1:  # less the motion that both parts show here
+        before = position[part[-1]] - position[part[-2]]
+        after = position[next_part[1]] - position[next_part[0]]
         step = step - 0.5 * (before + after)
-    position[one] += 0.5 * step * ((np.arange(len(one)) + 1.0) / (len(one) + 1.0))[:, None]
-    position[two] -= 0.5 * step * ((len(two) - np.arange(len(two))) / (len(two) + 1.0))[:, None]
+    share = (np.arange(len(part)) + 1.0) / (len(part) + 1.0)
+    next_share = (len(next_part) - np.arange(len(next_part))) / (len(next_part) + 1.0)
+    position[part] += 0.5 * step * share[:, None]
+    position[next_part] -= 0.5 * step * next_share[:, None]
 
 
 def _move_rigidly(
@@ -304,7 +312,10 @@ def _move_rigidly(
     frames: IntArray,
     options: PreparationOptions,
 ) -> Array | None:
-    """Return marker m of frame `known`, moved rigidly with its neighbours to others, (n, 3)."""
+    """Return marker m of frame `known`, moved with its neighbours to `frames` [m], (n, 3).
+
+    None if the neighbours are too near a line to determine a rotation.
+    """
     source, target = position[known, neighbours], position[frames][:, neighbours]
     marker = position[known, m]
     weight = 1.0 / (((source - marker) ** 2).sum(axis=1) + options.neighbour_softening**2)

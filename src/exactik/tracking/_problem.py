@@ -206,7 +206,7 @@ def match_markers(skeleton: Skeleton, markers: Markers) -> dict[str, str]:
         known = {name: simplify(name) for name in skeleton.markers if name not in taken}
         recorded = {name: simplify(name) for name in markers.names if name not in matches}
         for name, key in recorded.items():
-            candidates = [other for other, other_key in known.items() if other_key == key]
+            candidates = [marker for marker, known_key in known.items() if known_key == key]
             if len(candidates) == 1 and list(recorded.values()).count(key) == 1:
                 matches[name] = candidates[0]
     return {name: matches[name] for name in markers.names if name in matches}

@@ -108,7 +108,7 @@ class SequenceProblem:
     """Frames to be solved together.
 
     Attributes:
-        problem: what they ask.
+        problem: targets of all frames.
         frames: (n,).
         stiffness: λ, (nv,).
         curvature: h, (nv,).
@@ -128,8 +128,8 @@ class SequenceProblem:
         for _ in range(self.options.max_steps):
             concave = ~are_minima(self.problem, q, self.frames)
             if concave.any():
-                some = replace(self, frames=self.frames[concave])
-                current.H[concave] = some.evaluate(q[concave], GAUSS_NEWTON).H
+                concave_frames = replace(self, frames=self.frames[concave])
+                current.H[concave] = concave_frames.evaluate(q[concave], GAUSS_NEWTON).H
             step = self.compute_step(q, current.g, current.H)
             for halvings in range(self.options.max_halvings):
                 trial = self.clip(skeleton.integrate(q, 0.5**halvings * step))

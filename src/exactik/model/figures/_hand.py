@@ -35,7 +35,7 @@ _SPREAD, _BEND = (-18, 18), ((-25, 90), (-5, 105), (-10, 80))
 _THUMB: Point = (0.012, 0.026, 0.022)
 _THUMB_LENGTHS: Point = (0.045, 0.034, 0.027)
 _THUMB_LIMITS = (((-35, 30), (-20, 55)), (-5, 60), (-10, 80))
-_OUTWARDS, _ROUND = -48.0, -55.0  # [degrees] how the thumb leans, and turns about its length
+_THUMB_LEAN, _THUMB_TWIST = -48.0, -55.0  # [degrees] outwards, and about its length
 
 
 @cache
@@ -54,19 +54,21 @@ def hand(side: str = "right") -> Skeleton:
     mirror = 1.0 if side == "right" else -1.0
     bones = [Bone("palm", joint=Joint.free("ZXY"))]
     markers: dict[str, tuple[str, Point]] = {"WRIST": ("palm", (0.0, 0.0, 0.0))}
-    lean = axis_rotation("x", mirror * np.radians(_OUTWARDS))
-    round_ = axis_rotation("z", mirror * np.radians(_ROUND))
-    bones += _finger("thumb", _THUMB, lean @ round_, _THUMB_LENGTHS, _THUMB_LIMITS, mirror)
+    lean = axis_rotation("x", mirror * np.radians(_THUMB_LEAN))
+    twist = axis_rotation("z", mirror * np.radians(_THUMB_TWIST))
+    bones += _make_finger("thumb", _THUMB, lean @ twist, _THUMB_LENGTHS, _THUMB_LIMITS, mirror)
     for name, knuckle, slant, lengths in _FINGERS:
-        turned = axis_rotation("x", mirror * np.radians(slant))
-        bones += _finger(name, knuckle, turned, lengths, ((_SPREAD, _BEND[0]), *_BEND[1:]), mirror)
+        slanted = axis_rotation("x", mirror * np.radians(slant))
+        bones += _make_finger(
+            name, knuckle, slanted, lengths, ((_SPREAD, _BEND[0]), *_BEND[1:]), mirror
+        )
     for name, *_, last in (("thumb", *_THUMB_LENGTHS), *((f[0], *f[3]) for f in _FINGERS)):
         markers[name.upper()] = (f"{name}_3", (0.0, 0.0, last))
         markers[f"{name.upper()}_KNUCKLE"] = (f"{name}_1", (0.0, 0.0, 0.0))
     return Skeleton.build(f"{side} hand", bones, markers)
 
 
-def _finger(
+def _make_finger(
     name: str,
     knuckle: Point,
     pre: Array,

@@ -56,12 +56,12 @@ def octopus() -> Skeleton:
         "REYE": ("head", (0.035, -0.03, 0.03)),
     }
     for k in range(1, _ARMS + 1):
-        bones += _arm(k)
+        bones += _make_arm(k)
         markers[f"ARM{k}"] = (f"arm{k}_{len(_ARM)}", (_ARM[-1][0], 0.0, 0.0))
     return Skeleton.build("octopus", bones, markers)
 
 
-def _arm(k: int) -> list[Bone]:
+def _make_arm(k: int) -> list[Bone]:
     """Return the bones of arm k, 1 to 8, counted to the left from the front."""
     bearing = (k - 0.5) * 2.0 * np.pi / _ARMS
     start = _RIM * np.array([np.cos(bearing), np.sin(bearing), 0.0])
@@ -75,13 +75,13 @@ def _arm(k: int) -> list[Bone]:
                 parent="head" if n == 1 else f"arm{k}_{n - 1}",
                 offset=start if n == 1 else (_ARM[n - 2][0], 0.0, 0.0),
                 pre=around @ down if n == 1 else down,
-                joint=_joint(kind),
+                joint=_make_joint(kind),
             )
         )
     return bones
 
 
-def _joint(kind: str) -> Joint:
+def _make_joint(kind: str) -> Joint:
     """Return a joint of an arm that runs along x."""
     swing, twist, ball, tip = np.radians([_SWING, _TWIST, _BALL, _TIP])
     if kind == "swing_twist":
