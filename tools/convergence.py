@@ -113,7 +113,7 @@ def make_arm() -> ik.Skeleton:
 
 
 def make_arm_task(seed: int, beyond: float = 0.0) -> Task:
-    """Return a pose of the flange to reach, from anywhere; its joints may be beyond their limits."""
+    """Return a pose of the flange to reach, from anywhere; its joints may be beyond limits."""
     figure, rng = make_arm(), np.random.default_rng(seed)
     middle, half = 0.5 * (figure.lower + figure.upper), 0.5 * (figure.upper - figure.lower)
     q, q0 = middle + half * rng.uniform(-1, 1, (2, figure.nq)) * [[1 + beyond], [1]]

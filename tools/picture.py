@@ -15,7 +15,7 @@ PIXELS_PER_METRE, FLOOR_PIXELS, LABEL_MARGIN_PIXELS = 150.0, 310.0, 18.0
 
 
 def project(point: Array, view: str, middle: float) -> tuple[float, float]:
-    """Return a point in the world [m] as a point of the picture, seen from the front or the right."""
+    """Return a point in the world [m] as one of the picture, from the front or the right."""
     across = point[1] if view == "front" else point[0]
     return middle + PIXELS_PER_METRE * across, FLOOR_PIXELS - PIXELS_PER_METRE * point[2]
 
