@@ -127,7 +127,7 @@ def find_walk(
         if LEFT_OUT in (function[0], *callers):
             return
         order.setdefault(function, (len(order), len(callers)))
-        if holds(value, labels) or any(holds(each, labels) for each in arguments):
+        if holds(value, labels) or any(holds(argument, labels) for argument in arguments):
             walk.add(function)
 
     threading.setprofile(profile)

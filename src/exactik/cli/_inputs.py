@@ -13,7 +13,7 @@ from exactik.io import (
     Note,
     check_axis,
     collect_warnings,
-    describe,
+    describe_markers,
     find_format,
     find_up_axis,
     inspect_markers,
@@ -136,7 +136,7 @@ def read_recording(
     warnings: list[Note] = []
     with collect_warnings(warnings, str(path)):
         markers = load_markers(path, length_unit=options.length_unit, up_axis=options.up)
-    words = describe(markers).removeprefix("markers, ")
+    words = describe_markers(markers)
     start, end = options.start, options.end
     if (start, end) != (None, None):
         duration = max(len(markers) - 1, 0) / markers.rate

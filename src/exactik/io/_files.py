@@ -1,19 +1,34 @@
-"""Bytes in and out: bounded reading, tolerant decoding, atomic writing."""
+"""What all formats share: bounded reading, tolerant decoding, atomic writing, numbers and names."""
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from exactik.errors import FileError
 
-__all__ = ["decode_text", "open_atomic", "read_bytes", "read_text", "to_unix_lines"]
+__all__ = [
+    "NUMBER_FORMAT",
+    "decode_text",
+    "make_unique",
+    "open_atomic",
+    "parse_number",
+    "read_bytes",
+    "read_text",
+    "to_unix_lines",
+]
 
 MAX_BYTES = 4 << 30  # [bytes] more than any recording; what is larger is no file of ours
+NUMBER_FORMAT = "%.12g"  # a micrometre at a thousand kilometres, a nanoradian after ten turns
+
+# float() also takes 1_000 and "nan", which other readers of these files do not.
+NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 
 
 def read_bytes(path: str) -> bytes:
@@ -52,6 +67,26 @@ def decode_text(data: bytes) -> tuple[str, str]:
 def read_text(path: str) -> str:
     """Return the text of a file, with line feeds as line ends."""
     return decode_text(read_bytes(path))[0]
+
+
+def parse_number(word: str) -> float:
+    """Return a decimal number, NaN for anything else."""
+    return float(word) if NUMBER_PATTERN.fullmatch(word) is not None else math.nan
+
+
+def make_unique(labels: Iterable[str]) -> list[str]:
+    """Return unique names: the second "RTHI" is "RTHI#2", empty labels are "*0", "*1", …."""
+    labels = list(labels)
+    reserved = set(labels) | {""}
+    names: dict[str, None] = {}
+    last_number: dict[str, int] = {}
+    for label in labels:
+        name = label
+        while name in names or (name != label and name in reserved) or name == "":
+            last_number[label] = last_number.get(label, -1 if label == "" else 1) + 1
+            name = f"{label or '*'}{'' if label == '' else '#'}{last_number[label]}"
+        names[name] = None
+    return list(names)
 
 
 @contextmanager

@@ -4,15 +4,15 @@ In their order: prepare, first pass, branches, gaps, bridges (with crossings), s
 result is a `Track`. `TrackingOptions` holds what they decide by.
 """
 
-from exactik.tracking._attention import Attention
-from exactik.tracking._branches import find_limbs
-from exactik.tracking._bridges import find_jumps
-from exactik.tracking._error_bars import (
+from exactik.tracking._assessment import (
     UNKNOWN_SD,
+    Attention,
     are_minima,
     compute_standard_deviations,
     estimate_noise,
 )
+from exactik.tracking._branches import find_limbs
+from exactik.tracking._bridges import find_jumps
 from exactik.tracking._first_pass import align_to_markers, solve_cold_start
 from exactik.tracking._frame_solver import (
     FrameSolutions,

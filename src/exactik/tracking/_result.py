@@ -14,8 +14,13 @@ from numpy.typing import NDArray
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap
-from exactik.tracking._attention import Attention, explain_frames, find_attention
-from exactik.tracking._error_bars import are_minima, compute_standard_deviations
+from exactik.tracking._assessment import (
+    Attention,
+    are_minima,
+    compute_standard_deviations,
+    explain_frames,
+    find_attention,
+)
 from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray

@@ -24,7 +24,7 @@ from exactik.errors import UsageError
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
 from exactik.kernels.recording.frames import QUADRATIC
 from exactik.kernels.recording.sequence import evaluate_frames
-from exactik.tracking._error_bars import are_minima
+from exactik.tracking._assessment import are_minima
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, run_in_threads
 from exactik.tracking._options import SmoothingOptions
 from exactik.tracking._problem import TrackingProblem

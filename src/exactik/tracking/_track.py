@@ -29,9 +29,9 @@ from exactik.solvers import (
     require_count,
     resolve_method,
 )
+from exactik.tracking._assessment import estimate_noise
 from exactik.tracking._branches import improve_poor_segments, search_branches
 from exactik.tracking._crossings import bridge_jumps
-from exactik.tracking._error_bars import estimate_noise
 from exactik.tracking._first_pass import first_pass
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
 from exactik.tracking._gaps import (

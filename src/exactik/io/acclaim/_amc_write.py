@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.io._coordinates import compute_continuous_angles
-from exactik.io._files import open_atomic
+from exactik.io._files import NUMBER_FORMAT, open_atomic
 from exactik.io._rest_frames import (
     RestFrames,
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,
 )
-from exactik.io._text_values import NUMBER_FORMAT
 from exactik.io.acclaim._asf_write import AsfBone, choose_root, make_asf_bones
 from exactik.io.acclaim._skeleton import choose_asf_unit
 from exactik.model import Skeleton

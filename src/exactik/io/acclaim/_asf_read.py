@@ -25,9 +25,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from exactik.errors import Advice, ModelError, NonFiniteError
-from exactik.io._files import decode_text, read_bytes
+from exactik.io._files import decode_text, parse_number, read_bytes
 from exactik.io._notes import Notes
-from exactik.io._text_values import parse_number
 from exactik.io._units import assume_unit, guess_unit, metres_per
 from exactik.io.acclaim._skeleton import INCH, AcclaimSkeleton, AcclaimUnits
 from exactik.model import Bone, Joint, Skeleton

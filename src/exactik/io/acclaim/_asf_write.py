@@ -17,9 +17,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from exactik.io._files import open_atomic
+from exactik.io._files import NUMBER_FORMAT, open_atomic
 from exactik.io._rest_frames import RestFrames, compute_rest_frames
-from exactik.io._text_values import NUMBER_FORMAT
 from exactik.io.acclaim._skeleton import INCH, choose_asf_unit, encode_name
 from exactik.model import Joint, Skeleton
 from exactik.spatial import euler_angles, rotation_taking_z_to

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactik.errors import ExactikError, FileError
+from exactik.io._files import parse_number
 from exactik.io._notes import Notes
-from exactik.io._text_values import parse_number
 from exactik.model import Bone, Joint, Skeleton
 
 __all__ = [

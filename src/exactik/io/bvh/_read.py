@@ -13,9 +13,8 @@ import numpy as np
 from exactik._text import join_names
 from exactik.errors import Advice
 from exactik.io._decimal import WORD, Tokens, parse_tokens
-from exactik.io._files import decode_text, read_bytes, to_unix_lines
+from exactik.io._files import decode_text, parse_number, read_bytes, to_unix_lines
 from exactik.io._notes import Notes
-from exactik.io._text_values import parse_number
 from exactik.io._units import assume_unit, metres_per
 from exactik.io.bvh._hierarchy import (
     BvhJoint,

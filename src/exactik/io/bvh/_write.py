@@ -14,14 +14,13 @@ import numpy as np
 
 from exactik.errors import FileError
 from exactik.io._coordinates import compute_continuous_angles
-from exactik.io._files import open_atomic
+from exactik.io._files import NUMBER_FORMAT, open_atomic
 from exactik.io._rest_frames import (
     RestFrames,
     compute_local_positions,
     compute_local_rotations,
     compute_rest_frames,
 )
-from exactik.io._text_values import NUMBER_FORMAT
 from exactik.io._units import metres_per
 from exactik.model import Skeleton
 from exactik.motion import Motion

@@ -15,9 +15,8 @@ import numpy as np
 
 from exactik._text import join_names
 from exactik.errors import Advice
-from exactik.io._files import read_bytes
+from exactik.io._files import make_unique, read_bytes
 from exactik.io._notes import Notes
-from exactik.io._text_values import make_unique
 from exactik.io._units import metres_per
 from exactik.io.c3d._frames import FrameRange, Points, find_frames, read_points
 from exactik.io.c3d._parameters import C3dHeader, Parameters, read_header, read_parameters

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.errors import FileError
-from exactik.io._files import open_atomic
-from exactik.io._text_values import make_unique
+from exactik.io._files import make_unique, open_atomic
 from exactik.io._units import require_named_unit
 from exactik.io.c3d._parameters import BLOCK, MAX_UINT16
 from exactik.io.c3d._read import POINT_KINDS

@@ -8,14 +8,12 @@ from exactik.io.conversion._convert import (
     target_suffixes,
     write_files,
 )
-from exactik.io.conversion._losses import describe
 from exactik.io.conversion._source import find_skeleton_beside, find_up_axis
 
 __all__ = [
     "Conversion",
     "choose_unit",
     "convert",
-    "describe",
     "files_to_write",
     "find_skeleton_beside",
     "find_up_axis",

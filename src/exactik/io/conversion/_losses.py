@@ -17,6 +17,7 @@ from exactik._text import count_noun, join_names
 from exactik.errors import ExactikError, FileWarning
 from exactik.io._load import load_markers, load_motion, load_skeleton
 from exactik.io.formats import Content, Format, find_format
+from exactik.io.inspection import describe_markers, describe_time
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 
@@ -34,18 +35,13 @@ def describe(thing: Thing) -> str:
     """Return what a motion, a skeleton or markers are, in one line."""
     if isinstance(thing, Skeleton):
         return f"skeleton, {count_noun(len(thing.bones), 'bone')}, {count_noun(thing.nv, 'dof')}"
-    span = f"{count_noun(len(thing), 'frame')} at {thing.rate:g} Hz"
-    span += f" ({max(len(thing) - 1, 0) / thing.rate:.2f} s)"
-    if isinstance(thing, Motion):
-        gone = int(np.isnan(thing.q).any(axis=1).sum())
-        missing = f", {count_noun(gone, 'frame')} missing" if gone > 0 else ""
-        skeleton = thing.skeleton
-        size = f"{count_noun(len(skeleton.bones), 'bone')}, {count_noun(skeleton.nv, 'dof')}"
-        return f"motion, {span}, {size}{missing}"
-    share = 100.0 * float(thing.missing.mean()) if thing.missing.size > 0 else 0.0
-    others = f", {len(thing.others)} other series" if len(thing.others) > 0 else ""
-    count = count_noun(len(thing.names), "marker")
-    return f"markers, {span}, {count}, {share:.1f} % missing{others}"
+    if isinstance(thing, Markers):
+        return f"markers, {describe_markers(thing)}"
+    gone = int(np.isnan(thing.q).any(axis=1).sum())
+    missing = f", {count_noun(gone, 'frame')} missing" if gone > 0 else ""
+    skeleton = thing.skeleton
+    size = f"{count_noun(len(skeleton.bones), 'bone')}, {count_noun(skeleton.nv, 'dof')}"
+    return f"motion, {describe_time(thing)}, {size}{missing}"
 
 
 def content_of(thing: Thing) -> Content:

@@ -9,7 +9,7 @@ from exactik.io.inspection._facts import (
     measure_space,
 )
 from exactik.io.inspection._inspect import READABLE, inspect_file
-from exactik.io.inspection._markers import inspect_markers
+from exactik.io.inspection._markers import describe_markers, describe_time, inspect_markers
 
 __all__ = [
     "READABLE",
@@ -18,6 +18,8 @@ __all__ = [
     "Facts",
     "MarkerFacts",
     "SkeletonFacts",
+    "describe_markers",
+    "describe_time",
     "inspect_file",
     "inspect_markers",
     "measure_space",

@@ -19,9 +19,15 @@ from exactik.io.inspection._facts import (
     remark,
     split_notes,
 )
-from exactik.motion import FrozenMarker, Markers, Swap, find_frozen_markers, find_swaps
+from exactik.motion import FrozenMarker, Markers, Motion, Swap, find_frozen_markers, find_swaps
 
-__all__ = ["count_prefixes", "inspect_markers", "name_maker"]
+__all__ = [
+    "count_prefixes",
+    "describe_markers",
+    "describe_time",
+    "inspect_markers",
+    "name_maker",
+]
 
 MAX_SENTENCES = 5  # of the same kind; more are told in one
 MAX_NAMES = 4  # in a sentence; a fifth is shown rather than counted
@@ -80,6 +86,20 @@ def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[N
             *odd,
         ),
     )
+
+
+def describe_markers(markers: Markers) -> str:
+    """Return the size of a recording, in one line."""
+    share = 100.0 * float(markers.missing.mean()) if markers.missing.size > 0 else 0.0
+    others = f", {len(markers.others)} other series" if len(markers.others) > 0 else ""
+    count = count_noun(len(markers.names), "marker")
+    return f"{describe_time(markers)}, {count}, {share:.1f} % missing{others}"
+
+
+def describe_time(recording: Markers | Motion) -> str:
+    """Return frames, rate and duration: "240 frames at 120 Hz (1.99 s)"."""
+    duration = max(len(recording) - 1, 0) / recording.rate
+    return f"{count_noun(len(recording), 'frame')} at {recording.rate:g} Hz ({duration:.2f} s)"
 
 
 def name_maker(metadata: Mapping[str, Any]) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from exactik.io._files import make_unique
 from exactik.io._notes import Notes
-from exactik.io._text_values import make_unique
 from exactik.typing import Array
 
 __all__ = ["blank_missing", "estimate_rate", "make_marker_names", "parse_cell", "parse_row"]

@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.errors import UnknownNameError
-from exactik.io._files import open_atomic, read_text
+from exactik.io._files import make_unique, open_atomic, read_text
 from exactik.io._notes import Notes
-from exactik.io._text_values import make_unique
 from exactik.io._units import metres_per, require_named_unit
 from exactik.io.tables._cells import (
     blank_missing,
