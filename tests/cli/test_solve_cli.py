@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import exactik as ik
-from exactik import cli
+from exactik import cli, report
 from exactik.motion import axes_matrix, heading_axes
 from exactik.synthetic import simulate_performance, simulate_recording
 
@@ -72,6 +72,23 @@ def true_heads() -> np.ndarray:
 
 
 # --- what it writes
+
+
+def test_page_and_screen_say_the_same_summary_computed_once(
+    run: Run, clean: ik.Markers, monkeypatch: pytest.MonkeyPatch
+):
+    summarise, calls = report.summary_of, []
+
+    def count(*arguments: Any, **options: Any) -> dict[str, Any]:
+        calls.append(arguments)
+        return summarise(*arguments, **options)
+
+    for module in (report, sys.modules["exactik.report._page"]):
+        monkeypatch.setattr(module, "summary_of", count)
+    ended = run("solve", "walk.c3d", *FIGURE, "--report", "walk.html")
+    assert ended.code == 0, ended.out + ended.err
+    assert len(calls) == 1
+    assert Path("walk.html").exists()
 
 
 def test_a_clean_recording_becomes_a_motion_and_ends_with_nought(run: Run, clean: ik.Markers):

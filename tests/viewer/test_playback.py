@@ -16,8 +16,10 @@ import pytest
 import exactik as ik
 from benchmarks.playing import connect_page, measure_memory_growth
 from exactik.cli import main
+from exactik.cli._play import read_motion
+from exactik.cli._pose import load_upright_figure
 from exactik.synthetic import simulate_performance, simulate_recording
-from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData
+from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData, PosingSession
 from exactik.viewer.page import _viewer as page_viewer
 from exactik.viewer.playback._bookmarks import find_error_peaks, find_missing_poses
 from exactik.viewer.playback._error_curve import split_at_gaps
@@ -105,6 +107,25 @@ def test_what_has_another_axis_up_is_turned(take: ik.Track, up: str, axes: str):
     track = ik.track(turned.skeleton, markers.between(0.0, 0.1))
     assert np.allclose(PlaybackData.of(track).targets(5), straight.targets(5), equal_nan=True)
     assert len(PlaybackData.of(still)) == 1
+
+
+def test_play_and_pose_show_a_file_with_y_up_facing_the_same_way(tmp_path: Path):
+    """The same BVH file, read by both commands: its bones at rest are at the same places."""
+    figure, file = ik.human(), str(tmp_path / "rest.bvh")
+    rest = ik.Motion(figure, np.tile(figure.neutral(), (2, 1)), 120.0, up_axis="z")
+    rest.turned("YZX").save(file)
+    played = PlaybackData.of(read_motion(file, None, None))
+    posed = PosingSession(load_upright_figure(file))
+    shown, dragged = played.pose(0), posed.pose()
+    assert played.skeleton.bone_names == posed.skeleton.bone_names
+    root = shown.positions[0] - dragged.positions[0]  # the file places the root frame by frame
+    assert np.abs(shown.positions - dragged.positions - root).max() < 1e-6
+    extent = np.ptp(shown.positions, axis=0)
+    assert extent[2] > extent[0]  # upright, and not merely fallen alike
+    names = [figure.bone_index(name) for name in ("l_hand", "r_hand")]
+    ours = figure.forward(figure.neutral()).positions[names]
+    theirs = shown.positions[[played.skeleton.bone_index(name) for name in ("l_hand", "r_hand")]]
+    assert np.abs((theirs[0] - theirs[1]) - (ours[0] - ours[1])).max() < 1e-5
 
 
 def test_things_are_together_by_time_or_by_the_numbers_of_frames(take: ik.Track):
