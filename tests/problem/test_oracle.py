@@ -19,7 +19,7 @@ from exactik.check.oracle import (
     point_jacobian_dot,
 )
 from exactik.check.oracle import _jet as jets
-from exactik.check.oracle._goals import _frame_goal
+from exactik.check.oracle._goals import _expand_frame_goal
 from exactik.check.oracle._kinematics import JetFrame, exp, log
 from exactik.check.oracle._stencil import differentiate
 from exactik.errors import GoalError, ShapeError
@@ -297,7 +297,7 @@ def test_differences_of_a_black_box_reach_its_exact_derivatives(goal: FrameGoal)
     rotation, position = Rotation.random(random_state=4).as_matrix(), np.array([0.2, 0.5, 0.9])
     x = jets.variables(np.zeros(6))
     frame = JetFrame(exp(x[:3]) @ rotation, x[3:] + position)
-    found = _frame_goal(goal, frame)
+    found = _expand_frame_goal(goal, frame)
     first, second = goal.derivatives(rotation, position)
     assert np.abs(found.gradient - first).max() <= 1e-13
     assert np.abs(found.hessian - second).max() <= 2e-12

@@ -21,8 +21,13 @@ from tests.support.solver_problems import CASES, Case, case, quaternion_arm
 
 # Slow methods get fewer steps than by default.
 FEWER = {
-    **{"newton-higham": 60, "projected-gradient": 1000, "projected-cg": 300},
-    **{"jacobian-transpose": 300, "pseudo-inverse": 40, "damped-least-squares": 300, "ccd": 200},
+    "newton-higham": 60,
+    "projected-gradient": 1000,
+    "projected-cg": 300,
+    "jacobian-transpose": 300,
+    "pseudo-inverse": 40,
+    "damped-least-squares": 300,
+    "ccd": 200,
 }
 DESCENTS = "projected-gradient projected-cg jacobian-transpose"
 LINEAR = f"levenberg-marquardt gauss-newton pseudo-inverse damped-least-squares {DESCENTS}"

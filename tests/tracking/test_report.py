@@ -188,7 +188,10 @@ def test_the_summary_has_the_numbers_of_the_track(faulty: tuple[Track, Synthetic
     assert len(summary["attention"]) == len(solved.attention)
     for mine, own in zip(summary["attention"], solved.attention, strict=True):
         assert (mine["kind"], mine["first"], mine["last"], mine["text"]) == (
-            *(own.kind, own.first, own.last, own.text),
+            own.kind,
+            own.first,
+            own.last,
+            own.text,
         )
         assert mine["start_s"] == pytest.approx(own.first / 120.0, abs=1e-5)
     touched = {limit["dof"]: limit["share"] for limit in summary["limits"]}
