@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import core, files, noisy_markers, playing, posing, robots, start_up, tracking
-from benchmarks.support.report import Report, machine
+from benchmarks.support.report import Report, describe_machine
 
 SECTIONS = {
     "core": core.run,
@@ -29,7 +29,7 @@ def main() -> None:
     if unknown:
         parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
     report = Report()
-    about = ", ".join(f"{name} {value}" for name, value in machine().items())
+    about = ", ".join(f"{name} {value}" for name, value in describe_machine().items())
     report.console.print(about, soft_wrap=True)
     for name in arguments.sections or SECTIONS:
         SECTIONS[name](report)

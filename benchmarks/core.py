@@ -24,12 +24,12 @@ from exactik.kernels.tree.fk import forward_kinematics
 from exactik.spatial import jit
 from exactik.typing import Array
 
-SHIFT = 1.0  # makes the factored matrix positive definite whatever the pose
+SHIFT = 1.0  # added to the diagonal: makes the factored matrix positive definite whatever the pose
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 
 
 @jit
-def restore(matrix, g, step, work):
+def restore_system(matrix, g, step, work):
     for i in range(matrix.shape[0]):
         step[i] = g[i]
         for j in range(matrix.shape[1]):
@@ -53,7 +53,7 @@ def repeat_evaluate(tree, goals, q, order, work, count):
 @jit
 def repeat_solve(tree, matrix, g, step, work, count):
     for _ in range(count):
-        restore(matrix, g, step, work)
+        restore_system(matrix, g, step, work)
         factor(tree, work.H)
         solve(tree, work.H, step, work.path[0])
 
@@ -61,7 +61,7 @@ def repeat_solve(tree, matrix, g, step, work, count):
 @jit
 def repeat_copy(matrix, g, step, work, count):
     for _ in range(count):
-        restore(matrix, g, step, work)
+        restore_system(matrix, g, step, work)
 
 
 @jit
@@ -74,8 +74,10 @@ def repeat_newton(tree, goals, pattern, coordinate, q, damping, descent, work, c
         )
 
 
-def best(run: Callable[[int], None], budget: float = 0.25, rounds: int = 7) -> float:
-    """Microseconds of one repetition: the fastest of some rounds, each long enough to time."""
+def measure_microseconds(
+    run: Callable[[int], None], budget: float = 0.25, rounds: int = 7
+) -> float:
+    """Return the time of one repetition [µs]: the fastest of some long rounds."""
     run(1)
     start = time.perf_counter()
     run(10)
@@ -88,8 +90,8 @@ def best(run: Callable[[int], None], budget: float = 0.25, rounds: int = 7) -> f
     return 1e6 * min(times)
 
 
-def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, float]:
-    """Microseconds of each quantity for position goals on all markers of a skeleton."""
+def measure_exactik(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, float]:
+    """Return the time of each quantity [µs] for position goals on all markers of a skeleton."""
     problem = Problem(
         skeleton, [MarkerGoal(m, t) for m, t in zip(skeleton.markers, targets, strict=True)]
     )
@@ -105,14 +107,23 @@ def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, flo
         new_descent_state(tree, matrix.shape[1]),
     )
     descent.lower[:], descent.upper[:], descent.scale[:] = -np.inf, np.inf, 1.0  # no limits, D = 1
-    copying = best(lambda n: repeat_copy(matrix, g, step, work, n))
+    copying = measure_microseconds(lambda n: repeat_copy(matrix, g, step, work, n))
     measured = {
-        "FK": best(lambda n: repeat_forward(tree, goals, q, work, n)),
-        "FK + gradient": best(lambda n: repeat_evaluate(tree, goals, q, GRADIENT, work, n)),
-        "… + Gauss–Newton": best(lambda n: repeat_evaluate(tree, goals, q, GAUSS_NEWTON, work, n)),
-        "… + exact Hessian": best(lambda n: repeat_evaluate(tree, goals, q, EXACT, work, n)),
-        "factor + solve": best(lambda n: repeat_solve(tree, matrix, g, step, work, n)) - copying,
-        "Newton iteration": best(
+        "FK": measure_microseconds(lambda n: repeat_forward(tree, goals, q, work, n)),
+        "FK + gradient": measure_microseconds(
+            lambda n: repeat_evaluate(tree, goals, q, GRADIENT, work, n)
+        ),
+        "… + Gauss–Newton": measure_microseconds(
+            lambda n: repeat_evaluate(tree, goals, q, GAUSS_NEWTON, work, n)
+        ),
+        "… + exact Hessian": measure_microseconds(
+            lambda n: repeat_evaluate(tree, goals, q, EXACT, work, n)
+        ),
+        "factor + solve": measure_microseconds(
+            lambda n: repeat_solve(tree, matrix, g, step, work, n)
+        )
+        - copying,
+        "Newton iteration": measure_microseconds(
             lambda n: repeat_newton(
                 tree, goals, pattern, skeleton.plain_q, q, shift, descent, work, n
             )
@@ -122,8 +133,8 @@ def times_of(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, flo
     return measured
 
 
-def numpy_times(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, float]:
-    """The same from numpy, after checking that it computes the same numbers."""
+def measure_numpy(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, float]:
+    """Return the same of numpy [µs], after checking that it computes the same numbers."""
     rival = NumpyRival(skeleton, targets)
     problem = Problem(
         skeleton, [MarkerGoal(m, t) for m, t in zip(skeleton.markers, targets, strict=True)]
@@ -136,32 +147,32 @@ def numpy_times(skeleton: Skeleton, targets: Array, seed: int = 0) -> dict[str, 
     matrix = H + (SHIFT + np.abs(H).sum(axis=1).max()) * np.eye(len(q))
     shift = float(matrix[0, 0])
 
-    def each(function: Callable[[], object]) -> float:
+    def time_call(function: Callable[[], object]) -> float:
         def repeat(count: int) -> None:
             for _ in range(count):
                 function()
 
-        return best(repeat)
+        return measure_microseconds(repeat)
 
     return {
-        "FK": each(lambda: rival.forward(q)),
-        "FK + gradient": each(lambda: rival.gradient(q)),
-        "… + Gauss–Newton": each(lambda: rival.gauss_newton(q)),
-        "… + exact Hessian": each(lambda: rival.hessian(q)),
-        "factor + solve": each(lambda: np.linalg.solve(matrix, g)),
-        "Newton iteration": each(lambda: rival.newton_step(q, shift)),
+        "FK": time_call(lambda: rival.forward(q)),
+        "FK + gradient": time_call(lambda: rival.gradient(q)),
+        "… + Gauss–Newton": time_call(lambda: rival.gauss_newton(q)),
+        "… + exact Hessian": time_call(lambda: rival.hessian(q)),
+        "factor + solve": time_call(lambda: np.linalg.solve(matrix, g)),
+        "Newton iteration": time_call(lambda: rival.newton_step(q, shift)),
     }
 
 
-def noisy_targets(skeleton: Skeleton, seed: int = 1) -> Array:
-    """Markers of a random pose, with 10 mm of noise."""
+def make_noisy_targets(skeleton: Skeleton, seed: int = 1) -> Array:
+    """Return the markers of a random pose, with 10 mm of noise."""
     rng = np.random.default_rng(seed)
     pose = skeleton.forward(rng.normal(size=skeleton.nq, scale=0.3))
     return pose.markers + rng.normal(size=(len(skeleton.markers), 3), scale=0.01)
 
 
-def tenfold(skeleton: Skeleton) -> Skeleton:
-    """The same bones with ten markers where there was one."""
+def multiply_markers(skeleton: Skeleton) -> Skeleton:
+    """Return the same bones with ten markers where there was one."""
     rng = np.random.default_rng(2)
     return skeleton.with_markers(
         {
@@ -175,9 +186,9 @@ def tenfold(skeleton: Skeleton) -> Skeleton:
 def run(report: Report) -> None:
     """Measure and print the section."""
     figure = human()
-    targets = noisy_targets(figure)
+    targets = make_noisy_targets(figure)
     report.title(f"core: {figure.nv} dofs, {len(figure.markers)} markers, one thread, µs")
-    ours, numpy = times_of(figure, targets), numpy_times(figure, targets)
+    ours, numpy = measure_exactik(figure, targets), measure_numpy(figure, targets)
     report.table(
         ["quantity", "exactik", "numpy", "ratio"],
         [
@@ -186,8 +197,8 @@ def run(report: Report) -> None:
         ],
     )
     base, exact = ours["FK + gradient"], ours["… + exact Hessian"]
-    many = tenfold(figure)
-    crowd = times_of(many, noisy_targets(many))
+    many = multiply_markers(figure)
+    crowd = measure_exactik(many, make_noisy_targets(many))
     report.add(
         Metric("exact Hessian / Gauss–Newton", exact / ours["… + Gauss–Newton"], "×", 1.15),
         Metric("exact Hessian / (FK + gradient)", exact / base, "×", 2.5),
@@ -207,11 +218,11 @@ def run(report: Report) -> None:
         ),
     )
     report.metrics += [Metric(name, value, "µs") for name, value in ours.items()]
-    growth(report)
+    measure_growth(report)
 
 
-def growth(report: Report) -> None:
-    """Time against the number of joints, for a chain (deep) and a bush (shallow)."""
+def measure_growth(report: Report) -> None:
+    """Measure time against the number of joints, for a chain (deep) and a bush (shallow)."""
     report.title("core: growth with the number of hinges n, µs")
     columns = ("… + exact Hessian", "factor + solve", "Newton iteration")
     measured: dict[tuple[str, str], list[float]] = {}
@@ -220,7 +231,7 @@ def growth(report: Report) -> None:
         row = [str(n)]
         for shape, build in (("chain", serial_chain), ("bush", bushy_tree)):
             tree = build(n)
-            times = times_of(tree, noisy_targets(tree))
+            times = measure_exactik(tree, make_noisy_targets(tree))
             for column in columns:
                 measured.setdefault((shape, column), []).append(times[column])
                 row.append(f"{times[column]:.2f}")

@@ -20,13 +20,17 @@ from benchmarks.support.report import Metric, Report
 from exactik.typing import Array
 
 RATE = 120.0  # [Hz]
-SIZES = {".c3d": 4e6, ".amc": 3e6, ".bvh": 3e6}  # [bytes] asked of some; the others are as long
-BARS = {".c3d": 0.5, ".amc": 0.5}  # [s] "well under a second"
-FASTER = 5.0  # times a plain loop, at least, for AMC and BVH
+FILE_BYTES = {
+    ".c3d": 4e6,
+    ".amc": 3e6,
+    ".bvh": 3e6,
+}  # of files made to this size; the others have as many frames as the AMC
+MAX_LOAD_S = {".c3d": 0.5, ".amc": 0.5}  # "well under a second"
+MIN_SPEED_UP = 5.0  # over a plain loop, for AMC and BVH
 
 
-def take(skeleton: ik.Skeleton, frames: int, seed: int = 0) -> ik.Motion:
-    """A smooth random motion: a few slow waves in every coordinate, within its limits."""
+def make_motion(skeleton: ik.Skeleton, frames: int, seed: int = 0) -> ik.Motion:
+    """Return a smooth random motion: a few slow waves in every coordinate, within its limits."""
     rng = np.random.default_rng(seed)
     times = np.arange(frames)[:, None, None] / RATE
     rates, phases = rng.uniform(0.2, 2.0, (3, skeleton.nq)), rng.uniform(0, 6.3, (3, skeleton.nq))
@@ -34,8 +38,8 @@ def take(skeleton: ik.Skeleton, frames: int, seed: int = 0) -> ik.Motion:
     return ik.Motion(skeleton, skeleton.clip(skeleton.neutral() + 0.1 * waves), RATE, up_axis="z")
 
 
-def best(run: Callable[[], object], rounds: int = 7) -> float:
-    """Seconds of one call: the fastest of some, after one that does not count."""
+def time_fastest(run: Callable[[], object], rounds: int = 7) -> float:
+    """Return the time of one call [s]: the fastest of some, after one that does not count."""
     times = []
     for _ in range(rounds + 1):
         start = time.perf_counter()
@@ -47,8 +51,8 @@ def best(run: Callable[[], object], rounds: int = 7) -> float:
 # --- plain Python
 
 
-def plain_amc(path: Path) -> Array:
-    """Numbers of an AMC file: a loop over lines, `float` for each word behind the bone's name."""
+def read_plain_amc(path: Path) -> Array:
+    """Return the numbers of an AMC file: a loop over lines, `float` for each value."""
     frames: list[list[float]] = []
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -60,8 +64,8 @@ def plain_amc(path: Path) -> Array:
     return np.array(frames)
 
 
-def plain_bvh(path: Path) -> Array:
-    """Rows of a BVH file."""
+def read_plain_bvh(path: Path) -> Array:
+    """Return the rows of a BVH file."""
     rows: list[list[float]] = []
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -72,8 +76,8 @@ def plain_bvh(path: Path) -> Array:
     return np.array(rows)
 
 
-def plain_trc(path: Path) -> Array:
-    """Rows of a TRC file; an empty cell is a gap."""
+def read_plain_trc(path: Path) -> Array:
+    """Return the rows of a TRC file; an empty cell is a gap."""
     rows: list[list[float]] = []
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file):
@@ -83,37 +87,37 @@ def plain_trc(path: Path) -> Array:
     return np.array(rows)
 
 
-PLAIN = {".amc": plain_amc, ".bvh": plain_bvh, ".trc": plain_trc}
+PLAIN_READERS = {".amc": read_plain_amc, ".bvh": read_plain_bvh, ".trc": read_plain_trc}
 
 
 # --- the take as files
 
 
-class Files:
+class TakeFiles:
     """Writes the takes to a folder, and reads them."""
 
     def __init__(self, folder: Path):
         """Write every file once, with as many frames as its size takes."""
         self.folder, self.figure = folder, ik.human()
-        usual = take(self.figure, 300)
+        usual = make_motion(self.figure, 300)
         self.contents: dict[str, Any] = {}
         for suffix in (".c3d", ".amc", ".bvh"):
-            probe = self.content(suffix, usual)
+            probe = self.select_content(suffix, usual)
             probe.save(folder / f"probe{suffix}")
-            empty = self.content(suffix, take(self.figure, 1))
+            empty = self.select_content(suffix, make_motion(self.figure, 1))
             empty.save(folder / f"empty{suffix}")
-            small, large = (self.bytes_of(name, suffix) for name in ("empty", "probe"))
-            frames = 1 + round((SIZES[suffix] - small) * 299 / (large - small))
-            self.contents[suffix] = self.content(suffix, take(self.figure, frames))
+            small, large = (self.file_bytes(name, suffix) for name in ("empty", "probe"))
+            frames = 1 + round((FILE_BYTES[suffix] - small) * 299 / (large - small))
+            self.contents[suffix] = self.select_content(suffix, make_motion(self.figure, frames))
         ik.save_skeleton(self.figure, folder / "take.asf")
         self.acclaim = ik.load_skeleton(folder / "take.asf")
         longest = self.contents[".amc"]
         for suffix in (".trc", ".glb", ".npz"):
-            self.contents[suffix] = self.content(suffix, longest)
+            self.contents[suffix] = self.select_content(suffix, longest)
         for suffix in self.contents:
             self.save(suffix)
 
-    def content(self, suffix: str, motion: ik.Motion) -> Any:
+    def select_content(self, suffix: str, motion: ik.Motion) -> Any:
         """Return what goes into a file: markers for formats of markers, else the motion itself."""
         if suffix not in (".c3d", ".trc"):
             return motion
@@ -122,7 +126,7 @@ class Files:
     def path(self, suffix: str) -> Path:
         return self.folder / f"take{suffix}"
 
-    def bytes_of(self, name: str, suffix: str) -> int:
+    def file_bytes(self, name: str, suffix: str) -> int:
         return (self.folder / f"{name}{suffix}").stat().st_size
 
     def save(self, suffix: str) -> None:
@@ -136,20 +140,20 @@ class Files:
         return ik.load_motion(self.path(suffix), given, length_unit=unit)
 
 
-def check(files: Files, ezc3d: Any) -> None:
-    """See that what was written is what is read, and that the rivals read the same numbers."""
+def check_readers(files: TakeFiles, ezc3d: Any) -> None:
+    """Check that what was written is what is read, and that the rivals read the same numbers."""
     for suffix, content in files.contents.items():
-        found = files.load(suffix)
+        loaded = files.load(suffix)
         if suffix in (".c3d", ".trc"):
-            np.testing.assert_allclose(found.positions, content.positions, atol=1e-6)
+            np.testing.assert_allclose(loaded.positions, content.positions, atol=1e-6)
         else:
-            hands = [motion.forward().point("r_hand") for motion in (found, content)]
+            hands = [motion.forward().point("r_hand") for motion in (loaded, content)]
             np.testing.assert_allclose(*hands, atol=1e-5)
     columns = {".amc": files.figure.nq, ".trc": 2 + 3 * len(files.figure.markers)}
     for suffix, width in columns.items():
         shape = (len(files.contents[suffix]), width)
-        assert PLAIN[suffix](files.path(suffix)).shape == shape
-    assert len(plain_bvh(files.path(".bvh"))) == len(files.contents[".bvh"])
+        assert PLAIN_READERS[suffix](files.path(suffix)).shape == shape
+    assert len(read_plain_bvh(files.path(".bvh"))) == len(files.contents[".bvh"])
     if ezc3d is not None:
         points = ezc3d.c3d(str(files.path(".c3d")))["data"]["points"][:3]
         ours = files.load(".c3d").positions
@@ -159,24 +163,27 @@ def check(files: Files, ezc3d: Any) -> None:
 def run(report: Report) -> None:
     """Measure and print the section."""
     with tempfile.TemporaryDirectory() as folder:
-        measure(report, Files(Path(folder)))
+        measure(report, TakeFiles(Path(folder)))
 
 
-def measure(report: Report, files: Files) -> None:
-    ezc3d = _ezc3d()
-    check(files, ezc3d)
+def measure(report: Report, files: TakeFiles) -> None:
+    ezc3d = import_ezc3d()
+    check_readers(files, ezc3d)
     rows, metrics = [], []
     for suffix, content in files.contents.items():
-        size = files.bytes_of("take", suffix)
+        size = files.file_bytes("take", suffix)
         reading, writing = (
-            best(lambda s=suffix: files.load(s)),
-            best(lambda s=suffix: files.save(s)),
+            time_fastest(lambda s=suffix: files.load(s)),
+            time_fastest(lambda s=suffix: files.save(s)),
         )
         rival, name = None, ""
-        if suffix in PLAIN:
-            rival, name = best(lambda s=suffix: PLAIN[s](files.path(s)), 3), "plain loop"
+        if suffix in PLAIN_READERS:
+            rival, name = (
+                time_fastest(lambda s=suffix: PLAIN_READERS[s](files.path(s)), 3),
+                "plain loop",
+            )
         elif suffix == ".c3d" and ezc3d is not None:
-            rival, name = best(lambda: ezc3d.c3d(str(files.path(".c3d")))), "ezc3d"
+            rival, name = time_fastest(lambda: ezc3d.c3d(str(files.path(".c3d")))), "ezc3d"
         kind = suffix[1:].upper()
         ratio = "" if rival is None else f"{rival / reading:.1f} × {name}"
         rows.append(
@@ -191,12 +198,12 @@ def measure(report: Report, files: Files) -> None:
                 f"{size / 1e6 / writing:.0f}",
             ]
         )
-        if suffix in BARS:
+        if suffix in MAX_LOAD_S:
             metrics.append(
-                Metric(f"load {size / 1e6:.1f} MB of {kind}", reading, "s", BARS[suffix])
+                Metric(f"load {size / 1e6:.1f} MB of {kind}", reading, "s", MAX_LOAD_S[suffix])
             )
         if rival is not None:
-            bar = FASTER if suffix in (".amc", ".bvh") else None
+            bar = MIN_SPEED_UP if suffix in (".amc", ".bvh") else None
             metrics.append(Metric(f"{name} / exactik, {kind}", rival / reading, "×", bar, True))
         report.metrics.append(Metric(f"write {kind}", writing, "s"))
     peer = "" if ezc3d is None else f", ezc3d {version('ezc3d')}"
@@ -208,7 +215,7 @@ def measure(report: Report, files: Files) -> None:
     report.add(*metrics)
 
 
-def _ezc3d() -> Any:
+def import_ezc3d() -> Any:
     try:
         import ezc3d
     except ImportError:

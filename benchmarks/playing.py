@@ -19,10 +19,10 @@ from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import Track, track
 from exactik.viewer import MotionViewer, PlaybackData, export_playback
 
-MINUTES, RATE = 10, 60  # of playback, and frames a second that are shown
-LONG = 134.0  # [s] of a performance that does not repeat itself
+MINUTES, SHOWN_RATE = 10, 60  # of playback, and frames a second that are shown
+LONG_PERFORMANCE_S = 134.0  # of a performance that does not repeat itself
 # What a page does with the socket, without drawing: it reads all that comes.
-PAGE = """
+PAGE_CODE = """
 import sys
 from websockets.sync.client import connect
 host, version = sys.argv[1:]
@@ -37,25 +37,25 @@ with connect(f"ws://{host}", subprotocols=[f"viser-v{version}"], origin=f"http:/
 """
 
 
-def solved(seconds: float = 8.0) -> Track:
+def solve_performance(seconds: float = 8.0) -> Track:
     """Return a solved recording of the built-in human, 41 markers at 120 Hz."""
     made = simulate_recording(simulate_performance(seconds), noise=0.001, gaps=0.05)
     return track(made.truth.skeleton, made.markers)
 
 
-def resident() -> float:
+def measure_memory() -> float:
     """Return the memory of this process [MB]; Linux tells it without further packages."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 @contextmanager
-def reading(viewer: MotionViewer) -> Iterator[None]:
+def connect_page(viewer: MotionViewer) -> Iterator[None]:
     """Connect a process that reads what a page would."""
     import viser
 
     host = viewer.url.removeprefix("http://")
-    command = [sys.executable, "-c", PAGE, host, viser.__version__]
+    command = [sys.executable, "-c", PAGE_CODE, host, viser.__version__]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as page:
         try:
             assert page.stdout is not None and page.stdout.readline() == "open\n"
@@ -64,40 +64,41 @@ def reading(viewer: MotionViewer) -> Iterator[None]:
             page.terminate()
 
 
-def played(viewer: MotionViewer, frames: int) -> tuple[float, float]:
-    """Show so many frames as fast as it goes, words with every sixth as at 60 Hz.
+def show_frames(viewer: MotionViewer, frames: int) -> tuple[float, float]:
+    """Show frames as fast as possible, with texts every sixth frame as at 60 Hz.
 
-    Returns the CPU time of the thread that draws for a frame [s], and that of the process.
+    Returns the CPU time per frame [s] of the drawing thread, and that of the whole process.
     """
-    own, whole = time.thread_time(), time.process_time()
+    thread_start, process_start = time.thread_time(), time.process_time()
     for k in range(frames):
         viewer.show(k % len(viewer.data), details=k % 6 == 0)
-    return (time.thread_time() - own) / frames, (time.process_time() - whole) / frames
+    thread_seconds = time.thread_time() - thread_start
+    return thread_seconds / frames, (time.process_time() - process_start) / frames
 
 
-def ten_minutes(viewer: MotionViewer) -> tuple[float, float]:
+def measure_memory_growth(viewer: MotionViewer) -> tuple[float, float]:
     """Return the memory [MB] after a first minute, and after ten."""
-    played(viewer, 60 * RATE)
-    before = resident()
-    played(viewer, (MINUTES - 1) * 60 * RATE)
-    return before, resident()
+    show_frames(viewer, 60 * SHOWN_RATE)
+    before = measure_memory()
+    show_frames(viewer, (MINUTES - 1) * 60 * SHOWN_RATE)
+    return before, measure_memory()
 
 
 def run(report: Report) -> None:
     """Measure and print the section."""
     report.title("playing: the human with 41 markers, their residuals and a ghost")
-    take = solved()
+    take = solve_performance()
     rows, metrics = [], []
-    with MotionViewer(take, references=[take.motion]) as viewer, reading(viewer):
-        played(viewer, 300)
-        own, whole = played(viewer, 3000)
-        rows.append(["CPU of a frame, drawing", f"{1e3 * own:.2f} ms"])
+    with MotionViewer(take, references=[take.motion]) as viewer, connect_page(viewer):
+        show_frames(viewer, 300)
+        drawing, whole = show_frames(viewer, 3000)
+        rows.append(["CPU of a frame, drawing", f"{1e3 * drawing:.2f} ms"])
         rows.append(["CPU of a frame, with the server", f"{1e3 * whole:.2f} ms"])
-        before, after = ten_minutes(viewer)
+        before, after = measure_memory_growth(viewer)
         rows.append([f"memory after 1 and {MINUTES} minutes", f"{before:.0f}, {after:.0f} MB"])
     metrics.append(Metric("a frame, with the server", 1e3 * whole, "ms", None))
     metrics.append(Metric("memory gained in nine minutes", after - before, "MB", None))
-    made = simulate_recording(simulate_performance(LONG), noise=0.001, gaps=0.05)
+    made = simulate_recording(simulate_performance(LONG_PERFORMANCE_S), noise=0.001, gaps=0.05)
     q = np.resize(made.truth.q, (100_000, take.skeleton.nq))
     places = np.resize(made.markers.positions, (100_000, *made.markers.positions.shape[1:]))
     longer = PlaybackData.of(

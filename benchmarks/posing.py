@@ -14,7 +14,7 @@ from exactik.typing import Array
 from exactik.viewer import PosingSession
 from exactik.viewer._proportions import compute_reach
 
-UPDATES = 2000
+UPDATE_COUNT = 2000
 # Figure, the handle that is dragged, and whether all handles are goals or only those pinned.
 CASES: tuple[tuple[str, Callable[[], Skeleton], str, bool], ...] = (
     ("human, 6 goals", human, "r_hand", True),
@@ -25,10 +25,10 @@ CASES: tuple[tuple[str, Callable[[], Skeleton], str, bool], ...] = (
 )
 
 
-def swing(session: PosingSession, handle: str, size: float) -> tuple[Array, Array, Array]:
+def drag_to_and_fro(session: PosingSession, handle: str, size: float) -> tuple[Array, Array, Array]:
     """Drag a handle to and fro; return the seconds of solves, whole updates, and their CPU time."""
     start, solves, whole, busy = session.handles[handle].position, [], [], []
-    for k in range(UPDATES):
+    for k in range(UPDATE_COUNT):
         way = np.array([np.sin(k / 15), np.cos(k / 11) - 1.0, np.sin(k / 20)])
         session.drag(handle, start + size * way)
         begin, spent = time.perf_counter(), time.thread_time()
@@ -47,7 +47,9 @@ def run(report: Report) -> None:
         session = PosingSession(make())
         for other in session.handles if everything else ():
             session.pin(other)
-        solves, whole, busy = swing(session, handle, 0.08 * compute_reach(session.skeleton))
+        solves, whole, busy = drag_to_and_fro(
+            session, handle, 0.08 * compute_reach(session.skeleton)
+        )
         figures = [np.median(solves), np.percentile(solves, 99), np.median(whole)]
         figures += [np.percentile(whole, 99), np.percentile(busy, 99)]
         rows.append([name, str(session.skeleton.nv), *(f"{1e3 * x:.3f}" for x in figures)])

@@ -9,40 +9,40 @@ import tempfile
 
 from benchmarks.support.report import Metric, Report
 
-IMPORT = """
+IMPORT_CODE = """
 import time; start = time.perf_counter(); import numba
 middle = time.perf_counter(); import exactik
 print(time.perf_counter() - middle)
 """
-FIRST = """
+FIRST_RESULT_CODE = """
 import time; start = time.perf_counter()
 import exactik as ik
 figure = ik.human()
 q = figure.neutral()
 goals = [ik.MarkerGoal(m, t + 0.01) for m, t in zip(figure.markers, figure.forward(q).markers)]
 ik.Problem(figure, goals).hessian(q)
-from exactik.demo import reach
-reach()
+from exactik.synthetic import solve_reach
+solve_reach()
 print(time.perf_counter() - start)
 """
 
 
-def seconds(code: str, cache: str) -> float:
+def run_fresh(code: str, cache: str) -> float:
     """Run code in a fresh process with its own kernel cache; return the number that it prints."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    answer = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    return float(answer.stdout)
+    return float(completed.stdout)
 
 
 def run(report: Report) -> None:
     """Measure and print the section."""
     report.title("start-up: fresh processes, s")
     with tempfile.TemporaryDirectory() as cache:
-        cold = seconds(FIRST, cache)
-        warm = min(seconds(FIRST, cache) for _ in range(3))
-        light = min(seconds(IMPORT, cache) for _ in range(3))
+        cold = run_fresh(FIRST_RESULT_CODE, cache)
+        warm = min(run_fresh(FIRST_RESULT_CODE, cache) for _ in range(3))
+        light = min(run_fresh(IMPORT_CODE, cache) for _ in range(3))
     report.add(
         Metric("import exactik, beyond import numba", light, "s", 0.3),
         Metric("first Hessian and first solve, warm cache", warm, "s", 1.5),

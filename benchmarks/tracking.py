@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import exactik as ik
-from benchmarks.support.hdm05 import LOCK, TAKES, Take, hdm05_folder, load_take
+from benchmarks.support.hdm05 import LOCK, TAKES, Take, find_hdm05_folder, load_take
 from benchmarks.support.report import Metric, Report
 from benchmarks.support.tracking_peers import Mink, Rival, Scipy
 from exactik.kernels.descent.results import RESULT_ITERATIONS, RESULT_PROJECTED_GRADIENT
@@ -114,7 +114,7 @@ def make_limited_case(take: Take) -> Case:
 
 
 def time_fastest(work: Callable[[], T], passes: int = 1) -> tuple[T, float]:
-    """The answer and the least time of the processor [s]."""
+    """Return the answer and the least time of the processor [s]."""
     best, answer = np.inf, None
     for _ in range(passes):
         begin = time.process_time()
@@ -188,7 +188,7 @@ class Race(NamedTuple):
 
 
 def run_race(case: Case) -> Race:
-    """Let both run."""
+    """Run both over the recording."""
     problem, lines, runs = case.problem, [], []
     methods: dict[str, ik.CompiledMethod] = {"warm, auto": WARM_START}
     for damping in LM_DAMPINGS:
@@ -223,28 +223,28 @@ TRACK_ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 def run_tracks(case: Case) -> list[Line]:
-    """All that `track` does, in several ways."""
+    """Run `track` with several options."""
     lines = []
     for name, options in TRACK_ARGUMENTS.items():
         both = {**case.options, **options}
-        found, seconds = time_fastest(
+        tracked, seconds = time_fastest(
             lambda o=both: ik.track(case.skeleton, case.markers, **o), TRACK_PASSES
         )
         line = Line(
             name=name,
-            problem=found.problem,
-            q=np.array(found.motion.q),
+            problem=tracked.problem,
+            q=np.array(tracked.motion.q),
             seconds=seconds,
-            projected_gradient=found.projected_gradient,
-            iterations=found.iterations,
-            least=None if options else found.cost / (1.0 + found.excess),
+            projected_gradient=tracked.projected_gradient,
+            iterations=tracked.iterations,
+            least=None if options else tracked.cost / (1.0 + tracked.excess),
         )
         lines.append(line)
     return lines
 
 
 def run_rivals(report: Report, case: Case, start: FrameSolutions) -> dict[str, float]:
-    """A few frames by others, warm-started; how many times our time they took, by their name."""
+    """Measure other tools on a few frames; return how many times our time each took, by name."""
     problem = case.problem
     first = len(case) // 4
     which, begin = np.arange(first, first + RIVAL_FRAMES), start.q[first - 1]
@@ -260,10 +260,10 @@ def run_rivals(report: Report, case: Case, start: FrameSolutions) -> dict[str, f
             report.console.print(f"{name} is not installed; its row is missing")
             continue
         runs = [peer.follow(which, begin) for _ in range(PASSES)]
-        found = min(runs, key=lambda run: run.seconds.sum())
-        total = float(found.seconds.sum())
+        fastest = min(runs, key=lambda run: run.seconds.sum())
+        total = float(fastest.seconds.sum())
         ratios[name] = total / seconds
-        rows.append(_rival_row(peer.name, problem, which, found.q, total, ratios[name]))
+        rows.append(_rival_row(peer.name, problem, which, fastest.q, total, ratios[name]))
     report.title(f"tracking: {case.name}, frames {which[0]} to {which[-1]} by others, warm starts")
     report.table(["", "ms a frame", "times ours", "cost", "mm"], rows)
     return ratios
@@ -284,24 +284,32 @@ def _rival_row(
 
 def measure_paper_protocol(report: Report, take: Take) -> None:
     """The protocol of the exact-Hessian paper: offsets of every frame, so that nothing is left."""
-    asked = {"limits": "off", "lock": LOCK, "offsets": take.offsets, "posture": 0.0}
-    problem = make_tracking_problem(take.skeleton, take.markers, **asked)
+    arguments = {"limits": "off", "lock": LOCK, "offsets": take.offsets, "posture": 0.0}
+    problem = make_tracking_problem(take.skeleton, take.markers, **arguments)
     which, kernel = np.arange(len(take)), PAPER_METHOD.options(problem.frame_problem)
-    found, seconds = time_fastest(lambda: follow_frames(problem, kernel, which, take.q[0]), PASSES)
-    total = 1e2 * np.linalg.norm(problem.residuals(found.q), axis=2).sum(axis=1)
-    options = {**asked, "solver": PAPER_METHOD, "branches": False}
+    followed, seconds = time_fastest(
+        lambda: follow_frames(problem, kernel, which, take.q[0]), PASSES
+    )
+    total = 1e2 * np.linalg.norm(problem.residuals(followed.q), axis=2).sum(axis=1)
+    options = {**arguments, "solver": PAPER_METHOD, "branches": False}
     tracked, longer = time_fastest(
         lambda: ik.track(take.skeleton, take.markers, **options), TRACK_PASSES
     )
     summed = 1e2 * tracked.marker_errors.sum(axis=1)
-    some = np.linspace(0, len(take) - 1, COLD_FRAMES).astype(np.int64)
+    cold_frames = np.linspace(0, len(take) - 1, COLD_FRAMES).astype(np.int64)
     cold = replace(COLD_START, tolerance=1e-12, small_cost=SOLVED_COST).options(
         problem.frame_problem
     )
-    alone, one = time_fastest(lambda: solve_cold_start(problem, cold, some, 1, SOLVED_COST))
-    many, more = time_fastest(lambda: solve_cold_start(problem, cold, some, 24, SOLVED_COST))
+    one_start, one_start_s = time_fastest(
+        lambda: solve_cold_start(problem, cold, cold_frames, 1, SOLVED_COST)
+    )
+    many_starts, many_starts_s = time_fastest(
+        lambda: solve_cold_start(problem, cold, cold_frames, 24, SOLVED_COST)
+    )
     name = f"{take.name}, paper protocol"
-    below, all_below = (100 * float(np.mean(c < SOLVED_COST)) for c in (found.cost, tracked.cost))
+    below, all_below = (
+        100 * float(np.mean(c < SOLVED_COST)) for c in (followed.cost, tracked.cost)
+    )
     report.add(
         Metric(f"{name}, warm pass: a frame", 1e3 * seconds / len(take), "ms"),
         Metric(f"{name}, warm pass: sum of errors", float(total.mean()), "cm"),
@@ -311,35 +319,35 @@ def measure_paper_protocol(report: Report, take: Take) -> None:
         Metric(f"{name}, track: below 1e-2 cm²", all_below, "%", 99.9, at_least=True),
         Metric(
             f"{take.name}, cold, one start: solved",
-            100 * float(np.mean(alone.cost < SOLVED_COST)),
+            100 * float(np.mean(one_start.cost < SOLVED_COST)),
             "%",
         ),
-        Metric(f"{take.name}, cold, one start: a frame", 1e3 * one / COLD_FRAMES, "ms"),
+        Metric(f"{take.name}, cold, one start: a frame", 1e3 * one_start_s / COLD_FRAMES, "ms"),
         Metric(
             f"{take.name}, cold, 24 starts: solved",
-            100 * float(np.mean(many.cost < SOLVED_COST)),
+            100 * float(np.mean(many_starts.cost < SOLVED_COST)),
             "%",
             99.0,
             True,
         ),
-        Metric(f"{take.name}, cold, 24 starts: a frame", 1e3 * more / COLD_FRAMES, "ms"),
+        Metric(f"{take.name}, cold, 24 starts: a frame", 1e3 * many_starts_s / COLD_FRAMES, "ms"),
     )
 
 
 def measure_case(report: Report, case: Case, *, everything: bool) -> None:
     """Print all about a recording."""
     ik.track(case.skeleton, case.markers.between(0.0, 0.5), **case.options)  # compile, or load
-    found = run_race(case)
+    race = run_race(case)
     tracks = run_tracks(case) if everything else []
     report.title(f"tracking: {case.name}, {len(case)} frames")
-    lines = [*found.lines, *tracks]
+    lines = [*race.lines, *tracks]
     known = [line.cost for line in lines] + [line.least for line in lines if line.least is not None]
     report.table(HEADERS, [line.row(np.min(known, axis=0)) for line in lines])
-    ratios = run_rivals(report, case, found.ours) if everything else {}
-    times, cost = found.longer / found.seconds, found.theirs.cost.sum() / found.ours.cost.sum()
-    plain = found.lines[1].seconds / found.seconds
+    ratios = run_rivals(report, case, race.ours) if everything else {}
+    times, cost = race.longer / race.seconds, race.theirs.cost.sum() / race.ours.cost.sum()
+    plain = race.lines[1].seconds / race.seconds
     report.add(
-        Metric(f"{case.name}: warm pass", 1e3 * found.seconds / len(case), "ms"),
+        Metric(f"{case.name}: warm pass", 1e3 * race.seconds / len(case), "ms"),
         Metric(
             f"{case.name}: fastest LM / auto, time", times, "×", MIN_LM_TIME_RATIO, at_least=True
         ),
@@ -360,7 +368,7 @@ def run(report: Report, seconds: float = SECONDS) -> None:
     report.title("tracking: times are of the processor, on one thread, per frame")
     report.console.print(f"OPENBLAS_NUM_THREADS {threads}", highlight=False)
     measure_case(report, make_synthetic_case(seconds), everything=True)
-    folder = hdm05_folder()
+    folder = find_hdm05_folder()
     if folder is None:
         report.console.print("no takes of HDM05: set EXACTIK_HDM05 to their folder")
         return

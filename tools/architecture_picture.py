@@ -25,7 +25,7 @@ INK, LINE, FILL, PAPER = "#1b2126", "#8a97a3", "#eef3f7", "#ffffff"
 Edges = dict[str, set[str]]
 
 
-def package_of(module: str) -> str:
+def get_package(module: str) -> str:
     """Return the package of a dotted module name: the top level below exactik, or papers."""
     first, _, rest = module.partition(".")
     if first == "exactik_papers":
@@ -33,7 +33,7 @@ def package_of(module: str) -> str:
     return rest.split(".")[0] if rest != "" else "exactik"
 
 
-def imports(node: ast.AST) -> Iterator[str]:
+def find_imports(node: ast.AST) -> Iterator[str]:
     """Yield the modules of ours that are imported when the code below a node is loaded."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
@@ -41,7 +41,7 @@ def imports(node: ast.AST) -> Iterator[str]:
         if isinstance(child, ast.ImportFrom) and (child.module or "").startswith("exactik"):
             yield child.module or ""
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from imports(child)
+            yield from find_imports(child)
 
 
 def read_edges() -> Edges:
@@ -50,12 +50,12 @@ def read_edges() -> Edges:
     for folder in FOLDERS.values():
         for path in sorted(folder.rglob("*.py")):
             module = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
-            package = package_of(module.removesuffix(".__init__"))
+            package = get_package(module.removesuffix(".__init__"))
             if package in (*FOUNDATION, "__main__"):
                 continue
-            for name in imports(ast.parse(path.read_text("utf-8"))):
-                if package_of(name) not in (*FOUNDATION, package):
-                    edges[package].add(package_of(name))
+            for name in find_imports(ast.parse(path.read_text("utf-8"))):
+                if get_package(name) not in (*FOUNDATION, package):
+                    edges[package].add(get_package(name))
     return edges
 
 

@@ -11,17 +11,17 @@ from exactik.model import Pose
 from exactik.synthetic import solve_reach
 from exactik.typing import Array
 
-SCALE, FLOOR, MARGIN = 150.0, 310.0, 18.0  # pixels per metre, height of the floor line
+PIXELS_PER_METRE, FLOOR_PIXELS, LABEL_MARGIN_PIXELS = 150.0, 310.0, 18.0
 
 
 def project(point: Array, view: str, middle: float) -> tuple[float, float]:
-    """A point in the world [m] as a point of the picture, seen from the front or from the right."""
+    """Return a point in the world [m] as one of the picture, from the front or the right."""
     across = point[1] if view == "front" else point[0]
-    return middle + SCALE * across, FLOOR - SCALE * point[2]
+    return middle + PIXELS_PER_METRE * across, FLOOR_PIXELS - PIXELS_PER_METRE * point[2]
 
 
-def figure(pose: Pose, view: str, middle: float, colour: str) -> list[str]:
-    """Bones as lines, markers as dots."""
+def draw_figure(pose: Pose, view: str, middle: float, colour: str) -> list[str]:
+    """Return bones as lines, markers as dots."""
     lines = []
     for k, parent in enumerate(pose.skeleton.parents):
         if parent >= 0:
@@ -42,18 +42,19 @@ def main() -> None:
     skeleton = result.problem.skeleton
     before, after = skeleton.forward(skeleton.neutral()), skeleton.forward(result.q)
     targets = [np.array(g.target) for g in result.problem.goals if isinstance(g, PositionGoal)]
-    parts = [f'<line x1="0" y1="{FLOOR}" x2="560" y2="{FLOOR}" stroke="#aaa"/>']
+    parts = [f'<line x1="0" y1="{FLOOR_PIXELS}" x2="560" y2="{FLOOR_PIXELS}" stroke="#aaa"/>']
     for view, middle in (("front", 150.0), ("side", 400.0)):
-        parts += figure(before, view, middle, "#d0d4da")
-        parts += figure(after, view, middle, "#2563a8")
+        parts += draw_figure(before, view, middle, "#d0d4da")
+        parts += draw_figure(after, view, middle, "#2563a8")
         for target in targets:
             x, y = project(target, view, middle)
             parts.append(
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="none" stroke="#d9480f"'
                 ' stroke-width="3"/>'
             )
+        label_y = FLOOR_PIXELS + LABEL_MARGIN_PIXELS
         parts.append(
-            f'<text x="{middle:.0f}" y="{FLOOR + MARGIN}" text-anchor="middle" fill="#777"'
+            f'<text x="{middle:.0f}" y="{label_y}" text-anchor="middle" fill="#777"'
             f' font-family="sans-serif" font-size="12">{view}</text>'
         )
     svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 335" width="560" height="335">'

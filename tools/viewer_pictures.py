@@ -28,7 +28,7 @@ SIZES = {"": (1280, 800), "-small": (800, 600)}
 
 
 @contextmanager
-def page_of(browser: Any, viewer: Any, size: tuple[int, int]) -> Iterator[Any]:
+def open_page(browser: Any, viewer: Any, size: tuple[int, int]) -> Iterator[Any]:
     """Open the page of a viewer and wait until it shows the scene; close it in the end."""
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
     page.goto(viewer.url)
@@ -43,7 +43,7 @@ def page_of(browser: Any, viewer: Any, size: tuple[int, int]) -> Iterator[Any]:
         time.sleep(0.05)
 
 
-def settled(viewer: PoseViewer) -> None:
+def wait_until_resting(viewer: PoseViewer) -> None:
     """Wait until the figure rests and the page had time to show it."""
     time.sleep(0.3)
     while not viewer.session.resting or len(viewer.worker.mailbox) > 0:
@@ -51,59 +51,59 @@ def settled(viewer: PoseViewer) -> None:
     time.sleep(0.5)
 
 
-def tab(page: Any, name: str) -> None:
+def show_tab(page: Any, name: str) -> None:
     """Show a tab of the panel."""
     page.get_by_role("tab", name=name).click()
     page.wait_for_timeout(600)
 
 
-def posing(page: Any, viewer: PoseViewer) -> None:
+def pose_hand(page: Any, viewer: PoseViewer) -> None:
     """A hand is dragged; the feet stay."""
     viewer.handles.select("r_hand")
     for place in ((0.35, -0.35, 1.2), (0.45, -0.45, 1.4), (0.4, -0.4, 1.55)):
         viewer.worker.drag("r_hand", place)
         time.sleep(0.25)
     viewer.worker.drag("pelvis", (0.0, 0.0, 0.85))
-    settled(viewer)
+    wait_until_resting(viewer)
     page.wait_for_timeout(1500)
 
 
-def limit(page: Any, viewer: PoseViewer) -> None:
+def reach_limit(page: Any, viewer: PoseViewer) -> None:
     """A hand is asked for more than the body can do: red is at a limit, the line is missing."""
     viewer.handles.select("l_hand")
     viewer.worker.post(lambda session: session.pin("pelvis"))
     viewer.worker.drag("l_hand", (0.95, 0.8, 1.5))
-    settled(viewer)
-    tab(page, "Joints")
+    wait_until_resting(viewer)
+    show_tab(page, "Joints")
     page.wait_for_timeout(1500)
 
 
-def keys(page: Any, viewer: PoseViewer) -> None:
+def add_keys(page: Any, viewer: PoseViewer) -> None:
     """Key frames of a crouch, with the pose between two of them."""
-    tab(page, "Keys")
+    show_tab(page, "Keys")
     panel = viewer.panel.keys
     for k, place in enumerate(((0.0, 0.0, 0.95), (0.1, 0.0, 0.6), (0.0, 0.0, 0.95))):
         viewer.worker.drag("pelvis", place)
-        settled(viewer)
+        wait_until_resting(viewer)
         panel.time.value = 0.5 * k
         panel.run_command(viewer.session, "add", 0.5 * k)
     viewer.worker.post(lambda session: session.release())
-    settled(viewer)
+    wait_until_resting(viewer)
     panel.scrub.value = 40.0
     panel.show_at(0.4)
     page.wait_for_timeout(1500)
 
 
-def compare(page: Any, viewer: PoseViewer) -> None:
+def compare_solvers(page: Any, viewer: PoseViewer) -> None:
     """All solvers on one drag."""
-    tab(page, "Compare")
+    show_tab(page, "Compare")
     viewer.worker.drag("l_hand", (0.4, 0.35, 1.6))
-    settled(viewer)
+    wait_until_resting(viewer)
     viewer.panel.compare.run()
     page.wait_for_timeout(2500)
 
 
-def playback(page: Any, viewer: MotionViewer) -> None:
+def show_playback(page: Any, viewer: MotionViewer) -> None:
     """A solved recording beside the truth, its residuals eight times as long as they are."""
     viewer.panel.exaggeration.value = 8
     viewer.panel.aside.value = 0.8
@@ -112,23 +112,25 @@ def playback(page: Any, viewer: MotionViewer) -> None:
     page.wait_for_timeout(2500)
 
 
-def poser() -> PoseViewer:
+def open_pose_viewer() -> PoseViewer:
     """The human, to be posed."""
     return PoseViewer(ik.human())
 
 
-def player() -> MotionViewer:
+def open_motion_viewer() -> MotionViewer:
     """Five seconds of a performance, solved, beside the truth."""
-    made = simulate_recording(simulate_performance(5.0), noise=0.004, gaps=0.05)
-    return MotionViewer(ik.track(made.truth.skeleton, made.markers), references=[made.truth])
+    recording = simulate_recording(simulate_performance(5.0), noise=0.004, gaps=0.05)
+    return MotionViewer(
+        ik.track(recording.truth.skeleton, recording.markers), references=[recording.truth]
+    )
 
 
 PICTURES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], None]]] = {
-    "posing": (poser, posing),
-    "limit": (poser, limit),
-    "keys": (poser, keys),
-    "compare": (poser, compare),
-    "playback": (player, playback),
+    "posing": (open_pose_viewer, pose_hand),
+    "limit": (open_pose_viewer, reach_limit),
+    "keys": (open_pose_viewer, add_keys),
+    "compare": (open_pose_viewer, compare_solvers),
+    "playback": (open_motion_viewer, show_playback),
 }
 
 
@@ -141,7 +143,7 @@ def main(folder: Path, names: list[str]) -> None:
         browser = p.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
         for name, (make, act) in PICTURES.items():
             for ending, size in SIZES.items() if not names or name in names else ():
-                with make() as viewer, page_of(browser, viewer, size) as page:
+                with make() as viewer, open_page(browser, viewer, size) as page:
                     act(page, viewer)
                     path = folder / f"viewer-{name}{ending}.png"
                     page.screenshot(path=path)

@@ -110,7 +110,7 @@ def find_walk(
         if LEFT_OUT & {code.co_name, *callers}:
             return
         order.setdefault(function, (len(order), len(callers)))
-        if holds(value, labels) or any(holds(each, labels) for each in arguments):
+        if holds(value, labels) or any(holds(argument, labels) for argument in arguments):
             walk.add(function)
 
     threading.setprofile(profile)
@@ -164,7 +164,7 @@ def solve_goal() -> Callable[[], object]:
 
 def main() -> None:
     """Print a walk and its two numbers."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("what", choices=("marker", "goal"))
     parser.add_argument("--labels", action="store_true", help="count what sees only the name")
     arguments = parser.parse_args()

@@ -35,8 +35,8 @@ def main() -> None:
         def run(*command: str | Path, quiet: bool = False) -> None:
             done = subprocess.run(command, cwd=elsewhere, capture_output=quiet, check=False)
             if done.returncode != 0:
-                said = (done.stdout + done.stderr).decode() if quiet else ""
-                sys.exit(f"{said}failed: {' '.join(map(str, command))}")
+                output = (done.stdout + done.stderr).decode() if quiet else ""
+                sys.exit(f"{output}failed: {' '.join(map(str, command))}")
 
         run(sys.executable, "-m", "build", "--wheel", "--outdir", elsewhere, ROOT, quiet=True)
         (wheel,) = elsewhere.glob("*.whl")

@@ -1,1 +1,1 @@
-"""The field: every tool in an environment of its own, on the same tasks, before the same judge."""
+"""Other tools, each in an environment of its own, on the same tasks, scored by the same judge."""

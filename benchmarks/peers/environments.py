@@ -1,4 +1,4 @@
-"""A virtual environment for every tool, and what happens in it.
+"""A virtual environment for every tool: install it, run it there, load its answers.
 
 A tool that does not install, does not answer in time or fails is left out with a reason; the others
 go on.
@@ -22,7 +22,7 @@ from exactik.typing import Array
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FOLDER = ROOT / ".peers"
-INSTALLING, ANSWERING = 900.0, 900.0  # [s]
+INSTALL_TIMEOUT_S, ANSWER_TIMEOUT_S = 900.0, 900.0
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
@@ -53,7 +53,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Answers:
-    """One row: what a tool said to a task; `cold_` of a figure's cold frames."""
+    """One row: the answers of a tool to a task; keys with `cold_` are of a figure's cold frames."""
 
     tool: Tool
     version: str
@@ -62,14 +62,14 @@ class Answers:
     values: dict[str, Array]
 
 
-def tools() -> list[Tool]:
-    """All adapters, exactik first."""
+def read_tools() -> list[Tool]:
+    """Return all adapters, exactik first."""
     paths = sorted((HERE / "adapters").glob("with_*.py"))
-    adapters = [_read(path) for path in paths]
+    adapters = [_read_adapter(path) for path in paths]
     return sorted(adapters, key=lambda tool: (len(tool.requirements) > 0, tool.title.lower()))
 
 
-def _read(path: Path) -> Tool:
+def _read_adapter(path: Path) -> Tool:
     module = ast.parse(path.read_text(encoding="utf-8"))
     values: dict[str, Any] = {"REQUIREMENTS": ()}
     for statement in module.body:
@@ -100,48 +100,60 @@ def install(tool: Tool) -> None:
     stamp, asked = folder / "installed.json", json.dumps(tool.requirements)
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == asked:
         return
-    _call([sys.executable, "-m", "venv", str(folder)], INSTALLING, "no virtual environment")
+    _run_command(
+        [sys.executable, "-m", "venv", str(folder)], INSTALL_TIMEOUT_S, "no virtual environment"
+    )
     command = [str(tool.python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    _call([*command, *tool.requirements], INSTALLING, "does not install")
+    _run_command([*command, *tool.requirements], INSTALL_TIMEOUT_S, "does not install")
     stamp.write_text(asked, encoding="utf-8")
 
 
 def measure(tool: Tool, task: Path, budget: float) -> None:
     """Install a tool and let it answer, `budget` [s] of the processor for each of its rows."""
-    folder = _folder(tool, task.stem)
+    folder = _get_answer_folder(tool, task.stem)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
     command = [str(tool.python), "-W", "ignore", "-m", "benchmarks.peers.ask"]
     try:
         install(tool)
-        _call([*command, tool.name, str(task), str(budget), str(folder)], ANSWERING, "fails")
+        _run_command(
+            [*command, tool.name, str(task), str(budget), str(folder)], ANSWER_TIMEOUT_S, "fails"
+        )
     except Skipped as reason:
         (folder / "skipped.txt").write_text(str(reason), encoding="utf-8")
 
 
-def answers(tool: Tool, task: str) -> list[Answers]:
-    """What a tool said to a task when it was last asked, or `Skipped`."""
-    folder = _folder(tool, task)
+def load_answers(tool: Tool, task: str) -> list[Answers]:
+    """Return the last answers of a tool to a task; raise `Skipped` if there are none."""
+    folder = _get_answer_folder(tool, task)
     if (folder / "skipped.txt").is_file():
         raise Skipped((folder / "skipped.txt").read_text(encoding="utf-8"))
     if not (folder / "rows.json").is_file():
         raise Skipped("not measured")
     about = json.loads((folder / "rows.json").read_text(encoding="utf-8"))
-    found = []
+    loaded = []
     for row in about["rows"]:
         with np.load(folder / row["file"]) as file:
             values = {key: file[key] for key in file.files}
-        found.append(Answers(tool, about["version"], row["label"], row["attempts"], values))
-    return found
+        loaded.append(
+            Answers(
+                tool=tool,
+                version=about["version"],
+                label=row["label"],
+                attempts=row["attempts"],
+                values=values,
+            )
+        )
+    return loaded
 
 
-def _folder(tool: Tool, task: str) -> Path:
+def _get_answer_folder(tool: Tool, task: str) -> Path:
     return FOLDER / "answers" / f"{task}-{tool.name}"
 
 
-def _call(command: list[str], limit: float, otherwise: str) -> None:
-    """Run a command, or say in a line why it did not work."""
+def _run_command(command: list[str], limit: float, otherwise: str) -> None:
+    """Run a command; raise `Skipped` with a one-line reason if it fails."""
     log = FOLDER / "last.log"
     try:
         with log.open("w", encoding="utf-8") as file:
@@ -158,6 +170,6 @@ def _call(command: list[str], limit: float, otherwise: str) -> None:
     except subprocess.TimeoutExpired:
         raise Skipped(f"{otherwise}: not done after {limit:g} s") from None
     if done.returncode != 0:
-        said = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        last = next((line.strip() for line in reversed(said) if line.strip()), "no output")
+        output = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        last = next((line.strip() for line in reversed(output) if line.strip()), "no output")
         raise Skipped(f"{otherwise}: {last[:200]}")

@@ -1,4 +1,4 @@
-"""What the tools are asked, and how they are asked: the same loop and the same clock for all.
+"""The tasks, and the loop and the clock with which all tools are measured.
 
 Runs inside the environment of each tool, so numpy is all that it imports. An adapter is a module
 `with_<name>.py` with TITLE and PACKAGE, and one or both of
@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 
 from exactik.typing import Array
 
-SURE = 0.9  # share of the judge's tolerance at which tools may stop, their measures differing a bit
-PASSES = 3  # of which the fastest counts; slow tools have one
+TOLERANCE_SHARE = (
+    0.9  # of the judge's tolerance, where tools may stop: their measures differ a little
+)
+MAX_PASSES = 3  # of which the fastest counts; slow tools have one
 
 
 @dataclass(frozen=True)
@@ -125,38 +127,43 @@ def load(path: Path) -> Arm | Figure:
     return Figure(**values | {"markers": values["markers"].tolist(), "take": str(values["take"])})
 
 
-def timed(work: Callable[[], Array]) -> tuple[Array, float]:
-    """The answer, and milliseconds of the processor."""
+def time_call(work: Callable[[], Array]) -> tuple[Array, float]:
+    """Return the answer, and the time of the processor [ms]."""
     begin = time.process_time()
     answer = work()
     return answer, 1e3 * (time.process_time() - begin)
 
 
-def reached(T: Array, target: Array, tolerance: tuple[float, float]) -> bool:
-    """Whether a tool would say itself that it arrived; only the judge decides."""
+def is_reached(T: Array, target: Array, tolerance: tuple[float, float]) -> bool:
+    """Return whether a tool may stop by its own measure; only the judge decides."""
     turn = 0.5 * (np.trace(T[:3, :3].T @ target[:3, :3]) - 1.0)
     away = T[:3, 3] - target[:3, 3]
-    return bool(away @ away < (SURE * tolerance[0]) ** 2 and turn > np.cos(SURE * tolerance[1]))
+    return bool(
+        away @ away < (TOLERANCE_SHARE * tolerance[0]) ** 2
+        and turn > np.cos(TOLERANCE_SHARE * tolerance[1])
+    )
 
 
 def answer_arm(solver: ArmSolver, task: Arm, attempts: int, budget: float) -> dict[str, Array]:
-    """Ask for every pose, or for as many as the budget [s] of the processor allows."""
+    """Solve for every pose, or as many as the budget [s] of the processor allows."""
     whole = getattr(solver, "solve_all", None)
     if whole is not None:  # it times itself
         return whole(task, attempts)
     solver.solve(task.targets[0], task.starts[0, :1])  # imports, compiles and allocates
     q, ms, spent, count = [], [], 0.0, len(task.targets)
     for i in range(count):
-        answer, took = timed(lambda i=i: solver.solve(task.targets[i], task.starts[i, :attempts]))
+        answer, took = time_call(
+            lambda i=i: solver.solve(task.targets[i], task.starts[i, :attempts])
+        )
         q.append(np.asarray(answer, dtype=float))
         ms.append(took)
         spent += 1e-3 * took
         if spent > budget:
             break
     passes = [np.array(ms)]
-    while spent < 0.1 * budget and len(passes) < PASSES:
+    while spent < 0.1 * budget and len(passes) < MAX_PASSES:
         more = [
-            timed(lambda i=i: solver.solve(task.targets[i], task.starts[i, :attempts]))[1]
+            time_call(lambda i=i: solver.solve(task.targets[i], task.starts[i, :attempts]))[1]
             for i in range(len(q))
         ]
         passes.append(np.array(more))
@@ -170,15 +177,15 @@ def answer_figure(solver: FigureSolver, task: Figure, budget: float) -> dict[str
     if whole is not None:  # it times itself
         return whole(task)
     solver.solve(task.places[0], task.first)
-    tracked, cold = _Half(budget / 2), _Half(budget / 2)
+    tracked, cold = _TimedAnswers(budget / 2), _TimedAnswers(budget / 2)
     q = task.first
     for places in task.places:
-        q = tracked.ask(lambda places=places, q=q: solver.solve(places, q))
-        if tracked.left < 0:
+        q = tracked.add(lambda places=places, q=q: solver.solve(places, q))
+        if tracked.seconds_left < 0:
             break
     for places, start in zip(task.cold_places, task.starts, strict=True):
-        cold.ask(lambda places=places, start=start: solver.solve(places, start))
-        if cold.left < 0:
+        cold.add(lambda places=places, start=start: solver.solve(places, start))
+        if cold.seconds_left < 0:
             break
     return {
         "q": np.array(tracked.q),
@@ -188,24 +195,24 @@ def answer_figure(solver: FigureSolver, task: Figure, budget: float) -> dict[str
     }
 
 
-class _Half:
+class _TimedAnswers:
     """Answers until the time [s] is up."""
 
     def __init__(self, left: float) -> None:
-        self.left = left
+        self.seconds_left = left
         self.q: list[Array] = []
         self.ms: list[float] = []
 
-    def ask(self, work: Callable[[], Array]) -> Array:
-        q, ms = timed(work)
+    def add(self, work: Callable[[], Array]) -> Array:
+        q, ms = time_call(work)
         self.q.append(np.array(q, dtype=float))
         self.ms.append(ms)
-        self.left -= 1e-3 * ms
+        self.seconds_left -= 1e-3 * ms
         return self.q[-1]
 
 
 def run(adapter: Any, task: Arm | Figure, budget: float, folder: Path) -> None:
-    """Let a tool answer a task; one file for each of its rows, and one that names them."""
+    """Measure a tool on a task; one file for each of its rows, and one that names them."""
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
 
@@ -215,13 +222,15 @@ def run(adapter: Any, task: Arm | Figure, budget: float, folder: Path) -> None:
         rows.append({"label": label, "attempts": attempts, "file": file})
 
     if isinstance(task, Arm):
-        made = adapter.arms(task) if hasattr(adapter, "arms") else {"": adapter.arm(task)}
-        for label, solver in made.items():
+        solvers = adapter.arms(task) if hasattr(adapter, "arms") else {"": adapter.arm(task)}
+        for label, solver in solvers.items():
             for attempts in getattr(solver, "ATTEMPTS", (1, task.starts.shape[1])):
                 write(label, attempts, answer_arm(solver, task, attempts, budget))
     else:
-        made = adapter.figures(task) if hasattr(adapter, "figures") else {"": adapter.figure(task)}
-        for label, solver in made.items():
+        solvers = (
+            adapter.figures(task) if hasattr(adapter, "figures") else {"": adapter.figure(task)}
+        )
+        for label, solver in solvers.items():
             write(label, 1, answer_figure(solver, task, budget))
     about = {"version": version(adapter.PACKAGE), "rows": rows}
     (folder / "rows.json").write_text(json.dumps(about), encoding="utf-8")

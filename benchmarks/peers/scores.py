@@ -1,4 +1,4 @@
-"""What the judge makes of the answers."""
+"""Scores of the answers, by the judge."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import exactik as ik
 from benchmarks.peers.environments import Answers
 from benchmarks.peers.judge import Judge
 from benchmarks.peers.protocol import Arm, Figure
-from benchmarks.peers.tasks import free_dofs
-from benchmarks.support.hdm05 import LOCK, hdm05_folder, load_take
+from benchmarks.peers.tasks import find_free_dofs
+from benchmarks.support.hdm05 import LOCK, find_hdm05_folder, load_take
 from exactik.typing import Array
 
-SEARCH = 48  # starts for each frame, for the best objective known
-NEAR, NEARER, FAR = 1e-2, 1e-3, 0.25  # shares above the best objective
+SEARCH_STARTS = 48  # starts for each frame, for the best objective known
+NEAR_EXCESS, NEARER_EXCESS, FAR_EXCESS = 1e-2, 1e-3, 0.25  # shares above the best objective
 
 
 class ArmScore(NamedTuple):
@@ -27,7 +27,7 @@ class ArmScore(NamedTuple):
     attempts: int
     asked: int
     success: float
-    ignoring: float  # limits
+    success_without_limits: float
     median: float
     p99: float
 
@@ -45,65 +45,87 @@ class FigureScore(NamedTuple):
     median: float
 
 
-def row_title(answers: Answers) -> str:
+def make_row_title(answers: Answers) -> str:
     label = f", {answers.label}" if answers.label else ""
     return f"{answers.tool.title}{label}"
 
 
-def arm_score(task: Arm, answers: Answers) -> ArmScore:
+def score_arm(task: Arm, answers: Answers) -> ArmScore:
     judge, q, ms = Judge(task.urdf), answers.values["q"], answers.values["ms"]
     pairs = zip(q, task.targets[: len(q)], strict=True)
-    reached = np.array([judge.reached(x, task.tool, T) for x, T in pairs])
-    inside = np.array([judge.inside(x) for x in q])
-    shares = (100 * float(np.mean(reached & inside)), 100 * float(np.mean(reached)))
+    reached = np.array([judge.is_reached(x, task.tool, T) for x, T in pairs])
+    inside = np.array([judge.is_inside(x) for x in q])
     # Of each time the best pass, for everybody: the machine can only add to it.
-    times = np.percentile(ms, [50, 99], axis=1).min(axis=1).tolist()
-    return ArmScore(row_title(answers), answers.version, answers.attempts, len(q), *shares, *times)
+    median, p99 = np.percentile(ms, [50, 99], axis=1).min(axis=1).tolist()
+    return ArmScore(
+        title=make_row_title(answers),
+        version=answers.version,
+        attempts=answers.attempts,
+        asked=len(q),
+        success=100 * float(np.mean(reached & inside)),
+        success_without_limits=100 * float(np.mean(reached)),
+        median=median,
+        p99=p99,
+    )
 
 
-def distances(judge: Judge, task: Figure, q: Array, places: Array) -> Array:
-    """Of the markers from their places [m], (frames, markers)."""
-    there = np.array([judge.forward(x, task.markers)[:, :3, 3] for x in q])
-    return np.linalg.norm(there - places[: len(q)], axis=2)
+def compute_distances(judge: Judge, task: Figure, q: Array, places: Array) -> Array:
+    """Return the distances of the markers from their places [m], (frames, markers)."""
+    positions = np.array([judge.forward(x, task.markers)[:, :3, 3] for x in q])
+    return np.linalg.norm(positions - places[: len(q)], axis=2)
 
 
-def searched(task: Figure) -> tuple[Array, Array]:
-    """Coordinates of a search from many starts, for the tracked and for the cold frames."""
-    folder = hdm05_folder()
+def search_best(task: Figure) -> tuple[Array, Array]:
+    """Return the coordinates of a search from many starts, for the tracked and the cold frames."""
+    folder = find_hdm05_folder()
     assert folder is not None
     take = load_take(folder, task.take)
-    free = free_dofs(take.skeleton)
+    free = find_free_dofs(take.skeleton)
 
     def best(frame: int) -> Array:
         markers = take.between(frame, frame + 1).markers
-        options = {"limits": "off", "lock": LOCK, "starts": SEARCH}
+        options = {"limits": "off", "lock": LOCK, "starts": SEARCH_STARTS}
         return np.array(ik.track(take.skeleton, markers, **options).motion.q)[0, free]
 
     tracked, cold = (np.array([best(int(t)) for t in w]) for w in (task.frames, task.cold))
     return tracked, cold
 
 
-def figure_scores(
+def score_figures(
     task: Figure, everybody: Sequence[Answers], search: tuple[Array, Array]
 ) -> tuple[list[FigureScore], list[FigureScore]]:
-    """Of tracking and of cold frames: objectives beside the best that anybody or a search found."""
+    """Return scores of tracked and cold frames, against the best objective that anybody found."""
     judge = Judge(task.urdf)
     halves: list[list[FigureScore]] = []
     for key, places, known in zip(
         ("", "cold_"), (task.places, task.cold_places), search, strict=True
     ):
-        away = [distances(judge, task, own.values[f"{key}q"], places) for own in everybody]
-        best = 0.5 * (distances(judge, task, known, places) ** 2).sum(axis=1)
-        for own in away:
-            best[: len(own)] = np.minimum(best[: len(own)], 0.5 * (own**2).sum(axis=1))
+        all_errors = [
+            compute_distances(judge, task, answers.values[f"{key}q"], places)
+            for answers in everybody
+        ]
+        best = 0.5 * (compute_distances(judge, task, known, places) ** 2).sum(axis=1)
+        for errors in all_errors:
+            cost = 0.5 * (errors**2).sum(axis=1)
+            best[: len(errors)] = np.minimum(best[: len(errors)], cost)
         scores = []
-        for answers, own in zip(everybody, away, strict=True):
-            above = 0.5 * (own**2).sum(axis=1) / best[: len(own)] - 1.0
+        for answers, errors in zip(everybody, all_errors, strict=True):
+            excess = 0.5 * (errors**2).sum(axis=1) / best[: len(errors)] - 1.0
             nearer, near, far = (
-                100 * float(np.mean(x)) for x in (above <= NEARER, above <= NEAR, above > FAR)
+                100 * float(np.mean(x))
+                for x in (excess <= NEARER_EXCESS, excess <= NEAR_EXCESS, excess > FAR_EXCESS)
             )
             ms = float(np.median(answers.values[f"{key}ms"], axis=1).min())
-            about = row_title(answers), answers.version, len(own), 100 * float(own.mean())
-            scores.append(FigureScore(*about, nearer, near, far, ms))
+            score = FigureScore(
+                title=make_row_title(answers),
+                version=answers.version,
+                asked=len(errors),
+                error=100 * float(errors.mean()),
+                nearer=nearer,
+                near=near,
+                far=far,
+                median=ms,
+            )
+            scores.append(score)
         halves.append(scores)
     return halves[0], halves[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.support.urdf import about_axis, chain, origin
+from benchmarks.support.urdf import find_chain, make_axis_frame, read_origin
 from exactik.typing import Array
 
 
@@ -34,17 +34,17 @@ class Tree:
         self.moves = np.zeros((len(links), len(joints)), dtype=bool)
         for i, link in enumerate(links):
             last, constant = -1, np.eye(4)
-            for joint in chain(path, link):
-                constant = constant @ origin(joint)
+            for joint in find_chain(path, link):
+                constant = constant @ read_origin(joint)
                 if joint.get("type") == "fixed":
                     continue
-                k, turn = index[joint.attrib["name"]], about_axis(joint)
+                k, turn = index[joint.attrib["name"]], make_axis_frame(joint)
                 self.parent[k], self.constant[k] = last, constant @ turn
                 self.slides[k] = joint.get("type") == "prismatic"
                 self.moves[i, k] = True
                 last, constant = k, turn.T
             self.carrier[i], self.place[i] = last, constant
-        self.order = _parents_first(self.parent)
+        self.order = _order_parents_first(self.parent)
 
     def frames(self, q: Array) -> Array:
         """Poses of the frames after each joint, (joints, 4, 4)."""
@@ -73,14 +73,14 @@ class Tree:
         return poses, shift.swapaxes(1, 2), turn.swapaxes(1, 2)
 
 
-def _parents_first(parent: NDArray[np.int64]) -> list[int]:
+def _order_parents_first(parent: NDArray[np.int64]) -> list[int]:
     order: list[int] = []
     while len(order) < len(parent):
         order += [k for k, p in enumerate(parent) if k not in order and (p < 0 or p in order)]
     return order
 
 
-def pose_error(T: Array, target: Array) -> Array:
+def compute_pose_error(T: Array, target: Array) -> Array:
     """Six numbers that vanish at the target: shift [m], and rotation vector in the world [rad]."""
     turn = target[:3, :3] @ T[:3, :3].T
     skew = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])

@@ -17,10 +17,10 @@ import exactik as ik
 from exactik.typing import Array
 from exactik_papers.hdm05 import BONES, LOCK, TAKES
 
-__all__ = ["LOCK", "TAKES", "Take", "hdm05_folder", "load_take"]
+__all__ = ["LOCK", "TAKES", "Take", "find_hdm05_folder", "load_take"]
 
 
-WIDER = 0.05  # of their absolute value, that limits from data are widened by
+LIMIT_MARGIN = 0.05  # by which limits from data are widened, of their absolute value
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,28 +48,30 @@ class Take:
     def limited(self) -> ik.Skeleton:
         """The same figure with limits from the poses: least and most, widened; the root is free."""
         low, high = self.q.min(axis=0), self.q.max(axis=0)
-        low, high = low - WIDER * np.abs(low), high + WIDER * np.abs(high)
+        low, high = low - LIMIT_MARGIN * np.abs(low), high + LIMIT_MARGIN * np.abs(high)
         bones, first = [], 0
         for bone in self.skeleton.bones:
-            own = range(first, first + bone.joint.nv)
+            dofs = range(first, first + bone.joint.nv)
             first += bone.joint.nv
-            if bone.parent is not None and len(own) > 0:
-                limits = tuple((float(low[i]), float(max(high[i], low[i] + 1e-6))) for i in own)
+            if bone.parent is not None and len(dofs) > 0:
+                limits = tuple((float(low[i]), float(max(high[i], low[i] + 1e-6))) for i in dofs)
                 bone = replace(bone, joint=replace(bone.joint, limits=limits))
             bones.append(bone)
         return ik.Skeleton(self.skeleton.name, tuple(bones), dict(self.skeleton.markers))
 
     def between(self, first: int, end: int) -> Take:
         """Frames `first` to `end`, which is excluded, with the figure of the whole take."""
-        own = slice(first, end)
-        markers = replace(self.markers, positions=self.markers.positions[own])
-        return replace(self, markers=markers, q=self.q[own], offsets=self.offsets[own])
+        frames = slice(first, end)
+        markers = replace(self.markers, positions=self.markers.positions[frames])
+        return replace(self, markers=markers, q=self.q[frames], offsets=self.offsets[frames])
 
 
-def hdm05_folder() -> Path | None:
-    """Where the takes are: EXACTIK_HDM05, or beside the checkout; None if they are not there."""
-    beside = Path(__file__).resolve().parents[3] / "shared" / "data" / "asf_amc" / "hdm05_dg"
-    folder = Path(os.environ.get("EXACTIK_HDM05", beside))
+def find_hdm05_folder() -> Path | None:
+    """Return the folder of the takes: EXACTIK_HDM05, or beside the checkout; None without."""
+    beside_checkout = (
+        Path(__file__).resolve().parents[3] / "shared" / "data" / "asf_amc" / "hdm05_dg"
+    )
+    folder = Path(os.environ.get("EXACTIK_HDM05", beside_checkout))
     return folder if (folder / "HDM_dg.asf").is_file() else None
 
 
@@ -91,4 +93,10 @@ def load_take(folder: Path, name: str) -> Take:
     mean = offsets.mean(axis=0)
     marked = skeleton.with_markers({n: (bone_of[n], mean[m]) for m, n in enumerate(names)})
     recording = ik.Markers(place, tuple(names), markers.rate, up_axis=markers.up_axis)
-    return Take(name, marked, recording, np.array(motion.q[:count]), offsets)
+    return Take(
+        name=name,
+        skeleton=marked,
+        markers=recording,
+        q=np.array(motion.q[:count]),
+        offsets=offsets,
+    )

@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.support.report import Metric, Report
 from exactik.typing import Array
 
-DRAGS, PAUSE, STREAM, UPDATES = 80, 0.08, 8.0, 20_000
-SERVER = """
+DRAG_COUNT, PAUSE_S, STREAM_S, UPDATE_COUNT = 80, 0.08, 8.0, 20_000
+SERVER_CODE = """
 import os
 import sys
 import numpy as np
@@ -47,7 +47,7 @@ with PoseViewer(ik.human()) as viewer:
 
 
 class Client:
-    """What a page is to the server: a socket that sends gizmo moves and is sent poses."""
+    """A page as the server sees it: a socket that sends gizmo moves and is sent poses."""
 
     def __init__(self, url: str):
         """Connect, as a page of the same version does, and say where its camera is."""
@@ -55,9 +55,9 @@ class Client:
         from websockets.sync.client import connect
 
         protocol: Any = f"viser-v{viser.__version__}"
-        own = url.replace("http", "ws", 1)
+        socket_url = url.replace("http", "ws", 1)
         origin: Any = url
-        self.socket = connect(own, subprotocols=[protocol], origin=origin, max_size=None)
+        self.socket = connect(socket_url, subprotocols=[protocol], origin=origin, max_size=None)
         sizes = {"fov": 1.0, "near": 0.1, "far": 100.0, "image_height": 600, "image_width": 800}
         views = {"look_at": (0.0, 0.0, 1.0), "up_direction": (0.0, 0.0, 1.0)}
         turn, place = (1.0, 0.0, 0.0, 0.0), (3.0, 0.0, 1.0)
@@ -75,7 +75,7 @@ class Client:
         where = tuple(place.tolist())
         self.send("TransformControlsUpdateMessage", name="/gizmo", wxyz=turn, position=where)
 
-    def poses(self, timeout: float) -> int:
+    def count_poses(self, timeout: float) -> int:
         """Wait for a message [s]; return how many poses are in it, -1 if none comes."""
         import msgspec
         import zstandard
@@ -89,22 +89,24 @@ class Client:
         size = int.from_bytes(raw[8:16], "little")
         text = zstandard.ZstdDecompressor().decompress(raw[16 : 16 + size])
         messages = msgspec.msgpack.decode(text)["messages"]
-        own = [m for m in messages if m.get("name") == "/figure/bones" and "updates" in m]
-        return sum("batched_positions" in message["updates"] for message in own)
+        figure_messages = [
+            m for m in messages if m.get("name") == "/figure/bones" and "updates" in m
+        ]
+        return sum("batched_positions" in message["updates"] for message in figure_messages)
 
     def wait_for_quiet(self, seconds: float) -> None:
         """Return when nothing has been sent for so long [s]."""
-        while self.poses(seconds) >= 0:
+        while self.count_poses(seconds) >= 0:
             pass
 
 
 @contextmanager
-def serving(glide: float, updates: int = 0) -> Iterator[tuple[Client, Array, Any]]:
+def run_viewer(glide: float, updates: int = 0) -> Iterator[tuple[Client, Array, Any]]:
     """Run the viewer; give a client, where the hand is [m], and the process.
 
     In the end, when its input closes, it makes so many updates as fast as it can.
     """
-    command = [sys.executable, "-c", SERVER, str(glide), str(updates)]
+    command = [sys.executable, "-c", SERVER_CODE, str(glide), str(updates)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin is not None
@@ -120,46 +122,50 @@ def serving(glide: float, updates: int = 0) -> Iterator[tuple[Client, Array, Any
         client.socket.close()
 
 
-def cpu_seconds(pid: int) -> float:
+def read_cpu_seconds(pid: int) -> float:
     """Return the CPU time that a process has used [s]."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def latencies() -> Array:
+def measure_latencies() -> Array:
     """Return seconds from sending a drag to a figure at rest until its first pose is here."""
-    found = []
-    with serving(0.0) as (client, start, _):
-        for k in range(DRAGS):
-            client.wait_for_quiet(PAUSE)
+    seconds = []
+    with run_viewer(0.0) as (client, start, _):
+        for k in range(DRAG_COUNT):
+            client.wait_for_quiet(PAUSE_S)
             way = np.array([np.sin(k / 5), np.cos(k / 4) - 1.0, np.sin(k / 7)])
             begin = time.perf_counter()
             client.drag(start + 0.1 * way)
-            while client.poses(1.0) == 0:
+            while client.count_poses(1.0) == 0:
                 pass
-            found.append(time.perf_counter() - begin)
-    return np.array(found[10:])
+            seconds.append(time.perf_counter() - begin)
+    return np.array(seconds[10:])
 
 
-def stream() -> tuple[float, float, float]:
+def measure_stream() -> tuple[float, float, float]:
     """Drag without a pause; return poses a second, cores used, and drags a second."""
-    with serving(0.035) as (client, start, process):
-        begin, spent, poses, drags = time.perf_counter(), cpu_seconds(process.pid), 0, 0
-        while (now := time.perf_counter() - begin) < STREAM:
+    with run_viewer(0.035) as (client, start, process):
+        begin, spent, poses, drags = time.perf_counter(), read_cpu_seconds(process.pid), 0, 0
+        while (now := time.perf_counter() - begin) < STREAM_S:
             if now * 20.0 >= drags:  # as often as a page sends
                 way = np.array([np.sin(4 * now), np.cos(5 * now) - 1.0, np.sin(3 * now)])
                 client.drag(start + 0.1 * way)
                 drags += 1
-            poses += max(client.poses(0.005), 0)
-        return poses / STREAM, (cpu_seconds(process.pid) - spent) / STREAM, drags / STREAM
+            poses += max(client.count_poses(0.005), 0)
+        return (
+            poses / STREAM_S,
+            (read_cpu_seconds(process.pid) - spent) / STREAM_S,
+            drags / STREAM_S,
+        )
 
 
-def memory() -> tuple[float, float]:
+def measure_memory() -> tuple[float, float]:
     """Return the memory of a server after 2,000 and after 20,000 updates, with a page [MB]."""
-    with serving(0.035, UPDATES) as (client, _, process):
+    with run_viewer(0.035, UPDATE_COUNT) as (client, _, process):
         process.stdin.close()
-        while client.poses(20.0) >= 0:
+        while client.count_poses(20.0) >= 0:
             pass
         sizes = [float(line) for line in process.stdout]
     return sizes[1], sizes[-1]
@@ -168,13 +174,17 @@ def memory() -> tuple[float, float]:
 def run(report: Report) -> None:
     """Measure and print the section."""
     report.title("posing over the socket: human, 6 goals")
-    wait, (poses, cores, drags), (early, late) = 1e3 * latencies(), stream(), memory()
+    wait, (poses, cores, drags), (early, late) = (
+        1e3 * measure_latencies(),
+        measure_stream(),
+        measure_memory(),
+    )
     rows = [
         ["drag to pose, median", f"{np.median(wait):.2f} ms"],
         ["drag to pose, 95 %", f"{np.percentile(wait, 95):.2f} ms"],
         [f"poses a second, at {drags:.0f} drags a second", f"{poses:.0f}"],
         ["cores that the server uses for it", f"{cores:.2f}"],
-        [f"its memory after 2,000 and {UPDATES:,} updates", f"{early:.1f}, {late:.1f} MB"],
+        [f"its memory after 2,000 and {UPDATE_COUNT:,} updates", f"{early:.1f}, {late:.1f} MB"],
     ]
     report.table(["what", "measured"], rows)
     report.add(

@@ -1,4 +1,4 @@
-"""What a benchmark says: a number, its unit, and the bar that it should clear."""
+"""Results of a benchmark: a number, its unit, and the bar that it should clear."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Report:
             self.console.print(line, soft_wrap=True, highlight=False)
 
     def save(self, path: Path) -> None:
-        answer = {"machine": machine(), "metrics": [asdict(m) for m in self.metrics]}
+        answer = {"machine": describe_machine(), "metrics": [asdict(m) for m in self.metrics]}
         path.write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
 
 
-def machine() -> dict[str, str]:
-    """The processor and the versions that the numbers belong to."""
+def describe_machine() -> dict[str, str]:
+    """Return the processor and the versions that the numbers belong to."""
     processor = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

@@ -1,4 +1,4 @@
-"""The judge and the peers of section robots, each behind the same small face.
+"""The judge and the peers of section robots, each behind the same small interface.
 
 The settings of the peers are the best of a few that were tried on other poses than those reported,
 so that no peer loses by a default that nobody would keep. All stop as soon as they are well inside
@@ -14,16 +14,24 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.support.urdf import about_axis, bare_urdf, chain, limits_of, origin
+from benchmarks.support.urdf import (
+    find_chain,
+    make_axis_frame,
+    read_limits,
+    read_origin,
+    strip_urdf,
+)
 from exactik.typing import Array
 
-POSITION, ROTATION = 1e-3, 1e-2  # what counts as reached: metres, radians
-ROUNDING = 1e-9  # radians past a limit that are no violation
-INSIDE = 0.9  # peers stop at this fraction of it, since their measures of error are not the judge's
+POSITION_TOLERANCE, ROTATION_TOLERANCE = 1e-3, 1e-2  # [m], [rad] that count as reached
+LIMIT_ROUNDING = 1e-9  # [rad] past a limit that are no violation
+TOLERANCE_SHARE = (
+    0.9  # peers stop at this fraction of it, since their measures of error are not the judge's
+)
 
 
 class Model(Protocol):
-    """Somebody's idea of a robot.
+    """A model of a robot, the judge's or a peer's.
 
     Coordinates are, for everybody, those of the root if it floats (x y z, then a quaternion wxyz)
     and then one for each joint in `joints`.
@@ -69,17 +77,17 @@ class Judge:
         self.pinocchio.framesForwardKinematics(self.model, self.data, theirs)
         return np.array([self.data.oMf[frame].homogeneous for frame in self.frames])
 
-    def reached(self, q: Array, targets: Array) -> bool:
+    def is_reached(self, q: Array, targets: Array) -> bool:
         T = self.forward(q)
         position = np.linalg.norm(T[:, :3, 3] - targets[:, :3, 3], axis=1)
         turn = np.swapaxes(T[:, :3, :3], 1, 2) @ targets[:, :3, :3]
         rotation = [np.linalg.norm(self.pinocchio.log3(R)) for R in turn]
-        return bool(position.max() < POSITION and max(rotation) < ROTATION)
+        return bool(position.max() < POSITION_TOLERANCE and max(rotation) < ROTATION_TOLERANCE)
 
-    def inside(self, q: Array) -> bool:
+    def is_inside(self, q: Array) -> bool:
         lower, upper = self.limits.T
         q = q[self.skip :]
-        return bool((q >= lower - ROUNDING).all() and (q <= upper + ROUNDING).all())
+        return bool((q >= lower - LIMIT_ROUNDING).all() and (q <= upper + LIMIT_ROUNDING).all())
 
     def check(self, other: Model, poses: Array) -> None:
         """Assert that it is the same robot for others: joints, limits, and tools at some poses."""
@@ -89,24 +97,26 @@ class Judge:
             np.testing.assert_allclose(other.forward(q), self.forward(q), rtol=0, atol=1e-9)
 
 
-def toolbox(path: Path, tools: tuple[str, ...], floating: bool) -> Peer | None:
+def make_toolbox(path: Path, tools: tuple[str, ...], floating: bool) -> Peer | None:
     """The Robotics Toolbox, which knows one tool at the end of one chain."""
     return Toolbox(path, tools[0]) if len(tools) == 1 and not floating else None
 
 
-def mink(path: Path, tools: tuple[str, ...], floating: bool) -> Peer | None:
+def make_mink(path: Path, tools: tuple[str, ...], floating: bool) -> Peer | None:
     """Differential inverse kinematics with a quadratic program for every step."""
     return Mink(path, tools, floating)
 
 
-PEERS = {"Robotics Toolbox": toolbox, "mink": mink}
+PEERS = {"Robotics Toolbox": make_toolbox, "mink": make_mink}
 
 
 class Toolbox:
     """Levenberg–Marquardt in the C++ of the Robotics Toolbox, with damping as Chan proposed."""
 
     DAMPING = 0.1  # its default 1.0 takes 1.5 × as long
-    TOLERANCE = 0.5 * (INSIDE * POSITION) ** 2  # on half the square; its default lets misses pass
+    TOLERANCE = (
+        0.5 * (TOLERANCE_SHARE * POSITION_TOLERANCE) ** 2
+    )  # on half the square; its default lets misses pass
 
     def __init__(self, path: Path, tool: str) -> None:
         from roboticstoolbox import ET as Element  # pyright: ignore[reportMissingImports]
@@ -117,12 +127,14 @@ class Toolbox:
         limits: list[tuple[float, float]] = []
         elements: list[Any] = []
         constant = np.eye(4)
-        for joint in chain(path, tool):
-            constant = constant @ origin(joint)
+        for joint in find_chain(path, tool):
+            constant = constant @ read_origin(joint)
             if joint.get("type") == "fixed":
                 continue
-            turn = about_axis(joint)  # the toolbox turns about x, y or z; this makes z of any axis
-            limits.append(limits_of(joint))
+            turn = make_axis_frame(
+                joint
+            )  # the toolbox turns about x, y or z; this makes z of any axis
+            limits.append(read_limits(joint))
             elements += [Element.SE3(constant @ turn), Element.Rz(qlim=np.array(limits[-1]))]
             self.joints.append(joint.attrib["name"])
             constant = turn.T
@@ -156,7 +168,7 @@ class Mink:
         import mujoco
 
         self.name = f"mink {version('mink')}, daqp {version('daqp')}"
-        spec = mujoco.MjSpec.from_string(bare_urdf(path))
+        spec = mujoco.MjSpec.from_string(strip_urdf(path))
         if floating:
             spec.worldbody.first_body().add_freejoint()
         model: Any = spec.compile()
@@ -180,10 +192,13 @@ class Mink:
             ]
         )
 
-    def arrived(self) -> bool:
+    def has_arrived(self) -> bool:
         for task in self.tasks:
             e = task.compute_error(self.configuration)
-            if e[:3] @ e[:3] > (INSIDE * POSITION) ** 2 or e[3:] @ e[3:] > (INSIDE * ROTATION) ** 2:
+            if (
+                e[:3] @ e[:3] > (TOLERANCE_SHARE * POSITION_TOLERANCE) ** 2
+                or e[3:] @ e[3:] > (TOLERANCE_SHARE * ROTATION_TOLERANCE) ** 2
+            ):
                 return False
         return True
 
@@ -193,14 +208,14 @@ class Mink:
 
         self.configuration.update(start)
         for _ in range(self.ITERATIONS):
-            if self.arrived():
+            if self.has_arrived():
                 return True
             try:
                 velocity = solve_ik(self.configuration, self.tasks, 1.0, "daqp", limits=self.bounds)
             except NoSolutionFound:
                 return False
             self.configuration.integrate_inplace(velocity, 1.0)
-        return self.arrived()
+        return self.has_arrived()
 
     def solve(self, targets: Array, starts: Array) -> Array:
         from mink import SE3  # pyright: ignore[reportMissingImports]

@@ -19,11 +19,11 @@ from benchmarks.peers.adapters.with_mink import MinkMarkers
 from exactik.tracking import TrackingProblem
 from exactik.typing import Array
 
-__all__ = ["Followed", "Mink", "Rival", "Scipy", "motions"]
+__all__ = ["FollowedFrames", "Mink", "Rival", "Scipy", "list_hinges_and_sliders"]
 
 
-class Followed(NamedTuple):
-    """What a rival made of some frames.
+class FollowedFrames(NamedTuple):
+    """Answers of a rival to some frames.
 
     Attributes:
         q: (n, nq).
@@ -37,11 +37,11 @@ class Followed(NamedTuple):
 
 
 class Rival(Protocol):
-    """Somebody who can follow markers."""
+    """A tool that can follow markers."""
 
     name: str
 
-    def follow(self, which: NDArray[np.int64], start: Array) -> Followed:
+    def follow(self, which: NDArray[np.int64], start: Array) -> FollowedFrames:
         """Solve frames in their order, the first from `start` (nq,)."""
         ...
 
@@ -74,7 +74,7 @@ class Scipy:
             problem.frame_problem.upper[self.free],
         )
 
-    def follow(self, which: NDArray[np.int64], start: Array) -> Followed:
+    def follow(self, which: NDArray[np.int64], start: Array) -> FollowedFrames:
         q, out, seconds, steps = start.copy(), [], [], []
         for t in which:
             targets = dict(zip(self.tracking.names, self.tracking.targets.position[t], strict=True))
@@ -82,14 +82,14 @@ class Scipy:
             root = np.sqrt(np.diag(problem.packed.weight))
 
             def residual(x: Array, q: Array = q, root: Array = root, p: ik.Problem = problem):
-                return -root * p.residual(self.whole(x, q))
+                return -root * p.residual(self.insert_free_dofs(x, q))
 
             def jacobian(x: Array, q: Array = q, root: Array = root, p: ik.Problem = problem):
-                return root[:, None] * p.jacobian(self.whole(x, q))[:, self.free]
+                return root[:, None] * p.jacobian(self.insert_free_dofs(x, q))[:, self.free]
 
             inside = np.clip(q[self.free], self.bounds[0] + 1e-9, self.bounds[1] - 1e-9)
             begin = time.process_time()
-            found = least_squares(
+            result = least_squares(
                 residual,
                 inside,
                 jacobian,
@@ -100,12 +100,12 @@ class Scipy:
                 gtol=self.TOLERANCE,
             )
             seconds.append(time.process_time() - begin)
-            q = self.whole(found.x, q)
+            q = self.insert_free_dofs(result.x, q)
             out.append(q)
-            steps.append(found.njev)
-        return Followed(np.array(out), np.array(seconds), np.array(steps))
+            steps.append(result.njev)
+        return FollowedFrames(np.array(out), np.array(seconds), np.array(steps))
 
-    def whole(self, x: Array, q: Array) -> Array:
+    def insert_free_dofs(self, x: Array, q: Array) -> Array:
         out = q.copy()
         out[self.free] = x
         return out
@@ -119,7 +119,9 @@ class Mink:
         self.tracking = problem
         limited = bool(np.isfinite(problem.frame_problem.lower).any())
         weights = np.array(problem.targets.weight)
-        self.markers = MinkMarkers(mujoco_model(problem), problem.names, "site", weights, limited)
+        self.markers = MinkMarkers(
+            make_mujoco_model(problem), problem.names, "site", weights, limited
+        )
         names = list(problem.skeleton.dof_names)
         # Our dof of each of its coordinates, which are in depth-first order.
         self.free = np.array([names.index(name) for name in self.markers.joints])
@@ -129,20 +131,20 @@ class Mink:
         self.markers.configuration.update(q[self.free])
         return self.markers.places()
 
-    def follow(self, which: NDArray[np.int64], start: Array) -> Followed:
+    def follow(self, which: NDArray[np.int64], start: Array) -> FollowedFrames:
         q, out, seconds, steps = start.copy(), [], [], []
         for t in which:
             begin = time.process_time()
-            found = self.markers.solve(self.tracking.targets.position[t], q[self.free])
+            free_q = self.markers.solve(self.tracking.targets.position[t], q[self.free])
             seconds.append(time.process_time() - begin)
             steps.append(self.markers.steps)
             q = q.copy()
-            q[self.free] = found
+            q[self.free] = free_q
             out.append(q)
-        return Followed(np.array(out), np.array(seconds), np.array(steps))
+        return FollowedFrames(np.array(out), np.array(seconds), np.array(steps))
 
 
-def mujoco_model(problem: TrackingProblem) -> Any:
+def make_mujoco_model(problem: TrackingProblem) -> Any:
     """Return the figure for MuJoCo: hinges and sliders in the order of our dofs, markers as sites.
 
     Two bodies a bone: one that the joint moves, and one turned by the constant rotation after it.
@@ -161,7 +163,7 @@ def mujoco_model(problem: TrackingProblem) -> Any:
         moved = ends[bone.parent].add_body(
             name=f"{bone.name}.moved", pos=list(bone.offset), quat=wxyz_from_matrix(turn).tolist()
         )
-        for kind, axis in motions(bone.joint):
+        for kind, axis in list_hinges_and_sliders(bone.joint):
             if not frame_problem.locked[dof]:
                 limits = frame_problem.lower[dof], frame_problem.upper[dof]
                 bounded = bool(np.isfinite(limits).all())
@@ -183,12 +185,12 @@ def mujoco_model(problem: TrackingProblem) -> Any:
     return spec.compile()
 
 
-def motions(joint: ik.Joint) -> list[tuple[str, tuple[float, ...]]]:
+def list_hinges_and_sliders(joint: ik.Joint) -> list[tuple[str, tuple[float, ...]]]:
     """Return the sliders and hinges that a joint is made of."""
     axes = {axis: tuple(map(float, row)) for axis, row in zip("XYZ", np.eye(3), strict=True)}
     if joint.kind == "free":
         assert joint.rotation is not None
-        return [("SLIDE", axes[a]) for a in "XYZ"] + motions(joint.rotation)
+        return [("SLIDE", axes[a]) for a in "XYZ"] + list_hinges_and_sliders(joint.rotation)
     if joint.kind == "euler":
         return [("HINGE", axes[a]) for a in joint.order]
     if joint.kind == "revolute":

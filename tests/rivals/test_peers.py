@@ -8,13 +8,19 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from benchmarks.peers.environments import Tool, tools
+from benchmarks.peers.environments import Tool, read_tools
 from benchmarks.peers.judge import Judge
-from benchmarks.peers.page import Results, arm_table, number, table, text
+from benchmarks.peers.page import (
+    Results,
+    format_arm_table,
+    format_number,
+    format_page,
+    format_table,
+)
 from benchmarks.peers.protocol import Arm, load, save
 from benchmarks.peers.scores import ArmScore, FigureScore
-from benchmarks.peers.tasks import figure_urdf
-from benchmarks.peers.tree import Tree, pose_error
+from benchmarks.peers.tasks import make_figure_urdf
+from benchmarks.peers.tree import Tree, compute_pose_error
 from benchmarks.support.urdf import matrix_from_rpy, rpy_from_matrix
 from tests.support.robot_files import pinocchio, write
 
@@ -53,19 +59,21 @@ def test_judge_decides(arm: Path):
     judge = Judge(arm)
     assert judge.joints == ["slide", "shoulder", "elbow"]
     target = judge.forward(Q, ["tip"])[0]
-    assert judge.reached(Q, "tip", target)
-    assert judge.miss(Q + np.array([0.002, 0, 0]), "tip", target) == pytest.approx(
+    assert judge.is_reached(Q, "tip", target)
+    assert judge.compute_error(Q + np.array([0.002, 0, 0]), "tip", target) == pytest.approx(
         (0.002, 0.0), abs=1e-9
     )
-    assert judge.miss(Q + np.array([0, 0, 0.004]), "tip", target)[1] == pytest.approx(0.004)
-    assert not judge.reached(Q + np.array([0.0011, 0, 0]), "tip", target)
+    assert judge.compute_error(Q + np.array([0, 0, 0.004]), "tip", target)[1] == pytest.approx(
+        0.004
+    )
+    assert not judge.is_reached(Q + np.array([0.0011, 0, 0]), "tip", target)
     turned = target.copy()
     turned[:3, :3] = target[:3, :3] @ matrix_from_rpy(np.array([0.011, 0, 0]))
-    assert not judge.reached(Q, "tip", turned)
+    assert not judge.is_reached(Q, "tip", turned)
     turned[:3, :3] = target[:3, :3] @ np.diag([1.0, -1, -1])
-    assert judge.miss(Q, "tip", turned)[1] == pytest.approx(np.pi)
-    assert judge.inside(np.array([1.0, 2.0, -2.0]))
-    assert not judge.inside(np.array([1.0, 2.0, -2.0001]))
+    assert judge.compute_error(Q, "tip", turned)[1] == pytest.approx(np.pi)
+    assert judge.is_inside(np.array([1.0, 2.0, -2.0]))
+    assert not judge.is_inside(np.array([1.0, 2.0, -2.0001]))
 
 
 def test_tree_is_what_the_judge_sees(arm: Path):
@@ -75,7 +83,7 @@ def test_tree_is_what_the_judge_sees(arm: Path):
     np.testing.assert_allclose(poses, judge.forward(Q, links), atol=1e-12)
     for k, step in enumerate(1e-6 * np.eye(3)):
         change = [
-            pose_error(*pair) / 2e-6
+            compute_pose_error(*pair) / 2e-6
             for pair in zip(tree.poses(Q - step), tree.poses(Q + step), strict=True)
         ]
         np.testing.assert_allclose(np.hstack([shift[..., k], turn[..., k]]), change, atol=1e-8)
@@ -96,7 +104,7 @@ def test_figure_as_urdf_is_ours(tmp_path: Path):
         ik.Bone("hand", parent="arm", offset=(0.1, 0, 0.3), joint=ik.Joint.revolute((0, 0.6, 0.8))),
     ]
     skeleton = ik.Skeleton.build("figure", bones, {"M": ("hand", (0.1, 0.2, 0.3))})
-    path = write(tmp_path, "figure.urdf", figure_urdf(skeleton, range(skeleton.nv)))
+    path = write(tmp_path, "figure.urdf", make_figure_urdf(skeleton, range(skeleton.nv)))
     judge, q = Judge(path), np.random.default_rng(0).normal(size=skeleton.nq)
     assert judge.joints == list(skeleton.dof_names)
     point = skeleton.forward(q).point(*skeleton.marker("M"))
@@ -118,7 +126,7 @@ def test_a_task_is_read_as_it_was_written(arm: Path, tmp_path: Path):
 
 
 def test_adapters_say_what_they_need():
-    found = {tool.name: tool for tool in tools()}
+    found = {tool.name: tool for tool in read_tools()}
     assert next(iter(found)) == "exactik"
     assert found["exactik"].requirements == ()
     assert found["mink"].tasks == {"arm", "figure"}
@@ -129,8 +137,13 @@ def test_adapters_say_what_they_need():
 
 
 def test_page():
-    assert table(["", "ms"], [["a|b", "1"]]) == "|  | ms |\n| --- | ---: |\n| a\\|b | 1 |\n"
-    assert [number(x) for x in (0.0123, 1.26, 12.34, 123.4)] == ["0.012", "1.3", "12.3", "123"]
+    assert format_table(["", "ms"], [["a|b", "1"]]) == "|  | ms |\n| --- | ---: |\n| a\\|b | 1 |\n"
+    assert [format_number(x) for x in (0.0123, 1.26, 12.34, 123.4)] == [
+        "0.012",
+        "1.3",
+        "12.3",
+        "123",
+    ]
     scores = [
         ArmScore(name, "1.0", attempts, 500, ok, ok + 5, ms, 3 * ms)
         for name, ok, ms in (
@@ -140,14 +153,16 @@ def test_page():
         )
         for attempts in (1, 30)
     ]
-    lines = arm_table(scores).splitlines()
+    lines = format_arm_table(scores).splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == [
-        *("| **exactik, one batch**", "| quick", "| **exactik, one call each**"),
+        "| **exactik, one batch**",
+        "| quick",
+        "| **exactik, one call each**",
     ]
     assert "60.0 (65.0) | 0.1 / 0.3 | 500" in lines[3]
     frames = [FigureScore("exactik, a call a frame", "1.0", 300, 1.9, 50, 60, 5, 1.0)]
     tool = Tool("quick", "quick", "quick", ("quick",), "Its defaults.", frozenset({"arm"}))
-    page = text(Results([tool], {"Panda": scores}, {"Take": (frames, frames)}))
+    page = format_page(Results([tool], {"Panda": scores}, {"Take": (frames, frames)}))
     assert "(0.2 ms): quick (0.1); a tie: nobody" in page
     assert "* **quick** 1.0 (`benchmarks/peers/adapters/with_quick.py`): Its defaults." in page
     assert "than exactik, a call a frame (60 %): nobody" in page

@@ -31,13 +31,13 @@ def arm(tmp_path: Path) -> Path:
 def test_judge(arm: Path):
     judge, q = Judge(arm, ("tip",), False), np.array([0.2, -0.3])
     targets = judge.forward(q)
-    assert judge.reached(q, targets)
-    assert not judge.reached(np.array([0.2, -0.295]), targets)  # 1.5 mm away
+    assert judge.is_reached(q, targets)
+    assert not judge.is_reached(np.array([0.2, -0.295]), targets)  # 1.5 mm away
     moved = targets.copy()
     moved[:, :3, 3] += 0.0005
-    assert judge.reached(q, moved)
-    assert judge.inside(np.array([2.0, -2.0]))
-    assert not judge.inside(np.array([2.0, -2.0001]))
+    assert judge.is_reached(q, moved)
+    assert judge.is_inside(np.array([2.0, -2.0]))
+    assert not judge.is_inside(np.array([2.0, -2.0001]))
     floating = Judge(arm, ("tip",), True)
     q7 = np.r_[0, 0, 1, 0, 0, 0, 1, q]  # half a turn about z, 1 m up
     turned = np.diag([-1.0, -1, 1, 1]) @ targets + np.array([0, 0, 1, 0])[:, None] * [0, 0, 0, 1]
@@ -55,4 +55,4 @@ def test_peers_see_the_same_robot(arm: Path, name: str):
     assert peer is not None
     judge.check(peer, np.array([q, -q]))
     if name == "mink":  # the toolbox asks for six joints
-        assert judge.reached(peer.solve(judge.forward(q), np.zeros((1, 2))), judge.forward(q))
+        assert judge.is_reached(peer.solve(judge.forward(q), np.zeros((1, 2))), judge.forward(q))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from benchmarks.playing import reading, ten_minutes
+from benchmarks.playing import connect_page, measure_memory_growth
 from exactik.cli import main
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData
@@ -337,7 +337,7 @@ def test_a_page_that_draws_nothing_gets_a_hint_once(
 ):
     monkeypatch.setattr(page_viewer, "BLANK_PAGE_S", 0.2)
     with caplog.at_level(logging.WARNING, "exactik.viewer"):
-        with MotionViewer(take) as shown, reading(shown), reading(shown):
+        with MotionViewer(take) as shown, connect_page(shown), connect_page(shown):
             assert wait_for(lambda: len(caplog.records) > 0)
             shown.show(5)
     assert len(caplog.records) == 1
@@ -358,7 +358,7 @@ def test_closing_ends_it_for_good(take: ik.Track):
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_stays_over_ten_minutes(take: ik.Track):
-    with MotionViewer(take, references=[take.motion]) as shown, reading(shown):
-        before, after = ten_minutes(shown)
+    with MotionViewer(take, references=[take.motion]) as shown, connect_page(shown):
+        before, after = measure_memory_growth(shown)
     print(json.dumps({"after a minute": before, "after ten": after, "unit": "MB"}))
     assert after - before < 10.0

@@ -83,15 +83,18 @@ def test_fingers_and_faces_are_held_by_the_hand_and_the_head():
 
     bones = [
         ik.Bone("Hips", offset=(0, 0, 1.0), joint=ik.Joint.free("ZXY")),
-        *(ball("Spine", "Hips", 0, 0, 0.5), ball("Head", "Spine", 0, 0, 0.2)),
-        *(ball("Jaw", "Head", 0.1, 0, 0), ball("LeftEye", "Head", 0.1, 0.05, 0.1)),
-        *(ball("LeftWrist", "Spine", 0, 0.6, 0), ball("LeftHand", "LeftWrist", 0, 0.05, 0)),
-        *(
-            ball("LeftHandIndex1", "LeftHand", 0, 0.1, 0),
-            ball("LeftThumb", "LeftWrist", 0.05, 0, 0),
-        ),
-        *(ball("LeftHandRing1", "LeftHand", 0, 0.1, 0), ball("LeftFoot", "Hips", 0, 0.1, -0.9)),
-        *(ball("LeftToe", "LeftFoot", 0.2, 0, -0.1), ball("RightFoot", "Hips", 0, -0.1, -0.9)),
+        ball("Spine", "Hips", 0, 0, 0.5),
+        ball("Head", "Spine", 0, 0, 0.2),
+        ball("Jaw", "Head", 0.1, 0, 0),
+        ball("LeftEye", "Head", 0.1, 0.05, 0.1),
+        ball("LeftWrist", "Spine", 0, 0.6, 0),
+        ball("LeftHand", "LeftWrist", 0, 0.05, 0),
+        ball("LeftHandIndex1", "LeftHand", 0, 0.1, 0),
+        ball("LeftThumb", "LeftWrist", 0.05, 0, 0),
+        ball("LeftHandRing1", "LeftHand", 0, 0.1, 0),
+        ball("LeftFoot", "Hips", 0, 0.1, -0.9),
+        ball("LeftToe", "LeftFoot", 0.2, 0, -0.1),
+        ball("RightFoot", "Hips", 0, -0.1, -0.9),
         ik.Bone("Nub", parent="RightFoot", offset=(0.2, 0, -0.1)),
     ]
     handles = PosingSession(ik.Skeleton.build("file", bones)).handles

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
+from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, is_reached
 from benchmarks.peers.tree import Tree
 
 TITLE, PACKAGE = "CasADi IPOPT", "casadi"
 REQUIREMENTS = ("casadi==3.8.*", "numpy")
-TURN = 0.3  # [m] that a radian counts as
+METRES_PER_RADIAN = 0.3  # [m] that a radian counts as
 QUIET = {"ipopt.print_level": 0, "print_time": 0, "ipopt.sb": "yes", "error_on_fail": False}
 OPTIONS = {**QUIET, "ipopt.tol": 1e-8, "ipopt.max_iter": 200}
 
@@ -45,16 +45,16 @@ class _Arm(Attempts):
         (T,) = expressions(casadi, tree, q)
         away = T[:3, 3] - target[:3, 3]
         turned = T[:3, :3] - target[:3, :3]
-        cost = 0.5 * casadi.sumsqr(away) + 0.25 * TURN**2 * casadi.sumsqr(turned)
+        cost = 0.5 * casadi.sumsqr(away) + 0.25 * METRES_PER_RADIAN**2 * casadi.sumsqr(turned)
         problem = {"x": q, "p": casadi.vec(target), "f": cost}
         self.solver = casadi.nlpsol("arm", "ipopt", problem, OPTIONS)
         self.tree = tree
 
     def attempt(self, target: Array, start: Array) -> tuple[Array, bool]:
         lower, upper = self.task.limits.T
-        found = self.solver(x0=start, p=target.ravel(order="F"), lbx=lower, ubx=upper)
-        q = np.clip(np.asarray(found["x"]).ravel(), lower, upper)
-        return q, reached(self.tree.poses(q)[0], target, self.task.tolerance)
+        result = self.solver(x0=start, p=target.ravel(order="F"), lbx=lower, ubx=upper)
+        q = np.clip(np.asarray(result["x"]).ravel(), lower, upper)
+        return q, is_reached(self.tree.poses(q)[0], target, self.task.tolerance)
 
 
 class _Markers:

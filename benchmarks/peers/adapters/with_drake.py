@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
-from benchmarks.support.urdf import chain, link_of
+from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, is_reached
+from benchmarks.support.urdf import find_chain, get_link
 
 TITLE, PACKAGE = "Drake SNOPT", "drake"
 REQUIREMENTS = ("drake==1.51.*",)
-INSIDE = 0.5  # share of the tolerance: its answers lie at the edge of what they may
+TOLERANCE_SHARE = 0.5  # share of the tolerance: its answers lie at the edge of what they may
 
 
 class _Plant:
@@ -28,7 +28,7 @@ class _Plant:
         parsing: Any = import_module("pydrake.multibody.parsing")
         parsing.Parser(self.plant).AddModels(str(task.urdf))
         links = [task.tool] if isinstance(task, Arm) else task.markers
-        root = self.plant.GetFrameByName(link_of(chain(task.urdf, links[0])[0], "parent"))
+        root = self.plant.GetFrameByName(get_link(find_chain(task.urdf, links[0])[0], "parent"))
         if root.body().index() != self.plant.world_body().index():
             self.plant.WeldFrames(self.plant.world_frame(), root)
         self.plant.Finalize()
@@ -37,7 +37,7 @@ class _Plant:
         self.context = self.plant.CreateDefaultContext()
         self.world = self.plant.world_frame()
 
-    def own(self, q: Array) -> Array:
+    def to_drake(self, q: Array) -> Array:
         theirs = np.zeros(self.plant.num_positions())
         theirs[self.columns] = q
         return theirs
@@ -50,17 +50,17 @@ class _Arm(_Plant, Attempts):
 
     def attempt(self, target: Array, start: Array) -> tuple[Array, bool]:
         ik = self.ik.InverseKinematics(self.plant, self.context)
-        near = INSIDE * self.task.tolerance[0] / np.sqrt(3.0) * np.ones(3)
+        near = TOLERANCE_SHARE * self.task.tolerance[0] / np.sqrt(3.0) * np.ones(3)
         x, R = target[:3, 3], self.math.RotationMatrix(target[:3, :3])
         ik.AddPositionConstraint(self.tool, np.zeros(3), self.world, x - near, x + near)
-        same, bound = self.math.RotationMatrix(), INSIDE * self.task.tolerance[1]
+        same, bound = self.math.RotationMatrix(), TOLERANCE_SHARE * self.task.tolerance[1]
         ik.AddOrientationConstraint(self.world, R, self.tool, same, bound)
-        found = self.snopt.Solve(ik.prog(), self.own(start), None)
-        theirs = found.GetSolution(ik.q())
+        result = self.snopt.Solve(ik.prog(), self.to_drake(start), None)
+        theirs = result.GetSolution(ik.q())
         q = np.clip(theirs[self.columns], *self.task.limits.T)
-        self.plant.SetPositions(self.context, self.own(q))
+        self.plant.SetPositions(self.context, self.to_drake(q))
         T = self.tool.CalcPoseInWorld(self.context).GetAsMatrix4()
-        return q, reached(T, target, self.task.tolerance)
+        return q, is_reached(T, target, self.task.tolerance)
 
 
 class _Markers(_Plant):
@@ -72,8 +72,8 @@ class _Markers(_Plant):
         ik = self.ik.InverseKinematics(self.plant, self.context)
         for frame, place in zip(self.frames, places, strict=True):
             ik.AddPositionCost(self.world, place, frame, np.zeros(3), np.eye(3))
-        found = self.snopt.Solve(ik.prog(), self.own(q), None)
-        return found.GetSolution(ik.q())[self.columns]
+        result = self.snopt.Solve(ik.prog(), self.to_drake(q), None)
+        return result.GetSolution(ik.q())[self.columns]
 
 
 def arm(task: Arm) -> _Arm:

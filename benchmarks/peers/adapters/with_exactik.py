@@ -13,12 +13,12 @@ import numpy as np
 
 import exactik as ik
 from benchmarks.peers.protocol import Arm, Array, Figure
-from benchmarks.peers.tasks import free_dofs
-from benchmarks.support.hdm05 import LOCK, hdm05_folder, load_take
+from benchmarks.peers.tasks import find_free_dofs
+from benchmarks.support.hdm05 import LOCK, find_hdm05_folder, load_take
 
 TITLE, PACKAGE = "exactik", "exactik"
 PASSES = 5
-MANY = 24  # cold starts
+COLD_STARTS = 24  # for each cold frame
 WEIGHTS = (1.0, 0.1)
 TOLERANCE = 1e-4  # relative gradient, as `track` has it
 
@@ -42,14 +42,14 @@ class _Calls:
         self.columns = [places[name].q for name in task.joints]  # q_ours[columns] = q_theirs
         self.solver = ik.Auto(detour=self.DETOUR)
 
-    def own(self, q: Array) -> Array:
+    def to_skeleton(self, q: Array) -> Array:
         ours = np.empty_like(q)
         ours[..., self.columns] = q
         return ours
 
     def solve(self, target: Array, starts: Array) -> Array:
         problem = self.problem.with_targets({"tool": target})
-        q0, count = self.own(starts[0]), len(starts)
+        q0, count = self.to_skeleton(starts[0]), len(starts)
         return ik.solve(problem, q0=q0, solver=self.solver, starts=count).q[self.columns]
 
 
@@ -61,7 +61,7 @@ class _Single(_Calls):
 class _Batch(_Calls):
     def solve_all(self, task: Arm, attempts: int) -> dict[str, Array]:
         """Milliseconds are of the clock, so that of each problem the least of the passes counts."""
-        q0, targets = self.own(task.starts[:, 0]), {"tool": task.targets}
+        q0, targets = self.to_skeleton(task.starts[:, 0]), {"tool": task.targets}
         runs = [
             ik.solve_batch(self.problem, targets, q0=q0, starts=attempts, threads=1)
             for _ in range(1 + PASSES)
@@ -74,7 +74,7 @@ def figures(task: Figure) -> dict[str, _Frames]:
     return {
         "a call a frame": _Frames(task),
         "track, no branches": _Track(task, branches=False, starts=1),
-        "track": _Track(task, branches=True, starts=MANY),
+        "track": _Track(task, branches=True, starts=COLD_STARTS),
     }
 
 
@@ -82,24 +82,24 @@ class _Frames:
     """A call for every frame; cold ones from the pose that all are given."""
 
     def __init__(self, task: Figure) -> None:
-        folder = hdm05_folder()
+        folder = find_hdm05_folder()
         assert folder is not None
         self.take = load_take(folder, task.take)
         skeleton = self.take.skeleton
-        self.free = free_dofs(skeleton)
+        self.free = find_free_dofs(skeleton)
         self.names = task.markers
         goals = [ik.MarkerGoal(name, (0, 0, 0), name=name) for name in task.markers]
         self.problem = ik.Problem(skeleton, goals, limits="off", lock=LOCK)
         self.solver = ik.Auto(tolerance=TOLERANCE)
 
-    def own(self, q: Array) -> Array:
+    def to_skeleton(self, q: Array) -> Array:
         ours = np.array(self.take.skeleton.neutral())
         ours[self.free] = q
         return ours
 
     def solve(self, places: Array, q: Array) -> Array:
         problem = self.problem.with_targets(dict(zip(self.names, places, strict=True)))
-        return ik.solve(problem, q0=self.own(q), solver=self.solver).q[self.free]
+        return ik.solve(problem, q0=self.to_skeleton(q), solver=self.solver).q[self.free]
 
 
 class _Track(_Frames):
@@ -113,9 +113,9 @@ class _Track(_Frames):
         """Frames that follow each other, and milliseconds for each of them."""
         take = self.take.between(first, first + count)
         begin = time.process_time()
-        found = ik.track(take.skeleton, take.markers, **self.options)
+        result = ik.track(take.skeleton, take.markers, **self.options)
         ms = 1e3 * (time.process_time() - begin) / count
-        return np.array(found.motion.q)[:, self.free], ms
+        return np.array(result.motion.q)[:, self.free], ms
 
     def solve_all(self, task: Figure) -> dict[str, Array]:
         first, count = int(task.frames[0]), len(task.frames)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.protocol import Arm, Array, Attempts, reached
-from benchmarks.support.urdf import chain, link_of
+from benchmarks.peers.protocol import Arm, Array, Attempts, is_reached
+from benchmarks.support.urdf import find_chain, get_link
 
 TITLE, PACKAGE = "IKPy", "ikpy"
 REQUIREMENTS = ("ikpy==4.2.*",)
@@ -16,13 +16,13 @@ REQUIREMENTS = ("ikpy==4.2.*",)
 
 class _Arm(Attempts):
     def __init__(self, task: Arm) -> None:
-        joints = chain(task.urdf, task.tool)
-        made: Any = import_module("ikpy.chain").Chain
-        elements = [link_of(joints[0], "parent")]
+        joints = find_chain(task.urdf, task.tool)
+        chain_class: Any = import_module("ikpy.chain").Chain
+        elements = [get_link(joints[0], "parent")]
         for joint in joints:
-            elements += [joint.attrib["name"], link_of(joint, "child")]
+            elements += [joint.attrib["name"], get_link(joint, "child")]
         moving = [False, *(joint.get("type") != "fixed" for joint in joints)]
-        self.chain = made.from_urdf_file(
+        self.chain = chain_class.from_urdf_file(
             str(task.urdf), base_elements=elements, active_links_mask=moving
         )
         assert [link.name for link in self.chain.links[1:]] == [j.attrib["name"] for j in joints]
@@ -31,11 +31,11 @@ class _Arm(Attempts):
     def attempt(self, target: Array, start: Array) -> tuple[Array, bool]:
         whole = np.zeros(len(self.moving))
         whole[self.moving] = start
-        found = self.chain.inverse_kinematics_frame(
+        result = self.chain.inverse_kinematics_frame(
             target, initial_position=whole, orientation_mode="all"
         )
-        arrived = reached(self.chain.forward_kinematics(found), target, self.tolerance)
-        return found[self.moving], arrived
+        arrived = is_reached(self.chain.forward_kinematics(result), target, self.tolerance)
+        return result[self.moving], arrived
 
 
 def arm(task: Arm) -> _Arm:

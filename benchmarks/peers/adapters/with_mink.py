@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.peers.protocol import Arm, Array, Figure
 from benchmarks.support.robot_peers import Mink
-from benchmarks.support.urdf import bare_urdf
+from benchmarks.support.urdf import strip_urdf
 
 TITLE, PACKAGE = "mink", "mink"
 REQUIREMENTS = ("mink==1.3.*", "daqp==0.10.*")
@@ -41,9 +41,9 @@ class MinkMarkers:
     """
 
     ITERATIONS = 100
-    ENOUGH = 1e-4  # share of the cost; 1e-5 takes 1.8 × as long and ends 0.1 % lower
+    MIN_COST_DECREASE = 1e-4  # share of the cost; 1e-5 takes 1.8 × as long and ends 0.1 % lower
     DAMPING = 1e-3  # with 1e-4 it loses the figure on HDM05, with 1e-2 it takes 2.5 × as long
-    FAR = 1e-2  # damping by the error; without it one cold frame of three is lost
+    LM_DAMPING = 1e-2  # damping by the error; without it one cold frame of three is lost
 
     def __init__(
         self, model: Any, names: Sequence[str], kind: str, weights: Array, limited: bool
@@ -56,7 +56,7 @@ class MinkMarkers:
         self.configuration = mink.Configuration(model)
         self.limits = [mink.ConfigurationLimit(model)] if limited else []
         self.tasks = [
-            mink.FrameTask(name, kind, float(np.sqrt(w)), 0.0, lm_damping=self.FAR)
+            mink.FrameTask(name, kind, float(np.sqrt(w)), 0.0, lm_damping=self.LM_DAMPING)
             for name, w in zip(names, weights, strict=True)
         ]
         self.steps = 0
@@ -93,7 +93,7 @@ class MinkMarkers:
             )
             self.configuration.integrate_inplace(velocity, 1.0)
             cost = self.cost(places)
-            if cost > (1.0 - self.ENOUGH) * before:
+            if cost > (1.0 - self.MIN_COST_DECREASE) * before:
                 break
             before = cost
         return self.configuration.q.copy()
@@ -107,7 +107,7 @@ class _Figure:
     def __init__(self, task: Figure) -> None:
         import mujoco
 
-        model: Any = mujoco.MjSpec.from_string(bare_urdf(task.urdf)).compile()
+        model: Any = mujoco.MjSpec.from_string(strip_urdf(task.urdf)).compile()
         weights = np.ones(len(task.markers))
         self.markers = MinkMarkers(model, task.markers, "body", weights, False)
         self.columns = [task.joints.index(name) for name in self.markers.joints]

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.adapters.with_pybullet import quaternion
-from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
+from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, is_reached
 from benchmarks.peers.tree import Tree
 
 TITLE, PACKAGE = "newton", "newton"
 REQUIREMENTS = ("newton==1.7.*",)
-ITERATIONS, TRACKED, COLD = 60, 10, 60
-LIMITS = 10.0  # weight; at its default of 0.1 answers leave the limits
-NEAR = 0.05  # [m] mean squared distance above which a frame is a cold one
+ARM_ITERATIONS, TRACKED_ITERATIONS, COLD_ITERATIONS = 60, 10, 60
+LIMIT_WEIGHT = 10.0  # weight; at its default of 0.1 answers leave the limits
+COLD_DISTANCE = 0.05  # [m] root mean square distance above which a frame is a cold one
 
 
 class _Model:
@@ -60,40 +60,40 @@ class _Arm(_Model, Attempts):
         self.place = self.ik.IKObjectivePosition(
             link, wp.vec3(), self.vectors(np.zeros((1, 3)), wp.vec3)
         )
-        still = self.vectors(np.array([[0.0, 0.0, 0.0, 1.0]]), wp.vec4)
-        self.turn = self.ik.IKObjectiveRotation(link, wp.quat_identity(), still)
+        identity = self.vectors(np.array([[0.0, 0.0, 0.0, 1.0]]), wp.vec4)
+        self.turn = self.ik.IKObjectiveRotation(link, wp.quat_identity(), identity)
         inside = self.ik.IKObjectiveJointLimit(
-            self.model.joint_limit_lower, self.model.joint_limit_upper, weight=LIMITS
+            self.model.joint_limit_lower, self.model.joint_limit_upper, weight=LIMIT_WEIGHT
         )
-        self.solving = self.solver([self.place, self.turn, inside])
+        self.ik_solver = self.solver([self.place, self.turn, inside])
         self.tree, self.task = Tree(task.urdf, task.joints, [task.tool]), task
 
     def attempt(self, target: Array, start: Array) -> tuple[Array, bool]:
         wp = self.warp
         self.place.set_target_position(0, wp.vec3(*target[:3, 3].tolist()))
         self.turn.set_target_rotation(0, wp.vec4(*quaternion(target[:3, :3]).tolist()))
-        q = np.clip(self.run(self.solving, start, ITERATIONS), *self.task.limits.T)
-        return q, reached(self.tree.poses(q)[0], target, self.task.tolerance)
+        q = np.clip(self.run(self.ik_solver, start, ARM_ITERATIONS), *self.task.limits.T)
+        return q, is_reached(self.tree.poses(q)[0], target, self.task.tolerance)
 
 
 class _Markers(_Model):
     def __init__(self, task: Figure) -> None:
         super().__init__(task)
         wp = self.warp
-        nowhere = np.zeros((1, 3))
+        origin = np.zeros((1, 3))
         self.goals = [
-            self.ik.IKObjectivePosition(self.links[name], wp.vec3(), self.vectors(nowhere, wp.vec3))
+            self.ik.IKObjectivePosition(self.links[name], wp.vec3(), self.vectors(origin, wp.vec3))
             for name in task.markers
         ]
-        self.solving = self.solver(self.goals)
+        self.ik_solver = self.solver(self.goals)
         self.tree = Tree(task.urdf, task.joints, task.markers)
 
     def solve(self, places: Array, q: Array) -> Array:
         for goal, place in zip(self.goals, places, strict=True):
             goal.set_target_position(0, self.warp.vec3(*place.tolist()))
         away = self.tree.poses(q)[:, :3, 3] - places
-        far = float((away**2).sum(axis=1).mean()) > NEAR**2
-        return self.run(self.solving, q, COLD if far else TRACKED)
+        far = float((away**2).sum(axis=1).mean()) > COLD_DISTANCE**2
+        return self.run(self.ik_solver, q, COLD_ITERATIONS if far else TRACKED_ITERATIONS)
 
 
 def arm(task: Arm) -> _Arm:

@@ -18,8 +18,8 @@ from benchmarks.peers.tree import Tree
 TITLE, PACKAGE = "OpenSim", "opensim"
 REQUIREMENTS = ("opensim==4.6.*", "numpy")
 ALONG_Z = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])  # x to z: sliders go in x
-CLEAR = 100.0  # weight of constraints, of which there are none
-BUDGET = 120.0  # [s] of the processor for the tracked frames, and for the cold ones
+CONSTRAINT_WEIGHT = 100.0  # of constraints, of which there are none
+BUDGET_S = 120.0  # of the processor for the tracked frames, and for the cold ones
 
 
 class _Markers:
@@ -85,10 +85,10 @@ class _Markers:
         table.addTableMetaDataString("DataRate", "1.0")
         reference = sim.MarkersReference(table, sim.SetMarkerWeights(), sim.Units("m"))
         none = sim.SimTKArrayCoordinateReference()
-        made = sim.InverseKinematicsSolver(self.model, reference, none, CLEAR)
-        made.setAccuracy(self.accuracy)
+        solver = sim.InverseKinematicsSolver(self.model, reference, none, CONSTRAINT_WEIGHT)
+        solver.setAccuracy(self.accuracy)
         self.kept = (table, reference, none)  # the solver does not keep them alive
-        return made
+        return solver
 
     def run(self, places: Array, starts: Array) -> tuple[Array, Array]:
         """Answers and milliseconds; frames without a row in `starts` go on from the one before."""
@@ -102,7 +102,7 @@ class _Markers:
             spent += time.process_time() - begin
             ms.append(1e3 * (time.process_time() - begin))
             q.append(self.q())
-            if spent > BUDGET:
+            if spent > BUDGET_S:
                 break
         return np.array(q), np.array([ms])
 

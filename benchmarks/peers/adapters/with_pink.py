@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
+from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, is_reached
 
 TITLE, PACKAGE = "Pink", "pin-pink"
 REQUIREMENTS = ("pin-pink==4.4.*", "daqp==0.10.*")
 STEPS, MARKER_STEPS = 50, 100
-DAMPING, MARKER_DAMPING, MARKER_FAR = 1e-2, 1e-3, 0.1
-ENOUGH = 1e-4
+DAMPING, MARKER_DAMPING, MARKER_LM_DAMPING = 1e-2, 1e-3, 0.1
+MIN_COST_DECREASE = 1e-4
 
 
 class _Model:
@@ -30,7 +30,7 @@ class _Model:
     def configuration(self, q: Array) -> Any:
         return self.pink.Configuration(self.model, self.model.createData(), q[self.columns])
 
-    def own(self, configuration: Any) -> Array:
+    def to_task(self, configuration: Any) -> Array:
         q = np.empty(self.model.nq)
         q[self.columns] = configuration.q
         return q
@@ -48,20 +48,21 @@ class _Arm(_Model, Attempts):
         configuration = self.configuration(start)
         for _ in range(STEPS):
             place = configuration.get_transform_frame_to_world(self.tool)
-            if reached(place.homogeneous, target, self.tolerance):
-                return self.own(configuration), True
+            if is_reached(place.homogeneous, target, self.tolerance):
+                return self.to_task(configuration), True
             velocity = self.pink.solve_ik(
                 configuration, [self.goal], 1.0, "daqp", limits=self.limits, safety_break=False
             )
             configuration.integrate_inplace(velocity, 1.0)
-        return self.own(configuration), False
+        return self.to_task(configuration), False
 
 
 class _Markers(_Model):
     def __init__(self, task: Figure) -> None:
         super().__init__(task)
         self.goals = [
-            self.pink.FrameTask(name, 1.0, 0.0, lm_damping=MARKER_FAR) for name in task.markers
+            self.pink.FrameTask(name, 1.0, 0.0, lm_damping=MARKER_LM_DAMPING)
+            for name in task.markers
         ]
         self.frames = [self.model.getFrameId(name) for name in task.markers]
 
@@ -84,10 +85,10 @@ class _Markers(_Model):
             configuration.integrate_inplace(velocity, 1.0)
             there = np.array([configuration.data.oMf[k].translation for k in self.frames])
             cost = float(((there - places) ** 2).sum())
-            if cost > (1.0 - ENOUGH) * before:
+            if cost > (1.0 - MIN_COST_DECREASE) * before:
                 break
             before = cost
-        return self.own(configuration)
+        return self.to_task(configuration)
 
 
 def arm(task: Arm) -> _Arm:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
+from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, is_reached
 
 TITLE, PACKAGE = "placo", "placo"
 REQUIREMENTS = ("placo==0.10.*",)
 STEPS, MARKER_STEPS = 50, 100
-ENOUGH, REGULAR = 1e-4, 3e-3  # with 1e-3 cold frames are lost
+MIN_COST_DECREASE, REGULARISATION = 1e-4, 3e-3  # with 1e-3 cold frames are lost
 
 
 class _Robot:
@@ -55,7 +55,7 @@ class _Arm(_Robot, Attempts):
         self.goal.T_world_frame = target
         for _ in range(STEPS):
             now = self.robot.get_T_world_frame(self.task.tool)
-            if reached(now, target, self.task.tolerance):
+            if is_reached(now, target, self.task.tolerance):
                 return self.q(), True
             try:
                 self.step()
@@ -72,7 +72,7 @@ class _Markers(_Robot):
         self.goals = [self.solver.add_position_task(name, np.zeros(3)) for name in task.markers]
         for name, goal in zip(task.markers, self.goals, strict=True):
             goal.configure(name, "soft", 1.0)
-        self.solver.add_regularization_task(REGULAR)
+        self.solver.add_regularization_task(REGULARISATION)
 
     def cost(self, places: Array) -> float:
         now = np.array([self.robot.get_T_world_frame(name)[:3, 3] for name in self.names])
@@ -86,7 +86,7 @@ class _Markers(_Robot):
         for _ in range(MARKER_STEPS):
             self.step()
             cost = self.cost(places)
-            if cost > (1.0 - ENOUGH) * before:
+            if cost > (1.0 - MIN_COST_DECREASE) * before:
                 break
             before = cost
         return self.q()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.protocol import Arm, Array, Attempts, reached
+from benchmarks.peers.protocol import Arm, Array, Attempts, is_reached
 from benchmarks.peers.tree import Tree
 
 TITLE, PACKAGE = "PyBullet", "pybullet"
@@ -52,7 +52,7 @@ class _Arm(Attempts):
         for joint, value in zip(self.joints, start, strict=True):
             self.bullet.resetJointState(self.body, joint, value)
         lower, upper = self.task.limits.T
-        found = self.bullet.calculateInverseKinematics(
+        result = self.bullet.calculateInverseKinematics(
             self.body,
             self.link,
             target[:3, 3].tolist(),
@@ -60,9 +60,9 @@ class _Arm(Attempts):
             maxNumIterations=ITERATIONS,
             residualThreshold=RESIDUAL,
         )
-        q = np.array(found)
+        q = np.array(result)
         inside = bool((q >= lower).all() and (q <= upper).all())
-        return q, inside and reached(self.tree.poses(q)[0], target, self.task.tolerance)
+        return q, inside and is_reached(self.tree.poses(q)[0], target, self.task.tolerance)
 
 
 def arm(task: Arm) -> _Arm:

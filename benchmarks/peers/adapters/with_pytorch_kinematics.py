@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from benchmarks.peers.protocol import SURE, Arm, Array
-from benchmarks.support.urdf import chain, link_of
+from benchmarks.peers.protocol import TOLERANCE_SHARE, Arm, Array
+from benchmarks.support.urdf import find_chain, get_link
 
 TITLE, PACKAGE = "PyTorch Kinematics", "pytorch-kinematics"
 REQUIREMENTS = ("torch==2.13.0", "pytorch-kinematics==0.10.*")
@@ -21,17 +21,19 @@ class _Arm:
         self.torch: Any = import_module("torch")
         self.torch.set_num_threads(1)
         self.kinematics: Any = import_module("pytorch_kinematics")
-        root = link_of(chain(task.urdf, task.tool)[0], "parent")
-        made = self.kinematics.build_serial_chain_from_urdf(task.urdf.read_bytes(), task.tool, root)
-        self.chain = made.to(dtype=self.torch.float64)
+        root = get_link(find_chain(task.urdf, task.tool)[0], "parent")
+        chain = self.kinematics.build_serial_chain_from_urdf(
+            task.urdf.read_bytes(), task.tool, root
+        )
+        self.chain = chain.to(dtype=self.torch.float64)
         assert self.chain.get_joint_parameter_names() == task.joints
         self.limits, self.tolerance = self.torch.tensor(task.limits), task.tolerance
 
     def solve(self, target: Array, starts: Array) -> Array:
         solver = self.kinematics.PseudoInverseIK(
             self.chain,
-            pos_tolerance=SURE * self.tolerance[0],
-            rot_tolerance=SURE * self.tolerance[1],
+            pos_tolerance=TOLERANCE_SHARE * self.tolerance[0],
+            rot_tolerance=TOLERANCE_SHARE * self.tolerance[1],
             retry_configs=self.torch.tensor(starts),
             joint_limits=self.limits,
             max_iterations=ITERATIONS,
@@ -39,9 +41,9 @@ class _Arm:
             early_stopping_no_improvement=None,
         )
         pose = self.kinematics.Transform3d(matrix=self.torch.tensor(target)[None])
-        found = solver.solve(pose)
-        best = int(found.converged[0].int().argmax())
-        return found.solutions[0, best].numpy()
+        result = solver.solve(pose)
+        best = int(result.converged[0].int().argmax())
+        return result.solutions[0, best].numpy()
 
 
 def arm(task: Arm) -> _Arm:

@@ -9,28 +9,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from benchmarks.peers.protocol import SURE, Arm, Array
-from benchmarks.support.urdf import chain, link_of
+from benchmarks.peers.protocol import TOLERANCE_SHARE, Arm, Array
+from benchmarks.support.urdf import find_chain, get_link
 
 TITLE, PACKAGE = "TRAC-IK", "pytracik"
 REQUIREMENTS = ("pytracik==0.0.3", "numpy")
-TIMEOUT = 0.05  # [s]
+TIMEOUT_S = 0.05
 
 
 class _TracIk:
     ATTEMPTS = (30,)
 
     def __init__(self, task: Arm) -> None:
-        made: Any = import_module("trac_ik").TracIK
-        joints = chain(task.urdf, task.tool)
+        solver_class: Any = import_module("trac_ik").TracIK
+        joints = find_chain(task.urdf, task.tool)
         moving = [joint.attrib["name"] for joint in joints if joint.get("type") != "fixed"]
         assert moving == task.joints
-        base, epsilon = link_of(joints[0], "parent"), 0.5 * SURE * min(task.tolerance)
-        self.solver = made(base, task.tool, str(task.urdf), TIMEOUT, epsilon, "Speed")
+        base, epsilon = get_link(joints[0], "parent"), 0.5 * TOLERANCE_SHARE * min(task.tolerance)
+        self.solver = solver_class(base, task.tool, str(task.urdf), TIMEOUT_S, epsilon, "Speed")
 
     def solve(self, target: Array, starts: Array) -> Array:
-        found = self.solver.ik(target[:3, 3], target[:3, :3], seed_jnt_values=starts[0])
-        return starts[0] if found is None else found
+        result = self.solver.ik(target[:3, 3], target[:3, :3], seed_jnt_values=starts[0])
+        return starts[0] if result is None else result
 
 
 def arm(task: Arm) -> _TracIk:

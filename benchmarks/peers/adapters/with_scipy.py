@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import least_squares, minimize
 
-from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, reached
-from benchmarks.peers.tree import Tree, pose_error
+from benchmarks.peers.protocol import Arm, Array, Attempts, Figure, is_reached
+from benchmarks.peers.tree import Tree, compute_pose_error
 
 TITLE, PACKAGE = "SciPy", "scipy"
 REQUIREMENTS = ("scipy==1.17.*", "numpy")
-TURN = 0.3  # [m] that a radian counts as
+METRES_PER_RADIAN = 0.3  # [m] that a radian counts as
 
 
 def arms(task: Arm) -> dict[str, Attempts]:
@@ -25,10 +25,12 @@ def arms(task: Arm) -> dict[str, Attempts]:
 class _Trf(Attempts):
     def __init__(self, task: Arm) -> None:
         self.tree, self.task = Tree(task.urdf, task.joints, [task.tool]), task
-        self.weights = np.array([1.0, 1.0, 1.0, TURN, TURN, TURN])
+        self.weights = np.array(
+            [1.0, 1.0, 1.0, METRES_PER_RADIAN, METRES_PER_RADIAN, METRES_PER_RADIAN]
+        )
 
     def error(self, q: Array, target: Array) -> Array:
-        return -self.weights * pose_error(self.tree.poses(q)[0], target)
+        return -self.weights * compute_pose_error(self.tree.poses(q)[0], target)
 
     def jacobian(self, q: Array, target: Array) -> Array:
         # That of the rotation vector is taken as I, which it is at the target.
@@ -36,15 +38,15 @@ class _Trf(Attempts):
         return self.weights[:, None] * np.vstack([shift[0], turn[0]])
 
     def arrived(self, q: Array, target: Array) -> bool:
-        return reached(self.tree.poses(q)[0], target, self.task.tolerance)
+        return is_reached(self.tree.poses(q)[0], target, self.task.tolerance)
 
     def attempt(self, target: Array, start: Array) -> tuple[Array, bool]:
         lower, upper = self.task.limits.T
         inside = np.clip(start, lower + 1e-9, upper - 1e-9)
-        found = least_squares(
+        result = least_squares(
             self.error, inside, self.jacobian, (lower, upper), args=(target,), max_nfev=100
         )
-        return found.x, self.arrived(found.x, target)
+        return result.x, self.arrived(result.x, target)
 
 
 class _Slsqp(_Trf):
@@ -55,8 +57,8 @@ class _Slsqp(_Trf):
 
         options = {"maxiter": 200, "ftol": 1e-12}
         bounds = list(map(tuple, self.task.limits))
-        found = minimize(cost, start, jac=True, method="SLSQP", bounds=bounds, options=options)
-        q = np.clip(found.x, *self.task.limits.T)
+        result = minimize(cost, start, jac=True, method="SLSQP", bounds=bounds, options=options)
+        q = np.clip(result.x, *self.task.limits.T)
         return q, self.arrived(q, target)
 
 

@@ -25,12 +25,12 @@ __all__ = [
     "axes_matrix",
     "cyclic_axes",
     "heading_axes",
+    "permute_axis",
     "turn_skeleton",
     "turn_to_up",
-    "turned_axis",
 ]
 
-Turned = TypeVar("Turned", "Markers", "Motion")
+MotionOrMarkers = TypeVar("MotionOrMarkers", "Markers", "Motion")
 
 
 def cyclic_axes(up: str, to: str) -> str:
@@ -38,7 +38,7 @@ def cyclic_axes(up: str, to: str) -> str:
     return ("XYZ", "ZXY", "YZX")[("xyz".index(to) - "xyz".index(up)) % 3]
 
 
-def turn_to_up(thing: Turned, up: str) -> Turned:
+def turn_to_up(thing: MotionOrMarkers, up: str) -> MotionOrMarkers:
     """Return a motion or markers with another axis up.
 
     Where nothing is known of it, it is taken to be so already.
@@ -84,7 +84,7 @@ def heading_axes(up: str | None) -> list[str]:
     return turns
 
 
-def turned_axis(up: str | None, matrix: Array) -> str | None:
+def permute_axis(up: str | None, matrix: Array) -> str | None:
     """Return the up axis in axes permuted by a matrix."""
     if up is None:
         return None

@@ -12,8 +12,8 @@ import numpy as np
 
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError, UnknownNameError, UsageError
-from exactik.motion._axes import axes_matrix, turned_axis
-from exactik.motion._time import check_rate, resampled_frame_positions, slice_frames
+from exactik.motion._axes import axes_matrix, permute_axis
+from exactik.motion._time import check_rate, compute_resampled_positions, slice_frames
 from exactik.typing import Array, BoolArray
 
 __all__ = ["Markers", "Series"]
@@ -134,7 +134,7 @@ class Markers:
 
     def resampled(self, rate: float) -> Markers:
         """Return the same at another rate [Hz], linear between frames; gaps stay gaps."""
-        times = resampled_frame_positions(len(self), self.rate, rate)
+        times = compute_resampled_positions(len(self), self.rate, rate)
 
         def interpolate(values: Array) -> Array:
             low = np.minimum(times.astype(int), max(len(values) - 1, 0))
@@ -154,7 +154,7 @@ class Markers:
         `others` stay as they are: not all of them are vectors in the axes of the world.
         """
         matrix = axes_matrix(axes)
-        positions, up = self.positions @ matrix.T, turned_axis(self.up_axis, matrix)
+        positions, up = self.positions @ matrix.T, permute_axis(self.up_axis, matrix)
         return replace(self, positions=positions, up_axis=up)
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from exactik._arrays import as_floats, freeze
 from exactik.errors import ShapeError
 from exactik.model import Pose, Skeleton
-from exactik.motion._axes import axes_matrix, turn_skeleton, turned_axis
-from exactik.motion._time import check_rate, resampled_frame_positions, slice_frames
+from exactik.motion._axes import axes_matrix, permute_axis, turn_skeleton
+from exactik.motion._time import check_rate, compute_resampled_positions, slice_frames
 from exactik.typing import Array
 
 __all__ = ["Motion"]
@@ -91,7 +91,7 @@ class Motion:
 
         Gaps stay gaps, and are never bridged.
         """
-        times = resampled_frame_positions(len(self), self.rate, rate)  # [frames of this motion]
+        times = compute_resampled_positions(len(self), self.rate, rate)  # [frames of this motion]
         if len(times) == 0:
             return replace(self, rate=rate)
         low = np.minimum(times.astype(int), len(self) - 1)
@@ -114,7 +114,7 @@ class Motion:
         which works for any joint. Writers of BVH and ASF make rest poses and angles in the new axes
         of it, as other programs expect them.
         """
-        up = turned_axis(self.up_axis, axes_matrix(axes))
+        up = permute_axis(self.up_axis, axes_matrix(axes))
         return replace(self, skeleton=turn_skeleton(self.skeleton, axes), up_axis=up)
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> None:

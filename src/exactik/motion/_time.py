@@ -7,7 +7,7 @@ import numpy as np
 from exactik.errors import UsageError
 from exactik.typing import Array
 
-__all__ = ["check_rate", "resampled_frame_positions", "slice_frames"]
+__all__ = ["check_rate", "compute_resampled_positions", "slice_frames"]
 
 
 def check_rate(rate: float) -> float:
@@ -24,7 +24,7 @@ def slice_frames(count: int, rate: float, start: float | None, end: float | None
     return slice(max(first, 0), max(min(last, count), 0))
 
 
-def resampled_frame_positions(count: int, rate: float, new: float) -> Array:
+def compute_resampled_positions(count: int, rate: float, new: float) -> Array:
     """Return where frames of another rate lie, in frames of the old one, (n,)."""
     if count == 0:
         return np.empty(0)

@@ -11,9 +11,7 @@ from exactik.tracking import Track
 
 __all__ = ["TruthComparison", "compare_with_truth"]
 
-SDS_FOR_90_PERCENT = (
-    1.645  # standard deviations to both sides that hold 90 % of a normal distribution
-)
+SDS_FOR_90_PERCENT = 1.645  # a normal distribution has 90 % within so many to both sides
 MAX_DETERMINED_SD = 0.5  # [rad or m] standard deviation above which a dof is not determined
 
 

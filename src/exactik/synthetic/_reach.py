@@ -1,4 +1,4 @@
-"""`exactik demo --reach`: the built-in human reaches for goals, and the solver tells of it."""
+"""`exactik demo --reach`: the built-in human reaches for goals, with the solver's verdict."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ heading (x ahead, y to the left, z up from the floor):
     l_leg.hip .spread .knee .ankle                angles of a leg that kicks
     l_arm.rz .rx .ry .elbow .twist    l_shoulder.up .forward    l_hand.curl .fist
 
-and the same with r_. "l_arm" alone takes (raised, spread, roll, elbow, twist), see `arm_angles`.
+and the same with r_. "l_arm" alone takes (raised, spread, roll, elbow, twist), see
+`compute_arm_angles`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["ARM_HANGING", "REST_VALUES", "ChannelValue", "ChannelValues", "Timel
 ChannelValue = float | Sequence[float]
 ChannelValues = Mapping[str, ChannelValue]
 
-ARM_HANGING = (4.0, 9.0, 12.0, 14.0, 20.0)
+ARM_HANGING = (4.0, 9.0, 12.0, 14.0, 20.0)  # raised, spread, roll, elbow, twist [°]
 
 # Standing at ease. Knees are never quite straight: there the knee's angle changes without bound.
 _MIDLINE_REST = {

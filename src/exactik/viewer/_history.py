@@ -10,7 +10,7 @@ __all__ = ["UndoHistory"]
 
 T = TypeVar("T")
 
-MAX_STEPS = 200
+MAX_STEPS = 200  # of undo: more than anybody goes back
 
 
 class UndoHistory(Generic[T]):
