@@ -226,10 +226,11 @@ def _check_unit(path: str, form: Format, content: Content, length_unit: Unit | N
     metres = metres_per(length_unit)
     if "length_unit" in form.writers[content].options:
         return length_unit
-    if metres != 1.0:
+    fixed_unit = form.length_unit or form.written_unit
+    if metres != metres_per(fixed_unit):
         raise FileError(
             path,
-            f"{suffix_of(path)} is in metres",
+            f"{suffix_of(path)} is in {'metres' if fixed_unit == 'm' else fixed_unit}",
             code="unit-fixed",
             advice=Advice("; ", "length_unit", after=" cannot change that"),
         )
