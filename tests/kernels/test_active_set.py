@@ -22,7 +22,7 @@ from exactik.kernels.linear.active_set import (
 from exactik.spatial import jit
 from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
-from tests.support.problems import menagerie, posed
+from tests.support.problems import make_pose_and_goals, menagerie
 from tests.support.quadratics import (
     ancestor_pattern,
     blank_descent_state,
@@ -135,12 +135,12 @@ def test_without_limits_it_is_a_damped_newton_step(figure: Skeleton):
     """(H + μD) s = −g for the dofs that are not held, and the held ones stay."""
     for seed in range(6):
         model = model_of(figure, seed, np.inf, locks=0.3 * (seed % 2))
-        found, free = model.step(), ~model.held
+        actual, free = model.step(), ~model.held
         expected = np.zeros(figure.nv)
         expected[free] = np.linalg.solve(model.damped[np.ix_(free, free)], -model.g[free])
-        np.testing.assert_allclose(found.step, expected, atol=1e-11)
-        assert found.pivot > 0.0
-        assert np.array_equal(found.held, model.held)
+        np.testing.assert_allclose(actual.step, expected, atol=1e-11)
+        assert actual.pivot > 0.0
+        assert np.array_equal(actual.held, model.held)
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
@@ -219,14 +219,14 @@ def test_clipping_moves_coordinates_to_their_nearest_limit():
         q, plain = rng.normal(size=figure.nq), figure.plain_q
         low = rng.normal(size=figure.nv)
         high = low + rng.exponential(size=figure.nv)
-        found, expected = q.copy(), q.copy()
-        clip_to_limits(plain, low, high, found)
+        actual, expected = q.copy(), q.copy()
+        clip_to_limits(plain, low, high, actual)
         for i, j in enumerate(plain):
             if j >= 0:
                 expected[j] = np.clip(q[j], low[i], high[i])
-        assert np.array_equal(found, expected)  # quaternions among them untouched
-        clip_to_limits(plain, low, high, found)
-        assert np.array_equal(found, expected)
+        assert np.array_equal(actual, expected)  # quaternions among them untouched
+        clip_to_limits(plain, low, high, actual)
+        assert np.array_equal(actual, expected)
 
 
 def test_the_active_set_holds_locked_dofs_and_those_pushed_against_their_limit():
@@ -247,16 +247,16 @@ def test_the_relative_gradient_is_a_cosine_between_residual_and_jacobian():
     """By the weighted residual and Jacobian; largest over the dofs that are not held."""
     figure = menagerie()
     for seed in range(5):
-        q, goals = posed(figure, seed)
+        q, goals = make_pose_and_goals(figure, seed)
         problem = Problem(figure, goals[:-1])
         root = np.linalg.cholesky(problem.packed.weight).T
         r, J = root @ problem.residual(q), root @ problem.jacobian(q)
         cosines = np.abs(J.T @ r) / np.linalg.norm(r) / np.linalg.norm(J, axis=0)
         held = np.where(np.random.default_rng(seed).random(figure.nv) < 0.5, 1.0, 0.0)
         curvature = np.diag(problem.gauss_newton(q)).copy()
-        found = relative_projected_gradient(problem.gradient(q), held, curvature, problem.cost(q))
-        assert found == pytest.approx(cosines[held == 0.0].max(), rel=1e-10)
-        assert 0.0 < found <= 1.0
+        actual = relative_projected_gradient(problem.gradient(q), held, curvature, problem.cost(q))
+        assert actual == pytest.approx(cosines[held == 0.0].max(), rel=1e-10)
+        assert 0.0 < actual <= 1.0
 
 
 def test_the_relative_gradient_without_gradient_or_curvature():

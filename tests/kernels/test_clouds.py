@@ -69,10 +69,10 @@ def dense(goals: list[Goal]) -> dict[str, Array]:
 
 
 def check(goals: list[Goal], tolerance: float = 1e-13) -> None:
-    found = quantities(Problem(FIGURE, goals), Q)
-    assert_same(found, one_by_one(goals), tolerance)
+    actual = quantities(Problem(FIGURE, goals), Q)
+    assert_same(actual, one_by_one(goals), tolerance)
     if len(goals) < 30:  # large dense matrices take seconds on a busy machine
-        assert_same(found, dense(goals), tolerance)
+        assert_same(actual, dense(goals), tolerance)
 
 
 @pytest.mark.parametrize("count", COUNTS)

@@ -30,10 +30,10 @@ def test_the_solve_path_runs_under_the_cuda_simulator_as_on_the_cpu() -> None:
     problem, starts = problem_of(mixed_arm()), starts_of(mixed_arm())
     answers = json.loads(answer.stdout)
     for method in METHODS:
-        (found, passes), (expected, counted) = answers[method.name], solve_on_cpu(method)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+        (actual, passes), (expected, counted) = answers[method.name], solve_on_cpu(method)
+        np.testing.assert_allclose(actual, expected, atol=1e-9)
         assert passes == counted.tolist()
-        for start, q in zip(starts, np.array(found), strict=True):
+        for start, q in zip(starts, np.array(actual), strict=True):
             assert problem.cost(q) < 0.3 * problem.cost(start)  # not where it began,
             if method.name != "ccd":
                 assert np.abs(problem.gradient(q)).max() < 1e-8  # and a solution

@@ -13,7 +13,7 @@ from exactik.solvers import CompiledMethod
 from exactik.typing import Array
 from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
 from tests.support.models import configuration, exp_map_arm
-from tests.support.problems import menagerie, posed
+from tests.support.problems import make_pose_and_goals, menagerie
 
 
 def noisy_human(limits: str = "off") -> tuple[Problem, Array]:
@@ -60,20 +60,20 @@ def test_the_cost_never_rises_and_limits_are_kept(method: CompiledMethod, limits
     """From far away, over indefinite Hessians, with all goals that the kernel knows."""
     figure = menagerie()
     for seed in range(3):
-        q, goals = posed(figure, seed)
+        q, goals = make_pose_and_goals(figure, seed)
         start = figure.integrate(q, np.random.default_rng(seed).normal(scale=2.0, size=figure.nv))
         problem = Problem(figure, goals[:-1], limits=limits)
-        found = ik.solve(problem, q0=start, solver=method, history=True)
-        assert found.history is not None
-        costs = found.history.cost
+        actual = ik.solve(problem, q0=start, solver=method, history=True)
+        assert actual.history is not None
+        costs = actual.history.cost
         assert np.isfinite(costs).all()
         assert (costs[1:] <= costs[:-1] * (1.0 + 1e-12)).all()
         begun = ik.solve(problem, q0=start, solver=type(method)(max_iterations=0))
         assert costs[-1] < 0.9 * begun.cost
-        assert problem.cost(found.q) == pytest.approx(costs[-1], rel=1e-12)
-        own = np.where(figure.plain_q >= 0, found.q[figure.plain_q], 0.0)
+        assert problem.cost(actual.q) == pytest.approx(costs[-1], rel=1e-12)
+        own = np.where(figure.plain_q >= 0, actual.q[figure.plain_q], 0.0)
         assert (own >= problem.lower).all() and (own <= problem.upper).all()
-        quaternions = [found.q[k : k + 4] for _, k in figure.quaternions]
+        quaternions = [actual.q[k : k + 4] for _, k in figure.quaternions]
         np.testing.assert_allclose(np.linalg.norm(quaternions, axis=1), 1.0, atol=1e-15)
 
 
@@ -81,17 +81,17 @@ def test_the_cost_never_rises_and_limits_are_kept(method: CompiledMethod, limits
 def test_history_begins_at_the_start_and_ends_at_the_answer(solver: str):
     problem, q = noisy_human()
     start = problem.skeleton.integrate(q, np.full(58, 0.05))
-    found = ik.solve(problem, q0=start, solver=solver, history=True)
-    history = found.history
+    actual = ik.solve(problem, q0=start, solver=solver, history=True)
+    history = actual.history
     assert history is not None
     assert history.cost[0] == problem.cost(start)
-    assert history.cost[-1] == found.cost == pytest.approx(problem.cost(found.q), rel=1e-14)
-    assert history.projected_gradient[-1] == found.projected_gradient <= 1e-10
+    assert history.cost[-1] == actual.cost == pytest.approx(problem.cost(actual.q), rel=1e-14)
+    assert history.projected_gradient[-1] == actual.projected_gradient <= 1e-10
     assert (history.projected_gradient[:-1] > 1e-10).all()
     assert (history.control >= 0.0).all()
     assert (np.diff(history.seconds) >= 0.0).all()
     silent = ik.solve(problem, q0=start, solver=solver)
-    assert np.array_equal(silent.q, found.q) and silent.iterations == found.iterations
+    assert np.array_equal(silent.q, actual.q) and silent.iterations == actual.iterations
 
 
 @pytest.mark.parametrize("method", [ik.Auto, ik.Newton, ik.LevenbergMarquardt])
@@ -101,10 +101,10 @@ def test_history_has_an_entry_for_every_accepted_step(method: type[CompiledMetho
     for seed in range(8):
         far = np.random.default_rng(seed).normal(scale=0.3, size=58)
         start = problem.skeleton.integrate(q, far)
-        found = ik.solve(problem, q0=start, solver=method(tolerance=1e-14), history=True)
-        assert found.history is not None and found.attempts == 1
-        assert 0 < found.iterations
-        assert {len(column) for column in found.history} == {found.iterations + 1}
+        actual = ik.solve(problem, q0=start, solver=method(tolerance=1e-14), history=True)
+        assert actual.history is not None and actual.attempts == 1
+        assert 0 < actual.iterations
+        assert {len(column) for column in actual.history} == {actual.iterations + 1}
 
 
 @EVERY_METHOD
@@ -131,10 +131,10 @@ def test_no_more_iterations_than_allowed(method: CompiledMethod):
     problem, q = noisy_human()
     start = problem.skeleton.integrate(q, np.full(58, 0.3))
     for n in range(4):
-        found = ik.solve(problem, q0=start, solver=type(method)(max_iterations=n))
-        assert (found.iterations, found.ended) == (n, "iteration-limit")
-        assert (found.cost < problem.cost(start)) == (n > 0)
-        assert np.array_equal(found.q, start) == (n == 0)
+        actual = ik.solve(problem, q0=start, solver=type(method)(max_iterations=n))
+        assert (actual.iterations, actual.ended) == (n, "iteration-limit")
+        assert (actual.cost < problem.cost(start)) == (n > 0)
+        assert np.array_equal(actual.q, start) == (n == 0)
 
 
 @EVERY_METHOD
@@ -143,13 +143,13 @@ def test_locked_dofs_do_not_move(method: CompiledMethod):
     lock = ("pelvis.t?", "l_*", "head.ry")
     held = Problem(problem.skeleton, problem.goals, limits="off", lock=lock)
     start = problem.skeleton.integrate(q, np.full(58, 0.1))
-    found = ik.solve(held, q0=start, solver=method)
+    actual = ik.solve(held, q0=start, solver=method)
     assert 0 < held.locked.sum() < 58
-    assert np.array_equal(found.q[held.locked], start[held.locked])
-    assert (found.q[~held.locked] != start[~held.locked]).all()
-    assert found.cost > ik.solve(problem, q0=start).cost
+    assert np.array_equal(actual.q[held.locked], start[held.locked])
+    assert (actual.q[~held.locked] != start[~held.locked]).all()
+    assert actual.cost > ik.solve(problem, q0=start).cost
     if method.name in ("auto", "newton"):
-        assert found.converged and np.abs(held.gradient(found.q)).max() <= 1e-9
+        assert actual.converged and np.abs(held.gradient(actual.q)).max() <= 1e-9
     still = ik.solve(problem.skeleton, problem.goals, q0=q, lock="*", solver=method)
     assert (still.iterations, still.ended) == (0, "at-rest")
 
@@ -158,7 +158,7 @@ def test_locked_dofs_do_not_move(method: CompiledMethod):
 def test_scratch_makes_no_difference(method: CompiledMethod):
     """Whatever an earlier descent left there: all that is read has been written before."""
     figure = menagerie()
-    q, goals = posed(figure, 5)
+    q, goals = make_pose_and_goals(figure, 5)
     start = figure.integrate(q, np.full(figure.nv, 0.4))
     problem = Problem(figure, goals[:-1], lock="hinge")
     one = descend(problem, start, method, passes=60, scratch=np.nan)
@@ -182,7 +182,7 @@ def test_a_descent_can_be_left_after_any_pass_and_taken_up_again(method: Compile
 def test_a_problem_for_python_takes_the_same_steps(method: CompiledMethod):
     """Coupled goals have full matrices, which the same kernels take as those of one chain."""
     figure = menagerie()
-    q, goals = posed(figure, 3)
+    q, goals = make_pose_and_goals(figure, 3)
     start = figure.integrate(q, np.full(figure.nv, 0.3))
     summed = Problem(figure, goals[:-1])
     coupled = Problem(figure, goals[:-1], weight_matrix=summed.packed.weight)

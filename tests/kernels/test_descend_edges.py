@@ -17,7 +17,7 @@ from exactik.solvers import CompiledMethod
 from exactik.typing import Array
 from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
 from tests.support.models import planar_arm
-from tests.support.problems import menagerie, posed
+from tests.support.problems import make_pose_and_goals, menagerie
 
 HINGE = Skeleton.build("hinge", [Bone("h", joint=Joint.revolute("z"))])
 
@@ -34,12 +34,12 @@ def first_step(
 ) -> tuple[Problem, Array, Array, Array]:
     """A problem with strengths, a place, the first step from it, and the state."""
     figure = menagerie()
-    q, goals = posed(figure, 1)
+    q, goals = make_pose_and_goals(figure, 1)
     strength = {"root": 2.0, "ball*": 0.1, "quat.wy": 5.0}
     problem = Problem(figure, goals[:-1], strength=strength, lock=lock, limits="off")
-    found = descend(problem, q, method, passes=1)
-    assert np.array_equal(found.q, q)
-    return problem, q, found.step, found.state
+    actual = descend(problem, q, method, passes=1)
+    assert np.array_equal(actual.q, q)
+    return problem, q, actual.step, actual.state
 
 
 @pytest.mark.parametrize("lock", [(), ("hinge", "swing", "root.tx")], ids=["free", "locked"])
@@ -78,9 +78,9 @@ def test_a_gradient_step_grows_with_the_square_of_the_strength():
 @EVERY_METHOD
 def test_it_stops_at_once_at_a_minimum(method: CompiledMethod):
     bent = planar_arm().forward([0.5, 1.0]).markers[0]
-    found = ik.solve(straight_arm(bent), q0=[0.5, 1.0], solver=method)
-    assert (found.iterations, found.evaluations, found.ended) == (0, 1, "at-rest")
-    assert found.q.tolist() == [0.5, 1.0]
+    actual = ik.solve(straight_arm(bent), q0=[0.5, 1.0], solver=method)
+    assert (actual.iterations, actual.evaluations, actual.ended) == (0, 1, "at-rest")
+    assert actual.q.tolist() == [0.5, 1.0]
 
 
 def test_at_a_saddle_newton_rests_and_says_so_and_auto_leaves_it():
@@ -88,10 +88,10 @@ def test_at_a_saddle_newton_rests_and_says_so_and_auto_leaves_it():
     problem = straight_arm((0.35, 0, 0))
     assert np.linalg.eigvalsh(problem.hessian([0.0, 0.0]))[0] < -1e-3
     for method in (ik.Newton(), ik.Auto(escape=False)):
-        found = ik.solve(problem, q0=[0.0, 0.0], solver=method)
-        assert (found.iterations, found.status) == (0, "saddle")
-    found = ik.solve(problem, q0=[0.0, 0.0])
-    assert found.reached and found.cost <= 1e-18
+        actual = ik.solve(problem, q0=[0.0, 0.0], solver=method)
+        assert (actual.iterations, actual.status) == (0, "saddle")
+    actual = ik.solve(problem, q0=[0.0, 0.0])
+    assert actual.reached and actual.cost <= 1e-18
 
 
 @pytest.mark.parametrize("start", [(0.0, 0.0), (0.0, np.pi), (0.0, -np.pi), (np.pi, 0.0)])
@@ -106,8 +106,8 @@ def test_auto_leaves_saddles_that_look_flat_to_single_dofs(start: tuple[float, f
 
 
 def test_leaving_a_saddle_is_an_iteration_like_others():
-    found = ik.solve(straight_arm((0.35, 0, 0)), q0=[0.0, 0.0], solver=ik.Auto(max_iterations=0))
-    assert (found.iterations, found.q.tolist()) == (0, [0.0, 0.0])
+    actual = ik.solve(straight_arm((0.35, 0, 0)), q0=[0.0, 0.0], solver=ik.Auto(max_iterations=0))
+    assert (actual.iterations, actual.q.tolist()) == (0, [0.0, 0.0])
 
 
 @EVERY_METHOD
@@ -125,10 +125,10 @@ def test_a_quarter_turn_away_the_curvature_vanishes_and_it_still_arrives(
 ):
     """There H is zero, next to nothing or negative, and the gradient as large as can be."""
     problem = Problem(HINGE, [PositionGoal("h", (x, 1, 0), (1, 0, 0))])
-    found = ik.solve(problem, q0=[0.0], solver=method)
-    assert found.converged
-    assert problem.cost(found.q) == pytest.approx(0.5 * (math.hypot(x, 1.0) - 1.0) ** 2, abs=1e-12)
-    assert np.abs(found.q).max() <= 2.0 * np.pi
+    actual = ik.solve(problem, q0=[0.0], solver=method)
+    assert actual.converged
+    assert problem.cost(actual.q) == pytest.approx(0.5 * (math.hypot(x, 1.0) - 1.0) ** 2, abs=1e-12)
+    assert np.abs(actual.q).max() <= 2.0 * np.pi
 
 
 @pytest.mark.skipif(
@@ -138,19 +138,19 @@ def test_a_quarter_turn_away_the_curvature_vanishes_and_it_still_arrives(
 def test_a_step_to_infinity_is_refused(method: CompiledMethod):
     """The curvature may be so small that the step overflows; no pose is taken from that."""
     problem = Problem(HINGE, [PositionGoal("h", (1e-320, 1, 0), (1, 0, 0))])
-    found = ik.solve(problem, q0=[0.0], solver=method, history=True)
-    assert found.history is not None
-    assert np.isfinite(found.q).all() and np.isfinite(found.history.cost).all()
-    assert problem.cost(found.q) <= 1.0
+    actual = ik.solve(problem, q0=[0.0], solver=method, history=True)
+    assert actual.history is not None
+    assert np.isfinite(actual.q).all() and np.isfinite(actual.history.cost).all()
+    assert problem.cost(actual.q) <= 1.0
 
 
 @EVERY_METHOD
 def test_where_the_cost_is_no_number_it_stops_at_once(method: CompiledMethod):
     problem, q = straight_arm((0.35, 0, 0)), [0.3, np.nan]
-    found = descend(problem, q, method)
-    assert found.passes == 1
-    assert found.state[STATUS] == STALLED
-    assert np.array_equal(found.q, q, equal_nan=True)
+    actual = descend(problem, q, method)
+    assert actual.passes == 1
+    assert actual.state[STATUS] == STALLED
+    assert np.array_equal(actual.q, q, equal_nan=True)
 
 
 # --- units, and options at their ends
@@ -168,8 +168,8 @@ def test_the_unit_of_the_cost_makes_no_difference(method: CompiledMethod):
     for unit in (1.0, 2.0**60, 2.0**-60):
         pairs = zip(figure.markers, places, strict=True)
         goals = [MarkerGoal(marker, place, weight=unit) for marker, place in pairs]
-        found = descend(Problem(figure, goals, limits="off"), figure.neutral(), method, passes=60)
-        counts.add((found.passes, found.state[COST] / unit, *found.q))
+        actual = descend(Problem(figure, goals, limits="off"), figure.neutral(), method, passes=60)
+        counts.add((actual.passes, actual.state[COST] / unit, *actual.q))
     assert len(counts) == 1
 
 
@@ -200,8 +200,8 @@ def two_hands() -> Problem:
 def test_what_costs_nothing_stays_where_it_is(solver: str):
     """Dofs that no goal asks for have neither slope nor curvature."""
     problem = two_hands()
-    found = ik.solve(problem, solver=solver)
-    assert found.reached
-    asked = problem.jacobian(found.q).any(axis=0)
+    actual = ik.solve(problem, solver=solver)
+    assert actual.reached
+    asked = problem.jacobian(actual.q).any(axis=0)
     assert 0 < asked.sum() < 58
-    assert np.abs(found.q[~asked]).max() <= 1e-9
+    assert np.abs(actual.q[~asked]).max() <= 1e-9

@@ -53,12 +53,12 @@ def test_near_coordinates_of_the_same_pose(name: str, seed: int):
     q, near = (_random.random_coordinates(rng, skeleton) for _ in range(2))
     if not skeleton.quaternions:
         near = near + rng.uniform(-10.0, 10.0, skeleton.nq)  # some turns away
-    found = nearer(skeleton, q, near)
-    assert_same_pose(skeleton, found, q)
+    actual = nearer(skeleton, q, near)
+    assert_same_pose(skeleton, actual, q)
     if joint.rotation_part.kind in ("exp_map", "quaternion"):
-        assert np.linalg.norm(found - near) <= np.linalg.norm(q - near) + 1e-9
+        assert np.linalg.norm(actual - near) <= np.linalg.norm(q - near) + 1e-9
     else:
-        assert apart(found, near) <= apart(q, near) + 1e-9
+        assert apart(actual, near) <= apart(q, near) + 1e-9
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -66,10 +66,10 @@ def test_limits_are_kept(seed: int):
     rng, skeleton = np.random.default_rng(seed), menagerie()
     q = skeleton.clip(_random.random_coordinates(rng, skeleton))
     near = _random.random_coordinates(rng, skeleton)
-    found = nearer(skeleton, q, near)
-    assert_same_pose(skeleton, found, q)
-    assert_inside(skeleton, found)
-    assert nearer(skeleton, found, found) == pytest.approx(found, abs=1e-12)
+    actual = nearer(skeleton, q, near)
+    assert_same_pose(skeleton, actual, q)
+    assert_inside(skeleton, actual)
+    assert nearer(skeleton, actual, actual) == pytest.approx(actual, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", TURNING)

@@ -27,7 +27,7 @@ from exactik.spatial import _jit, jit, jit_forceinline
 from exactik.typing import Array
 from tests.support.every_kernel import answers
 from tests.support.models import configuration
-from tests.support.problems import assert_same, menagerie, posed, quantities
+from tests.support.problems import assert_same, make_pose_and_goals, menagerie, quantities
 
 FIGURE = menagerie()
 compiled_only = pytest.mark.skipif(
@@ -50,7 +50,7 @@ def spoilt_work(skeleton: Skeleton) -> Workspace:
 @pytest.mark.parametrize("order", [VALUE, GRADIENT, GAUSS_NEWTON, EXACT])
 def test_results_do_not_depend_on_what_the_scratch_space_held(order: int, seed: int):
     """To the last bit, whether it holds zeros, not-a-numbers or the evaluation of another pose."""
-    q, goals = posed(FIGURE, seed)
+    q, goals = make_pose_and_goals(FIGURE, seed)
     tree, arrays = FIGURE.tree, Problem(FIGURE, goals[:-1]).packed.arrays
     clean, spoilt, used = new_workspace(tree), spoilt_work(FIGURE), new_workspace(tree)
     kernel.evaluate(tree, arrays, configuration(FIGURE, 99), EXACT, used)
@@ -67,7 +67,7 @@ def test_results_do_not_depend_on_what_the_scratch_space_held(order: int, seed: 
 
 def test_factor_and_solve_never_read_padding():
     """From the Hessian of a spoilt scratch space to the step, no not-a-number gets through."""
-    q, goals = posed(FIGURE, 1)
+    q, goals = make_pose_and_goals(FIGURE, 1)
     problem = Problem(FIGURE, goals[:-1])
     tree, work = FIGURE.tree, spoilt_work(FIGURE)
     kernel.evaluate(tree, problem.packed.arrays, q, GAUSS_NEWTON, work)
@@ -81,7 +81,7 @@ def test_factor_and_solve_never_read_padding():
 
 
 def test_the_hessian_product_reads_only_what_it_wrote():
-    q, goals = posed(FIGURE, 2)
+    q, goals = make_pose_and_goals(FIGURE, 2)
     problem = Problem(FIGURE, goals[:-1])
     tree, arrays, work = FIGURE.tree, problem.packed.arrays, spoilt_work(FIGURE)
     x, y = np.random.default_rng(0).normal(size=FIGURE.nv), np.full(FIGURE.nv, np.nan)
@@ -93,7 +93,7 @@ def test_the_hessian_product_reads_only_what_it_wrote():
 
 def test_rows_and_forces_read_only_what_they_wrote():
     """The dense path: residual, Jacobian, and what forces on the rows bend."""
-    q, goals = posed(FIGURE, 2)
+    q, goals = make_pose_and_goals(FIGURE, 2)
     problem = Problem(FIGURE, goals[:-1])
     tree, arrays = FIGURE.tree, problem.packed.arrays
     m = problem.residual_size
@@ -112,7 +112,7 @@ def test_rows_and_forces_read_only_what_they_wrote():
 
 
 def test_arguments_are_not_written_to():
-    q, goals = posed(FIGURE, 2)
+    q, goals = make_pose_and_goals(FIGURE, 2)
     problem = Problem(FIGURE, goals[:-1])
     arrays, before = problem.packed.arrays, q.copy()
     kept = [np.copy(a) for part in (arrays.terms, arrays.clouds, arrays.coordinates) for a in part]
@@ -215,7 +215,7 @@ def read_only(array: Array) -> Array:
     return array
 
 
-def strided(array: Array) -> Array:
+def make_strided(array: Array) -> Array:
     return np.repeat(array[..., None], 2, axis=-1)[..., 0]
 
 
@@ -235,10 +235,10 @@ def is_integer(kind: object) -> bool:
 
 
 @compiled_only
-@pytest.mark.parametrize("make", [np.copy, read_only, strided])
+@pytest.mark.parametrize("make", [np.copy, read_only, make_strided])
 def test_arrays_of_any_layout_compile_nothing_anew(make: Any):
     """Numba would compile a kernel again, for seconds, for every layout that it is handed."""
-    q, goals = posed(FIGURE, 1)
+    q, goals = make_pose_and_goals(FIGURE, 1)
     many, v = make(np.tile(q, (3, 1))), make(np.ones(FIGURE.nv))
     q = make(q)
     for chosen in (goals, goals[:-1], [Transposed("ball")]):
@@ -268,7 +268,7 @@ def test_arrays_of_any_layout_compile_nothing_anew(make: Any):
         f.__name__: {tuple(str(t) for t in s if not is_integer(t)) for s in f.signatures}
         for f in kernels
     }
-    assert {name: len(found) for name, found in layouts.items() if len(found) > 1} == {}
+    assert {name: len(actual) for name, actual in layouts.items() if len(actual) > 1} == {}
 
 
 # --- kernels are plain Python

@@ -32,15 +32,15 @@ def tree_of(parents: Sequence[int], joints: Sequence[Joint] = ()) -> Skeleton:
 
 def paths(skeleton: Skeleton) -> list[list[int]]:
     """For each dof the dofs from the root down to itself."""
-    found: list[list[int]] = []
+    actual: list[list[int]] = []
     last: dict[str | None, list[int]] = {None: []}
     for bone in skeleton.bones:
         path = last[bone.parent]
         for _ in range(bone.joint.nv):
-            path = [*path, len(found)]
-            found.append(path)
+            path = [*path, len(actual)]
+            actual.append(path)
         last[bone.name] = path
-    return found
+    return actual
 
 
 def factors(skeleton: Skeleton, rng: np.random.Generator, negative: float) -> tuple[Array, Array]:
@@ -81,10 +81,10 @@ def check(skeleton: Skeleton, seed: int, negative: float) -> None:
         np.testing.assert_allclose(rows[i, :level], lower[i, path[:-1]], atol=1e-11 * scale)
         outside = slice(pad_to_lanes(level + 1), None)
         np.testing.assert_array_equal(rows[i, outside], before[i, outside])
-    found = np.array([rows[i, len(path) - 1] for i, path in enumerate(paths(skeleton))])
-    assert smallest == found.min()
+    actual = np.array([rows[i, len(path) - 1] for i, path in enumerate(paths(skeleton))])
+    assert smallest == actual.min()
     # Sylvester: as many negative pivots as negative eigenvalues.
-    assert (found < 0.0).sum() == (np.linalg.eigvalsh(matrix) < 0.0).sum()
+    assert (actual < 0.0).sum() == (np.linalg.eigvalsh(matrix) < 0.0).sum()
 
     b = rng.normal(size=skeleton.nv)
     x, scratch = b.copy(), np.full(rows.shape[1], np.nan)

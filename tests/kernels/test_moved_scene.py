@@ -68,7 +68,7 @@ def test_moving_the_whole_scene_changes_nothing(seed: int, turning: bool):
     assert_same(quantities(moved, q), quantities(Problem(figure, goals), q), 1e-12)
 
 
-def rounded(array: ArrayLike) -> Array:
+def round_to_grid(array: ArrayLike) -> Array:
     """To multiples of 2⁻³² m, so that adding ten kilometres is exact."""
     return np.round(np.asarray(array, dtype=float) * 2.0**32) / 2.0**32
 
@@ -82,7 +82,7 @@ class Scene:
     def quantities(self) -> dict[str, Array]:
         return quantities(Problem(self.figure, self.goals), self.q)
 
-    def moved(self, shift: Array) -> Scene:
+    def move(self, shift: Array) -> Scene:
         """Shifted by the root's own dofs, which run along the axes of the world."""
         assert self.figure.bones[0].pre is None
         steps = np.concatenate([shift, np.zeros(self.figure.nq - 3)])
@@ -99,15 +99,15 @@ def exact(goal: Goal) -> Goal:
     """The goal with a place that can be shifted without rounding."""
     match goal:
         case MarkerGoal() | PositionGoal() | AimGoal():
-            return replace(goal, target=rounded(goal.target))
+            return replace(goal, target=round_to_grid(goal.target))
         case PoseGoal():
             matrix = np.array(goal.target, dtype=float)
-            matrix[:3, 3] = rounded(matrix[:3, 3])
+            matrix[:3, 3] = round_to_grid(matrix[:3, 3])
             return replace(goal, target=matrix)
         case Range():
-            return replace(goal, place=rounded(goal.place))
+            return replace(goal, place=round_to_grid(goal.place))
         case PostureGoal():
-            return replace(goal, q_rest=rounded(goal.q_rest))
+            return replace(goal, q_rest=round_to_grid(goal.q_rest))
     return goal
 
 
@@ -116,7 +116,7 @@ def crowd() -> Scene:
     """The built-in human in some pose, with 41 markers 0.2 m off and goals of all other kinds."""
     figure = human()
     rng = np.random.default_rng(3)
-    q = rounded(rng.uniform(-0.5, 0.5, size=figure.nq))
+    q = round_to_grid(rng.uniform(-0.5, 0.5, size=figure.nq))
     pose = figure.forward(q)
     noisy = pose.markers + rng.normal(scale=0.2, size=pose.markers.shape)
     goals: list[Goal] = [MarkerGoal(m, p) for m, p in zip(figure.markers, noisy, strict=True)]
@@ -131,7 +131,7 @@ SHIFTS = [FAR * np.eye(3)[a] for a in range(3)] + [np.array([-FAR, FAR, 0.5 * FA
 def test_ten_kilometres_away_costs_at_most_four_digits(shift: Array):
     """A human with markers and goals of all kinds; coordinates themselves have 1e-12 m left."""
     scene = crowd()
-    assert_same(scene.moved(shift).quantities(), scene.quantities(), FOUR_DIGITS)
+    assert_same(scene.move(shift).quantities(), scene.quantities(), FOUR_DIGITS)
 
 
 PLACED = ("MarkerGoal", "PositionGoal", "AimGoal", "PoseGoal", "Range")
@@ -145,7 +145,7 @@ def test_ten_kilometres_away_costs_at_most_four_digits_for_each_kind_of_goal(kin
     goals = [goal for goal in scene.goals if type(goal).__name__ == kind]
     assert len(goals) > 0
     alone = Scene(scene.figure, scene.q, goals)
-    assert_same(alone.moved(SHIFTS[-1]).quantities(), alone.quantities(), FOUR_DIGITS)
+    assert_same(alone.move(SHIFTS[-1]).quantities(), alone.quantities(), FOUR_DIGITS)
 
 
 @pytest.mark.parametrize("far", [1e2, 1e4, 1e6])

@@ -77,13 +77,13 @@ def test_frames_by_themselves_are_problems_by_themselves(name: str, limits: str)
         markers = moving(skeleton, seed, 3)
         recording = make_tracking_problem(skeleton, markers, limits=limits, posture=1e-3)
         starts = np.array([near_neutral(skeleton, seed)] * 3)
-        found = solve_frames(
+        actual = solve_frames(
             recording, TIGHT.options(recording.frame_problem), np.arange(3), starts
         )
         for t in range(3):
             wanted = ik.solve(problem_of(recording, t), q0=starts[t], solver=TIGHT)
-            assert found.cost[t] == pytest.approx(wanted.cost, rel=1e-8)
-            assert same_pose(skeleton, found.q[t], wanted.q) < 1e-8
+            assert actual.cost[t] == pytest.approx(wanted.cost, rel=1e-8)
+            assert same_pose(skeleton, actual.q[t], wanted.q) < 1e-8
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -92,7 +92,7 @@ def test_following_is_solving_from_the_pose_that_is_expected(name: str):
     for seed in SEEDS:
         recording = make_tracking_problem(skeleton, moving(skeleton, seed, frames), posture=1e-3)
         start, options = near_neutral(skeleton, seed), TIGHT.options(recording.frame_problem)
-        found = follow_frames(recording, options, np.arange(frames), start)
+        actual = follow_frames(recording, options, np.arange(frames), start)
         poses = [start]
         for t in range(frames):
             problem, begin = problem_of(recording, t), poses[-1]
@@ -102,8 +102,8 @@ def test_following_is_solving_from_the_pose_that_is_expected(name: str):
                 begin = on if problem.cost(on) < problem.cost(begin) else begin
             wanted = ik.solve(problem, q0=begin, solver=TIGHT)
             poses = [wanted.q] if t == 0 else [*poses, wanted.q]
-            assert found.cost[t] == pytest.approx(wanted.cost, rel=1e-8)
-            assert same_pose(skeleton, found.q[t], wanted.q) < 1e-8
+            assert actual.cost[t] == pytest.approx(wanted.cost, rel=1e-8)
+            assert same_pose(skeleton, actual.q[t], wanted.q) < 1e-8
 
 
 def test_frames_in_another_order_and_backwards():
@@ -111,12 +111,12 @@ def test_frames_in_another_order_and_backwards():
     recording = make_tracking_problem(skeleton, moving(skeleton, 0, 4), posture=1e-3)
     options, which = TIGHT.options(recording.frame_problem), np.array([3, 1, 2])
     start = near_neutral(skeleton, 0)
-    found = solve_frames(recording, options, which, np.array([start] * 3))
+    actual = solve_frames(recording, options, which, np.array([start] * 3))
     for k, t in enumerate(which):
         alone = solve_frames(recording.select(np.array([t])), options, np.array([0]), start[None])
-        assert np.array_equal(found.q[k], alone.q[0])
+        assert np.array_equal(actual.q[k], alone.q[0])
     back = follow_frames(recording, options, np.array([3, 2, 1, 0]), start)
-    assert np.array_equal(back.q[0], found.q[0])
+    assert np.array_equal(back.q[0], actual.q[0])
 
 
 def test_a_marker_that_is_missing_is_as_good_as_none():
@@ -147,21 +147,21 @@ def test_weights_trust_and_offsets_are_those_of_goals():
     recording = recording.with_targets(confidence=trust)
     start = near_neutral(skeleton, 2)
     options, at = TIGHT.options(recording.frame_problem), np.array([1])
-    found = solve_frames(recording, options, at, start[None])
+    actual = solve_frames(recording, options, at, start[None])
     wanted = ik.solve(problem_of(recording, 1, weights * trust[1]), q0=start, solver=TIGHT)
-    assert found.cost[0] == pytest.approx(wanted.cost, rel=1e-8)
-    assert same_pose(skeleton, found.q[0], wanted.q) < 1e-8
+    assert actual.cost[0] == pytest.approx(wanted.cost, rel=1e-8)
+    assert same_pose(skeleton, actual.q[0], wanted.q) < 1e-8
 
     offsets = np.array([[point for _, point in skeleton.markers.values()]] * 2)
     offsets += rng.normal(0, 0.02, offsets.shape)
     recording = make_tracking_problem(skeleton, markers, offsets=offsets, posture=1e-3)
-    found = solve_frames(recording, options, at, start[None])
+    actual = solve_frames(recording, options, at, start[None])
     moved = {n: (b, offsets[1, m]) for m, (n, (b, _)) in enumerate(skeleton.markers.items())}
     other = make_tracking_problem(skeleton.with_markers(moved), markers, posture=1e-3)
     other = other.with_targets(rest_weight=recording.targets.rest_weight)
     wanted = ik.solve(problem_of(other, 1), q0=start, solver=TIGHT)
-    assert found.cost[0] == pytest.approx(wanted.cost, rel=1e-8)
-    assert same_pose(skeleton, found.q[0], wanted.q) < 1e-8
+    assert actual.cost[0] == pytest.approx(wanted.cost, rel=1e-8)
+    assert same_pose(skeleton, actual.q[0], wanted.q) < 1e-8
 
 
 def test_following_beside_a_path_ends_where_they_meet_and_where_it_loses():
@@ -217,11 +217,11 @@ def test_robust_answers_are_minima_of_the_robust_sum(kind: str):
     assert recording.targets.loss[0] == LOSS_KINDS[kind]
     start = near_neutral(skeleton, 3)
     options = TIGHT.options(recording.frame_problem)
-    found = solve_frames(recording.with_wide_loss(), options, np.array([0]), start[None])
+    actual = solve_frames(recording.with_wide_loss(), options, np.array([0]), start[None])
     for _ in range(30):  # weights are let go once they change by a hundredth; go on from there
-        found = solve_frames(recording, options, np.array([0]), found.q)
-    q = found.q[0]
-    assert found.cost[0] == pytest.approx(robust_sum(recording, kind, c, 0, q), rel=1e-9)
+        actual = solve_frames(recording, options, np.array([0]), actual.q)
+    q = actual.q[0]
+    assert actual.cost[0] == pytest.approx(robust_sum(recording, kind, c, 0, q), rel=1e-9)
     h, slope = 1e-5, np.empty(skeleton.nv)
     for i in range(skeleton.nv):
         step = h * np.eye(skeleton.nv)[i]
@@ -249,9 +249,9 @@ def test_rounds_of_a_robust_loss_never_go_up(kind: str):
     options, q = TIGHT.options(recording.frame_problem), near_neutral(skeleton, 5)[None]
     costs = [robust_sum(recording, kind, c, 0, q[0])]
     for _ in range(6):
-        found = solve_frames(recording, options, np.array([0]), q)
-        q = found.q
-        costs.append(float(found.cost[0]))
+        actual = solve_frames(recording, options, np.array([0]), q)
+        q = actual.q
+        costs.append(float(actual.cost[0]))
     assert (np.diff(costs) <= 1e-12 * costs[0]).all()
 
 

@@ -102,9 +102,9 @@ def test_no_step_in_the_ball_is_much_better(kind: str):
     inside = 0
     for seed in range(200):
         ball = ball_of(seed, kind)
-        found = ball.step()
-        assert found is not None, seed
-        step, damping = found
+        actual = ball.step()
+        assert actual is not None, seed
+        step, damping = actual
         size = math.sqrt(float(step @ (ball.D * step)))
         assert size <= 1.1001 * ball.radius, seed
         assert value(ball.g, ball.H, step) <= 0.8 * ball.best, seed
@@ -117,9 +117,9 @@ def test_no_step_in_the_ball_is_much_better(kind: str):
 
 def test_without_any_curvature_it_goes_down_the_gradient_to_the_boundary():
     ball = Ball(np.arange(1.0, 9.0), np.zeros((8, 8)), np.ones(8), 0.5)
-    found = ball.step()
-    assert found is not None
-    step = found[0]
+    actual = ball.step()
+    assert actual is not None
+    step = actual[0]
     assert np.linalg.norm(step) == pytest.approx(0.5, rel=0.11)
     np.testing.assert_allclose(step / np.linalg.norm(step), -ball.g / np.linalg.norm(ball.g))
 
@@ -141,11 +141,11 @@ def test_a_direction_is_found_if_and_only_if_there_is_negative_curvature(
         free = descent.active_set == 0.0
         shifted = matrix + FLAT_CURVATURE * np.diag(descent.scale)
         lowest = np.linalg.eigvalsh(shifted[np.ix_(free, free)])[0] if free.any() else 1.0
-        found = negative_curvature_direction(
+        actual = negative_curvature_direction(
             ancestor_pattern(figure), g, to_ancestor_rows(figure, matrix), descent
         )
-        assert found == (lowest < 0.0)
-        if found:
+        assert actual == (lowest < 0.0)
+        if actual:
             assert descent.step @ shifted @ descent.step < 0.0
             assert g @ descent.step <= 0.0
             assert np.abs(descent.step).max() == pytest.approx(1.0, rel=1e-14)
@@ -183,11 +183,11 @@ ROOM = st.one_of(st.floats(0.0, 10.0), st.just(np.inf))
 @given(REAL, REAL, ROOM, ROOM)
 def test_no_turn_within_the_limits_is_better(slope: float, bend: float, below: float, above: float):
     """−A cos δ − B sin δ with A the curvature and −B the slope, against a fine grid."""
-    found = turn(slope, bend, -below, above)
-    assert -below <= found <= above
+    actual = turn(slope, bend, -below, above)
+    assert -below <= actual <= above
     tried = np.linspace(max(-below, -2.0 * np.pi), min(above, 2.0 * np.pi), 2001)
     costs = -bend * np.cos(tried) + slope * np.sin(tried)
-    own = -bend * math.cos(found) + slope * math.sin(found)
+    own = -bend * math.cos(actual) + slope * math.sin(actual)
     assert own <= costs.min() + 1e-13 * (abs(slope) + abs(bend))
 
 

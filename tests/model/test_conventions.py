@@ -115,8 +115,8 @@ def test_row_05_the_first_euler_letter_is_outermost(order: str):
     expected = np.eye(3)
     for letter, angle in zip(order, angles, strict=True):
         expected = expected @ axis_rotation(letter, angle)
-    found = single_bone(ik.Joint.euler(order)).forward(angles).rotations[0]
-    np.testing.assert_allclose(found, expected, atol=1e-15)
+    actual = single_bone(ik.Joint.euler(order)).forward(angles).rotations[0]
+    np.testing.assert_allclose(actual, expected, atol=1e-15)
 
 
 def test_row_06_rotation_vectors_and_swing_after_twist():

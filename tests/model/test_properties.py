@@ -72,8 +72,8 @@ def shuffle_bones(
 
     def places(sizes: list[int], order: list[int]) -> Indices:
         starts = np.cumsum([0, *sizes])
-        found = [np.arange(starts[k], starts[k] + sizes[k]) for k in order]
-        return np.concatenate(found).astype(int)
+        actual = [np.arange(starts[k], starts[k] + sizes[k]) for k in order]
+        return np.concatenate(actual).astype(int)
 
     order = [skeleton.bone_index(bone.name) for bone in taken]
     joints = [bone.joint for bone in skeleton.bones]
@@ -111,7 +111,7 @@ def check_order(skeleton: Skeleton, q: Array, goals: list[Goal], seed: int, **op
         "hessian_product": one.hessian_product(q, x)[to_v],
     }
     at = q[to_q]
-    found = {
+    actual = {
         "cost": np.asarray(two.cost(at)),
         "gradient": two.gradient(at),
         "gauss_newton": two.gauss_newton(at),
@@ -121,7 +121,7 @@ def check_order(skeleton: Skeleton, q: Array, goals: list[Goal], seed: int, **op
     # Sums over children run in another order. A quantity that nearly cancels keeps an error of the
     # size of its parts, for which the Gauss–Newton matrix and the cost are the measure.
     scale = 1.0 + float(np.abs(expected["gauss_newton"]).max(initial=0.0)) + one.cost(q)
-    ones = {name: np.append(np.ravel(a), scale) for name, a in found.items()}
+    ones = {name: np.append(np.ravel(a), scale) for name, a in actual.items()}
     others = {name: np.append(np.ravel(a), scale) for name, a in expected.items()}
     error, name = worst_difference(ones, others)
     assert error <= 1e-12, f"{name} differs by {error:.1e}"

@@ -57,12 +57,12 @@ def arm(rng: np.random.Generator, *joints: Joint) -> Skeleton:
 
 def make_markers(rng: np.random.Generator, *bones: str) -> list[Marker]:
     """Markers off the bone, with targets about a metre away and full weights."""
-    found = []
+    actual = []
     for bone in bones:
         a = rng.normal(size=(3, 3))
         weight = a @ a.T + 0.2 * np.eye(3)
-        found.append(Marker(bone, rng.normal(scale=0.4, size=3), rng.normal(size=3), weight))
-    return found
+        actual.append(Marker(bone, rng.normal(scale=0.4, size=3), rng.normal(size=3), weight))
+    return actual
 
 
 def make_goals(markers: list[Marker]) -> list[PositionGoal]:
@@ -76,13 +76,13 @@ def test_algorithms_3_and_4_agree_with_automatic_differentiation(seed: int):
     q = random_coordinates(rng, skeleton)
     names = [skeleton.bone_names[rng.integers(len(skeleton.bones))] for _ in range(4)]
     markers = make_markers(rng, *names)
-    found = position_derivatives(skeleton, q, markers)
+    actual = position_derivatives(skeleton, q, markers)
     truth = evaluate(skeleton, make_goals(markers), q)
-    assert found.cost == pytest.approx(truth.cost, rel=1e-13)
+    assert actual.cost == pytest.approx(truth.cost, rel=1e-13)
     for ours, theirs in (
-        (found.gradient, truth.gradient),
-        (found.jacobian, truth.jacobian),
-        (found.hessian, truth.hessian),
+        (actual.gradient, truth.gradient),
+        (actual.jacobian, truth.jacobian),
+        (actual.hessian, truth.hessian),
     ):
         assert np.abs(ours - theirs).max() <= 1e-12 * max(np.abs(theirs).max(), 1e-3)
     linear, _ = point_jacobian(skeleton, q, markers[0].bone, markers[0].point)
@@ -95,9 +95,9 @@ def test_the_block_inside_a_joint_is_symmetric_and_integrable(joint: Joint):
     rng = np.random.default_rng(3)
     skeleton = arm(rng, joint)
     q = random_coordinates(rng, skeleton)
-    found = dofs(skeleton, q)
-    for a in found:
-        for b in found:
+    actual = dofs(skeleton, q)
+    for a in actual:
+        for b in actual:
             expected = np.cross(b.omega, a.omega)
             difference = a.axis_derivatives[b.place] - b.axis_derivatives[a.place]
             assert np.abs(difference - expected).max() <= 1e-14
@@ -175,9 +175,9 @@ def test_exponential_map_is_exact_near_zero_and_near_half_a_turn(joint: Joint, a
     q[1:4] = angle * axis + (np.array([0, 0, 0.4]) if joint.kind == "swing_twist" else 0.0)
     markers = make_markers(rng, "b2", "b1")
     truth = evaluate(skeleton, make_goals(markers), q)
-    found = position_derivatives(skeleton, q, markers)
-    assert relative_error(found.gradient, truth.gradient) <= 1e-12
-    assert relative_error(found.hessian, truth.hessian) <= 1e-12
+    actual = position_derivatives(skeleton, q, markers)
+    assert relative_error(actual.gradient, truth.gradient) <= 1e-12
+    assert relative_error(actual.hessian, truth.hessian) <= 1e-12
 
 
 @pytest.mark.parametrize("effectors", [1, 3])
@@ -198,9 +198,9 @@ def test_a_moving_root_couples_translation_and_rotation(effectors: int, rotation
     markers = make_markers(rng, *(f"leg{k}" for k in range(effectors)))
     markers = [m._replace(weight=1.0) for m in markers]
     truth = evaluate(skeleton, make_goals(markers), q).hessian
-    found = position_derivatives(skeleton, q, markers).hessian
+    actual = position_derivatives(skeleton, q, markers).hessian
     total = sum(position_jacobian(skeleton, q, m.bone, m.point) for m in markers)
-    assert relative_error(found, truth) <= 1e-13
+    assert relative_error(actual, truth) <= 1e-13
     assert np.abs(truth[:3, :3] - effectors * np.eye(3)).max() <= 1e-13
     assert np.abs(truth[:3] - total).max() <= 1e-12
     printed = truth.copy()
@@ -248,9 +248,9 @@ def test_goals_in_descendants_use_the_mirrored_pair():
     rng = np.random.default_rng(29)
     skeleton = arm(rng, Joint.euler("ZYZ"), Joint.euler("ZYZ"))
     q = random_coordinates(rng, skeleton)
-    found = dofs(skeleton, q)
+    actual = dofs(skeleton, q)
     e = rng.normal(size=3)
-    outer, inner = found[1], found[4]
+    outer, inner = actual[1], actual[4]
     right = np.cross(outer.omega, column(inner, e))
     wrong = np.cross(inner.omega, column(outer, e))
     assert np.abs(curvature(inner, outer, e) - right).max() == 0.0

@@ -75,16 +75,23 @@ def test_dofs_run_over_the_bones_in_order():
     )
     assert (skeleton.nq, skeleton.nv) == (18, 17)
     assert skeleton.dof_names == (
-        *("root.tx", "root.ty", "root.tz", "root.wx", "root.wy", "root.wz"),
-        *("ball.ex", "ball.ey", "ball.ez", "slide.ty", "hinge.r"),
-        *(
-            "swing.swing_x",
-            "swing.swing_y",
-            "swing.twist_z",
-            "proper.rz",
-            "proper.rx",
-            "proper.rz2",
-        ),
+        "root.tx",
+        "root.ty",
+        "root.tz",
+        "root.wx",
+        "root.wy",
+        "root.wz",
+        "ball.ex",
+        "ball.ey",
+        "ball.ez",
+        "slide.ty",
+        "hinge.r",
+        "swing.swing_x",
+        "swing.swing_y",
+        "swing.twist_z",
+        "proper.rz",
+        "proper.rx",
+        "proper.rz2",
     )
     expected = np.full(17, np.inf)
     expected[9] = 2.0

@@ -89,8 +89,16 @@ def test_random_problems_cover_every_joint_goal_and_form_of_weight():
         limits.add(case.limits)
     assert joints == set(JOINT_KINDS)
     assert goals == {
-        *("PositionGoal", "MarkerGoal", "DirectionGoal", "AimGoal", "OrientationGoal"),
-        *("PoseGoal", "PostureGoal", "SoftLimitGoal", "Distance", "Lever"),
+        "PositionGoal",
+        "MarkerGoal",
+        "DirectionGoal",
+        "AimGoal",
+        "OrientationGoal",
+        "PoseGoal",
+        "PostureGoal",
+        "SoftLimitGoal",
+        "Distance",
+        "Lever",
     }
     assert weights == {0, 1, 2, "dense", "own"}
     assert limits == {"hard", "soft", "off"}

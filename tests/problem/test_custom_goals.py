@@ -125,20 +125,20 @@ def trio(seed: int) -> dict[str, list[Goal]]:
 def test_a_goal_of_ones_own_is_as_good_as_the_built_in_one(seed: int, coupled: bool, mixed: bool):
     """To rounding with exact derivatives, within the documented 1e-10 and 1e-7 without."""
     others = goals_of_every_kind(FIGURE, Q, seed) if mixed else []
-    found = {}
+    actual = {}
     for name, goals in trio(seed).items():
         goals = [*others[:5], goals[0], *others[5:], goals[1]]
         size = Problem(FIGURE, goals).residual_size
         weight = positive(seed + 7, size) if coupled else None
         problem = Problem(FIGURE, goals, lock="hinge", weight_matrix=weight)
-        found[name] = {"residual": problem.residual(Q), "jacobian": problem.jacobian(Q)}
-        found[name] |= quantities(problem, Q)
-    assert_same(found["exact"], found["built in"], 1e-13)
+        actual[name] = {"residual": problem.residual(Q), "jacobian": problem.jacobian(Q)}
+        actual[name] |= quantities(problem, Q)
+    assert_same(actual["exact"], actual["built in"], 1e-13)
     first = ("cost", "residual", "gradient", "jacobian", "gauss_newton")
     for names, bar in ((first, 1e-9), (("hessian", "hessian_product"), 1e-6)):
-        ours, truth = ({n: found[k][n] for n in names} for k in ("plain", "built in"))
+        ours, truth = ({n: actual[k][n] for n in names} for k in ("plain", "built in"))
         assert_same(ours, truth, bar)
-    error, _ = worst_difference(found["plain"], found["built in"])
+    error, _ = worst_difference(actual["plain"], actual["built in"])
     assert error > 0.0  # differences were really taken
 
 

@@ -45,12 +45,12 @@ def make_leaf_markers(
 ) -> list[Marker]:
     """A marker off every leaf, its target about `reach` metres from it."""
     q = skeleton.neutral()
-    found = []
+    actual = []
     for names in skeleton.chains():
         point = rng.normal(scale=0.3, size=3)
         here = skeleton.forward(q).point(names[-1], point)
-        found.append(Marker(names[-1], point, here + reach * rng.normal(size=3)))
-    return found
+        actual.append(Marker(names[-1], point, here + reach * rng.normal(size=3)))
+    return actual
 
 
 # --- the published code
@@ -115,7 +115,7 @@ def test_the_published_hessians_are_not_exact():
         assert wrong.any()
         assert not wrong[~own].any()
         assert not np.diag(wrong).any()
-    median = {name: float(np.median(found)) for name, found in errors.items()}
+    median = {name: float(np.median(actual)) for name, actual in errors.items()}
     assert median["none"] == pytest.approx(1.3, abs=0.05)  # what dropping all curvature costs
     assert median["python"] == pytest.approx(1.2, abs=0.05)
     assert median["matlab"] == pytest.approx(0.37, abs=0.05)

@@ -133,9 +133,9 @@ FORMULAS: dict[str, Callable[[], Array]] = {
 @every_goal
 def test_the_residual_is_the_documented_formula(kind: str):
     make, rows = EVERY_GOAL[kind]
-    found = Problem(FIGURE, [make()]).residual(Q)
-    assert found.shape == (rows,)
-    np.testing.assert_allclose(found, FORMULAS[kind](), atol=1e-14)
+    actual = Problem(FIGURE, [make()]).residual(Q)
+    assert actual.shape == (rows,)
+    np.testing.assert_allclose(actual, FORMULAS[kind](), atol=1e-14)
 
 
 def test_rows_follow_each_other_in_the_order_of_the_goals():
@@ -168,12 +168,12 @@ def test_a_scalar_weighs_every_row_alike(kind: str):
 def test_a_weight_per_row_weighs_its_row(kind: str):
     make, rows = EVERY_GOAL[kind]
     weights = np.random.default_rng(8).uniform(0.1, 3.0, size=rows)
-    found = of(make(weight=weights))
+    actual = of(make(weight=weights))
     r = FORMULAS[kind]()
-    assert found["cost"] == pytest.approx(0.5 * weights @ r**2, rel=1e-13)
-    assert_same(of(make(weight=np.diag(weights))), found, 1e-13)
+    assert actual["cost"] == pytest.approx(0.5 * weights @ r**2, rel=1e-13)
+    assert_same(of(make(weight=np.diag(weights))), actual, 1e-13)
     apart = [of(make(weight=weights * row)) for row in np.eye(rows)]
-    assert_same({name: sum(a[name] for a in apart) for name in found}, found, 1e-12)  # type: ignore
+    assert_same({name: sum(a[name] for a in apart) for name in actual}, actual, 1e-12)  # type: ignore
 
 
 @every_goal
@@ -184,11 +184,11 @@ def test_a_full_matrix_couples_the_rows_of_its_goal(kind: str):
     problem = Problem(FIGURE, [make(weight=weight)])
     r, jacobian = FORMULAS[kind](), problem.jacobian(Q)
     assert problem.cost(Q) == pytest.approx(0.5 * r @ weight @ r, rel=1e-13)
-    found = quantities(problem, Q)
-    scale = np.abs(found["gradient"]).max()
-    assert np.abs(found["gradient"] + jacobian.T @ weight @ r).max() <= 1e-13 * scale
+    actual = quantities(problem, Q)
+    scale = np.abs(actual["gradient"]).max()
+    assert np.abs(actual["gradient"] + jacobian.T @ weight @ r).max() <= 1e-13 * scale
     truth = evaluate(FIGURE, problem.goals, Q).hessian
-    assert np.abs(found["hessian"] - truth).max() <= 1e-11 * np.abs(truth).max()
+    assert np.abs(actual["hessian"] - truth).max() <= 1e-11 * np.abs(truth).max()
 
 
 def test_three_numbers_weigh_the_axes_of_an_axes_goal():
@@ -319,9 +319,9 @@ def test_half_a_turn_away_everything_is_finite(axis: ArrayLike):
 def test_half_a_turn_from_rest_everything_is_finite():
     step = np.zeros(FIGURE.nv)
     step[FIGURE.dof_names.index("quat.wy")] = np.pi
-    found = of(PostureGoal(FIGURE.integrate(Q, step)))
-    assert found["cost"] == pytest.approx(0.5 * np.pi**2, rel=1e-12)
-    assert all(np.isfinite(value).all() for value in found.values())
+    actual = of(PostureGoal(FIGURE.integrate(Q, step)))
+    assert actual["cost"] == pytest.approx(0.5 * np.pi**2, rel=1e-12)
+    assert all(np.isfinite(value).all() for value in actual.values())
 
 
 # --- names
@@ -364,9 +364,9 @@ def test_equal_names_are_numbered_in_order():
 def test_aiming_at_where_one_stands_is_finite():
     """The direction to the target is undefined there and counts as none: r = −y."""
     here = pose().point(BONE, POINT)
-    found = of(AimGoal(BONE, AXIS, here, POINT))
-    assert found["cost"] == pytest.approx(0.5, rel=1e-12)
-    assert all(np.isfinite(value).all() for value in found.values())
+    actual = of(AimGoal(BONE, AXIS, here, POINT))
+    assert actual["cost"] == pytest.approx(0.5, rel=1e-12)
+    assert all(np.isfinite(value).all() for value in actual.values())
     for offset in (1e-16, 1e-13, 1e-11, 1e-6):
         goal = AimGoal(BONE, AXIS, here + np.array([offset, 0, 0]), POINT)
         assert all(np.isfinite(value).all() for value in of(goal).values())
@@ -376,8 +376,8 @@ def test_aiming_from_afar_is_pointing():
     """The farther the target, the nearer an aim is to a direction, as 1/distance."""
     direction = of(DirectionGoal(BONE, AXIS, TARGET))
     for distance in (1e3, 1e6):
-        found = of(AimGoal(BONE, AXIS, distance * unit(TARGET), POINT))
-        error, name = worst_difference(found, direction)
+        actual = of(AimGoal(BONE, AXIS, distance * unit(TARGET), POINT))
+        error, name = worst_difference(actual, direction)
         assert error <= 10.0 / distance, name
         assert error >= 0.01 / distance
 

@@ -19,7 +19,7 @@ from exactik.check.oracle import (
     point_jacobian_dot,
 )
 from exactik.check.oracle import _jet as jets
-from exactik.check.oracle._goals import _frame_goal
+from exactik.check.oracle._goals import _expand_frame_goal
 from exactik.check.oracle._kinematics import JetFrame, exp, log
 from exactik.check.oracle._stencil import differentiate
 from exactik.errors import GoalError, ShapeError
@@ -35,19 +35,19 @@ def differences(function, n: int) -> tuple[Array, Array, Array]:
 
 def check_jet(function, x0: Array, tolerance: float = 1e-10) -> None:
     """Compare a program on jets with differences of its values."""
-    found = function(jets.variables(x0))
+    actual = function(jets.variables(x0))
 
     def plain(x: Array) -> Array:
         at = jets.constant(x0 + x, 0)
         return function(at).value
 
     value, first, second = differences(plain, len(x0))
-    assert np.abs(np.ravel(found.value) - value).max() <= 1e-14 * max(1, np.abs(value).max())
+    assert np.abs(np.ravel(actual.value) - value).max() <= 1e-14 * max(1, np.abs(value).max())
     n = len(x0)
-    assert np.abs(found.gradient.reshape(-1, n) - first).max() <= tolerance * max(
+    assert np.abs(actual.gradient.reshape(-1, n) - first).max() <= tolerance * max(
         1, np.abs(first).max()
     )
-    assert np.abs(found.hessian.reshape(-1, n, n) - second).max() <= tolerance * max(
+    assert np.abs(actual.hessian.reshape(-1, n, n) - second).max() <= tolerance * max(
         1, np.abs(second).max()
     )
 
@@ -86,28 +86,28 @@ def test_smooth_functions_of_a_square(s: float, shift: int, function):
             )
         )
 
-    found = function(jets.variables([s])[0])
-    assert abs(found.value - exact(0)) <= 1e-15
-    assert abs(found.gradient[0] - exact(1)) <= 1e-15
-    assert abs(found.hessian[0, 0] - exact(2)) <= 1e-15
+    actual = function(jets.variables([s])[0])
+    assert abs(actual.value - exact(0)) <= 1e-15
+    assert abs(actual.gradient[0] - exact(1)) <= 1e-15
+    assert abs(actual.hessian[0, 0] - exact(2)) <= 1e-15
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-6, 0.5, 2.0, 2.9, np.pi - 1e-3, np.pi - 1e-9])
 def test_log_undoes_exp_with_both_derivatives(angle: float):
     """log(exp(w)) = w: the gradient is the identity and the Hessian vanishes."""
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
-    found = log(exp(jets.variables(angle * axis)))
-    assert np.abs(found.value - angle * axis).max() <= 1e-15 * max(1.0, 8.0 * angle)
-    assert np.abs(found.gradient - np.eye(3)).max() <= 5e-15
-    assert np.abs(found.hessian).max() <= 2e-14
+    actual = log(exp(jets.variables(angle * axis)))
+    assert np.abs(actual.value - angle * axis).max() <= 1e-15 * max(1.0, 8.0 * angle)
+    assert np.abs(actual.gradient - np.eye(3)).max() <= 5e-15
+    assert np.abs(actual.hessian).max() <= 2e-14
 
 
 def test_log_of_half_a_turn_about_each_axis():
     for a in range(3):
         w = (np.pi - 1e-12) * np.eye(3)[a]
-        found = log(exp(jets.variables(w)))
-        assert np.abs(found.value - w).max() <= 1e-14
-        assert np.abs(found.hessian).max() <= 2e-14
+        actual = log(exp(jets.variables(w)))
+        assert np.abs(actual.value - w).max() <= 1e-14
+        assert np.abs(actual.hessian).max() <= 2e-14
 
 
 def one_joint(joint: Joint) -> Skeleton:
@@ -173,7 +173,7 @@ def test_gradient_and_hessian_are_derivatives_of_the_cost(seed: int):
     skeleton = random_skeleton(rng)
     q = random_coordinates(rng, skeleton)
     goals, _ = random_goals(rng, skeleton, q)
-    found = evaluate(skeleton, goals, q)
+    actual = evaluate(skeleton, goals, q)
     for _ in range(3):
         x = rng.normal(size=skeleton.nv)
         x /= np.linalg.norm(x) * 3.0
@@ -182,9 +182,9 @@ def test_gradient_and_hessian_are_derivatives_of_the_cost(seed: int):
             return evaluate_cost_only(skeleton, goals, skeleton.integrate(q, t[0] * x)).cost
 
         _, first, second = differences(cost, 1)
-        scale = max(1.0, float(np.abs(found.hessian).max()))
-        assert abs(first[0, 0] - found.gradient @ x) <= 1e-9 * scale
-        assert abs(second[0, 0, 0] - x @ found.hessian @ x) <= 1e-8 * scale
+        scale = max(1.0, float(np.abs(actual.hessian).max()))
+        assert abs(first[0, 0] - actual.gradient @ x) <= 1e-9 * scale
+        assert abs(second[0, 0, 0] - x @ actual.hessian @ x) <= 1e-8 * scale
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -193,7 +193,7 @@ def test_jacobian_is_minus_the_derivative_of_the_residual(seed: int):
     skeleton = random_skeleton(rng)
     q = random_coordinates(rng, skeleton)
     goals, _ = random_goals(rng, skeleton, q)
-    found = evaluate(skeleton, goals, q)
+    actual = evaluate(skeleton, goals, q)
     x = rng.normal(size=skeleton.nv)
     x /= np.linalg.norm(x) * 3.0
 
@@ -201,8 +201,8 @@ def test_jacobian_is_minus_the_derivative_of_the_residual(seed: int):
         return evaluate_cost_only(skeleton, goals, skeleton.integrate(q, t[0] * x)).residual
 
     _, first, _ = differences(rows, 1)
-    scale = max(1.0, float(np.abs(found.jacobian).max()))
-    assert np.abs(first[:, 0] + found.jacobian @ x).max() <= 1e-9 * scale
+    scale = max(1.0, float(np.abs(actual.jacobian).max()))
+    assert np.abs(first[:, 0] + actual.jacobian @ x).max() <= 1e-9 * scale
 
 
 @pytest.mark.parametrize("frame", ["world", "body", "spatial"])
@@ -236,8 +236,8 @@ def test_point_jacobian_and_its_rate_are_derivatives_of_the_motion(seed: int, fr
         return np.concatenate(point_jacobian(skeleton, moved, bone, point, frame))
 
     _, rates, _ = differences(both, 1)
-    found = np.concatenate(point_jacobian_dot(skeleton, q, v, bone, point, frame))
-    assert np.abs(found.ravel() - rates[:, 0]).max() <= 1e-9 * max(1.0, np.abs(rates).max())
+    actual = np.concatenate(point_jacobian_dot(skeleton, q, v, bone, point, frame))
+    assert np.abs(actual.ravel() - rates[:, 0]).max() <= 1e-9 * max(1.0, np.abs(rates).max())
 
 
 def two_bones() -> Skeleton:
@@ -276,17 +276,17 @@ def test_a_weight_matrix_replaces_the_weights_of_the_goals():
 
 def test_soft_limits_push_back_from_outside_only():
     skeleton, q = two_bones(), np.array([1.5, 0.4, -1.2, 9.0])
-    found = evaluate(skeleton, [], q, limits="soft")
-    assert np.allclose(found.residual, [-0.5, 0.0, 0.2, 0.0])
-    assert np.array_equal(found.hessian, np.diag([1.0, 0.0, 1.0, 0.0]))
+    actual = evaluate(skeleton, [], q, limits="soft")
+    assert np.allclose(actual.residual, [-0.5, 0.0, 0.2, 0.0])
+    assert np.array_equal(actual.hessian, np.diag([1.0, 0.0, 1.0, 0.0]))
     assert evaluate(skeleton, [], q, limits="hard").cost == 0.0
 
 
 def test_posture_of_a_quaternion_is_in_the_axes_of_the_bone():
     skeleton = one_joint(Joint.quaternion())
     q, v = np.array([0.5, 0.1, -0.7, 0.5]), np.array([0.3, -2.0, 1.0])
-    found = evaluate(skeleton, [PostureGoal(skeleton.integrate(q, v))], q)
-    assert np.abs(found.residual - v).max() <= 1e-15
+    actual = evaluate(skeleton, [PostureGoal(skeleton.integrate(q, v))], q)
+    assert np.abs(actual.residual - v).max() <= 1e-15
 
 
 @pytest.mark.parametrize(
@@ -297,10 +297,10 @@ def test_differences_of_a_black_box_reach_its_exact_derivatives(goal: FrameGoal)
     rotation, position = Rotation.random(random_state=4).as_matrix(), np.array([0.2, 0.5, 0.9])
     x = jets.variables(np.zeros(6))
     frame = JetFrame(exp(x[:3]) @ rotation, x[3:] + position)
-    found = _frame_goal(goal, frame)
+    actual = _expand_frame_goal(goal, frame)
     first, second = goal.derivatives(rotation, position)
-    assert np.abs(found.gradient - first).max() <= 1e-13
-    assert np.abs(found.hessian - second).max() <= 2e-12
+    assert np.abs(actual.gradient - first).max() <= 1e-13
+    assert np.abs(actual.hessian - second).max() <= 2e-12
 
 
 def test_misuse_is_named():
@@ -317,5 +317,5 @@ def test_misuse_is_named():
 
 def test_jets_without_variables_are_plain_numbers():
     x = jets.constant(np.array([1.0, 2.0, 3.0]), 0)
-    found = jets.dot(x, x) / 2.0
-    assert isinstance(found, Jet) and found.n == 0 and found.value == 7.0
+    actual = jets.dot(x, x) / 2.0
+    assert isinstance(actual, Jet) and actual.n == 0 and actual.value == 7.0

@@ -36,8 +36,8 @@ from tests.support.models import EVERY_JOINT, chain_of, configuration, planar_ar
 from tests.support.problems import (
     assert_same,
     goals_of_every_kind,
+    make_pose_and_goals,
     menagerie,
-    posed,
     positive,
     quantities,
 )
@@ -56,7 +56,7 @@ def dof(name: str) -> int:
 def test_every_goal_has_right_derivatives_on_every_joint(joint: str):
     """By differences along `integrate`: goal by goal, all together, and coupled."""
     figure = chain_of([EVERY_JOINT[joint], Joint.revolute("y"), EVERY_JOINT[joint]])
-    q, goals = posed(figure, 2)
+    q, goals = make_pose_and_goals(figure, 2)
     sets = [*([goal] for goal in goals), goals]
     problems = [Problem(figure, chosen, limits="off") for chosen in sets]
     size = problems[-1].residual_size
@@ -69,7 +69,7 @@ def test_every_goal_has_right_derivatives_on_every_joint(joint: str):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("coupled", [False, True], ids=["apart", "coupled"])
 def test_the_hessian_is_symmetric_and_its_product_is_its_product(seed: int, coupled: bool):
-    q, goals = posed(FIGURE, seed)
+    q, goals = make_pose_and_goals(FIGURE, seed)
     size = Problem(FIGURE, goals).residual_size
     problem = Problem(FIGURE, goals, weight_matrix=positive(2, size) if coupled else None)
     hessian = problem.hessian(q)
@@ -85,7 +85,7 @@ def test_the_hessian_is_symmetric_and_its_product_is_its_product(seed: int, coup
 @pytest.mark.parametrize("coupled", [False, True], ids=["apart", "coupled"])
 def test_cost_gradient_and_gauss_newton_follow_from_residual_and_jacobian(seed: int, coupled: bool):
     """½ rᵀWr, −JᵀWr and JᵀWJ for the weights of the goals and for a matrix over all rows."""
-    q, goals = posed(FIGURE, seed)
+    q, goals = make_pose_and_goals(FIGURE, seed)
     own = Problem(FIGURE, goals)
     weight = positive(3, own.residual_size)
     problem = Problem(FIGURE, goals, weight_matrix=weight) if coupled else own
@@ -111,7 +111,7 @@ def test_cost_gradient_and_gauss_newton_follow_from_residual_and_jacobian(seed: 
 @pytest.mark.parametrize("seed", range(5))
 def test_subtree_sums_and_dense_matrices_are_one(seed: int):
     """The weights of the goals written as a weight_matrix take the other path."""
-    q, goals = posed(FIGURE, seed)
+    q, goals = make_pose_and_goals(FIGURE, seed)
     options: dict[str, Any] = {"limits": "soft", "lock": ("swing", "*.ey")}
     sums = Problem(FIGURE, goals, **options)
     dense = Problem(FIGURE, goals, weight_matrix=sums.packed.weight, **options)
@@ -122,7 +122,7 @@ def test_subtree_sums_and_dense_matrices_are_one(seed: int):
 
 
 def test_a_weight_matrix_takes_the_place_of_the_goals_own_weights():
-    q, goals = posed(FIGURE, 1)
+    q, goals = make_pose_and_goals(FIGURE, 1)
     heavier = [type(g)(**{**vars(g), "weight": 5.0}) for g in goals]
     weight = positive(4, Problem(FIGURE, goals).residual_size)
     one, other = (Problem(FIGURE, g, weight_matrix=weight) for g in (goals, heavier))
@@ -184,7 +184,7 @@ def test_a_figure_without_dofs_has_a_cost_and_nothing_to_change_it():
 
 @pytest.mark.parametrize("scale", [2.0, 1e-3, 1e5])
 def test_the_length_of_a_quaternion_does_not_matter(scale: float):
-    q, goals = posed(FIGURE, 3)
+    q, goals = make_pose_and_goals(FIGURE, 3)
     longer = q.copy()
     longer[3:7] *= scale
     problem = Problem(FIGURE, goals)
@@ -220,7 +220,7 @@ def test_a_lock_names_bones_or_dofs_or_patterns_of_them(lock: Any, expected: lis
 
 @pytest.mark.parametrize("coupled", [False, True], ids=["apart", "coupled"])
 def test_locked_dofs_are_zero_and_the_others_as_before(coupled: bool):
-    q, goals = posed(FIGURE, 8)
+    q, goals = make_pose_and_goals(FIGURE, 8)
     size = Problem(FIGURE, goals).residual_size
     weight = positive(5, size) if coupled else None
     open_, held = (
@@ -236,10 +236,10 @@ def test_locked_dofs_are_zero_and_the_others_as_before(coupled: bool):
     expected["gauss_newton"] = expected["gauss_newton"] * both
     expected["hessian"] = expected["hessian"] * both
     expected["hessian_product"] = expected["hessian"] @ x
-    found = quantities(held, q)
-    assert_same(found, expected, 1e-14)
+    actual = quantities(held, q)
+    assert_same(actual, expected, 1e-14)
     for name in ("gradient", "gauss_newton", "hessian", "hessian_product"):
-        assert not found[name][held.locked].any(), name
+        assert not actual[name][held.locked].any(), name
     assert np.array_equal(held.residual(q), open_.residual(q))
     assert np.array_equal(held.jacobian(q), open_.jacobian(q) * free)
 
@@ -262,7 +262,7 @@ def test_an_unknown_lock_is_answered_by_near_misses():
 
 
 def test_strength_is_reported_and_never_part_of_the_cost():
-    q, goals = posed(FIGURE, 9)
+    q, goals = make_pose_and_goals(FIGURE, 9)
     plain = Problem(FIGURE, goals)
     strong = Problem(FIGURE, goals, strength={"b*": 0.2, "ball.ex": 3.0, "root": 10.0})
     assert (plain.strength == 1.0).all()
@@ -420,7 +420,7 @@ def test_targets_are_copied():
 
 def test_results_belong_to_the_caller():
     """Later evaluations do not write into arrays that were handed out."""
-    q, goals = posed(FIGURE, 3)
+    q, goals = make_pose_and_goals(FIGURE, 3)
     problem = Problem(FIGURE, goals)
     first = quantities(problem, q)
     kept = {name: value.copy() for name, value in first.items()}
@@ -429,7 +429,7 @@ def test_results_belong_to_the_caller():
 
 
 def options() -> Iterator[dict[str, Any]]:
-    size = Problem(FIGURE, posed(FIGURE, 3)[1]).residual_size
+    size = Problem(FIGURE, make_pose_and_goals(FIGURE, 3)[1]).residual_size
     yield {}
     yield {"limits": "soft", "lock": ("ball", "*.rz"), "strength": {"root": 0.5}}
     yield {"limits": "off", "lock": "ball", "weight_matrix": positive(6, size)}
@@ -438,7 +438,7 @@ def options() -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("which", range(4))
 def test_pickling_keeps_the_problem(which: int):
-    q, goals = posed(FIGURE, 3)
+    q, goals = make_pose_and_goals(FIGURE, 3)
     problem = Problem(FIGURE, goals, **list(options())[which])
     copy = pickle.loads(pickle.dumps(problem))
     assert_same(quantities(copy, q), quantities(problem, q), 0.0)
@@ -461,7 +461,7 @@ def hasty_threads() -> Iterator[None]:
 @pytest.mark.parametrize("coupled", [False, True], ids=["apart", "coupled"])
 def test_many_threads_get_the_numbers_of_one(coupled: bool):
     """One problem shared by eight threads; a goal written in Python lets them interleave."""
-    q, goals = posed(FIGURE, 4)
+    q, goals = make_pose_and_goals(FIGURE, 4)
     size = Problem(FIGURE, goals).residual_size
     problem = Problem(FIGURE, goals, weight_matrix=positive(7, size) if coupled else None)
     steps = np.random.default_rng(4).normal(scale=0.5, size=(60, FIGURE.nv))
@@ -506,7 +506,7 @@ def test_a_name_with_a_bracket_can_be_locked():
 
 
 def test_cost_gradient_and_hessian_come_at_once():
-    q, goals = posed(FIGURE, 2)
+    q, goals = make_pose_and_goals(FIGURE, 2)
     problem = Problem(FIGURE, goals)
     cost, gradient, hessian = problem.evaluate(q)
     assert cost == problem.cost(q)

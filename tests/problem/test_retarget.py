@@ -34,7 +34,9 @@ def scene(**options: Any) -> tuple[ik.Problem, Array]:
     return ik.Problem(skeleton, goals, **options), q
 
 
-def drawn(problem: ik.Problem, seed: int, origin: ArrayLike = (0.0, 0.0, 0.0)) -> dict[str, Array]:
+def draw_targets(
+    problem: ik.Problem, seed: int, origin: ArrayLike = (0.0, 0.0, 0.0)
+) -> dict[str, Array]:
     """A new target for every goal that has one; places near an origin."""
     rng = np.random.default_rng(seed)
     targets: dict[str, Array] = {}
@@ -52,7 +54,7 @@ def drawn(problem: ik.Problem, seed: int, origin: ArrayLike = (0.0, 0.0, 0.0)) -
     return targets
 
 
-def stated(problem: ik.Problem, targets: dict[str, Array], **options: Any) -> ik.Problem:
+def make_problem(problem: ik.Problem, targets: dict[str, Array], **options: Any) -> ik.Problem:
     """The problem with these targets, from the beginning."""
     goals = []
     for name, goal in zip(problem.rows, problem.goals, strict=True):
@@ -82,12 +84,14 @@ def test_new_targets_are_those_of_a_problem_stated_anew(case: str) -> None:
     elif case == "dense weights":
         options = {"weight_matrix": positive(7, scene()[0].residual_size)}
     problem, q = scene(**options)
-    targets = drawn(problem, 5)
+    targets = draw_targets(problem, 5)
     assert len(targets) == 20 and {"ROOT0#2", "plate", "ball.aim"} <= targets.keys()
     if case == "one at a time":
         for name, target in targets.items():
             moved = problem.with_targets({name: target})
-            assert_same(everything(moved, q), everything(stated(problem, {name: target}), q), 1e-12)
+            assert_same(
+                everything(moved, q), everything(make_problem(problem, {name: target}), q), 1e-12
+            )
             assert moved.cost(q) != problem.cost(q), name
         return
     if case == "soft limits":
@@ -95,8 +99,10 @@ def test_new_targets_are_those_of_a_problem_stated_anew(case: str) -> None:
         problem = ik.Problem(problem.skeleton, goals, limits="soft")
     moved = problem.with_targets(targets)
     if case == "twice":
-        moved = problem.with_targets(drawn(problem, 6, FAR)).with_targets(targets)
-    assert_same(everything(moved, q), everything(stated(problem, targets, **options), q), 1e-12)
+        moved = problem.with_targets(draw_targets(problem, 6, FAR)).with_targets(targets)
+    assert_same(
+        everything(moved, q), everything(make_problem(problem, targets, **options), q), 1e-12
+    )
     assert moved.rows == problem.rows and moved.residual_size == problem.residual_size
 
 
@@ -113,13 +119,13 @@ def test_of_goals_with_the_same_name_the_second_is_numbered() -> None:
 
 def test_far_targets_lose_no_more_digits_than_far_places_have() -> None:
     problem, q = scene()
-    targets = drawn(problem, 5, FAR)
+    targets = draw_targets(problem, 5, FAR)
     there = q.copy()
     there[:3] += FAR
-    moved, new = problem.with_targets(targets), stated(problem, targets)
+    moved, new = problem.with_targets(targets), make_problem(problem, targets)
     assert_same(everything(moved, there), everything(new, there), 1e-12)
     # Back home nothing of the journey is left.
-    home = drawn(problem, 6)
+    home = draw_targets(problem, 6)
     back = moved.with_targets(home)
     assert_same(everything(back, q), everything(problem.with_targets(home), q), 0.0)
 
@@ -127,7 +133,7 @@ def test_far_targets_lose_no_more_digits_than_far_places_have() -> None:
 def test_a_goal_that_stays_keeps_its_target_to_the_last_digit() -> None:
     """However far the others have been meanwhile."""
     problem, q = scene()
-    home = drawn(problem, 5)
+    home = draw_targets(problem, 5)
     away = {name: FAR * 100.0 for name in home if name.startswith(("ROOT", "EULER", "ball.aim"))}
     start = problem.with_targets(home)
     back = start.with_targets(away).with_targets({name: home[name] for name in away})
@@ -137,7 +143,7 @@ def test_a_goal_that_stays_keeps_its_target_to_the_last_digit() -> None:
 def test_the_original_stays_as_it_was() -> None:
     problem, q = scene()
     before, goals = everything(problem, q), problem.goals
-    targets = drawn(problem, 5)
+    targets = draw_targets(problem, 5)
     moved = problem.with_targets(targets)
     moved.evaluate(q)
     assert_same(everything(problem, q), before, 0.0)
@@ -151,7 +157,7 @@ def test_the_original_stays_as_it_was() -> None:
 
 def test_goals_show_their_new_targets() -> None:
     problem, _ = scene()
-    targets = drawn(problem, 5)
+    targets = draw_targets(problem, 5)
     moved = problem.with_targets(targets)
     for name, old, new in zip(problem.rows, problem.goals, moved.goals, strict=True):
         if name not in targets:
@@ -178,13 +184,17 @@ def test_it_survives_pickling(options: dict[str, Any]) -> None:
     if options.pop("dense", False):
         options = {"weight_matrix": positive(7, scene()[0].residual_size)}
     problem, q = scene(**options)
-    moved = problem.with_targets(drawn(problem, 5, FAR)).with_targets(drawn(problem, 6))
+    moved = problem.with_targets(draw_targets(problem, 5, FAR)).with_targets(
+        draw_targets(problem, 6)
+    )
     copy = pickle.loads(pickle.dumps(moved))
     assert_same(everything(copy, q), everything(moved, q), 1e-12)
     assert copy.limits == moved.limits and list(copy.rows) == list(moved.rows)
     assert len(copy.goals) == len(moved.goals)
-    again = pickle.loads(pickle.dumps(copy.with_targets(drawn(problem, 7))))
-    assert_same(everything(again, q), everything(moved.with_targets(drawn(problem, 7)), q), 1e-12)
+    again = pickle.loads(pickle.dumps(copy.with_targets(draw_targets(problem, 7))))
+    assert_same(
+        everything(again, q), everything(moved.with_targets(draw_targets(problem, 7)), q), 1e-12
+    )
 
 
 def test_answers_and_judgements_follow_the_new_targets() -> None:
@@ -203,11 +213,11 @@ def test_nearly_rotations_are_made_rotations() -> None:
     """As they are when a goal is stated: rounding of a file is forgiven."""
     problem, q = scene()
     name = "plate"
-    target = drawn(problem, 5)[name]
+    target = draw_targets(problem, 5)[name]
     rough = target.copy()
     rough[:3, :3] = np.round(rough[:3, :3], 9)
     moved = problem.with_targets({name: rough})
-    assert_same(everything(moved, q), everything(stated(problem, {name: rough}), q), 1e-12)
+    assert_same(everything(moved, q), everything(make_problem(problem, {name: rough}), q), 1e-12)
 
 
 MISUSE: dict[str, tuple[dict[str, Any], type[Exception], str]] = {

@@ -15,7 +15,7 @@ from tests.support.models import chain_of, configuration, gantry
 from tests.support.problems import goals_of_every_kind, menagerie, positive
 
 
-def posed(seed: int, **options: Any) -> tuple[ik.Problem, Array]:
+def make_problem(seed: int, **options: Any) -> tuple[ik.Problem, Array]:
     """Goals and joints of every kind, at quaternions of any length."""
     skeleton = menagerie()
     q = configuration(skeleton, seed)
@@ -46,7 +46,7 @@ OPTIONS: list[dict[str, Any]] = [{}, {"lock": ("root.tx", "quat", "ball.ex")}, {
 @pytest.mark.parametrize("options", OPTIONS, ids=["plain", "locked", "dense weights"])
 @pytest.mark.parametrize("seed", range(3))
 def test_derivatives_are_those_of_the_function(seed: int, options: dict[str, Any]) -> None:
-    problem, q = posed(seed, **options)
+    problem, q = make_problem(seed, **options)
     face = problem.to_scipy()
     free = movable(problem)
     assert face.fun(q) == problem.cost(q)
@@ -74,7 +74,7 @@ def movable(problem: ik.Problem) -> NDArray[np.bool_]:
 
 
 def test_scipys_own_checks_are_content() -> None:
-    problem, q = posed(4)
+    problem, q = make_problem(4)
     face = problem.to_scipy()
     assert check_grad(face.fun, face.jac, q) < 1e-5 * np.linalg.norm(face.jac(q))
     bends = approx_fprime(q, face.jac)
@@ -83,7 +83,7 @@ def test_scipys_own_checks_are_content() -> None:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=["plain", "locked", "dense weights"])
 def test_products_are_those_of_the_matrix(options: dict[str, Any]) -> None:
-    problem, q = posed(1, **options)
+    problem, q = make_problem(1, **options)
     face, rng = problem.to_scipy(), np.random.default_rng(0)
     H = face.hess(q)
     for _ in range(3):
@@ -94,7 +94,7 @@ def test_products_are_those_of_the_matrix(options: dict[str, Any]) -> None:
 
 
 def test_length_of_a_quaternion_makes_no_difference_but_to_the_scale() -> None:
-    problem, q = posed(2)
+    problem, q = make_problem(2)
     face = problem.to_scipy()
     bone, at = problem.skeleton.quaternions[0]
     own = slice(at, at + 4)
@@ -109,7 +109,7 @@ def test_length_of_a_quaternion_makes_no_difference_but_to_the_scale() -> None:
 
 
 def test_bounds_are_the_limits_of_the_coordinates() -> None:
-    problem, _ = posed(0)
+    problem, _ = make_problem(0)
     skeleton, bounds = problem.skeleton, problem.to_scipy().bounds
     assert bounds.lb.shape == bounds.ub.shape == (skeleton.nq,)
     plain = skeleton.plain_q >= 0
@@ -118,7 +118,7 @@ def test_bounds_are_the_limits_of_the_coordinates() -> None:
     for _, at in skeleton.quaternions:
         assert np.isinf(bounds.lb[at : at + 4]).all() and np.isinf(bounds.ub[at : at + 4]).all()
     for limits in ("off", "soft"):
-        open_bounds = posed(0, limits=limits)[0].to_scipy().bounds
+        open_bounds = make_problem(0, limits=limits)[0].to_scipy().bounds
         assert (open_bounds.lb == -np.inf).all() and (open_bounds.ub == np.inf).all()
 
 
@@ -185,5 +185,5 @@ def test_keywords_are_scipys() -> None:
     words = problem.to_scipy()._asdict()
     assert list(words) == ["fun", "jac", "hess", "hessp", "bounds"]
     del words["hessp"]  # one of the two
-    found = minimize(x0=q, method="trust-constr", **words)
-    assert found.fun == pytest.approx(ik.solve(problem, q0=q).cost, rel=1e-5)
+    actual = minimize(x0=q, method="trust-constr", **words)
+    assert actual.fun == pytest.approx(ik.solve(problem, q0=q).cost, rel=1e-5)

@@ -39,7 +39,7 @@ def scene(*, custom: bool = False, **options: Any) -> tuple[ik.Problem, Array]:
     return ik.Problem(skeleton, chosen, **options), q
 
 
-def drawn(problem: ik.Problem, count: int = B, seed: int = 0) -> Targets:
+def draw_targets(problem: ik.Problem, count: int = B, seed: int = 0) -> Targets:
     """New targets for every goal that has one."""
     rng = np.random.default_rng(seed)
     targets: Targets = {}
@@ -99,7 +99,7 @@ def test_compiled_answers_depend_on_nothing_but_their_problem(
     name: str, make: Callable[[], tuple[ik.Problem, Array]], starts: int
 ) -> None:
     problem, q = make()
-    targets, method = drawn(problem), COMPILED[name]
+    targets, method = draw_targets(problem), COMPILED[name]
     options: dict[str, Any] = {"q0": q, "solver": method, "starts": starts, "seed": 3}
     whole = ik.solve_batch(problem, targets, threads=1, **options)
     assert whole.attempts.min() >= starts and len(np.unique(whole.cost)) == B
@@ -120,7 +120,7 @@ def test_answers_worked_out_in_python_are_the_same_too(case: str) -> None:
     custom = {"custom": True} if case == "goal in Python" else {}
     dense = {"weight_matrix": positive(3, scene()[0].residual_size)}
     problem, q = scene(**custom) if case != "dense weights" else fresh(**dense)
-    targets = part(drawn(problem), slice(3))
+    targets = part(draw_targets(problem), slice(3))
     method: str | ik.Method = "l-bfgs" if case == "python method" else "auto"
     if case == "clock":
         method = ik.Auto(max_seconds=100.0)
@@ -139,7 +139,7 @@ def fresh(**options: Any) -> tuple[ik.Problem, Array]:
 def test_a_long_batch_in_many_threads_is_that_of_one() -> None:
     """Chunks of several sizes, more of them than threads."""
     problem, q = scene()
-    targets = drawn(problem, 150)
+    targets = draw_targets(problem, 150)
     options: dict[str, Any] = {"q0": q, "solver": ik.Auto(max_iterations=5), "starts": 3}
     whole = ik.solve_batch(problem, targets, threads=1, **options)
     for threads in (2, 7, None):
@@ -148,7 +148,7 @@ def test_a_long_batch_in_many_threads_is_that_of_one() -> None:
 
 def test_each_goal_alone_gets_new_targets_and_the_others_keep_theirs() -> None:
     problem, q = scene()
-    targets = drawn(problem, 3)
+    targets = draw_targets(problem, 3)
     assert len(targets) == 10
     for name, value in targets.items():
         batch = ik.solve_batch(problem, {name: value}, q0=q)
@@ -161,7 +161,7 @@ def test_each_goal_alone_gets_new_targets_and_the_others_keep_theirs() -> None:
 @pytest.mark.parametrize("solver", ["auto", "l-bfgs"])
 def test_starts_are_one_for_all_or_one_each(solver: str) -> None:
     problem, q = scene()
-    targets = drawn(problem, 3)
+    targets = draw_targets(problem, 3)
     skeleton = problem.skeleton
     own = np.stack([skeleton.clip(configuration(skeleton, seed)) for seed in range(3)])
     own[:, 3:7] *= 2.0  # quaternions of any length
@@ -178,10 +178,11 @@ def test_starts_are_one_for_all_or_one_each(solver: str) -> None:
 def test_targets_may_be_arrays_of_any_layout_or_lists() -> None:
     problem, q = scene()
     targets = {
-        name: value.astype(np.float32).astype(float) for name, value in drawn(problem).items()
+        name: value.astype(np.float32).astype(float)
+        for name, value in draw_targets(problem).items()
     }
     for name in ("shift.orientation", "euler.orientation", "plate"):
-        targets[name] = drawn(problem)[name]
+        targets[name] = draw_targets(problem)[name]
     whole = ik.solve_batch(problem, targets, q0=q)
     forms: list[dict[str, Any]] = [
         {name: np.asfortranarray(value) for name, value in targets.items()},
@@ -200,7 +201,7 @@ def test_targets_may_be_arrays_of_any_layout_or_lists() -> None:
 @pytest.mark.parametrize("solver", ["auto", "l-bfgs"])
 def test_every_field_has_one_entry_per_problem(count: int, solver: str) -> None:
     problem, q = scene()
-    targets = drawn(problem, count)
+    targets = draw_targets(problem, count)
     batch = ik.solve_batch(problem, targets, q0=q, solver=solver)
     assert len(batch) == len(list(batch)) == count and f"{count} problems" in repr(batch)
     assert batch.q.shape == (count, problem.skeleton.nq)
@@ -228,7 +229,7 @@ def test_every_field_has_one_entry_per_problem(count: int, solver: str) -> None:
 
 def test_error_bars_of_a_batch_are_those_of_its_results() -> None:
     problem, q = scene()
-    batch = ik.solve_batch(problem, drawn(problem, 3), q0=q)
+    batch = ik.solve_batch(problem, draw_targets(problem, 3), q0=q)
     for result, bars in zip(batch, batch.covariance(1e-3), strict=True):
         np.testing.assert_array_equal(bars.matrix, result.covariance(1e-3).matrix)
 
@@ -236,7 +237,7 @@ def test_error_bars_of_a_batch_are_those_of_its_results() -> None:
 def test_time_is_shared_out_among_the_problems() -> None:
     problem, q = scene()
     start = time.perf_counter()
-    batch = ik.solve_batch(problem, drawn(problem, 40), q0=q, threads=1)
+    batch = ik.solve_batch(problem, draw_targets(problem, 40), q0=q, threads=1)
     wall = time.perf_counter() - start
     assert 0.0 < batch.seconds.sum() <= wall
 
@@ -244,7 +245,7 @@ def test_time_is_shared_out_among_the_problems() -> None:
 def test_a_batch_changes_neither_problem_nor_arguments() -> None:
     problem, q = scene()
     before, start = problem.cost(q), q.copy()
-    targets = drawn(problem)
+    targets = draw_targets(problem)
     copies = {name: value.copy() for name, value in targets.items()}
     batch = ik.solve_batch(problem, targets, q0=q, starts=3, threads=2)
     assert batch.problem is problem and problem.cost(q) == before
@@ -255,7 +256,7 @@ def test_a_batch_changes_neither_problem_nor_arguments() -> None:
 
 def test_targets_may_be_written_on_afterwards() -> None:
     problem, q = scene()
-    targets = drawn(problem)
+    targets = draw_targets(problem)
     batch = ik.solve_batch(problem, targets, q0=q)
     before = batch[0].goal_errors
     for value in targets.values():
@@ -268,7 +269,7 @@ def test_targets_may_be_written_on_afterwards() -> None:
 
 def test_python_runs_on_while_a_batch_is_solved() -> None:
     problem, q = scene()
-    targets, done, beats = drawn(problem, 256), threading.Event(), []
+    targets, done, beats = draw_targets(problem, 256), threading.Event(), []
 
     def beat() -> None:
         while not done.wait(1e-3):
@@ -286,7 +287,7 @@ def test_python_runs_on_while_a_batch_is_solved() -> None:
 
 def test_batches_of_one_problem_run_side_by_side() -> None:
     problem, q = scene()
-    sets = [drawn(problem, 20, seed) for seed in range(4)]
+    sets = [draw_targets(problem, 20, seed) for seed in range(4)]
     alone = [ik.solve_batch(problem, targets, q0=q, threads=1) for targets in sets]
     with ThreadPoolExecutor(4) as pool:
         runs = [pool.submit(ik.solve_batch, problem, targets, q0=q, threads=2) for targets in sets]
@@ -314,7 +315,7 @@ TURNS, POSES = np.tile(np.eye(3), (4, 1, 1)), np.tile(np.eye(4), (4, 1, 1))
 HAND = {"HAND": PLACES}
 
 
-def changed(array: Array, place: tuple[int, ...], value: float) -> Array:
+def set_entry(array: Array, place: tuple[int, ...], value: float) -> Array:
     array = array.copy()
     array[place] = value
     return array
@@ -332,11 +333,16 @@ def changed(array: Array, place: tuple[int, ...], value: float) -> Array:
         ({"HAND": 1.0}, {}, ik.ShapeError, "'HAND' has shape"),
         ({"HAND": "here"}, {}, ik.ShapeError, "no array of real numbers"),
         ({"upper": TURNS}, {}, ik.ShapeError, "'upper' has shape (4, 3, 3); expected (B, 4, 4)"),
-        ({"HAND": changed(PLACES, (2, 1), np.nan)}, {}, ik.NonFiniteError, "'HAND'[2, 1] is nan"),
+        ({"HAND": set_entry(PLACES, (2, 1), np.nan)}, {}, ik.NonFiniteError, "'HAND'[2, 1] is nan"),
         ({"lower.direction": 0 * PLACES}, {}, ik.GoalError, "is the zero vector"),
-        ({"lower.orientation": changed(TURNS, (2, 0, 0), 1.1)}, {}, ik.GoalError, "not a rotation"),
-        ({"upper": changed(POSES, (1, 0, 0), -1.0)}, {}, ik.GoalError, "not a rotation matrix"),
-        ({"upper": changed(POSES, (3, 3, 0), 0.1)}, {}, ik.GoalError, "not a rigid transform"),
+        (
+            {"lower.orientation": set_entry(TURNS, (2, 0, 0), 1.1)},
+            {},
+            ik.GoalError,
+            "not a rotation",
+        ),
+        ({"upper": set_entry(POSES, (1, 0, 0), -1.0)}, {}, ik.GoalError, "not a rotation matrix"),
+        ({"upper": set_entry(POSES, (3, 3, 0), 0.1)}, {}, ik.GoalError, "not a rigid transform"),
         ({**HAND, "upper": POSES[:3]}, {}, ik.ShapeError, "'upper' are 3; of others 4"),
         (HAND, {"q0": np.zeros(3)}, ik.ShapeError, "q0 has shape (3,)"),
         (HAND, {"q0": np.zeros((3, 2))}, ik.ShapeError, "expected (2,) or (4, 2)"),
@@ -424,7 +430,7 @@ def test_further_starts_keep_what_the_table_leaves_open() -> None:
     q[:3] = 5.0, -3.0, 2.0
     locked = [int(j) for j in problem.skeleton.plain_q[problem.locked] if j >= 0]
     at = dict(problem.skeleton.quaternions)["quat"]
-    batch = ik.solve_batch(problem, drawn(problem, 2), q0=q, starts=10)
+    batch = ik.solve_batch(problem, draw_targets(problem, 2), q0=q, starts=10)
     np.testing.assert_array_equal(batch.q[:, locked], np.tile(q[locked], (2, 1)))
     turns = batch.q[:, at : at + 4]
     np.testing.assert_allclose(np.abs(turns @ q[at : at + 4]), 1.0, rtol=1e-14)

@@ -35,7 +35,7 @@ from exactik.solvers.methods._jacobian_method import (
 from exactik.solvers.methods._pseudo_inverse import invert_by_qr, invert_by_svd
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, exp_map_arm, gantry, planar_arm
-from tests.support.problems import menagerie, posed
+from tests.support.problems import make_pose_and_goals, menagerie
 
 KINDS = (JacobianTranspose, PseudoInverse, DampedLeastSquares)
 PLAIN: dict[str, JacobianMethod] = {
@@ -73,7 +73,7 @@ class Run(NamedTuple):
     seen: list[Array]
 
 
-def watched(problem: ik.Problem, method: JacobianMethod, q: Array) -> Run:
+def run_and_check(problem: ik.Problem, method: JacobianMethod, q: Array) -> Run:
     """Run a method, and check at every place what must hold everywhere."""
     seen: list[Array] = []
 
@@ -166,7 +166,7 @@ def posing_human() -> tuple[ik.Problem, Array]:
 
 @each_method
 def test_reaches_with_a_planar_arm(method: JacobianMethod):
-    run = watched(reach(planar_arm(), "HAND", (0.3, 0.4, 0)), method, np.array([0.1, 0.2]))
+    run = run_and_check(reach(planar_arm(), "HAND", (0.3, 0.4, 0)), method, np.array([0.1, 0.2]))
     assert run.descent.ended == "at-rest"
     assert run.descent.cost < 1e-17
 
@@ -176,7 +176,7 @@ def test_leaves_a_singular_start(method: JacobianMethod):
     """A straight arm moves its hand sideways only."""
     problem = reach(planar_arm(), "HAND", (0.3, 0.4, 0))
     assert np.linalg.matrix_rank(problem.jacobian((0, 0))) == 1
-    run = watched(problem, method, np.zeros(2))
+    run = run_and_check(problem, method, np.zeros(2))
     assert run.descent.ended == "at-rest"
     assert run.descent.cost < 1e-17
 
@@ -186,7 +186,7 @@ def test_stretches_towards_what_is_out_of_reach(method: JacobianMethod):
     """The arm ends straight, a singular pose. J⁺ is unbounded there; steps by it do not settle."""
     wild = isinstance(method, PseudoInverse) or method == EVERY["undamped"]
     method = replace(method, max_iterations=150) if wild else method
-    run = watched(reach(planar_arm(), "HAND", (1, 1, 0)), method, np.array([0.1, 0.2]))
+    run = run_and_check(reach(planar_arm(), "HAND", (1, 1, 0)), method, np.array([0.1, 0.2]))
     best = 0.5 * (np.sqrt(2) - 0.7) ** 2
     assert run.descent.cost == pytest.approx(best, rel=0.25 if wild else 1e-9)
     assert run.descent.projected_gradient < (0.7 if wild else 2e-6)
@@ -198,14 +198,14 @@ def test_stretches_towards_what_is_out_of_reach(method: JacobianMethod):
 
 @each_method
 def test_moves_a_gantry(method: JacobianMethod):
-    run = watched(reach(gantry(), "HOOK", (1.5, 0.5, -2)), method, np.zeros(3))
+    run = run_and_check(reach(gantry(), "HOOK", (1.5, 0.5, -2)), method, np.zeros(3))
     np.testing.assert_allclose(run.descent.q, (1.5, 0.5, -1.9), atol=1e-7)
     assert run.descent.ended == "at-rest"
 
 
 @each_method
 def test_stops_a_gantry_at_its_limits(method: JacobianMethod):
-    run = watched(reach(gantry(), "HOOK", (3, 0.5, -4)), method, np.zeros(3))
+    run = run_and_check(reach(gantry(), "HOOK", (3, 0.5, -4)), method, np.zeros(3))
     assert run.descent.ended == "at-rest"
     np.testing.assert_allclose(run.descent.q, (2, 0.5, -3), atol=1e-4)
     assert (run.descent.q[[0, 2]] == (2, -3)).all()
@@ -220,7 +220,7 @@ def test_turns_exponential_maps(method: JacobianMethod):
     problem = ik.Problem(arm, [ik.PoseGoal("hand", target)])
     slow = isinstance(method, JacobianTranspose)
     method = replace(method, max_iterations=500) if slow else method
-    run = watched(problem, method, arm.neutral() + 0.1)
+    run = run_and_check(problem, method, arm.neutral() + 0.1)
     assert run.descent.cost < (0.05 if slow else 1e-17) * run.history.cost[0]
 
 
@@ -228,8 +228,8 @@ def test_turns_exponential_maps(method: JacobianMethod):
 @pytest.mark.parametrize("limits", ["hard", "soft"])
 def test_goals_and_joints_of_every_kind(method: JacobianMethod, limits: str):
     figure = menagerie()
-    q, goals = posed(figure, 2)
-    run = watched(ik.Problem(figure, goals, limits=limits, lock="shift"), method, q)
+    q, goals = make_pose_and_goals(figure, 2)
+    run = run_and_check(ik.Problem(figure, goals, limits=limits, lock="shift"), method, q)
     assert run.descent.ended == "at-rest"
     assert run.descent.iterations < 200
     assert run.descent.cost < 0.6 * run.history.cost[0]
@@ -239,7 +239,7 @@ def test_goals_and_joints_of_every_kind(method: JacobianMethod, limits: str):
 def test_turns_quaternions(method: JacobianMethod):
     arm = chain_of([ik.Joint.quaternion()] * 3)
     target = arm.forward(configuration(arm, 1)).markers[0]
-    run = watched(reach(arm, "TIP", target), method, arm.neutral())
+    run = run_and_check(reach(arm, "TIP", target), method, arm.neutral())
     assert run.descent.ended == "at-rest"
     assert run.descent.cost < 1e-11
     assert len(run.descent.q) == arm.nq > arm.nv
@@ -251,7 +251,7 @@ def test_bends_a_snake_inside_its_limits(method: JacobianMethod):
     from scipy.optimize import least_squares
 
     problem = reach(snake(), "TIP", (0.5, 0.3, 0.2))
-    run = watched(problem, method, np.full(7, 0.05))
+    run = run_and_check(problem, method, np.full(7, 0.05))
     assert run.descent.ended == "at-rest"
     assert np.count_nonzero(np.abs(run.descent.q) == 0.5) >= 2
     better = least_squares(
@@ -269,7 +269,7 @@ def test_bends_a_snake_inside_its_limits(method: JacobianMethod):
 @each_plain
 def test_poses_a_human_by_ten_markers(method: JacobianMethod):
     problem, start = posing_human()
-    run = watched(problem, method, start)
+    run = run_and_check(problem, method, start)
     slow = isinstance(method, JacobianTranspose)
     assert run.descent.cost < (1e-3 if slow else 1e-7) * run.history.cost[0]
 
@@ -278,7 +278,7 @@ def test_poses_a_human_by_ten_markers(method: JacobianMethod):
 @pytest.mark.parametrize("clamp", CLAMPS)
 def test_poses_a_human_with_every_clamp(kind: type[JacobianMethod], clamp: str):
     problem, start = posing_human()
-    run = watched(problem, kind(**{clamp: CLAMPS[clamp]}, max_iterations=200), start)
+    run = run_and_check(problem, kind(**{clamp: CLAMPS[clamp]}, max_iterations=200), start)
     assert run.descent.cost < 0.02 * run.history.cost[0]
 
 
@@ -289,7 +289,7 @@ def test_poses_a_human_with_every_clamp(kind: type[JacobianMethod], clamp: str):
 def test_a_locked_joint_stays(method: JacobianMethod):
     arm = planar_arm()
     problem = reach(arm, "HAND", (0.3, 0.4, 0), lock="lower")
-    run = watched(problem, method, np.array([0.1, 0.7]))
+    run = run_and_check(problem, method, np.array([0.1, 0.7]))
     assert run.descent.q[1] == 0.7
     hand = arm.forward(run.descent.q).markers[0]
     away = 0.5 - np.linalg.norm(hand)
@@ -298,7 +298,7 @@ def test_a_locked_joint_stays(method: JacobianMethod):
 
 @each_plain
 def test_nothing_moves_where_all_is_locked(method: JacobianMethod):
-    run = watched(
+    run = run_and_check(
         reach(planar_arm(), "HAND", (0.3, 0.4, 0), lock="*"), method, np.array([0.1, 0.2])
     )
     assert (run.descent.ended, run.descent.iterations) == ("at-rest", 0)
@@ -306,7 +306,7 @@ def test_nothing_moves_where_all_is_locked(method: JacobianMethod):
 
 @each_plain
 def test_an_infeasible_start_is_brought_inside_first(method: JacobianMethod):
-    run = watched(reach(gantry(), "HOOK", (1.5, 0.5, -2)), method, np.array([-7.0, 4.0, 1.0]))
+    run = run_and_check(reach(gantry(), "HOOK", (1.5, 0.5, -2)), method, np.array([-7.0, 4.0, 1.0]))
     np.testing.assert_array_equal(run.seen[0], (0, 1, 0))
     np.testing.assert_allclose(run.descent.q, (1.5, 0.5, -1.9), atol=1e-7)
 
@@ -316,7 +316,7 @@ def test_weak_dofs_move_less(method: JacobianMethod):
     """Two sliders share a shift as the squares of their strengths."""
     free = (-np.inf, np.inf)
     problem = reach(rails(free, free), "TIP", (0.3, 0, 0), strength={"s1": 0.2})
-    run = watched(problem, method, np.zeros(2))
+    run = run_and_check(problem, method, np.zeros(2))
     assert run.descent.ended == "at-rest"
     assert run.descent.q[1] == pytest.approx(0.04 * run.descent.q[0], rel=1e-9)
     assert run.descent.q.sum() == pytest.approx(0.3, abs=1e-8)
@@ -325,7 +325,7 @@ def test_weak_dofs_move_less(method: JacobianMethod):
 @pytest.mark.parametrize("method", [PseudoInverse(max_step=None), PseudoInverse(max_step=1)])
 def test_others_make_up_for_a_dof_on_its_limit_within_the_step(method: PseudoInverse):
     problem = reach(rails((-0.1, 0.1), (-5, 5), (-5, 5)), "TIP", (0.9, 0, 0))
-    run = watched(problem, method, np.zeros(3))
+    run = run_and_check(problem, method, np.zeros(3))
     assert run.descent.iterations == 1
     np.testing.assert_allclose(run.descent.q, (0.1, 0.4, 0.4), atol=1e-15)
 
@@ -361,7 +361,7 @@ def test_weights_that_couple_goals(method: JacobianMethod):
     a = np.random.default_rng(2).normal(size=(6, 6))
     W = a @ a.T + 0.1 * np.eye(6)
     problem = ik.Problem(cart, goals, weight_matrix=W)
-    run = watched(problem, method, np.zeros(1))
+    run = run_and_check(problem, method, np.zeros(1))
     J, r = problem.jacobian([0.0]), problem.residual([0.0])
     np.testing.assert_allclose(run.descent.q, np.linalg.solve(J.T @ W @ J, J.T @ W @ r), atol=1e-9)
 
@@ -395,7 +395,7 @@ def near_a_minimum() -> tuple[ik.Problem, Array, float]:
 def test_a_fixed_step_is_stable_below_the_bound_only(share: float, settles: bool):
     problem, start, bound = near_a_minimum()
     method = JacobianTranspose(step=share * bound, safeguard=False)
-    run = watched(problem, method, start)
+    run = run_and_check(problem, method, start)
     least = 0.5 * (np.sqrt(2) - 0.7) ** 2
     assert (run.descent.ended == "at-rest") is settles
     assert bool(run.descent.cost < least + 1e-9) is settles
@@ -404,7 +404,7 @@ def test_a_fixed_step_is_stable_below_the_bound_only(share: float, settles: bool
 
 def test_the_safeguard_halves_a_step_that_is_too_long():
     problem, start, bound = near_a_minimum()
-    run = watched(problem, JacobianTranspose(step=1.15 * bound), start)
+    run = run_and_check(problem, JacobianTranspose(step=1.15 * bound), start)
     assert run.descent.ended == "at-rest"
     taken = run.history.control[1:] / (1.15 * bound)
     assert set(taken) <= set(0.5 ** np.arange(8))
@@ -413,7 +413,7 @@ def test_the_safeguard_halves_a_step_that_is_too_long():
 
 def test_a_method_that_diverges_ends_where_numbers_do():
     problem = reach(rails((-np.inf, np.inf)), "TIP", (1, 0, 0))
-    run = watched(problem, JacobianTranspose(step=3.0, safeguard=False), np.zeros(1))
+    run = run_and_check(problem, JacobianTranspose(step=3.0, safeguard=False), np.zeros(1))
     assert run.descent.ended == "stalled"
     assert run.descent.cost > 1e100
     assert np.isfinite(run.history.cost).all()
@@ -439,7 +439,7 @@ def test_both_factorisations_are_the_pseudo_inverse(shape: tuple[int, int], lost
 
 def test_both_factorisations_take_the_same_steps():
     problem, start = reach(snake(2.0), "TIP", (0.4, 0.5, 0.3)), np.full(7, 0.1)
-    svd, qr = (watched(problem, PseudoInverse(factorisation=f), start) for f in ("svd", "qr"))
+    svd, qr = (run_and_check(problem, PseudoInverse(factorisation=f), start) for f in ("svd", "qr"))
     assert svd.descent.iterations == qr.descent.iterations < 12
     np.testing.assert_allclose(svd.descent.q, qr.descent.q, atol=1e-9)
     fall = svd.history.cost[-2] / svd.history.cost[-3] ** 2
@@ -486,7 +486,7 @@ def test_a_secondary_goal_goes_all_the_way_if_nothing_stops_it():
     endless = PseudoInverse(
         rest=rest, safeguard=False, tolerance=0.0, small_cost=0.0, max_iterations=200
     )
-    run = watched(problem, endless, start)
+    run = run_and_check(problem, endless, start)
     away, J = rest - run.descent.q, problem.jacobian(run.descent.q)
     assert run.descent.cost < 1e-20
     assert np.linalg.norm(away) > 0.1
@@ -496,8 +496,8 @@ def test_a_secondary_goal_goes_all_the_way_if_nothing_stops_it():
 @pytest.mark.parametrize("gain", [0.1, 0.5, 1.0])
 def test_a_secondary_goal_is_approached_and_the_goals_are_still_reached(gain: float):
     problem, start, rest = rest_posture()
-    without = watched(problem, PseudoInverse(), start)
-    run = watched(problem, PseudoInverse(rest=rest, rest_gain=gain), start)
+    without = run_and_check(problem, PseudoInverse(), start)
+    run = run_and_check(problem, PseudoInverse(rest=rest, rest_gain=gain), start)
     assert (without.descent.ended, run.descent.ended) == ("at-rest", "at-rest")
     assert run.descent.cost < 1e-17
     away = [float(np.linalg.norm(r.descent.q - rest)) for r in (without, run)]
@@ -510,7 +510,7 @@ def test_a_secondary_goal_on_quaternions_and_with_limits():
     rest = arm.neutral()
     problem = reach(arm, "TIP", arm.forward(configuration(arm, 4)).markers[0])
     for safeguard in (True, False):
-        run = watched(problem, PseudoInverse(rest=2 * rest, safeguard=safeguard), rest)
+        run = run_and_check(problem, PseudoInverse(rest=2 * rest, safeguard=safeguard), rest)
         assert run.descent.cost < 1e-17
 
 
@@ -543,7 +543,9 @@ def test_damping_bounds_the_step_at_any_singular_pose():
 def test_no_entry_of_a_step_is_longer_than_allowed(kind: type[JacobianMethod]):
     for safeguard in (True, False):
         method = kind(max_step=0.03, safeguard=safeguard, max_iterations=100)
-        run = watched(reach(planar_arm(), "HAND", (0.3, 0.4, 0)), method, np.array([0.1, 0.2]))
+        run = run_and_check(
+            reach(planar_arm(), "HAND", (0.3, 0.4, 0)), method, np.array([0.1, 0.2])
+        )
         assert run.history.step.max() == pytest.approx(0.03, rel=1e-9)
 
 
@@ -582,9 +584,9 @@ def test_goals_that_disagree_are_shortened_alike_where_that_is_needed_to_go_down
     goals = [ik.MarkerGoal("TIP", (10, 0, 0)), ik.MarkerGoal("TIP", (-1, 0, 0), weight=5.0)]
     problem = ik.Problem(rails((-20, 20)), goals)
     best, wrong = 5 / 6, -0.8
-    run = watched(problem, kind(max_displacement=1.0), np.zeros(1))
+    run = run_and_check(problem, kind(max_displacement=1.0), np.zeros(1))
     assert run.descent.q[0] == pytest.approx(best, abs=1e-3)
-    run = watched(problem, kind(max_displacement=1.0, safeguard=False), np.zeros(1))
+    run = run_and_check(problem, kind(max_displacement=1.0, safeguard=False), np.zeros(1))
     assert run.descent.q[0] == pytest.approx(wrong, abs=1e-3)
 
 
@@ -605,7 +607,7 @@ def test_every_step_is_as_linear_as_asked_for(kind: type[JacobianMethod]):
     widest = {}
     for allowed in (1e-3, 10.0):
         method = kind(max_deviation=allowed, safeguard=False, max_iterations=40)
-        run = watched(problem, method, np.array([0.1, 0.2]))
+        run = run_and_check(problem, method, np.array([0.1, 0.2]))
         widest[allowed] = 0.0
         for q0, q1 in zip(run.seen, run.seen[1:], strict=False):
             model = problem.residual(q0) - problem.jacobian(q0) @ (q1 - q0)

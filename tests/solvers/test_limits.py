@@ -49,7 +49,7 @@ def seven_hinges() -> ik.Skeleton:
     return ik.Skeleton.build("seven hinges", bones, {"TOOL": ("j6", (0, 0, -0.2))})
 
 
-def limited(rng: Rng, skeleton: ik.Skeleton) -> ik.Skeleton:
+def add_limits(rng: Rng, skeleton: ik.Skeleton) -> ik.Skeleton:
     """The same figure with limits on most dofs, up to ±1.2 rad or m about any middle."""
 
     def limits(free: tuple[float, float]) -> tuple[float, float]:
@@ -73,7 +73,7 @@ def random_figure(rng: Rng, k: int) -> tuple[ik.Skeleton, str | tuple[()]]:
     if k % 20 == 10:
         return seven_hinges(), ()
     skeleton = random_skeleton(rng)
-    return (limited(rng, skeleton) if k % 4 > 0 else skeleton), ()
+    return (add_limits(rng, skeleton) if k % 4 > 0 else skeleton), ()
 
 
 def random_goals(rng: Rng, skeleton: ik.Skeleton) -> list[ik.Goal]:
@@ -99,22 +99,22 @@ def random_goals(rng: Rng, skeleton: ik.Skeleton) -> list[ik.Goal]:
 
 def targets_at(problem: ik.Problem, q: Array, shift: Array) -> dict[str, Array]:
     """Targets where the goals are reached at q, (B, nq), those of markers shifted by (B, 3)."""
-    skeleton, pose, found = problem.skeleton, problem.skeleton.forward(q), {}
+    skeleton, pose, result = problem.skeleton, problem.skeleton.forward(q), {}
     for name, goal in zip(problem.rows, problem.goals, strict=True):
         match goal:
             case ik.MarkerGoal():
                 bone, point = skeleton.marker(goal.marker)
-                found[name] = pose.point(bone, point) + shift
+                result[name] = pose.point(bone, point) + shift
             case ik.OrientationGoal():
-                found[name] = pose.rotations[:, skeleton.bone_index(goal.bone)]
+                result[name] = pose.rotations[:, skeleton.bone_index(goal.bone)]
             case ik.DirectionGoal():
-                found[name] = pose.rotations[:, skeleton.bone_index(goal.bone), :, 2]
+                result[name] = pose.rotations[:, skeleton.bone_index(goal.bone), :, 2]
             case ik.PoseGoal():
                 k = skeleton.bone_index(goal.bone)
-                found[name] = np.tile(np.eye(4), (len(q), 1, 1))
-                found[name][:, :3, :3] = pose.rotations[:, k]
-                found[name][:, :3, 3] = pose.positions[:, k]
-    return found
+                result[name] = np.tile(np.eye(4), (len(q), 1, 1))
+                result[name][:, :3, :3] = pose.rotations[:, k]
+                result[name][:, :3, 3] = pose.positions[:, k]
+    return result
 
 
 def random_batch(seed: int, k: int, count: int) -> tuple[ik.Problem, Mapping[str, Array], Array]:
@@ -188,7 +188,7 @@ def optimality(problem: ik.Problem, q: Array, here: Derivatives | None = None) -
 # --- the campaigns
 
 
-def own_problem(problem: ik.Problem, targets: Mapping[str, Array], i: int) -> ik.Problem:
+def select_problem(problem: ik.Problem, targets: Mapping[str, Array], i: int) -> ik.Problem:
     """Problem i of a batch."""
     return problem.with_targets({name: value[i] for name, value in targets.items()})
 
@@ -204,7 +204,7 @@ def test_ten_thousand_problems_with_active_limits() -> None:
         problem, targets, q0 = random_batch(1, k, count)
         batch = ik.solve_batch(problem, targets, q0=q0, solver=patient)
         for i, q in enumerate(batch.q):
-            own, where = own_problem(problem, targets, i), f"figure {k}, problem {i}"
+            own, where = select_problem(problem, targets, i), f"figure {k}, problem {i}"
             judged = optimality(own, q)
             slope = float(judged.slopes.max())
             if judged.outside:
@@ -229,7 +229,7 @@ def test_goals_of_every_kind_keep_limits_and_locks() -> None:
     count, optimal, untruthful = 150, 0, []
     for k in range(count):
         rng = np.random.default_rng([7, k])
-        skeleton = limited(rng, random_skeleton(rng))
+        skeleton = add_limits(rng, random_skeleton(rng))
         q0 = random_coordinates(rng, skeleton)
         goals, _ = goals_of_every_kind(rng, skeleton, q0)
         locked = (rng.random(skeleton.nv) < 0.1) & (skeleton.plain_q >= 0)
@@ -264,7 +264,7 @@ def test_every_solver_stays_inside(solver: str) -> None:
         problem, targets, q0 = random_batch(3, k, 5)
         batch = ik.solve_batch(problem, targets, q0=q0, solver=solver, threads=1)
         for i, q in enumerate(batch.q):
-            assert not optimality(own_problem(problem, targets, i), q).outside, (k, i)
+            assert not optimality(select_problem(problem, targets, i), q).outside, (k, i)
 
 
 def test_no_better_point_near_an_optimum_on_a_limit() -> None:

@@ -58,7 +58,7 @@ from exactik.solvers.methods._quasi_newton import QuasiNewtonStepper, _DenseInve
 from exactik.solvers.methods._two_metric import compute_open_step, find_blocked_dofs, snap_to_limits
 from exactik.typing import Array
 from tests.support.models import chain_of, configuration, exp_map_arm, gantry, planar_arm
-from tests.support.problems import menagerie, posed
+from tests.support.problems import make_pose_and_goals, menagerie
 
 FOUR: dict[str, PythonMethod] = {
     "bfgs": BFGS(),
@@ -96,8 +96,8 @@ def run(problem: Problem, method: PythonMethod, q: ArrayLike) -> Run:
             return super().at(q)
 
     with patch.object(_descend, "View", Watcher):
-        found = descend(problem, method, np.array(q, dtype=float), record=True)
-    figure, history, places = problem.skeleton, found.history, np.array(seen)
+        result = descend(problem, method, np.array(q, dtype=float), record=True)
+    figure, history, places = problem.skeleton, result.history, np.array(seen)
     assert history is not None
     plain = figure.plain_q
     own = places[:, plain[plain >= 0]]
@@ -106,21 +106,21 @@ def run(problem: Problem, method: PythonMethod, q: ArrayLike) -> Run:
     moves = figure.difference(places, places[0])
     assert np.abs(moves[:, problem.locked]).max(initial=0.0) == 0.0
     assert (history.cost[1:] <= history.cost[:-1] * (1.0 + 3e-14)).all()
-    assert len(history.cost) == found.iterations + 1
-    assert found.evaluations == len(seen)
-    assert found.cost == history.cost[-1] == pytest.approx(problem.cost(found.q), rel=1e-13)
-    if found.ended == "at-rest":
-        assert found.projected_gradient <= method.tolerance or found.cost <= 1e-17
-    return Run(found, history, places)
+    assert len(history.cost) == result.iterations + 1
+    assert result.evaluations == len(seen)
+    assert result.cost == history.cost[-1] == pytest.approx(problem.cost(result.q), rel=1e-13)
+    if result.ended == "at-rest":
+        assert result.projected_gradient <= method.tolerance or result.cost <= 1e-17
+    return Run(result, history, places)
 
 
 def at_rest(problem: Problem, method: PythonMethod, q: ArrayLike) -> Descent:
-    found = run(problem, method, q).descent
-    assert found.ended == "at-rest", found
-    return found
+    result = run(problem, method, q).descent
+    assert result.ended == "at-rest", result
+    return result
 
 
-def bounded(problem: Problem, q: ArrayLike) -> float:
+def solve_with_scipy(problem: Problem, q: ArrayLike) -> float:
     """The cost that L-BFGS-B of scipy reaches; the coordinates must be their own tangents."""
     assert problem.skeleton.nq == problem.skeleton.nv
     return scipy.optimize.minimize(
@@ -216,9 +216,9 @@ def test_they_are_known_by_name():
 @each_method
 def test_reachable_markers_are_reached(method: PythonMethod):
     problem, start = sparse_human()
-    found = at_rest(problem, method, start)
-    assert found.cost <= 1e-18
-    assert np.abs(problem.residual(found.q)).max() <= 2e-9
+    result = at_rest(problem, method, start)
+    assert result.cost <= 1e-18
+    assert np.abs(problem.residual(result.q)).max() <= 2e-9
 
 
 @each_method
@@ -226,13 +226,13 @@ def test_reachable_markers_are_reached(method: PythonMethod):
 def test_noisy_markers_lead_all_to_the_same_minimum(method: PythonMethod, limits: str):
     """None is left above another, the slope vanishes, and scipy finds nothing lower from there."""
     problem, start = noisy_human(limits)
-    found = at_rest(problem, method, start)
-    assert found.cost > 1e-3
-    assert_minimum(problem, found.q, method.tolerance)
+    result = at_rest(problem, method, start)
+    assert result.cost > 1e-3
+    assert_minimum(problem, result.q, method.tolerance)
     best = descend(problem, NewtonPCG(tolerance=1e-12), start)
-    assert found.cost == pytest.approx(best.cost, rel=1e-10)
-    assert bounded(problem, found.q) >= found.cost * (1.0 - 1e-10)
-    on_limits = (found.q == problem.lower) | (found.q == problem.upper)
+    assert result.cost == pytest.approx(best.cost, rel=1e-10)
+    assert solve_with_scipy(problem, result.q) >= result.cost * (1.0 - 1e-10)
+    on_limits = (result.q == problem.lower) | (result.q == problem.upper)
     assert (np.count_nonzero(on_limits) >= 3) == (limits == "hard")
 
 
@@ -240,11 +240,11 @@ def test_noisy_markers_lead_all_to_the_same_minimum(method: PythonMethod, limits
 @pytest.mark.parametrize("seed", FOUGHT)
 def test_goals_beyond_the_limits_end_at_the_constrained_minimum(method: PythonMethod, seed: int):
     problem = fought(seed)
-    found = at_rest(problem, method, READY)
-    assert_minimum(problem, found.q, method.tolerance)
-    assert ((found.q == problem.lower) | (found.q == problem.upper)).any()
+    result = at_rest(problem, method, READY)
+    assert_minimum(problem, result.q, method.tolerance)
+    assert ((result.q == problem.lower) | (result.q == problem.upper)).any()
     # Minima are many: scipy is asked whether there is something lower in this basin.
-    assert bounded(problem, found.q) >= found.cost * (1.0 - 1e-8)
+    assert solve_with_scipy(problem, result.q) >= result.cost * (1.0 - 1e-8)
 
 
 def test_from_close_by_all_find_the_same_constrained_minimum():
@@ -253,9 +253,9 @@ def test_from_close_by_all_find_the_same_constrained_minimum():
         best = at_rest(problem, NewtonPCG(), READY)
         nudge = np.random.default_rng(seed).normal(scale=0.03, size=7)
         for method in EVERY.values():
-            found = at_rest(problem, method, best.q + nudge)
-            assert found.cost == pytest.approx(best.cost, rel=1e-8)
-        assert bounded(problem, best.q + nudge) == pytest.approx(best.cost, rel=1e-8)
+            result = at_rest(problem, method, best.q + nudge)
+            assert result.cost == pytest.approx(best.cost, rel=1e-8)
+        assert solve_with_scipy(problem, best.q + nudge) == pytest.approx(best.cost, rel=1e-8)
 
 
 def test_a_box_of_sliders_is_solved_by_clipping():
@@ -263,10 +263,10 @@ def test_a_box_of_sliders_is_solved_by_clipping():
     problem = Problem(gantry(), [PositionGoal("hoist", (2.5, 0.3, 1.0))])
     for method in EVERY.values():
         for start in [(1.0, 0.0, -1.0), (2.0, 1.0, 0.0), (0.0, -1.0, -3.0), (9.0, 9.0, 9.0)]:
-            found = at_rest(problem, method, start)
-            assert found.q == pytest.approx((2.0, 0.3, 0.0), abs=1e-8)
-            assert found.q[0] == 2.0 and found.q[2] == 0.0
-            assert found.iterations <= 40
+            result = at_rest(problem, method, start)
+            assert result.q == pytest.approx((2.0, 0.3, 0.0), abs=1e-8)
+            assert result.q[0] == 2.0 and result.q[2] == 0.0
+            assert result.iterations <= 40
 
 
 @every_method
@@ -274,26 +274,26 @@ def test_a_box_of_sliders_is_solved_by_clipping():
 def test_all_joints_and_goals(method: PythonMethod, seed: int):
     """Exponential maps, quaternions, swings, shifts; from far away, where Hessians bend down."""
     figure = menagerie()
-    q, goals = posed(figure, seed)
+    q, goals = make_pose_and_goals(figure, seed)
     start = figure.integrate(q, np.random.default_rng(seed).normal(scale=0.5, size=figure.nv))
     problem = Problem(figure, goals)
-    found, history, _ = run(problem, method, start)
-    assert found.ended == "at-rest"
-    assert_minimum(problem, found.q, method.tolerance)
-    assert found.cost < 0.8 * history.cost[0]
+    result, history, _ = run(problem, method, start)
+    assert result.ended == "at-rest"
+    assert_minimum(problem, result.q, method.tolerance)
+    assert result.cost < 0.8 * history.cost[0]
 
 
 @each_method
 def test_exponential_maps_reach_and_do_not_reach(method: PythonMethod):
     figure = exp_map_arm()
     near = figure.forward(0.3 * configuration(figure, 5)).markers[0]
-    found = at_rest(Problem(figure, [MarkerGoal("FINGER", near)]), method, figure.neutral())
-    assert found.cost <= 1e-18
+    result = at_rest(Problem(figure, [MarkerGoal("FINGER", near)]), method, figure.neutral())
+    assert result.cost <= 1e-18
     far = Problem(figure, [MarkerGoal("FINGER", (2.0, 0.4, 0.3))])
-    found = at_rest(far, method, np.full(7, 0.1))
+    result = at_rest(far, method, np.full(7, 0.1))
     stretched = np.hypot(0.15, 0.02) + 0.55
     missing = np.linalg.norm((2.0, 0.4, 0.3)) - stretched
-    assert found.cost == pytest.approx(0.5 * missing**2, rel=1e-8)
+    assert result.cost == pytest.approx(0.5 * missing**2, rel=1e-8)
 
 
 @each_method
@@ -304,9 +304,9 @@ def test_quaternions_keep_their_length_and_reach(method: PythonMethod, seed: int
     wanted = figure.forward(q)
     goals: list[Goal] = [MarkerGoal("TIP", wanted.markers[0])]
     goals += [PositionGoal(f"b{k}", wanted.positions[k]) for k in range(3)]
-    found = at_rest(Problem(figure, goals), method, start)
-    assert found.cost <= 1e-18
-    assert np.linalg.norm(found.q[-4:]) == pytest.approx(1.0, abs=1e-14)
+    result = at_rest(Problem(figure, goals), method, start)
+    assert result.cost <= 1e-18
+    assert np.linalg.norm(result.q[-4:]) == pytest.approx(1.0, abs=1e-14)
     rest = at_rest(Problem(figure, [*goals, PostureGoal(start, weight=0.1)]), method, start)
     assert rest.projected_gradient <= method.tolerance
 
@@ -317,20 +317,20 @@ def test_locked_joints_stay_and_the_rest_finds_its_minimum(method: PythonMethod)
     lock = ("pelvis.t?", "l_*", "head.ry")
     problem = Problem(free.skeleton, free.goals, lock=lock)
     start = np.clip(start, problem.lower, problem.upper)
-    found = at_rest(problem, method, start)
+    result = at_rest(problem, method, start)
     assert problem.locked.sum() > 10
-    assert np.array_equal(found.q[problem.locked], start[problem.locked])
-    assert_minimum(problem, found.q, method.tolerance)
+    assert np.array_equal(result.q[problem.locked], start[problem.locked])
+    assert_minimum(problem, result.q, method.tolerance)
     best = descend(problem, NewtonPCG(tolerance=1e-12), start)
-    assert found.cost == pytest.approx(best.cost, rel=1e-10)
+    assert result.cost == pytest.approx(best.cost, rel=1e-10)
 
 
 @every_method
 def test_where_nothing_can_move_nothing_happens(method: PythonMethod):
     figure = planar_arm()
     problem = Problem(figure, [MarkerGoal("HAND", (1, 1, 0))], lock="*")
-    found = at_rest(problem, method, (0.3, 0.4))
-    assert (found.iterations, found.evaluations) == (0, 1)
+    result = at_rest(problem, method, (0.3, 0.4))
+    assert (result.iterations, result.evaluations) == (0, 1)
     one = Problem(figure, [MarkerGoal("HAND", (1, 1, 0))], lock="upper")
     assert at_rest(one, method, (0.3, 0.4)).q[0] == 0.3
 
@@ -352,13 +352,13 @@ def test_limits_without_room_hold(method: PythonMethod):
         Bone("b", parent="a", offset=(1, 0, 0), joint=Joint.revolute("z", limits=(-1, 1))),
     ]
     figure = Skeleton.build("stiff", bones, {"M": ("b", (1, 0, 0))})
-    found = at_rest(Problem(figure, [MarkerGoal("M", (0.5, 1.2, 0))]), method, (0.0, 0.1))
-    assert found.q.tolist() == [0.2, 1.0]
-    found = at_rest(Problem(figure, [MarkerGoal("M", (1.9, 0.9, 0))]), method, (0.0, 0.1))
+    result = at_rest(Problem(figure, [MarkerGoal("M", (0.5, 1.2, 0))]), method, (0.0, 0.1))
+    assert result.q.tolist() == [0.2, 1.0]
+    result = at_rest(Problem(figure, [MarkerGoal("M", (1.9, 0.9, 0))]), method, (0.0, 0.1))
     elbow = np.array([np.cos(0.2), np.sin(0.2)])
     wanted = np.array([1.9, 0.9]) - elbow
-    assert found.q[0] == 0.2
-    assert found.q[1] == pytest.approx(np.arctan2(wanted[1], wanted[0]) - 0.2, abs=1e-7)
+    assert result.q[0] == 0.2
+    assert result.q[1] == pytest.approx(np.arctan2(wanted[1], wanted[0]) - 0.2, abs=1e-7)
 
 
 @each_method
@@ -370,9 +370,9 @@ def test_weak_dofs_move_less(method: PythonMethod):
     goals = [MarkerGoal("FINGER", target)]
 
     def moved(strength: dict[str, float]) -> float:
-        found = at_rest(Problem(figure, goals, strength=strength), method, start)
-        assert found.cost <= 1e-18
-        return float(np.abs(found.q - start)[:3].max())
+        result = at_rest(Problem(figure, goals, strength=strength), method, start)
+        assert result.cost <= 1e-18
+        return float(np.abs(result.q - start)[:3].max())
 
     assert moved({"upper": 0.05}) < 0.7 * moved({})
 
@@ -383,15 +383,15 @@ def test_weights_that_couple_goals(method: PythonMethod):
     a = rng.normal(size=(6, 6))
     goals = [PositionGoal(f"link{k}", rng.normal(size=3), (0.1, 0.1, 0.1)) for k in (4, 6)]
     problem = Problem(figure, goals, weight_matrix=a @ a.T + 0.1 * np.eye(6))
-    found = at_rest(problem, method, READY)
-    assert bounded(problem, found.q) >= found.cost * (1.0 - 1e-8) - 1e-15
+    result = at_rest(problem, method, READY)
+    assert solve_with_scipy(problem, result.q) >= result.cost * (1.0 - 1e-8) - 1e-15
 
 
 @every_method
 def test_it_stops_when_told_to(method: PythonMethod):
     problem, start = noisy_human()
-    found = run(problem, dataclasses.replace(method, max_iterations=3), start).descent
-    assert (found.ended, found.iterations) == ("iteration-limit", 3)
+    result = run(problem, dataclasses.replace(method, max_iterations=3), start).descent
+    assert (result.ended, result.iterations) == ("iteration-limit", 3)
 
 
 def test_newton_is_quadratic_close_to_the_minimum():
@@ -400,9 +400,9 @@ def test_newton_is_quadratic_close_to_the_minimum():
     best = descend(problem, NewtonPCG(tolerance=1e-13), start)
     nudge = np.random.default_rng(1).normal(scale=1e-3, size=problem.skeleton.nv)
     for method in (NewtonHigham(), NewtonPCG()):
-        found = at_rest(problem, method, best.q + nudge)
-        assert found.iterations <= 9
-        assert found.cost == pytest.approx(best.cost, rel=1e-13)
+        result = at_rest(problem, method, best.q + nudge)
+        assert result.iterations <= 9
+        assert result.cost == pytest.approx(best.cost, rel=1e-13)
     assert at_rest(problem, NewtonHigham(), best.q + nudge).iterations <= 8
 
 
@@ -477,11 +477,11 @@ def test_the_line_search_satisfies_the_strong_wolfe_conditions():
     place = view.at(start)
     for first in (1e-4, 1e-2, 1.0, 10.0):
         d = -place.gradient
-        found, length = search_wolfe(view, place, d, first)
-        assert found is not None
+        result, length = search_wolfe(view, place, d, first)
+        assert result is not None
         steep = place.gradient @ d
-        assert found.cost <= place.cost + 1e-4 * length * steep
-        assert abs(found.gradient @ d) <= 0.9 * abs(steep)
+        assert result.cost <= place.cost + 1e-4 * length * steep
+        assert abs(result.gradient @ d) <= 0.9 * abs(steep)
     assert search_wolfe(view, place, place.gradient, 1.0)[0] is None  # uphill
 
 

@@ -21,8 +21,13 @@ from tests.support.solver_problems import CASES, Case, case, quaternion_arm
 
 # Slow methods get fewer steps than by default.
 FEWER = {
-    **{"newton-higham": 60, "projected-gradient": 1000, "projected-cg": 300},
-    **{"jacobian-transpose": 300, "pseudo-inverse": 40, "damped-least-squares": 300, "ccd": 200},
+    "newton-higham": 60,
+    "projected-gradient": 1000,
+    "projected-cg": 300,
+    "jacobian-transpose": 300,
+    "pseudo-inverse": 40,
+    "damped-least-squares": 300,
+    "ccd": 200,
 }
 DESCENTS = "projected-gradient projected-cg jacobian-transpose"
 LINEAR = f"levenberg-marquardt gauss-newton pseudo-inverse damped-least-squares {DESCENTS}"
@@ -79,8 +84,8 @@ def every_cell() -> pytest.MarkDecorator:
 
 
 def method(solver: str) -> ik.Method:
-    found = resolve_method(solver)
-    return dataclasses.replace(found, max_iterations=FEWER.get(solver, found.max_iterations))
+    result = resolve_method(solver)
+    return dataclasses.replace(result, max_iterations=FEWER.get(solver, result.max_iterations))
 
 
 @cache
@@ -95,7 +100,7 @@ def right(asked: Case, result: Result) -> bool:
 
 def misses(problem: Problem, q: Array) -> dict[str, tuple[float, float]]:
     """By how much each goal is missed, and may be: by numpy, from the description of the bones."""
-    figure, found = problem.skeleton, {}
+    figure, result = problem.skeleton, {}
     positions, rotations = forward(figure, q)
     for goal in problem.goals:
         if isinstance(goal, ik.PostureGoal):
@@ -106,21 +111,21 @@ def misses(problem: Problem, q: Array) -> dict[str, tuple[float, float]]:
         p, R = positions[figure.bone_index(bone)], rotations[figure.bone_index(bone)]
         if isinstance(goal, Range):
             away = np.linalg.norm(p + R @ np.asarray(goal.point) - np.asarray(goal.place))
-            found[goal.label] = abs(1.0 - float(away)), 1e-3
+            result[goal.label] = abs(1.0 - float(away)), 1e-3
         elif isinstance(goal, ik.OrientationGoal):
-            found[goal.label] = Rotation.from_matrix(goal.rotation @ R.T).magnitude(), 1e-2
+            result[goal.label] = Rotation.from_matrix(goal.rotation @ R.T).magnitude(), 1e-2
         else:
             assert isinstance(goal, ik.MarkerGoal | ik.PositionGoal | ik.PoseGoal)
             target = np.asarray(goal.target, float)
             place = target[:3, 3] if isinstance(goal, ik.PoseGoal) else target
-            found[goal.label] = float(np.linalg.norm(place - p - R @ np.asarray(point))), 1e-3
+            result[goal.label] = float(np.linalg.norm(place - p - R @ np.asarray(point))), 1e-3
             if isinstance(goal, ik.PoseGoal):
                 angle = Rotation.from_matrix(target[:3, :3] @ R.T).magnitude()
-                found[f"{goal.label}.rotation"] = angle, 1e-2
-    return found
+                result[f"{goal.label}.rotation"] = angle, 1e-2
+    return result
 
 
-def own(problem: Problem, q: Array) -> Array:
+def dof_coordinates(problem: Problem, q: Array) -> Array:
     """The coordinate of each dof, (nv,); 0 for those of quaternions."""
     plain = problem.skeleton.plain_q
     return np.where(plain >= 0, q[plain], 0.0)
@@ -129,14 +134,14 @@ def own(problem: Problem, q: Array) -> Array:
 def inside(problem: Problem, q: Array) -> Array:
     """The same configuration moved into the limits."""
     q, plain = problem.skeleton.normalised(q), problem.skeleton.plain_q
-    limited = np.clip(own(problem, q), problem.lower, problem.upper)
+    limited = np.clip(dof_coordinates(problem, q), problem.lower, problem.upper)
     q[plain[plain >= 0]] = limited[plain >= 0]
     return q
 
 
-def pushed(problem: Problem, q: Array) -> NDArray[np.bool_]:
+def find_pushed_dofs(problem: Problem, q: Array) -> NDArray[np.bool_]:
     """Dofs that are pushed against the limit that they are on, (nv,)."""
-    g, at = problem.gradient(q), own(problem, q)
+    g, at = problem.gradient(q), dof_coordinates(problem, q)
     return ~problem.locked & ((at <= problem.lower) & (g > 0) | (at >= problem.upper) & (g < 0))
 
 
@@ -155,10 +160,10 @@ def test_answers_are_right_or_fail_as_known(name: str, solver: str):
 @every_cell()
 def test_limits_and_locks_are_kept_to_the_bit(name: str, solver: str):
     asked, result = case(name), answer(name, solver)
-    problem, at = asked.problem, own(asked.problem, result.q)
+    problem, at = asked.problem, dof_coordinates(asked.problem, result.q)
     assert (at >= problem.lower).all() and (at <= problem.upper).all()
     locked = problem.locked & (problem.skeleton.plain_q >= 0)
-    np.testing.assert_array_equal(at[locked], own(problem, asked.q0)[locked])
+    np.testing.assert_array_equal(at[locked], dof_coordinates(problem, asked.q0)[locked])
     for _, first in problem.skeleton.quaternions:
         assert np.linalg.norm(result.q[first : first + 4]) == pytest.approx(1.0, abs=1e-14)
 
@@ -166,10 +171,10 @@ def test_limits_and_locks_are_kept_to_the_bit(name: str, solver: str):
 @every_cell()
 def test_goals_are_missed_by_what_forward_kinematics_says(name: str, solver: str):
     asked, result = case(name), answer(name, solver)
-    found = misses(asked.problem, result.q)
-    expected = {goal: miss for goal, (miss, _) in found.items()}
+    solution = misses(asked.problem, result.q)
+    expected = {goal: miss for goal, (miss, _) in solution.items()}
     assert result.goal_errors == pytest.approx(expected, abs=1e-7)
-    assert result.reached == all(miss <= allowed for miss, allowed in found.values())
+    assert result.reached == all(miss <= allowed for miss, allowed in solution.values())
     assert result.cost == pytest.approx(asked.problem.cost(result.q), rel=1e-12, abs=1e-24)
     assert result.cost <= asked.problem.cost(inside(asked.problem, asked.q0)) * (1 + 1e-12)
 
@@ -190,7 +195,7 @@ def test_the_verdict_is_true(name: str, solver: str):
         assert result.projected_gradient > result.tolerance
         assert (result.iterations >= method(solver).max_iterations) == (status != "stalled")
         return
-    free = ~problem.locked & ~pushed(problem, q)
+    free = ~problem.locked & ~find_pushed_dofs(problem, q)
     g, H = problem.gradient(q)[free], problem.hessian(q)[np.ix_(free, free)]
     curve = np.maximum(np.abs(np.diag(H)), np.diag(problem.gauss_newton(q))[free])
     # Methods compare with the largest curvature that they saw on the way.
@@ -203,7 +208,7 @@ def test_the_verdict_is_true(name: str, solver: str):
     else:
         assert curvatures.min(initial=0.0) >= -1e-6 * curvatures.max(initial=0.0)
     if status == "at-limits":
-        names = np.array(problem.skeleton.dof_names)[pushed(problem, q)]
+        names = np.array(problem.skeleton.dof_names)[find_pushed_dofs(problem, q)]
         assert any(f"{dof} is at its {result.active_limits[dof]} limit" in why for dof in names)
     assert status != "out-of-reach" or asked.best is not None
 
@@ -232,7 +237,7 @@ def test_cases_are_what_they_are_called():
         assert np.abs(asked.problem.gradient(asked.q0)).max() == 0.0
         assert np.linalg.eigvalsh(asked.problem.hessian(asked.q0))[0] < -1e-3
     for name in (name for name in CASES if "starts outside" in name):
-        problem, at = case(name).problem, own(case(name).problem, case(name).q0)
+        problem, at = case(name).problem, dof_coordinates(case(name).problem, case(name).q0)
         assert ((at < problem.lower) | (at > problem.upper)).sum() >= 2
 
 

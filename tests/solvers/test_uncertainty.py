@@ -22,7 +22,7 @@ TIGHT = ik.Newton(tolerance=1e-14)
 # --- error bars
 
 
-def recorded(seed: int, limits: str) -> ik.Result:
+def solve_noisy_markers(seed: int, limits: str) -> ik.Result:
     """The human fitted to 41 markers, each a few millimetres off, of weights 0.3 to 2.
 
     With limits, the figure that wore the markers bent four joints beyond them.
@@ -42,7 +42,7 @@ def recorded(seed: int, limits: str) -> ik.Result:
     return ik.solve(human, goals, q0=q, limits=limits)
 
 
-def scattered(result: ik.Result, seed: int) -> Array:
+def estimate_sd(result: ik.Result, seed: int) -> Array:
     """Standard deviation of each dof over solves with noise on every target."""
     targets = {name: result.problem.goals[k] for k, name in enumerate(result.problem.rows)}
     rng = np.random.default_rng(seed)
@@ -59,9 +59,9 @@ def scattered(result: ik.Result, seed: int) -> Array:
 
 @pytest.mark.parametrize(("seed", "limits"), [(3, "off"), (6, "off"), (6, "hard"), (8, "hard")])
 def test_error_bars_are_those_of_2000_noisy_recordings(seed: int, limits: str) -> None:
-    result = recorded(seed, limits)
+    result = solve_noisy_markers(seed, limits)
     bars = result.covariance(SIGMA)
-    seen = scattered(result, seed + 100)
+    seen = estimate_sd(result, seed + 100)
     held = bars.sd == 0.0
     known = np.isfinite(bars.sd) & ~held
     assert known.sum() > 40
@@ -101,7 +101,7 @@ def test_error_bars_sum_the_sensitivities_to_places() -> None:
 
 def test_dofs_that_no_marker_sees_are_named_and_their_bars_infinite() -> None:
     human = ik.human()
-    q = recorded(3, "hard").q
+    q = solve_noisy_markers(3, "hard").q
     seen = dict(zip(human.markers, human.forward(q).markers, strict=True))
     blind = ("r_toes", "r_fingers", "r_hand", "l_shin", "l_foot", "l_toes")
     markers = [name for name, (bone, _) in human.markers.items() if bone not in blind]
@@ -187,7 +187,7 @@ def test_a_twist_about_the_only_marker_is_undetermined(seed: int, noise: float) 
 # --- sensitivity
 
 
-def shifted(goal: ik.Goal, axis: int, step: float) -> Array:
+def shift_target(goal: ik.Goal, axis: int, step: float) -> Array:
     """The goal's target, moved or turned by a step along one axis."""
     move = np.zeros(6)
     move[axis] = step
@@ -202,13 +202,13 @@ def shifted(goal: ik.Goal, axis: int, step: float) -> Array:
     return np.asarray(goal.target) + move[:3]
 
 
-def followed(result: ik.Result, name: str, axis: int, step: float = 2e-3) -> Array:
+def differentiate_by_target(result: ik.Result, name: str, axis: int, step: float = 2e-3) -> Array:
     """dq*/dtarget by fourth-order central differences of poses solved for again."""
     problem, skeleton = result.problem, result.problem.skeleton
     goal = dict(zip(problem.rows, problem.goals, strict=True))[name]
 
     def at(step: float) -> Array:
-        moved = problem.with_targets({name: shifted(goal, axis, step)})
+        moved = problem.with_targets({name: shift_target(goal, axis, step)})
         return skeleton.difference(ik.solve(moved, q0=result.q, solver=TIGHT).q, result.q)
 
     near, far = at(step) - at(-step), at(2 * step) - at(-2 * step)
@@ -267,7 +267,9 @@ def test_the_pose_follows_every_target_as_predicted(case: str) -> None:
     free = np.ix_(~stays, ~stays)
     wrong = []
     for name, ours in predicted.items():
-        theirs = np.stack([followed(result, name, axis) for axis in range(ours.shape[1])], axis=1)
+        theirs = np.stack(
+            [differentiate_by_target(result, name, axis) for axis in range(ours.shape[1])], axis=1
+        )
         assert ours.shape == (problem.skeleton.nv, 6 if isinstance(named[name], ik.PoseGoal) else 3)
         scale = np.abs(theirs).max()
         assert np.abs(ours - theirs).max() <= 1e-6 * scale, name
@@ -284,7 +286,9 @@ def test_directions_follow_the_vector_as_given_whatever_its_length() -> None:
     goals = [ik.DirectionGoal("lower", (1, 0, 0), (0, 5, 0)), ik.PostureGoal([0, 0])]
     result = ik.solve(arm, goals, solver=TIGHT)
     moved = result.sensitivity()["lower.direction"]
-    near = np.stack([followed(result, "lower.direction", axis) for axis in range(3)], axis=1)
+    near = np.stack(
+        [differentiate_by_target(result, "lower.direction", axis) for axis in range(3)], axis=1
+    )
     np.testing.assert_allclose(moved, near, atol=1e-9)
     np.testing.assert_allclose(moved[:, 1], 0.0, atol=1e-15)  # along the vector
 

@@ -81,7 +81,7 @@ def turn(a: Array, b: Array) -> float:
 
 def independent_misses(problem: ik.Problem, q: Array) -> dict[str, tuple[float, float]]:
     """Miss and tolerance of each goal, by the oracle's forward kinematics."""
-    skeleton, found = problem.skeleton, {}
+    skeleton, result = problem.skeleton, {}
     positions, rotations = oracle.forward(skeleton, q)
     for name, goal in zip(problem.rows, problem.goals, strict=True):
         if isinstance(goal, ik.PostureGoal):
@@ -91,18 +91,18 @@ def independent_misses(problem: ik.Problem, q: Array) -> dict[str, tuple[float, 
         place, R = positions[k] + rotations[k] @ np.asarray(point), rotations[k]
         match goal:
             case ik.MarkerGoal():
-                found[name] = float(np.linalg.norm(goal.target - place)), 1e-3
+                result[name] = float(np.linalg.norm(goal.target - place)), 1e-3
             case ik.PoseGoal():
                 target = np.asarray(goal.target)
-                found[name] = float(np.linalg.norm(target[:3, 3] - place)), 1e-3
-                found[f"{name}.rotation"] = turn(target[:3, :3], R), 1e-2
+                result[name] = float(np.linalg.norm(target[:3, 3] - place)), 1e-3
+                result[f"{name}.rotation"] = turn(target[:3, :3], R), 1e-2
             case ik.DirectionGoal():
-                found[name] = angle(np.asarray(goal.target), R @ np.asarray(goal.axis)), 1e-2
+                result[name] = angle(np.asarray(goal.target), R @ np.asarray(goal.axis)), 1e-2
             case ik.OrientationGoal(kind="log"):
-                found[name] = turn(goal.rotation, R), 1e-2
+                result[name] = turn(goal.rotation, R), 1e-2
             case ik.OrientationGoal():
-                found[name] = max(angle(goal.rotation[:, a], R[:, a]) for a in range(3)), 1e-2
-    return found
+                result[name] = max(angle(goal.rotation[:, a], R[:, a]) for a in range(3)), 1e-2
+    return result
 
 
 def curves_down(problem: ik.Problem, q: Array, answer: oracle.OracleAnswer) -> bool:
@@ -182,8 +182,8 @@ def test_verdicts_agree_with_independent_judges(count: int) -> None:
         problem, q0, solver = random_case(0, k)
         result = ik.solve(problem, q0=q0, solver=solver)
         seen[result.status] += 1
-        found = disagreement(result)
-        if found != "":
-            wrong.append(f"problem {k}, {solver}: {result.why!r}, but {found}")
+        solution = disagreement(result)
+        if solution != "":
+            wrong.append(f"problem {k}, {solver}: {result.why!r}, but {solution}")
     assert len(wrong) <= 0.01 * count, "\n".join(wrong)
     assert set(seen) >= {*ik.STATUSES} - {"time-limit"}, seen

@@ -21,20 +21,20 @@ from exactik import Problem
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.descend import run_descent
 from exactik.solvers import CCD, Auto, GaussNewton, LevenbergMarquardt, Newton, ProjectedGradient
-from tests.support.problems import menagerie, posed, quantities
+from tests.support.problems import make_pose_and_goals, menagerie, quantities
 
 
 def answers() -> dict[str, dict[str, Array]]:
     figure = menagerie()
-    q, goals = posed(figure, 6)
+    q, goals = make_pose_and_goals(figure, 6)
     sums = Problem(figure, goals, limits="soft", lock=("slide", "ball.ey"))
     coupled = Problem(figure, goals, weight_matrix=Problem(figure, goals).packed.weight)
-    found = {}
+    actual = {}
     for name, problem in (("sums", sums), ("dense", coupled)):
-        found[name] = {"residual": problem.residual(q), "jacobian": problem.jacobian(q)}
-        found[name] |= quantities(problem, q)
+        actual[name] = {"residual": problem.residual(q), "jacobian": problem.jacobian(q)}
+        actual[name] |= quantities(problem, q)
     pose, moved = figure.forward(q), figure.integrate(q, np.full(figure.nv, 0.3))
-    found["figure"] = {
+    actual["figure"] = {
         "positions": pose.positions,
         "rotations": pose.rotations,
         "moved": moved,
@@ -43,7 +43,7 @@ def answers() -> dict[str, dict[str, Array]]:
         "jacobian rate": figure.jacobian_dot(q, np.ones(figure.nv), "pair", rows="both"),
     }
     for route in ("cross", "poe", "adjusted"):
-        found["figure"][route] = figure.jacobian(q, "ball", (0.1, 0.2, 0.3), route=route)
+        actual["figure"][route] = figure.jacobian(q, "ball", (0.1, 0.2, 0.3), route=route)
     built_in = Problem(figure, goals[:-1])
     box, work = built_in.box, new_workspace(figure.tree)
     descent = new_descent_state(figure.tree, work.H.shape[1])
@@ -51,8 +51,8 @@ def answers() -> dict[str, dict[str, Array]]:
         options, place = method().options(built_in), moved.copy()
         start_descent(box, options, True, place, descent)
         run_descent(figure.tree, built_in.packed.arrays, box, options, place, 6, descent, work)
-        found[method.name] = {"q": place, "cost": descent.state[COST : COST + 1].copy()}
-    return found
+        actual[method.name] = {"q": place, "cost": descent.state[COST : COST + 1].copy()}
+    return actual
 
 
 if __name__ == "__main__":

@@ -147,9 +147,9 @@ def change_c3d(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
             names = [b"USED", b"SCALE", b"RATE", b"FRAMES", b"LABELS", b"UNITS", b"DATA_START"]
             names += [b"POINT", b"TRIAL", b"ACTUAL_END_FIELD", b"EVENT", b"TIMES", b"ANALOG"]
             name = rng.choice(names)
-            found = data.find(name)
-            if found > 0:
-                return set_number(data, rng, max(0, found - 2), found + len(name) + 12)
+            actual = data.find(name)
+            if actual > 0:
+                return set_number(data, rng, max(0, actual - 2), actual + len(name) + 12)
         return set_number(data, rng, where, where + rng.choice([16, 512, 4096]))
     return set_number(data, rng, 0, len(data))
 

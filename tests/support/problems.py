@@ -33,8 +33,8 @@ __all__ = [
     "Range",
     "assert_same",
     "goals_of_every_kind",
+    "make_pose_and_goals",
     "menagerie",
-    "posed",
     "quantities",
     "transform",
     "worst_difference",
@@ -157,7 +157,7 @@ def goals_of_every_kind(
     return goals
 
 
-def posed(skeleton: Skeleton, seed: int = 0) -> tuple[Array, list[Goal]]:
+def make_pose_and_goals(skeleton: Skeleton, seed: int = 0) -> tuple[Array, list[Goal]]:
     """A configuration and goals of every kind around it."""
     q = configuration(skeleton, seed)
     return q, goals_of_every_kind(skeleton, q, seed)
@@ -188,15 +188,15 @@ def quantities(problem: Problem, q: Array) -> dict[str, Array]:
 def worst_difference(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> tuple[float, str]:
     """The largest difference relative to the largest entry of a quantity, and whose it is."""
     assert ours.keys() == theirs.keys()
-    found = [(0.0, "")]
+    actual = [(0.0, "")]
     for name, a in ours.items():
         b = theirs[name]
         assert a.shape == b.shape, f"{name}: {a.shape} and {b.shape}"
         assert np.isfinite(a).all() and np.isfinite(b).all(), name
         scale = float(np.abs(b).max(initial=0.0))
         gap = float(np.abs(a - b).max(initial=0.0))
-        found.append((gap / scale if scale > 0.0 else gap, name))
-    return max(found)
+        actual.append((gap / scale if scale > 0.0 else gap, name))
+    return max(actual)
 
 
 def assert_same(ours: Mapping[str, Array], theirs: Mapping[str, Array], tolerance: float) -> None:

@@ -92,7 +92,7 @@ def least(problem: Problem, q0: ArrayLike) -> float:
     ).fun
 
 
-def asked(
+def make_case(
     figure: Skeleton,
     goals: Sequence[ik.Goal],
     q0: ArrayLike | None = None,
@@ -109,7 +109,7 @@ def asked(
 
 
 def marker(figure: Skeleton, name: str, place: ArrayLike, *best: Any, **more: Any) -> Case:
-    return asked(figure, [MarkerGoal(name, place)], *best, **more)
+    return make_case(figure, [MarkerGoal(name, place)], *best, **more)
 
 
 def hand(figure: Skeleton, x: float, y: float, q0: ArrayLike, *best: Any, **more: Any) -> Case:
@@ -122,53 +122,55 @@ def two_places() -> Case:
     figure = planar_chain(5)
     pose = figure.forward((0.3, 0.6, -0.4, 0.9, 0.5))
     bone = PositionGoal("b4", pose.positions[4], weight=1e6)
-    return asked(figure, [bone, MarkerGoal("HAND", pose.markers[0])], np.full(5, 0.2))
+    return make_case(figure, [bone, MarkerGoal("HAND", pose.markers[0])], np.full(5, 0.2))
 
 
 def at_odds() -> Case:
     goals = [MarkerGoal("HAND", (0.5, 0.6, 0), weight=1e6), PositionGoal("b2", (0.55, 0.3, 0))]
-    return asked(planar_chain(3), goals, (0.4, 0.5, 0.2), None, "local-minimum")
+    return make_case(planar_chain(3), goals, (0.4, 0.5, 0.2), None, "local-minimum")
 
 
 def coupled() -> Case:
     goals = [MarkerGoal("HAND", (0.2, 0.9, 0)), PositionGoal("b2", (0.35, 0.3, 0))]
     weight, q0 = positive(3, 6), (0.3, 0.2, 0.4, 0.1)
-    return asked(planar_chain(4), goals, q0, None, "local-minimum", weight_matrix=weight)
+    return make_case(planar_chain(4), goals, q0, None, "local-minimum", weight_matrix=weight)
 
 
 def tug_of_war() -> Case:
     """Two places for one hook, weights 1e6 : 1: the best is between them, 1 : 1e6 of the way."""
     strong = MarkerGoal("HOOK", (0.5, 0.2, -1), weight=1e6, name="strong")
     goals = [strong, MarkerGoal("HOOK", (1.5, -0.2, -2), name="weak")]
-    return asked(gantry(), goals, None, 0.5 * 2.16e6 / (1e6 + 1), "local-minimum")
+    return make_case(gantry(), goals, None, 0.5 * 2.16e6 / (1e6 + 1), "local-minimum")
 
 
 def pose_of(figure: Skeleton, bone: str, q: ArrayLike, point: ArrayLike = (0, 0, 0)) -> Case:
     """A bone should be where it is at q; from the neutral pose."""
     pose, T = figure.forward(q), np.eye(4)
     T[:3, :3], T[:3, 3] = pose.rotations[figure.bone_index(bone)], pose.point(bone, point)
-    return asked(figure, [ik.PoseGoal(bone, T, point, weight=(1, 0.1))])
+    return make_case(figure, [ik.PoseGoal(bone, T, point, weight=(1, 0.1))])
 
 
-def moved(figure: Skeleton, v: ArrayLike) -> Array:
+def move_from_neutral(figure: Skeleton, v: ArrayLike) -> Array:
     return figure.integrate(figure.neutral(), v)
 
 
 def finger(figure: Skeleton, v: ArrayLike, place: ArrayLike, *best: Any, **more: Any) -> Case:
     """FINGER should be at a place; from the neutral pose moved by v."""
-    return marker(figure, "FINGER", place, moved(figure, v), *best, **more)
+    return marker(figure, "FINGER", place, move_from_neutral(figure, v), *best, **more)
 
 
 def folded() -> Case:
     """The elbow bends by 2.5 rad at most, so that the wrist cannot come near the shoulder."""
     figure, goal = quaternion_arm(), PositionGoal("hand", (0.0, 0.05, 0.0))
     nearest = math.sqrt(0.3**2 + 0.25**2 + 2 * 0.3 * 0.25 * math.cos(2.5))
-    return asked(figure, [goal], moved(figure, BENT), 0.5 * (nearest - 0.05) ** 2, "at-limits")
+    return make_case(
+        figure, [goal], move_from_neutral(figure, BENT), 0.5 * (nearest - 0.05) ** 2, "at-limits"
+    )
 
 
 def distant(place: ArrayLike, q0: ArrayLike, *best: Any) -> Case:
     """The end of the planar arm should be 1 m away from a place."""
-    return asked(planar_arm(), [Range("lower", place, (0.3, 0, 0))], q0, *best)
+    return make_case(planar_arm(), [Range("lower", place, (0.3, 0, 0))], q0, *best)
 
 
 HOME = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
@@ -190,12 +192,12 @@ def all_markers(noise: float) -> Case:
     places = figure.forward(q).markers + noise * rng.normal(size=(len(figure.markers), 3))
     goals = [MarkerGoal(name, place) for name, place in zip(figure.markers, places, strict=True)]
     q0 = q + rng.normal(scale=0.05, size=figure.nv)
-    return asked(figure, goals, q0, None, "reached" if noise == 0.0 else "local-minimum")
+    return make_case(figure, goals, q0, None, "reached" if noise == 0.0 else "local-minimum")
 
 
 def human_reaches() -> Case:
     places = {"l_hand": (0.45, 0.25, 1.35), "l_foot": (0, 0.09, 0.07), "r_foot": (0, -0.09, 0.07)}
-    return asked(human(), [PositionGoal(bone, place) for bone, place in places.items()])
+    return make_case(human(), [PositionGoal(bone, place) for bone, place in places.items()])
 
 
 def human_tied_down() -> Case:
@@ -205,13 +207,13 @@ def human_tied_down() -> Case:
         [PositionGoal("r_hand", (-0.5, 0.3, 1.2)), posture],
         ("pelvis", "*_back", "thorax"),
     )
-    return asked(human(), goals, None, None, "at-limits", lock=lock)
+    return make_case(human(), goals, None, None, "at-limits", lock=lock)
 
 
 def human_turns() -> Case:
     head = ik.OrientationGoal("head", exp_rotation((0, 0, 0.6)), weight=0.1)
     goals = [head, PositionGoal("l_hand", (0.3, 0.3, 1.4))]
-    return asked(human(), goals, lock="*_toes", strength={"pelvis": 0.05, "head": 3.0})
+    return make_case(human(), goals, lock="*_toes", strength={"pelvis": 0.05, "head": 3.0})
 
 
 arm, chain, TURN = planar_arm, planar_chain, 2.0 * np.pi
@@ -269,12 +271,14 @@ CASES: dict[str, Callable[[], Case]] = {
     "exp-map beyond reach": lambda: finger(
         exp_map_arm(), BENT, (0.6, 0, 0.8), 0.5 * (0.45 - math.hypot(0.15, 0.02)) ** 2, FAR
     ),
-    "exp-map saddle start": lambda: asked(exp_map_arm(), [PositionGoal("hand", (0.2, 0, 0))]),
+    "exp-map saddle start": lambda: make_case(exp_map_arm(), [PositionGoal("hand", (0.2, 0, 0))]),
     "exp-map starts at a whole turn": lambda: finger(
         exp_map_arm(), (0, 0, TURN, 0.5, 0.1, 0.1, 0.1), (0.1, 0.2, 0.4)
     ),
     "quaternion pose": lambda: pose_of(
-        quaternion_arm(), "hand", moved(quaternion_arm(), (0.9, -0.5, 1.2, 1.4, 0.2, -0.7, 0.3))
+        quaternion_arm(),
+        "hand",
+        move_from_neutral(quaternion_arm(), (0.9, -0.5, 1.2, 1.4, 0.2, -0.7, 0.3)),
     ),
     "quaternion beyond reach": lambda: finger(
         quaternion_arm(), BENT, (0, 0.6, -0.8), 0.5 * 0.3**2, FAR

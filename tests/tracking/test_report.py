@@ -82,7 +82,7 @@ class Walk(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
-def checked(text: str) -> Walk:
+def check_report(text: str) -> Walk:
     """Walk through a report that must be well formed and need nothing else."""
     walk = Walk(text)
     assert walk.open == []
@@ -97,7 +97,7 @@ def checked(text: str) -> Walk:
     return walk
 
 
-def decoded(entry: dict[str, Any]) -> np.ndarray:
+def decode(entry: dict[str, Any]) -> np.ndarray:
     raw = np.frombuffer(base64.b64decode(entry["data"]), dtype=f"<u{entry['bits'] // 8}")
     return np.where(raw == 65535, np.nan, entry["scale"] * raw)
 
@@ -122,7 +122,7 @@ def strict(summary: dict[str, Any]) -> dict[str, Any]:
 def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], tmp_path: Path):
     path, command = tmp_path / "walk.html", "exactik track 'a b.c3d' --report walk.html"
     faulty[0].report(path, command=command)
-    walk = checked(path.read_text(encoding="utf-8"))
+    walk = check_report(path.read_text(encoding="utf-8"))
     for name in ("attention", "suspects", "time", "markers", "angles", "repeat", "heat"):
         assert name in walk.ids
     assert command in walk.text
@@ -132,18 +132,16 @@ def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], 
 
 def test_the_report_has_the_numbers_of_the_track(faulty: tuple[Track, SyntheticRecording]):
     solved, _ = faulty
-    walk = checked(render_report(solved))
+    walk = check_report(render_report(solved))
     data = json.loads(walk.data)
     errors = 1e3 * solved.marker_errors
     np.testing.assert_allclose(
-        decoded(data["series"]["mean"]), np.nanmean(errors, axis=1), atol=0.01
+        decode(data["series"]["mean"]), np.nanmean(errors, axis=1), atol=0.01
     )
-    np.testing.assert_allclose(
-        decoded(data["series"]["most"]), np.nanmax(errors, axis=1), atol=0.01
-    )
-    np.testing.assert_array_equal(decoded(data["series"]["iterations"]), solved.iterations)
+    np.testing.assert_allclose(decode(data["series"]["most"]), np.nanmax(errors, axis=1), atol=0.01)
+    np.testing.assert_array_equal(decode(data["series"]["iterations"]), solved.iterations)
     missing = np.isnan(solved.marker_errors).sum(axis=1)
-    np.testing.assert_array_equal(decoded(data["series"]["missing"]), missing)
+    np.testing.assert_array_equal(decode(data["series"]["missing"]), missing)
     level = np.frombuffer(base64.b64decode(data["heat"]["data"]), dtype=np.uint8)
     level = level.reshape(len(solved), -1).astype(float)
     shown = np.where(level == 0, np.nan, data["heat"]["most"] * ((level - 1) / 254) ** 2)
@@ -155,7 +153,7 @@ def test_the_report_has_the_numbers_of_the_track(faulty: tuple[Track, SyntheticR
 
 def test_the_report_has_the_angles_and_their_error_bars(faulty: tuple[Track, SyntheticRecording]):
     solved, _ = faulty
-    angles = json.loads(checked(render_report(solved)).data)["angles"]
+    angles = json.loads(check_report(render_report(solved)).data)["angles"]
     assert angles["bins"] == len(solved)
     assert sum(len(joint["dofs"]) for joint in angles["joints"]) == solved.skeleton.nv
     shin = next(joint for joint in angles["joints"] if joint["name"] == "l_shin")
@@ -188,7 +186,10 @@ def test_the_summary_has_the_numbers_of_the_track(faulty: tuple[Track, Synthetic
     assert len(summary["attention"]) == len(solved.attention)
     for mine, own in zip(summary["attention"], solved.attention, strict=True):
         assert (mine["kind"], mine["first"], mine["last"], mine["text"]) == (
-            *(own.kind, own.first, own.last, own.text),
+            own.kind,
+            own.first,
+            own.last,
+            own.text,
         )
         assert mine["start_s"] == pytest.approx(own.first / 120.0, abs=1e-5)
     touched = {limit["dof"]: limit["share"] for limit in summary["limits"]}
@@ -209,7 +210,7 @@ def test_a_swap_is_named_with_its_frames(faulty: tuple[Track, SyntheticRecording
     assert swap["verdict"] == "likely" and swap["found_by"] == "paths and pose"
     assert swap["exchanged_mm"] < 0.2 * swap["error_mm"]
     assert f"{swap['names'][0]} and {swap['names'][1]} seem to have" in headline_of(summary)
-    walk = checked(render_report(solved))
+    walk = check_report(render_report(solved))
     assert " ↔ ".join(swap["names"]) in walk.text
 
 
@@ -258,7 +259,7 @@ def test_a_robust_solve_tells_what_it_left_out():
     gone = np.isnan(solved.marker_errors) & ~record.missing
     assert summary["spikes"] == gone.sum()
     assert all("mean_weight" in marker for marker in summary["error_per_marker"])
-    walk = checked(render_report(solved))
+    walk = check_report(render_report(solved))
     assert gone.sum() == 0 or f"{gone.sum()} samples stood out as spikes" in walk.text
 
 
@@ -267,7 +268,7 @@ def test_no_gaps_and_no_limits(short: SyntheticRecording):
     summary = summary_of(solved)
     assert summary["gaps"] == [] and summary["limits"] == []
     assert summary["missing_share"] == 0.0
-    walk = checked(render_report(solved))
+    walk = check_report(render_report(solved))
     assert "No marker is ever missing." in walk.text and "Limits were off." in walk.text
     assert "none ever missing" in headline_of(summary)
 
@@ -276,7 +277,7 @@ def test_one_frame(short: SyntheticRecording):
     solved = track(human(), short.markers.between(0.0, 0.0))
     assert len(solved) == 1
     assert strict(summary_of(solved))["frames"] == 1
-    checked(render_report(solved))
+    check_report(render_report(solved))
 
 
 def test_frames_without_markers(short: SyntheticRecording):
@@ -287,7 +288,7 @@ def test_frames_without_markers(short: SyntheticRecording):
     assert summary["per_frame"]["mean_mm"][25] is None
     assert summary["markers"]["never_seen"] == [short.markers.names[3]]
     assert any((a["first"], a["last"]) == (20, 29) for a in summary["attention"])
-    walk = checked(render_report(solved))
+    walk = check_report(render_report(solved))
     assert "never seen" in walk.text
 
 
@@ -297,7 +298,7 @@ def test_nothing_seen_at_all(short: SyntheticRecording):
     summary = strict(summary_of(solved))
     assert summary["error"]["mean_mm"] is None
     assert headline_of(summary).startswith("No marker was seen")
-    checked(render_report(solved))
+    check_report(render_report(solved))
 
 
 def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path):
@@ -309,7 +310,7 @@ def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path
     path = tmp_path / "é.html"
     track(renamed, markers).report(path, command=f"exactik track '{EVIL}'")
     text = path.read_text(encoding="utf-8")
-    walk = checked(text)
+    walk = check_report(text)
     assert "alert(" not in re.sub(r"&lt;script&gt;alert|\\u003cscript>alert", "", text)
     assert walk.text.count(EVIL) > 2 and "Müller–骨 ✓" in walk.text
     assert json.loads(walk.data)["markers"].count(EVIL) == 1
@@ -366,7 +367,7 @@ def test_long_recordings_are_binned(faulty: tuple[Track, SyntheticRecording]):
     """Eight minutes: fewer angles than frames, but no peak is lost."""
     solved = tiled(faulty[0], 24)
     text = render_report(solved)
-    data = json.loads(checked(text).data)
+    data = json.loads(check_report(text).data)
     assert len(text.encode()) < 9e6
     assert data["angles"]["bins"] < len(solved) == data["frames"]
     level = np.frombuffer(base64.b64decode(data["heat"]["data"]), dtype=np.uint8)

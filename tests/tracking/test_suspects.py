@@ -57,10 +57,10 @@ def test_nothing_is_suspected_of_a_sound_recording():
 def test_a_swap_has_its_names_and_its_frames(first: int, last: int):
     markers = make_recording()
     x = swap_positions(markers.positions, 2, 5, first, last)
-    found = find_swaps(with_positions(markers, x))
-    assert without_distances(found) == [(("M2", "M5"), first, last)]
+    result = find_swaps(with_positions(markers, x))
+    assert without_distances(result) == [(("M2", "M5"), first, last)]
     apart = np.linalg.norm(markers.positions[first, 2] - markers.positions[first, 5])
-    assert found[0].distance == pytest.approx(apart, abs=0.03)
+    assert result[0].distance == pytest.approx(apart, abs=0.03)
 
 
 def test_several_swaps_of_several_pairs():
@@ -195,5 +195,5 @@ def test_real_recordings_raise_few_alarms(shared_data: Path):
 def test_the_true_swap(shared_data: Path):
     """Seen in the numbers: the two change places in one frame and change back in the next."""
     markers = load_markers(shared_data / "data" / "c3d" / "optitrack" / "walkingOptiTrack.c3d")
-    found = find_swaps(markers)
-    assert without_distances(found) == [(("Foot_Marker3", "Foot_Marker5"), 1952, 1952)]
+    result = find_swaps(markers)
+    assert without_distances(result) == [(("Foot_Marker3", "Foot_Marker5"), 1952, 1952)]

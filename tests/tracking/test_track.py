@@ -17,7 +17,7 @@ from tests.support.tracking import find_determined_dofs, is_within_limits, make_
 STATUSES = {"no-markers", "not-converged", "bridged", "gap", "at-limits", "converged"}
 
 
-def shortened(rec: SyntheticRecording, first: int, end: int) -> ik.Markers:
+def cut(rec: SyntheticRecording, first: int, end: int) -> ik.Markers:
     return replace(rec.markers, positions=rec.markers.positions[first:end])
 
 
@@ -52,10 +52,10 @@ def test_without_noise_it_is_the_truth():
     motion = simulate_performance(2.0, 60.0, acts=("wave",))
     rec = simulate_recording(motion, noise=0.0, gaps=0.0, swap=False)
     solver = ik.Auto(tolerance=1e-9, initial_damping=1e-3, small_cost=0.0, detour=False)
-    found = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0)
-    error = motion.skeleton.difference(found.motion.q, motion.q)
+    result = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0)
+    error = motion.skeleton.difference(result.motion.q, motion.q)
     assert np.abs(error[:, find_determined_dofs(motion.skeleton)]).max() < 1e-6
-    assert np.nanmax(found.marker_errors) < 1e-6
+    assert np.nanmax(result.marker_errors) < 1e-6
 
 
 def test_limits_are_never_left(rec: SyntheticRecording, solved: ik.Track):
@@ -70,14 +70,14 @@ def test_limits_are_never_left(rec: SyntheticRecording, solved: ik.Track):
         bones.append(bone)
     stiff = ik.Skeleton("stiff", tuple(bones), dict(figure.markers))
     for smooth in (None, 8.0):
-        found = ik.track(stiff, shortened(rec, 0, 150), smooth=smooth)
-        assert is_within_limits(stiff, found.motion.q)
-        assert found.at_limits.any()
-    assert (found.status != "not-converged").mean() > 0.95
+        result = ik.track(stiff, cut(rec, 0, 150), smooth=smooth)
+        assert is_within_limits(stiff, result.motion.q)
+        assert result.at_limits.any()
+    assert (result.status != "not-converged").mean() > 0.95
 
 
 def test_whatever_the_start_the_clip_is_the_same(rec: SyntheticRecording):
-    figure, markers = rec.truth.skeleton, shortened(rec, 0, 200)
+    figure, markers = rec.truth.skeleton, cut(rec, 0, 200)
     dofs = find_determined_dofs(figure)
     answers = [ik.track(figure, markers, starts=starts) for starts in (1, 5, 24)]
     for other in answers[1:]:
@@ -85,7 +85,7 @@ def test_whatever_the_start_the_clip_is_the_same(rec: SyntheticRecording):
         assert np.quantile(np.abs(gap[:, dofs]), 0.99) < 2e-3
         assert other.cost.sum() == pytest.approx(answers[0].cost.sum(), rel=0.01)
     # Begun elsewhere: the same poses in the frames that both have.
-    late = ik.track(figure, shortened(rec, 60, 200))
+    late = ik.track(figure, cut(rec, 60, 200))
     gap = figure.difference(late.motion.q[20:], answers[0].motion.q[80:])
     assert np.quantile(np.abs(gap[:, dofs]), 0.97) < 2e-3
 
@@ -107,8 +107,8 @@ def test_the_order_of_frames_does_not_matter_but_for_gaps(rec: SyntheticRecordin
 
 def test_angles_go_on_without_whole_turns():
     skeleton, _, markers = make_moving_menagerie(200)
-    found = ik.track(skeleton, markers, limits="off")
-    assert np.abs(np.diff(found.motion.q, axis=0)).max() < 1.0
+    result = ik.track(skeleton, markers, limits="off")
+    assert np.abs(np.diff(result.motion.q, axis=0)).max() < 1.0
     turning = simulate_performance(4.0, 60.0, acts=("walk",))
     figure = turning.skeleton
     # The person walks round and round: the heading of the root passes ± π several times.
@@ -117,10 +117,10 @@ def test_angles_go_on_without_whole_turns():
     c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
     x, y = place[..., 0].copy(), place[..., 1].copy()
     place = np.stack([c * x - s * y, s * x + c * y, place[..., 2]], axis=-1)
-    found = ik.track(figure, ik.Markers(place, tuple(figure.markers), 60.0))
-    steps = np.abs(np.diff(found.motion.q, axis=0))
+    result = ik.track(figure, ik.Markers(place, tuple(figure.markers), 60.0))
+    steps = np.abs(np.diff(result.motion.q, axis=0))
     assert steps.max() < 0.6
-    assert np.ptp(found.motion.q[:, 3:6], axis=0).max() > 12.0
+    assert np.ptp(result.motion.q[:, 3:6], axis=0).max() > 12.0
 
 
 def test_no_frame_jumps(solved: ik.Track):
@@ -145,13 +145,13 @@ def test_threads_change_nothing(rec: SyntheticRecording, options):
 
 
 def test_locked_joints_stay_and_the_others_make_up_for_it(rec: SyntheticRecording):
-    figure, markers = rec.truth.skeleton, shortened(rec, 0, 60)
-    found = ik.track(figure, markers, lock=("l_hand*", "lower_neck.ry"))
+    figure, markers = rec.truth.skeleton, cut(rec, 0, 60)
+    result = ik.track(figure, markers, lock=("l_hand*", "lower_neck.ry"))
     dofs = [i for i, n in enumerate(figure.dof_names) if n.startswith("l_hand")]
     dofs.append(figure.dof_names.index("lower_neck.ry"))
-    assert (found.motion.q[:, dofs] == figure.neutral()[dofs]).all()
-    assert (found.sd[:, dofs] == 0.0).all()
-    assert found.mean_error < 0.01
+    assert (result.motion.q[:, dofs] == figure.neutral()[dofs]).all()
+    assert (result.sd[:, dofs] == 0.0).all()
+    assert result.mean_error < 0.01
 
 
 def test_weights_matter(rec: SyntheticRecording):
@@ -181,7 +181,7 @@ def test_weights_matter(rec: SyntheticRecording):
 )
 def test_progress_goes_up_and_ends_at_the_end(rec: SyntheticRecording, options):
     told: list[tuple[int, int]] = []
-    markers = shortened(rec, 0, 90)
+    markers = cut(rec, 0, 90)
     ik.track(rec.truth.skeleton, markers, progress=lambda *d: told.append(d), **options)
     done = [n for n, _ in told]
     assert {total for _, total in told} == {90}
@@ -216,8 +216,8 @@ def test_a_poor_stretch_is_named(rec: SyntheticRecording):
     place = np.array(rec.markers.positions[:120])
     m = rec.markers.names.index("LANK")
     place[50:60, m] += 0.25
-    found = ik.track(rec.truth.skeleton, ik.Markers(place, rec.markers.names, 60.0))
-    poor = [item for item in found.attention if item.kind == "poor-fit"]
+    result = ik.track(rec.truth.skeleton, ik.Markers(place, rec.markers.names, 60.0))
+    poor = [item for item in result.attention if item.kind == "poor-fit"]
     assert len(poor) == 1 and abs(poor[0].first - 50) <= 12 and abs(poor[0].last - 59) <= 12
     assert "LANK" in poor[0].text
 
@@ -226,25 +226,25 @@ def test_frames_without_markers_are_passed_over_and_said_so(rec: SyntheticRecord
     place = np.array(rec.clean[:90])
     place[30:40] = np.nan
     place[60, 2:] = np.nan  # two are left
-    found = ik.track(rec.truth.skeleton, ik.Markers(place, rec.markers.names, 60.0))
-    assert (found.status[30:40] == "no-markers").all() and found.status[60] == "no-markers"
-    assert "guess" in found.why[35]
-    assert np.isfinite(found.motion.q).all()
-    assert is_within_limits(found.skeleton, found.motion.q)
-    moved = np.linalg.norm(np.diff(found.motion.forward().positions, axis=0), axis=2)
+    result = ik.track(rec.truth.skeleton, ik.Markers(place, rec.markers.names, 60.0))
+    assert (result.status[30:40] == "no-markers").all() and result.status[60] == "no-markers"
+    assert "guess" in result.why[35]
+    assert np.isfinite(result.motion.q).all()
+    assert is_within_limits(result.skeleton, result.motion.q)
+    moved = np.linalg.norm(np.diff(result.motion.forward().positions, axis=0), axis=2)
     assert moved[29:41].max() < 2.0 * moved.max(initial=0.02, where=moved < 0.2)
-    assert [(item.first, item.last) for item in found.attention if item.kind == "no-markers"]
-    assert np.isfinite(found.sd).all() and found.sd[35, 6:].max() > 0.5
+    assert [(item.first, item.last) for item in result.attention if item.kind == "no-markers"]
+    assert np.isfinite(result.sd).all() and result.sd[35, 6:].max() > 0.5
 
 
 @pytest.mark.parametrize("branches", [False, True])
 def test_recordings_of_a_single_frame_and_of_two(rec: SyntheticRecording, branches: bool):
     for count in (1, 2, 3):
         markers = ik.Markers(rec.clean[:count], rec.markers.names, 60.0)
-        found = ik.track(rec.truth.skeleton, markers, branches=branches)
-        assert len(found) == count and found.mean_error < 1e-3
-        assert found.converged.all() and len(found.why) == count
-        assert found.sd.shape == (count, 58) and found.attention == []
+        result = ik.track(rec.truth.skeleton, markers, branches=branches)
+        assert len(result) == count and result.mean_error < 1e-3
+        assert result.converged.all() and len(result.why) == count
+        assert result.sd.shape == (count, 58) and result.attention == []
         robust = ik.track(rec.truth.skeleton, markers, branches=branches, robust="huber")
         assert robust.mean_error < 1e-3
 
@@ -259,9 +259,9 @@ def test_names_are_matched_with_prefix_and_whatever_case(rec: SyntheticRecording
     plain = ik.track(figure, ik.Markers(place, rec.markers.names, 60.0), starts=4)
     for rename in (str.lower, lambda n: f"Subject 1:{n}", lambda n: f"me:{n.title()}"):
         other = ik.Markers(place, tuple(map(rename, rec.markers.names)), 60.0)
-        found = ik.track(figure, other, starts=4)
-        assert sorted(found.names) == sorted(rec.markers.names)
-        assert np.abs(figure.difference(found.motion.q, plain.motion.q)).max() < 1e-3
+        result = ik.track(figure, other, starts=4)
+        assert sorted(result.names) == sorted(rec.markers.names)
+        assert np.abs(figure.difference(result.motion.q, plain.motion.q)).max() < 1e-3
     more = np.concatenate([place, place[:, :1]], axis=1)
     other = ik.Markers(more, (*rec.markers.names, "wand"), 60.0)
     assert np.array_equal(ik.track(figure, other, starts=4).motion.q, plain.motion.q)
@@ -270,8 +270,8 @@ def test_names_are_matched_with_prefix_and_whatever_case(rec: SyntheticRecording
 def test_the_order_of_markers_is_that_of_the_recording(rec: SyntheticRecording):
     """Weights and offsets are given in that order, so it must not depend on spelling."""
     names = [name if m % 2 else f"me:{name}" for m, name in enumerate(rec.markers.names)]
-    found = ik.track(rec.truth.skeleton, ik.Markers(rec.clean[:2], tuple(names), 60.0))
-    assert found.names == rec.markers.names
+    result = ik.track(rec.truth.skeleton, ik.Markers(rec.clean[:2], tuple(names), 60.0))
+    assert result.names == rec.markers.names
 
 
 # --- other figures
@@ -279,13 +279,13 @@ def test_the_order_of_markers_is_that_of_the_recording(rec: SyntheticRecording):
 
 def test_roots_and_joints_of_every_kind():
     skeleton, q, markers = make_moving_menagerie(120, noise=0.001)
-    found = ik.track(skeleton, markers)
-    apart = found.motion.forward().positions - skeleton.forward(q).positions
+    result = ik.track(skeleton, markers)
+    apart = result.motion.forward().positions - skeleton.forward(q).positions
     assert np.linalg.norm(apart, axis=2).mean() < 0.004
-    norms = np.linalg.norm(found.motion.q[:, 3:7], axis=1)
+    norms = np.linalg.norm(result.motion.q[:, 3:7], axis=1)
     assert np.abs(norms - 1.0).max() < 1e-12
-    assert (np.einsum("ij,ij->i", found.motion.q[1:, 3:7], found.motion.q[:-1, 3:7]) > 0.9).all()
-    assert is_within_limits(skeleton, found.motion.q)
+    assert (np.einsum("ij,ij->i", result.motion.q[1:, 3:7], result.motion.q[:-1, 3:7]) > 0.9).all()
+    assert is_within_limits(skeleton, result.motion.q)
     smooth = ik.track(skeleton, markers, smooth=6.0)
     assert np.abs(np.linalg.norm(smooth.motion.q[:, 3:7], axis=1) - 1.0).max() < 1e-9
     assert is_within_limits(skeleton, smooth.motion.q)
@@ -303,8 +303,8 @@ def test_a_robot_on_a_fixed_base():
     t = np.arange(120) / 60.0
     q = np.stack([0.8 * np.sin(2 * t) + 3.0, -1.2 + 0.5 * np.cos(3 * t)], axis=1)
     place = arm.forward(q).markers + np.random.default_rng(0).normal(0, 0.001, (120, 4, 3))
-    found = ik.track(arm, ik.Markers(place, tuple(arm.markers), 60.0))
-    assert np.abs(arm.difference(found.motion.q, q)).max() < 0.02
+    result = ik.track(arm, ik.Markers(place, tuple(arm.markers), 60.0))
+    assert np.abs(arm.difference(result.motion.q, q)).max() < 0.02
     # Angles beyond a turn are told from the neutral pose, not from the truth: they may differ.
-    assert np.abs(np.diff(found.motion.q, axis=0)).max() < 0.1
-    assert found.certified.all()
+    assert np.abs(np.diff(result.motion.q, axis=0)).max() < 0.1
+    assert result.certified.all()

@@ -42,10 +42,10 @@ def spoilt(markers: ik.Markers, pair: tuple[str, str], first: int, seed: int = 0
     return Spoilt(with_positions(markers, place), outliers)
 
 
-def errors(found: ik.Track, true: Array) -> Array:
+def errors(result: ik.Track, true: Array) -> Array:
     """Distance of the figure's markers from the true ones [m], (T, M)."""
     return np.linalg.norm(
-        compute_marker_positions(found.skeleton, found.motion.q, found.names) - true, axis=2
+        compute_marker_positions(result.skeleton, result.motion.q, result.names) - true, axis=2
     )
 
 
@@ -67,8 +67,8 @@ def test_errors_in_a_real_take_do_not_show(shared_data: Path, name: str):
     pair = [take.markers.names.index(marker) for marker in WRIST]
     pair_error = expected[1000:1100][:, pair].mean()
     for loss in LOSSES:
-        found = ik.track(take.skeleton, bad.markers, lock=LOCK, limits="off", robust=loss)
-        error, apart = errors(found, true), moved_bones(found, clean)
+        result = ik.track(take.skeleton, bad.markers, lock=LOCK, limits="off", robust=loss)
+        error, apart = errors(result, true), moved_bones(result, clean)
         inside = error[1000:1100][:, pair].mean()
         print(
             f"  {loss}: {1e3 * error.mean():.2f} mm, bones moved by {1e3 * apart.mean():.2f} mm, "
@@ -78,9 +78,9 @@ def test_errors_in_a_real_take_do_not_show(shared_data: Path, name: str):
         assert inside <= 1.1 * pair_error + 0.001
         # Bones: as far off as the loss itself puts them, and not much more.
         same = ik.track(take.skeleton, take.markers, lock=LOCK, limits="off", robust=loss)
-        assert np.median(moved_bones(found, same)) < 0.1 * wanted
-        assert WRIST in [swap.names for swap in found.swaps]
-        swap = next(swap for swap in found.swaps if swap.names == WRIST)
+        assert np.median(moved_bones(result, same)) < 0.1 * wanted
+        assert WRIST in [swap.names for swap in result.swaps]
+        swap = next(swap for swap in result.swaps if swap.names == WRIST)
         assert abs(swap.first - 1000) <= 2 and abs(swap.last - 1099) <= 2
 
 
@@ -95,20 +95,20 @@ def performed() -> tuple[ik.Track, Array, Spoilt]:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_errors_in_a_performance_do_not_show(performed: tuple[ik.Track, Array, Spoilt], loss: str):
     clean, true, bad = performed
-    found = ik.track(clean.skeleton, bad.markers, robust=loss)
+    result = ik.track(clean.skeleton, bad.markers, robust=loss)
     wanted = errors(clean, true).mean()
-    assert errors(found, true).mean() <= 1.1 * wanted
+    assert errors(result, true).mean() <= 1.1 * wanted
     plain = ik.track(clean.skeleton, bad.markers)
     assert errors(plain, true).mean() > 1.5 * wanted  # else there would be nothing to show
-    assert [swap.names for swap in found.swaps] == [ANKLE]
-    assert abs(found.swaps[0].first - FIRST) <= 2 and abs(found.swaps[0].last - (END - 1)) <= 2
+    assert [swap.names for swap in result.swaps] == [ANKLE]
+    assert abs(result.swaps[0].first - FIRST) <= 2 and abs(result.swaps[0].last - (END - 1)) <= 2
     # Nearly all outliers are found: left out as spikes, or without a say.
-    weights = found.marker_weights
+    weights = result.marker_weights
     assert weights is not None and weights.shape == true.shape[:2]
     far = bad.outliers & (np.linalg.norm(bad.markers.positions - true, axis=2) > 0.1)
-    far[FIRST:END, [true_index(found, name) for name in ANKLE]] = False
-    assert (found.spikes | (weights < 0.3))[far].mean() > 0.97
-    good = ~bad.outliers & ~found.spikes
+    far[FIRST:END, [true_index(result, name) for name in ANKLE]] = False
+    assert (result.spikes | (weights < 0.3))[far].mean() > 0.97
+    good = ~bad.outliers & ~result.spikes
     assert np.median(weights[good]) > 0.8
 
 
@@ -117,8 +117,8 @@ def test_markers_on_two_sides_of_a_wrist_are_exchanged_back(
 ):
     clean, true, _ = performed
     bad = spoilt(with_positions(clean.markers, true), WRIST, FIRST)
-    found = ik.track(clean.skeleton, bad.markers, robust="huber")
-    assert [swap.names for swap in found.swaps] == [WRIST]
+    result = ik.track(clean.skeleton, bad.markers, robust="huber")
+    assert [swap.names for swap in result.swaps] == [WRIST]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -126,12 +126,12 @@ def test_swaps_of_other_performances_are_named(seed: int):
     motion = simulate_performance(8.0, 60.0, seed=5 + seed, acts=("wave", "kick", "squat"))
     rec = simulate_recording(motion, noise=0.001, tissue=0.008, gaps=0.0, swap=False, seed=seed)
     bad = spoilt(rec.markers, ANKLE, FIRST, seed)
-    found = ik.track(motion.skeleton, bad.markers, robust="huber")
-    assert [swap.names for swap in found.swaps] == [ANKLE]
+    result = ik.track(motion.skeleton, bad.markers, robust="huber")
+    assert [swap.names for swap in result.swaps] == [ANKLE]
 
 
-def true_index(found: ik.Track, name: str) -> int:
-    return found.names.index(name)
+def true_index(result: ik.Track, name: str) -> int:
+    return result.names.index(name)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -139,9 +139,9 @@ def test_without_errors_a_robust_loss_changes_little(
     performed: tuple[ik.Track, Array, Spoilt], loss: str
 ):
     clean, true, _ = performed
-    found = ik.track(clean.skeleton, with_positions(clean.markers, true), robust=loss)
-    assert errors(found, true).mean() <= 1.05 * errors(clean, true).mean()
-    assert found.swaps == () and found.spikes.mean() < 1e-4
+    result = ik.track(clean.skeleton, with_positions(clean.markers, true), robust=loss)
+    assert errors(result, true).mean() <= 1.05 * errors(clean, true).mean()
+    assert result.swaps == () and result.spikes.mean() < 1e-4
 
 
 def test_spikes_are_told_from_fast_motion():
@@ -152,8 +152,8 @@ def test_spikes_are_told_from_fast_motion():
     assert not find_spikes(place, 120.0).any()
     place[100, 0] += (0.05, 0.0, 0.0)
     place[150, 1] = np.nan
-    found = find_spikes(place, 120.0)
-    assert found[100, 0] and found.sum() == 1
+    result = find_spikes(place, 120.0)
+    assert result[100, 0] and result.sum() == 1
 
 
 def test_ignored_markers_are_named(performed: tuple[ik.Track, Array, Spoilt]):
@@ -161,6 +161,6 @@ def test_ignored_markers_are_named(performed: tuple[ik.Track, Array, Spoilt]):
     place = true.copy()
     m = clean.names.index("RANK")
     place[100:160, m] += np.linspace(0.0, 0.3, 60)[:, None]  # drifts away, with no spike
-    found = ik.track(clean.skeleton, with_positions(clean.markers, place), robust="tukey")
-    items = [item for item in found.attention if item.kind == "ignored-marker"]
+    result = ik.track(clean.skeleton, with_positions(clean.markers, place), robust="tukey")
+    items = [item for item in result.attention if item.kind == "ignored-marker"]
     assert any("RANK" in item.text and 100 <= item.first and item.last <= 165 for item in items)

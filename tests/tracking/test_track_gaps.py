@@ -29,12 +29,12 @@ ARM = ("LUPA", "LELB", "LFRM", "LWRA", "LWRB", "LFIN")
 ARM_BONES = ("lhumerus", "lradius", "lwrist", "lhand")
 
 
-def hidden_and_visible(found: ik.Track, true: Array, hidden: Mask) -> tuple[float, float]:
+def hidden_and_visible(result: ik.Track, true: Array, hidden: Mask) -> tuple[float, float]:
     """Mean error [m] at hidden samples whose neighbourhood keeps three markers, and at visible."""
     error = np.linalg.norm(
-        compute_marker_positions(found.skeleton, found.motion.q, found.names) - true, axis=2
+        compute_marker_positions(result.skeleton, result.motion.q, result.names) - true, axis=2
     )
-    keeps = find_samples_with_neighbours(found.skeleton, found.names, hidden, 3)
+    keeps = find_samples_with_neighbours(result.skeleton, result.names, hidden, 3)
     return float(error[hidden & keeps].mean()), float(error[~hidden].mean())
 
 
@@ -48,8 +48,8 @@ def gappy_take(shared: Path, name: str, seed: int) -> tuple[ik.Track, float, flo
     true = take.markers.positions
     hidden = make_gap_bursts((len(take), 41), 0.2, 120.0, seed)
     seen = with_positions(take.markers, np.where(hidden[:, :, None], np.nan, true))
-    found = ik.track(take.skeleton, seen, lock=LOCK, limits="off")
-    return found, *hidden_and_visible(found, true, hidden)
+    result = ik.track(take.skeleton, seen, lock=LOCK, limits="off")
+    return result, *hidden_and_visible(result, true, hidden)
 
 
 @pytest.mark.slow
@@ -65,8 +65,8 @@ def test_a_fifth_of_the_markers_hidden_in_bursts(shared_data: Path, name: str, s
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", TAKES)
 def test_gaps_leave_no_jumps(shared_data: Path, name: str, seed: int):
-    found, _, _ = gappy_take(shared_data, name, seed)
-    assert len(find_jumps(found.problem, np.array(found.motion.q))) == 0
+    result, _, _ = gappy_take(shared_data, name, seed)
+    assert len(find_jumps(result.problem, np.array(result.motion.q))) == 0
 
 
 def gappy(tissue: float) -> tuple[float, float]:
@@ -75,9 +75,9 @@ def gappy(tissue: float) -> tuple[float, float]:
     rec = simulate_recording(motion, noise=0.001, tissue=tissue, gaps=0.0, swap=False)
     hidden = make_gap_bursts(rec.clean.shape[:2], 0.2, 60.0, seed=3)
     place = np.where(hidden[:, :, None], np.nan, rec.markers.positions)
-    found = ik.track(motion.skeleton, with_positions(rec.markers, place))
-    assert np.isfinite(found.motion.q).all()
-    return hidden_and_visible(found, rec.clean, hidden)
+    result = ik.track(motion.skeleton, with_positions(rec.markers, place))
+    assert np.isfinite(result.motion.q).all()
+    return hidden_and_visible(result, rec.clean, hidden)
 
 
 def test_a_fifth_hidden_of_a_performance_where_skin_slides():
@@ -96,9 +96,9 @@ def test_gaps_do_no_harm_where_the_others_determine_the_pose():
     """Cameras good to a millimetre: markers that are seen should still fit to a millimetre."""
     motion = simulate_performance(7.0, 60.0, seed=3, acts=("punch", "kick"))
     rec = simulate_recording(motion, noise=0.001, gaps=0.02, swap=False, seed=1)
-    found = ik.track(motion.skeleton, rec.markers)
-    assert found.sigma == pytest.approx(0.001, rel=0.15)
-    assert np.nanmax(found.marker_errors) < 0.008
+    result = ik.track(motion.skeleton, rec.markers)
+    assert result.sigma == pytest.approx(0.001, rel=0.15)
+    assert np.nanmax(result.marker_errors) < 0.008
 
 
 def blackout(markers: ik.Markers, names: tuple[str, ...], first: int, end: int) -> ik.Markers:
@@ -121,15 +121,15 @@ def lost_arm(shared: Path, name: str, first: int) -> ik.Track:
 @pytest.mark.parametrize("first", PLACES)
 @pytest.mark.parametrize("name", TAKES)
 def test_an_arm_lost_for_two_seconds_is_flagged(shared_data: Path, name: str, first: int):
-    found, end = lost_arm(shared_data, name, first), first + 240
-    bones = [dof.split(".")[0] for dof in found.skeleton.dof_names]
+    result, end = lost_arm(shared_data, name, first), first + 240
+    bones = [dof.split(".")[0] for dof in result.skeleton.dof_names]
     dofs = np.flatnonzero(np.isin(bones, ARM_BONES))
-    assert found.undetermined[first + 5 : end - 5][:, dofs].all()
-    assert not found.undetermined[: first - 10].any() and not found.undetermined[end + 10 :].any()
-    assert np.isin(found.status[first + 5 : end - 5], ["gap", "bridged"]).all()
-    outside = float(np.median(found.sd[first - 100, dofs]))
-    assert np.median(found.sd[first + 100, dofs]) > max(0.5, 3.0 * outside)
-    gaps = [item for item in found.attention if item.kind == "gap"]
+    assert result.undetermined[first + 5 : end - 5][:, dofs].all()
+    assert not result.undetermined[: first - 10].any() and not result.undetermined[end + 10 :].any()
+    assert np.isin(result.status[first + 5 : end - 5], ["gap", "bridged"]).all()
+    outside = float(np.median(result.sd[first - 100, dofs]))
+    assert np.median(result.sd[first + 100, dofs]) > max(0.5, 3.0 * outside)
+    gaps = [item for item in result.attention if item.kind == "gap"]
     assert [(item.first, item.last) for item in gaps] == [(first, end - 1)]
     assert "lhumerus" in gaps[0].text
 
@@ -140,8 +140,8 @@ def test_an_arm_lost_for_two_seconds_is_flagged(shared_data: Path, name: str, fi
     [(name, first) for name in TAKES for first in PLACES],
 )
 def test_an_arm_lost_for_two_seconds_goes_on(shared_data: Path, name: str, first: int):
-    found = lost_arm(shared_data, name, first)
-    jumps = find_jumps(found.problem, np.array(found.motion.q))
+    result = lost_arm(shared_data, name, first)
+    jumps = find_jumps(result.problem, np.array(result.motion.q))
     assert not ((jumps > first - 20) & (jumps < first + 260)).any()
 
 
@@ -149,19 +149,19 @@ def test_an_arm_lost_by_a_performer():
     motion = simulate_performance(6.0, 60.0, seed=4, acts=("walk", "wave"))
     rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
     figure = motion.skeleton
-    found = ik.track(figure, blackout(rec.markers, ARM, 150, 270))
+    result = ik.track(figure, blackout(rec.markers, ARM, 150, 270))
     bones = [name.split(".")[0] for name in figure.dof_names]
     dofs = np.flatnonzero(np.isin(bones, ("l_upper_arm", "l_forearm", "l_wrist")))
-    assert found.undetermined[155:265][:, dofs].all()
-    assert not found.undetermined[:150].any() and not found.undetermined[271:].any()
-    assert (found.status[155:265] == "gap").all()
-    assert np.median(found.sd[200, dofs]) > 0.5 > 10 * np.median(found.sd[100, dofs])
-    assert [(a.first, a.last) for a in found.attention if a.kind == "gap"] == [(150, 269)]
+    assert result.undetermined[155:265][:, dofs].all()
+    assert not result.undetermined[:150].any() and not result.undetermined[271:].any()
+    assert (result.status[155:265] == "gap").all()
+    assert np.median(result.sd[200, dofs]) > 0.5 > 10 * np.median(result.sd[100, dofs])
+    assert [(a.first, a.last) for a in result.attention if a.kind == "gap"] == [(150, 269)]
     # What is still seen is as good as before, and nothing jumps.
-    rest = [m for m, name in enumerate(found.names) if name not in ARM]
-    assert found.marker_errors[150:270][:, rest].mean() < 1.2 * found.marker_errors[:150].mean()
-    assert len(find_jumps(found.problem, np.array(found.motion.q))) == 0
-    assert is_within_limits(figure, found.motion.q)
+    rest = [m for m, name in enumerate(result.names) if name not in ARM]
+    assert result.marker_errors[150:270][:, rest].mean() < 1.2 * result.marker_errors[:150].mean()
+    assert len(find_jumps(result.problem, np.array(result.motion.q))) == 0
+    assert is_within_limits(figure, result.motion.q)
 
 
 def test_filling_is_exact_for_a_rigid_body():

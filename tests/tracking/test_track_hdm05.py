@@ -56,17 +56,17 @@ def by_paper(take: Take, branches: bool = False) -> ik.Track:
 
 
 def test_a_window_by_the_protocol_of_the_paper(shared_data: Path):
-    found = by_paper(get_take(shared_data, TAKES[0]).between(400, 640))
-    total = PAPER_CM * found.marker_errors.sum(axis=1)
-    assert (found.cost < SOLVED).all() and total.mean() < 0.5 and total.max() < 5.0
+    result = by_paper(get_take(shared_data, TAKES[0]).between(400, 640))
+    total = PAPER_CM * result.marker_errors.sum(axis=1)
+    assert (result.cost < SOLVED).all() and total.mean() < 0.5 and total.max() < 5.0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TAKES)
 def test_the_protocol_of_the_paper(shared_data: Path, name: str):
-    found = by_paper(get_take(shared_data, name))
-    total = PAPER_CM * found.marker_errors.sum(axis=1)
-    solved = np.mean(found.cost < SOLVED)
+    result = by_paper(get_take(shared_data, name))
+    total = PAPER_CM * result.marker_errors.sum(axis=1)
+    solved = np.mean(result.cost < SOLVED)
     print(
         f"{name}: sum over markers {total.mean():.3f} cm on average, {total.max():.2f} at most; "
         f"{100 * solved:.2f} % below 1e-2 cm²"
@@ -85,10 +85,10 @@ def test_frames_from_nothing(shared_data: Path, name: str):
     which = np.linspace(0, len(take) - 1, 200).astype(np.int64)
     shares = []
     for starts in (1, 24):
-        found = solve_cold_start(
+        result = solve_cold_start(
             problem, method.options(problem.frame_problem), which, starts, SOLVED
         )
-        shares.append(float(np.mean(found.cost < SOLVED)))
+        shares.append(float(np.mean(result.cost < SOLVED)))
     print(f"{name}: {100 * shares[0]:.1f} % from one start, {100 * shares[1]:.1f} % from 24")
     assert shares[1] >= 0.99
 
@@ -111,16 +111,17 @@ def test_every_frame_is_at_a_minimum(shared_data: Path, name: str, limited: bool
 def stationary(take: Take, limited: bool) -> None:
     figure = take.limited if limited else take.skeleton
     limits = "hard" if limited else "off"
-    found = ik.track(figure, take.markers, lock=LOCK, limits=limits, solver=FINE, branches=False)
-    low = found.projected_gradient
+    result = ik.track(figure, take.markers, lock=LOCK, limits=limits, solver=FINE, branches=False)
+    low = result.projected_gradient
     print(
-        f"{take.name}, limits {limits}: {1e3 * found.mean_error:.2f} mm, gradient {low.max():.0e}, "
-        f"{100 * np.mean(low <= 1e-6):.2f} % ≤ 1e-6, {100 * found.certified.mean():.2f} % certified"
+        f"{take.name}, limits {limits}: {1e3 * result.mean_error:.2f} mm, "
+        f"gradient {low.max():.0e}, {100 * np.mean(low <= 1e-6):.2f} % ≤ 1e-6, "
+        f"{100 * result.certified.mean():.2f} % certified"
     )
     assert (low <= 1e-6).all()
-    assert found.certified.all()
+    assert result.certified.all()
     if limited:
-        assert is_within_limits(figure, found.motion.q)
+        assert is_within_limits(figure, result.motion.q)
 
 
 class Best(NamedTuple):
@@ -146,12 +147,12 @@ def exhaustive(problem: TrackingProblem, q: Array, every: int, tries: int, round
                 dofs = limbs[rng.integers(len(limbs))]
                 away = rng.uniform(low[dofs], high[dofs])
                 starts[k, dofs] = 0.0 if rng.random() < 0.3 else away
-        found = solve_frames(problem, kernel, which, starts).q
-        cost = marker_cost(problem, found, which).reshape(len(frames), tries)
+        result = solve_frames(problem, kernel, which, starts).q
+        cost = marker_cost(problem, result, which).reshape(len(frames), tries)
         least, row = cost.argmin(axis=1), np.arange(len(frames))
         better = cost[row, least] < best
         best = np.where(better, cost[row, least], best)
-        poses[better] = found.reshape(len(frames), tries, -1)[row, least][better]
+        poses[better] = result.reshape(len(frames), tries, -1)[row, least][better]
     return Best(frames, best)
 
 
@@ -163,14 +164,14 @@ def marker_cost(problem: TrackingProblem, q: Array, which: NDArray[np.int64]) ->
 @pytest.mark.parametrize("name", TAKES)
 def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name: str):
     take = get_take(shared_data, name)
-    plain, found = (
+    plain, result = (
         ik.track(take.skeleton, take.markers, lock=LOCK, limits="off", branches=branches)
         for branches in (False, True)
     )
-    problem, q = found.problem, np.array(found.motion.q)
+    problem, q = result.problem, np.array(result.motion.q)
     best = exhaustive(problem, q, 40, 120, 2)
     rows = []
-    for label, track in (("warm start alone", plain), ("branches", found)):
+    for label, track in (("warm start alone", plain), ("branches", result)):
         cost = track.cost[best.frames]
         share = cost / np.minimum(best.cost, cost)
         rows.append((float(np.mean(share <= 1.01)), float(np.mean(share > 1.25))))
@@ -179,25 +180,25 @@ def test_better_solutions_are_found_and_no_jump_is_left(shared_data: Path, name:
             f"of the best known, {100 * rows[-1][1]:.1f} % above 25 %, most {share.max():.2f}, "
             f"{len(find_jumps(problem, np.array(track.motion.q)))} jumps"
         )
-    assert found.cost.sum() < plain.cost.sum()
+    assert result.cost.sum() < plain.cost.sum()
     assert len(find_jumps(problem, q)) == 0
     # The best of each frame by itself jumps about: a continuous motion cannot have it everywhere.
     near, far = HONEST[name]
     assert rows[1][0] >= near and rows[1][1] <= far
     assert rows[1][0] > rows[0][0]
     # What continuity costs is said: no frame is far above what is known without a word.
-    said = np.zeros(len(found), dtype=bool)
-    for each in found.attention:
+    said = np.zeros(len(result), dtype=bool)
+    for each in result.attention:
         said[each.first : each.last + 1] |= each.kind in ("dearer", "bridged")
-    assert said[found.excess > 0.05].all()
-    assert (found.converged | found.bridged).all() and found.bridged.mean() < 0.1
+    assert said[result.excess > 0.05].all()
+    assert (result.converged | result.bridged).all() and result.bridged.mean() < 0.1
 
 
 def test_a_warm_pass_ends_at_minima(shared_data: Path):
     """The compiled loop alone, from the pose that comes with the take."""
     take = get_take(shared_data, TAKES[1]).between(0, 300)
     problem = make_tracking_problem(take.skeleton, take.markers, limits="off", lock=LOCK)
-    found = follow_frames(problem, FINE.options(problem.frame_problem), np.arange(300), take.q[0])
-    assert (found.outcomes[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and are_minima(
-        problem, found.q
+    result = follow_frames(problem, FINE.options(problem.frame_problem), np.arange(300), take.q[0])
+    assert (result.outcomes[:, RESULT_PROJECTED_GRADIENT] <= 1e-6).all() and are_minima(
+        problem, result.q
     ).all()

@@ -17,7 +17,7 @@ def rec() -> SyntheticRecording:
     return simulate_recording(simulate_performance(2.0, 60.0), gaps=0.0, swap=False)
 
 
-def shortened(rec: SyntheticRecording, first: int, end: int) -> ik.Markers:
+def cut(rec: SyntheticRecording, first: int, end: int) -> ik.Markers:
     return replace(rec.markers, positions=rec.markers.positions[first:end])
 
 
@@ -48,7 +48,7 @@ def one_sentence(error: BaseException) -> bool:
 )
 def test_misuse_is_named_in_a_sentence(rec: SyntheticRecording, options, word: str):
     with pytest.raises(ExactikError, match=word) as caught:
-        ik.track(rec.truth.skeleton, shortened(rec, 0, 4), **options)
+        ik.track(rec.truth.skeleton, cut(rec, 0, 4), **options)
     assert one_sentence(caught.value)
 
 
@@ -74,4 +74,4 @@ def test_recordings_that_cannot_be_are_named(rec: SyntheticRecording):
 )
 def test_numbers_without_sense_are_named(rec: SyntheticRecording, options):
     with pytest.raises(ExactikError, match=next(iter(options))):
-        ik.track(rec.truth.skeleton, shortened(rec, 0, 4), **options)
+        ik.track(rec.truth.skeleton, cut(rec, 0, 4), **options)

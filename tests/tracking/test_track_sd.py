@@ -38,10 +38,10 @@ def test_error_bars_are_those_of_many_recordings():
             figure, ik.Markers(noisy, tuple(figure.markers), 100.0), limits="off"
         )
         options = METHOD.options(problem.frame_problem)
-        found = solve_frames(problem, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
-        scatter = figure.difference(found, np.tile(q, (DRAWS, 1))).std(axis=0)
+        result = solve_frames(problem, options, np.arange(DRAWS), np.tile(q, (DRAWS, 1))).q
+        scatter = figure.difference(result, np.tile(q, (DRAWS, 1))).std(axis=0)
         foretold = np.sqrt(
-            np.mean(compute_standard_deviations(problem, found, SIGMA, 1)[:50] ** 2, axis=0)
+            np.mean(compute_standard_deviations(problem, result, SIGMA, 1)[:50] ** 2, axis=0)
         )
         dofs = find_determined_dofs(figure)
         assert foretold[dofs].max() < SMALL
@@ -55,14 +55,14 @@ def test_error_bars_are_those_of_many_recordings():
 def test_bands_hold_the_truth_as_often_as_they_say(noise: float):
     motion = simulate_performance(10.0, 60.0, seed=1)
     rec = simulate_recording(motion, noise=noise, gaps=0.0, swap=False)
-    found = ik.track(motion.skeleton, rec.markers)
-    error = np.abs(motion.skeleton.difference(found.motion.q, motion.q))
+    result = ik.track(motion.skeleton, rec.markers)
+    error = np.abs(motion.skeleton.difference(result.motion.q, motion.q))
     # Dofs at a limit have no error bar; those that are all but free have one of the posture's.
-    usable = (found.sd > 0.0) & (found.sd < 0.5) & ~found.bridged[:, None]
-    share = float(np.mean(error[usable] <= 1.645 * found.sd[usable]))
+    usable = (result.sd > 0.0) & (result.sd < 0.5) & ~result.bridged[:, None]
+    share = float(np.mean(error[usable] <= 1.645 * result.sd[usable]))
     print(f"noise {1e3 * noise:g} mm: {100 * share:.1f} % of the truth within the 90 % bands")
     assert 0.85 <= share <= 0.95
-    assert found.sigma == pytest.approx(noise, rel=0.1)
+    assert result.sigma == pytest.approx(noise, rel=0.1)
 
 
 def test_a_given_sigma_scales_the_bars():

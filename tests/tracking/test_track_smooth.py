@@ -63,11 +63,11 @@ def test_the_band_is_the_matrix(count: int):
     H = sequence.evaluate(q, EXACT)[3]
     band, wanted = sequence.assemble_band(H), dense(sequence, H)
     size = len(wanted)
-    found = np.zeros((size, size))
+    result = np.zeros((size, size))
     for k in range(len(band)):
         for j in range(size - k):
-            found[j + k, j] = found[j, j + k] = band[k, j]
-    assert np.abs(found - wanted).max() < 1e-12 * np.abs(wanted).max()
+            result[j + k, j] = result[j, j + k] = band[k, j]
+    assert np.abs(result - wanted).max() < 1e-12 * np.abs(wanted).max()
 
 
 @pytest.mark.parametrize("limits", ["hard", "off"])
@@ -75,7 +75,7 @@ def test_the_step_is_newtons(limits: str):
     sequence, q = small_sequence(6, limits)
     _, _, g, H = sequence.evaluate(q, EXACT)
     box = sequence.problem.frame_problem.box
-    found = sequence.compute_step(q, g, H)
+    result = sequence.compute_step(q, g, H)
     values = q[:, np.maximum(box.coordinate, 0)]
     held = (values <= box.lower) & (g > 0) | (values >= box.upper) & (g < 0)
     held = (held & (box.coordinate >= 0) | (box.free == 0.0)).ravel()
@@ -84,7 +84,7 @@ def test_the_step_is_newtons(limits: str):
     free = np.flatnonzero(~held)
     wanted = np.zeros(A.shape[0])
     wanted[free] = np.linalg.solve(A[np.ix_(free, free)], -g.ravel()[free])
-    assert np.abs(found.ravel() - wanted).max() < 1e-9 * np.abs(wanted).max()
+    assert np.abs(result.ravel() - wanted).max() < 1e-9 * np.abs(wanted).max()
 
 
 def test_the_gradient_is_that_of_the_sum():
@@ -105,11 +105,11 @@ def test_the_gradient_is_that_of_the_sum():
 
 def test_solving_lowers_the_sum_and_keeps_the_limits():
     sequence, q = small_sequence(9)
-    found, cost = sequence.solve(q)
-    before, after = (sequence.evaluate(x, EXACT)[0] for x in (q, found))
+    result, cost = sequence.solve(q)
+    before, after = (sequence.evaluate(x, EXACT)[0] for x in (q, result))
     assert after < before
-    assert is_within_limits(sequence.problem.skeleton, found)
-    assert cost == pytest.approx(sequence.evaluate(found, EXACT)[1])
+    assert is_within_limits(sequence.problem.skeleton, result)
+    assert cost == pytest.approx(sequence.evaluate(result, EXACT)[1])
 
 
 @pytest.fixture(scope="module")
@@ -124,22 +124,22 @@ def test_noise_of_accelerations_and_of_angles_falls(noisy: SyntheticRecording):
     smooth = ik.track(figure, noisy.markers, smooth=8.0)
     bend = np.diff(truth, 2, axis=0)
     noise = [
-        np.sqrt(np.mean((np.diff(found.motion.q, 2, axis=0) - bend) ** 2, axis=0))
-        for found in (plain, smooth)
+        np.sqrt(np.mean((np.diff(result.motion.q, 2, axis=0) - bend) ** 2, axis=0))
+        for result in (plain, smooth)
     ]
     ratio = noise[0] / noise[1]
     print(f"acceleration noise: least {ratio.min():.1f} ×, median {np.median(ratio):.1f} × less")
     assert ratio.min() >= 5.0
     error = [
-        np.sqrt(np.mean(figure.difference(found.motion.q, truth)[:, 6:] ** 2))
-        for found in (plain, smooth)
+        np.sqrt(np.mean(figure.difference(result.motion.q, truth)[:, 6:] ** 2))
+        for result in (plain, smooth)
     ]
     print(f"angles: {np.degrees(error[0]):.2f}° and {np.degrees(error[1]):.2f}°")
     assert error[1] < error[0]
     assert is_within_limits(figure, smooth.motion.q)
     places = [
-        np.linalg.norm(found.motion.forward().markers - noisy.clean, axis=2).mean()
-        for found in (plain, smooth)
+        np.linalg.norm(result.motion.forward().markers - noisy.clean, axis=2).mean()
+        for result in (plain, smooth)
     ]
     assert places[1] < 0.75 * places[0]
 

@@ -59,7 +59,7 @@ class CampaignRow:
 
 @dataclass(frozen=True)
 class CampaignReport:
-    """The answer of `run`; print it for a table.
+    """The answer of `run_campaign`; print it for a table.
 
     Attributes:
         rows: one line per quantity.
@@ -203,7 +203,10 @@ def run_campaign(
             for quantity, error in compare(case, rng):
                 name = f"{quantity}, log beyond {LONG_LOG} rad" if is_apart else quantity
                 key = (is_apart, name)
-                old = worst.get(key, CampaignRow(name, -1.0, bar, 0, seed, tree))
+                empty = CampaignRow(
+                    quantity=name, worst=-1.0, bar=bar, count=0, seed=seed, tree=tree
+                )
+                old = worst.get(key, empty)
                 worst[key] = replace(
                     old,
                     worst=max(error, old.worst),

@@ -82,15 +82,15 @@ class DerivativeReport:
         return "\n".join(lines)
 
 
-def _differences(function: Callable[[Array], ArrayLike], n: int, h: float) -> Array:
+def _differentiate(function: Callable[[Array], ArrayLike], n: int, h: float) -> Array:
     """Return the derivative of a function of v at 0 along each of the n dofs, shape (…, n)."""
     columns = []
     for i in range(n):
-        near, far = (
+        one_step, two_steps = (
             np.asarray(function(step), dtype=float) - np.asarray(function(-step), dtype=float)
             for step in (h * np.eye(n)[i], 2.0 * h * np.eye(n)[i])
         )
-        columns.append((8.0 * near - far) / (12.0 * h))
+        columns.append((8.0 * one_step - two_steps) / (12.0 * h))
     return np.stack(columns, axis=-1)
 
 
@@ -121,18 +121,18 @@ def check_derivatives(
         raise ShapeError(f"q has shape {q.shape}; expected ({skeleton.nq},)")
     free = ~np.asarray(problem.locked, dtype=bool)
 
-    def along(function: Callable[[Array], ArrayLike]) -> Array:
+    def differentiate_along_dofs(function: Callable[[Array], ArrayLike]) -> Array:
         # A locked dof does not move, so its column is zero by definition.
-        return _differences(lambda v: function(skeleton.integrate(q, v * free)), nv, step)
+        return _differentiate(lambda v: function(skeleton.integrate(q, v * free)), nv, step)
 
     residual, weight = np.asarray(problem.residual(q)), problem.packed.weight
     cost = float(problem.cost(q))
-    gradient, jacobian = along(problem.cost), -along(problem.residual)
+    gradient = differentiate_along_dofs(problem.cost)
+    jacobian = -differentiate_along_dofs(problem.residual)
     newton = jacobian.T @ weight @ jacobian
-    hessian = along(problem.gradient)
+    hessian = differentiate_along_dofs(problem.gradient)
     hessian = 0.5 * (hessian + hessian.T)
     x = np.random.default_rng(seed).normal(size=nv)
-    given = np.asarray(problem.hessian(q))
     # At a solution the gradient vanishes. Its natural size is then the larger of its bound,
     # |gradient_i|² ≤ 2 cost · (JᵀWJ)_ii, and of what it becomes one step away.
     newton_scale = float(np.abs(newton).max(initial=0.0))
@@ -158,7 +158,7 @@ def check_derivatives(
             worst = int(np.argmax(np.nan_to_num(deviation, nan=np.inf)))
             indices = np.unravel_index(worst, deviation.shape)
             where = ", ".join(n[int(i)] for n, i in zip(names, indices, strict=True))
-        return DerivativeRow(quantity, error, tolerance, where)
+        return DerivativeRow(quantity=quantity, error=error, tolerance=tolerance, where=where)
 
     return DerivativeReport(
         (
@@ -168,7 +168,7 @@ def check_derivatives(
             compare(
                 "gauss_newton", problem.gauss_newton(q), newton, 1e-3 * hessian_scale, dofs, dofs
             ),
-            compare("hessian", given, hessian, 1e-3 * hessian_scale, dofs, dofs),
+            compare("hessian", problem.hessian(q), hessian, 1e-3 * hessian_scale, dofs, dofs),
             compare(
                 "hessian_product", problem.hessian_product(q, x), hessian @ x, hessian_scale, dofs
             ),

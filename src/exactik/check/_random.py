@@ -22,12 +22,12 @@ def random_rotation(rng: Rng) -> Array:
     return matrix_from_wxyz(rng.normal(size=4))
 
 
-def _unit(rng: Rng) -> Array:
+def _draw_unit_vector(rng: Rng) -> Array:
     vector = rng.normal(size=3)
     return vector / np.linalg.norm(vector)
 
 
-def _limits(rng: Rng, n: int) -> list[tuple[float, float]] | None:
+def _draw_limits(rng: Rng, n: int) -> list[tuple[float, float]] | None:
     """Return limits on some dofs, on one side or both, or none at all."""
     if rng.random() < 0.5:
         return None
@@ -43,37 +43,37 @@ def _limits(rng: Rng, n: int) -> list[tuple[float, float]] | None:
     return pairs
 
 
-def _axis(rng: Rng) -> str | Array:
-    return str(rng.choice(list("xyz"))) if rng.random() < 0.5 else _unit(rng)
+def _draw_axis(rng: Rng) -> str | Array:
+    return str(rng.choice(list("xyz"))) if rng.random() < 0.5 else _draw_unit_vector(rng)
 
 
-def _order(rng: Rng) -> str:
+def _draw_euler_order(rng: Rng) -> str:
     return str(rng.choice(EULER_ORDERS if rng.random() < 0.75 else _SUBSETS))
 
 
-def _euler(rng: Rng) -> Joint:
-    order = _order(rng)
-    return Joint.euler(order, limits=_limits(rng, len(order)))
+def _draw_euler_joint(rng: Rng) -> Joint:
+    order = _draw_euler_order(rng)
+    return Joint.euler(order, limits=_draw_limits(rng, len(order)))
 
 
 _ROTATIONS: tuple[Callable[[Rng], Joint], ...] = (
-    lambda rng: Joint.revolute(_axis(rng), limits=_limits(rng, 1)),
-    _euler,
-    lambda rng: Joint.exp_map(limits=_limits(rng, 3)),
-    lambda rng: Joint.swing_twist(str(rng.choice(list("xyz"))), limits=_limits(rng, 3)),
+    lambda rng: Joint.revolute(_draw_axis(rng), limits=_draw_limits(rng, 1)),
+    _draw_euler_joint,
+    lambda rng: Joint.exp_map(limits=_draw_limits(rng, 3)),
+    lambda rng: Joint.swing_twist(str(rng.choice(list("xyz"))), limits=_draw_limits(rng, 3)),
     lambda rng: Joint.quaternion(),
 )
 
 
-def _free(rng: Rng) -> Joint:
-    return Joint.free(_ROTATIONS[rng.integers(len(_ROTATIONS))](rng), limits=_limits(rng, 3))
+def _draw_free_joint(rng: Rng) -> Joint:
+    return Joint.free(_ROTATIONS[rng.integers(len(_ROTATIONS))](rng), limits=_draw_limits(rng, 3))
 
 
 _JOINTS: tuple[Callable[[Rng], Joint], ...] = (
     *_ROTATIONS,
-    _euler,
-    lambda rng: Joint.prismatic(_axis(rng), limits=_limits(rng, 1)),
-    lambda rng: Joint.translation(limits=_limits(rng, 3)),
+    _draw_euler_joint,
+    lambda rng: Joint.prismatic(_draw_axis(rng), limits=_draw_limits(rng, 1)),
+    lambda rng: Joint.translation(limits=_draw_limits(rng, 3)),
     lambda rng: Joint.fixed(),
 )
 
@@ -89,10 +89,10 @@ def random_skeleton(rng: Rng, name: str = "random") -> Skeleton:
         root = k == 0 or rng.random() < 0.04
         if k == 0:
             kind = rng.random()
-            joint = _free(rng) if kind < 0.6 else Joint.fixed()
+            joint = _draw_free_joint(rng) if kind < 0.6 else Joint.fixed()
             joint = _JOINTS[rng.integers(len(_JOINTS))](rng) if kind > 0.8 else joint
         elif rng.random() < 0.03:
-            joint = _free(rng)
+            joint = _draw_free_joint(rng)
         else:
             joint = _JOINTS[rng.integers(len(_JOINTS))](rng)
         # Half of the bones continue the newest one, so that chains grow long as well as bushy.
@@ -124,57 +124,57 @@ def random_angle(rng: Rng) -> float:
     return float(rng.uniform(0.0, 3.0))
 
 
-def _shifts(rng: Rng, joint: Joint) -> Array:
+def _draw_shifts(rng: Rng, joint: Joint) -> Array:
     return rng.normal(scale=0.5, size=joint.nq)
 
 
-def _angles(rng: Rng, joint: Joint) -> Array:
+def _draw_angles(rng: Rng, joint: Joint) -> Array:
     return rng.uniform(-np.pi, np.pi, size=joint.nq) * (2.0 if rng.random() < 0.1 else 1.0)
 
 
-def _euler_angles(rng: Rng, joint: Joint) -> Array:
-    angles = _angles(rng, joint)
+def _draw_euler_angles(rng: Rng, joint: Joint) -> Array:
+    angles = _draw_angles(rng, joint)
     if joint.nq == 3 and rng.random() < 0.1:
         angles[1] = 0.0 if joint.order[0] == joint.order[2] else 0.5 * np.pi  # gimbal lock
     return angles
 
 
-def _rotation_vector(rng: Rng, joint: Joint) -> Array:
-    return random_angle(rng) * _unit(rng)
+def _draw_rotation_vector(rng: Rng, joint: Joint) -> Array:
+    return random_angle(rng) * _draw_unit_vector(rng)
 
 
-def _swing_and_twist(rng: Rng, joint: Joint) -> Array:
+def _draw_swing_and_twist(rng: Rng, joint: Joint) -> Array:
     heading = rng.uniform(-np.pi, np.pi)
     swing = random_angle(rng) * np.array([np.cos(heading), np.sin(heading)])
     return np.append(swing, rng.uniform(-np.pi, np.pi))
 
 
-def _unit_quaternion(rng: Rng, joint: Joint) -> Array:
+def _draw_unit_quaternion(rng: Rng, joint: Joint) -> Array:
     wxyz = rng.normal(size=4)
     return wxyz / np.linalg.norm(wxyz)
 
 
-def _shifts_and_rotation(rng: Rng, joint: Joint) -> Array:
-    return np.concatenate([rng.normal(size=3), _joint_coordinates(rng, joint.rotation_part)])
+def _draw_shifts_and_rotation(rng: Rng, joint: Joint) -> Array:
+    return np.concatenate([rng.normal(size=3), _draw_joint_coordinates(rng, joint.rotation_part)])
 
 
 _COORDINATES: dict[str, Callable[[Rng, Joint], Array]] = {
-    "fixed": _angles,  # none, yet the stream of random numbers goes on as for a hinge
-    "revolute": _angles,
-    "prismatic": _shifts,
-    "translation": _shifts,
-    "euler": _euler_angles,
-    "exp_map": _rotation_vector,
-    "swing_twist": _swing_and_twist,
-    "quaternion": _unit_quaternion,
-    "free": _shifts_and_rotation,
+    "fixed": _draw_angles,  # no coordinates, but it draws as for a hinge: seeds keep their trees
+    "revolute": _draw_angles,
+    "prismatic": _draw_shifts,
+    "translation": _draw_shifts,
+    "euler": _draw_euler_angles,
+    "exp_map": _draw_rotation_vector,
+    "swing_twist": _draw_swing_and_twist,
+    "quaternion": _draw_unit_quaternion,
+    "free": _draw_shifts_and_rotation,
 }
 
 
-def _joint_coordinates(rng: Rng, joint: Joint) -> Array:
+def _draw_joint_coordinates(rng: Rng, joint: Joint) -> Array:
     return _COORDINATES[joint.kind](rng, joint)
 
 
 def random_coordinates(rng: Rng, skeleton: Skeleton) -> Array:
     """Return q, (nq,), far from zero and partly outside the limits."""
-    return np.concatenate([_joint_coordinates(rng, bone.joint) for bone in skeleton.bones])
+    return np.concatenate([_draw_joint_coordinates(rng, bone.joint) for bone in skeleton.bones])

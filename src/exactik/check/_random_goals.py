@@ -35,7 +35,7 @@ LONG_LOG = 2.9  # [rad] longer rotation vectors are reported apart: the log is l
 
 @dataclass(frozen=True, eq=False)
 class Distance(FrameGoal):
-    """A goal of a user's own, one row: the bone's origin should be `length` [m] from `centre`."""
+    """A custom goal, one row: the bone's origin should be `length` [m] from `centre`."""
 
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
     length: float = 1.0
@@ -58,7 +58,7 @@ class Distance(FrameGoal):
 
 @dataclass(frozen=True, eq=False)
 class Lever(FrameGoal):
-    """A goal of a user's own that mixes rotation and position, two rows.
+    """A custom goal that mixes rotation and position, two rows.
 
     The rows are (a · Rb)(c · p) and (a · Rb) + (a · p)², with Rb = y, which a turn by ω takes to
     y + ω × y + ½ ω × (ω × y).
@@ -89,18 +89,18 @@ class Lever(FrameGoal):
         return first, second
 
 
-def _triple(vector: Array) -> tuple[float, float, float]:
+def _as_tuple(vector: Array) -> tuple[float, float, float]:
     x, y, z = vector.tolist()
     return x, y, z
 
 
-def _positive(rng: Rng, m: int) -> Array:
+def _make_positive_definite(rng: Rng, m: int) -> Array:
     """Return a well-conditioned symmetric positive definite matrix."""
     a = rng.normal(size=(m, m)) / np.sqrt(max(m, 1))
     return a @ a.T + 0.2 * np.eye(m)
 
 
-def _weight(rng: Rng, style: str, rows: int, short: int = 0) -> Array | float:
+def _draw_weight(rng: Rng, style: str, rows: int, short: int = 0) -> Array | float:
     """Return a weight in one of its forms: scalar, per row, matrix, or `short` numbers.
 
     The style "markers" has scalars alone, and "apart" no matrix over more than three rows: these
@@ -113,10 +113,10 @@ def _weight(rng: Rng, style: str, rows: int, short: int = 0) -> Array | float:
         form = 1
     if form == 1:
         return rng.uniform(0.1, 3.0, size=rows)
-    return _positive(rng, rows) if form == 2 else rng.uniform(0.1, 3.0, size=short)
+    return _make_positive_definite(rng, rows) if form == 2 else rng.uniform(0.1, 3.0, size=short)
 
 
-def _log_angle(rng: Rng, far: bool) -> float:
+def _draw_log_angle(rng: Rng, far: bool) -> float:
     """Return the angle of a rotation vector [rad]: mostly ordinary, sometimes nothing at all."""
     if far and rng.random() < 0.7:
         return float(rng.uniform(LONG_LOG, np.pi - 1e-3))
@@ -126,20 +126,20 @@ def _log_angle(rng: Rng, far: bool) -> float:
     return float(rng.uniform(0.0, LONG_LOG - 1e-6))
 
 
-def _direction(rng: Rng) -> Array:
+def _draw_direction(rng: Rng) -> Array:
     vector = rng.normal(size=3)
     return vector / np.linalg.norm(vector)
 
 
-def _rest(rng: Rng, skeleton: Skeleton, q: Array, far: bool) -> tuple[Array, float]:
+def _draw_rest_posture(rng: Rng, skeleton: Skeleton, q: Array, far: bool) -> tuple[Array, float]:
     """Return a rest posture and the largest rotation vector of its quaternions."""
     v = rng.normal(scale=0.7, size=skeleton.nv)
     largest, start = 0.0, 0
     for bone in skeleton.bones:
         if bone.joint.rotation_part.kind == "quaternion":
             first = start + bone.joint.nv - 3
-            angle = _log_angle(rng, far)
-            v[first : first + 3] = angle * _direction(rng)
+            angle = _draw_log_angle(rng, far)
+            v[first : first + 3] = angle * _draw_direction(rng)
             largest = max(largest, angle)
         start += bone.joint.nv
     return skeleton.integrate(q, v), largest
@@ -166,46 +166,48 @@ def random_goals(
         k = int(rng.integers(len(skeleton.bones)))
         bone, point = skeleton.bones[k].name, rng.normal(scale=0.3, size=3)
         position, target = positions[k] + rotations[k] @ point, rng.normal(size=3)
-        angle = _log_angle(rng, far)
-        R_target = exp_rotation(angle * _direction(rng)) @ rotations[k]
+        angle = _draw_log_angle(rng, far)
+        R_target = exp_rotation(angle * _draw_direction(rng)) @ rotations[k]
         axis = rng.normal(size=3)
         if kind == 0:
-            goals.append(PositionGoal(bone, target, point, weight=_weight(rng, style, 3)))
+            goals.append(PositionGoal(bone, target, point, weight=_draw_weight(rng, style, 3)))
         elif kind == 1:
             marker = markers[rng.integers(len(markers))]
-            goals.append(MarkerGoal(marker, target, weight=_weight(rng, style, 3)))
+            goals.append(MarkerGoal(marker, target, weight=_draw_weight(rng, style, 3)))
         elif kind == 2:
-            goals.append(DirectionGoal(bone, axis, target, weight=_weight(rng, style, 3)))
+            goals.append(DirectionGoal(bone, axis, target, weight=_draw_weight(rng, style, 3)))
         elif kind == 3:
-            sight = position + rng.uniform(0.3, 2.0) * _direction(rng)
-            goals.append(AimGoal(bone, axis, sight, point, weight=_weight(rng, style, 3)))
+            sight = position + rng.uniform(0.3, 2.0) * _draw_direction(rng)
+            goals.append(AimGoal(bone, axis, sight, point, weight=_draw_weight(rng, style, 3)))
         elif kind == 4:
-            weight = _weight(rng, style, 3)
+            weight = _draw_weight(rng, style, 3)
             if rng.random() < 0.5:
                 goals.append(OrientationGoal(bone, R_target, weight=weight))
             else:
                 goals.append(OrientationGoal(bone, wxyz=wxyz_from_matrix(R_target), weight=weight))
             largest = max(largest, angle)
         elif kind == 5:
-            any_target, weight = random_rotation(rng), _weight(rng, style, 9, short=3)
+            any_target, weight = random_rotation(rng), _draw_weight(rng, style, 9, short=3)
             goals.append(OrientationGoal(bone, any_target, kind="axes", weight=weight))
         elif kind == 6:
             transform = np.eye(4)
             transform[:3, :3], transform[:3, 3] = R_target, target
-            goals.append(PoseGoal(bone, transform, point, weight=_weight(rng, style, 6, short=2)))
+            goals.append(
+                PoseGoal(bone, transform, point, weight=_draw_weight(rng, style, 6, short=2))
+            )
             largest = max(largest, angle)
         elif kind == 7:
-            rest, longest = _rest(rng, skeleton, q, far)
-            goals.append(PostureGoal(rest, weight=_weight(rng, style, skeleton.nv)))
+            rest, longest = _draw_rest_posture(rng, skeleton, q, far)
+            goals.append(PostureGoal(rest, weight=_draw_weight(rng, style, skeleton.nv)))
             largest = max(largest, longest)
         elif kind == 8:
-            goals.append(SoftLimitGoal(weight=_weight(rng, style, skeleton.nv)))
+            goals.append(SoftLimitGoal(weight=_draw_weight(rng, style, skeleton.nv)))
         elif rng.random() < 0.5:
-            centre = positions[k] + rng.uniform(0.5, 2.0) * _direction(rng)
-            goals.append(Distance(bone, _triple(centre), weight=_weight(rng, style, 1)))
+            centre = positions[k] + rng.uniform(0.5, 2.0) * _draw_direction(rng)
+            goals.append(Distance(bone, _as_tuple(centre), weight=_draw_weight(rng, style, 1)))
         else:
-            a, b, c = (_triple(rng.normal(size=3)) for _ in range(3))
-            goals.append(Lever(bone, a, b, c, weight=_weight(rng, style, 2)))
+            a, b, c = (_as_tuple(rng.normal(size=3)) for _ in range(3))
+            goals.append(Lever(bone, a, b, c, weight=_draw_weight(rng, style, 2)))
     return goals, largest
 
 
@@ -258,7 +260,7 @@ def random_problem(seed: int, tree: int = 0) -> RandomProblem:
     weights = None
     if rng.random() < 0.2:
         rows = sum(goal.rows(skeleton) for goal in goals)
-        weights = _positive(rng, rows + (skeleton.nv if limits == "soft" else 0))
+        weights = _make_positive_definite(rng, rows + (skeleton.nv if limits == "soft" else 0))
     problem = Problem(
         skeleton,
         goals,

@@ -144,7 +144,7 @@ def _root(
 def _add_commands_of_other_distributions(arguments: list[str]) -> None:
     """Register the command asked for, or all for --help, unless it is one of this package's."""
     first = next((word for word in arguments if not word.startswith("-")), None)
-    ours = {own.name or own.callback.__name__ for own in app.registered_commands if own.callback}
+    ours = {c.name or c.callback.__name__ for c in app.registered_commands if c.callback}
     if first in ours:
         return  # looking through what is installed takes time
     entries = entry_points(group=COMMAND_GROUP)

@@ -176,10 +176,10 @@ def _many(pairs: list[tuple[Path, Path]], options: dict[str, Any], as_json: bool
                 failed.append({"source": str(source), "error": str(error)})
             bar.advance(task)
     if as_json:
-        print_json({"converted": [asdict(one) for one in done], "failed": failed})
+        print_json({"converted": [asdict(conversion) for conversion in done], "failed": failed})
     else:
-        for one in done:
-            _show(one)
-        for one in failed:
-            err.print(f"exactik: {one['error']}", style="red", markup=False, soft_wrap=True)
+        for conversion in done:
+            _show(conversion)
+        for failure in failed:
+            err.print(f"exactik: {failure['error']}", style="red", markup=False, soft_wrap=True)
     return 0 if len(failed) == 0 else 1 if len(done) > 0 else 2

@@ -50,21 +50,22 @@ def demo(
     (plan,) = plan_outputs([source], [str(folder)], "bvh,glb", str(folder / f"{NAME}.html"))
     compile_kernels("huber")
     ready = time.perf_counter()
-    made = simulate_recording(simulate_performance(seconds), noise=NOISE_M, gaps=GAP_SHARE)
-    made.markers.save(source)
+    recording = simulate_recording(simulate_performance(seconds), noise=NOISE_M, gaps=GAP_SHARE)
+    recording.markers.save(source)
     if not as_json:
-        acts = ", ".join(name for name, _, _ in made.truth.metadata["acts"])
-        text = f"The built-in human performs for {seconds:g} s ({acts}). {len(made.markers.names)} "
-        text += f"markers record it at {made.markers.rate:g} Hz, {_describe_faults(made)}."
+        acts = ", ".join(name for name, _, _ in recording.truth.metadata["acts"])
+        count, rate = len(recording.markers.names), recording.markers.rate
+        text = f"The built-in human performs for {seconds:g} s ({acts}). {count} markers record it "
+        text += f"at {rate:g} Hz, {_describe_faults(recording)}."
         say(f"{textwrap.fill(text, LINE_WIDTH)}\n")
         say(format_entry("written", f"{source}: the recording"))
     markers = read_recording(source, "z").markers
-    # The solver is told nothing of the truth: the noise too is for it to find out.
+    # The solver gets no part of the truth: it estimates the noise, too.
     command = f"exactik solve {source} --skeleton human --no-calibrate --robust huber"
     with frames_bar() as bar:
         task = bar.add_task("solving", total=len(markers))
         solved = track(
-            made.truth.skeleton,
+            recording.truth.skeleton,
             markers,
             robust="huber",
             threads=None,
@@ -76,7 +77,7 @@ def demo(
     page_facts = {**summary, "command": f"{command} --report {plan.report}"}
     write_report(solved, str(plan.report), summary=page_facts)
     written.append((plan.report, "the report; open it in a browser"))
-    verdict = compare_with_truth(solved, made)
+    verdict = compare_with_truth(solved, recording)
     took = time.perf_counter() - began
     if as_json:
         files = [str(source), *(str(path) for path, _ in written)]
@@ -103,14 +104,14 @@ def demo(
     say(f"All of it took {took:.0f} s, {ready - began:.0f} of them to make the kernels ready.")
 
 
-def _describe_faults(made: SyntheticRecording) -> str:
+def _describe_faults(recording: SyntheticRecording) -> str:
     """Return what is wrong with a recording, in words."""
-    text = f"with {1e3 * NOISE_M:g} mm of noise, {100.0 * made.missing.mean():.0f} % missing"
-    if made.swapped is None:
+    text = f"with {1e3 * NOISE_M:g} mm of noise, {100.0 * recording.missing.mean():.0f} % missing"
+    if recording.swapped is None:
         return text
-    frames = np.flatnonzero(made.swapped_frames)
-    one, other = made.swapped
-    return f"{text}, {one} and {other} swapped in frames {frames[0]}–{frames[-1]}"
+    frames = np.flatnonzero(recording.swapped_frames)
+    first, second = recording.swapped
+    return f"{text}, {first} and {second} swapped in frames {frames[0]}–{frames[-1]}"
 
 
 def _show_reach(as_json: bool = False) -> None:

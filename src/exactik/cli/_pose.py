@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import app, compiling, say
+from exactik.cli._app import app, compiling, err, say
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:
@@ -38,13 +38,15 @@ def pose(
 
 
 def load_figure(name: str) -> tuple[Skeleton, str | None]:
-    """Return a built-in figure, or the one in a file; and which axis is up."""
+    """Return a built-in figure, or the one in a file; and which axis is up. Print its notes."""
     from exactik import model
     from exactik.cli._inputs import read_skeleton
 
     if name.lower() in BUILT_IN and not Path(name).exists():
         return getattr(model, name.lower())(), "z"
     loaded = read_skeleton(name)
+    for note in loaded.notes:
+        err.print(f"{name}: {note}", style="dim", markup=False, highlight=False, soft_wrap=True)
     return loaded.skeleton, loaded.up
 
 

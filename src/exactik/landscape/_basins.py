@@ -16,7 +16,7 @@ __all__ = ["Basins", "find_basins"]
 
 
 SAME_MINIMUM = 1e-2  # [rad or m] ends nearer than this are one: flat minima end where they may
-MAX_BASINS = 9  # told apart, as many as there are colours; further ones count as one
+MAX_BASINS = 9  # with a label each, as many as there are colours; further ones share one
 
 
 @dataclass(frozen=True, eq=False)

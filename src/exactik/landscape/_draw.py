@@ -103,9 +103,9 @@ def draw_basins(axes: Any, basins: Basins) -> None:
             )
         ]
         share = 100.0 * float(basins.shares[k])
-        words = f"cost {cost if cost > 1e-15 else 0:.3g}: {share:.3g} % of starts"
+        label = f"cost {cost if cost > 1e-15 else 0:.3g}: {share:.3g} % of starts"
         axes.plot(
-            *point, "o", color=BASIN_COLOURS[k], mec="black", ms=7, label=words, clip_on=False
+            *point, "o", color=BASIN_COLOURS[k], mec="black", ms=7, label=label, clip_on=False
         )
 
 

@@ -117,12 +117,12 @@ def compute_landscape(
     coordinates = [int(skeleton.plain_q[i]) for i in index]
     if min(coordinates) < 0:
         raise UsageError(f"{' and '.join(dofs)}: a part of a quaternion cannot be varied by itself")
-    rest = (
+    q_fixed = (
         skeleton.neutral() if q is None else skeleton.normalised(require_shape("q", q, skeleton.nq))
     )
     if ranges is None:
         ranges = [
-            _choose_range(problem, i, float(rest[k]))
+            _choose_range(problem, i, float(q_fixed[k]))
             for i, k in zip(index, coordinates, strict=True)
         ]
     first, second = (np.linspace(low, high, size) for low, high in ranges)
@@ -136,7 +136,7 @@ def compute_landscape(
         strength=problem._arguments["strength"],
         weight_matrix=problem._arguments["weight_matrix"],
     )
-    cost, H, pose = np.empty((size, size)), np.zeros((size, size, 2, 2)), rest.copy()
+    cost, H, pose = np.empty((size, size)), np.zeros((size, size, 2, 2)), q_fixed.copy()
     entries = _find_entries(planar, index)
     for i, x in enumerate(first):
         for j, y in enumerate(second):
@@ -147,7 +147,7 @@ def compute_landscape(
     return Landscape(
         problem=planar,
         dofs=(dofs[0], dofs[1]),
-        q=rest,
+        q=q_fixed,
         first=first,
         second=second,
         cost=cost,

@@ -125,9 +125,9 @@ def make_joint_charts(track: Track) -> list[JointChart]:
     skeleton, joints = track.skeleton, []
     first = skeleton.tree.first_v
     for k, bone in enumerate(skeleton.bones):
-        own = range(int(first[k + 1]), int(first[k + 2]))
-        turning = [v for v in own if skeleton.turns[v]]
-        shifting = [v for v in own if not skeleton.turns[v]]
+        bone_dofs = range(int(first[k + 1]), int(first[k + 2]))
+        turning = [v for v in bone_dofs if skeleton.turns[v]]
+        shifting = [v for v in bone_dofs if not skeleton.turns[v]]
         for dofs, unit in ((shifting, "m"), (turning, "°")):
             if len(dofs) == 0:
                 continue
@@ -231,9 +231,10 @@ def _draw_chart(joint: JointChart, angles: AngleCurves, axis: str) -> str:
         f'viewBox="0 0 {count} 100" preserveAspectRatio="none">{"".join(inside)}</svg>'
     )
     digits = 0 if joint.unit == "°" and top - bottom >= 8.0 else 2
-    values = [(at, bottom + (top - bottom) * (1 - at / 100)) for at in (0, 50, 100)]
+    values = [(percent, bottom + (top - bottom) * (1 - percent / 100)) for percent in (0, 50, 100)]
     ticks = "".join(
-        f'<span class="tick" style="top:{at}%">{value:.{digits}f}</span>' for at, value in values
+        f'<span class="tick" style="top:{percent}%">{value:.{digits}f}</span>'
+        for percent, value in values
     )
     key = "".join(f'<i class="c{n % 6}">{escape(name)}</i>' for n, name in enumerate(joint.short))
     title = f"<h4>{escape(joint.name)} <small>{joint.unit}</small><span>{key}</span></h4>"

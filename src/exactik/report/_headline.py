@@ -133,34 +133,34 @@ def _count_used(summary: Facts) -> int:
 
 
 def _describe_attention(summary: Facts) -> list[str]:
-    found = summary["attention"]
-    if len(found) == 0:
+    segments = summary["attention"]
+    if len(segments) == 0:
         return ["Nothing needs a look."]
-    counts = Counter(each["kind"] for each in found)
+    counts = Counter(segment["kind"] for segment in segments)
     kinds = [
         f"{counts[kind]} {words[counts[kind] > 1]}"
         for kind, words in KIND_PHRASES.items()
         if counts[kind] > 0
     ]
     good = format_share(summary["unremarkable_share"])
-    if len(found) <= MAX_NAMED:
-        one = len(found) == 1
-        needs = "1 stretch needs" if one else f"{len(found)} stretches need"
-        outside = f"{good} of the frames are outside of {'it' if one else 'them'}"
-        return [f"{needs} a look ({outside}): {_name_segments(found)}."]
+    if len(segments) <= MAX_NAMED:
+        single = len(segments) == 1
+        needs = "1 stretch needs" if single else f"{len(segments)} stretches need"
+        outside = f"{good} of the frames are outside of {'it' if single else 'them'}"
+        return [f"{needs} a look ({outside}): {_name_segments(segments)}."]
     return [
-        f"{len(found)} stretches need a look: {join_names(kinds)}; {good} of the frames are "
-        f"outside of them. Above all {_name_segments(found[:MAX_NAMED])}."
+        f"{len(segments)} stretches need a look: {join_names(kinds)}; {good} of the frames are "
+        f"outside of them. Above all {_name_segments(segments[:MAX_NAMED])}."
     ]
 
 
-def _name_segments(found: Sequence[Facts]) -> str:
+def _name_segments(segments: Sequence[Facts]) -> str:
     """Return stretches with the causes of their reasons; those of one cause together."""
     reasons: dict[str, list[str]] = {}
-    for each in found:
-        text = each["text"]
+    for segment in segments:
+        text = segment["text"]
         cause = text.cause if isinstance(text, Reason) else text
-        reasons.setdefault(cause, []).append(format_frames(each))
+        reasons.setdefault(cause, []).append(format_frames(segment))
     return "; ".join(f"{join_names(frames)}, {text}" for text, frames in reasons.items())
 
 
@@ -179,7 +179,7 @@ def _describe_suspects(summary: Facts) -> list[str]:
     if len(ghosts) > 0:
         verb = "is" if len(ghosts) == 1 else "are"
         texts.append(f"{join_names(ghosts, 4)} {verb} far off for a while.")
-    frozen = list(dict.fromkeys(each["name"] for each in summary["frozen"]))
+    frozen = list(dict.fromkeys(marker["name"] for marker in summary["frozen"]))
     if len(frozen) > 0:
         verb = "stands" if len(frozen) == 1 else "stand"
         texts.append(f"{join_names(frozen, 4)} {verb} still to the last digit while others move.")

@@ -137,12 +137,12 @@ def _render_header(summary: Facts) -> str:
 
 def _render_tiles(summary: Facts) -> str:
     """Return the most important numbers, large."""
-    error, found = summary["error"], len(summary["attention"])
+    error, segments = summary["error"], len(summary["attention"])
     speed = summary["frames_per_second"]
     numbers = [
         (format_millimetres(error["mean_mm"]), "mean marker error"),
         (format_millimetres(error["p95_mm"]), "95 % are within"),
-        (str(found), "stretch needs a look" if found == 1 else "stretches need a look"),
+        (str(segments), "stretch needs a look" if segments == 1 else "stretches need a look"),
         (format_share(summary["missing_share"]), "samples missing"),
         _limits_tile(summary),
         ("unknown" if speed is None else f"{speed:.0f}", "frames a second"),
@@ -160,16 +160,15 @@ def _limits_tile(summary: Facts) -> tuple[str, str]:
     return str(touched), "dof touches a limit" if touched == 1 else "dofs touch a limit"
 
 
-def _render_attention(found: Sequence[Facts]) -> str:
+def _render_attention(segments: Sequence[Facts]) -> str:
     """Return the stretches that need a look, worst first."""
-    if len(found) == 0:
+    if len(segments) == 0:
         return "<p>Nothing: no gaps to fill, no bad fits, every frame solved to rest.</p>"
     rows = []
-    for each in found:
-        badge = (
-            f'<span class="badge {escape(each["kind"])}">{KIND_LABELS.get(each["kind"], "")}</span>'
-        )
-        cells = (_render_link(each), _format_times(each), badge, escape(each["text"]))
+    for segment in segments:
+        kind = segment["kind"]
+        badge = f'<span class="badge {escape(kind)}">{KIND_LABELS.get(kind, "")}</span>'
+        cells = (_render_link(segment), _format_times(segment), badge, escape(segment["text"]))
         rows.append("".join(f"<td>{cell}</td>" for cell in cells))
     return _render_table(("Frames", "Time", "What", "Why"), rows, "stretches")
 
@@ -210,11 +209,11 @@ def _render_suspects(summary: Facts) -> str:
 
 
 def _render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
-    """Return a table; what is more than a screen folds out."""
+    """Return a table; rows beyond the first `UNFOLDED_ROWS` fold out."""
     head = "".join(f"<th>{name}</th>" for name in heads)
 
     def table(part: Sequence[str]) -> str:
-        body = "".join(f"<tr>{each}</tr>" for each in part)
+        body = "".join(f"<tr>{row}</tr>" for row in part)
         return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
     if len(rows) <= UNFOLDED_ROWS + 3:
@@ -257,7 +256,7 @@ def _render_marker_bars(markers: Sequence[Facts]) -> str:
             f"<span>{_format_bare_millimetres(m['mean_mm'])}</span><span>{_format_bare_millimetres(m['p95_mm'])}</span>"
             f"<span>{_format_bare_millimetres(m['max_mm'])}</span></div>"
         )
-    for m in (each for each in markers if each["mean_mm"] is None):
+    for m in (marker for marker in markers if marker["mean_mm"] is None):
         name = escape(m["name"])
         bars.append(f'<div class="bar"><span class="name">{name}</span><em>never seen</em></div>')
     head = '<div class="bar head"><span>marker</span><span></span><span>mean</span>'

@@ -53,7 +53,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "missing_share": _round_number(missing.mean()),
         "spikes": int((np.isnan(track.marker_errors) & ~missing).sum()),
         "gaps": _gap_facts(track, missing),
-        "attention": [_attention_facts(track, each) for each in attention],
+        "attention": [_attention_facts(track, segment) for segment in attention],
         "unremarkable_share": _round_number(1.0 - _mark_attention(track).mean()),
         "status": {str(word): int((track.status == word).sum()) for word in _status_words(track)},
         "never_determined": list(never_determined),
@@ -62,14 +62,14 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "dearer_frames": int((track.excess > track.options.assessment.cost_above_best).sum()),
         "not_converged_frames": int((~track.converged).sum()),
         "limits": _limit_facts(track),
-        "swaps": [_swap_facts(track, each) for each in swaps],
+        "swaps": [_swap_facts(track, swap) for swap in swaps],
         "ghosts": [
             {**_segment_facts(track, far.first, far.last), **far.facts()}
             for far in find_far_markers(track, swaps)
         ],
         "frozen": [
-            {"name": each.name, **_segment_facts(track, each.first, each.last)}
-            for each in find_frozen_markers(track.markers)
+            {"name": frozen.name, **_segment_facts(track, frozen.first, frozen.last)}
+            for frozen in find_frozen_markers(track.markers)
         ],
         "sigma_mm": _round_number(1e3 * track.sigma),
         "iterations": _compute_statistics(track.iterations.astype(float)),
@@ -202,16 +202,17 @@ def _gap_facts(track: Track, missing: BoolArray) -> list[Facts]:
     return facts
 
 
-def _attention_facts(track: Track, each: Attention) -> Facts:
-    return {"kind": each.kind, **_segment_facts(track, each.first, each.last), "text": each.text}
+def _attention_facts(track: Track, segment: Attention) -> Facts:
+    frames = _segment_facts(track, segment.first, segment.last)
+    return {"kind": segment.kind, **frames, "text": segment.text}
 
 
 def _mark_attention(track: Track) -> BoolArray:
     """Return the frames that some stretch of `attention` holds, (T,)."""
     edges = np.zeros(len(track) + 1, dtype=np.int64)
-    for each in track.attention:
-        edges[each.first] += 1
-        edges[each.last + 1] -= 1
+    for segment in track.attention:
+        edges[segment.first] += 1
+        edges[segment.last + 1] -= 1
     return np.cumsum(edges[:-1]) > 0
 
 
@@ -259,7 +260,7 @@ def _swap_facts(track: Track, swap: ExaminedSwap) -> Facts:
 
 
 def _settings_facts(track: Track) -> Facts:
-    """Return what of the call can be told from the result."""
+    """Return the arguments of the call, as far as the result shows them."""
     problem, frame_problem = track.problem, track.problem.frame_problem
     names, loss = np.array(track.skeleton.dof_names), problem.robust
     pairs = zip(track.names, problem.targets.weight, strict=True)

@@ -5,7 +5,7 @@ own: two markers are far from their places on the figure, and each is near that 
 can also follow a swap, as a wrist turns over when its two markers are exchanged; then errors at the
 solved pose say little. So every suspicion is tried: some of its frames are solved again with the
 names exchanged, and the verdict is whether all markers together then fit better. A swap that the
-solve itself put right is told as well.
+solve itself put right is reported as well.
 
 Markers far from the figure for a while, which no swap explains, are reflections, lost or wrongly
 named ones.
@@ -122,7 +122,10 @@ def examine_swaps(track: Track) -> list[ExaminedSwap]:
         same = [s for s in by_pose if {s.one, s.other} == pair and _overlaps(s, swap)]
         by_pose = [s for s in by_pose if s not in same]
         found_by = "paths and pose" if len(same) > 0 else "paths"
-        examined = _examine(track, _Suspicion(swap.first, swap.last, one, other, found_by))
+        examined = _examine(
+            track,
+            _Suspicion(first=swap.first, last=swap.last, one=one, other=other, found_by=found_by),
+        )
         if (
             examined.verdict in ("unlikely", "undecided")
             and swap.last == len(track) - 1
@@ -196,7 +199,12 @@ def _suspect_by_pose(track: Track) -> list[_Suspicion]:
         for first, last in find_segments(gain > MIN_ERROR_M, join=JOIN_FRAMES):
             if last - first + 1 >= MIN_FRAMES:
                 total = float(gain[first : last + 1].sum())
-                candidates.append((total, _Suspicion(first, last, one, other, "pose")))
+                candidates.append(
+                    (
+                        total,
+                        _Suspicion(first=first, last=last, one=one, other=other, found_by="pose"),
+                    )
+                )
     candidates.sort(key=lambda candidate: -candidate[0])
     # A marker is taken for one other at a time: that which explains most.
     kept: list[_Suspicion] = []

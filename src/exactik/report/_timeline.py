@@ -204,8 +204,8 @@ def curve_path(x: Array, y: Array, *, closed_at: float | None = None) -> str:
     """Return the path of a curve, broken where y is not a number; closed along a line if asked."""
     parts = []
     for first, last in find_segments(np.isfinite(y)):
-        own = slice(first, last + 1)
-        points = [f"{a:.6g},{b:.2f}" for a, b in zip(x[own], y[own], strict=True)]
+        piece = slice(first, last + 1)
+        points = [f"{a:.6g},{b:.2f}" for a, b in zip(x[piece], y[piece], strict=True)]
         if closed_at is not None:
             points = [f"{x[first]:.6g},{closed_at:g}", *points, f"{x[last]:.6g},{closed_at:g}"]
         elif len(points) == 1:
@@ -244,7 +244,7 @@ def _area_row(
 
 
 def _lanes_row(lanes: Sequence[_Lane], count: int, label: str, line: int = 20) -> str:
-    """Return one line for each thing that is the case at times."""
+    """Return one line for each lane, with its segments as bars."""
     inside = []
     for n, lane in enumerate(lanes):
         runs = _join_segments(lane.runs, count)
@@ -280,11 +280,11 @@ def _heat_row(heat: HeatMap, names: Sequence[str]) -> str:
     level = np.maximum.reduceat(heat.level, bins.edges, axis=0).T
     data = base64.b64encode(encode_png(np.ascontiguousarray(level), heat.palette)).decode("ascii")
     line = max(4.0, min(float(HEAT_ROW_PX), MAX_HEAT_PX / max(len(names), 1)))
-    every = int(np.ceil(11.0 / line))
+    label_step = int(np.ceil(11.0 / line))  # names closer than 11 px would overlap
     labels = "".join(
-        f'<span class="name small" style="height:{line * every:g}px;line-height:'
-        f'{min(line * every, HEAT_ROW_PX):g}px" title="{escape(name)}">{escape(name)}</span>'
-        for name in names[::every]
+        f'<span class="name small" style="height:{line * label_step:g}px;line-height:'
+        f'{min(line * label_step, HEAT_ROW_PX):g}px" title="{escape(name)}">{escape(name)}</span>'
+        for name in names[::label_step]
     )
     height = round(line * len(names))
     image = (

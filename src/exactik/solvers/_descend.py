@@ -152,14 +152,14 @@ def _descend_in_python(
             ended = "time-limit"
             break
         following = stepper.step(place)
-        moved = 0.0
+        step_size = 0.0
         if following is not None:
-            moved = float(np.abs(view.moved(following.q, place.q)).max(initial=0.0))
-        if following is None or (moved < MIN_STEP and following.slope >= place.slope):
+            step_size = float(np.abs(view.moved(following.q, place.q)).max(initial=0.0))
+        if following is None or (step_size < MIN_STEP and following.slope >= place.slope):
             ended = "stalled"
             break
         place, n = following, n + 1
-        recorder.add(place.cost, place.slope, moved, stepper.control)
+        recorder.add(place.cost, place.slope, step_size, stepper.control)
     return Descent(
         q=place.q,
         cost=place.cost,

@@ -126,7 +126,7 @@ def compute_negligible_cost(problem: Problem, share: float) -> float:
         terms, tolerance = problem.packed.arrays.terms, compute_term_tolerances(problem)
         weight = np.array([np.diag(block).max(initial=0.0) for block in terms.weight])
         worth = (weight * (tolerance / DEFAULT_POSITION_TOLERANCE) ** 2)[weight > 0.0]
-        others = [np.abs(block).max(initial=0.0) for block in problem.packed.weights]
-        return float(worth.min()) if len(worth) > 0 else float(max(others))
+        largest_weights = [np.abs(block).max(initial=0.0) for block in problem.packed.weights]
+        return float(worth.min()) if len(worth) > 0 else float(max(largest_weights))
 
     return share * problem.remember("lightest goal", find_lightest)

@@ -102,16 +102,14 @@ def _bound_links(problem: Problem, joints: list[int], links: list[Array], q: Arr
     for i, link in enumerate(links):
         total = best[i] + float(np.linalg.norm(link))
         if i > 0:
-            bone, limits = (
-                problem.skeleton.bones[joints[i]],
-                _first_dof_range(problem, joints[i], q),
-            )
+            bone = problem.skeleton.bones[joints[i]]
+            limits = _find_first_dof_range(problem, joints[i], q)
             total = min(total, best[i - 1] + _bound_two_links(bone, links[i - 1], link, *limits))
         best.append(total)
     return best[-1]
 
 
-def _first_dof_range(problem: Problem, k: int, q: Array) -> tuple[float, float]:
+def _find_first_dof_range(problem: Problem, k: int, q: Array) -> tuple[float, float]:
     """Return how far the first dof of a joint can go; a locked one stays where it is."""
     dof = _joint_dofs(problem.skeleton, k).start
     if dof >= problem.skeleton.nv or problem.skeleton.plain_q[dof] < 0:

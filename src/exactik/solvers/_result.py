@@ -19,9 +19,8 @@ from exactik.typing import Array
 __all__ = ["CONVERGED_GRADIENT", "Result"]
 
 
-CONVERGED_GRADIENT = (
-    1e-8  # relative projected gradient that counts as none, whatever a method aimed at
-)
+# Relative projected gradient that counts as none, whatever tolerance a method aimed at.
+CONVERGED_GRADIENT = 1e-8
 
 
 @dataclass(frozen=True, eq=False, repr=False)

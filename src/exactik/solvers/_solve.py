@@ -190,13 +190,13 @@ def _solve_in_python(
     best: Descent | None = None
     iterations, evaluations, attempts = 0, 0, 0
     allowed = np.inf if method.max_seconds is None else method.max_seconds
-    for start, around in _order_starts(problem, method, q, table, begin + allowed):
+    for start, is_detour in _order_starts(problem, method, q, table, begin + allowed):
         if best is not None and time.perf_counter() > begin + allowed:
             break
-        if around and (best is None or not kernel.is_on_limit(problem.box, best.q)):
+        if is_detour and (best is None or not kernel.is_on_limit(problem.box, best.q)):
             break
         descent = None
-        for limited in (False, True) if around else (True,):
+        for limited in (False, True) if is_detour else (True,):
             descent = descend(problem, method, start, record=record, start=begin, limited=limited)
             iterations += descent.iterations
             evaluations += descent.evaluations
@@ -211,7 +211,7 @@ def _solve_in_python(
         if reached:
             break
     assert best is not None
-    return _Outcome(best, iterations, evaluations, attempts)
+    return _Outcome(best=best, iterations=iterations, evaluations=evaluations, attempts=attempts)
 
 
 def _order_starts(
@@ -225,11 +225,11 @@ def _order_starts(
     for row, start in zip(table, starts, strict=False):
         kernel.fill_start(q, row, start)
     if len(table) > 0:
-        costs, given = [np.inf] * len(starts), len(table)
-        for k in (given, *range(given)):
+        costs, given_index = [np.inf] * len(starts), len(table)
+        for k in (given_index, *range(given_index)):
             if time.perf_counter() < deadline:
                 costs[k] = problem.fill(starts[k], VALUE)[0]
-        ranked = sorted(range(len(starts)), key=lambda k: (costs[k], k != given, k))
+        ranked = sorted(range(len(starts)), key=lambda k: (costs[k], k != given_index, k))
         starts = [starts[k] for k in ranked]
     yield from ((start, False) for start in starts)
     if method.takes_detours:

@@ -27,13 +27,13 @@ def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
     q = problem.remember(f"starts {count} {seed}", lambda: _spread_starts(problem, count, seed))
     frames = len(problem.skeleton.tree.parent)
     # Frames can be kept only where no start depends on where the problem starts itself.
-    kept = 0 if np.isnan(q).any() else count
+    placed_count = 0 if np.isnan(q).any() else count
     return StartTable(
         q=q,
         cost=np.empty(count + 1),
-        R=np.empty((kept, frames, 3, 3)),
-        p=np.empty((kept, frames, 3)),
-        origin=np.empty((kept, 3)),
+        R=np.empty((placed_count, frames, 3, 3)),
+        p=np.empty((placed_count, frames, 3)),
+        origin=np.empty((placed_count, 3)),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the exact Hessian at a minimum pays for: sensitivity to targets, error bars.
+"""What follows from the exact Hessian at a minimum: sensitivity to targets, error bars.
 
 At a minimum the gradient vanishes on the free dofs; a target that moves by τ moves it to
 
@@ -79,11 +79,11 @@ def compute_covariance(result: Result, sigma: float) -> Covariance:
     derivatives = _compute_target_derivatives(result.problem, result.q)
     for name, goal in zip(result.problem.rows, result.problem.goals, strict=True):
         if name in derivatives and goal.watched_point(skeleton) is not None:
-            moved = sigma * inverse @ derivatives[name][:, :3]
-            matrix += moved @ moved.T
-    loose = np.abs(null).max(axis=1, initial=0.0) > 1e-6
-    matrix[loose, :] = matrix[:, loose] = np.nan
-    matrix[loose, loose] = np.inf
+            dof_noise = sigma * inverse @ derivatives[name][:, :3]
+            matrix += dof_noise @ dof_noise.T
+    is_open = np.abs(null).max(axis=1, initial=0.0) > 1e-6
+    matrix[is_open, :] = matrix[:, is_open] = np.nan
+    matrix[is_open, is_open] = np.inf
     sd = np.sqrt(np.diag(matrix))
     undetermined = [_describe_direction(direction, skeleton.dof_names) for direction in null.T]
     return Covariance(matrix, sd, undetermined)
@@ -102,18 +102,20 @@ def _invert_hessian(result: Result) -> tuple[Array, Array]:
     problem, nv = result.problem, result.problem.skeleton.nv
     free = np.flatnonzero(~find_held_dofs(problem, View(problem).at(result.q)))
     H = problem.hessian(result.q)[np.ix_(free, free)]
-    # A dof that does nothing but for rounding: its whole row says so, the diagonal alone may lie.
-    least = CURVATURE_ROUNDING * np.abs(H).max(initial=0.0)
-    idle = np.abs(H).max(axis=1, initial=0.0) <= least
+    # Idle dofs are found by their whole rows: a diagonal entry alone may vanish by cancellation.
+    rounding = CURVATURE_ROUNDING * np.abs(H).max(initial=0.0)
+    idle = np.abs(H).max(axis=1, initial=0.0) <= rounding
     H[idle, :] = H[:, idle] = 0.0
-    scale = 1.0 / np.sqrt(np.where(idle, 1.0, np.maximum(np.abs(np.diag(H)), max(least, 1e-300))))
+    scale = 1.0 / np.sqrt(
+        np.where(idle, 1.0, np.maximum(np.abs(np.diag(H)), max(rounding, 1e-300)))
+    )
     values, vectors = np.linalg.eigh(scale[:, None] * H * scale)
     fixed = values > NULL_EIGENVALUE * max(float(values.max(initial=0.0)), 1e-300)
     if (values < -NULL_EIGENVALUE * float(np.abs(values).max(initial=0.0))).any():
         raise CoordinateError("error bars and sensitivities need a minimum, but this is a saddle")
     inverse, null = np.zeros((nv, nv)), np.zeros((nv, int((~fixed).sum())))
-    good = scale[:, None] * vectors[:, fixed]
-    inverse[np.ix_(free, free)] = (good / values[fixed]) @ good.T
+    scaled_vectors = scale[:, None] * vectors[:, fixed]
+    inverse[np.ix_(free, free)] = (scaled_vectors / values[fixed]) @ scaled_vectors.T
     null[free] = _reduce_to_echelon(scale[:, None] * vectors[:, ~fixed])
     return inverse, null
 
@@ -126,9 +128,9 @@ def _reduce_to_echelon(null: Array) -> Array:
         k, column = divmod(int(np.argmax(np.abs(rows[done:]))), rows.shape[1])
         rows[[done, done + k]] = rows[[done + k, done]]
         rows[done] /= rows[done, column]
-        for other in range(len(rows)):
-            if other != done:
-                rows[other] -= rows[other, column] * rows[done]
+        for i in range(len(rows)):
+            if i != done:
+                rows[i] -= rows[i, column] * rows[done]
         done += 1
     rows[np.abs(rows) < 1e-7] = 0.0
     return rows.T

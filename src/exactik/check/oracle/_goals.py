@@ -56,10 +56,12 @@ def residual(
         bone, point = skeleton.markers[goal.marker]
         return np.asarray(goal.target, dtype=float) - place_point(frames, bone, point)
     if isinstance(goal, DirectionGoal):
-        return _unit(goal.target) - frames[goal.bone].R_world_bone @ _unit(goal.axis)
+        return _normalise(goal.target) - frames[goal.bone].R_world_bone @ _normalise(goal.axis)
     if isinstance(goal, AimGoal):
         sight = np.asarray(goal.target, dtype=float) - place_point(frames, goal.bone, goal.point)
-        return sight / sqrt(dot(sight, sight)) - frames[goal.bone].R_world_bone @ _unit(goal.axis)
+        return sight / sqrt(dot(sight, sight)) - frames[goal.bone].R_world_bone @ _normalise(
+            goal.axis
+        )
     if isinstance(goal, OrientationGoal):
         rotation = frames[goal.bone].R_world_bone
         R_target = quaternion_matrix(goal.wxyz) if goal.wxyz is not None else np.array(goal.target)
@@ -76,19 +78,19 @@ def residual(
             ]
         )
     if isinstance(goal, PostureGoal):
-        return _posture(goal, skeleton, q, step)
+        return _compute_posture_rows(goal, skeleton, q, step)
     if isinstance(goal, SoftLimitGoal):
-        return _soft_limits(skeleton, q, step)
+        return _compute_limit_rows(skeleton, q, step)
     if isinstance(goal, FrameGoal):
-        return _frame_goal(goal, frames[goal.bone])
+        return _expand_frame_goal(goal, frames[goal.bone])
     raise GoalError(f"the oracle knows no goal of type {type(goal).__name__}")
 
 
-def _unit(vector: ArrayLike) -> Array:
+def _normalise(vector: ArrayLike) -> Array:
     return np.asarray(vector, dtype=float) / np.linalg.norm(vector)
 
 
-def _posture(goal: PostureGoal, skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
+def _compute_posture_rows(goal: PostureGoal, skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
     now, rest = np.asarray(q, dtype=float), np.asarray(goal.q_rest, dtype=float)
     rows = []
     for bone in skeleton.bones:
@@ -102,7 +104,7 @@ def _posture(goal: PostureGoal, skeleton: Skeleton, q: ArrayLike, step: Jet) -> 
     return concatenate(rows)
 
 
-def _soft_limits(skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
+def _compute_limit_rows(skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
     now, gap, outside = np.asarray(q, dtype=float), np.zeros(step.shape), np.zeros(step.shape)
     for bone in skeleton.bones:
         part = find_slices(skeleton)[bone.name]
@@ -115,8 +117,8 @@ def _soft_limits(skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
     return (gap - step) * outside
 
 
-def _exp_plain(w: Array) -> Array:
-    """Return exp[w] in plain numbers, which a black box is asked for hundreds of times."""
+def _exp_rotation(w: Array) -> Array:
+    """Return exp[w] in plain numbers: a black box is evaluated hundreds of times."""
     angle = float(np.sqrt(w @ w))
     if angle == 0.0:
         return np.eye(3)
@@ -126,14 +128,14 @@ def _exp_plain(w: Array) -> Array:
     return np.cos(angle) * np.eye(3) + skew + bend * np.outer(w, w)
 
 
-def _frame_goal(goal: FrameGoal, frame: JetFrame) -> Jet:
+def _expand_frame_goal(goal: FrameGoal, frame: JetFrame) -> Jet:
     """Return r of a black box: its local Taylor polynomial at the frame, then the chain rule."""
     R, p = frame.R_world_bone.value, frame.p_world_bone.value
     if frame.R_world_bone.n == 0:
         return constant(goal.residual(R, p), 0)
 
     def residual_near(x: Array) -> Array:
-        return goal.residual(_exp_plain(x[:3]) @ R, p + x[3:])
+        return goal.residual(_exp_rotation(x[:3]) @ R, p + x[3:])
 
     value, first, second = differentiate(residual_near, 6)
     x = concatenate([log(frame.R_world_bone @ R.T), frame.p_world_bone - p])
@@ -146,13 +148,15 @@ def _frame_goal(goal: FrameGoal, frame: JetFrame) -> Jet:
 
 def weight(goal: Goal, rows: int) -> Array:
     """Return the weight of a goal as a matrix over its rows."""
-    given = np.asarray(goal.weight, dtype=float)
-    if given.shape == (rows, rows) and given.ndim == 2:
-        return given
-    short = isinstance(goal, PoseGoal) and given.shape == (2,)
-    short |= isinstance(goal, OrientationGoal) and rows == 9 and given.shape == (3,)
+    goal_weight = np.asarray(goal.weight, dtype=float)
+    if goal_weight.shape == (rows, rows) and goal_weight.ndim == 2:
+        return goal_weight
+    short = isinstance(goal, PoseGoal) and goal_weight.shape == (2,)
+    short |= isinstance(goal, OrientationGoal) and rows == 9 and goal_weight.shape == (3,)
     if short:
-        given = np.repeat(given, 3)
-    if given.shape not in ((), (rows,)):
-        raise ShapeError(f"weight of goal {goal.label!r} has shape {given.shape} for {rows} rows")
-    return np.eye(rows) * given
+        goal_weight = np.repeat(goal_weight, 3)
+    if goal_weight.shape not in ((), (rows,)):
+        raise ShapeError(
+            f"weight of goal {goal.label!r} has shape {goal_weight.shape} for {rows} rows"
+        )
+    return np.eye(rows) * goal_weight

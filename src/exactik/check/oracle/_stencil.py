@@ -21,7 +21,7 @@ _REACH = 7  # points on either side
 _STEPS = 0.16 * 0.5 ** np.arange(5)  # the ladder
 
 
-def _weights() -> tuple[Array, Array]:
+def _compute_weights() -> tuple[Array, Array]:
     """Return the weights of odd and even differences that annihilate all other powers."""
     k = np.arange(1, _REACH + 1, dtype=float)
     power = np.arange(_REACH)
@@ -30,7 +30,7 @@ def _weights() -> tuple[Array, Array]:
     return first / _REACH, second / _REACH**2
 
 
-_FIRST, _SECOND = _weights()
+_FIRST, _SECOND = _compute_weights()
 
 
 def _differentiate_line(line: Callable[[float], Array], value: Array) -> tuple[Array, Array]:
@@ -61,7 +61,7 @@ def differentiate(residual: Callable[[Array], Array], dimension: int) -> tuple[A
     value = np.asarray(residual(np.zeros(d)), dtype=float)
     e = np.eye(d)
 
-    def line(direction: Array) -> tuple[Array, Array]:
+    def differentiate_along(direction: Array) -> tuple[Array, Array]:
         return _differentiate_line(
             lambda t: np.asarray(residual(t * direction), dtype=float), value
         )
@@ -69,11 +69,11 @@ def differentiate(residual: Callable[[Array], Array], dimension: int) -> tuple[A
     shape = (len(_STEPS), len(value), d)
     first, second = np.empty(shape), np.empty((*shape, d))
     for i in range(d):
-        first[..., i], second[..., i, i] = line(e[i])
+        first[..., i], second[..., i, i] = differentiate_along(e[i])
     for i in range(d):
         for j in range(i):
             # Along e_i + e_j the second derivative is f_ii + 2 f_ij + f_jj.
-            _, mixed = line(e[i] + e[j])
+            _, mixed = differentiate_along(e[i] + e[j])
             second[..., i, j] = 0.5 * (mixed - second[..., i, i] - second[..., j, j])
             second[..., j, i] = second[..., i, j]
     return value, _choose_step(first), _choose_step(second)

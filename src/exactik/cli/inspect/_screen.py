@@ -99,12 +99,12 @@ def _list_facts(facts: Facts) -> Iterable[tuple[str, str]]:
         sizes = " × ".join(f"{size:.2f}" for size in facts.skeleton.size)
         yield "Size", f"{sizes} m in its neutral pose"
     if facts.kind in ("markers", "motion") and facts.frames:
-        said = "not stated"
+        up = "not stated"
         if facts.up_axis is not None:
-            said = f"{facts.up_axis}, by the {'header' if facts.kind == 'markers' else 'format'}"
+            up = f"{facts.up_axis}, by the {'header' if facts.kind == 'markers' else 'format'}"
         elif facts.tallest_axis is not None:
-            said += f"; probably {facts.tallest_axis}, along which the figure is tall"
-        yield "Up", said
+            up += f"; probably {facts.tallest_axis}, along which the figure is tall"
+        yield "Up", up
     if facts.first_frame not in (None, 1):
         yield "Frames", f"numbered from {facts.first_frame}"
     if facts.kind == "markers" and facts.missing > 0.0:
@@ -239,8 +239,8 @@ def _draw_bar(marker: MarkerFacts, facts: Facts, columns: int) -> Text:
     levels = np.minimum((share * len(BAR_LEVELS)).astype(int), len(BAR_LEVELS) - 1)
     shown = ["·" if part <= 1e-9 else BAR_LEVELS[k] for part, k in zip(share, levels, strict=True)]
     bar = Text()
-    for there, run in groupby(shown, lambda column: column == "·"):
-        bar.append("".join(run), "dim" if there else "yellow")
+    for is_present, run in groupby(shown, lambda column: column == "·"):
+        bar.append("".join(run), "dim" if is_present else "yellow")
     return bar + Text(" " * (columns - len(share)))
 
 

@@ -24,8 +24,8 @@ def draw_tree(skeleton: SkeletonFacts, width: int, everything: bool = False) -> 
         width: columns.
         everything: whether to show each bone on a line of its own, however many there are.
     """
-    each = everything or len(skeleton.bones) <= MAX_SINGLE_BONES
-    title = textwrap.wrap(_format_title(skeleton, each), width)
+    one_bone_per_line = everything or len(skeleton.bones) <= MAX_SINGLE_BONES
+    title = textwrap.wrap(_format_title(skeleton, one_bone_per_line), width)
     lines = [Text(line, "cyan") for line in title]
     children: dict[str | None, list[BoneFacts]] = {}
     for bone in skeleton.bones:
@@ -35,7 +35,7 @@ def draw_tree(skeleton: SkeletonFacts, width: int, everything: bool = False) -> 
     while len(stack) > 0:
         bone, stem, below = stack.pop()
         chain = [bone]
-        while not each and len(children.get(chain[-1].name, [])) == 1:
+        while not one_bone_per_line and len(children.get(chain[-1].name, [])) == 1:
             chain += children[chain[-1].name]
         if not everything and len(lines) > MAX_LINES:
             left = len(skeleton.bones) - shown

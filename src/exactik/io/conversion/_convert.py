@@ -170,8 +170,8 @@ def target_suffixes(path: PathLike) -> tuple[str, ...]:
 def _writable_format_of(path: str) -> Format:
     form = find_format(path)
     if form is None or len(form.writers) == 0:
-        found, known = suffix_of(path) or "a name without suffix", sorted(writable_suffixes())
-        text = f"nothing can be written as {found}; expected one of {' '.join(known)}"
+        suffix, known = suffix_of(path) or "a name without suffix", sorted(writable_suffixes())
+        text = f"nothing can be written as {suffix}; expected one of {' '.join(known)}"
         raise FileError(path, text, code="unknown-suffix")
     return form
 
@@ -185,7 +185,7 @@ def _choose_contents(source: str, target: str) -> tuple[Content, Content]:
     if content == "motion":
         return content, held[0]
     words = {"motion": "a motion", "markers": "markers", "skeleton": "a skeleton"}
-    can_hold = " and ".join(words[one] for one in held)
+    can_hold = " and ".join(words[kind] for kind in held)
     fault = f"{source} holds {words[content]} and {suffix_of(target)} {can_hold}"
     expected = f"expected one of {' '.join(writable_suffixes(content))}"
     raise FileError(target, f"{fault}; {expected}", code="wrong-kind")
@@ -226,10 +226,11 @@ def _check_unit(path: str, form: Format, content: Content, length_unit: Unit | N
     metres = metres_per(length_unit)
     if "length_unit" in form.writers[content].options:
         return length_unit
-    if metres != 1.0:
+    fixed_unit = form.length_unit or form.written_unit
+    if metres != metres_per(fixed_unit):
         raise FileError(
             path,
-            f"{suffix_of(path)} is in metres",
+            f"{suffix_of(path)} is in {'metres' if fixed_unit == 'm' else fixed_unit}",
             code="unit-fixed",
             advice=Advice("; ", "length_unit", after=" cannot change that"),
         )

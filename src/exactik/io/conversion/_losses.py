@@ -150,8 +150,8 @@ def _of_skeleton(old: Skeleton, new: Skeleton, name: str) -> list[str]:
     gone = [bone for bone in old.bone_names if bone not in new.bone_names]
     extra = [bone for bone in new.bone_names if bone not in old.bone_names]
     if len(gone) > 0:
-        found = f", now {_quote(extra)}" if len(extra) > 0 else ""
-        lost.append(f"names of {count_noun(len(gone), 'bone')}: {_quote(gone)}{found}")
+        renamed = f", now {_quote(extra)}" if len(extra) > 0 else ""
+        lost.append(f"names of {count_noun(len(gone), 'bone')}: {_quote(gone)}{renamed}")
     elif len(extra) > 0:
         count = count_noun(len(extra), "bone")
         lost.append(f"the number of bones: {name} needs {count} more, {_quote(extra)}")
@@ -196,13 +196,13 @@ def _of_recording(old: Motion | Markers, new: Motion | Markers, name: str) -> li
 
 def _of_motion(old: Motion, new: Motion, name: str) -> list[str]:
     lost = []
-    there = np.isfinite(old.q).all(axis=1)
+    present = np.isfinite(old.q).all(axis=1)
     shift = 0
     if len(new) < len(old):
-        shift = int(np.argmax(there))
+        shift = int(np.argmax(present))
         count = count_noun(len(old) - len(new), "missing frame")
         lost.append(f"{count} at the ends: {name} only shows those between others")
-    elif not np.array_equal(there, np.isfinite(new.q).all(axis=1)):
+    elif not np.array_equal(present, np.isfinite(new.q).all(axis=1)):
         lost.append(f"which frames are missing: {name} cannot say")
     off = _furthest(old, new, shift)
     if off > EXACT_M:

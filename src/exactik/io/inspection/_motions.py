@@ -83,7 +83,7 @@ def inspect_skeleton(
     """Return the facts of a file that holds a skeleton and no motion."""
     couplings = load_couplings(path) if form.has_couplings else {}
     assumed, odd = split_notes(notes)
-    unit = "m" if not isinstance(length_unit, float) else name_unit(length_unit)
+    unit = name_unit(length_unit) if isinstance(length_unit, float) else form.length_unit or "m"
     if form.unit_of is not None:
         unit = name_unit(form.unit_of.resolve()(skeleton))
     elif isinstance(length_unit, str):

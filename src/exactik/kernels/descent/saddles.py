@@ -42,10 +42,9 @@ def negative_curvature_direction(pattern, g, H, descent):
     copy_free_block(pattern, H, shift, descent.scale, descent.active_set, L)
     factor(pattern, L)
     count = pattern.dof_order.shape[0]
+    # Of the negative pivots the one eliminated first: it may have spoiled later ones.
     k = -1
-    for back in range(
-        1, count + 1
-    ):  # the first that was eliminated: it may have spoiled later ones
+    for back in range(1, count + 1):
         i = np.int64(pattern.dof_order[count - back])
         if not L[i, np.int64(pattern.dof_level[i])] > 0.0:
             k = i

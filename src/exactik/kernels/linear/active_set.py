@@ -28,7 +28,7 @@ __all__ = [
     "update_active_set",
 ]
 
-MAX_ROUNDS = 8
+MAX_ROUNDS = 8  # of solving again with more dofs in the active set
 # Curvatures below these are rounding: relative to the largest one, and to the cost per rad² or m².
 NEGLIGIBLE_CURVATURE = 1e-12
 COST_CURVATURE_FLOOR = 1e-9

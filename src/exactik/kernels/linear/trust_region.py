@@ -23,7 +23,7 @@ from exactik.spatial import jit, jit_inline_always
 
 __all__ = ["trust_region_step"]
 
-MAX_ROUNDS = 60
+MAX_ROUNDS = 60  # of the search for μ
 BRACKET_TOLERANCE = 1e-6  # relative width of the bracket around μ at which the search for it ends
 RADIUS_TOLERANCE = 0.1  # relative; Δ is only a guess, so that |s| = Δ need not hold closely
 
@@ -49,9 +49,8 @@ def trust_region_step(pattern, box, q, g, H, descent):
                 largest_curvature, abs(H[i, np.int64(pattern.dof_level[i])]) / scale[i]
             )
             gradient_square += g[i] * g[i] / scale[i]
-    initial_damping = max(
-        1e-3 * largest_curvature, 1e-3 * math.sqrt(gradient_square) / radius
-    )  # H may be 0
+    # The second bound is for H = 0.
+    initial_damping = max(1e-3 * largest_curvature, 1e-3 * math.sqrt(gradient_square) / radius)
     lower, upper, damping, norm, hard_case, definite = 0.0, np.inf, 0.0, 0.0, False, False
     for _ in range(MAX_ROUNDS):
         copy_free_block(pattern, H, damping, scale, active_set, descent.L)

@@ -43,10 +43,10 @@ class ScaledModel(NamedTuple):
         gradient: ĝ, (n,).
         hessian: Ĥ, (n, n).
         scale: D⁻¹, (n,).
-        extra: C, (n,), the part of Ĥ that is no curvature of the cost.
+        limit_curvature: C, (n,), the part of Ĥ that is no curvature of the cost.
         low: least step, (n,), that the limits allow, in s.
         high: greatest step, likewise.
-        share: θ.
+        theta: θ, share of the way to a limit that a step may use.
         free: (nv,) which dofs these are.
     """
 
@@ -94,14 +94,14 @@ class ScaledModel(NamedTuple):
         first = float(times.min(initial=np.inf))
         return first, times <= first
 
-    def minimise_along(self, start: Array, s: Array, least: float, most: float) -> Array:
-        """Return start + τ ŝ with the lowest ψ for least ≤ τ ≤ most."""
+    def minimise_along(self, start: Array, s: Array, min_length: float, max_length: float) -> Array:
+        """Return start + τ ŝ with the lowest ψ for min_length ≤ τ ≤ max_length."""
         Hs = self.hessian @ s
         slope, curvature = float(self.gradient @ s + start @ Hs), float(s @ Hs)
         if curvature > 0.0:
-            tau = min(max(-slope / curvature, least), most)
+            tau = min(max(-slope / curvature, min_length), max_length)
         else:
-            tau = min((least, most), key=lambda t: t * (slope + 0.5 * t * curvature))
+            tau = min((min_length, max_length), key=lambda t: t * (slope + 0.5 * t * curvature))
         return start + tau * s
 
     def bring_inside(self, s: Array, radius: float) -> Array:
@@ -113,10 +113,12 @@ class ScaledModel(NamedTuple):
         choices = [self.theta * first * s]
         bounced, corner = np.where(hit, -s, s), first * s
         to_limit, _ = self.find_length_to_limit(bounced, corner)
-        most = min(to_limit, find_length_to_sphere(corner, bounced, radius))
-        least = (1.0 - self.theta) * most
-        if most > 0.0:
-            choices.append(self.minimise_along(corner, bounced, least, self.theta * most))
+        max_length = min(to_limit, find_length_to_sphere(corner, bounced, radius))
+        min_length = (1.0 - self.theta) * max_length
+        if max_length > 0.0:
+            choices.append(
+                self.minimise_along(corner, bounced, min_length, self.theta * max_length)
+            )
         down = -self.gradient
         to_limit, _ = self.find_length_to_limit(down, zero)
         room = min(self.theta * to_limit, find_length_to_sphere(zero, down, radius))

@@ -71,8 +71,8 @@ def solve_damped(J: Array, e: Array, damping: float) -> Array:
     m, n = J.shape
     A = J @ J.T if m < n else J.T @ J
     # Below its rounding errors a damping would not keep the factor from failing.
-    least = len(A) * np.finfo(float).eps * np.trace(A)
-    A[np.diag_indices_from(A)] += max(damping**2, least)
+    rounding = len(A) * np.finfo(float).eps * np.trace(A)
+    A[np.diag_indices_from(A)] += max(damping**2, rounding)
     factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     if m < n:
         return J.T @ cho_solve(factor, e, check_finite=False)

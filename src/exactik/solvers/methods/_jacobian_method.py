@@ -98,13 +98,15 @@ class JacobianStepper:
     def compute_step(self, place: Place) -> Array | None:
         """Return the clamped step d, (nv,); None if a step down is asked for and there is none."""
         e, J = self.view.rows(place)
-        each, alike = self.shorten_displacements(place, e)
-        d, cut = self.solve_in_limits(place, J, self.limit_shortfall(place, J, each), self.resolves)
+        clamped, scaled = self.shorten_displacements(place, e)
+        d, cut = self.solve_in_limits(
+            place, J, self.limit_shortfall(place, J, clamped), self.resolves
+        )
         if self.method.safeguard:
             safe = d
-            if cut or each is not alike:
-                alike = self.limit_shortfall(place, J, alike)
-                safe, _ = self.solve_in_limits(place, J, alike, False)
+            if cut or clamped is not scaled:
+                scaled = self.limit_shortfall(place, J, scaled)
+                safe, _ = self.solve_in_limits(place, J, scaled, False)
             promise = float(place.gradient @ safe)
             if not promise < 0.0:
                 return None
@@ -113,17 +115,17 @@ class JacobianStepper:
         return self.limit_deviation(place, self.limit_step(d))
 
     def shorten_displacements(self, place: Place, e: Array) -> tuple[Array, Array]:
-        """Return e with each goal shortened; and with all alike, which never points uphill."""
-        most = self.method.max_displacement
-        if most is None:
+        """Return e with each goal clamped; and scaled as a whole, which never points uphill."""
+        max_length = self.method.max_displacement
+        if max_length is None:
             return e, e
         r, root = self.view.problem.residual(place.q), self.view.root_weight
         share = np.ones_like(r)
         for rows, width in self.goal_rows:
             length = longest_part(r[rows], width)
-            share[rows] = most / length if length > most else 1.0
-        each = share * e if root.ndim == 1 else root @ (share * r)
-        return each, share.min() * e
+            share[rows] = max_length / length if length > max_length else 1.0
+        clamped = share * e if root.ndim == 1 else root @ (share * r)
+        return clamped, share.min() * e
 
     def limit_shortfall(self, place: Place, J: Array, e: Array) -> Array:
         """Return e shortened until its step leaves no more of any goal than is allowed."""
@@ -131,8 +133,8 @@ class JacobianStepper:
         if allowed is None:
             return e
         d = self.solve_free(J, e, ~place.held)
-        left = problem.residual(place.q) - problem.jacobian(place.q) @ d
-        return e * (allowed / max(allowed, self.measure_longest_part(left)))
+        remaining = problem.residual(place.q) - problem.jacobian(place.q) @ d
+        return e * (allowed / max(allowed, self.measure_longest_part(remaining)))
 
     def solve_in_limits(
         self, place: Place, J: Array, e: Array, resolve: bool
@@ -165,8 +167,10 @@ class JacobianStepper:
 
     def limit_step(self, d: Array) -> Array:
         """Return d with no entry longer than `max_step`."""
-        most = self.method.max_step
-        return d if most is None else d * (most / max(most, np.abs(d).max(initial=0.0)))
+        max_entry = self.method.max_step
+        if max_entry is None:
+            return d
+        return d * (max_entry / max(max_entry, np.abs(d).max(initial=0.0)))
 
     def limit_deviation(self, place: Place, d: Array) -> Array:
         """Return d halved until the linear model tells the residual there well enough."""

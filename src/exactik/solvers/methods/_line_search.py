@@ -56,9 +56,9 @@ def find_length_to_limit(view: View, place: Place, d: Array) -> float:
     return JUST_BEYOND * float(room.min(initial=np.inf))
 
 
-def limit_turn(view: View, d: Array, most: float) -> float:
-    """Return the greatest τ ≤ 1 for which τ d turns no dof by more than `most` [rad]."""
-    return most / max(most, float(np.abs(view.box.is_rotation * d).max(initial=0.0)))
+def limit_turn(view: View, d: Array, max_turn: float) -> float:
+    """Return the greatest τ ≤ 1 for which τ d turns no dof by more than `max_turn` [rad]."""
+    return max_turn / max(max_turn, float(np.abs(view.box.is_rotation * d).max(initial=0.0)))
 
 
 def search_wolfe(view: View, place: Place, d: Array, length: float) -> tuple[Place | None, float]:

@@ -81,8 +81,8 @@ class _HighamStepper:
         """Return the step, (nv,) [rad or m], of the free dofs alone, for H and g in y."""
         strength, d = self.view.strength[free], np.zeros(len(g))
         values, vectors = np.linalg.eigh(H[np.ix_(free, free)])
-        least = max(self.floor * float(np.abs(values).max(initial=0.0)), 1e-300)
-        along = -(vectors.T @ g[free]) / np.maximum(values, least)
+        min_eigenvalue = max(self.floor * float(np.abs(values).max(initial=0.0)), 1e-300)
+        along = -(vectors.T @ g[free]) / np.maximum(values, min_eigenvalue)
         turns = np.abs((self.view.box.is_rotation[free] * strength)[:, None] * vectors * along)
         along *= MAX_TURN / np.maximum(turns.max(axis=0, initial=0.0), MAX_TURN)
         d[free] = strength * (vectors @ along)

@@ -99,9 +99,9 @@ class _PCGStepper:
 
     def search(self, place: Place) -> Place | None:
         """Return a lower place, the first that a shrinking region leads to."""
-        whole = make_model(self.view, place)
-        while self.control > MIN_RADIUS and len(whole.gradient) > 0:
-            model, s = self.propose(whole, min(self.method.epsilon, math.sqrt(place.slope)))
+        full_model = make_model(self.view, place)
+        while self.control > MIN_RADIUS and len(full_model.gradient) > 0:
+            model, s = self.propose(full_model, min(self.method.epsilon, math.sqrt(place.slope)))
             trial = self.view.at(self.view.move(place.q, model.unscale(s)))
             predicted, size = -model.evaluate(s), float(np.linalg.norm(s))
             if predicted <= COST_ROUNDING * place.cost:
@@ -153,10 +153,10 @@ class BandedPreconditioner:
             band[k, : n - k] = np.diag(H, k) * self.scale[k:] * self.scale[: n - k]
         band[0, flat] = 1.0
         for kappa in (0.0, *SHIFTS):
-            shifted = band.copy()
-            shifted[0] += kappa
+            shifted_band = band.copy()
+            shifted_band[0] += kappa
             try:
-                self.factor = cholesky_banded(shifted, lower=True, check_finite=False)
+                self.factor = cholesky_banded(shifted_band, lower=True, check_finite=False)
             except np.linalg.LinAlgError:
                 continue
             if self.factor[0].min() >= MIN_PIVOT_ROOT:
@@ -206,22 +206,23 @@ def minimise_in_plane(model: ScaledModel, s: Array, radius: float) -> Array:
 def minimise_in_ball(values: list[float], slopes: list[float], radius: float) -> list[float]:
     """Minimise Σ slope x + ½ value x² over |x| ≤ radius; values are in rising order."""
 
-    def shifted(shift: float) -> list[float]:
+    def solve_shifted(shift: float) -> list[float]:
         curvatures = [max(value + shift, 1e-300) for value in values]
         return [-slope / curve for slope, curve in zip(slopes, curvatures, strict=True)]
 
-    if values[0] > 0.0 and math.hypot(*shifted(0.0)) <= radius:
-        return shifted(0.0)
+    if values[0] > 0.0 and math.hypot(*solve_shifted(0.0)) <= radius:
+        return solve_shifted(0.0)
     low = max(0.0, -values[0])
     high = low + math.hypot(*slopes) / radius
     for _ in range(60):
         middle = 0.5 * (low + high)
-        if math.hypot(*shifted(middle)) > radius:
+        if math.hypot(*solve_shifted(middle)) > radius:
             low = middle
         else:
             high = middle
-    x = shifted(high)
-    rest = radius**2 - sum(entry**2 for entry in x[1:])
-    if values[0] < 0.0 and rest > 0.0:  # no slope along negative curvature: either sense will do
-        x[0] = math.copysign(math.sqrt(rest), x[0])
+    x = solve_shifted(high)
+    remaining = radius**2 - sum(entry**2 for entry in x[1:])
+    if values[0] < 0.0 and remaining > 0.0:
+        # Without a slope along negative curvature, either sign of x[0] is a minimiser.
+        x[0] = math.copysign(math.sqrt(remaining), x[0])
     return x

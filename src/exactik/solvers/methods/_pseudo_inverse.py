@@ -34,9 +34,8 @@ from exactik.typing import Array, BoolArray
 __all__ = ["PseudoInverse", "invert_by_qr", "invert_by_svd"]
 
 
-MAX_UNDONE_SHARE = (
-    0.5  # of the fall of the cost: what the secondary goal may undo by its second order
-)
+# Share of the reduction of the cost that the secondary goal may undo by its second order.
+MAX_UNDONE_SHARE = 0.5
 MAX_PULLS = 5  # with a quarter of the last pull each; its second order falls to 1/16 each time
 
 
@@ -95,35 +94,35 @@ class _PseudoInverseStepper(JacobianStepper):
     def step(self, place: Place) -> Place | None:
         if self.rest is None:
             return super().step(place)
-        whole = self.gain * self.view.strength * self.view.moved(self.rest, place.q)
+        full_pull = self.gain * self.view.strength * self.view.moved(self.rest, place.q)
         if not self.method.safeguard:
-            self.pull = whole
+            self.pull = full_pull
             return super().step(place)
         self.pull = np.zeros(self.view.nv)
         alone = super().step(place)
         if alone is None:
             return None
-        most = alone.cost + MAX_UNDONE_SHARE * (place.cost - alone.cost)
+        max_cost = alone.cost + MAX_UNDONE_SHARE * (place.cost - alone.cost)
         for attempt in range(MAX_PULLS):
-            self.pull = 0.25**attempt * whole
+            self.pull = 0.25**attempt * full_pull
             d = self.compute_step(place)
             if d is not None:
-                both = self.view.at(self.view.move(place.q, self.control * d))
-                if both.cost <= most:
-                    return both
+                combined = self.view.at(self.view.move(place.q, self.control * d))
+                if combined.cost <= max_cost:
+                    return combined
         return alone
 
 
 def invert_by_svd(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
     """Return J⁺e, (n,), and an orthonormal basis of the row space of J, (n, rank)."""
     U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    kept = s > rcond * s.max(initial=0.0)
-    B = Vt[kept].T
-    return B @ ((U[:, kept].T @ e) / s[kept]), B
+    is_nonzero = s > rcond * s.max(initial=0.0)
+    B = Vt[is_nonzero].T
+    return B @ ((U[:, is_nonzero].T @ e) / s[is_nonzero]), B
 
 
 def invert_by_qr(J: Array, e: Array, rcond: float) -> tuple[Array, Array]:
-    """Return the same as `inverted_by_svd`, by two QR factors."""
+    """Return the same as `invert_by_svd`, by two QR factors."""
     from scipy.linalg import qr, solve_triangular  # heavy, and not needed to import exactik
 
     Q, R, order = qr(J.T, mode="economic", pivoting=True, check_finite=False)

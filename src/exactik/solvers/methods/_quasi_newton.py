@@ -64,10 +64,8 @@ from exactik.typing import Array, BoolArray
 __all__ = ["BFGS", "InverseHessian", "QuasiNewtonStepper"]
 
 
-MAX_FIRST_TURN, MAX_TURN = (
-    0.1,
-    1.0,
-)  # [rad] most to turn at first, when curvature is unknown, and later
+MAX_FIRST_TURN = 0.1  # [rad] of any dof, while curvature is unknown
+MAX_TURN = 1.0  # [rad] of any dof, afterwards
 MIN_CURVATURE_SHARE = 1e-3  # least (JᵀWJ)_ii that σ regards, as a share of the largest
 MIN_CONVEXITY = 1e-10  # least s·z / |s||z| of an update
 
@@ -130,9 +128,9 @@ class _DenseInverse:
 
     def solve_free(self, g: Array, free: BoolArray) -> Array:
         # With w_F = g_F, choose w_A so that the step −B w leaves A where it is.
-        w, other = np.where(free, g, 0.0), ~free
-        if other.any():
-            w[other] = -np.linalg.solve(self.B[np.ix_(other, other)], (self.B @ w)[other])
+        w, blocked = np.where(free, g, 0.0), ~free
+        if blocked.any():
+            w[blocked] = -np.linalg.solve(self.B[np.ix_(blocked, blocked)], (self.B @ w)[blocked])
         return np.where(free, -self.B @ w, 0.0)
 
     def update(self, s: Array, z: Array) -> None:
@@ -231,8 +229,8 @@ class LBFGS(PythonMethod):
 class _LimitedMemory:
     """The last pairs, the newest at the end."""
 
-    def __init__(self, nv: int, most: int):
-        self.nv, self.max_pairs = nv, most
+    def __init__(self, nv: int, max_pairs: int):
+        self.nv, self.max_pairs = nv, max_pairs
         self.reset()
 
     def reset(self) -> None:

@@ -84,13 +84,13 @@ def snap_to_limits(view: View, place: Place) -> Place:
     low, high = view.room(place.q)
     down = place.gradient > 0.0
     to_limit = np.where(down, low, high)
-    near = np.abs(to_limit) <= SNAP_DISTANCE * np.minimum(high - low, 1.0)
-    near &= ~place.held & (place.gradient != 0.0)
-    while near.any():
+    near_limit = np.abs(to_limit) <= SNAP_DISTANCE * np.minimum(high - low, 1.0)
+    near_limit &= ~place.held & (place.gradient != 0.0)
+    while near_limit.any():
         # Twice the way: `move` cuts off at the limit, where rounding might fall short of it.
-        trial = view.at(view.move(place.q, np.where(near, 2.0 * to_limit, 0.0)))
-        stay = near & trial.held
-        if np.array_equal(stay, near):
+        trial = view.at(view.move(place.q, np.where(near_limit, 2.0 * to_limit, 0.0)))
+        stay = near_limit & trial.held
+        if np.array_equal(stay, near_limit):
             return trial if trial.cost <= place.cost * (1.0 + COST_ROUNDING) else place
-        near = stay
+        near_limit = stay
     return place

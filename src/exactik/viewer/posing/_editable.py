@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import freeze, require_shape
-from exactik.errors import ModelError, UnknownNameError, UsageError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Pose, Skeleton
 from exactik.problem import compute_strengths, find_locked_dofs
 from exactik.solvers import Method, resolve_method
@@ -64,7 +64,7 @@ class EditableFigure:
     def __init__(self, skeleton: Skeleton, q: ArrayLike | None, solver: str | Method, glide: float):
         """Begin with the pose q, (nq,), moved into the limits; the neutral one if None."""
         if not isinstance(skeleton, Skeleton):
-            raise ModelError(f"a session needs a Skeleton, not {type(skeleton).__name__}")
+            raise UsageError(f"a session needs a Skeleton, not {type(skeleton).__name__}")
         self.skeleton = skeleton
         first = skeleton.neutral() if q is None else skeleton.clip(skeleton.normalised(q))
         handles = choose_handles(skeleton, first)
