@@ -21,8 +21,8 @@ files; and how often the top-level package changes along that order. Counted by 
     ======  =====================  =====================
     walk    0.1.0                  now
     ======  =====================  =====================
-    marker  41 files, 17 changes   39 files, 18 changes
-    fit     46 files, 21 changes   44 files, 22 changes
+    marker  41 files, 17 changes   30 files, 10 changes
+    fit     46 files, 21 changes   37 files, 19 changes
     ======  =====================  =====================
 """
 
