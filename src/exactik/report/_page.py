@@ -269,10 +269,11 @@ def _format_bare_millimetres(value: float) -> str:
 
 def _render_settings(track: Track, summary: Facts) -> str:
     error, names, settings = summary["error"], summary["markers"], summary["settings"]
+    named_settings = {name.replace("_", " "): value for name, value in settings.items()}
     facts: dict[str, Any] = {
         "recording": summary["source"],
         "solver": summary["solver"],
-        **{name.replace("_", " "): value for name, value in settings.items()},
+        **named_settings,
         "noise of the markers (each axis)": format_millimetres(summary["sigma_mm"]),
         "median and largest error": f"{format_millimetres(error['median_mm'])}, "
         f"{format_millimetres(error['max_mm'])}",

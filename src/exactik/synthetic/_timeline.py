@@ -74,14 +74,11 @@ def _mirror_value(value: ChannelValue, lateral: bool) -> ChannelValue:
     return -value if lateral and not isinstance(value, Sequence) else value
 
 
-REST_VALUES: dict[str, ChannelValue] = {
-    **_MIDLINE_REST,
-    **{f"l_{part}": value for part, value in _SIDE_REST.items()},
-    **{
-        f"r_{part}": _mirror_value(value, part in _LATERAL_SIDE)
-        for part, value in _SIDE_REST.items()
-    },
+_LEFT_REST = {f"l_{part}": value for part, value in _SIDE_REST.items()}
+_RIGHT_REST = {
+    f"r_{part}": _mirror_value(value, part in _LATERAL_SIDE) for part, value in _SIDE_REST.items()
 }
+REST_VALUES: dict[str, ChannelValue] = _MIDLINE_REST | _LEFT_REST | _RIGHT_REST
 
 
 class Timeline:

@@ -42,10 +42,8 @@ def format_table(rows: Sequence[Row], width: int | None) -> list[str]:
         rows: the files.
         width: columns of a terminal, None for a pipe, where nothing is cut.
     """
-    cells = [
-        HEADINGS,
-        *(_format_cells(row.name, row.facts) for row in rows if row.facts is not None),
-    ]
+    readable = [(row.name, row.facts) for row in rows if row.facts is not None]
+    cells = [HEADINGS, *(_format_cells(name, facts) for name, facts in readable)]
     wide = {head: max(cell_len(line[k]) for line in cells) for k, head in enumerate(HEADINGS)}
     wide["file"] = max(wide["file"], *(cell_len(row.name) for row in rows))
     if width is not None:

@@ -32,10 +32,8 @@ Range = tuple[float, float]
 # What files of a format never say, or what was left out by choice, is no oddity of one file.
 USUAL_CODES = {"unit-guessed", "rate-not-stated", "animations-not-read"}
 
-_UNIT_NAMES = {
-    **{metres: name for name, metres in LENGTH_UNITS.items()},
-    0.0254 / 0.45: "1/0.45 in",
-}
+_UNIT_NAMES = {metres: name for name, metres in LENGTH_UNITS.items()}
+_UNIT_NAMES[0.0254 / 0.45] = "1/0.45 in"
 
 
 @dataclass(frozen=True)
