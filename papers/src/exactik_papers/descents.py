@@ -8,7 +8,7 @@ iteration is that of the whole run, spread evenly.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -44,10 +44,11 @@ __all__ = [
     "Start",
     "record_convergence",
     "record_convergence_of_frames",
+    "select_method",
     "time_solve",
 ]
 
-Start = Callable[[Take, int], Array]  # where to start at a frame
+Start = Callable[[Take, int], Array]  # where to start at a frame: `Take.warm`, `Take.zero`
 
 SOLVED_COST_CM2 = 1e-2  # f [cm²] at which the paper's tables stop
 LOWEST_COST_CM2 = 1e-20  # f at which its figures do
@@ -130,6 +131,13 @@ def record_convergence(problem: Problem, q0: Array, method: Method) -> Convergen
     assert result.history is not None
     each = spent / max(len(result.history.cost) - 1, 1)
     return ConvergenceCurve(result.history.cost, each, result.evaluations)
+
+
+def select_method(
+    curves: Mapping[tuple[str, str], list[ConvergenceCurve]], method: str
+) -> list[ConvergenceCurve]:
+    """Return the curves of one method on all kinds of motion, in their order."""
+    return [curve for (_, name), group in curves.items() if name == method for curve in group]
 
 
 def record_convergence_of_frames(

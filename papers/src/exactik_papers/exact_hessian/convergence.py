@@ -16,6 +16,7 @@ from exactik_papers.descents import (
     SOLVED_COST_CM2,
     ConvergenceCurve,
     record_convergence_of_frames,
+    select_method,
 )
 from exactik_papers.draw_curves import (
     draw_curves,
@@ -48,21 +49,9 @@ IN_PYTHON = (
 Group = dict[tuple[str, str], list[ConvergenceCurve]]
 
 
-def _warm(take: Take, frame: int) -> np.ndarray:
-    return take.warm(frame)
-
-
-def _zero(take: Take, frame: int) -> np.ndarray:
-    return take.zero(frame)
-
-
-def _curves_of_method(curves: Group, method: str) -> list[ConvergenceCurve]:
-    return [curve for (_, name), group in curves.items() if name == method for curve in group]
-
-
 def _median_at(curves: Group, method: str, count: int) -> float:
     return float(
-        np.median([curve.at_iterations(count)[-1] for curve in _curves_of_method(curves, method)])
+        np.median([curve.at_iterations(count)[-1] for curve in select_method(curves, method)])
     )
 
 
@@ -84,7 +73,7 @@ def _make_findings(
 def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Without limits, from the pose of the frame before."""
     kinds = {kind: recording.kinds[kind] for kind in MOTIONS}
-    curves = record_convergence_of_frames(kinds, COMPARED_METHODS, _warm, WARM, progress)
+    curves = record_convergence_of_frames(kinds, COMPARED_METHODS, Take.warm, WARM, progress)
     caption = "Without limits, from the pose of the frame before."
     findings = _make_findings("fig3", curves, {kind: kind for kind in kinds}, WARM, caption)
     quasi, exact, auto = (_median_at(curves, name, 10) for name in (QUASI, EXACT, AUTO))
@@ -112,11 +101,11 @@ def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
                     "LM converges comparably at less cost when started nearby",
                     "read off the picture",
                     f"reach f < {SOLVED_COST_CM2:g}: "
-                    f"LM {_percent(share_reached(_curves_of_method(curves, LM)))}, exact "
-                    f"{_percent(share_reached(_curves_of_method(curves, EXACT)))}; "
+                    f"LM {_percent(share_reached(select_method(curves, LM)))}, exact "
+                    f"{_percent(share_reached(select_method(curves, EXACT)))}; "
                     f"median f after 10: {_median_at(curves, LM, 10):.1e}",
-                    share_reached(_curves_of_method(curves, LM))
-                    >= share_reached(_curves_of_method(curves, EXACT)) - 0.05,
+                    share_reached(select_method(curves, LM))
+                    >= share_reached(select_method(curves, EXACT)) - 0.05,
                 ),
             ],
         )
@@ -128,7 +117,7 @@ def figure_3(recording: Recording, out: Path, progress: Progress) -> Findings:
 def _iterations_to_rounding(curves: Group, method: str) -> float:
     """Return the iterations from f < 1e-2 to f < 1e-12, median; infinite if never."""
     counts = []
-    for curve in _curves_of_method(curves, method):
+    for curve in select_method(curves, method):
         there = np.flatnonzero(curve.cost < LOW)
         counts.append(
             np.inf
@@ -142,13 +131,13 @@ def figure_4(recording: Recording, out: Path, progress: Progress) -> Findings:
     """With limits, from the pose of the frame before."""
     kinds = {kind: recording.kinds[kind] for kind in MOTIONS}
     free = record_convergence_of_frames(
-        kinds, (QUASI, EXACT), _warm, WARM, lambda done, total: progress(done, 2 * total)
+        kinds, (QUASI, EXACT), Take.warm, WARM, lambda done, total: progress(done, 2 * total)
     )
     total = sum(len(chosen.frames) for chosen in kinds.values())
     curves = record_convergence_of_frames(
         kinds,
         COMPARED_METHODS,
-        _warm,
+        Take.warm,
         WARM,
         lambda done, _: progress(total + done, 2 * total),
         limits="hard",
@@ -157,7 +146,7 @@ def figure_4(recording: Recording, out: Path, progress: Progress) -> Findings:
     findings = _make_findings("fig4", curves, {kind: kind for kind in kinds}, WARM, caption)
     better = []
     for name in (QUASI, EXACT):
-        pairs = zip(_curves_of_method(curves, name), _curves_of_method(free, name), strict=True)
+        pairs = zip(select_method(curves, name), select_method(free, name), strict=True)
         both = [(a.iterations_to_enough, b.iterations_to_enough) for a, b in pairs]
         fewer = np.mean([a is not None and (b is None or a < b) for a, b in both])
         more = np.mean([b is not None and (a is None or b < a) for a, b in both])
@@ -201,11 +190,11 @@ def figure_5(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Without limits, from θ = 0."""
     kinds = {kind: recording.kinds[kind] for kind in MOTIONS}
     names = (QUASI, EXACT, SOLVED, HIGHAM, LM, AUTO)
-    curves = record_convergence_of_frames(kinds, names, _zero, COLD, progress)
+    curves = record_convergence_of_frames(kinds, names, Take.zero, COLD, progress)
     caption = "Without limits, from θ = 0 with the root in the middle of the markers."
     titles = {kind: kind for kind in kinds}
     findings = _make_findings("fig5", curves, titles, COLD, caption, shares=True)
-    share = {name: share_reached(_curves_of_method(curves, name)) for name in names}
+    share = {name: share_reached(select_method(curves, name)) for name in names}
     alone = {name: _share_only_by(curves, name) for name in (EXACT, SOLVED)}
     shares_in_words = ", ".join(f"{name} {_percent(reached)}" for name, reached in share.items())
     findings.tables.append(
@@ -254,7 +243,7 @@ def figure_5(recording: Recording, out: Path, progress: Progress) -> Findings:
 
 def _share_only_by(curves: Group, method: str) -> float:
     """Return the share of frames where a method arrives while BFGS and LM do not."""
-    groups = zip(*(_curves_of_method(curves, name) for name in (method, QUASI, LM)), strict=True)
+    groups = zip(*(select_method(curves, name) for name in (method, QUASI, LM)), strict=True)
     arrived = [[curve.iterations_to_enough is not None for curve in group] for group in groups]
     return float(np.mean([one and not (two or three) for one, two, three in arrived]))
 
@@ -265,9 +254,9 @@ def figure_7(recording: Recording, out: Path, progress: Progress) -> Findings:
     curves: Group = {}
     total = len(kinds["workout"].frames)
     cases = {
-        "without limits": (_warm, "off"),
-        "with limits": (_warm, "hard"),
-        "from θ = 0": (_zero, "off"),
+        "without limits": (Take.warm, "off"),
+        "with limits": (Take.warm, "hard"),
+        "from θ = 0": (Take.zero, "off"),
     }
     for k, (title, (start, limits)) in enumerate(cases.items()):
         case_curves = record_convergence_of_frames(

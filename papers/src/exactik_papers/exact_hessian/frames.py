@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik.io import save_motion
 from exactik.model import Bone, Joint, Skeleton
-from exactik.motion import Motion
+from exactik.motion import Motion, axes_matrix, cyclic_axes
 from exactik.solvers import solve
 from exactik.typing import Array
 from exactik_papers.descents import AUTO, METHODS, SOLVED, SOLVED_COST_CM2
@@ -104,7 +104,7 @@ def _make_findings(name: str, shown: list[tuple[str, MotionFrames, int]]) -> Fin
 
 def _to_z_up(take: Take, points: Array) -> Array:
     """Return points with z up."""
-    return points[..., [2, 0, 1]] if take.up_axis == "y" else points
+    return points @ axes_matrix(cyclic_axes(take.up_axis, "z")).T
 
 
 def draw_stick_figure(axes: Any, take: Take, q: Array, colour: str, width: float) -> None:

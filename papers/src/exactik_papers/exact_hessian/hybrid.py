@@ -58,8 +58,8 @@ def fit_root_rigidly(take: Take, frame: int) -> np.ndarray:
 
 
 STARTS = {
-    "frame before": lambda take, frame: take.warm(frame),
-    "θ = 0": lambda take, frame: take.zero(frame),
+    "frame before": Take.warm,
+    "θ = 0": Take.zero,
     "θ = 0, fitted as a rigid whole": fit_root_rigidly,
 }
 

@@ -14,6 +14,7 @@ from exactik_papers.descents import (
     SOLVED,
     ConvergenceCurve,
     record_convergence_of_frames,
+    select_method,
 )
 from exactik_papers.draw_curves import COLOURS, add_legend_below
 from exactik_papers.exact_hessian.convergence import COMPARED_METHODS
@@ -34,21 +35,17 @@ CLOSE = 1e-6  # of the lowest cost
 FLOOR = 1e-14
 
 
-def _warm(take: Take, frame: int) -> np.ndarray:
-    return take.warm(frame)
-
-
 def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     """Run all solvers under both protocols from the pose of the frame before."""
     total = 2 * sum(len(chosen.frames) for chosen in recording.kinds.values())
     kinds = dict(recording.kinds)
     paper = record_convergence_of_frames(
-        kinds, COMPARED_METHODS, _warm, COUNT, lambda done, _: progress(done, total)
+        kinds, COMPARED_METHODS, Take.warm, COUNT, lambda done, _: progress(done, total)
     )
     real = record_convergence_of_frames(
         kinds,
         COMPARED_METHODS,
-        _warm,
+        Take.warm,
         COUNT,
         lambda done, _: progress(total // 2 + done, total),
         real=True,
@@ -57,7 +54,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     lowest = [
         solve(take.problem(frame, real=True), q0=take.warm(frame)).cost for take, frame in places
     ]
-    runs = {name: _curves_of_method(real, name) for name in COMPARED_METHODS}
+    runs = {name: select_method(real, name) for name in COMPARED_METHODS}
     for method_curves in runs.values():
         lowest = [
             min(low, float(one.cost[-1])) for low, one in zip(lowest, method_curves, strict=True)
@@ -68,8 +65,7 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     rows, counts = [], {}
     for name in COMPARED_METHODS:
         ideal = [
-            _iterations_until(one, CLOSE * float(one.cost[0]))
-            for one in _curves_of_method(paper, name)
+            _iterations_until(one, CLOSE * float(one.cost[0])) for one in select_method(paper, name)
         ]
         iterations = [
             _iterations_until(one, (1.0 + CLOSE) * low)
@@ -138,12 +134,6 @@ def run(recording: Recording, out: Path, progress: Progress) -> Findings:
     )
 
 
-def _curves_of_method(
-    curves: dict[tuple[str, str], list[ConvergenceCurve]], method: str
-) -> list[ConvergenceCurve]:
-    return [curve for (_, name), group in curves.items() if name == method for curve in group]
-
-
 def _iterations_until(curve: ConvergenceCurve, low: float) -> float:
     """Return the iterations until the cost is so low; infinite if it never is."""
     there = np.flatnonzero(curve.cost <= low)
@@ -156,7 +146,7 @@ def _draw_picture(paper: dict, runs: dict, lowest: list[float]) -> object:
     picture = Figure(figsize=(10.5, 4.6), layout="constrained")
     left, right = picture.subplots(1, 2, sharey=True)
     for name in COMPARED_METHODS:
-        ideal = [one.at_iterations(COUNT) / one.cost[0] for one in _curves_of_method(paper, name)]
+        ideal = [one.at_iterations(COUNT) / one.cost[0] for one in select_method(paper, name)]
         measured = [
             (one.at_iterations(COUNT) - low) / (one.cost[0] - low)
             for one, low in zip(runs[name], lowest, strict=True)
