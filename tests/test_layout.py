@@ -36,7 +36,9 @@ LAYERS = """
     io problem
     solvers check
     batch tracking
-    calibration report landscape
+    calibration landscape
+    verdict report
+    pipeline
     synthetic
     viewer
     exactik
