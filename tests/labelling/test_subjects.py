@@ -71,7 +71,9 @@ def test_a_stray_point_goes_to_the_subject_within_reach():
     near_b = markers.positions[:, 15:16] + (0.05, 0.05, 0.0)
     far = np.full_like(near_b, 9.0)
     positions = np.concatenate([markers.positions, near_b, far], axis=1)
-    subjects = split_subjects(replace(markers, positions=positions, names=(*markers.names, "*1", "*2")))
+    subjects = split_subjects(
+        replace(markers, positions=positions, names=(*markers.names, "*1", "*2"))
+    )
     assert "*1" in subjects["B"].names
     assert all("*2" not in subject.names for subject in subjects.values())
 
@@ -79,6 +81,8 @@ def test_a_stray_point_goes_to_the_subject_within_reach():
 def test_names_that_say_nothing():
     empty = ["*0", "Channel101", "Point    7", "P12", "New 0012", "Subject:*3", "PT00", "Marker_7"]
     assert find_unnamed(empty).all()
-    assert not find_unnamed(["LFHD", "C7", "T10", "r bar 1", "RTH1", "L_FM5", "Skeleton_Hip1"]).any()
+    assert not find_unnamed(
+        ["LFHD", "C7", "T10", "r bar 1", "RTH1", "L_FM5", "Skeleton_Hip1"]
+    ).any()
     assert find_unnamed([f"LED {k}" for k in range(8)]).all()
     assert not find_unnamed([f"LTH{k}" for k in range(7)]).any()

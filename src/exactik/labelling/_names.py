@@ -16,7 +16,8 @@ MIN_NUMBERED = 8
 """Names that are one word with a number ("P1" … "P45"), from which on they are a count and not
 names: no part of a body has so many markers, and a spine is numbered to T12 with gaps."""
 _EMPTY = re.compile(
-    r"\*.*|(new|unnamed|unlabel+ed|unknown|marker|channel|point|pt|traj(ectory)?|m|p|u)?[ _.#-]*\d*",
+    r"\*.*|(new|unnamed|unlabel+ed|unknown|marker|channel|point|pt|traj(ectory)?|[mpu])?"
+    r"[ _.#-]*\d*",
     re.I,
 )
 _NUMBERED = re.compile(r"(.*?)[ _.#-]*\d+")
@@ -29,7 +30,8 @@ def find_unnamed(names: Sequence[str]) -> BoolArray:
     counts = Counter(stem for stem in stems if stem is not None)
     return np.array(
         [
-            _EMPTY.fullmatch(name) is not None or (stem is not None and counts[stem] >= MIN_NUMBERED)
+            _EMPTY.fullmatch(name) is not None
+            or (stem is not None and counts[stem] >= MIN_NUMBERED)
             for name, stem in zip(bare, stems, strict=True)
         ],
         dtype=bool,

@@ -35,7 +35,7 @@ MAX_STATIC_EXTENT = 0.02
 """[m] that markers which stand still may get about: cameras and floors tremble, a rolling-road
 wheelchair rocks by a centimetre. A planted foot stays within it too; it is joined to its shank."""
 MAX_JOINT_ERROR = 0.012
-"""[m] rms from its sphere of a marker of the next bone: skin and a joint that is no perfect ball."""
+"""[m] rms from its sphere of a marker of the next bone: skin, and no joint is quite a ball."""
 MAX_JOINT_RADIUS = 0.6  # [m] from a joint to a marker of the next bone: longer than any thigh
 MAX_JOINT_DISTANCE = 0.5
 """[m] from the nearest marker of a cluster to its joint: any point at rest has far spheres on which
@@ -59,8 +59,8 @@ class RigidObject(NamedTuple):
         names: of its markers.
         code: "named" (its name says so), "static" (stands still while others move) or "unattached"
             (moves as one and is joined to nothing).
-        spread: median standard deviation of the distances inside it [m]; not a number for a group of
-            one.
+        spread: median standard deviation of the distances inside it [m]; not a number for a single
+            marker.
         reason: in words.
     """
 
@@ -185,7 +185,7 @@ def _to_cluster_frame(positions: Array, cluster: list[int]) -> tuple[Array, Arra
 
 
 def _fit_sphere(path: Array) -> tuple[Array, float, float]:
-    """Return centre [m], radius [m] and rms distance [m] of the sphere nearest to points, (n, 3)."""
+    """Return centre, radius and rms distance of the sphere nearest to points, (n, 3) [m]."""
     middle = path.mean(axis=0)
     x = path - middle
     # |x|² = 2 x·c + (r² − c²), linear in c; directions without extent are left at the middle.

@@ -1,8 +1,8 @@
 """Which markers belong to which person: by the prefixes of their names, else by places.
 
 Two prefixes under which the same names occur are two subjects ("A:LANK", "B:LANK"), and so are
-names that a file has twice ("LANK", "LANK#2") where the two are bodies apart. Points whose names say
-nothing are told apart by space alone: on one body every marker has others within reach all the time.
+names that a file has twice ("LANK", "LANK#2") where the two are bodies apart. Points whose names
+say nothing are told apart by space alone: on one body every marker has others within reach.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ MIN_SHARED_NAMES = 3
 """Names that two prefixes must have in common to be two subjects: rigid bodies of one subject may
 share one or two ("Foot_1", "Leg_1")."""
 MIN_SUBJECT_MARKERS = 6
-"""Fewer are an object or stray points: no body is recorded with less than two of them for a limb."""
+"""Fewer are an object or stray points: no body is recorded with less than one or two a limb."""
 MAX_REACH = 0.75
 """[m] from each marker of a body to the next on it, at most: twice a thigh without a marker between
 hip and knee fits below, two people an arm's length apart stay above."""
-REACH_QUANTILE = 0.9  # of a distance over time: stray frames of a wrong point do not join two people
+REACH_QUANTILE = (
+    0.9  # of a distance over time: stray frames of a wrong point do not join two people
+)
 SIDES = frozenset({"l", "r", "lt", "rt", "left", "right"})  # prefixes that are sides, not people
 _DOUBLED = re.compile(r"(.+)#(\d+)")
 _SEPARATORS = ":_.-"
@@ -142,5 +144,3 @@ def _add_points_in_reach(markers: Markers, groups: dict[str, list[int]]) -> dict
         if len(near) == 1:
             full[near[0]].append(k)
     return full
-
-
