@@ -38,6 +38,7 @@ LAYERS = """
     solvers check
     batch tracking
     calibration report landscape
+    labelling
     synthetic
     viewer
     exactik

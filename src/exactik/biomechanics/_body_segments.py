@@ -140,8 +140,9 @@ def _find_bones(skeleton: Skeleton) -> dict[str, str]:
     for side in SIDES:
         twist = next((by_name[side, n] for n in TWIST_NAMES if (side, n) in by_name), None)
         if f"forearm_{side}" in found:
-            has_twist = twist is not None and twist != found.get(f"hand_{side}")
-            found[f"radius_{side}"] = twist if has_twist else found[f"forearm_{side}"]
+            is_hand = twist == found.get(f"hand_{side}")
+            forearm = found[f"forearm_{side}"]
+            found[f"radius_{side}"] = forearm if twist is None or is_hand else twist
     for segment, carried in (("pelvis", "thigh"), ("thorax", "upper_arm")):
         if f"{carried}_r" in found and f"{carried}_l" in found:
             bone = _find_common_ancestor(skeleton, found[f"{carried}_r"], found[f"{carried}_l"])
