@@ -33,6 +33,7 @@ LAYERS = """
     kernels
     model
     motion goals
+    biomechanics
     io problem
     solvers check
     batch tracking
