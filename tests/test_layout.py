@@ -33,10 +33,12 @@ LAYERS = """
     kernels
     model
     motion goals
+    biomechanics
     io problem
     solvers check
     batch tracking
     calibration landscape
+    labelling
     verdict report
     pipeline
     synthetic
