@@ -11,7 +11,7 @@ from exactik.calibration._calibration import Calibration
 from exactik.calibration._mapping import MarkerMapping, propose_mapping
 from exactik.calibration._mapping_names import strip_prefix
 from exactik.calibration._marker_bones import MarkerBone, find_marker_bones
-from exactik.calibration._scaled_skeleton import find_mirrored_bone
+from exactik.calibration.fitting import find_mirrored_bone
 
 __all__ = [
     "BodyProportions",

@@ -106,7 +106,7 @@ def solve_recording(
     )
     return [
         _solve_subject(part, None if prepared is None else prepared.get(part.name), request)
-        for part in choose_subjects(markers, subject)
+        for part in choose_subjects(markers, subject, mapping)
     ]
 
 
@@ -142,7 +142,7 @@ def _solve_subject(
     )
     context = make_context(subject, prepared, aligned.up, sized, is_fitted_here=known is None)
     motion = replace(solved.motion, up_axis=request.skeleton_up or markers.up_axis)
-    notes = [*_describe_subjects(subject), *sized.notes, *aligned.notes]
+    notes = [*_describe_subjects(subject), *subject.notes, *sized.notes, *aligned.notes]
     return SolvedRecording(
         subject=subject.name,
         track=replace(solved, motion=motion, context=context),

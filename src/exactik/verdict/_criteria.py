@@ -199,14 +199,11 @@ def judge_limits(facts: RecordingFacts) -> Iterator[Finding]:
 
 def judge_proportions(facts: RecordingFacts) -> Iterator[Finding]:
     """The fitted bones are in proportion to each other."""
-    ratios = {name: abs(math.log(r)) for name, r in facts.scale_spread.items() if r > 0.0}
-    if len(ratios) == 0:
-        return
-    name = max(ratios, key=lambda n: ratios[n])
-    text = (
-        f"{name} would have {facts.scale_spread[name]:.2f} times the size that goes with the rest"
-    )
-    yield Finding("proportions", ratios[name], text, (name,))
+    for segment in facts.deviations[:1]:
+        text = (
+            f"the {segment.name} would have {segment.ratio:.2f} times the length that people have"
+        )
+        yield Finding("proportions", abs(segment.z), text, (segment.name,))
 
 
 def judge_sides(facts: RecordingFacts) -> Iterator[Finding]:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exactik.model import Skeleton
 from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
 from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
-from exactik.verdict._scales import compare_scales
+from exactik.verdict._scales import SegmentDeviation, find_deviations, measure_stature
 from exactik.verdict._sides import find_unpaired_markers
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ class RecordingFacts:
         up: which axis is up, None without a context.
         doubtful: markers in use whose match is not sure.
         guessed: markers in use that were matched by geometry.
-        scale_spread: bones whose scale is far from that of the whole figure: name → factor against
-            the median.
+        deviations: lengths of segments against those of adults, the worst first; empty if the
+            figure was not fitted.
         settled: whether the calibration came to rest; None if there was none.
         is_fitted: whether sizes were fitted to a recording.
         marker_set: recognised set.
@@ -100,7 +99,7 @@ class RecordingFacts:
     up: UpAxis | None
     doubtful: tuple[str, ...]
     guessed: tuple[str, ...]
-    scale_spread: dict[str, float]
+    deviations: tuple[SegmentDeviation, ...]
     settled: bool | None
     is_fitted: bool
     marker_set: str | None
@@ -119,6 +118,7 @@ def collect_facts(track: Track) -> RecordingFacts:
     skeleton, errors = track.skeleton, track.marker_errors
     seen = np.isfinite(errors)
     context = track.context
+    is_fitted = context is not None and context.is_fitted
     uses = _list_uses(track) if context is None else context.uses
     on_subject = [use for use in uses if use.code not in NOT_ON_THE_SUBJECT]
     unused: dict[str, list[str]] = {}
@@ -180,9 +180,9 @@ def collect_facts(track: Track) -> RecordingFacts:
         up=None if context is None else context.up,
         doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
         guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),
-        scale_spread={} if context is None else compare_scales(context, skeleton, instrumented),
+        deviations=find_deviations(skeleton, instrumented) if is_fitted else (),
         settled=None if context is None else context.settled,
-        is_fitted=context is not None and context.is_fitted,
+        is_fitted=is_fitted,
         marker_set=None if context is None else context.marker_set,
         set_size=0 if context is None else context.set_size,
         set_missing=() if context is None else context.set_missing,
@@ -219,13 +219,6 @@ def _share_of(track: Track, kind: str) -> float:
         if segment.kind == kind:
             marked[segment.first : segment.last + 1] = True
     return float(marked.mean())
-
-
-def measure_stature(skeleton: Skeleton) -> float:
-    """Return the height of a figure at rest [m]: its longest extent, joints and markers."""
-    pose = skeleton.forward(skeleton.neutral())
-    points = np.concatenate([pose.positions, pose.markers])
-    return float(np.ptp(points, axis=0).max())
 
 
 def count_poses(track: Track, dofs: BoolArray) -> int:

@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 
+from exactik.calibration import compare_with_anthropometry
 from exactik.model import Skeleton
-from exactik.verdict._context import RecordingContext
 
-__all__ = ["compare_scales"]
-
-MAX_SCALE_SD = 0.1
-"""Standard deviation of a bone's scale, as a share of it, up to which it is compared: what the
-markers hardly tell stays where the prior has it."""
+__all__ = ["SegmentDeviation", "find_deviations", "measure_stature"]
 
 
-def compare_scales(
-    context: RecordingContext, skeleton: Skeleton, instrumented: Collection[str]
-) -> dict[str, float]:
-    """Return the scale of each bone against the middle of all, of those that markers tell.
+class SegmentDeviation(NamedTuple):
+    """How far the length of a segment is from what adults of that stature have.
+
+    Attributes:
+        name: "left thigh", "trunk".
+        ratio: of its length to the usual one.
+        z: how many standard deviations of adults that is.
+    """
+
+    name: str
+    ratio: float
+    z: float
+
+
+def measure_stature(skeleton: Skeleton) -> float:
+    """Return the stature of a figure [m]: what its bones suggest, else its longest extent."""
+    stature = compare_with_anthropometry(skeleton).stature
+    if np.isfinite(stature):
+        return float(stature)
+    pose = skeleton.forward(skeleton.neutral())
+    points = np.concatenate([pose.positions, pose.markers])
+    return float(np.ptp(points, axis=0).max())
+
+
+def find_deviations(
+    skeleton: Skeleton, instrumented: Collection[str]
+) -> tuple[SegmentDeviation, ...]:
+    """Return how far the segments that markers tell of are from what adults have, the worst first.
 
     Args:
-        context: with the scales.
-        skeleton: the figure.
+        skeleton: the figure as fitted.
         instrumented: bones with markers on them or beyond them.
     """
-    known = {
-        bone.name: context.scales[bone.name]
-        for bone in skeleton.bones
-        if bone.name in context.scales
-        and bone.name in instrumented
-        and context.scale_sds.get(bone.name, 0.0) <= MAX_SCALE_SD
-    }
-    if len(known) == 0:
-        return {}
-    middle = float(np.median(list(known.values())))
-    return {name: scale / middle for name, scale in known.items()}
+    segments = compare_with_anthropometry(skeleton).segments
+    known = [
+        SegmentDeviation(segment.name, segment.share / segment.expected, segment.z)
+        for segment in segments
+        if segment.bone in instrumented
+    ]
+    return tuple(sorted(known, key=lambda segment: -abs(segment.z)))

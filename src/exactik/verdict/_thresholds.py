@@ -128,10 +128,10 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="of the frames: a joint does not move that stays at its limit all the time",
     ),
     "proportions": Threshold(
-        care=0.3,
-        reject=0.7,
-        unit="ln",
-        reason="of a bone's scale against the figure's: people differ by 5 % in such ratios",
+        care=5.0,
+        reject=12.0,
+        unit="sd",
+        reason="of a segment's length against that of adults of the figure's stature",
     ),
     "sides": Threshold(
         care=3.0,
