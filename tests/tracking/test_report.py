@@ -298,7 +298,9 @@ def test_nothing_seen_at_all(short: SyntheticRecording):
     summary = strict(summary_of(solved))
     assert summary["error"]["mean_mm"] is None
     headline = headline_of(summary)
-    assert headline.startswith("Do not use: no marker of the figure is ever seen. No marker was seen")
+    assert headline.startswith(
+        "Do not use: no marker of the figure is ever seen. No marker was seen"
+    )
     check_report(render_report(solved))
 
 
