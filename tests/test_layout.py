@@ -33,6 +33,7 @@ LAYERS = """
     kernels
     model
     motion goals
+    marker_sets
     io problem
     solvers check
     batch tracking

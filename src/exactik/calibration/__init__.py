@@ -3,18 +3,18 @@
 from exactik.calibration._attach import attach_markers, to_bone_frame
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._mapping import MarkerMapping, propose_mapping
-from exactik.calibration._mapping_names import strip_prefix
+from exactik.calibration._mapping import MarkerMapping, Match
+from exactik.calibration._mapping_propose import propose_mapping
 from exactik.calibration._marker_bones import MarkerBone, find_marker_bones
 
 __all__ = [
     "Calibration",
     "MarkerBone",
     "MarkerMapping",
+    "Match",
     "attach_markers",
     "calibrate",
     "find_marker_bones",
     "propose_mapping",
-    "strip_prefix",
     "to_bone_frame",
 ]

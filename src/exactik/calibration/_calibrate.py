@@ -9,10 +9,11 @@ import numpy as np
 
 from exactik.calibration._calibration import Calibration
 from exactik.calibration._fit import Prior, Progress, fit_skeleton
-from exactik.calibration._mapping import HandMapping, MarkerMapping, propose_mapping
-from exactik.calibration._mapping_names import strip_prefix
+from exactik.calibration._mapping import HandMapping, MarkerMapping, Match
+from exactik.calibration._mapping_propose import propose_mapping
 from exactik.calibration._scaled_skeleton import SCALE_KINDS
 from exactik.errors import UnknownNameError, UsageError
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.tracking import match_markers
@@ -76,21 +77,17 @@ def calibrate(
     )
     if len(mapping.used) == 0:
         raise UsageError(
-            f"no recorded marker is known on the skeleton {skeleton.name!r}; say which bone each "
-            "is on: bones={'LFHD': 'head', …}"
+            f"no recorded marker can be used on the skeleton {skeleton.name!r}: "
+            f"{mapping.describe_unused() or 'there is none'}; say which bone each is on: "
+            "bones={'LFHD': 'head', …}"
         )
     before = mapping.applied()
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
     used = markers.chosen(tuple(names)).renamed(names)
     marker_names = tuple(match_markers(before, used).values())
     fixed = _find_fixed_markers(anatomical, names, marker_names) if offsets else marker_names
-    without_point = {
-        mapping.name_of(match)
-        for match in mapping.used
-        if match.marker is None and match.point is None
-    }
-    unknown_sd = max(UNKNOWN_POINT_SD, offset_sd)
-    offset_sds = [unknown_sd if name in without_point else offset_sd for name in marker_names]
+    sd_of = {mapping.name_of(match): _find_offset_sd(match, offset_sd) for match in mapping.used}
+    offset_sds = [sd_of[name] for name in marker_names]
     fit = fit_skeleton(
         before,
         used,
@@ -113,6 +110,14 @@ def calibrate(
         lock=lock,
         seconds=time.perf_counter() - started,
     )
+
+
+def _find_offset_sd(match: Match, usual: float) -> float:
+    """Return how far a marker may be from its place, along each axis [m]."""
+    if match.offset_sd is not None:
+        return match.offset_sd
+    is_placed = match.marker is not None or match.point is not None
+    return usual if is_placed else max(UNKNOWN_POINT_SD, usual)
 
 
 def _scale_kind(scale: bool | str) -> str:

@@ -52,7 +52,10 @@ def choose_diverse_frames(markers: Markers, count: int) -> IntArray:
     seen = (~markers.missing).sum(axis=1)
     enough = np.flatnonzero(seen >= max(MIN_SEEN_SHARE * seen.max(initial=0), 3))
     if len(enough) == 0:
-        raise UsageError("no frame of the recording has three markers; calibration needs them")
+        raise UsageError(
+            f"no frame has three of the markers that are known, {len(markers.names)} in all; "
+            "calibration needs them"
+        )
     stride = -(-len(enough) // MAX_CANDIDATES)
     candidates = enough[::stride]
     if len(candidates) <= count:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik._text import join_names
+from exactik._text import count_noun, join_names
 from exactik.calibration import (
     Calibration,
     MarkerBone,
@@ -17,12 +17,12 @@ from exactik.calibration import (
     calibrate,
     find_marker_bones,
     propose_mapping,
-    strip_prefix,
 )
 from exactik.cli._inputs import LoadedSkeleton
 from exactik.cli.solve._marker_tables import ManualMapping
 from exactik.errors import FileError
 from exactik.io import load_motion
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers, heading_axes
 
@@ -107,11 +107,11 @@ def prepare_skeleton(
     long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
     mapping = propose_mapping(skeleton, markers, by_hand, geometry=fit and long)
     if len(mapping.used) == 0:
-        names = join_names(markers.names, MAX_LISTED_NAMES, spare=1)
         raise FileError(
             source,
-            f"no marker is known on the skeleton {skeleton.name!r}: the recording has {names}; "
-            "give --mapping, what each of them is",
+            f"no marker can be used on the skeleton {skeleton.name!r}: "
+            f"{mapping.describe_unused() or 'there is none'}; give --mapping, what each of them is "
+            "(`exactik match` writes a file to begin with)",
         )
     _note_matches(mapping, notes)
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
@@ -153,12 +153,10 @@ def _note_matches(mapping: MarkerMapping, notes: list[str]) -> None:
     if len(guesses) > 0:
         names = join_names(guesses, MAX_LISTED_NAMES, spare=1)
         notes.append(f"Taken by name or place: {names}. --mapping says otherwise.")
-    unused = [strip_prefix(match.recorded) for match in mapping.matches if match.bone is None]
+    unused = [match.recorded for match in mapping.matches if match.bone is None]
     if len(unused) > 0:
-        one = len(unused) == 1
-        count = "1 recorded marker is" if one else f"{len(unused)} recorded markers are"
-        names = join_names(unused, MAX_LISTED_NAMES, spare=1)
-        notes.append(f"{count} not on the figure and not used: {names}.")
+        points = count_noun(len(unused), "recorded point")
+        notes.append(f"{points} not used: {mapping.describe_unused()}.")
 
 
 def _attach_from_take(
