@@ -34,10 +34,14 @@ LAYERS = """
     model
     motion goals
     marker_sets
+    biomechanics
     io problem
     solvers check
     batch tracking
-    calibration report landscape
+    calibration landscape
+    labelling
+    verdict report
+    pipeline
     synthetic
     viewer
     exactik

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._fit import Prior, Progress, fit_skeleton
 from exactik.calibration._mapping import HandMapping, MarkerMapping, Match
 from exactik.calibration._mapping_propose import propose_mapping
-from exactik.calibration._scaled_skeleton import SCALE_KINDS
+from exactik.calibration._trials import join_trials, name_markers_alike
+from exactik.calibration.fitting import SCALE_KINDS, Prior, Progress, fit_skeleton
 from exactik.errors import UnknownNameError, UsageError
 from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
@@ -25,7 +25,7 @@ UNKNOWN_POINT_SD = 0.1  # [m] of a marker of which only the bone is known: anywh
 
 def calibrate(
     skeleton: Skeleton,
-    markers: Markers,
+    markers: Markers | Sequence[Markers],
     *,
     scale: bool | str = True,
     offsets: bool = True,
@@ -35,23 +35,27 @@ def calibrate(
     offset_sd: float = 0.03,
     scale_sd: float = 0.1,
     sigma: float | None = None,
+    robust: bool = True,
     limits: str = "hard",
     lock: str | Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Calibration:
-    """Fit the size of a figure and the places of its markers to a recording.
+    """Fit the size of a figure and the places of its markers to recordings of a subject.
 
     Scales and places are found together with the poses of frames that differ as much as can be, a
-    few seconds in which every joint moves. What the markers do not tell (the scale of a bone whose
-    markers may all move, the place of a joint that stays still) remains as it was, thanks to
-    `offset_sd` and `scale_sd`; the result says how sure it is of each.
+    few seconds in which every joint moves. Several trials, such as a static and some walks, are
+    used together; a marker that only some of them have counts where it is. What the markers do not
+    tell (the scale of a bone whose markers may all move, the place of a joint that stays still)
+    remains as it was, thanks to `offset_sd` and `scale_sd`; the result says how sure it is of each.
 
     A bone's scale multiplies what is attached to it, its children's offsets and its markers'
     places, so that a bone grows about its own joint.
 
     Args:
         skeleton: the figure, with markers where they should be, roughly.
-        markers: the recording, in the world of the skeleton: z up for `human`.
+        markers: the recording, or several trials of the subject, in the world of the skeleton: z up
+            for `human`. Names, rates and lengths of trials may differ; a marker is the same if its
+            name is, but for a prefix.
         scale: "symmetric" or True: a scale for each bone, left and right alike, as far as names
             tell them; "bone": for each bone; "global": one for all; False: none.
         offsets: whether markers may move on their bones.
@@ -64,6 +68,7 @@ def calibrate(
         scale_sd: how far bones may be from the size of the whole figure, as a share.
         sigma: standard deviation of a recorded coordinate from a figure that is right [m], each
             frame by itself. None: as it turns out, regarding that errors of skin markers repeat.
+        robust: whether markers that are far off, swapped or misplaced, count less.
         limits: "hard", "soft" or "off".
         lock: names or patterns of bones or dofs that stay where they are.
         progress: is called with what is done and to do.
@@ -72,8 +77,12 @@ def calibrate(
     kind = _scale_kind(scale)
     _check_options(frames, offset_sd, scale_sd, sigma)
     lock = (lock,) if isinstance(lock, str) else tuple(lock)
+    trials = name_markers_alike((markers,) if isinstance(markers, Markers) else tuple(markers))
+    if len(trials) == 0:
+        raise UsageError("no recording is given; calibration needs one or more")
+    joined = join_trials(trials)
     mapping = (
-        bones if isinstance(bones, MarkerMapping) else propose_mapping(skeleton, markers, bones)
+        bones if isinstance(bones, MarkerMapping) else propose_mapping(skeleton, joined, bones)
     )
     if len(mapping.used) == 0:
         raise UsageError(
@@ -83,11 +92,14 @@ def calibrate(
         )
     before = mapping.applied()
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
-    used = markers.chosen(tuple(names)).renamed(names)
-    marker_names = tuple(match_markers(before, used).values())
+    used = tuple(_choose_markers(trial, names) for trial in trials)
+    used = tuple(trial for trial in used if len(trial.names) > 0)
+    joined_names = dict.fromkeys(name for trial in used for name in trial.names)
+    empty = Markers(np.empty((0, len(joined_names), 3)), tuple(joined_names), trials[0].rate)
+    marker_names = tuple(match_markers(before, empty).values())
     fixed = _find_fixed_markers(anatomical, names, marker_names) if offsets else marker_names
-    sd_of = {mapping.name_of(match): _find_offset_sd(match, offset_sd) for match in mapping.used}
-    offset_sds = [sd_of[name] for name in marker_names]
+    by_name = {mapping.name_of(match): match for match in mapping.used}
+    offset_sds = [_offset_sd(by_name[name], offset_sd) for name in marker_names]
     fit = fit_skeleton(
         before,
         used,
@@ -95,6 +107,7 @@ def calibrate(
         kind=kind,
         fixed=fixed,
         frames=frames,
+        robust=robust,
         limits=limits,
         lock=lock,
         progress=progress,
@@ -105,19 +118,25 @@ def calibrate(
         mapping=mapping,
         before=before,
         fit=fit,
-        markers=used,
+        trials=used,
         limits=limits,
         lock=lock,
         seconds=time.perf_counter() - started,
     )
 
 
-def _find_offset_sd(match: Match, usual: float) -> float:
-    """Return how far a marker may be from its place, along each axis [m]."""
+def _choose_markers(trial: Markers, names: dict[str, str]) -> Markers:
+    """Return the markers of a trial that are in use, under the skeleton's names."""
+    chosen = trial.chosen([name for name in trial.names if name in names])
+    return chosen.renamed({name: names[name] for name in chosen.names})
+
+
+def _offset_sd(match: Match, offset_sd: float) -> float:
+    """Return how far a marker may be from where it should be [m]."""
     if match.offset_sd is not None:
         return match.offset_sd
-    is_placed = match.marker is not None or match.point is not None
-    return usual if is_placed else max(UNKNOWN_POINT_SD, usual)
+    only_bone_known = match.marker is None and match.point is None
+    return max(UNKNOWN_POINT_SD, offset_sd) if only_bone_known else offset_sd
 
 
 def _scale_kind(scale: bool | str) -> str:

@@ -49,7 +49,8 @@ class Match(NamedTuple):
             "by-hand", "computed", "unknown-name", "unnamed", "unclear", "object", "other-subject",
             "never-seen".
         kind: "skin" for a marker on it, "joint" for a point inside.
-        offset_sd: how far it may be from its point, along each axis [m]; None: as usual.
+        offset_sd: how far it may be from its point, one standard deviation along
+            each axis [m]; None: as `calibrate` is told.
         landmark: that its name means, such as "l_knee_lateral"; "" if none.
     """
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.calibration._attach import to_bone_frame
-from exactik.calibration._fit import Prior, fit_skeleton
 from exactik.calibration._mapping import MarkerMapping, Point
 from exactik.calibration._marker_bones import distance_from_bone
+from exactik.calibration.fitting import Prior, fit_skeleton
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers
 from exactik.tracking import match_markers
@@ -94,7 +94,7 @@ def _fit_figure(mapping: MarkerMapping, markers: Markers) -> _FittedFigure:
     sds = {mapping.name_of(m): m.offset_sd or OFFSET_SD for m in mapping.used}
     fit = fit_skeleton(
         skeleton,
-        used,
+        (used,),
         Prior(scale_sd=SCALE_SD, offset_sd=np.array([sds[name] for name in order]), sigma=None),
         kind="symmetric",
         fixed=(),
