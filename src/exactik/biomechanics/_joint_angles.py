@@ -6,6 +6,7 @@ the joints are made of.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ import numpy as np
 from exactik._arrays import freeze
 from exactik.biomechanics._body_segments import SIDES, BodySegments, find_body_segments
 from exactik.biomechanics._definitions import JOINTS, AngleName, JointDefinition
-from exactik.errors import UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.motion import Motion, find_segments
 from exactik.spatial import euler_angles, other_euler_angles, wrap_angles
 from exactik.typing import Array, BoolArray
@@ -89,6 +90,14 @@ class JointAngles:
             sd = np.degrees(self.sd)
             columns |= {f"sd_{name}": sd[:, k] for k, name in enumerate(self.names)}
         return columns
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to .csv: frame, time [s], angles and standard deviations [degrees]."""
+        from exactik.io.tables import write_csv_angles
+
+        if not os.fspath(path).lower().endswith(".csv"):
+            raise UsageError(f"angles are written to .csv files; expected one, not {path!r}")
+        write_csv_angles(self, os.fspath(path))
 
     def with_sd(self, sd: Array) -> JointAngles:
         """Return the same with standard deviations [rad], (T, n)."""
