@@ -1,5 +1,6 @@
 """What people publish about a movement: joint angles by the ISB's recommendations, gait."""
 
+from exactik.biomechanics._angle_rates import compute_angle_rates
 from exactik.biomechanics._body_segments import (
     SEGMENTS,
     BodySegments,
@@ -23,6 +24,7 @@ __all__ = [
     "BodySegments",
     "JointAngles",
     "JointDefinition",
+    "compute_angle_rates",
     "compute_joint_angles",
     "describe_angles",
     "find_body_segments",

@@ -20,7 +20,15 @@ from exactik.motion import Motion, find_segments
 from exactik.spatial import euler_angles, other_euler_angles, wrap_angles
 from exactik.typing import Array, BoolArray
 
-__all__ = ["JointAngles", "compute_joint_angles"]
+__all__ = [
+    "JointAngles",
+    "compute_euler_angles",
+    "compute_joint_angles",
+    "find_joints",
+    "list_angles",
+    "name_angle",
+    "name_segment",
+]
 
 LOCK_SINE = 0.1  # sine from gimbal lock (5.7°) below which outer angles are poorly defined
 STRUCTURE_POSES = 3  # random poses at which an angle must not move to be called none of the figure
@@ -127,9 +135,9 @@ def compute_joint_angles(motion: Motion, bones: Mapping[str, str] | None = None)
         angles = compute_euler_angles(segments, joint, side, rotations)
         lock = _find_lock(joint, angles)
         angles = _make_continuous(joint, angles, lock)
-        for k, (angle, sign) in enumerate(_list_angles(joint, side)):
+        for k, (angle, sign) in enumerate(list_angles(joint, side)):
             if angle is not None and is_movable[k]:
-                names.append(f"{angle.name}_{side}" if side else angle.name)
+                names.append(name_angle(angle, side))
                 columns.append(sign * angles[:, k])
                 locks.append(lock & (k != 1))
     shape = (len(motion), len(names))
@@ -177,12 +185,18 @@ def compute_euler_angles(
     if joint.is_proper_euler:
         # Elevation is positive by name: on the right a turn by −β about x (Wu et al. 2005), so the
         # other of the two equal triplets there.
-        _, sign = _list_angles(joint, side)[1]
+        _, sign = list_angles(joint, side)[1]
         angles = np.where(sign < 0, other_euler_angles(joint.order, angles), angles)
     return angles
 
 
-def _list_angles(joint: JointDefinition, side: str) -> list[tuple[AngleName | None, int]]:
+def name_angle(angle: AngleName, side: str) -> str:
+    """Return the name of an angle with its side."""
+    return f"{angle.name}_{side}" if side != "" else angle.name
+
+
+def list_angles(joint: JointDefinition, side: str) -> list[tuple[AngleName | None, int]]:
+    """Return the three angles of a joint and their signs on a side; 0 where there is none."""
     signed = []
     for angle in joint.angles:
         sign = 0 if angle is None else angle.left if side == "l" else angle.right
