@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import exactik as ik
 from exactik.biomechanics import compute_joint_angles
+from exactik.cli._outputs import write_motion
 from exactik.errors import FileError, UsageError
 from exactik.io import load_motion
 from exactik.model import Bone, Joint, Skeleton
@@ -146,3 +147,14 @@ def test_angles_with_their_deviations_are_saved(motion: Motion, tmp_path):
     assert angles.with_sd(sd).table()["sd_hip_flexion_r"] == pytest.approx(2.0)
     with pytest.raises(UsageError, match="csv"):
         angles.save(tmp_path / "angles.xlsx")
+
+
+def test_the_command_writes_joint_angles_alone_to_csv_and_both_to_mot(motion: Motion, tmp_path):
+    write_motion(motion, tmp_path / "x.csv")
+    assert "r_shin.ry [rad]" not in read_csv(tmp_path / "x.csv")
+    write_motion(motion, tmp_path / "x.csv", angles="both")
+    assert {"r_shin.ry [rad]", "knee_flexion_r [deg]"} <= set(read_csv(tmp_path / "x.csv"))
+    write_motion(motion, tmp_path / "x.csv", rotations="wxyz")
+    assert {"r_shin.w", "knee_flexion_r [deg]"} <= set(read_csv(tmp_path / "x.csv"))
+    write_motion(motion, tmp_path / "x.mot")
+    np.testing.assert_allclose(load_motion(tmp_path / "x.mot", HUMAN).q, motion.q, atol=1e-9)
