@@ -49,7 +49,7 @@ MIN_CAUGHT = 0.9  # share of the faults
 WORKERS = 2
 SEED = 14
 COMPARISONS = 12  # of each module at most; all constants and calls are tried
-PATIENCE, GRACE = 3.0, 30.0  # times the time without a fault, and seconds, after which one hangs
+PATIENCE, GRACE = 3.0, 15.0  # times the time without a fault, and seconds, after which one hangs
 # Layers that are imported anew for every fault: those that may hold what a faulty module made.
 ABOVE = (
     *("tracking", "marker_sets", "calibration", "biomechanics", "landscape", "labelling"),
