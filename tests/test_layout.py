@@ -37,8 +37,10 @@ LAYERS = """
     io problem
     solvers check
     batch tracking
-    calibration report landscape
+    calibration landscape
     labelling
+    verdict report
+    pipeline
     synthetic
     viewer
     exactik
