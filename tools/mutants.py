@@ -227,7 +227,7 @@ def collect_faults(packages: Sequence[str]) -> list[Fault]:
     for name in packages:
         path = path_of(f"exactik.{name}")
         folder = path.with_suffix("")
-        files = sorted(folder.glob("_*.py")) if folder.is_dir() else [path]
+        files = sorted(folder.rglob("_*.py")) if folder.is_dir() else [path]
         for file in files:
             if file.name != "__init__.py":
                 parts = file.relative_to(ROOT / "src").with_suffix("").parts
