@@ -99,7 +99,7 @@ def _bin_deviations(track: Track, bins: Bins) -> Array:
     pairs = zip(bins.edges, ends, strict=True)
     which = np.array([a + int(np.argmin(seen[a:b])) for a, b in pairs], dtype=np.int64)
     some, q = track.problem.select(which), np.ascontiguousarray(track.motion.q[which])
-    return compute_standard_deviations(some, q, track.sigma, track.threads)
+    return compute_standard_deviations(some, q, track.sigma, track.threads, track.smoothing)
 
 
 class JointChart(NamedTuple):

@@ -43,7 +43,7 @@ from exactik.tracking._problem import (
 )
 from exactik.tracking._result import Track
 from exactik.tracking._similar_frames import find_start_poses, improve_poses
-from exactik.tracking._smoothing import SequenceProblem
+from exactik.tracking._smoothing import Smoother, Smoothing, estimate_white_noise, make_prior
 from exactik.tracking._track import track
 
 __all__ = [
@@ -60,7 +60,8 @@ __all__ = [
     "GapOptions",
     "JumpOptions",
     "PreparationOptions",
-    "SequenceProblem",
+    "Smoother",
+    "Smoothing",
     "SmoothingOptions",
     "Track",
     "TrackingOptions",
@@ -70,6 +71,7 @@ __all__ = [
     "compute_combination_deviations",
     "compute_standard_deviations",
     "estimate_noise",
+    "estimate_white_noise",
     "fill_gaps",
     "find_jumps",
     "find_limbs",
@@ -78,6 +80,7 @@ __all__ = [
     "follow_branch",
     "follow_frames",
     "improve_poses",
+    "make_prior",
     "make_tracking_problem",
     "match_markers",
     "solve_cold_start",

@@ -30,6 +30,7 @@ from exactik.tracking._assessment import (
 )
 from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import TrackingProblem
+from exactik.tracking._smoothing import Smoothing
 from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Track:
         problem: what was solved: the markers without outliers, their weights and places on the
             figure, limits and locks.
         threads: that it was solved with.
+        smoothing: how firmly accelerations were held; None if frames were solved by themselves.
         context: what is known of the recording beyond this, such as which markers were left out
             and why; None unless `exactik.pipeline` made the track.
     """
@@ -93,6 +95,7 @@ class Track:
     options: TrackingOptions
     problem: TrackingProblem
     threads: int = 1
+    smoothing: Smoothing | None = None
     context: RecordingContext | None = None
 
     def __len__(self) -> int:
@@ -161,11 +164,14 @@ class Track:
     def sd(self) -> Array:
         """Standard deviation of every dof [rad or m], (T, nv), from that of the markers.
 
-        By the exact Hessian of each frame; of smoothed motions it is an upper bound. What no marker
-        determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit none.
+        By the exact Hessian of each frame; smoothing lessens what noise has part in it. What no
+        marker determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit
+        none.
         """
         q = np.array(self.motion.q)
-        return compute_standard_deviations(self.problem, q, self.sigma, self.threads)
+        return compute_standard_deviations(
+            self.problem, q, self.sigma, self.threads, self.smoothing
+        )
 
     @cached_property
     def never_determined(self) -> tuple[str, ...]:
