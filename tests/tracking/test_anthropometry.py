@@ -9,7 +9,7 @@ import pytest
 
 import exactik as ik
 from exactik.calibration import compare_with_anthropometry
-from exactik.calibration._scaled_skeleton import make_scaled_skeleton
+from exactik.calibration.fitting._scaled_skeleton import make_scaled_skeleton
 
 
 def grow(**scales: float) -> ik.Skeleton:

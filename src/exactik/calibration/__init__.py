@@ -11,6 +11,7 @@ from exactik.calibration._calibration import Calibration
 from exactik.calibration._mapping import MarkerMapping, propose_mapping
 from exactik.calibration._mapping_names import strip_prefix
 from exactik.calibration._marker_bones import MarkerBone, find_marker_bones
+from exactik.calibration.fitting import find_mirrored_bone
 
 __all__ = [
     "BodyProportions",
@@ -22,6 +23,7 @@ __all__ = [
     "calibrate",
     "compare_with_anthropometry",
     "find_marker_bones",
+    "find_mirrored_bone",
     "propose_mapping",
     "strip_prefix",
     "to_bone_frame",

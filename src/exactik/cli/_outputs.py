@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -42,6 +43,15 @@ class OutputPlan:
     source: Path
     targets: tuple[Path, ...]
     report: Path | None
+
+    def of_subject(self, name: str) -> OutputPlan:
+        """Return the plan for one of several subjects: its name is added to those of the files."""
+        safe = re.sub(r"[^\w.-]+", "_", name)
+        targets = tuple(path.with_stem(f"{path.stem}-{safe}") for path in self.targets)
+        report = (
+            None if self.report is None else self.report.with_stem(f"{self.report.stem}-{safe}")
+        )
+        return OutputPlan(self.source, targets, report)
 
 
 def plan_outputs(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from exactik.tracking._assessment import (
 from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from exactik.verdict import RecordingContext, RecordingVerdict
 
 __all__ = ["Track"]
 
@@ -58,6 +61,8 @@ class Track:
         problem: what was solved: the markers without outliers, their weights and places on the
             figure, limits and locks.
         threads: that it was solved with.
+        context: what is known of the recording beyond this, such as which markers were left out
+            and why; None unless `exactik.pipeline` made the track.
     """
 
     motion: Motion
@@ -81,6 +86,7 @@ class Track:
     options: TrackingOptions
     problem: TrackingProblem
     threads: int = 1
+    context: RecordingContext | None = None
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -180,6 +186,13 @@ class Track:
     def attention(self) -> list[Attention]:
         """Segments of frames that deserve a look, with the reason, the worst first."""
         return find_attention(self)
+
+    @cached_property
+    def verdict(self) -> RecordingVerdict:
+        """Whether the recording as a whole is good, usable with care or not to be used; why."""
+        from exactik.verdict import judge_track
+
+        return judge_track(self)
 
     @property
     def why(self) -> list[str]:

@@ -1,0 +1,22 @@
+"""What people publish about a movement: joint angles by the ISB's recommendations, gait."""
+
+from exactik.biomechanics._body_segments import SEGMENTS, BodySegments, find_body_segments
+from exactik.biomechanics._definitions import (
+    JOINTS,
+    AngleName,
+    JointDefinition,
+    describe_angles,
+)
+from exactik.biomechanics._joint_angles import JointAngles, compute_joint_angles
+
+__all__ = [
+    "JOINTS",
+    "SEGMENTS",
+    "AngleName",
+    "BodySegments",
+    "JointAngles",
+    "JointDefinition",
+    "compute_joint_angles",
+    "describe_angles",
+    "find_body_segments",
+]
