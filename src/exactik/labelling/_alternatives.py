@@ -1,4 +1,4 @@
-"""Other labellings to try against one that has been found: what it is surest of is not what is near.
+"""Other labellings to try against one that has been found.
 
 Poses bend to the labels that they are given, so that a wrong one may look right at its pose. Every
 alternative is therefore fitted anew before it is compared.
@@ -23,8 +23,8 @@ MAX_SWAP_DISTANCE = 0.32
 MAX_CYCLE_DISTANCE = 0.25
 """[m] likewise, from each to the next of three that might be taken in a row: half a shank."""
 TURNS = tuple(np.radians([60.0, 90.0, 120.0, 180.0, 240.0, 270.0, 300.0]).tolist())
-"""By which the markers of a bone may be turned against their names: those of a head or a pelvis form
-a square or a triangle."""
+"""By which the markers of a bone may be turned against their names: those of a head or a pelvis
+form a square or a triangle."""
 MAX_TURNED_LABELS = 8  # on a bone or the end of a limb: more are a body, whose turns seeds try
 MAX_MIRROR_DISTANCE = (
     0.06  # [m] at rest, of a label's mirror image from the label on the other side

@@ -1,12 +1,13 @@
 """Fragments: stretches of frames in which a recorded point is surely one and the same marker.
 
-A point without a name often becomes another marker after a gap or where two come near each other, so
-that its path is cut at gaps and at jumps. A cut too many does no harm: every fragment is labelled by
-itself, and fragments of one label are joined again.
+A point without a name often becomes another marker after a gap or where two come near each other,
+so that its path is cut at gaps and at jumps. A cut too many does no harm: every fragment is
+labelled by itself, and fragments of one label are joined again.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from exactik.motion import Markers, find_segments
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["Fragment", "cut_into_fragments"]
+__all__ = ["Fragment", "cut_into_fragments", "find_copies", "find_seen"]
 
 MIN_JUMP = 0.04
 """[m] by which a point must miss where its velocity leads from one frame to the next, to be cut."""
@@ -22,6 +23,9 @@ MIN_JUMP_RATIO = 12.0  # of the median miss of the point's own path, so that fas
 FAR_JUMP = 0.3
 """[m] from where on it is cut in any case. Nearer, another point must have come closer to where it
 should be: then the two may have changed places."""
+
+
+MAX_COPY_DISTANCE = 1e-4  # [m] between two points that are one: less than any camera resolves
 
 
 class Fragment(NamedTuple):
@@ -37,10 +41,6 @@ class Fragment(NamedTuple):
     first: int
     last: int
 
-    def overlaps(self, other: Fragment) -> bool:
-        """Whether both are seen in some frame."""
-        return self.first <= other.last and other.first <= self.last
-
 
 def cut_into_fragments(markers: Markers) -> list[Fragment]:
     """Return the fragments of all points, point by point in the order of time."""
@@ -51,9 +51,32 @@ def cut_into_fragments(markers: Markers) -> list[Fragment]:
         for first, last in find_segments(seen):
             cuts = first + _find_jumps(markers.positions[first : last + 1], point)
             bounds = [first, *cuts.tolist(), last + 1]
-            for start, end in zip(bounds[:-1], bounds[1:], strict=True):
+            for start, end in pairwise(bounds):
                 fragments.append(Fragment(point=point, first=start, last=end - 1))
     return fragments
+
+
+def find_copies(markers: Markers) -> dict[str, str]:
+    """Return points that are where another one is whenever they are seen: name → the other's.
+
+    Of the two, the one that is seen in more frames is no copy, else the first.
+    """
+    x, seen = markers.positions, ~markers.missing
+    copies: dict[str, str] = {}
+    for a in range(len(markers.names)):
+        for b in range(a + 1, len(markers.names)):
+            both = seen[:, a] & seen[:, b]
+            # One frame tells most pairs apart; only the rest are looked at as a whole.
+            if not both.any() or markers.names[a] in copies or markers.names[b] in copies:
+                continue
+            k = int(np.argmax(both))
+            if np.abs(x[k, a] - x[k, b]).max() > MAX_COPY_DISTANCE:
+                continue
+            if np.linalg.norm(x[both, a] - x[both, b], axis=1).max() <= MAX_COPY_DISTANCE:
+                original, copy = (b, a) if seen[:, b].sum() > seen[:, a].sum() else (a, b)
+                if not (seen[:, copy] & ~seen[:, original]).any():
+                    copies[markers.names[copy]] = markers.names[original]
+    return copies
 
 
 def find_seen(fragments: list[Fragment], frames: IntArray) -> BoolArray:

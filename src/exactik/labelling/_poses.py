@@ -1,15 +1,16 @@
 """Poses of the figure in chosen frames under given labels, and where every point is on every bone.
 
-A point of label j stays at one place of j's bone. How far that is from the marker's own place there,
-and how much it moves about, is what the label costs:
+A point of label j stays at one place of j's bone. How far that is from the marker's own place, and
+how much it moves about, is what the label costs:
 
     C_ij = (ν + 3)/2 · log(1 + |b_ij − p_j|² / νσ_j²) + 3 log(σ_j / σ_0) + v_ij² / 2σ_v²
 
 with b_ij the mean place of fragment i in the frame of j's bone, v_ij its spread over time, p_j the
-place of marker j on the figure and σ_j how far it may be from there; all in sizes of the figure. The
-first two parts are the negative logarithm of Student's t: most markers are where they should be, some (on thighs, shanks, arms) anywhere along
-their bone. Poses cost what they are away from rest, ½ Σ (q_d / σ_d)² with σ_d a share of the range
-of the dof, so that a head turned backwards loses against one whose markers are named otherwise.
+place of marker j on the figure and σ_j how far it may be from there; all in sizes of the figure.
+The first two parts are the negative logarithm of Student's t: most markers are where they should
+be, some (on thighs, shanks, arms) anywhere along their bone. Poses cost what they are away from
+rest, ½ Σ (q_d / σ_d)² with σ_d a share of the range of the dof, so that a head turned backwards
+loses against one whose markers are named otherwise.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from exactik.typing import Array, BoolArray, IntArray
 __all__ = ["LabelProblem", "LabelState", "make_label_problem"]
 
 SPREAD_SD = 0.015
-"""[m] of a point on its bone over time: skin, and poses found with markers that are not in place. On
-the wrong side of a joint a point moves by several centimetres."""
+"""[m] of a point on its bone over time: skin, and poses found with markers that are not in place.
+On the wrong side of a joint a point moves by several centimetres."""
 PLACE_TAIL = 4.0  # ν, degrees of freedom of Student's t
 ROBUST_WIDTH = 0.06  # [m] from where on a point pulls less: twice what places are off
 MIN_TRUSTED, MIN_TRUSTED_SHARE = 4, 0.5

@@ -21,15 +21,16 @@ from exactik.spatial import axis_rotation
 from exactik.tracking import TrackingProblem, make_tracking_problem, solve_frames
 from exactik.typing import Array, IntArray
 
-__all__ = ["Seed", "find_seeds", "move_root", "place_markers", "turn_seed"]
+__all__ = ["Seed", "find_seeds", "move_roots", "place_markers", "turn_seed"]
 
 ALIGNMENTS = ("whole", "bottom", "top")
-"""How the figure is brought to the points: as a whole, of the size that they are tall, or at its own
-size by its lowest or its highest marker, as of many sets only the legs or the arms are worn."""
+"""How the figure is brought to the points: as a whole, of the size that they are tall, or at its
+own size by its lowest or its highest marker, as of many sets only legs or arms are worn."""
 HEADINGS = 8  # from which the figure starts: 45° apart, half of it is within the reach of a descent
 SIGMAS = tuple(np.geomspace(0.22, 0.03, 14).tolist())
-"""[m] that the shares sharpen through: from the size of a limb, as a start may be off by one, to how
-far a marker is from its place on a figure of the right size."""
+"""[m] that the shares sharpen through: from the size of a limb, as a start may be off by one, to
+how far a marker is from its place on a figure of the right size."""
+PRUNE_STEP, STARTS_KEPT = 7, 10  # after so many steps only the best starts go on
 OUTLIER_SIGMAS = 3.0  # σ beyond which a point is none of the markers
 MAX_LABEL_DISTANCE = 0.15  # [m] at the end, of a point from the place of its marker
 MIN_SCALE, MAX_SCALE = 0.45, 1.4  # of the figure: from a small child to a tall man, for 1.75 m
@@ -69,14 +70,19 @@ def find_seeds(template: Template, positions: Array, frame: int) -> list[Seed]:
     seen = np.isfinite(positions[:, 0])
     points = positions[seen]
     q, scale = _bring_to_points(problem, starts, points)
-    for sigma in SIGMAS:
+    for step, sigma in enumerate(SIGMAS):
         model = place_markers(problem, q)
         square = _square_distances(points / scale[:, None, None], model)
+        if step == PRUNE_STEP:
+            # From points to markers and back: a start in the wrong place leaves some of both alone.
+            apart = square.min(axis=2).mean(axis=1) + square.min(axis=1).mean(axis=1)
+            best = np.argsort(apart, kind="stable")[:STARTS_KEPT]
+            q, scale, square = q[best], scale[best], square[best]
         share = assign_softly(square / vagueness, sigma, OUTLIER_SIGMAS * sigma)
         q, scale = _fit(problem, q, scale, points, share)
     seeds: dict[tuple[int, ...], Seed] = {}
     model = place_markers(problem, q)
-    for k in range(len(starts)):
+    for k in range(len(q)):
         square = _square_distances(points / scale[k], model[k]) / vagueness
         chosen = assign(square, MAX_LABEL_DISTANCE**2)
         columns = np.full(len(positions), -1)
@@ -91,8 +97,8 @@ def find_seeds(template: Template, positions: Array, frame: int) -> list[Seed]:
 
 def turn_seed(skeleton: Skeleton, seed: Seed, mirror: IntArray) -> Seed:
     """Return the seed with left and right exchanged and the figure turned round where it stands."""
-    pelvis = skeleton.forward(seed.q).positions[0]
-    q = move_root(skeleton, seed.q, axis_rotation("z", np.pi), pelvis, pelvis)
+    pelvis = skeleton.forward(seed.q[None]).positions[:, 0]
+    q = move_roots(skeleton, seed.q[None], axis_rotation("z", np.pi)[None], pelvis, pelvis)[0]
     columns = np.where(seed.columns >= 0, mirror[seed.columns], -1)
     return seed._replace(columns=columns, q=q)
 
@@ -115,35 +121,41 @@ def _bring_to_points(problem: TrackingProblem, starts: Array, points: Array) -> 
     """Return poses turned to their headings and moved onto the points, and scales."""
     model = place_markers(problem, starts)
     height = np.std(points[:, 2]) / np.maximum(np.std(model[0, :, 2]), 1e-3)
-    q, scale = starts.copy(), np.ones(len(starts))
+    scale, target = np.ones(len(starts)), np.tile(points.mean(axis=0), (len(starts), 1))
     for k in range(len(starts)):
-        rotation = axis_rotation("z", 2.0 * np.pi * (k % HEADINGS) / HEADINGS)
-        alignment = ALIGNMENTS[k // HEADINGS]
-        center = points.mean(axis=0)
+        z, alignment = model[k, :, 2], ALIGNMENTS[k // HEADINGS]
         if alignment == "whole":
             scale[k] = np.clip(height, MIN_SCALE, MAX_SCALE)
         elif alignment == "bottom":
-            center[2] = points[:, 2].min() - model[k, :, 2].min() + model[k, :, 2].mean()
+            target[k, 2] = points[:, 2].min() - z.min() + z.mean()
         else:
-            center[2] = points[:, 2].max() - model[k, :, 2].max() + model[k, :, 2].mean()
-        pivot, target = model[k].mean(axis=0), center / scale[k]
-        q[k] = move_root(problem.skeleton, starts[k], rotation, pivot, target)
-    return q, scale
+            target[k, 2] = points[:, 2].max() - z.max() + z.mean()
+    angles = 2.0 * np.pi * (np.arange(len(starts)) % HEADINGS) / HEADINGS
+    turns = np.stack([axis_rotation("z", angle) for angle in angles])
+    pivot, target = model.mean(axis=1), target / scale[:, None]
+    return move_roots(problem.skeleton, starts, turns, pivot, target), scale
 
 
-def move_root(skeleton: Skeleton, q: Array, rotation: Array, pivot: Array, target: Array) -> Array:
-    """Return a pose turned about a point that then comes to the target."""
+def move_roots(skeleton: Skeleton, q: Array, turns: Array, pivot: Array, target: Array) -> Array:
+    """Return poses, (n, nq), each turned about a point that then comes to its target.
+
+    Args:
+        skeleton: whose roots are free to move.
+        q: (n, nq).
+        turns: rotations, (n, 3, 3).
+        pivot: [m], (n, 3).
+        target: [m], (n, 3).
+    """
     moved, pose, tree = q.copy(), skeleton.forward(q), skeleton.tree
     for k in np.flatnonzero(skeleton.parents < 0):
         bone = skeleton.bones[k]
         coordinates = slice(int(tree.first_q[k + 1]), int(tree.first_q[k + 2]))
         pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
         post = np.eye(3) if bone.post is None else np.array(bone.post)
-        p_world_root = rotation @ (pose.positions[k] - pivot) + target
-        moved[coordinates] = bone.joint.coordinates_for(
-            ((p_world_root - bone.offset) @ pre)[None],
-            (pre.T @ rotation @ pose.rotations[k] @ post.T)[None],
-        )[0]
+        p_world_root = np.einsum("nij,nj->ni", turns, pose.positions[:, k] - pivot) + target
+        moved[:, coordinates] = bone.joint.coordinates_for(
+            (p_world_root - bone.offset) @ pre, pre.T @ turns @ pose.rotations[:, k] @ post.T
+        )
     return moved
 
 
@@ -168,11 +180,10 @@ def _fit(
     below = np.einsum("km,kmi,kmi->k", weight, model_centered, model_centered)
     new_scale = np.clip(above / np.maximum(below, 1e-9), MIN_SCALE, MAX_SCALE)
     # Poses are of points over scale: with another scale the root must be elsewhere.
-    moved = q.copy()
-    for k in every:
-        center = weight[k] @ target[k] / new_scale[k]
-        moved[k] = move_root(problem.skeleton, q[k], np.eye(3), weight[k] @ model[k], center)
-    return moved, new_scale
+    center = np.einsum("km,kmi->ki", weight, target) / new_scale[:, None]
+    pivot = np.einsum("km,kmi->ki", weight, model)
+    no_turn = np.broadcast_to(np.eye(3), (len(q), 3, 3))
+    return move_roots(problem.skeleton, q, no_turn, pivot, center), new_scale
 
 
 def _square_distances(points: Array, model: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from exactik.calibration import calibrate, propose_mapping
 from exactik.labelling._distances import choose_frames
 from exactik.labelling._poses import LabelProblem, LabelState
-from exactik.labelling._seed import Seed, move_root
+from exactik.labelling._seed import Seed, move_roots
 from exactik.labelling._template import PLACE_SD, make_template
 from exactik.motion import Markers
 from exactik.typing import Array
@@ -26,7 +26,7 @@ MIN_FIT_LABELS = 8  # of fewer, bones are not told apart
 
 
 def fit_size(
-    problem: LabelProblem, seed: Seed, state: LabelState, recording: Markers
+    problem: LabelProblem, seed: Seed, state: LabelState
 ) -> tuple[LabelProblem, Seed, LabelState]:
     """Return problem, seed and state with a figure of the subject's size, at scale 1."""
     template = problem.template
@@ -41,7 +41,7 @@ def fit_size(
     if np.count_nonzero(used) < MIN_FIT_LABELS or not enough.any():
         return problem, seed, state
     names = [name for name, is_used in zip(template.names, used, strict=True) if is_used]
-    markers = Markers(position[enough][:, used], tuple(names), recording.rate)
+    markers = Markers(position[enough][:, used], tuple(names), problem.problem.rate)
     # Places of markers are off in the same way in every frame: all frames count as one.
     fitted = calibrate(
         template.skeleton,
@@ -53,13 +53,14 @@ def fit_size(
     ).skeleton
     sd = dict(zip(template.names, template.sd.tolist(), strict=True))
     sized = problem.with_figure(make_template(fitted, template.names, sd))
-    q = np.stack([_grow(problem, sized, row, state.scale) for row in state.q])
-    grown = seed._replace(q=_grow(problem, sized, seed.q, seed.scale), scale=1.0)
+    q = _grow(problem, sized, state.q, state.scale)
+    grown = seed._replace(q=_grow(problem, sized, seed.q[None], seed.scale)[0], scale=1.0)
     return sized, grown, sized.refit(state.labels, replace(state, q=q, scale=1.0))
 
 
 def _grow(old: LabelProblem, new: LabelProblem, q: Array, scale: float) -> Array:
-    """Return the pose of the figure of the subject's size, its root where it was in the world."""
-    place = old.template.skeleton.forward(q).positions[0] * scale
-    pivot = new.template.skeleton.forward(q).positions[0]
-    return move_root(new.template.skeleton, q, np.eye(3), pivot, place)
+    """Return poses of the figure of the subject's size, roots where they were in the world."""
+    place = old.template.skeleton.forward(q).positions[:, 0] * scale
+    pivot = new.template.skeleton.forward(q).positions[:, 0]
+    no_turn = np.broadcast_to(np.eye(3), (len(q), 3, 3))
+    return move_roots(new.template.skeleton, q, no_turn, pivot, place)

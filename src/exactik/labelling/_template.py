@@ -46,7 +46,7 @@ class Template:
 
     @property
     def dof_precision(self) -> Array:
-        """1/σ² of each dof from rest [1/rad² or 1/m²], (nv,); 0 for what places the whole figure."""
+        """1/σ² of each dof from rest [1/rad² or 1/m²], (nv,); 0 for those of the root."""
         skeleton = self.skeleton
         half_range = 0.5 * (skeleton.upper - skeleton.lower)
         sd = np.clip(POSE_SD_SHARE * half_range, MIN_DOF_SD, MAX_DOF_SD)
