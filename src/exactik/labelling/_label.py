@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,21 +10,21 @@ from exactik.errors import UsageError
 from exactik.labelling._compare import Comparison, compare_alternatives, settle
 from exactik.labelling._distances import choose_frames
 from exactik.labelling._fragments import Fragment, cut_into_fragments, find_copies
+from exactik.labelling._known_sets import make_set_template
 from exactik.labelling._labelling import MAX_MISFIT, MIN_MARGIN, LabelledFragment, Labelling
 from exactik.labelling._overlaps import FragmentLabels, assign_fragments
 from exactik.labelling._poses import MAX_COST, LabelProblem, LabelState, make_label_problem
 from exactik.labelling._seed import Seed, find_seeds
+from exactik.labelling._seed_frames import choose_seed_frames
 from exactik.labelling._size import fit_size
 from exactik.labelling._template import Template, make_template
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import IntArray
 
-__all__ = ["MIN_POINTS", "choose_seed_frames", "label_markers"]
+__all__ = ["label_markers"]
 
-MIN_POINTS = 6  # in a frame: of fewer no shape is told
 SEED_FRAMES = 10  # in which labels are sought from nothing; one in an ordinary pose is enough
-SEED_MIN_SEEN = 0.8  # of the most points that any frame has, which a seed frame must have
 SEEDS_PER_FRAME = 2
 SEEDS_FOLLOWED = 8  # the best ones are followed through all frames
 POSE_FRAMES = 120  # in which poses are found: places of points on bones settle with fewer
@@ -37,8 +37,7 @@ def label_markers(
     markers: Markers,
     *,
     known: Sequence[str] = (),
-    marker_set: Sequence[str] | None = None,
-    place_sd: Mapping[str, float] | None = None,
+    marker_set: str | Sequence[str] | Template | None = None,
 ) -> Labelling:
     """Find out which point of a recording is which marker of a skeleton, whatever they are called.
 
@@ -50,11 +49,11 @@ def label_markers(
         skeleton: whose markers are the labels, where they should be, roughly; z up, x forward.
         markers: the recording of one subject, in the world of the skeleton: z up.
         known: points whose names are right as they are.
-        marker_set: the labels to choose from; None for all markers of the skeleton.
-        place_sd: how far a marker may be from its place on the skeleton, along each axis [m], by
-            name; 0.03 for those not named.
+        marker_set: the labels to choose from: a known set ("plug_in_gait", see
+            `list_marker_sets`), names of the skeleton's markers, or a template; all markers of the
+            skeleton if None.
     """
-    template = make_template(skeleton, marker_set, place_sd)
+    template = _choose_template(skeleton, marker_set)
     copies = find_copies(markers)
     own = markers.chosen([name for name in markers.names if name not in copies])
     fragments = cut_into_fragments(own)
@@ -83,16 +82,14 @@ def label_markers(
     )
 
 
-def choose_seed_frames(markers: Markers, count: int) -> IntArray:
-    """Return frames, evenly spread, that have most of the points that any frame has, (n,)."""
-    seen = np.isfinite(markers.positions).all(axis=2).sum(axis=1)
-    most = int(seen.max(initial=0))
-    if most < MIN_POINTS:
-        raise UsageError(
-            f"no frame of the recording has {MIN_POINTS} points; labels by shape need as many"
-        )
-    good = np.flatnonzero(seen >= max(MIN_POINTS, SEED_MIN_SEEN * most))
-    return good[choose_frames(len(good), count)]
+def _choose_template(
+    skeleton: Skeleton, marker_set: str | Sequence[str] | Template | None
+) -> Template:
+    if isinstance(marker_set, Template):
+        return marker_set
+    if isinstance(marker_set, str):
+        return make_set_template(skeleton, marker_set)
+    return make_template(skeleton, marker_set)
 
 
 def _fix_known(

@@ -41,13 +41,15 @@ def fit_size(
     if np.count_nonzero(used) < MIN_FIT_LABELS or not enough.any():
         return problem, seed, state
     names = [name for name, is_used in zip(template.names, used, strict=True) if is_used]
-    markers = Markers(position[enough][:, used], tuple(names), problem.problem.rate)
+    rate = problem.problem.rate * len(rows) / (problem.frames[-1] - problem.frames[0] + 1)
+    markers = Markers(position[enough][:, used], tuple(names), rate)
     # Places of markers are off in the same way in every frame: all frames count as one.
     fitted = calibrate(
         template.skeleton,
         markers,
         bones=propose_mapping(template.skeleton, markers, geometry=False),
         offsets=False,
+        robust=False,
         frames=len(markers),
         sigma=PLACE_SD * float(np.sqrt(len(markers))),
     ).skeleton
