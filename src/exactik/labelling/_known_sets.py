@@ -10,9 +10,7 @@ import numpy as np
 
 from exactik.calibration import calibrate
 from exactik.errors import UnknownNameError, UsageError
-from exactik.labelling._seed import find_seeds
-from exactik.labelling._seed_frames import choose_seed_frames
-from exactik.labelling._template import Template, make_template
+from exactik.labelling.search import Template, choose_seed_frames, find_seeds, make_template
 from exactik.marker_sets import Landmark, MarkerSet, list_marker_sets, read_marker_names
 from exactik.model import Skeleton
 from exactik.motion import Markers, turn_to_up
@@ -20,6 +18,7 @@ from exactik.motion import Markers, turn_to_up
 __all__ = [
     "SetFit",
     "list_fitting_sets",
+    "make_known_templates",
     "make_named_template",
     "make_set_template",
     "make_template_like",
@@ -32,7 +31,7 @@ laboratory puts on two people differs less than what two do."""
 MIN_COUNT_RATIO, MAX_COUNT_RATIO = 0.5, 1.5
 """Points in a recording over labels of a set: outside, too much would have to be missing or stray
 for the set to be told by shape."""
-TRIAL_FRAMES = 2  # in which sets are compared: the poorest fit in one of them may be the pose
+TRIAL_FRAMES = 3  # in which sets are compared: one may show a pose out of reach
 UP_AXES = ("z", "y", "x")  # tried where nobody says which is up, the commonest first
 
 
@@ -43,7 +42,7 @@ class SetFit(NamedTuple):
         set_id: of the marker set; "own" for the markers that the skeleton has.
         template: its labels.
         up: axis of the recording that is up.
-        cost: mean squared distance of points and labels, see `Seed` [m²].
+        cost: mean over some frames of that of the best seed, see `Seed` [m²].
     """
 
     set_id: str
@@ -84,29 +83,36 @@ def make_template_like(skeleton: Skeleton, labelled: Markers) -> Template:
     )
 
 
-def list_fitting_sets(skeleton: Skeleton, markers: Markers) -> list[SetFit]:
-    """Return the known sets, and the skeleton's own markers, the one that points fit best first.
+def make_known_templates(skeleton: Skeleton) -> dict[str, Template]:
+    """Return the labels of all known sets by id, those of the skeleton's own markers first."""
+    templates = {OWN_SET: make_template(skeleton)}
+    for marker_set in list_marker_sets():
+        if all(mark.bone in skeleton.bone_names for mark in marker_set.landmarks.values()):
+            templates[marker_set.id] = make_set_template(skeleton, marker_set.id)
+    return templates
+
+
+def list_fitting_sets(markers: Markers, templates: Mapping[str, Template]) -> list[SetFit]:
+    """Return how well labels fit the points of a recording, the best first.
 
     Args:
-        skeleton: a figure that has the bones of `human`; z up.
         markers: the recording of one subject; where `up_axis` is None, all axes are tried.
+        templates: labels by the id of their set; of several, only those whose number is about that
+            of the points.
     """
     frames = choose_seed_frames(markers, TRIAL_FRAMES)
     count = int(np.isfinite(markers.positions[frames]).all(axis=2).sum(axis=1).max())
     axes = UP_AXES if markers.up_axis is None else (markers.up_axis,)
     turned = {up: turn_to_up(replace(markers, up_axis=up), "z") for up in axes}
-    templates = {OWN_SET: make_template(skeleton)}
-    for marker_set in list_marker_sets():
-        if all(mark.bone in skeleton.bone_names for mark in marker_set.landmarks.values()):
-            templates[marker_set.id] = make_set_template(skeleton, marker_set.id)
     fits = []
     for set_id, template in templates.items():
-        if not MIN_COUNT_RATIO <= count / len(template.names) <= MAX_COUNT_RATIO:
+        is_near = MIN_COUNT_RATIO <= count / len(template.names) <= MAX_COUNT_RATIO
+        if len(templates) > 1 and not is_near:
             continue
         for up in axes:
             positions = turned[up].positions
             costs = [find_seeds(template, positions[t], int(t))[0].cost for t in frames]
-            fits.append(SetFit(set_id=set_id, template=template, up=up, cost=min(costs)))
+            fits.append(SetFit(set_id=set_id, template=template, up=up, cost=float(np.mean(costs))))
     if len(fits) == 0:
         raise UsageError(f"no known marker set has about {count} markers, as the recording")
     return sorted(fits, key=lambda fit: fit.cost)

@@ -7,17 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.errors import UsageError
-from exactik.labelling._compare import Comparison, compare_alternatives, settle
 from exactik.labelling._distances import choose_frames
-from exactik.labelling._fragments import Fragment, cut_into_fragments, find_copies
 from exactik.labelling._known_sets import make_set_template
 from exactik.labelling._labelling import MAX_MISFIT, MIN_MARGIN, LabelledFragment, Labelling
-from exactik.labelling._overlaps import FragmentLabels, assign_fragments
-from exactik.labelling._poses import MAX_COST, LabelProblem, LabelState, make_label_problem
-from exactik.labelling._seed import Seed, find_seeds
-from exactik.labelling._seed_frames import choose_seed_frames
-from exactik.labelling._size import fit_size
-from exactik.labelling._template import Template, make_template
+from exactik.labelling.search import (
+    MAX_COST,
+    Comparison,
+    Fragment,
+    FragmentLabels,
+    LabelProblem,
+    LabelState,
+    Seed,
+    Template,
+    assign_fragments,
+    choose_seed_frames,
+    compare_alternatives,
+    cut_into_fragments,
+    find_copies,
+    find_seeds,
+    fit_size,
+    make_label_problem,
+    make_template,
+    settle,
+)
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import IntArray

@@ -77,12 +77,19 @@ class Labelling:
         fragments: of all points, point by point in the order of time.
         mirror_margin: by how much the same with left and right exchanged is worse, as a difference
             of log probabilities; infinite if the labels have no sides.
+        marker_set: id of the known set that was taken, "own" for the skeleton's own markers, "like"
+            for those of another recording, "names" for the names that the points had.
+        next_set: id of the set that fits next best; "" if no other was tried.
+        up: axis of the recording that is up.
     """
 
     recording: Markers
     skeleton: Skeleton
     fragments: tuple[LabelledFragment, ...]
     mirror_margin: float
+    marker_set: str = ""
+    next_set: str = ""
+    up: str = "z"
 
     def __repr__(self) -> str:
         named = len(self.found_labels)
@@ -164,6 +171,9 @@ class Labelling:
             "unlabelled": sorted({f.point for f in self.fragments if f.code == "unlabelled"}),
             "copies": sorted({f.point for f in self.fragments if f.code == "copy"}),
             "wrong_names": self.wrong_names,
+            "marker_set": self.marker_set,
+            "next_set": self.next_set,
+            "up": self.up,
             "doubtful_share": self.doubtful_share,
             "mirror_margin": self.mirror_margin,
             "fragments": [fragment._asdict() for fragment in self.fragments],

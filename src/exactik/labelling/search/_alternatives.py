@@ -10,8 +10,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from exactik.labelling._assignment import assign
-from exactik.labelling._template import Template
+from exactik.labelling.search._assignment import assign
+from exactik.labelling.search._template import Template
 from exactik.model import Skeleton
 from exactik.spatial import axis_rotation
 from exactik.typing import Array, IntArray

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.labelling._alternatives import find_mirror_labels, list_alternatives
 from exactik.labelling._distances import choose_frames
-from exactik.labelling._overlaps import assign_fragments
-from exactik.labelling._poses import MAX_COST, LabelProblem, LabelState
-from exactik.labelling._seed import Seed, turn_seed
+from exactik.labelling.search._alternatives import find_mirror_labels, list_alternatives
+from exactik.labelling.search._overlaps import assign_fragments
+from exactik.labelling.search._poses import MAX_COST, LabelProblem, LabelState
+from exactik.labelling.search._seed import Seed, turn_seed
 from exactik.typing import Array, IntArray
 
 __all__ = ["Comparison", "compare_alternatives", "settle"]

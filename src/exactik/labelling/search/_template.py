@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Skeleton
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["PLACE_SD", "Template", "make_template"]
+__all__ = ["PLACE_SD", "Template", "make_template", "size_cost"]
 
 PLACE_SD = 0.03
 """[m] of a marker from its place on the figure along each axis, where nothing else is known: where
@@ -23,6 +24,9 @@ POSE_SD_SHARE = 0.5
 it most of the time."""
 MAX_DOF_SD = 1.0  # [rad] of dofs with no limits or wide ones
 MIN_DOF_SD = 0.05  # [rad] of dofs with hardly any range
+SIZE_SD = 0.15
+"""Of the logarithm of a subject's size over the figure's: adults differ by 0.06, and children must
+not be out of reach."""
 MIN_LABELS = 4  # of fewer no shape is told
 
 
@@ -55,12 +59,31 @@ class Template:
             precision[int(first[k + 1]) : int(first[k + 2])] = 0.0
         return precision
 
+    @cached_property
+    def are_neighbours(self) -> BoolArray:
+        """Whether two labels are on the same bone or on two that are joined, (M, M)."""
+        parents = self.skeleton.parents[self.bones]
+        joined = parents[:, None] == self.bones
+        return (self.bones[:, None] == self.bones) | joined | joined.T
+
+    def count_missing(self, found: BoolArray) -> int:
+        """Return how many labels are not found, (M,), although neighbours of theirs are.
+
+        Sets are often worn in part, but then whole limbs are left out.
+        """
+        return int(np.count_nonzero(~found & (self.are_neighbours & found).any(axis=1)))
+
     @property
     def rest_places(self) -> Array:
         """Where the labels are at rest [m], (M, 3)."""
         pose = self.skeleton.forward(self.skeleton.neutral())
         turned = np.einsum("mij,mj->mi", pose.rotations[self.bones], self.points)
         return pose.positions[self.bones] + turned
+
+
+def size_cost(scale: float) -> float:
+    """Return what it costs that a subject is of another size than the figure."""
+    return 0.5 * float(np.log(scale) / SIZE_SD) ** 2
 
 
 def make_template(

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from exactik.labelling._fragments import Fragment, find_seen
-from exactik.labelling._seed import Seed
-from exactik.labelling._template import PLACE_SD, Template
+from exactik.labelling.search._fragments import Fragment, find_seen
+from exactik.labelling.search._seed import Seed
+from exactik.labelling.search._template import PLACE_SD, Template, size_cost
 from exactik.motion import Markers
 from exactik.solvers import Auto
 from exactik.tracking import (
@@ -39,6 +39,9 @@ SPREAD_SD = 0.015
 On the wrong side of a joint a point moves by several centimetres."""
 PLACE_TAIL = 4.0  # ν, degrees of freedom of Student's t
 ROBUST_WIDTH = 0.06  # [m] from where on a point pulls less: twice what places are off
+MISSING_COST = 2.0
+"""Of a label that is missing beside others: some are hidden or left out, so that it must weigh less
+than two points that are a little out of place."""
 MIN_TRUSTED, MIN_TRUSTED_SHARE = 4, 0.5
 """Labels, and their share of the most in any frame, that tell the pose of a frame."""
 MAX_CARRY_S = 0.06  # [s] that a pose holds beyond them: a walking foot moves by one of its lengths
@@ -60,6 +63,7 @@ class LabelState:
         weight: share of the frames in which each fragment is seen, (n,).
         seen: frames in which each tells something, as the pose is known, (n,).
         pose_cost: mean over the frames of what poses cost.
+        template: the labels.
     """
 
     labels: IntArray
@@ -69,14 +73,21 @@ class LabelState:
     weight: Array
     seen: IntArray
     pose_cost: float
+    template: Template
+
+    @property
+    def missing(self) -> int:
+        """Labels that are missing beside others."""
+        return self.template.count_missing(np.isin(np.arange(self.cost.shape[1]), self.labels))
 
     @property
     def total(self) -> float:
-        """Cost of all labels, those that are missing included, and of the poses."""
+        """Cost of all labels, those that are missing included, of the poses and of the size."""
         has = self.labels >= 0
         cost = np.full(len(self.labels), MAX_COST)
         cost[has] = np.minimum(self.cost[np.flatnonzero(has), self.labels[has]], MAX_COST)
-        return float(cost @ self.weight) + self.pose_cost
+        rest = self.pose_cost + MISSING_COST * self.missing + size_cost(self.scale)
+        return float(cost @ self.weight) + rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +177,7 @@ class LabelProblem:
             weight=seen.mean(axis=1),
             seen=(seen & trusted).sum(axis=1),
             pose_cost=self._pose_cost(q[trusted]),
+            template=template,
         )
 
     def _pose_cost(self, q: Array) -> float:

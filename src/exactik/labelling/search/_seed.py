@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.labelling._assignment import assign, assign_softly
-from exactik.labelling._template import PLACE_SD, Template
+from exactik.labelling.search._assignment import assign, assign_softly
+from exactik.labelling.search._template import PLACE_SD, Template, size_cost
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.solvers import Auto
@@ -30,9 +30,12 @@ HEADINGS = 8  # from which the figure starts: 45° apart, half of it is within t
 SIGMAS = tuple(np.geomspace(0.22, 0.03, 14).tolist())
 """[m] that the shares sharpen through: from the size of a limb, as a start may be off by one, to
 how far a marker is from its place on a figure of the right size."""
-PRUNE_STEP, STARTS_KEPT = 7, 10  # after so many steps only the best starts go on
+PRUNE_STEP, STARTS_KEPT = 7, 4  # after so many steps only the best headings of each alignment go on
 OUTLIER_SIGMAS = 3.0  # σ beyond which a point is none of the markers
 MAX_LABEL_DISTANCE = 0.15  # [m] at the end, of a point from the place of its marker
+MISSING_LABEL_SHARE = 0.15
+"""What a label costs that is missing beside others, in shares of a point without a label: some are
+hidden or left out, but points are seldom none of the set."""
 MIN_SCALE, MAX_SCALE = 0.45, 1.4  # of the figure: from a small child to a tall man, for 1.75 m
 DESCENT = Auto(tolerance=1e-3, max_iterations=12, initial_damping=1e-2, detour=False, escape=False)
 
@@ -45,8 +48,9 @@ class Seed(NamedTuple):
         columns: label of each point, (N,); −1 for none.
         q: pose of the figure, (nq,), fitted to points over `scale`.
         scale: of the subject in sizes of the figure.
-        cost: mean over labels and points of squared distances, those without a partner as if they
-            were at the largest distance [m²].
+        cost: mean over the points of squared distances, with what the pose costs; points without a
+            label count as if they were at the largest distance, labels that are missing beside
+            others a share of that [m²].
     """
 
     frame: int
@@ -67,6 +71,8 @@ def find_seeds(template: Template, positions: Array, frame: int) -> list[Seed]:
     starts = np.tile(template.skeleton.neutral(), (HEADINGS * len(ALIGNMENTS), 1))
     problem = _make_problem(template, len(starts))
     vagueness = (template.sd / PLACE_SD) ** 2
+    # Of a normal distribution, its width counts as well: what may be anywhere says little.
+    vague_cost = 6.0 * PLACE_SD**2 * np.log(template.sd / PLACE_SD)
     seen = np.isfinite(positions[:, 0])
     points = positions[seen]
     q, scale = _bring_to_points(problem, starts, points)
@@ -74,20 +80,21 @@ def find_seeds(template: Template, positions: Array, frame: int) -> list[Seed]:
         model = place_markers(problem, q)
         square = _square_distances(points / scale[:, None, None], model)
         if step == PRUNE_STEP:
-            # From points to markers and back: a start in the wrong place leaves some of both alone.
-            apart = square.min(axis=2).mean(axis=1) + square.min(axis=1).mean(axis=1)
-            best = np.argsort(apart, kind="stable")[:STARTS_KEPT]
+            best = _choose_starts(square)
             q, scale, square = q[best], scale[best], square[best]
         share = assign_softly(square / vagueness, sigma, OUTLIER_SIGMAS * sigma)
         q, scale = _fit(problem, q, scale, points, share)
     seeds: dict[tuple[int, ...], Seed] = {}
     model = place_markers(problem, q)
+    away = template.skeleton.difference(q, np.tile(template.skeleton.neutral(), (len(q), 1)))
     for k in range(len(q)):
         square = _square_distances(points / scale[k], model[k]) / vagueness
         chosen = assign(square, MAX_LABEL_DISTANCE**2)
         columns = np.full(len(positions), -1)
         columns[seen] = chosen
-        cost = _cost(square, chosen)
+        cost = _cost(template, square + vague_cost, chosen)
+        pose_and_size = float(away[k] ** 2 @ template.dof_precision) + 2.0 * size_cost(scale[k])
+        cost += PLACE_SD**2 * pose_and_size / len(points)
         seed = Seed(frame=frame, columns=columns, q=q[k], scale=float(scale[k]), cost=cost)
         key = tuple(columns.tolist())
         if key not in seeds or seed.cost < seeds[key].cost:
@@ -101,6 +108,16 @@ def turn_seed(skeleton: Skeleton, seed: Seed, mirror: IntArray) -> Seed:
     q = move_roots(skeleton, seed.q[None], axis_rotation("z", np.pi)[None], pelvis, pelvis)[0]
     columns = np.where(seed.columns >= 0, mirror[seed.columns], -1)
     return seed._replace(columns=columns, q=q)
+
+
+def _choose_starts(square: Array) -> IntArray:
+    """Return the best starts of each alignment, by squared distances [m²], (K, N, M).
+
+    From points to markers and back: a start in the wrong place leaves some of both alone.
+    """
+    apart = square.min(axis=2).mean(axis=1) + square.min(axis=1).mean(axis=1)
+    by_alignment = np.argsort(apart.reshape(-1, HEADINGS), axis=1, kind="stable")[:, :STARTS_KEPT]
+    return (by_alignment + HEADINGS * np.arange(len(by_alignment))[:, None]).ravel()
 
 
 def place_markers(problem: TrackingProblem, q: Array) -> Array:
@@ -190,9 +207,10 @@ def _square_distances(points: Array, model: Array) -> Array:
     return ((points[..., :, None, :] - model[..., None, :, :]) ** 2).sum(axis=-1)
 
 
-def _cost(square: Array, chosen: IntArray) -> float:
-    """Return the mean squared distance, with what has no partner at the largest distance."""
+def _cost(template: Template, square: Array, chosen: IntArray) -> float:
+    """Return the mean squared distance over the points, see `Seed`."""
     rows = np.flatnonzero(chosen >= 0)
-    pairs = square[rows, chosen[rows]].sum()
-    alone = max(len(square), square.shape[1]) - len(rows)
-    return float((pairs + alone * MAX_LABEL_DISTANCE**2) / max(len(square), square.shape[1]))
+    pairs = np.minimum(square[rows, chosen[rows]], MAX_LABEL_DISTANCE**2).sum()
+    found = np.isin(np.arange(square.shape[1]), chosen)
+    alone = len(square) - len(rows) + MISSING_LABEL_SHARE * template.count_missing(found)
+    return float((pairs + alone * MAX_LABEL_DISTANCE**2) / len(square))

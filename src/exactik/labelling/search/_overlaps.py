@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.labelling._assignment import assign, compute_margins
-from exactik.labelling._fragments import Fragment
+from exactik.labelling.search._assignment import assign, compute_margins
+from exactik.labelling.search._fragments import Fragment
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["FragmentLabels", "assign_fragments"]

@@ -12,9 +12,9 @@ import numpy as np
 
 from exactik.calibration import calibrate, propose_mapping
 from exactik.labelling._distances import choose_frames
-from exactik.labelling._poses import LabelProblem, LabelState
-from exactik.labelling._seed import Seed, move_roots
-from exactik.labelling._template import PLACE_SD, make_template
+from exactik.labelling.search._poses import LabelProblem, LabelState
+from exactik.labelling.search._seed import Seed, move_roots
+from exactik.labelling.search._template import PLACE_SD, make_template
 from exactik.motion import Markers
 from exactik.typing import Array
 
