@@ -164,11 +164,13 @@ class Track:
     def never_determined(self) -> tuple[str, ...]:
         """Dofs that the markers hardly determine in any frame, see `AssessmentOptions.open_sd`.
 
-        Judged by some frames spread over the recording.
+        Judged by some frames spread over those that have three markers or more.
         """
         options, problem = self.options.assessment, self.problem
-        last = len(self) - 1
-        frames = np.unique(np.linspace(0, last, options.open_sd_frames).astype(np.int64))
+        seen = np.flatnonzero(np.isfinite(self.marker_errors).sum(axis=1) >= 3)
+        there = seen if len(seen) > 0 else np.arange(len(self))
+        chosen = np.linspace(0, len(there) - 1, options.open_sd_frames).astype(np.int64)
+        frames = there[np.unique(chosen)]
         q = np.array(self.motion.q[frames])
         sd = compute_standard_deviations(problem.select(frames), q, self.sigma, 1)
         is_open = (np.median(sd, axis=0) > options.open_sd) & ~problem.frame_problem.locked

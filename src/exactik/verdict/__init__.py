@@ -8,6 +8,7 @@ from exactik.verdict._context import MarkerUse, RecordingContext, UpAxis
 from exactik.verdict._criteria import judge_facts
 from exactik.verdict._facts import RecordingFacts, collect_facts
 from exactik.verdict._limbs import LimbFacts, find_body_parts
+from exactik.verdict._scales import SegmentDeviation
 from exactik.verdict._thresholds import THRESHOLDS, Threshold
 from exactik.verdict._verdict import (
     EXIT_CODES,
@@ -26,6 +27,7 @@ __all__ = [
     "RecordingContext",
     "RecordingFacts",
     "RecordingVerdict",
+    "SegmentDeviation",
     "Threshold",
     "UpAxis",
     "VerdictReason",
