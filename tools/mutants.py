@@ -49,7 +49,7 @@ MIN_CAUGHT = 0.9  # share of the faults
 WORKERS = 2
 SEED = 14
 COMPARISONS = 12  # of each module at most; all constants and calls are tried
-PATIENCE, GRACE = 3.0, 30.0  # times the time without a fault, and seconds, after which one hangs
+PATIENCE, GRACE = 3.0, 15.0  # times the time without a fault, and seconds, after which one hangs
 # Layers that are imported anew for every fault: those that may hold what a faulty module made.
 ABOVE = (
     *("tracking", "marker_sets", "calibration", "biomechanics", "landscape", "labelling"),
@@ -227,7 +227,7 @@ def collect_faults(packages: Sequence[str]) -> list[Fault]:
     for name in packages:
         path = path_of(f"exactik.{name}")
         folder = path.with_suffix("")
-        files = sorted(folder.glob("_*.py")) if folder.is_dir() else [path]
+        files = sorted(folder.rglob("_*.py")) if folder.is_dir() else [path]
         for file in files:
             if file.name != "__init__.py":
                 parts = file.relative_to(ROOT / "src").with_suffix("").parts

@@ -8,8 +8,8 @@ from exactik.calibration._anthropometry import (
 from exactik.calibration._attach import attach_markers, to_bone_frame
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._mapping import MarkerMapping, propose_mapping
-from exactik.calibration._mapping_names import strip_prefix
+from exactik.calibration._mapping import MarkerMapping, Match
+from exactik.calibration._mapping_propose import propose_mapping
 from exactik.calibration._marker_bones import MarkerBone, find_marker_bones
 from exactik.calibration.fitting import find_mirrored_bone
 
@@ -18,6 +18,7 @@ __all__ = [
     "Calibration",
     "MarkerBone",
     "MarkerMapping",
+    "Match",
     "SegmentLength",
     "attach_markers",
     "calibrate",
@@ -25,6 +26,5 @@ __all__ = [
     "find_marker_bones",
     "find_mirrored_bone",
     "propose_mapping",
-    "strip_prefix",
     "to_bone_frame",
 ]

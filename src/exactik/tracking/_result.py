@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.biomechanics import (
+    JointAngles,
+    compute_angle_rates,
+    compute_joint_angles,
+    find_body_segments,
+)
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap
 from exactik.tracking._assessment import (
     Attention,
     are_minima,
+    compute_combination_deviations,
     compute_standard_deviations,
     explain_frames,
     find_attention,
@@ -200,6 +207,29 @@ class Track:
     def why(self) -> list[str]:
         """One sentence a frame: what it is that `status` says in a word."""
         return explain_frames(self)
+
+    def angles(self) -> JointAngles:
+        """Return the joint angles, as they are published, with their standard deviations.
+
+        See docs/angles.md for names and signs. Deviations are those of the markers' noise, as in
+        `sd`, propagated with the correlations between dofs; of what the figure's own proportions
+        get wrong they know nothing.
+        """
+        return self._angles
+
+    @cached_property
+    def _angles(self) -> JointAngles:
+        angles, q = compute_joint_angles(self.motion), np.array(self.motion.q)
+        segments = find_body_segments(self.skeleton)
+        sd = compute_combination_deviations(
+            self.problem,
+            q,
+            self.sigma,
+            self.threads,
+            len(angles.names),
+            lambda poses: compute_angle_rates(segments, angles.names, poses),
+        )
+        return angles.with_sd(sd)
 
     def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
         """Write a report: one HTML file that needs nothing else.

@@ -83,6 +83,7 @@ def write_npz_markers(markers: Markers, path: str) -> None:
         "up_axis": markers.up_axis,
         "source": markers.source,
         "notes": markers.notes,
+        "computed": markers.computed,
         "metadata": _to_json(markers.metadata),
     }
     arrays = {f"other{k}": s.values for k, s in enumerate(markers.others.values())}
@@ -154,6 +155,7 @@ def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Mark
             others=others,
             metadata=dict(contents["metadata"]),
             notes=tuple(one_line(str(note)) for note in contents["notes"]),
+            computed=tuple(map(str, contents.get("computed", ()))),  # files of 0.1 have none
         )
     except CONTENT_ERRORS as error:
         raise notes.error(f"the parts do not fit together: {_describe(error)}") from None
