@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from exactik.calibration import find_mirrored_bone, strip_prefix
+from exactik.calibration import find_mirrored_bone
+from exactik.marker_sets import strip_prefix
 from exactik.motion import Markers
 from exactik.verdict import RecordingContext
 

@@ -80,7 +80,7 @@ def test_a_subject_prepared_once_is_reused(walk: ik.Markers):
 
 def test_unknown_names_are_refused_in_one_sentence(walk: ik.Markers):
     odd = walk.renamed({name: f"point {n}" for n, name in enumerate(walk.names)})
-    with pytest.raises(FileError, match="no marker is known") as refused:
+    with pytest.raises(FileError, match="no marker can be used") as refused:
         solve_recording(odd.chosen(odd.names[:4]), ik.human())
     assert refused.value.code == "no-known-marker" and refused.value.advice is not None
 

@@ -165,7 +165,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] =
     ("marker-error", {"marker_errors": {"A": 0.025}}, {"marker_errors": {"A": 0.05}}, None),
     ("redundancy", {"redundancy": 0.2}, {"redundancy": -0.2}, None),
     ("used", {"used": 8, "recorded": 10}, {"used": 5, "recorded": 10}, {"used": 1, "recorded": 10}),
-    ("unpaired", {"unpaired": ("A",) * 2}, {"unpaired": ("A",) * 5}, None),
+    ("unpaired", {"unpaired": ("A",)}, {"unpaired": ("A",) * 3}, None),
     ("up-axis", {"up": up(0.8)}, {"up": up(0.3)}, None),
     ("matches", {"guessed": ("A",)}, {"guessed": tuple("ABC")}, {"guessed": tuple("ABCDEFGH")}),
     ("limits", {"limit_shares": {"a.rx": 0.7}}, {"limit_shares": {"a.rx": 1.0}}, None),

@@ -167,7 +167,7 @@ def judge_marker_set(facts: RecordingFacts) -> Iterator[Finding]:
     if facts.marker_set is None or facts.set_size == 0:
         return
     share = 1.0 - len(facts.set_missing) / facts.set_size
-    text = f"of {facts.marker_set} {len(facts.set_missing)} markers are missing"
+    text = f"the marker set {facts.marker_set} lacks {len(facts.set_missing)} of {facts.set_size}"
     yield Finding("marker-set", share, f"{text} ({_list(facts.set_missing)})", facts.set_missing)
 
 

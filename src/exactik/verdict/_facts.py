@@ -16,7 +16,7 @@ from exactik.verdict._sides import find_unpaired_markers
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["RecordingFacts", "collect_facts"]
+__all__ = ["NOT_ON_THE_SUBJECT", "RecordingFacts", "collect_facts"]
 
 MAX_POSES = 30
 """Different poses after which a recording counts as one of movement: with 41 markers, thirty poses

@@ -99,17 +99,17 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="of the markers on the subject: with less, most of what was measured has no say",
     ),
     "unpaired": Threshold(
-        care=0.25,
+        care=0.12,
         reject=None,
         unit="share",
         reason="of the markers of a side without a partner: sets are symmetric, losses are not",
     ),
     "marker-set": Threshold(
-        care=0.7,
+        care=0.55,
         reject=None,
         unit="share",
         is_least=True,
-        reason="of the markers of the recognised set that are there",
+        reason="of the landmarks of the recognised set, on the parts of the body that it is on",
     ),
     "up-axis": Threshold(
         care=0.5,
