@@ -358,7 +358,6 @@ def tiled(solved: Track, times: int) -> Track:
             for name in ("marker_errors", "cost", "projected_gradient", "ended", "iterations")
         },
         undetermined=more(solved.undetermined),
-        bridged=more(solved.bridged),
         excess=more(solved.excess),
     )
 

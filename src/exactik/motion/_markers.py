@@ -71,7 +71,14 @@ class Markers:
             )
         if len(set(self.names)) < len(self.names):
             raise UsageError("two markers have the same name; names must be unique")
-        object.__setattr__(self, "positions", freeze(np.array(positions, dtype=float)))
+        positions = np.array(positions, dtype=float)
+        infinite = np.isinf(positions)
+        if infinite.any():
+            positions[infinite] = np.nan
+            count = int(infinite.any(axis=2).sum())
+            note = f"{count_words(count, 'position is', 'positions are')} infinite: taken as missing"
+            object.__setattr__(self, "notes", (*self.notes, note))
+        object.__setattr__(self, "positions", freeze(positions))
         object.__setattr__(self, "names", tuple(map(str, self.names)))
         object.__setattr__(self, "rate", check_rate(self.rate))
         object.__setattr__(self, "others", MappingProxyType(dict(self.others)))
