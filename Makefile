@@ -6,7 +6,7 @@ STAMP := .venv/.stamp
 PEERS := .venv/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-browser browser lint bench peers wheel-check clean
+.PHONY: help setup demo test test-slow test-browser browser lint bench peers mutants wheel-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ bench: $(PEERS) ## run the benchmarks, beside other tools (ARGS=robots to choose
 
 peers: $(STAMP) ## measure other tools, each in its own environment, and write docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
+
+mutants: $(STAMP) ## make faults in tracking, calibration and verdict and see which test notices (ARGS="tracking --only gaps")
+	@$(BIN)/python tools/mutants.py $(ARGS)
 
 wheel-check: $(STAMP) ## build the wheel and run the README's example from it elsewhere
 	@$(BIN)/python tools/wheel_check.py

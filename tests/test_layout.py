@@ -33,10 +33,14 @@ LAYERS = """
     kernels
     model
     motion goals
+    biomechanics
     io problem
     solvers check
     batch tracking
-    calibration report landscape
+    calibration landscape
+    labelling
+    verdict report
+    pipeline
     synthetic
     viewer
     exactik

@@ -76,7 +76,7 @@ def test_the_command_that_it_prints_does_the_same(shown: tuple[Path, str]):
     command = re.search(r"^  (exactik solve .* -o take.bvh)$", text, re.M)
     assert command is not None
     done = exactik(folder, *shlex.split(command[1])[1:])
-    assert done.returncode == 1, done.stderr  # there are gaps to look at
+    assert done.returncode == 0, done.stdout  # gaps to look at, but good as a whole
     both = [folder / "take.bvh", folder / "exactik-demo" / "performance.bvh"]
     one, other = (ik.load_motion(path, length_unit="cm").q for path in both)
     np.testing.assert_allclose(one, other, atol=1e-5)

@@ -92,11 +92,15 @@ def find_joint_blocks(skeleton: Skeleton) -> NDArray[np.bool_]:
     return np.kron(np.eye(len(skeleton.bones)), np.ones((3, 3))) > 0
 
 
-def test_the_published_hessians_are_not_exact():
-    """Neither is, on 60 random trees; with the two repairs they are, which proves the reading."""
+@pytest.mark.parametrize(
+    ("trees", "margin", "worst"),
+    [(16, 0.2, 0.5), pytest.param(60, 0.05, 0.6, marks=pytest.mark.slow)],
+)
+def test_the_published_hessians_are_not_exact(trees: int, margin: float, worst: float):
+    """Neither is, on random trees; with the two repairs they are, which proves the reading."""
     rng = np.random.default_rng(0)
     errors: dict[str, list[float]] = {"python": [], "matlab": [], "none": []}
-    for _ in range(60):
+    for _ in range(trees):
         skeleton = euler_tree(rng)
         q, markers = random_coordinates(rng, skeleton), make_leaf_markers(rng, skeleton)
         goals = [PositionGoal(m.bone, m.target, m.point) for m in markers]
@@ -116,10 +120,10 @@ def test_the_published_hessians_are_not_exact():
         assert not wrong[~own].any()
         assert not np.diag(wrong).any()
     median = {name: float(np.median(actual)) for name, actual in errors.items()}
-    assert median["none"] == pytest.approx(1.3, abs=0.05)  # what dropping all curvature costs
-    assert median["python"] == pytest.approx(1.2, abs=0.05)
-    assert median["matlab"] == pytest.approx(0.37, abs=0.05)
-    assert max(errors["matlab"]) > 0.6
+    assert median["none"] == pytest.approx(1.3, abs=margin)  # what dropping all curvature costs
+    assert median["python"] == pytest.approx(1.2, abs=margin)
+    assert median["matlab"] == pytest.approx(0.37, abs=margin)
+    assert max(errors["matlab"]) > worst
 
 
 @pytest.mark.parametrize("transposed", [True, False])

@@ -33,6 +33,10 @@ def differences(function, n: int) -> tuple[Array, Array, Array]:
     return differentiate(lambda x: np.ravel(function(x)), n)
 
 
+QUICK_SEEDS = (0, 1, 2, 3, 4, 5)
+SLOW_SEEDS = tuple(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 12))
+
+
 def check_jet(function, x0: Array, tolerance: float = 1e-10) -> None:
     """Compare a program on jets with differences of its values."""
     actual = function(jets.variables(x0))
@@ -166,7 +170,7 @@ def evaluate_cost_only(skeleton: Skeleton, goals: list[Goal], q: Array) -> Oracl
     return evaluate(skeleton, goals, q, lock=np.ones(skeleton.nv, dtype=bool))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", (*QUICK_SEEDS, *SLOW_SEEDS))
 def test_gradient_and_hessian_are_derivatives_of_the_cost(seed: int):
     """Along random directions, against differences of the cost through a step of the model."""
     rng = np.random.default_rng([41, seed])
@@ -206,7 +210,7 @@ def test_jacobian_is_minus_the_derivative_of_the_residual(seed: int):
 
 
 @pytest.mark.parametrize("frame", ["world", "body", "spatial"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", QUICK_SEEDS[2:4])
 def test_point_jacobian_and_its_rate_are_derivatives_of_the_motion(seed: int, frame: str):
     rng = np.random.default_rng([47, seed])
     skeleton = random_skeleton(rng)

@@ -193,12 +193,13 @@ def select_problem(problem: ik.Problem, targets: Mapping[str, Array], i: int) ->
     return problem.with_targets({name: value[i] for name, value in targets.items()})
 
 
-def test_ten_thousand_problems_with_active_limits() -> None:
+@pytest.mark.parametrize("figures", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_problems_with_active_limits(figures: int) -> None:
     """No limit is left by the last bit, and what is called converged is a constrained optimum.
 
     One in a thousand needs more steps than the method takes by default.
     """
-    figures, count, patient = 100, 100, ik.Auto(max_iterations=500)
+    count, patient = 100, ik.Auto(max_iterations=500)
     violations, active, optimal, untruthful, total = [], 0, 0, [], figures * count
     for k in range(figures):
         problem, targets, q0 = random_batch(1, k, count)

@@ -11,10 +11,14 @@ import pytest
 import exactik as ik
 from benchmarks.support.hdm05 import BONES
 from exactik.calibration import Calibration, attach_markers, calibrate
-from exactik.calibration._fit import FitFrames, make_fit_problem
-from exactik.calibration._frames import align_shapes, choose_diverse_frames, find_similar_frames
-from exactik.calibration._normal_equations import compute_normal_equations
-from exactik.calibration._scaled_skeleton import find_mirrored_bone, make_scaled_skeleton
+from exactik.calibration.fitting import FitFrames, make_fit_problem
+from exactik.calibration.fitting._frames import (
+    align_shapes,
+    choose_diverse_frames,
+    find_similar_frames,
+)
+from exactik.calibration.fitting._normal_equations import compute_normal_equations
+from exactik.calibration.fitting._scaled_skeleton import find_mirrored_bone, make_scaled_skeleton
 from exactik.solvers import Auto
 from exactik.tracking import follow_frames, make_tracking_problem, solve_frames, track
 from tests.support.models import INNER_JOINTS, chain_of
@@ -150,7 +154,7 @@ def test_the_reduced_right_side_is_the_gradient_of_the_best_fit(somebody: Subjec
 
 
 def test_frames_are_as_different_as_can_be(somebody: Subject):
-    chosen = choose_diverse_frames(somebody.markers, 20)
+    chosen = choose_diverse_frames([somebody.markers], 20).frames
     assert len(set(chosen.tolist())) == 20
     assert (np.diff(chosen) > 0).all()
 

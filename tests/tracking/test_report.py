@@ -297,7 +297,10 @@ def test_nothing_seen_at_all(short: SyntheticRecording):
     solved = track(human(), replace(short.markers, positions=places))
     summary = strict(summary_of(solved))
     assert summary["error"]["mean_mm"] is None
-    assert headline_of(summary).startswith("No marker was seen")
+    headline = headline_of(summary)
+    assert headline.startswith(
+        "Do not use: no marker of the figure is ever seen. No marker was seen"
+    )
     check_report(render_report(solved))
 
 
@@ -318,7 +321,7 @@ def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path
 
 def test_headline_is_plain_text(faulty: tuple[Track, SyntheticRecording]):
     headline = headline_of(summary_of(faulty[0]))
-    assert headline.startswith("The markers fit to ") and headline.endswith(".")
+    assert headline.startswith("Usable with care: ") and headline.endswith(".")
     assert "\n" not in headline and "<" not in headline and "None" not in headline
     assert "need a look" in headline and "95 % within" in headline
 

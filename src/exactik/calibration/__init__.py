@@ -1,19 +1,29 @@
 """A figure fitted to a subject: where markers are, how long bones are, which marker is which."""
 
+from exactik.calibration._anthropometry import (
+    BodyProportions,
+    SegmentLength,
+    compare_with_anthropometry,
+)
 from exactik.calibration._attach import attach_markers, to_bone_frame
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
 from exactik.calibration._mapping import MarkerMapping, propose_mapping
 from exactik.calibration._mapping_names import strip_prefix
 from exactik.calibration._marker_bones import MarkerBone, find_marker_bones
+from exactik.calibration.fitting import find_mirrored_bone
 
 __all__ = [
+    "BodyProportions",
     "Calibration",
     "MarkerBone",
     "MarkerMapping",
+    "SegmentLength",
     "attach_markers",
     "calibrate",
+    "compare_with_anthropometry",
     "find_marker_bones",
+    "find_mirrored_bone",
     "propose_mapping",
     "strip_prefix",
     "to_bone_frame",

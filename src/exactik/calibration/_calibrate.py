@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._fit import Prior, Progress, fit_skeleton
-from exactik.calibration._mapping import HandMapping, MarkerMapping, propose_mapping
+from exactik.calibration._mapping import HandMapping, MarkerMapping, Match, propose_mapping
 from exactik.calibration._mapping_names import strip_prefix
-from exactik.calibration._scaled_skeleton import SCALE_KINDS
+from exactik.calibration._trials import join_trials, name_markers_alike
+from exactik.calibration.fitting import SCALE_KINDS, Prior, Progress, fit_skeleton
 from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers
@@ -24,7 +24,7 @@ UNKNOWN_POINT_SD = 0.1  # [m] of a marker of which only the bone is known: anywh
 
 def calibrate(
     skeleton: Skeleton,
-    markers: Markers,
+    markers: Markers | Sequence[Markers],
     *,
     scale: bool | str = True,
     offsets: bool = True,
@@ -34,23 +34,27 @@ def calibrate(
     offset_sd: float = 0.03,
     scale_sd: float = 0.1,
     sigma: float | None = None,
+    robust: bool = True,
     limits: str = "hard",
     lock: str | Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Calibration:
-    """Fit the size of a figure and the places of its markers to a recording.
+    """Fit the size of a figure and the places of its markers to recordings of a subject.
 
     Scales and places are found together with the poses of frames that differ as much as can be, a
-    few seconds in which every joint moves. What the markers do not tell (the scale of a bone whose
-    markers may all move, the place of a joint that stays still) remains as it was, thanks to
-    `offset_sd` and `scale_sd`; the result says how sure it is of each.
+    few seconds in which every joint moves. Several trials, such as a static and some walks, are
+    used together; a marker that only some of them have counts where it is. What the markers do not
+    tell (the scale of a bone whose markers may all move, the place of a joint that stays still)
+    remains as it was, thanks to `offset_sd` and `scale_sd`; the result says how sure it is of each.
 
     A bone's scale multiplies what is attached to it, its children's offsets and its markers'
     places, so that a bone grows about its own joint.
 
     Args:
         skeleton: the figure, with markers where they should be, roughly.
-        markers: the recording, in the world of the skeleton: z up for `human`.
+        markers: the recording, or several trials of the subject, in the world of the skeleton: z up
+            for `human`. Names, rates and lengths of trials may differ; a marker is the same if its
+            name is, but for a prefix.
         scale: "symmetric" or True: a scale for each bone, left and right alike, as far as names
             tell them; "bone": for each bone; "global": one for all; False: none.
         offsets: whether markers may move on their bones.
@@ -63,6 +67,7 @@ def calibrate(
         scale_sd: how far bones may be from the size of the whole figure, as a share.
         sigma: standard deviation of a recorded coordinate from a figure that is right [m], each
             frame by itself. None: as it turns out, regarding that errors of skin markers repeat.
+        robust: whether markers that are far off, swapped or misplaced, count less.
         limits: "hard", "soft" or "off".
         lock: names or patterns of bones or dofs that stay where they are.
         progress: is called with what is done and to do.
@@ -71,8 +76,12 @@ def calibrate(
     kind = _scale_kind(scale)
     _check_options(frames, offset_sd, scale_sd, sigma)
     lock = (lock,) if isinstance(lock, str) else tuple(lock)
+    trials = name_markers_alike((markers,) if isinstance(markers, Markers) else tuple(markers))
+    if len(trials) == 0:
+        raise UsageError("no recording is given; calibration needs one or more")
+    joined = join_trials(trials)
     mapping = (
-        bones if isinstance(bones, MarkerMapping) else propose_mapping(skeleton, markers, bones)
+        bones if isinstance(bones, MarkerMapping) else propose_mapping(skeleton, joined, bones)
     )
     if len(mapping.used) == 0:
         raise UsageError(
@@ -81,16 +90,14 @@ def calibrate(
         )
     before = mapping.applied()
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
-    used = markers.chosen(tuple(names)).renamed(names)
-    marker_names = tuple(match_markers(before, used).values())
+    used = tuple(_choose_markers(trial, names) for trial in trials)
+    used = tuple(trial for trial in used if len(trial.names) > 0)
+    joined_names = dict.fromkeys(name for trial in used for name in trial.names)
+    empty = Markers(np.empty((0, len(joined_names), 3)), tuple(joined_names), trials[0].rate)
+    marker_names = tuple(match_markers(before, empty).values())
     fixed = _find_fixed_markers(anatomical, names, marker_names) if offsets else marker_names
-    without_point = {
-        mapping.name_of(match)
-        for match in mapping.used
-        if match.marker is None and match.point is None
-    }
-    unknown_sd = max(UNKNOWN_POINT_SD, offset_sd)
-    offset_sds = [unknown_sd if name in without_point else offset_sd for name in marker_names]
+    by_name = {mapping.name_of(match): match for match in mapping.used}
+    offset_sds = [_offset_sd(by_name[name], offset_sd) for name in marker_names]
     fit = fit_skeleton(
         before,
         used,
@@ -98,6 +105,7 @@ def calibrate(
         kind=kind,
         fixed=fixed,
         frames=frames,
+        robust=robust,
         limits=limits,
         lock=lock,
         progress=progress,
@@ -108,11 +116,25 @@ def calibrate(
         mapping=mapping,
         before=before,
         fit=fit,
-        markers=used,
+        trials=used,
         limits=limits,
         lock=lock,
         seconds=time.perf_counter() - started,
     )
+
+
+def _choose_markers(trial: Markers, names: dict[str, str]) -> Markers:
+    """Return the markers of a trial that are in use, under the skeleton's names."""
+    chosen = trial.chosen([name for name in trial.names if name in names])
+    return chosen.renamed({name: names[name] for name in chosen.names})
+
+
+def _offset_sd(match: Match, offset_sd: float) -> float:
+    """Return how far a marker may be from where it should be [m]."""
+    if match.offset_sd is not None:
+        return match.offset_sd
+    only_bone_known = match.marker is None and match.point is None
+    return max(UNKNOWN_POINT_SD, offset_sd) if only_bone_known else offset_sd
 
 
 def _scale_kind(scale: bool | str) -> str:

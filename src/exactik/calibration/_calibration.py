@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik.calibration._fit import SkeletonFit
 from exactik.calibration._mapping import MarkerMapping
+from exactik.calibration.fitting import SkeletonFit
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import Array, IntArray
@@ -29,7 +29,7 @@ class Calibration:
         mapping: what each recorded marker was taken for.
         before: the skeleton as it was, its markers called as in the recording.
         fit: parameters and poses.
-        markers: those that were used, all frames.
+        trials: the markers that were used, all frames of each recording.
         limits: "hard", "soft" or "off".
         lock: bones or dofs that stayed where they were.
         seconds: that it took.
@@ -38,7 +38,7 @@ class Calibration:
     mapping: MarkerMapping
     before: Skeleton
     fit: SkeletonFit
-    markers: Markers
+    trials: tuple[Markers, ...]
     limits: str
     lock: tuple[str, ...]
     seconds: float
@@ -83,8 +83,18 @@ class Calibration:
 
     @property
     def frames(self) -> IntArray:
-        """Frames of the recording that were used, (F,)."""
-        return self.fit.frames
+        """Frames that were used, numbers in their trial, (F,)."""
+        return self.fit.chosen.frames
+
+    @property
+    def trial_numbers(self) -> IntArray:
+        """Of which trial each of them is, (F,)."""
+        return self.fit.chosen.trials
+
+    @property
+    def markers(self) -> Markers:
+        """The markers that were used, all frames; of several trials those of the last."""
+        return self.trials[-1]
 
     @property
     def q(self) -> Array:
@@ -108,7 +118,7 @@ class Calibration:
 
     @cached_property
     def track(self) -> Track:
-        """The recording, followed by the calibrated skeleton; worked out when asked for."""
+        """The recording, or the last, followed by the calibrated skeleton when asked for."""
         from exactik.tracking import track
 
         return track(self.skeleton, self.markers, limits=self.limits, lock=self.lock)
@@ -122,7 +132,14 @@ class Calibration:
         bones = {bone: self.scales[bone] for group in self._groups for bone in group}
         return {
             "skeleton": self.skeleton.name,
-            "frames": self.frames.tolist(),
+            "trials": [
+                {
+                    "file": trial.source,
+                    "frames": self.frames[self.trial_numbers == k].tolist(),
+                    "markers": len(trial.names),
+                }
+                for k, trial in enumerate(self.trials)
+            ],
             "seconds": self.seconds,
             "settled": self.settled,
             "error_before_mm": 1e3 * float(np.nanmean(self.errors_before)),

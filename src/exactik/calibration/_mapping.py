@@ -35,6 +35,8 @@ class Match(NamedTuple):
             is known but the bone.
         reason: in words.
         confidence: from 0 to 1.
+        offset_sd: how far it may be from its place, one standard deviation along each axis [m];
+            None: as `calibrate` is told.
     """
 
     recorded: str
@@ -43,6 +45,7 @@ class Match(NamedTuple):
     point: Point | None = None
     reason: str = ""
     confidence: float = 0.0
+    offset_sd: float | None = None
 
     @property
     def has_same_name(self) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.calibration._attach import to_bone_frame
-from exactik.calibration._fit import Prior, fit_skeleton
+from exactik.calibration.fitting import Prior, fit_skeleton
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import Array, IntArray
@@ -67,7 +67,7 @@ def guess_bones(
     """
     fit = fit_skeleton(
         known_skeleton,
-        markers.chosen(known),
+        (markers.chosen(known),),
         Prior(scale_sd=SCALE_SD, offset_sd=np.full(len(known), OFFSET_SD), sigma=None),
         kind="symmetric",
         fixed=(),

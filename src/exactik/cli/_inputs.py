@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
 
@@ -19,13 +19,13 @@ from exactik.io import (
     inspect_markers,
     load_markers,
     load_skeleton,
-    measure_space,
     readable_suffixes,
     suffix_of,
 )
 from exactik.io.formats import NPZ
 from exactik.model import Skeleton, human
-from exactik.motion import Markers, axes_matrix, cyclic_axes
+from exactik.motion import Markers, axes_matrix
+from exactik.pipeline import align_up_axis, find_upright_person
 
 __all__ = [
     "LoadedRecording",
@@ -121,14 +121,19 @@ def read_skeleton(
 
 
 def read_recording(
-    path: Path, skeleton_up: str | None, options: RecordingOptions | None = None
+    path: Path,
+    skeleton_up: str | None,
+    options: RecordingOptions | None = None,
+    *,
+    align: bool = True,
 ) -> LoadedRecording:
     """Return the markers in a file, turned to the axes of the skeleton, cut in time.
 
     Args:
         path: the file.
-        skeleton_up: which axis is up for the skeleton; None to turn nothing.
+        skeleton_up: which axis is up for the skeleton; None if nobody knows.
         options: what the user says about the file.
+        align: whether to turn it; what `solve_recording` gets stays as it is in the file.
     """
     options = RecordingOptions() if options is None else options
     if options.axes is not None:
@@ -158,45 +163,8 @@ def read_recording(
     notes: list[str] = [*facts.assumed, *facts.oddities]
     if options.axes is not None:
         return LoadedRecording(markers.turned(options.axes), words, notes)
-    return LoadedRecording(_align_up_axis(markers, skeleton_up, path, notes), words, notes)
-
-
-def _align_up_axis(
-    markers: Markers, skeleton_up: str | None, path: Path, notes: list[str]
-) -> Markers:
-    """Return markers with the skeleton's axis up, and note what was turned or assumed."""
-    if skeleton_up is None:
-        notes.append(
-            "Which axis is up for the skeleton is not known: taken as in the recording. "
-            "--skeleton-up says otherwise."
-        )
-        return markers
-    up = markers.up_axis
-    if up is None:
-        up, why = _guess_up_axis(markers, path)
-        if up is None:
-            notes.append(
-                f"Which axis is up in the recording is not known: {skeleton_up} is taken for it, "
-                "as for the skeleton. --up says otherwise."
-            )
-            return replace(markers, up_axis=skeleton_up)
-        notes.append(f"{up} is taken for up in the recording, {why}. --up says otherwise.")
-        markers = replace(markers, up_axis=up)
-    if up == skeleton_up:
-        return markers
-    axes = cyclic_axes(up, skeleton_up)
-    notes.append(
-        f"The recording has {up} up and the skeleton {skeleton_up}: the recording was turned "
-        f"(--axes {axes})."
-    )
-    return markers.turned(axes)
-
-
-def _guess_up_axis(markers: Markers, path: Path) -> tuple[str | None, str]:
-    """Return which axis is up in a file that does not say, and why it should be."""
-    tallest = measure_space(markers.positions)[1]
-    if tallest is not None:
-        return tallest, "along which the markers spread most"
-    form = find_format(path)
-    custom = None if form is None or form.up_axis_of is not None else form.up_axis
-    return custom, f"as in most {path.suffix} files"
+    if not align:
+        return LoadedRecording(markers, words, notes)
+    is_given = options.up is not None
+    aligned = align_up_axis(markers, skeleton_up, find_upright_person(markers), is_given=is_given)
+    return LoadedRecording(aligned.markers, words, [*notes, *aligned.notes])

@@ -33,9 +33,11 @@ MAX_NAMED = 3  # stretches that are named in the paragraph
 def headline_of(summary: Facts) -> str:
     """Return a summary in words: plain text, one paragraph.
 
-    How good the fit is, what needs a look, which markers are suspected, what touched its limits.
+    The verdict, how good the fit is, what needs a look, which markers are suspected, what touched
+    its limits.
     """
     parts = [
+        summary["verdict_text"],
         _describe_fit(summary),
         _describe_size(summary),
         *_describe_open_dofs(summary),
@@ -135,7 +137,8 @@ def _count_used(summary: Facts) -> int:
 def _describe_attention(summary: Facts) -> list[str]:
     segments = summary["attention"]
     if len(segments) == 0:
-        return ["Nothing needs a look."]
+        is_good = summary["verdict"] == "good"
+        return ["Nothing needs a look." if is_good else "No stretch is worse than the others."]
     counts = Counter(segment["kind"] for segment in segments)
     kinds = [
         f"{counts[kind]} {words[counts[kind] > 1]}"

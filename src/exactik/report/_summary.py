@@ -39,6 +39,8 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
     attention, never_determined = track.attention, track.never_determined  # computed when asked for
     swaps, missing = examine_swaps(track), find_missing(track)
     summary: Facts = {
+        **track.verdict.to_dict(),
+        "verdict_text": str(track.verdict),
         "skeleton": track.skeleton.name,
         "source": track.markers.source,
         "frames": len(track),

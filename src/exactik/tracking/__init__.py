@@ -8,6 +8,7 @@ from exactik.tracking._assessment import (
     UNKNOWN_SD,
     Attention,
     are_minima,
+    compute_combination_deviations,
     compute_standard_deviations,
     estimate_noise,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "TrackingProblem",
     "align_to_markers",
     "are_minima",
+    "compute_combination_deviations",
     "compute_standard_deviations",
     "estimate_noise",
     "fill_gaps",

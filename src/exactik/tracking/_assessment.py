@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from exactik._text import Reason, join_names
+from exactik.kernels.recording import combination_error_bars as combinations
 from exactik.kernels.recording import error_bars as kernel
 from exactik.motion import Segment, find_segments
 from exactik.tracking._frame_solver import run_in_threads
@@ -21,6 +23,7 @@ __all__ = [
     "UNKNOWN_SD",
     "Attention",
     "are_minima",
+    "compute_combination_deviations",
     "compute_standard_deviations",
     "estimate_noise",
     "explain_frames",
@@ -99,6 +102,54 @@ def compute_standard_deviations(
             np.full(len(frames), sigma),
             frames,
             q[frames],
+            np.zeros_like(buffers.workspace.H),
+            chunk_sd,
+            buffers.descent_state,
+            buffers.workspace,
+        )
+        sd[frames] = np.minimum(chunk_sd, UNKNOWN_SD)
+
+    run_in_threads(threads, compute_chunk, split_into_chunks(len(q), CHUNK_FRAMES))
+    return sd
+
+
+def compute_combination_deviations(
+    problem: TrackingProblem,
+    q: Array,
+    sigma: float,
+    threads: int,
+    count: int,
+    compute_rows: Callable[[Array], Array],
+) -> Array:
+    """Return the standard deviation of `count` combinations of dofs in every frame, (T, count).
+
+    No more than that of an angle of which nothing is known.
+
+    Args:
+        problem: what was solved.
+        q: its solution, (T, nq).
+        sigma: of the markers along each axis [m].
+        threads: to use.
+        count: of the combinations.
+        compute_rows: returns the combinations, (n, count, nv), at some of the poses, (n, nq).
+    """
+    sigma = max(sigma, MIN_NOISE)
+    prior = np.full(problem.skeleton.nv, sigma**2 / UNKNOWN_SD**2)
+    sd = np.zeros((len(q), count))
+
+    def compute_chunk(frames: IntArray) -> None:
+        buffers = problem.buffers
+        chunk_sd = np.empty((len(frames), count))
+        combinations.estimate_combination_deviations(
+            problem.skeleton.tree,
+            buffers.goals,
+            problem.frame_problem.box,
+            problem.targets,
+            prior,
+            np.full(len(frames), sigma),
+            frames,
+            q[frames],
+            compute_rows(q[frames]),
             np.zeros_like(buffers.workspace.H),
             chunk_sd,
             buffers.descent_state,

@@ -6,17 +6,24 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.biomechanics import (
+    JointAngles,
+    compute_angle_rates,
+    compute_joint_angles,
+    find_body_segments,
+)
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap
 from exactik.tracking._assessment import (
     Attention,
     are_minima,
+    compute_combination_deviations,
     compute_standard_deviations,
     explain_frames,
     find_attention,
@@ -25,6 +32,9 @@ from exactik.tracking._continuity import find_jumping_bones
 from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from exactik.verdict import RecordingContext, RecordingVerdict
 
 __all__ = ["Track"]
 
@@ -58,6 +68,8 @@ class Track:
         problem: what was solved: the markers without outliers, their weights and places on the
             figure, limits and locks.
         threads: that it was solved with.
+        context: what is known of the recording beyond this, such as which markers were left out
+            and why; None unless `exactik.pipeline` made the track.
     """
 
     motion: Motion
@@ -80,6 +92,7 @@ class Track:
     options: TrackingOptions
     problem: TrackingProblem
     threads: int = 1
+    context: RecordingContext | None = None
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -189,10 +202,40 @@ class Track:
         """Segments of frames that deserve a look, with the reason, the worst first."""
         return find_attention(self)
 
+    @cached_property
+    def verdict(self) -> RecordingVerdict:
+        """Whether the recording as a whole is good, usable with care or not to be used; why."""
+        from exactik.verdict import judge_track
+
+        return judge_track(self)
+
     @property
     def why(self) -> list[str]:
         """One sentence a frame: what it is that `status` says in a word."""
         return explain_frames(self)
+
+    def angles(self) -> JointAngles:
+        """Return the joint angles, as they are published, with their standard deviations.
+
+        See docs/angles.md for names and signs. Deviations are those of the markers' noise, as in
+        `sd`, propagated with the correlations between dofs; of what the figure's own proportions
+        get wrong they know nothing.
+        """
+        return self._angles
+
+    @cached_property
+    def _angles(self) -> JointAngles:
+        angles, q = compute_joint_angles(self.motion), np.array(self.motion.q)
+        segments = find_body_segments(self.skeleton)
+        sd = compute_combination_deviations(
+            self.problem,
+            q,
+            self.sigma,
+            self.threads,
+            len(angles.names),
+            lambda poses: compute_angle_rates(segments, angles.names, poses),
+        )
+        return angles.with_sd(sd)
 
     def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
         """Write a report: one HTML file that needs nothing else.

@@ -73,9 +73,9 @@ def calibrate(
     from exactik.cli._inputs import read_recording, read_skeleton
     from exactik.cli._outputs import format_entry
     from exactik.cli.solve._marker_tables import parse_mapping
-    from exactik.cli.solve._skeleton import prepare_skeleton
-    from exactik.io import files_to_write, save_skeleton
+    from exactik.io import files_to_write, load_motion, save_skeleton
     from exactik.io.formats import NPZ
+    from exactik.pipeline import attach_from_take
 
     if output.suffix.lower() != NPZ.suffix:
         text = f"no skeleton with markers can be written so; expected {NPZ.suffix}"
@@ -99,19 +99,12 @@ def calibrate(
     by_hand = None if mapping is None else parse_mapping(mapping)
     figure, markers = loaded.skeleton, read.markers
     if take is not None:
-        prepared = prepare_skeleton(
-            loaded,
-            markers,
-            recording,
-            by_hand=by_hand,
-            take=take,
-            fit=False,
-            progress=lambda done, total: None,
-        )
-        notes += prepared.notes
-        figure, by_hand, markers = prepared.skeleton, None, markers.between(start, end)
+        motion = load_motion(take, figure)
+        figure, attached = attach_from_take(motion, markers, loaded.up, by_hand, take)
+        notes += attached
+        by_hand, markers = None, markers.between(start, end)
         if not as_json:
-            say("\n".join(format_entry("note", note) for note in prepared.notes))
+            say("\n".join(format_entry("note", note) for note in attached))
     if len(figure.markers) == 0 and by_hand is None:
         raise FileError(
             skeleton, "has no markers; give --mapping, the bone of each marker, or --take"

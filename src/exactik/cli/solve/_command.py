@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exactik._text import join_names
 from exactik.cli._app import AsJson, app, err, frames_bar, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
@@ -27,12 +28,13 @@ from exactik.cli._options import (
     UpOption,
     parse_length_unit,
 )
-from exactik.errors import ExactikError, UsageError
+from exactik.errors import ExactikError, FileError, UsageError
 
 if TYPE_CHECKING:
     from exactik.cli._inputs import LoadedRecording, LoadedSkeleton
     from exactik.cli._outputs import OutputPlan
-    from exactik.cli.solve._skeleton import PreparedSkeleton
+    from exactik.model import Skeleton
+    from exactik.pipeline import PreparedSkeleton, SolvedRecording
 
 __all__ = ["solve"]
 
@@ -61,9 +63,12 @@ class SolveOptions:
         mapping: what recorded markers are, as given.
         take: file of a motion of the first recording, to put markers on the skeleton.
         fit: whether to fit the size of the skeleton.
+        subject: of recordings of several: a name, "all", or None for the first.
         command: the whole command line.
         as_json: print the summaries and nothing else.
         list_all: list all frames that need attention.
+        angles: columns of MOT and CSV: "clinical", "joints" or "both"; None for the usual.
+        rotations: columns of CSV: "coordinates", "wxyz" or "swing-twist"; None for the usual.
     """
 
     recording: RecordingOptions
@@ -72,9 +77,12 @@ class SolveOptions:
     mapping: str | None
     take: str | None
     fit: bool
+    subject: str | None
     command: str
     as_json: bool
     list_all: bool
+    angles: str | None = None
+    rotations: str | None = None
 
 
 @app.command()
@@ -104,8 +112,18 @@ def solve(
             show_default=False,
         ),
     ] = None,
+    angles: Annotated[
+        str | None,
+        typer.Option(help="Columns of .csv and .mot: clinical (hip_flexion_r), joints (rx), both."),
+    ] = None,
+    rotations: Annotated[
+        str | None, typer.Option(help="Joints in .csv: coordinates, wxyz or swing-twist.")
+    ] = None,
     take: TakeOption = None,
     mapping: MappingOption = None,
+    subject: Annotated[
+        str | None, typer.Option(help="Whom to solve, if several were recorded; all for each.")
+    ] = None,
     start: StartOption = None,
     end: EndOption = None,
     robust: Annotated[
@@ -140,7 +158,8 @@ def solve(
 ) -> None:
     """Find the motion that recorded markers show, and say how far to trust it.
 
-    Ends with 0 if all is well, 1 if frames need attention, 2 if something could not be read.
+    Ends with 0 if it is good, 1 if it is usable with care, 3 if it should not be used, and 2 if
+    something could not be read; of several recordings with the gravest: 2, 3, 1, 0.
     """
     from exactik.cli._inputs import find_recordings, read_skeleton
     from exactik.cli._outputs import plan_outputs
@@ -168,15 +187,24 @@ def solve(
         mapping=mapping,
         take=take,
         fit=loaded.built_in if calibrate is None else calibrate,
+        subject=subject,
         command=f"exactik {shlex.join(sys.argv[1:])}",
         as_json=as_json,
         list_all=everything,
+        angles=_check_word("--angles", angles, ("clinical", "joints", "both")),
+        rotations=_check_word("--rotations", rotations, ("coordinates", "wxyz", "swing-twist")),
     )
     try:
         raise typer.Exit(_solve_all(plans, loaded, options))
     except KeyboardInterrupt:
         err.print("Stopped. Files that were written are complete; there are no others.")
         raise typer.Exit(130) from None
+
+
+def _check_word(option: str, word: str | None, known: tuple[str, ...]) -> str | None:
+    if word is not None and word not in known:
+        raise UsageError(f"{option} is {word!r}; expected {join_names(known, last=' or ')}")
+    return word
 
 
 def _parse_loss(word: str) -> str | None:
@@ -186,36 +214,48 @@ def _parse_loss(word: str) -> str | None:
 
 
 def _solve_all(plans: list[OutputPlan], skeleton: LoadedSkeleton, options: SolveOptions) -> int:
-    """Solve all recordings; return the exit code."""
+    """Solve all recordings; return the exit code, that of the gravest verdict."""
     from exactik.cli._inputs import read_recording
+    from exactik.verdict import EXIT_CODES
 
     solved: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
-    prepared: PreparedSkeleton | None = None
+    prepared: dict[str, PreparedSkeleton] = {}
+    figure: Skeleton | None = None
     # A take puts markers on the skeleton by the recording of its own name, so that one comes first.
     first_stem = Path(options.take).stem if options.take is not None else ""
     plans.sort(key=lambda plan: plan.source.stem != first_stem)
     for n, plan in enumerate(plans):
         try:
-            recording = read_recording(plan.source, skeleton.up, options.recording)
+            recording = read_recording(plan.source, None, options.recording, align=False)
             if not options.as_json:
                 _print_inputs(plan, recording, skeleton, first=n == 0)
-            if prepared is None:
+            if figure is None:
                 compile_kernels(options.tracking.robust, options.tracking.smooth)
-                prepared = _prepare(plan.source, skeleton, recording, options)
-            solved.append(_solve_one(plan, recording, skeleton, prepared, options))
+                figure = _attach_markers(plan.source, skeleton, options)
+            subjects = _solve_recording(recording, skeleton, figure, prepared, options)
+            for one in subjects:
+                prepared.setdefault(one.subject, one.prepared)
+                target = plan if len(subjects) == 1 else plan.of_subject(one.subject)
+                solved.append(_write_solved(target, one, recording, skeleton, options))
         except ExactikError as error:
+            error = error.renamed(_option) if isinstance(error, FileError) else error
             if len(plans) == 1:
-                raise
+                raise error from None
             failed.append({"source": str(plan.source), "error": str(error)})
             err.print(f"exactik: {error}", style="red", markup=False, soft_wrap=True)
-    attention = any(len(summary["attention"]) > 0 for summary in solved)
     if options.as_json:
         print_json({"solved": solved, "failed": failed})
     elif len(plans) > 1:
         bad = f", {len(failed)} could not be" if len(failed) > 0 else ""
-        say(f"\n{len(solved)} of {len(plans)} recordings solved{bad}.")
-    return 2 if len(failed) > 0 else 1 if attention else 0
+        say(f"\n{len(plans) - len(failed)} of {len(plans)} recordings solved{bad}.")
+    if len(failed) > 0:
+        return 2
+    return max((EXIT_CODES[summary["verdict"]] for summary in solved), default=0)
+
+
+def _option(argument: str) -> str:
+    return f"--{argument.replace('_', '-')}"
 
 
 def _print_inputs(
@@ -234,82 +274,92 @@ def _print_inputs(
         say(format_entry("note", note))
 
 
-def _prepare(
-    source: Path, skeleton: LoadedSkeleton, recording: LoadedRecording, options: SolveOptions
-) -> PreparedSkeleton:
-    """Return the skeleton with markers, fitted on the first recording, all of it."""
+def _attach_markers(source: Path, skeleton: LoadedSkeleton, options: SolveOptions) -> Skeleton:
+    """Return the skeleton with markers: its own, or put on it by a take of the first recording."""
     from exactik.cli._inputs import read_recording
     from exactik.cli._outputs import format_entry
     from exactik.cli.solve._marker_tables import parse_mapping
-    from exactik.cli.solve._skeleton import prepare_skeleton
+    from exactik.io import load_motion
+    from exactik.pipeline import attach_from_take
 
-    markers, cut = recording.markers, options.recording
-    if options.take is not None and (cut.start, cut.end) != (None, None):
-        whole = replace(cut, start=None, end=None)
-        markers = read_recording(source, skeleton.up, whole).markers
-    with frames_bar() as bar:
-        task = bar.add_task("fitting the figure", total=100, visible=options.fit)
-        prepared = prepare_skeleton(
-            skeleton,
-            markers,
-            source,
-            by_hand=None if options.mapping is None else parse_mapping(options.mapping),
-            take=options.take,
-            fit=options.fit,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-            limits=options.tracking.limits,
-            lock=options.tracking.lock,
-        )
+    if options.take is None:
+        if len(skeleton.skeleton.markers) == 0 and options.mapping is None:
+            raise FileError(
+                skeleton.name,
+                "has no markers; give --take, a motion of the same recording, or --mapping, the "
+                "bone of each marker, or a skeleton that `exactik calibrate` made",
+            )
+        return skeleton.skeleton
+    whole = replace(options.recording, start=None, end=None)
+    markers = read_recording(source, skeleton.up, whole).markers
+    by_hand = None if options.mapping is None else parse_mapping(options.mapping)
+    motion = load_motion(options.take, skeleton.skeleton)
+    figure, notes = attach_from_take(motion, markers, skeleton.up, by_hand, options.take)
+    skeleton.notes += notes
     if not options.as_json:
-        for note in prepared.notes:
+        for note in notes:
             say(format_entry("note", note))
-    return prepared
+    return figure
 
 
-def _solve_one(
-    plan: OutputPlan,
+def _solve_recording(
     recording: LoadedRecording,
     skeleton: LoadedSkeleton,
-    prepared: PreparedSkeleton,
+    figure: Skeleton,
+    prepared: dict[str, PreparedSkeleton],
+    options: SolveOptions,
+) -> list[SolvedRecording]:
+    """Solve the subjects of a recording, with a bar for each stage."""
+    from exactik.cli.solve._marker_tables import parse_mapping, parse_weights
+    from exactik.pipeline import solve_recording
+
+    mapping = None
+    if options.mapping is not None and (options.take is None or options.fit):
+        mapping = parse_mapping(options.mapping)
+    origin = "user" if options.recording.up is not None else "file"
+    with frames_bar() as bar:
+        task = bar.add_task("", total=len(recording.markers))
+        return solve_recording(
+            recording.markers,
+            figure,
+            skeleton_up=skeleton.up,
+            up_origin="axes" if options.recording.axes is not None else origin,
+            fit=options.fit,
+            mapping=mapping,
+            prepared=prepared,
+            subject=options.subject,
+            weights=None if options.weights is None else parse_weights(options.weights),
+            progress=lambda what, done, total: bar.update(
+                task, description=what, completed=done, total=total
+            ),
+            **asdict(options.tracking),
+        )
+
+
+def _write_solved(
+    plan: OutputPlan,
+    solved: SolvedRecording,
+    recording: LoadedRecording,
+    skeleton: LoadedSkeleton,
     options: SolveOptions,
 ) -> dict[str, Any]:
-    """Solve a recording, write its files, say so; return its summary."""
-    from exactik.cli._outputs import print_solved, write_motion
-    from exactik.cli.solve._marker_tables import parse_weights
+    """Write the files of a solved recording, say so; return its summary."""
+    from exactik.cli._outputs import format_entry, print_solved, write_motion
     from exactik.report import headline_of, summary_of, write_report
-    from exactik.tracking import match_markers, track
 
-    markers = prepared.rename_markers(recording.markers)
-    weights = None
-    if options.weights is not None:
-        matched = match_markers(prepared.skeleton, markers)
-        weights = parse_weights(options.weights, tuple(matched.values()), matched)
-    with frames_bar() as bar:
-        task = bar.add_task(plan.source.name, total=len(markers))
-        asked = options.tracking
-        solved = track(
-            prepared.skeleton,
-            markers,
-            robust=asked.robust,
-            smooth=asked.smooth,
-            limits=asked.limits,
-            lock=asked.lock,
-            sigma=asked.sigma,
-            branches=asked.branches,
-            threads=asked.threads,
-            weights=weights,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-    motion = replace(solved.motion, up_axis=skeleton.up or markers.up_axis)
+    if not options.as_json:
+        for note in solved.notes:
+            say(format_entry("note", note))
     written: list[tuple[Path, str]] = []
     for path in plan.targets:
-        written += write_motion(motion, path)
-    summary = summary_of(solved, options.command)
+        written += write_motion(solved.track.motion, path, options.angles, options.rotations)
+    summary = summary_of(solved.track, options.command)
     if plan.report is not None:
-        write_report(solved, str(plan.report), summary=summary)
+        write_report(solved.track, str(plan.report), summary=summary)
         written.append((plan.report, "the report"))
+    summary["subject"] = solved.subject
     summary["written"] = [str(path) for path, _ in written]
-    summary["notes"] = [*skeleton.notes, *recording.notes, *prepared.notes]
+    summary["notes"] = [*skeleton.notes, *recording.notes, *solved.notes]
     if not options.as_json:
         print_solved(summary, headline_of(summary), written, options.list_all)
     return summary

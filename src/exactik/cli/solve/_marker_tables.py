@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from exactik.errors import FileError, UnknownNameError, UsageError
+from exactik.errors import FileError, UsageError
 from exactik.io import read_text
 
 __all__ = ["parse_mapping", "parse_weights"]
@@ -20,24 +18,11 @@ __all__ = ["parse_mapping", "parse_weights"]
 ManualMapping = dict[str, "str | tuple[str, tuple[float, float, float]] | None"]
 
 
-def parse_weights(text: str, names: Sequence[str], recorded: Mapping[str, str]) -> dict[str, float]:
-    """Return the weights of markers, by the skeleton's names.
-
-    Args:
-        text: what the user gave.
-        names: of the skeleton's markers.
-        recorded: recorded name → the skeleton's.
-    """
-    by_short_name = {name.rpartition(":")[2]: mine for name, mine in recorded.items()}
-    weights: dict[str, float] = {}
-    for name, value in _parse_pairs("--weights", text).items():
-        weight = _parse_weight(name, value)
-        pattern = recorded.get(name, by_short_name.get(name, name))
-        matches = [other for other in names if fnmatchcase(other, pattern)]
-        if len(matches) == 0:
-            raise UnknownNameError("marker", name, names)
-        weights.update(dict.fromkeys(matches, weight))
-    return weights
+def parse_weights(text: str) -> dict[str, float]:
+    """Return the weights of markers, by names or patterns as given."""
+    return {
+        name: _parse_weight(name, value) for name, value in _parse_pairs("--weights", text).items()
+    }
 
 
 def parse_mapping(text: str) -> ManualMapping:

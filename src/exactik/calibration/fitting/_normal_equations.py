@@ -9,8 +9,10 @@ and with the poses eliminated
 
     (C − Σ B_tᵀA_t⁻¹B_t) dθ = c − Σ B_tᵀA_t⁻¹h_t
 
-which is dense and small; W is the diagonal weight of the posture. `fit_parameters` adds the prior
-of θ to it. Dofs that are locked, or push against a limit, take no part: they are the active set.
+which is dense and small; W is the diagonal weight of the posture. J, K and r are multiplied by the
+root of the weight that a marker has in a frame, 0 where it is missing. `fit_parameters` adds the
+prior of θ to it. Dofs that are locked, or push against a limit, take no part: they are the active
+set.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.calibration._scaled_skeleton import ScaledSkeleton
+from exactik.calibration.fitting._scaled_skeleton import ScaledSkeleton
 from exactik.tracking import TrackingProblem
 from exactik.typing import Array, BoolArray
 
@@ -50,8 +52,9 @@ class _Linearisation(NamedTuple):
     """All frames to first order in their poses.
 
     Attributes:
-        J: ∂y/∂v, zero where a marker is missing, (F, M, 3, nv).
-        r: residuals, zero where a marker is missing [m], (F, M, 3).
+        J: ∂y/∂v, times the root of the weight, (F, M, 3, nv).
+        r: residuals, times the root of the weight [m], (F, M, 3).
+        root_weight: of each marker in each frame, 0 where it is missing, (F, M).
         posture_weight: the diagonal of the posture's weight, (nv,).
         posture_force: gradient of the posture's cost, (F, nv).
         at_lower: dofs at their lower limit, (F, nv).
@@ -60,6 +63,7 @@ class _Linearisation(NamedTuple):
 
     J: Array
     r: Array
+    root_weight: Array
     posture_weight: Array
     posture_force: Array
     at_lower: BoolArray
@@ -72,11 +76,11 @@ def compute_normal_equations(
     """Return the equations at parameters θ and poses q, (F, nq)."""
     linear = _linearise_frames(problem, q)
     J, r = linear.J, linear.r
-    is_seen = problem.seen[..., None, None]
+    root_weight = linear.root_weight[..., None, None]
     R_world_bone = problem.skeleton.forward(q).rotations
-    K_scales = np.where(is_seen, scaled.scale_jacobian(theta, R_world_bone), 0.0)
+    K_scales = root_weight * scaled.scale_jacobian(theta, R_world_bone)
     # Of the markers that may move: ∂y/∂d is the rotation of their bone.
-    R = np.where(is_seen, R_world_bone[:, scaled.marker_bones], 0.0)[:, scaled.movable]
+    R = (root_weight * R_world_bone[:, scaled.marker_bones])[:, scaled.movable]
     groups, n = len(scaled.scale_groups), scaled.parameter_count
     J_movable, r_movable = J[:, scaled.movable], r[:, scaled.movable]
 
@@ -106,8 +110,8 @@ def compute_normal_equations(
     C_mixed = np.einsum("fmij,fmig->mjg", R, K_scales[:, scaled.movable])
     C[groups:, :groups] = C_mixed.reshape(n - groups, groups)
     C[:groups, groups:] = C[groups:, :groups].T
-    counts = problem.seen[:, scaled.movable].sum(axis=0)  # RᵀR = I in each frame that has it
-    C[groups:, groups:] = np.diag(np.repeat(counts, 3).astype(float))
+    weights = (linear.root_weight[:, scaled.movable] ** 2).sum(axis=0)  # RᵀR is I times them
+    C[groups:, groups:] = np.diag(np.repeat(weights, 3))
     c = np.empty(n)
     c[:groups] = np.einsum("fng,fn->g", K_flat, r.reshape(frames, -1))
     c[groups:] = np.einsum("fmij,fmi->mj", R, r_movable).ravel()
@@ -123,11 +127,13 @@ def compute_normal_equations(
 
 def _linearise_frames(problem: TrackingProblem, q: Array) -> _Linearisation:
     frame, skeleton, targets = problem.frame_problem, problem.skeleton, problem.targets
-    count = len(problem.names)
+    count, trusted = len(problem.names), len(targets.confidence) > 0
     J = np.stack([frame.linearised(pose)[1][: 3 * count] for pose in q])
     J = J.reshape(len(q), count, 3, skeleton.nv)
     r = problem.residuals(q)
-    J[~problem.seen], r[~problem.seen] = 0.0, 0.0
+    root_weight = np.sqrt(problem.seen * (targets.confidence if trusted else 1.0))
+    r[~problem.seen] = 0.0
+    J, r = root_weight[..., None, None] * J, root_weight[..., None] * r
     weight = targets.rest_weight[0]
     force = weight * skeleton.difference(q, np.broadcast_to(targets.rest[0], q.shape))
     index = skeleton.plain_q
@@ -135,6 +141,7 @@ def _linearise_frames(problem: TrackingProblem, q: Array) -> _Linearisation:
     return _Linearisation(
         J=J,
         r=r,
+        root_weight=root_weight,
         posture_weight=weight,
         posture_force=force,
         at_lower=values <= frame.lower + LIMIT_CONTACT_DISTANCE,

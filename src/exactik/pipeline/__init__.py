@@ -1,0 +1,23 @@
+"""From a recording as it was read to a judged motion: all that `exactik solve` does in between.
+
+In their order: computed points and rigid objects are left out, subjects separated, unnamed markers
+labelled, markers mapped to the figure's, the up axis and the unit settled, the figure fitted, the
+recording tracked. What was decided on the way is kept as the track's `context`.
+"""
+
+from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
+from exactik.pipeline._solve import SolvedRecording, solve_recording
+from exactik.pipeline._take import attach_from_take
+from exactik.pipeline._up_axis import align_up_axis, find_upright_person
+from exactik.pipeline._weights import resolve_weights
+
+__all__ = [
+    "PreparedSkeleton",
+    "SolvedRecording",
+    "align_up_axis",
+    "attach_from_take",
+    "find_upright_person",
+    "prepare_skeleton",
+    "resolve_weights",
+    "solve_recording",
+]

@@ -1,0 +1,72 @@
+"""What was decided on the way from a file to a track, as plain data for the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from exactik.motion import Markers
+from exactik.pipeline._prepare import PreparedSkeleton
+from exactik.pipeline._subjects import SubjectMarkers
+from exactik.pipeline._units import SizedRecording
+from exactik.tracking import match_markers
+from exactik.verdict import MarkerUse, RecordingContext, UpAxis
+
+__all__ = ["make_context"]
+
+
+def make_context(
+    subject: SubjectMarkers,
+    prepared: PreparedSkeleton,
+    up: UpAxis,
+    sized: SizedRecording,
+    is_fitted_here: bool,
+) -> RecordingContext:
+    """Return the context of a subject's track.
+
+    Args:
+        subject: the markers of it, and those left out of the file.
+        prepared: the skeleton that follows them.
+        up: which axis is up.
+        sized: what became of the unit.
+        is_fitted_here: whether the skeleton was fitted to this recording and not to another.
+    """
+    calibration = prepared.calibration
+    return RecordingContext(
+        uses=_list_uses(subject.markers, prepared, subject.left_out),
+        subject=subject.name,
+        subjects=subject.subjects,
+        up=up,
+        size=sized.size,
+        unit_factor=sized.factor,
+        is_fitted=calibration is not None,
+        scales={} if calibration is None else dict(calibration.scales),
+        scale_sds={} if calibration is None else dict(calibration.scale_sds),
+        settled=None if calibration is None else calibration.settled,
+        parameters=len(calibration.fit.solution.theta) if calibration and is_fitted_here else 0,
+    )
+
+
+def _list_uses(
+    markers: Markers, prepared: PreparedSkeleton, left_out: Mapping[str, str]
+) -> tuple[MarkerUse, ...]:
+    """Return what became of each marker of the file."""
+    used = match_markers(prepared.skeleton, prepared.rename_markers(markers))
+    matches = {} if prepared.mapping is None else {m.recorded: m for m in prepared.mapping}
+    uses = []
+    for name in markers.names:
+        marker = used.get(prepared.names.get(name, name))
+        bone = None if marker is None else prepared.skeleton.marker(marker)[0]
+        match = matches.get(name)
+        if match is None:
+            code, confidence = ("unknown-name", 0.0) if marker is None else ("same-name", 1.0)
+        else:
+            code, confidence = (
+                getattr(match, "code", "same-name" if match.bone else "unknown-name"),
+                match.confidence,
+            )
+        uses.append(
+            MarkerUse(name=name, marker=marker, bone=bone, code=code, confidence=confidence)
+        )
+    for name, code in left_out.items():
+        uses.append(MarkerUse(name=name, marker=None, bone=None, code=code, confidence=1.0))
+    return tuple(uses)

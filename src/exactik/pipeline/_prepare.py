@@ -1,0 +1,157 @@
+"""A skeleton prepared for a recording: with markers of the right names, fitted to the subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik._text import join_names
+from exactik.calibration import (
+    Calibration,
+    MarkerMapping,
+    calibrate,
+    propose_mapping,
+    strip_prefix,
+)
+from exactik.errors import Advice, FileError
+from exactik.model import Skeleton
+from exactik.motion import Markers
+
+__all__ = ["ManualMapping", "PreparedSkeleton", "prepare_skeleton"]
+
+ManualMapping = Mapping[str, str | tuple[str, ArrayLike] | None]
+
+MIN_SECONDS_FOR_GEOMETRY = 2.0  # [s] of a recording in which joints may have moved
+SURE_CONFIDENCE = 0.95  # of a match, from which it goes without saying
+MAX_LISTED_NAMES = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedSkeleton:
+    """A skeleton with markers, for all recordings of a subject.
+
+    Attributes:
+        skeleton: itself.
+        names: recorded name → the skeleton's, where these differ.
+        notes: what was done, a sentence each.
+        mapping: what each recorded marker is; None where names agree.
+        calibration: how it was fitted; None if it was not.
+    """
+
+    skeleton: Skeleton
+    names: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    mapping: MarkerMapping | None = None
+    calibration: Calibration | None = None
+
+    def rename_markers(self, markers: Markers) -> Markers:
+        """Return markers under the skeleton's names, without those that it does not know.
+
+        Names of another recording of the same subject may have another prefix.
+        """
+        if len(self.names) == 0:
+            return markers
+        by_short_name = {strip_prefix(name): mine for name, mine in self.names.items()}
+        known = {}
+        for name in markers.names:
+            mine = self.names.get(name, by_short_name.get(strip_prefix(name)))
+            if mine is not None:
+                known[name] = mine
+        return markers.chosen(tuple(known)).renamed(known) if len(known) > 0 else markers
+
+
+def prepare_skeleton(
+    skeleton: Skeleton,
+    markers: Markers,
+    *,
+    mapping: ManualMapping | None = None,
+    fit: bool = True,
+    progress: Callable[[int, int], object] | None = None,
+    limits: str = "hard",
+    lock: str | Sequence[str] = (),
+) -> PreparedSkeleton:
+    """Return a skeleton with the markers of a recording, fitted to its subject.
+
+    Args:
+        skeleton: as read.
+        markers: a recording of one subject, all of it, in the axes of the skeleton.
+        mapping: what recorded markers are, by hand, see `propose_mapping`.
+        fit: whether to fit the size of the skeleton and the places of its markers.
+        progress: is called with what is done and to do.
+        limits: while it is fitted.
+        lock: while it is fitted.
+    """
+    if not fit and mapping is None and set(markers.names) <= set(skeleton.markers):
+        return PreparedSkeleton(skeleton=skeleton)  # names agree: nothing to propose
+    # Places tell what a marker is only if the joints have moved.
+    long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
+    proposed = propose_mapping(skeleton, markers, mapping, geometry=fit and long)
+    if len(proposed.used) == 0:
+        names = join_names(markers.names, MAX_LISTED_NAMES, spare=1)
+        raise FileError(
+            markers.source,
+            f"no marker is known on the skeleton {skeleton.name!r}: the recording has {names}",
+            code="no-known-marker",
+            advice=Advice("; give ", "mapping", after=", what each of them is"),
+        )
+    notes = _describe_matches(proposed)
+    names = {match.recorded: proposed.name_of(match) for match in proposed.used}
+    only_bone_known = [m for m in proposed.used if m.marker is None and m.point is None]
+    if fit or len(only_bone_known) > 0:
+        calibration = calibrate(
+            skeleton,
+            markers,
+            bones=proposed,
+            scale=fit,
+            limits=limits,
+            lock=lock,
+            progress=progress,
+        )
+        notes.append(_describe_fit(calibration, Path(markers.source), sizes=fit))
+        return PreparedSkeleton(
+            skeleton=calibration.skeleton,
+            names=names,
+            notes=tuple(notes),
+            mapping=proposed,
+            calibration=calibration,
+        )
+    if mapping is None and all(match.has_same_name for match in proposed.used):
+        # Exactly what `track` does by itself.
+        return PreparedSkeleton(skeleton=skeleton, notes=tuple(notes), mapping=proposed)
+    return PreparedSkeleton(
+        skeleton=proposed.applied(), names=names, notes=tuple(notes), mapping=proposed
+    )
+
+
+def _describe_fit(fit: Calibration, source: Path, sizes: bool) -> str:
+    """Return what a calibration did, in a sentence."""
+    before, after = (1e3 * float(np.nanmean(e)) for e in (fit.errors_before, fit.errors))
+    what = "size and markers were" if sizes else "places of the markers were"
+    return (
+        f"The figure's {what} fitted to the subject on {source.name}, in {fit.seconds:.0f} s: "
+        f"markers are off by {after:.1f} mm on average, {before:.1f} mm before."
+    )
+
+
+def _describe_matches(mapping: MarkerMapping) -> list[str]:
+    """Return which markers were taken for others, and which are not used."""
+    notes = []
+    guesses = [
+        f"{strip_prefix(match.recorded)} for {match.marker or match.bone}"
+        for match in mapping.used
+        if match.confidence < SURE_CONFIDENCE
+    ]
+    if len(guesses) > 0:
+        names = join_names(guesses, MAX_LISTED_NAMES, spare=1)
+        notes.append(f"Taken by name or place: {names}. --mapping says otherwise.")
+    unused = [strip_prefix(match.recorded) for match in mapping.matches if match.bone is None]
+    if len(unused) > 0:
+        one = len(unused) == 1
+        count = "1 recorded marker is" if one else f"{len(unused)} recorded markers are"
+        names = join_names(unused, MAX_LISTED_NAMES, spare=1)
+        notes.append(f"{count} not on the figure and not used: {names}.")
+    return notes

@@ -1,0 +1,74 @@
+"""Who is in a recording: its subjects, without computed points and rigid objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from exactik._text import join_names
+from exactik.errors import UnknownNameError
+from exactik.labelling import find_rigid_objects, split_subjects
+from exactik.motion import Markers
+
+__all__ = ["ALL_SUBJECTS", "SubjectMarkers", "choose_subjects"]
+
+ALL_SUBJECTS = "all"
+"""In place of a subject's name: each of them."""
+MAX_LISTED_NAMES = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubjectMarkers:
+    """The markers of one subject.
+
+    Attributes:
+        name: of the subject, "" if the recording has only one.
+        markers: on the subject.
+        left_out: name → why, of markers of the file that are on no subject: a code as of `Match`.
+        subjects: names of all subjects in the file.
+        notes: what was left out, a sentence each.
+    """
+
+    name: str
+    markers: Markers
+    left_out: Mapping[str, str]
+    subjects: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def choose_subjects(
+    markers: Markers, subject: str | None, by_hand: Mapping[str, object] | None = None
+) -> list[SubjectMarkers]:
+    """Return the subjects of a recording that are asked for.
+
+    Args:
+        markers: the whole recording.
+        subject: name of one, "all" for each; the first if None.
+        by_hand: markers that are kept whatever they look like, by name.
+    """
+    kept = {} if by_hand is None else by_hand
+    left_out: dict[str, str] = {}
+    notes = []
+    for thing in find_rigid_objects(markers):
+        names = [name for name in thing.names if name not in kept]
+        left_out.update(dict.fromkeys(names, "object"))
+        if len(names) > 0:
+            notes.append(
+                f"Left out as no part of a body ({thing.reason}): "
+                f"{join_names(names, MAX_LISTED_NAMES, spare=1)}. --mapping says otherwise."
+            )
+    on_bodies = markers.chosen([name for name in markers.names if name not in left_out])
+    parts = split_subjects(on_bodies)
+    names = tuple(parts)
+    if subject not in (None, ALL_SUBJECTS, *names):
+        raise UnknownNameError("subject", subject, names)
+    if subject is None:
+        chosen = names[:1]
+    else:
+        chosen = names if subject == ALL_SUBJECTS else (subject,)
+    return [
+        SubjectMarkers(
+            name=name, markers=parts[name], left_out=left_out, subjects=names, notes=tuple(notes)
+        )
+        for name in chosen
+    ]

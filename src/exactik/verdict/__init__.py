@@ -1,0 +1,36 @@
+"""Whether a solved recording is good, usable with care, or not to be used, and for which reasons.
+
+`collect_facts` measures, one small function a criterion compares with the table of thresholds, and
+`judge_track` puts the reasons in order. docs/verdict.md says where each threshold comes from.
+"""
+
+from exactik.verdict._context import MarkerUse, RecordingContext, UpAxis
+from exactik.verdict._criteria import judge_facts
+from exactik.verdict._facts import RecordingFacts, collect_facts
+from exactik.verdict._limbs import LimbFacts, find_body_parts
+from exactik.verdict._thresholds import THRESHOLDS, Threshold
+from exactik.verdict._verdict import (
+    EXIT_CODES,
+    GRADE_WORDS,
+    RecordingVerdict,
+    VerdictReason,
+    judge_track,
+)
+
+__all__ = [
+    "EXIT_CODES",
+    "GRADE_WORDS",
+    "THRESHOLDS",
+    "LimbFacts",
+    "MarkerUse",
+    "RecordingContext",
+    "RecordingFacts",
+    "RecordingVerdict",
+    "Threshold",
+    "UpAxis",
+    "VerdictReason",
+    "collect_facts",
+    "find_body_parts",
+    "judge_facts",
+    "judge_track",
+]

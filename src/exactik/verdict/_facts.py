@@ -1,0 +1,258 @@
+"""What a recording is judged by: numbers about its track, its markers and its figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exactik.typing import BoolArray
+from exactik.verdict._context import MarkerUse, UpAxis
+from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
+from exactik.verdict._scales import SegmentDeviation, find_deviations, measure_stature
+from exactik.verdict._sides import find_unpaired_markers
+
+if TYPE_CHECKING:
+    from exactik.tracking import Track
+
+__all__ = ["RecordingFacts", "collect_facts"]
+
+MAX_POSES = 30
+"""Different poses after which a recording counts as one of movement: with 41 markers, thirty poses
+have 3,690 coordinates, twelve times the dofs and parameters that are fitted to one."""
+POSE_STEP = 0.15
+"""[rad] by which some joint differs between two poses that count as different: 9°, several times
+what markers leave open in a joint, and a sixth of what a knee does in a step."""
+POSE_FRAMES = 240  # looked at, spread over the recording
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingFacts:
+    """What is known of a solved recording; lengths in metres, shares from 0 to 1.
+
+    Attributes:
+        frames: number of frames.
+        recorded: number of markers that the file has on the subject: no computed points, no
+            objects, no other subjects, none that is never seen.
+        used: number of markers that were used and seen.
+        unused: why those of `recorded` that are not used are not: code → names.
+        mean_error: of all markers in all frames.
+        p95_error: that 95 % of them keep below.
+        marker_errors: mean error of each marker, name → length.
+        stature: height of the figure as it is now.
+        size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
+        unit_factor: by which lengths were multiplied to get a person.
+        limbs: parts of the body.
+        uninstrumented: bones of which nothing is known: no marker on them nor beyond.
+        open_dofs: dofs that nothing determines although markers are on their bone or beyond it.
+        instrumented_dofs: number of dofs with markers on their bone or beyond it.
+        poses: number of poses that differ, up to 30.
+        redundancy: share of the coordinates of markers that is left after dofs and parameters.
+        unpaired: markers of one side that have no partner on the other.
+        paired: number of markers of a side, partner or not.
+        limit_shares: share of the frames in which a dof is at a limit, by dof, of those that
+            markers determine.
+        gap_share: of the frames in which joints had lost their markers.
+        blind_share: of the frames that have fewer than three markers.
+        missing_share: of the samples of the markers in use.
+        not_converged_share: of the frames.
+        poor_share: of the frames that fit far worse than the others.
+        jump_share: of the steps between frames at which the motion jumps or was bridged.
+        up: which axis is up, None without a context.
+        doubtful: markers in use whose match is not sure.
+        guessed: markers in use that were matched by geometry.
+        deviations: lengths of segments against those of adults, the worst first; empty if the
+            figure was not fitted.
+        settled: whether the calibration came to rest; None if there was none.
+        is_fitted: whether sizes were fitted to a recording.
+        marker_set: recognised set.
+        set_size: how many markers that set has on these parts.
+        set_missing: those of them that are missing.
+    """
+
+    frames: int
+    recorded: int
+    used: int
+    unused: dict[str, tuple[str, ...]]
+    mean_error: float
+    p95_error: float
+    marker_errors: dict[str, float]
+    stature: float
+    size: float | None
+    unit_factor: float
+    limbs: tuple[LimbFacts, ...]
+    uninstrumented: tuple[str, ...]
+    open_dofs: tuple[str, ...]
+    instrumented_dofs: int
+    poses: int
+    redundancy: float
+    unpaired: tuple[str, ...]
+    paired: int
+    limit_shares: dict[str, float]
+    gap_share: float
+    blind_share: float
+    missing_share: float
+    not_converged_share: float
+    poor_share: float
+    jump_share: float
+    up: UpAxis | None
+    doubtful: tuple[str, ...]
+    guessed: tuple[str, ...]
+    deviations: tuple[SegmentDeviation, ...]
+    settled: bool | None
+    is_fitted: bool
+    marker_set: str | None
+    set_size: int
+    set_missing: tuple[str, ...]
+
+
+NOT_ON_THE_SUBJECT = ("computed", "object", "other-subject", "never-seen")
+"""Codes of markers that nobody would expect on the figure."""
+SURE_CONFIDENCE = 0.5  # of a match, below which it is a doubt
+GEOMETRY = "geometry"  # code of a match by place and movement
+
+
+def collect_facts(track: Track) -> RecordingFacts:
+    """Return what a track is judged by; it costs some error bars beyond what is there already."""
+    skeleton, errors = track.skeleton, track.marker_errors
+    seen = np.isfinite(errors)
+    context = track.context
+    is_fitted = context is not None and context.is_fitted
+    uses = _list_uses(track) if context is None else context.uses
+    on_subject = [use for use in uses if use.code not in NOT_ON_THE_SUBJECT]
+    unused: dict[str, list[str]] = {}
+    for use in on_subject:
+        if use.marker is None:
+            unused.setdefault(use.code, []).append(use.name)
+    ever_seen = np.asarray(seen.any(axis=0))
+    names = [name for name, there in zip(track.names, ever_seen, strict=True) if there]
+    instrumented = find_instrumented_bones(skeleton, names)
+    dof_bones = np.array([name.rpartition(".")[0] for name in skeleton.dof_names])
+    locked = np.asarray(track.problem.frame_problem.locked)
+    with_markers = np.isin(dof_bones, sorted(instrumented)) & ~locked
+    is_open = np.isin(skeleton.dof_names, track.never_determined)
+    dof_names = np.array(skeleton.dof_names)
+    at_limits = track.at_limits.mean(axis=0)
+    poses = count_poses(track, with_markers)
+    unpaired, paired = find_unpaired_markers(skeleton, names)
+    samples = errors[seen]
+    jumps = np.asarray(track.bridged)
+    return RecordingFacts(
+        frames=len(track),
+        recorded=len(on_subject),
+        used=len(names),
+        unused={code: tuple(who) for code, who in unused.items()},
+        mean_error=float(samples.mean()) if len(samples) > 0 else float("nan"),
+        p95_error=float(np.percentile(samples, 95.0)) if len(samples) > 0 else float("nan"),
+        marker_errors={
+            name: float(errors[seen[:, m], m].mean())
+            for m, name in enumerate(track.names)
+            if ever_seen[m]
+        },
+        stature=measure_stature(skeleton),
+        size=None if context is None else context.size,
+        unit_factor=1.0 if context is None else context.unit_factor,
+        limbs=measure_limbs(track, with_markers, is_open),
+        uninstrumented=tuple(b.name for b in skeleton.bones if b.name not in instrumented),
+        open_dofs=tuple(dof_names[with_markers & is_open].tolist()),
+        instrumented_dofs=int(with_markers.sum()),
+        poses=poses,
+        redundancy=measure_redundancy(
+            3.0 * seen.sum(axis=1).mean(),
+            int(with_markers.sum()),
+            poses,
+            0 if context is None else context.parameters,
+        ),
+        unpaired=tuple(unpaired),
+        paired=paired,
+        limit_shares={
+            str(name): float(share)
+            for name, share, there in zip(dof_names, at_limits, with_markers, strict=True)
+            if there and share > 0.0
+        },
+        gap_share=float(track.undetermined.any(axis=1).mean()),
+        blind_share=float((seen.sum(axis=1) < 3).mean()),
+        missing_share=float(1.0 - seen[:, ever_seen].mean()) if ever_seen.any() else 1.0,
+        not_converged_share=float((~track.converged).mean()),
+        poor_share=_share_of(track, "poor-fit"),
+        jump_share=float(jumps.mean()),
+        up=None if context is None else context.up,
+        doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
+        guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),
+        deviations=find_deviations(skeleton, instrumented) if is_fitted else (),
+        settled=None if context is None else context.settled,
+        is_fitted=is_fitted,
+        marker_set=None if context is None else context.marker_set,
+        set_size=0 if context is None else context.set_size,
+        set_missing=() if context is None else context.set_missing,
+    )
+
+
+def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
+    """Return what became of the markers of a track that was made without a context."""
+    from exactik.tracking import match_markers
+
+    matched = match_markers(track.skeleton, track.markers)
+    never_seen = set(np.array(track.markers.names)[track.markers.missing.all(axis=0)])
+    uses = []
+    for name in track.markers.names:
+        marker = matched.get(name)
+        code = "same-name" if marker is not None else "unknown-name"
+        bone = None if marker is None else track.skeleton.marker(marker)[0]
+        uses.append(
+            MarkerUse(
+                name=name,
+                marker=marker,
+                bone=bone,
+                code="never-seen" if name in never_seen else code,
+                confidence=1.0 if marker is not None else 0.0,
+            )
+        )
+    return tuple(uses)
+
+
+def _share_of(track: Track, kind: str) -> float:
+    """Return the share of the frames in segments of a kind of attention."""
+    marked = np.zeros(len(track), dtype=bool)
+    for segment in track.attention:
+        if segment.kind == kind:
+            marked[segment.first : segment.last + 1] = True
+    return float(marked.mean())
+
+
+def count_poses(track: Track, dofs: BoolArray) -> int:
+    """Return how many poses of a recording differ, up to `MAX_POSES`.
+
+    The first frame counts; each next one if some joint that markers determine is at least
+    `POSE_STEP` from where it is in all that count. The root does not matter: a figure that is
+    carried about keeps its pose.
+    """
+    skeleton = track.skeleton
+    roots = [bone.name for bone in skeleton.bones if bone.parent is None]
+    of_root = np.array([name.rpartition(".")[0] in roots for name in skeleton.dof_names])
+    chosen = dofs & ~of_root & np.asarray(skeleton.turns)
+    columns = np.asarray(skeleton.plain_q)[chosen]
+    frames = np.unique(np.linspace(0, len(track) - 1, POSE_FRAMES).astype(int))
+    q = np.asarray(track.motion.q)[frames][:, columns[columns >= 0]]
+    different = q[:1]
+    for pose in q[1:]:
+        if (np.abs(different - pose).max(axis=1, initial=0.0) >= POSE_STEP).all():
+            different = np.concatenate([different, pose[None]])
+            if len(different) == MAX_POSES:
+                break
+    return len(different)
+
+
+def measure_redundancy(coordinates: float, dofs: int, poses: int, parameters: int) -> float:
+    """Return the share of measured coordinates that are more than what is fitted to them.
+
+    Args:
+        coordinates: of markers in a frame, on average.
+        dofs: that are fitted to each frame.
+        poses: that differ; equal ones tell nothing new of the parameters.
+        parameters: that are fitted to all frames together.
+    """
+    if coordinates <= 0.0:
+        return -1.0
+    return float(1.0 - (dofs + parameters / poses) / coordinates)

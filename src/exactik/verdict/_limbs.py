@@ -1,0 +1,109 @@
+"""Parts of the body, judged each by itself: one bad leg must not hide in a good mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exactik.calibration import find_mirrored_bone
+from exactik.model import Skeleton
+from exactik.typing import BoolArray
+
+if TYPE_CHECKING:
+    from exactik.tracking import Track
+
+__all__ = ["LimbFacts", "find_body_parts", "find_instrumented_bones", "measure_limbs"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimbFacts:
+    """A part of the body: bones in a row, from one fork of the skeleton to the next.
+
+    Attributes:
+        bones: from the trunk outwards.
+        mirrored: first bone of the same part on the other side, None if there is none.
+        markers: that were used and seen.
+        mean_error: of these [m]; not a number without markers.
+        p95_error: that 95 % of their samples keep below [m].
+        dofs: number of dofs with markers on their bone or beyond it.
+        open_dofs: those of them that nothing determines.
+    """
+
+    bones: tuple[str, ...]
+    mirrored: str | None
+    markers: tuple[str, ...]
+    mean_error: float
+    p95_error: float
+    dofs: int
+    open_dofs: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What to call it: its first bone, "l_thigh" for the left leg."""
+        return self.bones[0]
+
+
+def find_body_parts(skeleton: Skeleton) -> list[tuple[str, ...]]:
+    """Return the bones in rows that end where the skeleton forks: pelvis, trunk, head, limbs."""
+    children: dict[str | None, list[str]] = {}
+    for bone in skeleton.bones:
+        children.setdefault(bone.parent, []).append(bone.name)
+    parts: dict[str, list[str]] = {}
+    part_of: dict[str, str] = {}
+    for bone in skeleton.bones:
+        goes_on = bone.parent is not None and len(children[bone.parent]) == 1
+        first = part_of[bone.parent] if goes_on and bone.parent is not None else bone.name
+        part_of[bone.name] = first
+        parts.setdefault(first, []).append(bone.name)
+    return [tuple(bones) for bones in parts.values()]
+
+
+def find_instrumented_bones(skeleton: Skeleton, markers: Sequence[str]) -> set[str]:
+    """Return the bones that have some of the markers on them or on bones beyond them."""
+    parents = {bone.name: bone.parent for bone in skeleton.bones}
+    found: set[str] = set()
+    for name in markers:
+        bone: str | None = skeleton.marker(name)[0]
+        while bone is not None and bone not in found:
+            found.add(bone)
+            bone = parents[bone]
+    return found
+
+
+def measure_limbs(
+    track: Track, with_markers: BoolArray, is_open: BoolArray
+) -> tuple[LimbFacts, ...]:
+    """Return the parts of a track's figure that have markers.
+
+    Args:
+        track: the solved recording.
+        with_markers: dofs with markers on their bone or beyond it, (nv,).
+        is_open: dofs that nothing determines, (nv,).
+    """
+    skeleton, errors = track.skeleton, track.marker_errors
+    seen = np.isfinite(errors)
+    marker_bones = np.array([skeleton.marker(name)[0] for name in track.names])
+    names, dof_names = np.array(track.names), np.array(skeleton.dof_names)
+    dof_bones = np.array([name.rpartition(".")[0] for name in skeleton.dof_names])
+    limbs = []
+    for bones in find_body_parts(skeleton):
+        here = np.isin(marker_bones, bones) & seen.any(axis=0)
+        samples = errors[:, here][seen[:, here]]
+        dofs = np.isin(dof_bones, bones) & with_markers
+        if not here.any():
+            continue
+        limbs.append(
+            LimbFacts(
+                bones=bones,
+                mirrored=find_mirrored_bone(bones[0], skeleton.bone_names),
+                markers=tuple(names[here].tolist()),
+                mean_error=float(samples.mean()),
+                p95_error=float(np.percentile(samples, 95.0)),
+                dofs=int(dofs.sum()),
+                open_dofs=tuple(dof_names[dofs & is_open].tolist()),
+            )
+        )
+    return tuple(limbs)

@@ -1,0 +1,98 @@
+"""Left and right of a figure: the plane between them, and markers without a partner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from exactik.calibration import find_mirrored_bone, strip_prefix
+from exactik.model import Skeleton
+from exactik.typing import Array
+
+__all__ = ["find_unpaired_markers", "side_of_bone"]
+
+PAIR_TOLERANCE = 0.05
+"""[share of the figure's height] between a marker and the mirror image of its partner, at rest:
+8 cm. Partners are put to landmarks within 2 cm; clusters on the two thighs may differ by a hand;
+markers of different landmarks on a long bone are 15 cm and more apart."""
+CENTRAL_DISTANCE = 0.02
+"""[share of the figure's height] from the middle plane up to which a marker on a bone of no side is
+itself of none: 3 cm, C7 or the sternum as badly placed as they come."""
+
+SIDE_WORDS = (("L", "R"), ("l", "r"), ("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"))
+
+
+def side_of_bone(name: str, skeleton: Skeleton) -> str | None:
+    """Return the name of the bone on the other side, None if the bone is of no side."""
+    return find_mirrored_bone(name, skeleton.bone_names)
+
+
+def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[list[str], int]:
+    """Return markers without a partner on the other side, and the number of markers with a side.
+
+    Partners are on mirrored bones, or on the same bone of no side; they are called alike but for
+    the letter of the side, or are each other's mirror images on the figure at rest.
+
+    Args:
+        skeleton: the figure, with the markers where they are.
+        names: of the markers that are there.
+    """
+    pose = skeleton.forward(skeleton.neutral())
+    plane = _find_middle_plane(skeleton, pose.positions)
+    if plane is None:
+        return [], 0
+    middle, normal = plane
+    height = float(np.ptp(np.concatenate([pose.positions, pose.markers]), axis=0).max())
+    order = list(skeleton.markers)
+    places = {name: pose.markers[order.index(name)] for name in names}
+    bones = {name: skeleton.marker(name)[0] for name in names}
+    sided: list[str] = []
+    for name in names:
+        is_off = abs(float((places[name] - middle) @ normal)) > CENTRAL_DISTANCE * height
+        if is_off or side_of_bone(bones[name], skeleton) is not None:
+            sided.append(name)
+    free, unpaired = set(sided), []
+    for name in sided:
+        if name not in free:
+            continue
+        free.discard(name)
+        image = places[name] - 2.0 * float((places[name] - middle) @ normal) * normal
+        opposite = side_of_bone(bones[name], skeleton) or bones[name]
+        others = sorted(n for n in free if bones[n] == opposite)
+        distances = {n: float(np.linalg.norm(places[n] - image)) for n in others}
+        distances.update(dict.fromkeys(_mirror_name(name) & set(others), 0.0))
+        partner = min(distances, key=lambda n: distances[n], default=None)
+        if partner is None or distances[partner] > PAIR_TOLERANCE * height:
+            unpaired.append(name)
+        else:
+            free.discard(partner)
+    return unpaired, len(sided)
+
+
+def _mirror_name(name: str) -> set[str]:
+    """Return what the partner of a marker may be called: "RANK" or "ankle_R" for the left one."""
+    names = set()
+    for left, right in SIDE_WORDS:
+        for side, opposite in ((left, right), (right, left)):
+            start = len(name) - len(strip_prefix(name))
+            for place in (start, len(name) - len(side), name.find(side, start)):
+                if place >= start and name[place : place + len(side)] == side:
+                    names.add(name[:place] + opposite + name[place + len(side) :])
+    return names
+
+
+def _find_middle_plane(skeleton: Skeleton, positions: Array) -> tuple[Array, Array] | None:
+    """Return a point of the plane between left and right at rest [m], and its normal; or None."""
+    differences, middles = [], []
+    for k, bone in enumerate(skeleton.bones):
+        mirrored = side_of_bone(bone.name, skeleton)
+        if mirrored is not None and bone.name < mirrored:
+            other = skeleton.bone_index(mirrored)
+            differences.append(positions[other] - positions[k])
+            middles.append(0.5 * (positions[other] + positions[k]))
+    if len(differences) == 0:
+        return None
+    normal = np.sum(differences, axis=0)
+    length = float(np.linalg.norm(normal))
+    return (np.mean(middles, axis=0), normal / length) if length > 0.0 else None

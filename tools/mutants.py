@@ -1,0 +1,376 @@
+"""Deliberate faults in tracking, calibration and verdict: does a quick test notice each of them?
+
+    python tools/mutants.py [PACKAGE …] [--only TEXT] [--kind KIND] [--limit N] [--again] [--write]
+
+A fault is a constant × 10 or ÷ 10, a call left out, or a comparison turned (tools/faults.py). The
+tests of a module run once without a fault, in this process, so that the kernels are loaded and all
+is known to pass; then each fault runs them in a forked child that imports the layers from tracking
+on anew, until the first test fails. Kernels are never touched: they would compile again.
+
+What was caught is kept in build/mutants.json and not run again as long as the module is the same;
+survivors are. --write puts the tables into docs/stages.md. Survivors need a reason in
+tools/mutants.toml; the exit code is 1 if one has none, or if less than 90 % are caught.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import select
+import signal
+import sys
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "papers" / "src")]
+# Set before numpy is loaded: two children at a time, one thread each; examples as in CI.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", CI="1")
+
+import pytest  # noqa: E402
+
+from tools.faults import KINDS, Fault, find_faults, sample_faults  # noqa: E402
+from tools.mutants_table import write_tables  # noqa: E402
+
+PACKAGES = ("tracking", "calibration", "verdict")
+SETTINGS = ROOT / "tools" / "mutants.toml"
+RESULTS = ROOT / "build" / "mutants.json"
+MIN_CAUGHT = 0.9  # share of the faults
+WORKERS = 2
+SEED = 14
+COMPARISONS = 12  # of each module at most; all constants and calls are tried
+PATIENCE, GRACE = 3.0, 15.0  # times the time without a fault, and seconds, after which one hangs
+# Layers that are imported anew for every fault: those that may hold what a faulty module made.
+ABOVE = (
+    *("tracking", "marker_sets", "calibration", "biomechanics", "landscape", "labelling"),
+    *("verdict", "report", "pipeline", "synthetic", "viewer", "cli"),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What tools/mutants.toml says.
+
+    Attributes:
+        tests: part of a fault's key → its tests, the sharpest first; the longest key counts.
+        reasons: fault, or its beginning before a "*" → why no test notices it.
+    """
+
+    tests: dict[str, list[str]]
+    reasons: dict[str, str]
+
+    @classmethod
+    def load(cls) -> Settings:
+        """Read them."""
+        data = tomllib.loads(SETTINGS.read_text("utf-8"))
+        return cls(tests=data["tests"], reasons=data.get("survivors", {}))
+
+    def tests_of(self, fault: Fault) -> list[str]:
+        """Return the tests that run against a fault."""
+        keys = [key for key in self.tests if fault.key.startswith(key)]
+        if len(keys) == 0:
+            raise SystemExit(f"tools/mutants.toml names no tests of {fault.module}")
+        return self.tests[max(keys, key=len)]
+
+    def reason_of(self, key: str) -> str | None:
+        """Return why a fault may survive."""
+        for pattern, reason in self.reasons.items():
+            if key == pattern or (pattern.endswith("*") and key.startswith(pattern[:-1])):
+                return reason
+        return None
+
+
+@dataclass
+class Outcome:
+    """What became of a fault: the test that failed, "" if none did, and how long it took [s]."""
+
+    caught_by: str
+    seconds: float
+
+
+@dataclass(eq=False)
+class Watch:
+    """A plugin of pytest: runs tests in a given order and keeps the first failure and all times."""
+
+    order: dict[str, float] = field(default_factory=dict)
+    failed: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Those that caught faults of this module before come first, then the order given."""
+        items.sort(key=lambda item: self.order.get(item.nodeid, 0.0))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what is asked for."""
+        known = self.seconds.get(report.nodeid, 0.0)
+        self.seconds[report.nodeid] = known + report.duration
+        if report.failed and self.failed == "":
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A module that cannot even be imported."""
+        if report.failed and self.failed == "":
+            self.failed = f"{report.nodeid} (import)"
+
+
+class FaultyLoader(importlib.machinery.SourceFileLoader):
+    """Compiles a module with a fault in it."""
+
+    fault: Fault
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the module's code; nothing is cached."""
+        path = self.get_filename(fullname)
+        source = Path(path).read_text("utf-8")
+        return compile(self.fault.apply(source), path, "exec", dont_inherit=True)
+
+
+class FaultyFinder(importlib.abc.MetaPathFinder):
+    """Finds the one faulty module."""
+
+    def __init__(self, fault: Fault):
+        self.fault = fault
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """See `MetaPathFinder`."""
+        if fullname != self.fault.module:
+            return None
+        file = str(path_of(fullname))
+        loader = FaultyLoader(fullname, file)
+        loader.fault = self.fault
+        return importlib.util.spec_from_file_location(fullname, file, loader=loader)
+
+
+def path_of(module: str) -> Path:
+    """Return the file of a module of ours."""
+    return ROOT / "src" / Path(*module.split(".")).with_suffix(".py")
+
+
+def forget_upper_layers() -> None:
+    """Take the facade, the tests and all layers from tracking on out of `sys.modules`."""
+    beside = tuple(str(ROOT / folder) + os.sep for folder in ("tests", "benchmarks", "papers"))
+    for name, module in list(sys.modules.items()):
+        package, _, rest = name.partition(".")
+        upper = package == "exactik" and (rest == "" or rest.split(".")[0] in ABOVE)
+        if upper or (getattr(module, "__file__", None) or "").startswith(beside):
+            del sys.modules[name]
+
+
+def run_tests(tests: Sequence[str], watch: Watch, *, stop: bool) -> int:
+    """Run tests in this process, silently; return pytest's exit code."""
+    silent = os.open(os.devnull, os.O_WRONLY)
+    kept = os.dup(1), os.dup(2)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    arguments = ["-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *tests]
+    try:
+        return int(pytest.main([*arguments, "-x"] if stop else arguments, plugins=[watch]))
+    finally:
+        sys.stdout.flush()
+        for old, place in zip(kept, (1, 2), strict=True):
+            os.dup2(old, place)
+            os.close(old)
+        os.close(silent)
+
+
+class Child:
+    """A forked process with a fault in it."""
+
+    def __init__(self, fault: Fault, tests: Sequence[str], order: dict[str, float], limit: float):
+        self.fault, self.started, self.limit = fault, time.monotonic(), limit
+        self.pipe, write = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.pipe)
+            os.setpgid(0, 0)
+            code = 1
+            try:
+                sys.meta_path.insert(0, FaultyFinder(fault))
+                watch = Watch(order=order)
+                run_tests(tests, watch, stop=True)
+                os.write(write, (watch.failed or "-").encode())
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(write)
+
+    def poll(self) -> Outcome | None:
+        """Return the outcome if there is one."""
+        seconds = time.monotonic() - self.started
+        if len(select.select([self.pipe], [], [], 0.0)[0]) == 0:
+            if seconds < self.limit:
+                return None
+            os.killpg(self.pid, signal.SIGKILL)
+            answer = f"stopped after {seconds:.0f} s"
+        else:
+            answer = os.read(self.pipe, 4096).decode() or "the process ended"
+        os.waitpid(self.pid, 0)
+        os.close(self.pipe)
+        return Outcome(caught_by="" if answer == "-" else answer, seconds=seconds)
+
+
+def collect_faults(packages: Sequence[str]) -> list[Fault]:
+    """Return the faults of packages, or of modules "report._suspects"."""
+    faults = []
+    for name in packages:
+        path = path_of(f"exactik.{name}")
+        folder = path.with_suffix("")
+        files = sorted(folder.rglob("_*.py")) if folder.is_dir() else [path]
+        for file in files:
+            if file.name != "__init__.py":
+                parts = file.relative_to(ROOT / "src").with_suffix("").parts
+                faults += find_faults(".".join(parts), file)
+    return faults
+
+
+def run_faults(faults: list[Fault], settings: Settings, results: dict[str, dict]) -> None:
+    """Run the tests of each fault, and write down what became of it."""
+    groups: dict[tuple[str, ...], list[Fault]] = defaultdict(list)
+    for fault in faults:
+        groups[tuple(settings.tests_of(fault))].append(fault)
+    for tests, own in groups.items():
+        started = time.monotonic()
+        watch = Watch()
+        code = run_tests(tests, watch, stop=False)
+        if code != 0:
+            failed = watch.failed or "pytest ended with " + str(code)
+            raise SystemExit(f"without any fault, {failed}")
+        seconds = time.monotonic() - started
+        print(f"{' '.join(tests)}: {len(watch.seconds)} tests, {seconds:.0f} s", flush=True)
+        forget_upper_layers()
+        _run_group(own, list(tests), watch, PATIENCE * seconds + GRACE, results)
+
+
+def _run_group(
+    faults: list[Fault],
+    tests: list[str],
+    usual: Watch,
+    limit: float,
+    results: dict[str, dict],
+) -> None:
+    """Run faults that share their tests, `WORKERS` at a time."""
+    # Files in the order of the table. Setting up what tests share falls to the first of a file.
+    rank = {name: float(k) for k, name in enumerate(usual.seconds)}
+    waiting, running, done = list(faults), list[Child](), 0
+    catches: dict[str, Counter[str]] = defaultdict(Counter)
+    while len(waiting) + len(running) > 0:
+        while len(waiting) > 0 and len(running) < WORKERS:
+            fault = waiting.pop(0)
+            order = rank.copy()
+            for name, count in catches[fault.module].items():
+                if usual.seconds.get(name, 9.0) < 5.0:
+                    order[name] = -float(count)
+            running.append(Child(fault, tests, order, limit))
+        time.sleep(0.02)
+        for child in list(running):
+            outcome = child.poll()
+            if outcome is None:
+                continue
+            running.remove(child)
+            done += 1
+            fault = child.fault
+            catches[fault.module][outcome.caught_by] += 1
+            results[fault.key] = {
+                "module": fault.module,
+                "kind": fault.kind,
+                "source": digest(fault.module),
+                "caught_by": outcome.caught_by,
+                "seconds": round(outcome.seconds, 1),
+            }
+            save_results(results)
+            word = "caught  " if outcome.caught_by else "SURVIVES"
+            test = outcome.caught_by.rpartition("::")[2]
+            print(
+                f"{done:4d}/{len(faults)} {outcome.seconds:5.1f} s  {word} {fault.key}"
+                f"{'  by ' + test if test else ''}",
+                flush=True,
+            )
+
+
+def digest(module: str) -> str:
+    """Return what tells whether a module is still the same."""
+    return hashlib.sha256(path_of(module).read_bytes()).hexdigest()[:16]
+
+
+def save_results(results: dict[str, dict]) -> None:
+    """Write all outcomes known so far."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False), "utf-8")
+
+
+def main() -> int:
+    """Run what is asked for and judge it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("packages", nargs="*", help="or modules, report._suspects; all by default")
+    parser.add_argument("--only", default="", help="faults whose name has this text")
+    parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--limit", type=int, default=10**6, help="run so many at most")
+    parser.add_argument("--again", action="store_true", help="also what was caught before")
+    parser.add_argument("--list", action="store_true", help="show the faults and run none")
+    parser.add_argument("--write", action="store_true", help="write the tables of docs/stages.md")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    packages = options.packages or [
+        p for p in PACKAGES if path_of(f"exactik.{p}.__init__").exists()
+    ]
+    every = collect_faults(packages)
+    chosen = [
+        fault
+        for fault in sample_faults(every, COMPARISONS, SEED)
+        if options.only in fault.key and options.kind in (None, fault.kind)
+    ]
+    settings = Settings.load()
+    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    due = [
+        fault
+        for fault in chosen
+        if options.again
+        or results.get(fault.key, {}).get("source") != digest(fault.module)
+        or not results[fault.key]["caught_by"]
+    ][: options.limit]
+    print(f"{len(every)} faults, {len(chosen)} chosen, {len(due)} to be run")
+    if options.list:
+        for fault in chosen:
+            print(f"{fault.kind:10s} {fault.key}")
+        return 0
+    run_faults(due, settings, results)
+    return judge(every, chosen, settings, results, write=options.write)
+
+
+def judge(
+    every: list[Fault],
+    chosen: list[Fault],
+    settings: Settings,
+    results: dict[str, dict],
+    *,
+    write: bool,
+) -> int:
+    """Print what survived, with its reason; return the exit code."""
+    run = [fault for fault in chosen if fault.key in results]
+    survivors = [fault for fault in run if not results[fault.key]["caught_by"]]
+    share = 1.0 - len(survivors) / max(len(run), 1)
+    unexplained = 0
+    for fault in survivors:
+        reason = settings.reason_of(fault.key)
+        unexplained += reason is None
+        print(f"survives: {fault.key}\n    {reason or 'NO REASON GIVEN'}")
+    print(f"{len(run)} faults, {len(run) - len(survivors)} caught ({100 * share:.1f} %)")
+    if write:
+        write_tables(ROOT / "docs" / "stages.md", every, run, results, settings.reason_of)
+    return int(unexplained > 0 or share < MIN_CAUGHT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
