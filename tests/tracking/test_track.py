@@ -123,8 +123,15 @@ def test_angles_go_on_without_whole_turns():
     assert np.ptp(result.motion.q[:, 3:6], axis=0).max() > 12.0
 
 
-def test_no_frame_jumps(solved: ik.Track):
-    assert len(find_jumps(solved.problem, np.array(solved.motion.q))) == 0
+def test_jumps_are_listed_and_smoothing_leaves_none(rec: SyntheticRecording):
+    """A jump may stay where every way between two solutions fits worse; it is never hidden."""
+    figure = rec.truth.skeleton
+    unsmoothed = ik.track(figure, rec.markers, smooth=None)
+    jumps = find_jumps(unsmoothed.problem, np.array(unsmoothed.motion.q))
+    assert 0 < len(jumps) < 10 and np.array_equal(np.flatnonzero(unsmoothed.jumps), jumps)
+    listed = [entry for entry in unsmoothed.attention if entry.kind == "jump"]
+    assert all(any(e.first <= t and t + 1 <= e.last for e in listed) for t in jumps)
+    assert not ik.track(figure, rec.markers, smooth=10.0).jumps.any()
 
 
 @pytest.mark.parametrize("options", [{}, {"robust": "huber"}, {"smooth": 6.0}])

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactik._arrays import as_floats, freeze
+from exactik._text import count_noun
 from exactik.errors import ShapeError, UnknownNameError, UsageError
 from exactik.motion._axes import axes_matrix, permute_axis
 from exactik.motion._time import check_rate, compute_resampled_positions, slice_frames
@@ -76,7 +77,7 @@ class Markers:
         if infinite.any():
             positions[infinite] = np.nan
             count = int(infinite.any(axis=2).sum())
-            note = f"{count_words(count, 'position is', 'positions are')} infinite: taken as missing"
+            note = f"{count_noun(count, 'position is', 'positions are')} infinite: taken as missing"
             object.__setattr__(self, "notes", (*self.notes, note))
         object.__setattr__(self, "positions", freeze(positions))
         object.__setattr__(self, "names", tuple(map(str, self.names)))

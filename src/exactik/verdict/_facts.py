@@ -58,7 +58,7 @@ class RecordingFacts:
         missing_share: of the samples of the markers in use.
         not_converged_share: of the frames.
         poor_share: of the frames that fit far worse than the others.
-        jump_share: of the steps between frames at which the motion jumps or was bridged.
+        jump_share: of the steps between frames at which the motion jumps.
         up: which axis is up, None without a context.
         doubtful: markers in use whose match is not sure.
         guessed: markers in use that were matched by geometry.
@@ -137,7 +137,7 @@ def collect_facts(track: Track) -> RecordingFacts:
     poses = count_poses(track, with_markers)
     unpaired, paired = find_unpaired_markers(skeleton, names)
     samples = errors[seen]
-    jumps = np.asarray(track.bridged)
+    jumps = track.jumps
     return RecordingFacts(
         frames=len(track),
         recorded=len(on_subject),
