@@ -60,10 +60,7 @@ def _list_uses(
         if match is None:
             code, confidence = ("unknown-name", 0.0) if marker is None else ("same-name", 1.0)
         else:
-            code, confidence = (
-                getattr(match, "code", "same-name" if match.bone else "unknown-name"),
-                match.confidence,
-            )
+            code, confidence = match.code, match.confidence
         uses.append(
             MarkerUse(name=name, marker=marker, bone=bone, code=code, confidence=confidence)
         )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactik.calibration import find_mirrored_bone, strip_prefix
+from exactik.calibration import find_mirrored_bone
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.typing import Array
 
