@@ -80,7 +80,8 @@ def test_where_nothing_has_noise_a_tenth_of_a_millimetre_is_no_poor_fit(plain: T
 
 
 @pytest.mark.parametrize(
-    ("kind", "joined", "apart"), [("gap", 2, 4), ("poor-fit", 4, 6), ("dearer", 4, 6), ("jump", 4, 6)]
+    ("kind", "joined", "apart"),
+    [("gap", 2, 4), ("poor-fit", 4, 6), ("dearer", 4, 6), ("jump", 4, 6)],
 )
 def test_segments_of_a_kind_that_nearly_touch_are_one(
     plain: Track, kind: str, joined: int, apart: int

@@ -42,9 +42,7 @@ def record(
     return rec, markers if chosen is None else markers.chosen(chosen)
 
 
-def track_both(
-    figure: ik.Skeleton, markers: ik.Markers, **options
-) -> tuple[ik.Track, ik.Track]:
+def track_both(figure: ik.Skeleton, markers: ik.Markers, **options) -> tuple[ik.Track, ik.Track]:
     plain, branched = (
         ik.track(figure, markers, branches=branches, smooth=None, **options)
         for branches in (False, True)
@@ -83,7 +81,9 @@ def test_branches_are_never_worse_than_none(scene):
 @pytest.mark.parametrize("acts", [("walk",), ("kick",), ("punch", "jack")])
 @pytest.mark.parametrize("rate", [30.0, 120.0, 250.0])
 @pytest.mark.parametrize("chosen", [None, SPARSE, LEGS])
-@pytest.mark.parametrize(("noise", "tissue", "gaps"), [(0, 0, 0.1), (1e-3, 0.01, 0), (5e-3, 0.01, 0.2)])
+@pytest.mark.parametrize(
+    ("noise", "tissue", "gaps"), [(0, 0, 0.1), (1e-3, 0.01, 0), (5e-3, 0.01, 0.2)]
+)
 def test_branches_are_never_worse_whatever_is_recorded(acts, rate, chosen, noise, tissue, gaps):
     rec, markers = record(acts, rate, chosen, noise, tissue, gaps, seconds=5.0)
     plain, branched = track_both(rec.truth.skeleton, markers)

@@ -164,7 +164,9 @@ def marker_cost(problem: TrackingProblem, q: Array, which: NDArray[np.int64]) ->
 def test_better_solutions_are_found_and_jumps_are_listed(shared_data: Path, name: str):
     take = get_take(shared_data, name)
     plain, result = (
-        ik.track(take.skeleton, take.markers, lock=LOCK, limits="off", branches=branches, smooth=None)
+        ik.track(
+            take.skeleton, take.markers, lock=LOCK, limits="off", branches=branches, smooth=None
+        )
         for branches in (False, True)
     )
     problem, q = result.problem, np.array(result.motion.q)
@@ -180,7 +182,7 @@ def test_better_solutions_are_found_and_jumps_are_listed(shared_data: Path, name
             f"{track.jumps.sum()} jumps"
         )
     assert result.cost.sum() < plain.cost.sum() and result.mean_error < plain.mean_error
-    # The best of each frame by itself jumps about: what a change of solution saves must be worth it.
+    # The best of each frame by itself jumps about: a change has to be worth it.
     near, far = HONEST[name]
     assert rows[1][0] >= near and rows[1][1] <= far
     assert rows[1][0] > rows[0][0]
