@@ -228,7 +228,7 @@ def judge_frames(facts: RecordingFacts) -> Iterator[Finding]:
     shares = (
         ("blind", facts.blind_share, "fewer than three markers are seen"),
         ("not-converged", facts.not_converged_share, "the solve did not come to rest"),
-        ("jumps", facts.jump_share, "the motion passes from one solution to another"),
+        ("jumps", facts.jump_share, "the pose jumps though no marker does"),
         ("poor-frames", facts.poor_share, "markers fit far worse than elsewhere"),
     )
     for code, share, what in shares:

@@ -60,7 +60,7 @@ class RecordingFacts:
         missing_share: of the samples of the markers in use.
         not_converged_share: of the frames.
         poor_share: of the frames that fit far worse than the others.
-        jump_share: of the frames on the way from one solution to another.
+        jump_share: of the frames at which the motion jumps.
         up: which axis is up, None without a context.
         doubtful: markers in use whose match is not sure.
         guessed: markers in use that were matched by geometry.
@@ -183,7 +183,7 @@ def collect_facts(track: Track) -> RecordingFacts:
         missing_share=float(1.0 - seen[:, ever_seen].mean()) if ever_seen.any() else 1.0,
         not_converged_share=float((~track.converged[frames]).mean()),
         poor_share=_share_of(track, frames, "poor-fit"),
-        jump_share=float(track.bridged[frames].mean()),
+        jump_share=float(track.jumps[frames].mean()),
         up=None if context is None else context.up,
         doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
         guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),

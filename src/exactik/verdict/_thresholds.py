@@ -152,7 +152,7 @@ THRESHOLDS: dict[str, Threshold] = {
         care=0.02, reject=0.3, unit="share", reason="of the frames; one in fifty is seen in motion"
     ),
     "jumps": Threshold(
-        care=0.1, reject=0.5, unit="share", reason="of the frames on the way between solutions"
+        care=0.03, reject=0.3, unit="share", reason="of the frames: three times a second at 100 Hz"
     ),
     "poor-frames": Threshold(
         care=0.1, reject=None, unit="share", reason="of the frames that fit far worse than others"
