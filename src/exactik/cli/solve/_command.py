@@ -347,8 +347,13 @@ def _write_solved(
     from exactik.cli._outputs import format_entry, print_solved, write_motion
     from exactik.report import headline_of, summary_of, write_report
 
+    notes = [*solved.notes]
+    if skeleton.record is not None and not options.fit:
+        error = solved.track.mean_error
+        misfit = skeleton.record.describe_misfit(error, str(plan.source), skeleton.name)
+        notes += [] if misfit is None else [misfit]
     if not options.as_json:
-        for note in solved.notes:
+        for note in notes:
             say(format_entry("note", note))
     written: list[tuple[Path, str]] = []
     for path in plan.targets:
@@ -359,7 +364,7 @@ def _write_solved(
         written.append((plan.report, "the report"))
     summary["subject"] = solved.subject
     summary["written"] = [str(path) for path, _ in written]
-    summary["notes"] = [*skeleton.notes, *recording.notes, *solved.notes]
+    summary["notes"] = [*skeleton.notes, *recording.notes, *notes]
     if not options.as_json:
         print_solved(summary, headline_of(summary), written, options.list_all)
     return summary
