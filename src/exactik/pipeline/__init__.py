@@ -10,7 +10,8 @@ from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
 from exactik.pipeline._subjects import choose_subjects
 from exactik.pipeline._take import attach_from_take
-from exactik.pipeline._up_axis import align_up_axis, find_upright_person
+from exactik.pipeline._units import correct_unit
+from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_person
 from exactik.pipeline._weights import resolve_weights
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "align_up_axis",
     "attach_from_take",
     "choose_subjects",
+    "correct_unit",
+    "find_upright",
     "find_upright_person",
     "match_recording",
     "prepare_skeleton",

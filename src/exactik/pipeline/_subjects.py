@@ -50,10 +50,9 @@ def choose_subjects(
     kept = {} if by_hand is None else by_hand
     left_out: dict[str, str] = {}
     notes = []
-    # Points of one computed frame are rigid, but no thing that was in the room.
-    computed = find_computed_points(markers)
-    measured = markers.chosen([name for name in markers.names if name not in computed])
-    for thing in find_rigid_objects(measured):
+    computed = find_computed_points(markers)  # left out by the mapping, which may need them
+    measured = [name for name in markers.names if name not in computed]
+    for thing in find_rigid_objects(markers.chosen(measured)):
         names = [name for name in thing.names if name not in kept]
         left_out.update(dict.fromkeys(names, "object"))
         if len(names) > 0:
