@@ -12,7 +12,7 @@ from exactik.typing import Array
 __all__ = ["WHOLE_SCALE_SD", "Prior"]
 
 WHOLE_SCALE_SD = 0.2  # how far people and animals of one kind differ in size, in log scale
-# Bones of `human` whose size varies less than `scale_sd` says, and by which share of it. Pelvis: the
+# Bones of `human` whose size varies less than `scale_sd` says, and by which share of it. The
 # distance of the hips follows that of its spines within 5 mm each (Harrington et al. 2007,
 # J. Biomech. 40:595). Belly and belt under its markers move in step with the legs and would widen
 # it by a quarter: 0.225 m between the hips of HDM05's subject, whose own skeleton has 0.185.
