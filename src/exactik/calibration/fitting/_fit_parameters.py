@@ -50,9 +50,7 @@ CONVERGED_REDUCTION = 3e-3
 CONVERGED_RELATIVE_REDUCTION = 1e-6  # the same as a share of E
 MAX_STEPS = 40
 MAX_FINAL_POSE_SEARCHES = 3  # after convergence; each may start the steps again
-MAX_REWEIGHTINGS = (
-    2  # of a robust loss after convergence: a third changes less than error bars
-)
+MAX_REWEIGHTINGS = 2  # of a robust loss after convergence: a third changes less than error bars
 UNSETTLED_FACTOR = 30.0  # times the reduction that counts as converged, while weights still change
 WARM = Auto(tolerance=1e-6, max_iterations=60, initial_damping=1e-3, detour=False, escape=False)
 FIRST_DAMPING, MAX_DAMPING = 1e-3, 1e6  # of the diagonal; beyond the second no step helps
