@@ -34,7 +34,7 @@ OWN_SET = "own"  # what stands for the skeleton's own markers in place of a know
 LIKE_PLACE_SD = 0.025
 """[m] of a marker from where another recording of its set has it, along each axis: what one
 laboratory puts on two people differs less than what two do."""
-MIN_COUNT_RATIO, MAX_COUNT_RATIO = 0.5, 1.5
+MIN_COUNT_RATIO, MAX_COUNT_RATIO = 0.6, 1.4
 """Points in a recording over labels of a set: outside, too much would have to be missing or stray
 for the set to be told by shape."""
 TRIAL_FRAMES = 3  # in which sets are compared: one may show a pose out of reach
@@ -83,7 +83,8 @@ def make_template_like(skeleton: Skeleton, labelled: Markers) -> Template:
     """
     fit = calibrate(skeleton, labelled)
     names = {match.recorded: fit.mapping.name_of(match) for match in fit.mapping.used}
-    placed = {recorded: fit.skeleton.marker(name) for recorded, name in names.items()}
+    labels = dict(zip(labelled.names, labelled.without_prefix().names, strict=True))
+    placed = {labels[recorded]: fit.skeleton.marker(name) for recorded, name in names.items()}
     return make_template(
         fit.skeleton.with_markers(placed), place_sd=dict.fromkeys(placed, LIKE_PLACE_SD)
     )

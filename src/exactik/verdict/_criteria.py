@@ -188,6 +188,12 @@ def judge_matches(facts: RecordingFacts) -> Iterator[Finding]:
     yield Finding("matches", len(names) / max(facts.used, 1), text, names)
 
 
+def judge_labels(facts: RecordingFacts) -> Iterator[Finding]:
+    """The markers had names."""
+    text = f"{count_noun(len(facts.by_shape), 'marker')} had no name and were labelled by shape"
+    yield Finding("labels", len(facts.by_shape) / max(facts.used, 1), text, facts.by_shape)
+
+
 def judge_limits(facts: RecordingFacts) -> Iterator[Finding]:
     """No joint is at its limit all the time."""
     share = max(facts.limit_shares.values(), default=0.0)
@@ -263,6 +269,7 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_marker_set,
     judge_up_axis,
     judge_matches,
+    judge_labels,
     judge_limits,
     judge_proportions,
     judge_sides,

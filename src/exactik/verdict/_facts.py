@@ -17,7 +17,7 @@ from exactik.verdict._sides import find_unpaired_markers
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["RecordingFacts", "collect_facts", "is_on_subject"]
+__all__ = ["SHAPE", "RecordingFacts", "collect_facts", "is_on_subject"]
 
 MAX_POSES = 30
 """Different poses after which a recording counts as one of movement: with 41 markers, thirty poses
@@ -65,6 +65,7 @@ class RecordingFacts:
         up: which axis is up, None without a context.
         doubtful: markers in use whose match is not sure.
         guessed: markers in use that were matched by geometry.
+        by_shape: markers in use that had no name and were labelled by shape.
         deviations: lengths of segments against those of adults, the worst first; empty if the
             figure was not fitted.
         settled: whether the calibration came to rest; None if there was none.
@@ -103,6 +104,7 @@ class RecordingFacts:
     up: UpAxis | None
     doubtful: tuple[str, ...]
     guessed: tuple[str, ...]
+    by_shape: tuple[str, ...]
     deviations: tuple[SegmentDeviation, ...]
     settled: bool | None
     is_fitted: bool
@@ -118,6 +120,7 @@ MIN_SEEN_SHARE = 0.2
 and nobody has named are reflections and fragments."""
 SURE_CONFIDENCE = 0.5  # of a match, below which it is a doubt
 GEOMETRY = "geometry"  # code of a match by place and movement
+SHAPE = "shape"  # code of a marker that had no name and was labelled by shape
 
 
 def is_on_subject(use: MarkerUse) -> bool:
@@ -199,6 +202,7 @@ def collect_facts(track: Track) -> RecordingFacts:
         up=None if context is None else context.up,
         doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
         guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),
+        by_shape=tuple(use.name for use in uses if use.marker and use.code == SHAPE),
         deviations=find_deviations(skeleton, instrumented) if is_fitted else (),
         settled=None if context is None else context.settled,
         is_fitted=is_fitted,

@@ -121,6 +121,12 @@ THRESHOLDS: dict[str, Threshold] = {
     "matches": Threshold(
         care=0.15, reject=0.5, unit="share", reason="of the markers in use whose match is a guess"
     ),
+    "labels": Threshold(
+        care=0.5,
+        reject=None,
+        unit="share",
+        reason="of the markers in use that had no name: who labels by shape should look",
+    ),
     "limits": Threshold(
         care=0.9,
         reject=None,
