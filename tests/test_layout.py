@@ -33,6 +33,7 @@ LAYERS = """
     kernels
     model
     motion goals
+    marker_sets
     biomechanics
     io problem
     solvers check

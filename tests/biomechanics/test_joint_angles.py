@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -272,3 +274,5 @@ def test_every_angle_is_described():
     assert len(names) == len(set(names))
     assert all(f"`{name}" in table for name in names)
     assert {j.distal for j in JOINTS if not j.paired} <= set(SEGMENTS)
+    docs = Path(__file__).parents[2] / "docs" / "angles.md"
+    assert table in docs.read_text(encoding="utf-8")

@@ -7,67 +7,12 @@ import pytest
 
 import exactik as ik
 from exactik.calibration import calibrate, propose_mapping
-from exactik.calibration._mapping_names import find_landmark, is_unlabelled
 from tests.support.subjects import Subject, make_subject
 
 
 @pytest.fixture(scope="module")
 def somebody() -> Subject:
     return make_subject(ik.human(), 4, frames=300, away=0.02)
-
-
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("RASI", "right front of the pelvis"),
-        ("R.ASIS", "right front of the pelvis"),
-        ("rASIS", "right front of the pelvis"),
-        ("Daniel:RFWT", "right front of the pelvis"),
-        ("L_IPS", "left back of the pelvis"),
-        ("LPSI", "left back of the pelvis"),
-        ("L_Ankle_Lateral", "left outer ankle"),
-        ("L.Ankle.Lat", "left outer ankle"),
-        ("LANK", "left outer ankle"),
-        ("R_FAL", "right outer ankle"),
-        ("R.MedialAnkle", "right inner ankle"),
-        ("L_FLE", "left outer knee"),
-        ("L.Knee", "left outer knee"),
-        ("latKnee", "outer knee"),
-        ("r_calc", "right heel"),
-        ("R.Heel", "right heel"),
-        ("r_5meta", "right outer edge of the foot"),
-        ("RSmallToe", "right outer edge of the foot"),
-        ("LTIB", "left shin"),
-        ("RBAK", "right shoulder blade"),
-        ("R_SCAP", "right shoulder blade"),
-        ("CV7", "7th neck vertebra"),
-        ("C7", "7th neck vertebra"),
-        ("IJ", "notch of the collar bones"),
-        ("Sternum", "breast bone"),
-        ("R.Acromium", "right shoulder"),
-        ("LShoulder", "left shoulder"),
-        ("R_wrist_radius", "right wrist, thumb's side"),
-        ("LWRB", "left wrist, small finger's side"),
-        ("V.Sacral", "sacrum"),
-        ("L_HDF", "left front of the head"),
-        ("R.Offset", None),
-        ("foo", None),
-        ("RKNE#2", None),
-    ],
-)
-def test_names_of_common_marker_sets(name: str, place: str | None):
-    assert find_landmark(name) == place
-
-
-def test_every_marker_of_the_human_is_a_landmark_of_its_own():
-    places = [find_landmark(name) for name in ik.human().markers]
-    assert None not in places
-    assert len(set(places)) == len(places)
-
-
-def test_names_that_say_nothing():
-    assert all(map(is_unlabelled, ("*0", "New 0012", "Marker_7", "S:*3", "unlabeled 4", "M12")))
-    assert not any(map(is_unlabelled, ("LKNE", "C7", "T10", "MT5")))
 
 
 def test_by_name(somebody: Subject):

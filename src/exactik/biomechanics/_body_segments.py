@@ -25,7 +25,7 @@ from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = ["SEGMENTS", "BodySegments", "find_body_segments"]
+__all__ = ["SEGMENTS", "BodySegments", "find_body_segments", "is_body"]
 
 SIDES = ("r", "l")
 
@@ -122,6 +122,15 @@ def find_body_segments(skeleton: Skeleton, bones: Mapping[str, str] | None = Non
         R_bone_segment=MappingProxyType(frames),
         R_world_lab=R_world_body,
     )
+
+
+def is_body(skeleton: Skeleton) -> bool:
+    """Tell whether a skeleton is a body whose segments are known by the names of its bones."""
+    try:
+        find_body_segments(skeleton)
+    except UsageError:
+        return False
+    return True
 
 
 # --- names

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["JOINTS", "AngleName", "JointDefinition", "describe_angles"]
+__all__ = ["ANGLE_NAMES", "JOINTS", "AngleName", "JointDefinition", "describe_angles"]
 
 
 class AngleName(NamedTuple):
@@ -206,6 +206,16 @@ JOINTS: tuple[JointDefinition, ...] = (
         ),
     ),
 )
+
+
+ANGLE_NAMES = frozenset(
+    f"{angle.name}{side}"
+    for joint in JOINTS
+    for angle in joint.angles
+    if angle is not None
+    for side in (("_r", "_l") if joint.paired else ("",))
+)
+"""Every name that an angle can have, with its side."""
 
 
 def describe_angles() -> str:

@@ -6,6 +6,7 @@ the joints are made of.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -14,12 +15,20 @@ import numpy as np
 from exactik._arrays import freeze
 from exactik.biomechanics._body_segments import SIDES, BodySegments, find_body_segments
 from exactik.biomechanics._definitions import JOINTS, AngleName, JointDefinition
-from exactik.errors import UnknownNameError
+from exactik.errors import UnknownNameError, UsageError
 from exactik.motion import Motion, find_segments
 from exactik.spatial import euler_angles, other_euler_angles, wrap_angles
 from exactik.typing import Array, BoolArray
 
-__all__ = ["JointAngles", "compute_joint_angles"]
+__all__ = [
+    "JointAngles",
+    "compute_euler_angles",
+    "compute_joint_angles",
+    "find_joints",
+    "list_angles",
+    "name_angle",
+    "name_segment",
+]
 
 LOCK_SINE = 0.1  # sine from gimbal lock (5.7°) below which outer angles are poorly defined
 STRUCTURE_POSES = 3  # random poses at which an angle must not move to be called none of the figure
@@ -90,6 +99,14 @@ class JointAngles:
             columns |= {f"sd_{name}": sd[:, k] for k, name in enumerate(self.names)}
         return columns
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to .csv: frame, time [s], angles and standard deviations [degrees]."""
+        from exactik.io.tables import write_csv_angles
+
+        if not os.fspath(path).lower().endswith(".csv"):
+            raise UsageError(f"angles are written to .csv files; expected one, not {path!r}")
+        write_csv_angles(self, os.fspath(path))
+
     def with_sd(self, sd: Array) -> JointAngles:
         """Return the same with standard deviations [rad], (T, n)."""
         return replace(self, sd=sd)
@@ -118,9 +135,9 @@ def compute_joint_angles(motion: Motion, bones: Mapping[str, str] | None = None)
         angles = compute_euler_angles(segments, joint, side, rotations)
         lock = _find_lock(joint, angles)
         angles = _make_continuous(joint, angles, lock)
-        for k, (angle, sign) in enumerate(_list_angles(joint, side)):
+        for k, (angle, sign) in enumerate(list_angles(joint, side)):
             if angle is not None and is_movable[k]:
-                names.append(f"{angle.name}_{side}" if side else angle.name)
+                names.append(name_angle(angle, side))
                 columns.append(sign * angles[:, k])
                 locks.append(lock & (k != 1))
     shape = (len(motion), len(names))
@@ -168,12 +185,18 @@ def compute_euler_angles(
     if joint.is_proper_euler:
         # Elevation is positive by name: on the right a turn by −β about x (Wu et al. 2005), so the
         # other of the two equal triplets there.
-        _, sign = _list_angles(joint, side)[1]
+        _, sign = list_angles(joint, side)[1]
         angles = np.where(sign < 0, other_euler_angles(joint.order, angles), angles)
     return angles
 
 
-def _list_angles(joint: JointDefinition, side: str) -> list[tuple[AngleName | None, int]]:
+def name_angle(angle: AngleName, side: str) -> str:
+    """Return the name of an angle with its side."""
+    return f"{angle.name}_{side}" if side != "" else angle.name
+
+
+def list_angles(joint: JointDefinition, side: str) -> list[tuple[AngleName | None, int]]:
+    """Return the three angles of a joint and their signs on a side; 0 where there is none."""
     signed = []
     for angle in joint.angles:
         sign = 0 if angle is None else angle.left if side == "l" else angle.right

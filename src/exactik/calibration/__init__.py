@@ -8,23 +8,27 @@ from exactik.calibration._anthropometry import (
 from exactik.calibration._attach import attach_markers, to_bone_frame
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._mapping import MarkerMapping, propose_mapping
-from exactik.calibration._mapping_names import strip_prefix
+from exactik.calibration._mapping import MarkerMapping, Match
+from exactik.calibration._mapping_propose import propose_mapping
 from exactik.calibration._marker_bones import MarkerBone, find_marker_bones
+from exactik.calibration._record import CalibrationRecord
+from exactik.calibration._undetermined import Undetermined
 from exactik.calibration.fitting import find_mirrored_bone
 
 __all__ = [
     "BodyProportions",
     "Calibration",
+    "CalibrationRecord",
     "MarkerBone",
     "MarkerMapping",
+    "Match",
     "SegmentLength",
+    "Undetermined",
     "attach_markers",
     "calibrate",
     "compare_with_anthropometry",
     "find_marker_bones",
     "find_mirrored_bone",
     "propose_mapping",
-    "strip_prefix",
     "to_bone_frame",
 ]

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._mapping import HandMapping, MarkerMapping, Match, propose_mapping
-from exactik.calibration._mapping_names import strip_prefix
+from exactik.calibration._mapping import HandMapping, MarkerMapping, Match
+from exactik.calibration._mapping_propose import propose_mapping
 from exactik.calibration._trials import join_trials, name_markers_alike
 from exactik.calibration.fitting import SCALE_KINDS, Prior, Progress, fit_skeleton
 from exactik.errors import UnknownNameError, UsageError
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.tracking import match_markers
@@ -85,8 +86,9 @@ def calibrate(
     )
     if len(mapping.used) == 0:
         raise UsageError(
-            f"no recorded marker is known on the skeleton {skeleton.name!r}; say which bone each "
-            "is on: bones={'LFHD': 'head', …}"
+            f"no recorded marker can be used on the skeleton {skeleton.name!r}: "
+            f"{mapping.describe_unused() or 'there is none'}; say which bone each is on: "
+            "bones={'LFHD': 'head', …}"
         )
     before = mapping.applied()
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik.calibration._mapping import MarkerMapping
+from exactik.calibration._undetermined import (
+    MAX_STATIC_MOVEMENT,
+    Undetermined,
+    describe_undetermined,
+    find_undetermined,
+    measure_movement,
+)
 from exactik.calibration.fitting import SkeletonFit
 from exactik.model import Skeleton
 from exactik.motion import Markers
@@ -19,6 +27,8 @@ if TYPE_CHECKING:
     from exactik.tracking import Track
 
 __all__ = ["Calibration"]
+
+LINE_WIDTH = 100  # characters of a printed sentence, as wide as the tables
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -117,6 +127,29 @@ class Calibration:
         return self.fit.solution.converged
 
     @cached_property
+    def undetermined(self) -> tuple[Undetermined, ...]:
+        """Scales and marker places that the trials left as uncertain as they were."""
+        return find_undetermined(self.fit)
+
+    @cached_property
+    def is_static(self) -> bool:
+        """Whether the trials hold one pose only, which tells joint centres badly."""
+        return measure_movement(self.fit) < MAX_STATIC_MOVEMENT
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the figure cannot be trusted with, a sentence each."""
+        warnings = []
+        if self.is_static:
+            warnings.append(
+                "Nothing moves in these frames: where joints are and how long bones are is seen in "
+                "movement. Fit the figure on a trial that moves as well, a walk for instance."
+            )
+        elif not self.settled:
+            warnings.append("The fit did not come to rest: take its figures as rough.")
+        return [*warnings, *describe_undetermined(self.undetermined)]
+
+    @cached_property
     def track(self) -> Track:
         """The recording, or the last, followed by the calibrated skeleton when asked for."""
         from exactik.tracking import track
@@ -142,6 +175,9 @@ class Calibration:
             ],
             "seconds": self.seconds,
             "settled": self.settled,
+            "static": self.is_static,
+            "undetermined": [entry._asdict() for entry in self.undetermined],
+            "undetermined_words": describe_undetermined(self.undetermined),
             "error_before_mm": 1e3 * float(np.nanmean(self.errors_before)),
             "error_after_mm": 1e3 * float(np.nanmean(self.errors)),
             "scales": {
@@ -174,6 +210,10 @@ class Calibration:
         )
         return before, after
 
+    @property
+    def _of_trials(self) -> str:
+        return "" if len(self.trials) == 1 else f" of {len(self.trials)} trials"
+
     def __repr__(self) -> str:
         before, after = (1e3 * np.nanmean(e) for e in (self.errors_before, self.errors))
         return f"<Calibration of {self.before.name!r}: {before:.1f} → {after:.1f} mm a marker>"
@@ -182,12 +222,11 @@ class Calibration:
         """Return tables of the scales and of the markers, and what is left over."""
         before, after = (1e3 * np.nanmean(e) for e in (self.errors_before, self.errors))
         lines = [
-            f"{self.before.name}: {len(self.frames)} frames, {len(self.moved)} markers, "
+            f"{self.before.name}: {len(self.frames)} frames{self._of_trials}, "
+            f"{len(self.moved)} markers, "
             f"{self.seconds:.1f} s",
             f"mean distance of a marker: {before:.1f} mm before, {after:.1f} mm after",
         ]
-        if not self.settled:
-            lines.append("did not come to rest: take the figures as rough")
         if len(self._groups) > 0:
             lines += ["", "scale [%]  ± sd   bones"]
         for group in self._groups:
@@ -201,4 +240,5 @@ class Calibration:
             lines.append(
                 f"{name.ljust(width)}  {moved:5.1f}  {sd:4.1f}  {old:12.1f} → {new:<14.1f}  {bone}"
             )
-        return "\n".join(lines)
+        warnings = [textwrap.fill(text, LINE_WIDTH) for text in self.warnings]
+        return "\n".join([*lines, "", *warnings]).rstrip()

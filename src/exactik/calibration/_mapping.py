@@ -9,16 +9,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import require_shape
-from exactik.calibration._attach import find_recorded_name
-from exactik.calibration._mapping_geometry import guess_bones
-from exactik.calibration._mapping_names import is_unlabelled, match_landmarks, strip_prefix
-from exactik.errors import UnknownNameError, UsageError
+from exactik._text import join_names
+from exactik.errors import UnknownNameError
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
-from exactik.motion import Markers
-from exactik.tracking import match_markers
 
-__all__ = ["HandMapping", "MarkerMapping", "Match", "propose_mapping"]
+__all__ = ["HandMapping", "MarkerMapping", "Match", "Point"]
+
+# Why a recorded marker is not used, by the code of its match: of one, of several.
+UNUSED = {
+    "by-hand": ("is left out by hand", "are left out by hand"),
+    "never-seen": ("is in no frame", "are in no frame"),
+    "computed": ("is computed, not measured", "are computed, not measured"),
+    "object": ("is on a thing", "are on things"),
+    "other-subject": ("is another subject's", "are another subject's"),
+    "unnamed": ("has no name", "have no name"),
+    "unknown-name": ("has a name that means nothing here", "have names that mean nothing here"),
+    "unclear": ("is not clear", "are not clear"),
+}
+MAX_LISTED_NAMES = 6  # of markers in a sentence
 
 Point = tuple[float, float, float]
 HandMapping = Mapping[str, "str | tuple[str, ArrayLike] | None"]
@@ -35,8 +44,14 @@ class Match(NamedTuple):
             is known but the bone.
         reason: in words.
         confidence: from 0 to 1.
-        offset_sd: how far it may be from its place, one standard deviation along each axis [m];
-            None: as `calibrate` is told.
+        code: why, for programs. Used: "by-hand", "same-name", "landmark" (the name means a place on
+            the skin), "joint-centre" (a place inside), "geometry" (by where it rests). Not used:
+            "by-hand", "computed", "unknown-name", "unnamed", "unclear", "object", "other-subject",
+            "never-seen".
+        kind: "skin" for a marker on it, "joint" for a point inside.
+        offset_sd: how far it may be from its point, one standard deviation along
+            each axis [m]; None: as `calibrate` is told.
+        landmark: that its name means, such as "l_knee_lateral"; "" if none.
     """
 
     recorded: str
@@ -45,7 +60,10 @@ class Match(NamedTuple):
     point: Point | None = None
     reason: str = ""
     confidence: float = 0.0
+    code: str = ""
+    kind: str = "skin"
     offset_sd: float | None = None
+    landmark: str = ""
 
     @property
     def has_same_name(self) -> bool:
@@ -85,6 +103,16 @@ class MarkerMapping:
     def used(self) -> tuple[Match, ...]:
         """The markers whose bone is known."""
         return tuple(match for match in self.matches if match.bone is not None)
+
+    def describe_unused(self) -> str:
+        """Return why markers are not used: "2 are in no frame (C7, T10), 1 has no name (*3)"."""
+        parts = []
+        for code, (one, several) in UNUSED.items():
+            names = [m.recorded for m in self.matches if m.bone is None and m.code == code]
+            if len(names) > 0:
+                listed = join_names(list(map(strip_prefix, names)), MAX_LISTED_NAMES, spare=1)
+                parts.append(f"{len(names)} {one if len(names) == 1 else several} ({listed})")
+        return "; ".join(parts)
 
     def name_of(self, match: Match) -> str:
         """Return what the marker is called on `applied`: as before if names agree, else anew."""
@@ -129,120 +157,8 @@ class MarkerMapping:
         return "\n".join(lines)
 
 
-def propose_mapping(
-    skeleton: Skeleton, markers: Markers, bones: HandMapping | None = None, *, geometry: bool = True
-) -> MarkerMapping:
-    """Propose which recorded marker is which of a skeleton's.
-
-    By hand where it is given; else by name: the same, the same after a prefix ("Subject:LANK") or
-    in other case, or another name for the same landmark ("R.ASIS" for "RFWT"); else by geometry:
-    with the figure fitted to the markers that are known, an unknown one is on the bone on which it
-    keeps most nearly at rest, if that is clear.
-
-    Args:
-        skeleton: the figure.
-        markers: the recording, in the world of the skeleton; "up" must be the same.
-        bones: recorded marker → own marker, or bone, or (bone, place in its frame [m]); None for a
-            marker that is not to be used.
-        geometry: whether to look at places too.
-    """
-    matches: dict[str, Match] = {}
-    for name, choice in (bones or {}).items():
-        recorded = find_recorded_name(markers, name)
-        matches[recorded] = _match_by_hand(skeleton, recorded, choice)
-    _match_by_name(skeleton, markers, matches)
-    if geometry:
-        _match_by_geometry(skeleton, markers, matches)
-    for name in markers.names:
-        matches.setdefault(name, Match(name, reason="no name that is known", confidence=0.0))
-    mapping = MarkerMapping(skeleton, tuple(matches[name] for name in markers.names))
-    _check_markers_once(mapping)
-    return mapping
-
-
-def _match_by_hand(
-    skeleton: Skeleton, recorded: str, choice: str | tuple[str, ArrayLike] | None
-) -> Match:
-    if choice is None:
-        return Match(recorded, reason="left out by hand", confidence=1.0)
-    match = Match(recorded, reason="given by hand", confidence=1.0)
-    if isinstance(choice, tuple):
-        bone, point = choice
-        skeleton.bone_index(bone)
-        x, y, z = require_shape(f"place of marker {recorded!r}", point, 3).tolist()
-        return match._replace(bone=bone, point=(x, y, z))
-    if choice in skeleton.markers:
-        return match._replace(marker=choice, bone=skeleton.marker(choice)[0])
-    if choice not in skeleton.bone_names:
-        known = (*skeleton.bone_names, *skeleton.markers)
-        raise UnknownNameError("bone or marker", choice, known)
-    name = strip_prefix(recorded)
-    is_on_bone = name in skeleton.markers and skeleton.marker(name)[0] == choice
-    return match._replace(marker=name if is_on_bone else None, bone=choice)
-
-
-def _match_by_name(skeleton: Skeleton, markers: Markers, matches: dict[str, Match]) -> None:
-    """Add what names tell."""
-
-    def list_unmatched() -> tuple[list[str], list[str]]:
-        taken = {match.marker for match in matches.values()}
-        recorded = [name for name in markers.names if name not in matches]
-        return recorded, [name for name in skeleton.markers if name not in taken]
-
-    recorded, free = list_unmatched()
-    free_only = skeleton.with_markers({name: skeleton.markers[name] for name in free})
-    for name, marker in match_markers(free_only, markers.chosen(recorded)).items():
-        if name == marker:
-            reason, confidence = "same name", 1.0
-        elif strip_prefix(name) == strip_prefix(marker):
-            reason, confidence = "same name after a prefix", 0.98
-        else:
-            reason, confidence = "same name in other case", 0.95
-        bone = skeleton.marker(marker)[0]
-        matches[name] = Match(name, marker, bone, reason=reason, confidence=confidence)
-    for name, (marker, landmark) in match_landmarks(*list_unmatched()).items():
-        bone, reason = skeleton.marker(marker)[0], f"both names mean the {landmark}"
-        matches[name] = Match(name, marker, bone, reason=reason, confidence=0.8)
-
-
-def _match_by_geometry(skeleton: Skeleton, markers: Markers, matches: dict[str, Match]) -> None:
-    """Add what positions tell."""
-    known = [name for name in markers.names if name in matches and matches[name].bone is not None]
-    unknown = [
-        name
-        for name in markers.names
-        if name not in matches and (~np.isnan(markers.marker(name)).any(axis=1)).sum() > 1
-    ]
-    taken = {match.marker for match in matches.values()}
-    free = [name for name in skeleton.markers if name not in taken]
-    if len(free) == 0:  # a marker without a name is used only as one that the skeleton has
-        unknown = [name for name in unknown if not is_unlabelled(name)]
-    if len(known) < 3 or len(unknown) == 0:
-        return
-    mapping = MarkerMapping(skeleton, tuple(matches[name] for name in known))
-    for guess in guess_bones(mapping.applied(), markers, known, unknown, skeleton, free):
-        match = Match(guess.name, reason=guess.reason, confidence=0.0)
-        if guess.confidence > 0.0 and not (is_unlabelled(guess.name) and guess.marker is None):
-            match = match._replace(
-                marker=guess.marker,
-                bone=guess.bone,
-                point=guess.point if guess.marker is None else None,
-                confidence=guess.confidence,
-            )
-        matches[guess.name] = match
-
-
 def _bone_middle(skeleton: Skeleton, bone: str) -> Point:
     """Return the middle between a bone's joint and its children's, in the bone's frame [m]."""
     offsets = [np.asarray(child.offset) for child in skeleton.bones if child.parent == bone]
     x, y, z = (0.5 * np.mean(offsets, axis=0)).tolist() if len(offsets) > 0 else (0.0, 0.0, 0.0)
     return x, y, z
-
-
-def _check_markers_once(mapping: MarkerMapping) -> None:
-    """Refuse two recorded markers that are the same one of the skeleton."""
-    markers = [match.marker for match in mapping.used if match.marker is not None]
-    for name in markers:
-        if markers.count(name) > 1:
-            recorded = [match.recorded for match in mapping.used if match.marker == name]
-            raise UsageError(f"markers {recorded[0]!r} and {recorded[1]!r} cannot both be {name!r}")

@@ -6,23 +6,34 @@ bone on which it spreads least must beat all others that move against it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from exactik.calibration._attach import to_bone_frame
+from exactik.calibration._mapping import MarkerMapping, Point
+from exactik.calibration._marker_bones import distance_from_bone
 from exactik.calibration.fitting import Prior, fit_skeleton
-from exactik.model import Skeleton
+from exactik.model import Pose, Skeleton
 from exactik.motion import Markers
+from exactik.tracking import match_markers
 from exactik.typing import Array, IntArray
 
-__all__ = ["BoneGuess", "guess_bones"]
+__all__ = ["BoneGuess", "choose_by_place", "guess_bones"]
 
 
 FIT_FRAMES = 60  # to fit and to look at: enough for every joint to have moved
 MAX_SPREAD = 0.03  # [m] on its bone, above which a marker is on none; skin moves by less
 MIN_SPREAD_RATIO = 1.4  # of the next bone to the best, below which the bone is not clear
+# [m] that the next bone's spread is above the best's: where joints have not moved, all bones are
+# alike, and a ratio of small numbers says nothing.
+MIN_SPREAD_GAP = 0.008
+# [m] from the line of a bone that skin, clothes and wands may be; beyond it a marker is on
+# something that the subject holds or sits on. The trunk's skin is up to 0.15 m from the spine.
+MAX_BONE_DISTANCE = 0.22
+MAX_PLACE_DISTANCE = 0.12  # [m] from a landmark that a name may mean, for it to be meant
+MIN_PLACE_RATIO = 1.5  # of the distance from the next such landmark, below which it is not clear
 MAX_MARKER_DISTANCE = 0.08  # [m] from a marker of the skeleton, to be it
 SCALE_SD, OFFSET_SD = 0.1, 0.03  # of the prior, as `calibrate` has them [log scale, m]
 
@@ -47,53 +58,109 @@ class BoneGuess(NamedTuple):
     confidence: float
 
 
-def guess_bones(
-    known_skeleton: Skeleton,
-    markers: Markers,
-    known: Sequence[str],
-    unknown: Sequence[str],
-    skeleton: Skeleton,
-    free: Sequence[str],
-) -> list[BoneGuess]:
-    """Return where unknown markers rest.
+class _FittedFigure(NamedTuple):
+    """The figure at the size and in the poses of the markers that are known.
 
-    Args:
-        known_skeleton: with the markers that are known, called as in the recording.
-        markers: the recording.
-        known: recorded names that are known.
-        unknown: recorded names that are not.
+    Attributes:
         skeleton: as it was given.
-        free: its markers that no recorded one has been found for.
+        pose: of the fitted skeleton in the frames.
+        scale: of each bone, fitted against given, (n_bones,).
+        frames: of the recording that were used, (F,).
     """
+
+    skeleton: Skeleton
+    pose: Pose
+    scale: Array
+    frames: IntArray
+
+    def locate(self, positions: Array) -> Array:
+        """Return a marker's path [m], (T, 3), as seen from every bone, (n_bones, F, 3).
+
+        At the size that the skeleton had; frames without the marker are left out.
+        """
+        seen = positions[self.frames]
+        rows = ~np.isnan(seen).any(axis=1)
+        bones = range(len(self.skeleton.bones))
+        local = np.stack([to_bone_frame(self.pose, k, seen) for k in bones])[:, rows]
+        return local / self.scale[:, None, None]
+
+
+def _fit_figure(mapping: MarkerMapping, markers: Markers) -> _FittedFigure:
+    """Return the figure fitted to the markers of a mapping."""
+    recorded = {match.recorded: mapping.name_of(match) for match in mapping.used}
+    used = markers.chosen(tuple(recorded)).renamed(recorded)
+    skeleton = mapping.applied()
+    order = tuple(match_markers(skeleton, used).values())
+    sds = {mapping.name_of(m): m.offset_sd or OFFSET_SD for m in mapping.used}
     fit = fit_skeleton(
-        known_skeleton,
-        (markers.chosen(known),),
-        Prior(scale_sd=SCALE_SD, offset_sd=np.full(len(known), OFFSET_SD), sigma=None),
+        skeleton,
+        (used,),
+        Prior(scale_sd=SCALE_SD, offset_sd=np.array([sds[name] for name in order]), sigma=None),
         kind="symmetric",
         fixed=(),
         frames=FIT_FRAMES,
     )
     solution = fit.solution
-    pose = solution.problem.skeleton.forward(solution.solutions.q)
-    scale = solution.scaled.bone_scales(solution.theta)
-    bodies = _rigid_bodies(skeleton)
+    return _FittedFigure(
+        skeleton=mapping.skeleton,
+        pose=solution.problem.skeleton.forward(solution.solutions.q),
+        scale=solution.scaled.bone_scales(solution.theta),
+        frames=fit.frames,
+    )
+
+
+def guess_bones(
+    mapping: MarkerMapping, markers: Markers, unknown: Sequence[str], free: Sequence[str]
+) -> list[BoneGuess]:
+    """Return where unknown markers rest.
+
+    Args:
+        mapping: of the markers that are known.
+        markers: the recording.
+        unknown: recorded names that are not known.
+        free: the skeleton's markers that no recorded one has been found for.
+    """
+    figure = _fit_figure(mapping, markers)
+    bodies = _rigid_bodies(figure.skeleton)
     guesses = []
     for name in unknown:
-        positions = markers.marker(name)[fit.frames]
-        seen = ~np.isnan(positions).any(axis=1)
-        if seen.sum() < 2:
-            continue
-        local = np.stack([to_bone_frame(pose, k, positions) for k in range(len(bodies))])[:, seen]
-        guesses.append(_guess_bone(skeleton, name, local, scale, bodies))
-    return _match_free_markers(skeleton, free, guesses)
+        local = figure.locate(markers.marker(name))
+        if local.shape[1] >= 2:
+            guesses.append(_guess_bone(figure.skeleton, name, local, bodies))
+    return _match_free_markers(figure.skeleton, free, guesses)
 
 
-def _guess_bone(
-    skeleton: Skeleton, name: str, local: Array, scale: Array, bodies: IntArray
-) -> BoneGuess:
+def choose_by_place(
+    mapping: MarkerMapping, markers: Markers, places: Mapping[str, Sequence[tuple[str, Point]]]
+) -> dict[str, int | None]:
+    """Return which of several places each marker is at, by number; None if that is not clear.
+
+    Args:
+        mapping: of the markers that are known.
+        markers: the recording.
+        places: recorded name → bones and points in their frames [m] at which it may be.
+    """
+    figure = _fit_figure(mapping, markers)
+    chosen: dict[str, int | None] = {}
+    for name, candidates in places.items():
+        local = figure.locate(markers.marker(name))
+        distances = [
+            float(np.median(np.linalg.norm(local[k] - np.array(point), axis=1)))
+            for k, point in ((figure.skeleton.bone_index(b), p) for b, p in candidates)
+            if local.shape[1] > 0
+        ]
+        order = np.argsort(distances)
+        chosen[name] = None
+        if len(distances) > 0 and distances[order[0]] < MAX_PLACE_DISTANCE:
+            clear = len(order) == 1 or (distances[order[1]] > MIN_PLACE_RATIO * distances[order[0]])
+            chosen[name] = int(order[0]) if clear else None
+    return chosen
+
+
+def _guess_bone(skeleton: Skeleton, name: str, local: Array, bodies: IntArray) -> BoneGuess:
     """Return the bone of a marker, by its points on all bones [m], (n_bones, F, 3)."""
     spread = np.sqrt(local.var(axis=1).sum(axis=1))
-    mean_point = local.mean(axis=1) / scale[:, None]
+    mean_point = local.mean(axis=1)
     distance = np.linalg.norm(mean_point, axis=1)
     # Bones of one rigid body have the same spread: of these the nearest.
     k = min(np.flatnonzero(spread < spread.min() + 1e-6), key=lambda b: float(distance[b]))
@@ -107,8 +174,11 @@ def _guess_bone(
     if best > MAX_SPREAD:
         reason = f"on no bone at rest: spreads {mm} on {bone}, where it does least"
         confidence = 0.0
-    elif next_best < MIN_SPREAD_RATIO * best:
+    elif next_best < max(MIN_SPREAD_RATIO * best, best + MIN_SPREAD_GAP):
         reason, confidence = f"not clear: {compared}", 0.0
+    elif (away := distance_from_bone(skeleton, bone, mean_point[k])) > MAX_BONE_DISTANCE:
+        reason = f"moves as {bone} does, but {1e3 * away:.0f} mm from it"
+        confidence = 0.0
     else:
         reason, confidence = compared, 0.9 * (1.0 - best / next_best)
     return BoneGuess(

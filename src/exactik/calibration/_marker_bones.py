@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.calibration._attach import to_bone_frame
-from exactik.calibration._mapping_names import is_unlabelled
+from exactik.marker_sets import is_unlabelled
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.typing import Array, IntArray
 
-__all__ = ["MarkerBone", "find_marker_bones"]
+__all__ = ["MarkerBone", "distance_from_bone", "find_marker_bones"]
 
 # Times the least spread, up to which the nearest bone is taken and not the steadiest.
 SPREAD_TIE_RATIO = 1.3
@@ -54,13 +54,13 @@ def find_marker_bones(motion: Motion, markers: Markers, frames: IntArray) -> dic
         spread = np.sqrt(np.nanvar(local, axis=1).sum(axis=1))
         middle = np.nanmean(local, axis=1)
         ties = np.flatnonzero(spread <= SPREAD_TIE_RATIO * spread.min())
-        distances = [_distance_from_bone(skeleton, names[j], middle[j]) for j in ties]
+        distances = [distance_from_bone(skeleton, names[j], middle[j]) for j in ties]
         j = ties[int(np.argmin(distances))]
         bones[name] = MarkerBone(names[j], float(spread[j]))
     return bones
 
 
-def _distance_from_bone(skeleton: Skeleton, bone: str, point: Array) -> float:
+def distance_from_bone(skeleton: Skeleton, bone: str, point: Array) -> float:
     """Return the distance of a point in a bone's frame from the lines to the joints that follow."""
     ends = [np.asarray(b.offset) for b in skeleton.bones if b.parent == bone] or [np.zeros(3)]
     distances = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactik.calibration._mapping_names import strip_prefix
+from exactik.marker_sets import strip_prefix
 from exactik.motion import Markers
 
 __all__ = ["join_trials", "name_markers_alike"]

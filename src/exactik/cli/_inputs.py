@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
 
+from exactik.calibration import CalibrationRecord
 from exactik.cli._options import RecordingOptions
 from exactik.errors import FileError
 from exactik.io import (
@@ -23,6 +24,7 @@ from exactik.io import (
     suffix_of,
 )
 from exactik.io.formats import NPZ
+from exactik.io.native import read_npz_metadata
 from exactik.model import Skeleton, human
 from exactik.motion import Markers, axes_matrix
 from exactik.pipeline import align_up_axis, find_upright_person
@@ -47,12 +49,14 @@ class LoadedSkeleton:
         name: file, or "human".
         up: which axis is up at rest, None if nobody knows.
         notes: what is to be said about it, a sentence each.
+        record: how it was fitted to a subject, if its file says so.
     """
 
     skeleton: Skeleton
     name: str
     up: str | None
     notes: list[str] = field(default_factory=list)
+    record: CalibrationRecord | None = None
 
     @property
     def built_in(self) -> bool:
@@ -117,7 +121,10 @@ def read_skeleton(
         unstated = form is not None and form.length_unit is None
         skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
         up_axis = find_up_axis(name) if up is None else check_axis(up)
-    return LoadedSkeleton(skeleton, name, up_axis, [*notes])
+    record = None
+    if form is NPZ:
+        record = CalibrationRecord.from_metadata(read_npz_metadata(name))
+    return LoadedSkeleton(skeleton, name, up_axis, [*notes], record)
 
 
 def read_recording(

@@ -62,7 +62,12 @@ def compile_other_half() -> None:
     from exactik.kernels.descent.state import start_descent
     from exactik.kernels.linear.ltdl import AncestorPattern
     from exactik.solvers import Auto
-    from exactik.tracking import are_minima, compute_standard_deviations, make_tracking_problem
+    from exactik.tracking import (
+        are_minima,
+        compute_combination_deviations,
+        compute_standard_deviations,
+        make_tracking_problem,
+    )
 
     recording = make_tracking_problem(*_make_recording())
     problem, tree, buffers = recording.frame_problem, recording.skeleton.tree, recording.buffers
@@ -73,4 +78,6 @@ def compile_other_half() -> None:
     advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, buffers.descent_state)
     poses = np.tile(q, (WARM_UP_FRAMES, 1))
     compute_standard_deviations(recording, poses, 1e-3, 1)
+    rows = np.zeros((WARM_UP_FRAMES, 1, problem.skeleton.nv))
+    compute_combination_deviations(recording, poses, 1e-3, 1, 1, lambda _: rows)
     are_minima(recording, poses)

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exactik.biomechanics import is_body
 from exactik.cli._app import say
 from exactik.errors import FileError
 from exactik.io import choose_unit, files_to_write, find_format, writable_suffixes, write_files
+from exactik.io.formats import CSV
 from exactik.motion import Motion, turn_to_up
 
 __all__ = [
@@ -136,8 +138,18 @@ def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
             raise FileError(path, f"cannot be written: {error.strerror or error}") from None
 
 
-def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
-    """Write a motion as what its name says; return the files and what is in them, in words."""
+def write_motion(
+    motion: Motion, path: Path, angles: str | None = None, rotations: str | None = None
+) -> list[tuple[Path, str]]:
+    """Write a motion as what its name says; return the files and what is in them, in words.
+
+    Args:
+        motion: what to write.
+        path: where.
+        angles: columns of MOT and CSV, see `write_csv_motion`. If None, CSV gets joint angles of
+            a body alone, and MOT the coordinates too, for these can be read again.
+        rotations: columns of CSV, likewise; coordinates if None.
+    """
     form, up, turned = find_format(path), motion.up_axis, ""
     assert form is not None  # as planned
     # Readers of a format that cannot say which axis is up expect the customary one.
@@ -146,7 +158,11 @@ def write_motion(motion: Motion, path: Path) -> list[tuple[Path, str]]:
         motion = turn_to_up(motion, assumed)
         turned = f", turned from {up} up to {assumed} up, as readers of {form.suffix} expect"
     files = files_to_write(str(path), ())
-    write_files(motion, files, choose_unit(motion, form), motion.up_axis)
+    more = {"angles": angles, "rotations": rotations}
+    if angles is None and form is CSV and rotations is None and is_body(motion.skeleton):
+        more["angles"] = "clinical"
+    given = {name: value for name, value in more.items() if value is not None}
+    write_files(motion, files, choose_unit(motion, form), motion.up_axis, **given)
     words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{turned}"
     return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]
 

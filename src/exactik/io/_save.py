@@ -26,7 +26,9 @@ def save_motion(motion: Motion, path: PathLike, **options: Any) -> None:
     Args:
         motion: what to write.
         path: where; AMC needs the skeleton in an .asf beside it, see `save_skeleton`.
-        options: `length_unit` for formats that state none (BVH: "cm" by default).
+        options: `length_unit` for formats that state none (BVH: "cm" by default); `angles` for
+            MOT and CSV: "clinical", "joints" or "both" (default); `rotations` for CSV:
+            "coordinates" (default), "wxyz" or "swing-twist".
     """
     path = os.fspath(path)
     writer_of(path, "motion").resolve()(motion, path, **options)

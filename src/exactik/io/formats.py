@@ -236,10 +236,10 @@ MOT = Format(
     name="MOT",
     suffixes=(".mot",),
     readers={"motion": Function("exactik.io.tables:read_mot_motion", ("skeleton", "rate"))},
-    writers={"motion": Function("exactik.io.tables:write_mot")},
+    writers={"motion": Function("exactik.io.tables:write_mot", ("angles",))},
     needs_skeleton=True,
     outline_of=Function("exactik.io.tables:outline_mot"),
-    keeps="coordinates, gaps, times",
+    keeps="joint angles, coordinates, gaps, times",
     loses="the skeleton, frame numbers, up axis; quaternions are refused",
     assumes="degrees, if the header does not say; columns are named `bone.dof`",
 )
@@ -249,18 +249,18 @@ STO = Format(
     readers=MOT.readers,
     needs_skeleton=True,
     outline_of=MOT.outline_of,
-    keeps=MOT.keeps,
+    keeps="coordinates, gaps, times",
     assumes="as for MOT",
 )
 CSV = Format(
     name="CSV",
     suffixes=(".csv",),
     writers={
-        "motion": Function("exactik.io.tables:write_csv_motion"),
+        "motion": Function("exactik.io.tables:write_csv_motion", ("angles", "rotations")),
         "markers": Function("exactik.io.tables:write_csv_markers", ("length_unit",)),
     },
     needs_skeleton=True,
-    keeps="all digits",
+    keeps="joint angles, coordinates, all digits",
     loses="everything else: it is for other programs",
 )
 

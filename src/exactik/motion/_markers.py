@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactik._arrays import as_floats, freeze
+from exactik._text import count_noun
 from exactik.errors import ShapeError, UnknownNameError, UsageError
 from exactik.motion._axes import axes_matrix, permute_axis
 from exactik.motion._time import check_rate, compute_resampled_positions, slice_frames
@@ -49,6 +50,7 @@ class Markers:
         others: what the file has besides markers, by name.
         metadata: what else the file says, such as its maker and encoding.
         notes: what is odd about the file, a sentence each.
+        computed: names of points that the file itself says are computed from markers.
     """
 
     positions: Array
@@ -61,6 +63,7 @@ class Markers:
     others: Mapping[str, Series] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
@@ -71,8 +74,18 @@ class Markers:
             )
         if len(set(self.names)) < len(self.names):
             raise UsageError("two markers have the same name; names must be unique")
-        object.__setattr__(self, "positions", freeze(np.array(positions, dtype=float)))
+        positions = np.array(positions, dtype=float)
+        infinite = np.isinf(positions)
+        if infinite.any():
+            positions[infinite] = np.nan
+            count = int(infinite.any(axis=2).sum())
+            note = f"{count_noun(count, 'position is', 'positions are')} infinite: taken as missing"
+            object.__setattr__(self, "notes", (*self.notes, note))
+        object.__setattr__(self, "positions", freeze(positions))
         object.__setattr__(self, "names", tuple(map(str, self.names)))
+        object.__setattr__(
+            self, "computed", tuple(name for name in map(str, self.computed) if name in self.names)
+        )
         object.__setattr__(self, "rate", check_rate(self.rate))
         object.__setattr__(self, "others", MappingProxyType(dict(self.others)))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
@@ -87,7 +100,7 @@ class Markers:
         return f"<Markers: {counts}, {share:.1f} % missing>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        plain = (dict(self.others), dict(self.metadata), self.notes)
+        plain = (dict(self.others), dict(self.metadata), self.notes, self.computed)
         head = (self.positions, self.names, self.rate, self.first_frame)
         return type(self), (*head, self.units_in_file, self.up_axis, self.source, *plain)
 
@@ -118,12 +131,16 @@ class Markers:
         """Return the same with other names: old → new; the others keep theirs."""
         for name in names:
             self.marker(name)
-        return replace(self, names=tuple(names.get(name, name) for name in self.names))
+        return self._with_names(tuple(names.get(name, name) for name in self.names))
 
     def without_prefix(self) -> Markers:
         """Return the same with "Subject:" taken off every name where that leaves names unique."""
         bare = tuple(name.rpartition(":")[2] or name for name in self.names)
-        return replace(self, names=bare) if len(set(bare)) == len(bare) else self
+        return self._with_names(bare) if len(set(bare)) == len(bare) else self
+
+    def _with_names(self, names: tuple[str, ...]) -> Markers:
+        new = dict(zip(self.names, names, strict=True))
+        return replace(self, names=names, computed=tuple(new[name] for name in self.computed))
 
     def between(self, start: float | None = None, end: float | None = None) -> Markers:
         """Return the frames from `start` to `end`, both included [s from the first frame]."""

@@ -7,8 +7,10 @@ recording tracked. What was decided on the way is kept as the track's `context`.
 
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
+from exactik.pipeline._subjects import choose_subjects
 from exactik.pipeline._take import attach_from_take
-from exactik.pipeline._up_axis import align_up_axis, find_upright_person
+from exactik.pipeline._units import correct_unit
+from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_person
 from exactik.pipeline._weights import resolve_weights
 
 __all__ = [
@@ -16,6 +18,9 @@ __all__ = [
     "SolvedRecording",
     "align_up_axis",
     "attach_from_take",
+    "choose_subjects",
+    "correct_unit",
+    "find_upright",
     "find_upright_person",
     "prepare_skeleton",
     "resolve_weights",

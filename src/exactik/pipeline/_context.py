@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from exactik.marker_sets import recognise_marker_set
+from exactik.model import human
 from exactik.motion import Markers
 from exactik.pipeline._prepare import PreparedSkeleton
 from exactik.pipeline._subjects import SubjectMarkers
 from exactik.pipeline._units import SizedRecording
 from exactik.tracking import match_markers
-from exactik.verdict import MarkerUse, RecordingContext, UpAxis
+from exactik.verdict import MarkerUse, RecordingContext, UpAxis, find_body_parts
 
 __all__ = ["make_context"]
 
@@ -31,8 +34,9 @@ def make_context(
         is_fitted_here: whether the skeleton was fitted to this recording and not to another.
     """
     calibration = prepared.calibration
+    uses = _list_uses(subject.markers, prepared, subject.left_out)
     return RecordingContext(
-        uses=_list_uses(subject.markers, prepared, subject.left_out),
+        uses=uses,
         subject=subject.name,
         subjects=subject.subjects,
         up=up,
@@ -43,7 +47,29 @@ def make_context(
         scale_sds={} if calibration is None else dict(calibration.scale_sds),
         settled=None if calibration is None else calibration.settled,
         parameters=len(calibration.fit.solution.theta) if calibration and is_fitted_here else 0,
+        **_compare_with_set([use.name for use in uses if use.marker is not None]),
     )
+
+
+def _compare_with_set(names: Sequence[str]) -> dict[str, Any]:
+    """Return what the recognised marker set has on the parts of the body that it is on.
+
+    Legs without arms are no incomplete set: what counts is what is missing among what is there.
+    """
+    match = recognise_marker_set(names)
+    if match is None:
+        return {}
+    part_of = {bone: part[0] for part in find_body_parts(human()) for bone in part}
+    landmarks = match.marker_set.landmarks
+    there = {landmarks[name].id for name in match.names.values() if name in landmarks}
+    all_landmarks = {landmark.id: landmark for landmark in landmarks.values()}
+    parts = {part_of.get(all_landmarks[landmark].bone) for landmark in there}
+    expected = {n for n, landmark in all_landmarks.items() if part_of.get(landmark.bone) in parts}
+    return {
+        "marker_set": match.marker_set.title,
+        "set_size": len(expected),
+        "set_missing": tuple(all_landmarks[n].text for n in sorted(expected - there)),
+    }
 
 
 def _list_uses(
@@ -60,10 +86,7 @@ def _list_uses(
         if match is None:
             code, confidence = ("unknown-name", 0.0) if marker is None else ("same-name", 1.0)
         else:
-            code, confidence = (
-                getattr(match, "code", "same-name" if match.bone else "unknown-name"),
-                match.confidence,
-            )
+            code, confidence = match.code, match.confidence
         uses.append(
             MarkerUse(name=name, marker=marker, bone=bone, code=code, confidence=confidence)
         )

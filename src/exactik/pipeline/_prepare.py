@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._text import join_names
+from exactik._text import count_noun, join_names
 from exactik.calibration import (
     Calibration,
     MarkerMapping,
     calibrate,
     propose_mapping,
-    strip_prefix,
 )
 from exactik.errors import Advice, FileError
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers
 
@@ -91,10 +91,10 @@ def prepare_skeleton(
     long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
     proposed = propose_mapping(skeleton, markers, mapping, geometry=fit and long)
     if len(proposed.used) == 0:
-        names = join_names(markers.names, MAX_LISTED_NAMES, spare=1)
         raise FileError(
             markers.source,
-            f"no marker is known on the skeleton {skeleton.name!r}: the recording has {names}",
+            f"no marker can be used on the skeleton {skeleton.name!r}: "
+            f"{proposed.describe_unused() or 'there is none'}",
             code="no-known-marker",
             advice=Advice("; give ", "mapping", after=", what each of them is"),
         )
@@ -148,10 +148,8 @@ def _describe_matches(mapping: MarkerMapping) -> list[str]:
     if len(guesses) > 0:
         names = join_names(guesses, MAX_LISTED_NAMES, spare=1)
         notes.append(f"Taken by name or place: {names}. --mapping says otherwise.")
-    unused = [strip_prefix(match.recorded) for match in mapping.matches if match.bone is None]
+    unused = [match.recorded for match in mapping.matches if match.bone is None]
     if len(unused) > 0:
-        one = len(unused) == 1
-        count = "1 recorded marker is" if one else f"{len(unused)} recorded markers are"
-        names = join_names(unused, MAX_LISTED_NAMES, spare=1)
-        notes.append(f"{count} not on the figure and not used: {names}.")
+        points = count_noun(len(unused), "recorded point")
+        notes.append(f"{points} not used: {mapping.describe_unused()}.")
     return notes

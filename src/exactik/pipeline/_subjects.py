@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from exactik._text import join_names
 from exactik.errors import UnknownNameError
 from exactik.labelling import find_rigid_objects, split_subjects
+from exactik.marker_sets import find_computed_points
 from exactik.motion import Markers
 
 __all__ = ["ALL_SUBJECTS", "SubjectMarkers", "choose_subjects"]
@@ -49,7 +50,9 @@ def choose_subjects(
     kept = {} if by_hand is None else by_hand
     left_out: dict[str, str] = {}
     notes = []
-    for thing in find_rigid_objects(markers):
+    computed = find_computed_points(markers)  # left out by the mapping, which may need them
+    measured = [name for name in markers.names if name not in computed]
+    for thing in find_rigid_objects(markers.chosen(measured)):
         names = [name for name in thing.names if name not in kept]
         left_out.update(dict.fromkeys(names, "object"))
         if len(names) > 0:

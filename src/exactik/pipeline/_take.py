@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._text import join_names
-from exactik.calibration import MarkerBone, attach_markers, find_marker_bones, strip_prefix
+from exactik.calibration import MarkerBone, attach_markers, find_marker_bones
 from exactik.errors import FileError
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, heading_axes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from exactik.calibration import strip_prefix
 from exactik.errors import UnknownNameError
+from exactik.marker_sets import strip_prefix
 
 __all__ = ["resolve_weights"]
 

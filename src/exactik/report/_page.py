@@ -277,8 +277,8 @@ def _render_settings(track: Track, summary: Facts) -> str:
         "noise of the markers (each axis)": format_millimetres(summary["sigma_mm"]),
         "median and largest error": f"{format_millimetres(error['median_mm'])}, "
         f"{format_millimetres(error['max_mm'])}",
-        "frames filled, bridged, not at rest": f"{summary['filled_frames']}, "
-        f"{summary['bridged_frames']}, {summary['not_converged_frames']}",
+        "frames filled, jumps, frames not at rest": f"{summary['filled_frames']}, "
+        f"{summary['jumps']}, {summary['not_converged_frames']}",
         "seconds": summary["seconds"],
         "markers not used": names["ignored"],
         "markers not recorded": names["not_in_recording"],

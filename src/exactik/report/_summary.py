@@ -60,7 +60,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "status": {str(word): int((track.status == word).sum()) for word in _status_words(track)},
         "never_determined": list(never_determined),
         "filled_frames": int(track.undetermined.any(axis=1).sum()),
-        "bridged_frames": int(track.bridged.sum()),
+        "jumps": int(track.jumps.sum()),
         "dearer_frames": int((track.excess > track.options.assessment.cost_above_best).sum()),
         "not_converged_frames": int((~track.converged).sum()),
         "limits": _limit_facts(track),

@@ -34,7 +34,7 @@ KIND_LABELS = {
     "poor-fit": "fits badly",
     "gap": "gap filled",
     "ignored-marker": "left out",
-    "bridged": "bridged",
+    "jump": "jumps",
     "dearer": "costs more",
 }
 MAX_LANES = 24  # markers or dofs that get a lane of their own

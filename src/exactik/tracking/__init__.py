@@ -1,18 +1,19 @@
 """From markers to motion: `track` and its stages.
 
-In their order: prepare, first pass, branches, gaps, bridges (with crossings), smoothing; their
-result is a `Track`. `TrackingOptions` holds what they decide by.
+In their order: prepare, first pass, branches, gaps, smoothing; their result is a `Track`.
+`TrackingOptions` holds what they decide by.
 """
 
 from exactik.tracking._assessment import (
     UNKNOWN_SD,
     Attention,
     are_minima,
+    compute_combination_deviations,
     compute_standard_deviations,
     estimate_noise,
 )
 from exactik.tracking._branches import find_limbs
-from exactik.tracking._bridges import find_jumps
+from exactik.tracking._continuity import find_jumps
 from exactik.tracking._first_pass import align_to_markers, solve_cold_start
 from exactik.tracking._frame_solver import (
     FrameSolutions,
@@ -24,8 +25,6 @@ from exactik.tracking._options import (
     DEFAULT_OPTIONS,
     AssessmentOptions,
     BranchOptions,
-    BridgeOptions,
-    CrossingOptions,
     FirstPassOptions,
     GapOptions,
     JumpOptions,
@@ -52,8 +51,6 @@ __all__ = [
     "AssessmentOptions",
     "Attention",
     "BranchOptions",
-    "BridgeOptions",
-    "CrossingOptions",
     "FirstPassOptions",
     "FrameSolutions",
     "GapOptions",
@@ -66,6 +63,7 @@ __all__ = [
     "TrackingProblem",
     "align_to_markers",
     "are_minima",
+    "compute_combination_deviations",
     "compute_standard_deviations",
     "estimate_noise",
     "fill_gaps",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from exactik._text import Reason, join_names
+from exactik.kernels.recording import combination_error_bars as combinations
 from exactik.kernels.recording import error_bars as kernel
 from exactik.motion import Segment, find_segments
 from exactik.tracking._frame_solver import run_in_threads
@@ -21,6 +23,7 @@ __all__ = [
     "UNKNOWN_SD",
     "Attention",
     "are_minima",
+    "compute_combination_deviations",
     "compute_standard_deviations",
     "estimate_noise",
     "explain_frames",
@@ -38,7 +41,7 @@ SEVERITY_PER_FRAME = {
     "not-converged": 3.0,
     "poor-fit": 3.0,
     "gap": 2.0,
-    "bridged": 1.0,
+    "jump": 1.0,
     "dearer": 0.5,
     "ignored-marker": 0.5,
 }
@@ -49,11 +52,9 @@ MAX_NAMES = 4  # of bones or dofs in a sentence
 STATUS_TEXTS = {
     "no-markers": Reason("fewer than three markers are seen", "the pose is a guess"),
     "not-converged": Reason("the solve did not come to rest"),
-    "bridged": Reason("two solutions fit", "the motion passes from one to the other"),
 }
 STATUS_SENTENCES = {
     "converged": "Solved: no pose near this one fits the markers better.",
-    "bridged": "Two solutions fit; this frame is on the way from one to the other.",
     "not-converged": "The solve did not come to rest.",
     "no-markers": "Fewer than three markers are seen; the pose is a guess.",
 }
@@ -112,6 +113,54 @@ def compute_standard_deviations(
     return sd
 
 
+def compute_combination_deviations(
+    problem: TrackingProblem,
+    q: Array,
+    sigma: float,
+    threads: int,
+    count: int,
+    compute_rows: Callable[[Array], Array],
+) -> Array:
+    """Return the standard deviation of `count` combinations of dofs in every frame, (T, count).
+
+    No more than that of an angle of which nothing is known.
+
+    Args:
+        problem: what was solved.
+        q: its solution, (T, nq).
+        sigma: of the markers along each axis [m].
+        threads: to use.
+        count: of the combinations.
+        compute_rows: returns the combinations, (n, count, nv), at some of the poses, (n, nq).
+    """
+    sigma = max(sigma, MIN_NOISE)
+    prior = np.full(problem.skeleton.nv, sigma**2 / UNKNOWN_SD**2)
+    sd = np.zeros((len(q), count))
+
+    def compute_chunk(frames: IntArray) -> None:
+        buffers = problem.buffers
+        chunk_sd = np.empty((len(frames), count))
+        combinations.estimate_combination_deviations(
+            problem.skeleton.tree,
+            buffers.goals,
+            problem.frame_problem.box,
+            problem.targets,
+            prior,
+            np.full(len(frames), sigma),
+            frames,
+            q[frames],
+            compute_rows(q[frames]),
+            np.zeros_like(buffers.workspace.H),
+            chunk_sd,
+            buffers.descent_state,
+            buffers.workspace,
+        )
+        sd[frames] = np.minimum(chunk_sd, UNKNOWN_SD)
+
+    run_in_threads(threads, compute_chunk, split_into_chunks(len(q), CHUNK_FRAMES))
+    return sd
+
+
 def are_minima(problem: TrackingProblem, q: Array, frames: IntArray | None = None) -> BoolArray:
     """Return whether the exact Hessian of the free dofs has no negative curvature, (n,).
 
@@ -140,7 +189,7 @@ class Attention(NamedTuple):
     Attributes:
         first: frame, counted from 0.
         last: frame.
-        kind: "no-markers", "not-converged", "bridged", "dearer", "gap", "poor-fit" or
+        kind: "no-markers", "not-converged", "jump", "dearer", "gap", "poor-fit" or
             "ignored-marker".
         text: why, in a sentence; its `cause` is the part before the semicolon.
         severity: the larger, the earlier it should be looked at.
@@ -159,6 +208,7 @@ def find_attention(track: Track) -> list[Attention]:
         *_find_gaps(track),
         *_find_poor_fits(track),
         *_find_costs_above_best(track),
+        *_find_jumps(track),
         *_find_ignored_markers(track),
     ]
     for kind, text in STATUS_TEXTS.items():
@@ -221,6 +271,20 @@ def _find_costs_above_best(track: Track) -> list[Attention]:
     return entries
 
 
+def _find_jumps(track: Track) -> list[Attention]:
+    """Return an entry for each segment with jumps; the frames before and after one belong to it."""
+    jumps, names, entries = track.jumps, np.array(track.skeleton.bone_names), []
+    beside = jumps | np.concatenate([[False], jumps[:-1]])
+    for segment in find_segments(beside, join=FIT_JOIN_FRAMES):
+        bones = track.jumping_bones[segment.first : segment.last].any(axis=0)
+        text = Reason(
+            f"the pose of {_join(list(names[bones]))} jumps",
+            "two solutions fit there, or the markers leave it open",
+        )
+        entries.append(_make_entry(segment, "jump", text))
+    return entries
+
+
 def _find_ignored_markers(track: Track) -> list[Attention]:
     if track.marker_weights is None:
         return []
@@ -254,7 +318,7 @@ def explain_frames(track: Track) -> list[str]:
         else:
             sentence = STATUS_SENTENCES[str(status)]
         above_best = track.excess[t] > track.options.assessment.cost_above_best
-        if above_best and status in ("converged", "at-limits", "bridged"):
+        if above_best and status in ("converged", "at-limits"):
             less = 100 * float(1.0 - 1.0 / (1.0 + track.excess[t]))
             sentence += f" Another costs {less:.0f} % less, but the motion would jump."
         sentences.append(sentence)

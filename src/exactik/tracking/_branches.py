@@ -6,9 +6,11 @@ solved again. Where that costs less, the new solution is followed both ways besi
 branch, until it meets the path or has lost what it gained. The path then takes the part of the
 branch that saves most, a change of solution that shows being charged with
 
-    κ ½ Σ |Δr|² + τ ½ Σ Δq²        Δr, Δq: the jump of the residuals and of the dofs
+    κ ½ Σ |Δr|²        Δr: the jump of the residuals
 
-so that a path jumps only where staying would cost more.
+so that a path jumps only where staying would cost more. In the end every segment in which the path
+with branches differs from the path without is compared once more, gaps filled, and kept only where
+it is better (`take_better_segments`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
 from exactik.model import Skeleton
 from exactik.motion import Segment, cut_into_segments, find_segments
+from exactik.tracking._continuity import compute_jump_charges
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
@@ -35,7 +38,6 @@ from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
     "PathWindow",
-    "compute_jump_charges",
     "find_limbs",
     "improve_poor_segments",
     "search_branches",
@@ -224,9 +226,7 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
         window.least_cost[frames] = np.minimum(window.least_cost[frames], branch.cost)
         residual = run.problem.residuals(branch.q, frames)
         total = np.cumsum(branch.cost - path.cost[frames])
-        total += _compute_return_charges(
-            window, frames + direction, frames, branch, residual, usual_cost
-        )
+        total += _compute_return_charges(window, frames + direction, frames, residual)
         end = int(np.argmin(total)) + 1
         change += float(total[end - 1])
         parts.append(BranchPath(frames[:end], branch.take(slice(end)), residual[:end]))
@@ -240,41 +240,19 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
 
 
 def _compute_return_charges(
-    window: PathWindow,
-    path_frames: IntArray,
-    frames: IntArray,
-    branch: FrameSolutions,
-    residual: Array,
-    usual_cost: float,
+    window: PathWindow, path_frames: IntArray, frames: IntArray, residual: Array
 ) -> Array:
     """Return the charge for going from the branch at `frames` to the path at `path_frames`, (n,).
 
     Less what the path itself is charged for the same step.
     """
-    path, charge = window.path, np.zeros(len(frames))
+    charge, options = np.zeros(len(frames)), window.run.options.branches
     inside = (path_frames >= window.first) & (path_frames <= window.last)
-    frames, path_frames = frames[inside], path_frames[inside]
-    path_residual = window.residual[path_frames - window.first]
-    from_branch = (1.0, branch.q[inside], residual[inside])
-    from_path = (-1.0, path.q[frames], window.residual[frames - window.first])
-    for sign, q, start_residual in (from_branch, from_path):
-        dof_step = window.run.problem.skeleton.difference(path.q[path_frames], q)
-        charge[inside] += sign * compute_jump_charges(
-            path_residual - start_residual, dof_step, usual_cost, window.run.options.branches
-        )
+    after = window.residual[path_frames[inside] - window.first]
+    on_path = window.residual[frames[inside] - window.first]
+    charge[inside] = compute_jump_charges(after - residual[inside], options)
+    charge[inside] -= compute_jump_charges(after - on_path, options)
     return charge
-
-
-def compute_jump_charges(
-    residual_step: Array, dof_step: Array, usual_cost: float, options: BranchOptions
-) -> Array:
-    """Return the charge for jumps of residuals [m], (n, M, 3), and of dofs, (n, nv)."""
-    residual_change = np.nansum(residual_step**2, axis=(1, 2))
-    dof_change = (dof_step**2).sum(axis=1)
-    return 0.5 * (
-        options.residual_jump_charge * residual_change
-        + options.dof_jump_charge * usual_cost * dof_change
-    )
 
 
 def _find_limbs_and_markers(

@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik.biomechanics import (
+    JointAngles,
+    compute_angle_rates,
+    compute_joint_angles,
+    find_body_segments,
+)
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion, Swap
 from exactik.tracking._assessment import (
     Attention,
     are_minima,
+    compute_combination_deviations,
     compute_standard_deviations,
     explain_frames,
     find_attention,
 )
+from exactik.tracking._continuity import find_jumping_bones
 from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
@@ -45,7 +53,6 @@ class Track:
         ended: how that solve ended, (T,): "at-rest", "stalled" or "iteration-limit".
         iterations: of it, (T,).
         undetermined: dofs that had lost their markers and went by their course, (T, nv).
-        bridged: frames between two solutions, (T,), where the path had to change.
         excess: share by which each frame costs more than the best solution that was found for it
             alone, (T,): what a continuous motion costs there; before smoothing.
         marker_weights: that a robust loss gave to the markers, 0 to 1, (T, M), else None.
@@ -73,7 +80,6 @@ class Track:
     ended: NDArray[np.str_]
     iterations: IntArray
     undetermined: BoolArray
-    bridged: BoolArray
     excess: Array
     marker_weights: Array | None
     swaps: tuple[Swap, ...]
@@ -139,16 +145,25 @@ class Track:
     def status(self) -> NDArray[np.str_]:
         """One word a frame, (T,).
 
-        "no-markers" (fewer than three), "not-converged", "bridged", "gap", "at-limits" or
-        "converged"; the first that holds.
+        "no-markers" (fewer than three), "not-converged", "gap", "at-limits" or "converged"; the
+        first that holds.
         """
         words = np.full(len(self), "converged", dtype="U13")
         words[self.at_limits.any(axis=1)] = "at-limits"
         words[self.undetermined.any(axis=1)] = "gap"
-        words[self.bridged] = "bridged"
         words[~self.converged] = "not-converged"
         words[np.isfinite(self.marker_errors).sum(axis=1) < 3] = "no-markers"
         return words
+
+    @cached_property
+    def jumping_bones(self) -> BoolArray:
+        """Which bones jump from each frame to the next, (T, B), see `JumpOptions`."""
+        return find_jumping_bones(self.problem, np.array(self.motion.q), self.options.jumps)
+
+    @property
+    def jumps(self) -> BoolArray:
+        """Whether the pose jumps from each frame to the next though no marker does, (T,)."""
+        return self.jumping_bones.any(axis=1)
 
     @cached_property
     def sd(self) -> Array:
@@ -164,11 +179,13 @@ class Track:
     def never_determined(self) -> tuple[str, ...]:
         """Dofs that the markers hardly determine in any frame, see `AssessmentOptions.open_sd`.
 
-        Judged by some frames spread over the recording.
+        Judged by some frames spread over those that have three markers or more.
         """
         options, problem = self.options.assessment, self.problem
-        last = len(self) - 1
-        frames = np.unique(np.linspace(0, last, options.open_sd_frames).astype(np.int64))
+        seen = np.flatnonzero(np.isfinite(self.marker_errors).sum(axis=1) >= 3)
+        there = seen if len(seen) > 0 else np.arange(len(self))
+        chosen = np.linspace(0, len(there) - 1, options.open_sd_frames).astype(np.int64)
+        frames = there[np.unique(chosen)]
         q = np.array(self.motion.q[frames])
         sd = compute_standard_deviations(problem.select(frames), q, self.sigma, 1)
         is_open = (np.median(sd, axis=0) > options.open_sd) & ~problem.frame_problem.locked
@@ -198,6 +215,29 @@ class Track:
     def why(self) -> list[str]:
         """One sentence a frame: what it is that `status` says in a word."""
         return explain_frames(self)
+
+    def angles(self) -> JointAngles:
+        """Return the joint angles, as they are published, with their standard deviations.
+
+        See docs/angles.md for names and signs. Deviations are those of the markers' noise, as in
+        `sd`, propagated with the correlations between dofs; of what the figure's own proportions
+        get wrong they know nothing.
+        """
+        return self._angles
+
+    @cached_property
+    def _angles(self) -> JointAngles:
+        angles, q = compute_joint_angles(self.motion), np.array(self.motion.q)
+        segments = find_body_segments(self.skeleton)
+        sd = compute_combination_deviations(
+            self.problem,
+            q,
+            self.sigma,
+            self.threads,
+            len(angles.names),
+            lambda poses: compute_angle_rates(segments, angles.names, poses),
+        )
+        return angles.with_sd(sd)
 
     def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
         """Write a report: one HTML file that needs nothing else.

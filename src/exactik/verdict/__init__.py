@@ -6,8 +6,9 @@
 
 from exactik.verdict._context import MarkerUse, RecordingContext, UpAxis
 from exactik.verdict._criteria import judge_facts
-from exactik.verdict._facts import RecordingFacts, collect_facts
+from exactik.verdict._facts import NOT_ON_THE_SUBJECT, RecordingFacts, collect_facts
 from exactik.verdict._limbs import LimbFacts, find_body_parts
+from exactik.verdict._scales import SegmentDeviation
 from exactik.verdict._thresholds import THRESHOLDS, Threshold
 from exactik.verdict._verdict import (
     EXIT_CODES,
@@ -20,12 +21,14 @@ from exactik.verdict._verdict import (
 __all__ = [
     "EXIT_CODES",
     "GRADE_WORDS",
+    "NOT_ON_THE_SUBJECT",
     "THRESHOLDS",
     "LimbFacts",
     "MarkerUse",
     "RecordingContext",
     "RecordingFacts",
     "RecordingVerdict",
+    "SegmentDeviation",
     "Threshold",
     "UpAxis",
     "VerdictReason",

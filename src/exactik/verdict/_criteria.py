@@ -65,6 +65,7 @@ def judge_facts(facts: RecordingFacts) -> RecordingVerdict:
         reasons=tuple(reasons),
         solved=tuple(bone for bone in solved if bone not in facts.uninstrumented),
         held=facts.uninstrumented,
+        span=facts.span if facts.span != (0, facts.frames - 1) else None,
     )
 
 
@@ -166,7 +167,7 @@ def judge_marker_set(facts: RecordingFacts) -> Iterator[Finding]:
     if facts.marker_set is None or facts.set_size == 0:
         return
     share = 1.0 - len(facts.set_missing) / facts.set_size
-    text = f"of {facts.marker_set} {len(facts.set_missing)} markers are missing"
+    text = f"the marker set {facts.marker_set} lacks {len(facts.set_missing)} of {facts.set_size}"
     yield Finding("marker-set", share, f"{text} ({_list(facts.set_missing)})", facts.set_missing)
 
 
@@ -200,9 +201,7 @@ def judge_limits(facts: RecordingFacts) -> Iterator[Finding]:
 def judge_proportions(facts: RecordingFacts) -> Iterator[Finding]:
     """The fitted bones are in proportion to each other."""
     for segment in facts.deviations[:1]:
-        text = (
-            f"the {segment.name} would have {segment.ratio:.2f} times the length that people have"
-        )
+        text = f"the {segment.name} would have {segment.ratio:.2f} times the usual length"
         yield Finding("proportions", abs(segment.z), text, (segment.name,))
 
 
@@ -227,14 +226,21 @@ SIDE_ERROR = 0.006
 def judge_frames(facts: RecordingFacts) -> Iterator[Finding]:
     """Most frames are solved, and from markers."""
     shares = (
-        ("gaps", facts.gap_share, "joints had lost their markers"),
         ("blind", facts.blind_share, "fewer than three markers are seen"),
         ("not-converged", facts.not_converged_share, "the solve did not come to rest"),
-        ("jumps", facts.jump_share, "the motion passes from one solution to another"),
+        ("jumps", facts.jump_share, "the pose jumps though no marker does"),
         ("poor-frames", facts.poor_share, "markers fit far worse than elsewhere"),
     )
     for code, share, what in shares:
         yield Finding(code, share, f"{what} in {_percent(share)} of the frames")
+
+
+def judge_gaps(facts: RecordingFacts) -> Iterator[Finding]:
+    """Every limb has its markers most of the time."""
+    worst = max(facts.limbs, key=lambda limb: limb.gap_share, default=None)
+    where = "" if worst is None else f" of {worst.name}"
+    text = f"joints{where} had lost their markers in {_percent(facts.gap_share)} of the time"
+    yield Finding("gaps", facts.gap_share, text)
 
 
 def judge_calibration(facts: RecordingFacts) -> Iterator[Finding]:
@@ -260,6 +266,7 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_limits,
     judge_proportions,
     judge_sides,
+    judge_gaps,
     judge_frames,
     judge_calibration,
 )

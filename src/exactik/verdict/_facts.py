@@ -16,7 +16,7 @@ from exactik.verdict._sides import find_unpaired_markers
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["RecordingFacts", "collect_facts"]
+__all__ = ["NOT_ON_THE_SUBJECT", "RecordingFacts", "collect_facts"]
 
 MAX_POSES = 30
 """Different poses after which a recording counts as one of movement: with 41 markers, thirty poses
@@ -33,6 +33,8 @@ class RecordingFacts:
 
     Attributes:
         frames: number of frames.
+        span: first and last frame with three markers or more: in which the subject is there. What
+            follows is about these frames.
         recorded: number of markers that the file has on the subject: no computed points, no
             objects, no other subjects, none that is never seen.
         used: number of markers that were used and seen.
@@ -53,12 +55,12 @@ class RecordingFacts:
         paired: number of markers of a side, partner or not.
         limit_shares: share of the frames in which a dof is at a limit, by dof, of those that
             markers determine.
-        gap_share: of the frames in which joints had lost their markers.
+        gap_share: of the frames in which the joints of a limb had lost their markers, of the worst.
         blind_share: of the frames that have fewer than three markers.
         missing_share: of the samples of the markers in use.
         not_converged_share: of the frames.
         poor_share: of the frames that fit far worse than the others.
-        jump_share: of the steps between frames at which the motion jumps or was bridged.
+        jump_share: of the frames at which the motion jumps.
         up: which axis is up, None without a context.
         doubtful: markers in use whose match is not sure.
         guessed: markers in use that were matched by geometry.
@@ -72,6 +74,7 @@ class RecordingFacts:
     """
 
     frames: int
+    span: tuple[int, int]
     recorded: int
     used: int
     unused: dict[str, tuple[str, ...]]
@@ -115,7 +118,10 @@ GEOMETRY = "geometry"  # code of a match by place and movement
 
 def collect_facts(track: Track) -> RecordingFacts:
     """Return what a track is judged by; it costs some error bars beyond what is there already."""
-    skeleton, errors = track.skeleton, track.marker_errors
+    skeleton = track.skeleton
+    first, last = find_span(np.isfinite(track.marker_errors))
+    frames = slice(first, last + 1)
+    errors = track.marker_errors[frames]
     seen = np.isfinite(errors)
     context = track.context
     is_fitted = context is not None and context.is_fitted
@@ -133,13 +139,14 @@ def collect_facts(track: Track) -> RecordingFacts:
     with_markers = np.isin(dof_bones, sorted(instrumented)) & ~locked
     is_open = np.isin(skeleton.dof_names, track.never_determined)
     dof_names = np.array(skeleton.dof_names)
-    at_limits = track.at_limits.mean(axis=0)
-    poses = count_poses(track, with_markers)
+    at_limits = track.at_limits[frames].mean(axis=0)
+    poses = count_poses(track, frames, with_markers)
     unpaired, paired = find_unpaired_markers(skeleton, names)
     samples = errors[seen]
-    jumps = np.asarray(track.bridged)
+    limbs = measure_limbs(track, frames, with_markers, is_open)
     return RecordingFacts(
         frames=len(track),
+        span=(first, last),
         recorded=len(on_subject),
         used=len(names),
         unused={code: tuple(who) for code, who in unused.items()},
@@ -153,7 +160,7 @@ def collect_facts(track: Track) -> RecordingFacts:
         stature=measure_stature(skeleton),
         size=None if context is None else context.size,
         unit_factor=1.0 if context is None else context.unit_factor,
-        limbs=measure_limbs(track, with_markers, is_open),
+        limbs=limbs,
         uninstrumented=tuple(b.name for b in skeleton.bones if b.name not in instrumented),
         open_dofs=tuple(dof_names[with_markers & is_open].tolist()),
         instrumented_dofs=int(with_markers.sum()),
@@ -171,12 +178,12 @@ def collect_facts(track: Track) -> RecordingFacts:
             for name, share, there in zip(dof_names, at_limits, with_markers, strict=True)
             if there and share > 0.0
         },
-        gap_share=float(track.undetermined.any(axis=1).mean()),
+        gap_share=max((limb.gap_share for limb in limbs), default=1.0),
         blind_share=float((seen.sum(axis=1) < 3).mean()),
         missing_share=float(1.0 - seen[:, ever_seen].mean()) if ever_seen.any() else 1.0,
-        not_converged_share=float((~track.converged).mean()),
-        poor_share=_share_of(track, "poor-fit"),
-        jump_share=float(jumps.mean()),
+        not_converged_share=float((~track.converged[frames]).mean()),
+        poor_share=_share_of(track, frames, "poor-fit"),
+        jump_share=float(track.jumps[frames].mean()),
         up=None if context is None else context.up,
         doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
         guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),
@@ -212,16 +219,22 @@ def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
     return tuple(uses)
 
 
-def _share_of(track: Track, kind: str) -> float:
+def find_span(seen: BoolArray) -> tuple[int, int]:
+    """Return the first and the last frame that have three markers or more; all if none has."""
+    there = np.flatnonzero(seen.sum(axis=1) >= 3)
+    return (int(there[0]), int(there[-1])) if len(there) > 0 else (0, len(seen) - 1)
+
+
+def _share_of(track: Track, frames: slice, kind: str) -> float:
     """Return the share of the frames in segments of a kind of attention."""
     marked = np.zeros(len(track), dtype=bool)
     for segment in track.attention:
         if segment.kind == kind:
             marked[segment.first : segment.last + 1] = True
-    return float(marked.mean())
+    return float(marked[frames].mean())
 
 
-def count_poses(track: Track, dofs: BoolArray) -> int:
+def count_poses(track: Track, span: slice, dofs: BoolArray) -> int:
     """Return how many poses of a recording differ, up to `MAX_POSES`.
 
     The first frame counts; each next one if some joint that markers determine is at least
@@ -233,8 +246,9 @@ def count_poses(track: Track, dofs: BoolArray) -> int:
     of_root = np.array([name.rpartition(".")[0] in roots for name in skeleton.dof_names])
     chosen = dofs & ~of_root & np.asarray(skeleton.turns)
     columns = np.asarray(skeleton.plain_q)[chosen]
-    frames = np.unique(np.linspace(0, len(track) - 1, POSE_FRAMES).astype(int))
-    q = np.asarray(track.motion.q)[frames][:, columns[columns >= 0]]
+    all_q = np.asarray(track.motion.q)[span]
+    frames = np.unique(np.linspace(0, len(all_q) - 1, POSE_FRAMES).astype(int))
+    q = all_q[frames][:, columns[columns >= 0]]
     different = q[:1]
     for pose in q[1:]:
         if (np.abs(different - pose).max(axis=1, initial=0.0) >= POSE_STEP).all():

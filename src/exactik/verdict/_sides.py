@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactik.calibration import find_mirrored_bone, strip_prefix
+from exactik.calibration import find_mirrored_bone
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.typing import Array
 
@@ -20,6 +21,8 @@ CENTRAL_DISTANCE = 0.02
 """[share of the figure's height] from the middle plane up to which a marker on a bone of no side is
 itself of none: 3 cm, C7 or the sternum as badly placed as they come."""
 
+MIN_NAMED_PAIRS = 2
+"""Pairs that are called alike, from which on the names of a set tell sides: one is a chance."""
 SIDE_WORDS = (("L", "R"), ("l", "r"), ("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"))
 
 
@@ -31,8 +34,8 @@ def side_of_bone(name: str, skeleton: Skeleton) -> str | None:
 def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[list[str], int]:
     """Return markers without a partner on the other side, and the number of markers with a side.
 
-    Partners are on mirrored bones, or on the same bone of no side; they are called alike but for
-    the letter of the side, or are each other's mirror images on the figure at rest.
+    Partners are on mirrored bones, or on the same bone of no side, and are called alike but for the
+    letter of the side; where names do not tell sides, they are mirror images on the figure at rest.
 
     Args:
         skeleton: the figure, with the markers where they are.
@@ -52,20 +55,26 @@ def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[lis
         is_off = abs(float((places[name] - middle) @ normal)) > CENTRAL_DISTANCE * height
         if is_off or side_of_bone(bones[name], skeleton) is not None:
             sided.append(name)
-    free, unpaired = set(sided), []
+    opposites = {name: side_of_bone(bones[name], skeleton) or bones[name] for name in sided}
+    alike = {
+        name
+        for name in sided
+        if any(bones.get(other) == opposites[name] for other in _mirror_name(name) - {name})
+    }
+    says_side = len(alike) >= MIN_NAMED_PAIRS * 2
+    free, unpaired = set(sided) - alike, []
     for name in sided:
         if name not in free:
             continue
         free.discard(name)
         image = places[name] - 2.0 * float((places[name] - middle) @ normal) * normal
-        opposite = side_of_bone(bones[name], skeleton) or bones[name]
-        others = sorted(n for n in free if bones[n] == opposite)
+        others = sorted(n for n in free if bones[n] == opposites[name])
         distances = {n: float(np.linalg.norm(places[n] - image)) for n in others}
-        distances.update(dict.fromkeys(_mirror_name(name) & set(others), 0.0))
         partner = min(distances, key=lambda n: distances[n], default=None)
-        if partner is None or distances[partner] > PAIR_TOLERANCE * height:
+        is_far = partner is None or distances[partner] > PAIR_TOLERANCE * height
+        if is_far or (says_side and len(_mirror_name(name)) > 0):
             unpaired.append(name)
-        else:
+        elif partner is not None:
             free.discard(partner)
     return unpaired, len(sided)
 

@@ -80,7 +80,7 @@ THRESHOLDS: dict[str, Threshold] = {
     ),
     "redundancy": Threshold(
         care=0.1,
-        reject=-0.5,
+        reject=None,
         unit="share",
         is_least=True,
         reason="with less, a small error is no evidence: as much is fitted as was measured",
@@ -99,17 +99,17 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="of the markers on the subject: with less, most of what was measured has no say",
     ),
     "unpaired": Threshold(
-        care=0.25,
+        care=0.12,
         reject=None,
         unit="share",
         reason="of the markers of a side without a partner: sets are symmetric, losses are not",
     ),
     "marker-set": Threshold(
-        care=0.7,
+        care=0.55,
         reject=None,
         unit="share",
         is_least=True,
-        reason="of the markers of the recognised set that are there",
+        reason="of the landmarks of the recognised set, on the parts of the body that it is on",
     ),
     "up-axis": Threshold(
         care=0.5,
@@ -140,7 +140,10 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="between the errors of left and right, where the worse is more than skin",
     ),
     "gaps": Threshold(
-        care=0.2, reject=0.7, unit="share", reason="of the frames in which joints went by guess"
+        care=0.15,
+        reject=0.7,
+        unit="share",
+        reason="of the time in which the joints of a limb went by guess, of the worst limb",
     ),
     "blind": Threshold(
         care=0.05, reject=0.5, unit="share", reason="of the frames with fewer than three markers"
@@ -149,7 +152,7 @@ THRESHOLDS: dict[str, Threshold] = {
         care=0.02, reject=0.3, unit="share", reason="of the frames; one in fifty is seen in motion"
     ),
     "jumps": Threshold(
-        care=0.02, reject=0.3, unit="share", reason="of the frames on the way between solutions"
+        care=0.03, reject=0.3, unit="share", reason="of the frames: three times a second at 100 Hz"
     ),
     "poor-frames": Threshold(
         care=0.1, reject=None, unit="share", reason="of the frames that fit far worse than others"

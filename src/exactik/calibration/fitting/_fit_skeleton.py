@@ -45,11 +45,13 @@ class SkeletonFit(NamedTuple):
 
     Attributes:
         solution: parameters and poses.
+        prior: what was assumed of the parameters.
         chosen: the frames that were used.
         errors_before: of each marker in each of them with the skeleton as it was [m], (F, M).
     """
 
     solution: FitSolution
+    prior: Prior
     chosen: ChosenFrames
     errors_before: Array
 
@@ -144,7 +146,7 @@ def fit_skeleton(
     options = ROUGH.options(before.frame_problem)
     old = solve_frames(before, options, np.arange(len(chosen.frames)), solution.solutions.q)
     errors_before = np.linalg.norm(before.residuals(old.q), axis=2)
-    return SkeletonFit(solution=solution, chosen=chosen, errors_before=errors_before)
+    return SkeletonFit(solution=solution, prior=prior, chosen=chosen, errors_before=errors_before)
 
 
 def _choose_coarse_frames(chosen: ChosenFrames) -> IntArray:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from exactik._text import join_names
 from exactik.cli._app import AsJson, app, frames_bar, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
@@ -26,6 +27,10 @@ from exactik.cli._options import (
 )
 from exactik.errors import FileError, UsageError
 
+if TYPE_CHECKING:
+    from exactik.cli.solve._marker_tables import ManualMapping
+    from exactik.motion import Markers
+
 __all__ = ["calibrate"]
 
 MAX_LISTED_NAMES = 8
@@ -33,16 +38,24 @@ MAX_LISTED_NAMES = 8
 
 @app.command()
 def calibrate(
-    recording: Annotated[Path, typer.Argument(metavar="MARKERS", help="The recording.")],
-    skeleton: Annotated[
-        str,
-        typer.Option(help="The figure: a file (.asf .bvh .npz .glb .urdf .xml), or human, ours."),
+    recordings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MARKERS…", help="Recordings of the subject: a static and walks, for instance."
+        ),
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Skeleton to write, as .npz: it keeps markers.")
     ],
+    skeleton: Annotated[
+        str,
+        typer.Option(help="The figure: a file (.asf .bvh .npz .glb .urdf .xml), or human, ours."),
+    ] = "human",
     mapping: MappingOption = None,
     take: TakeOption = None,
+    subject: Annotated[
+        str | None, typer.Option(help="Whom to fit the figure to, if several were recorded.")
+    ] = None,
     scale: Annotated[
         str, typer.Option(help="Sizes: symmetric (left as right), bone (each), global, none.")
     ] = "symmetric",
@@ -54,6 +67,9 @@ def calibrate(
     ] = None,
     frames: Annotated[int, typer.Option(help="How many frames to use.", min=1)] = 200,
     sigma: Annotated[float | None, typer.Option(help="Noise of the markers in mm.")] = None,
+    robust: Annotated[
+        bool, typer.Option("--robust/--no-robust", help="Whether markers far off count less.")
+    ] = True,
     start: StartOption = None,
     end: EndOption = None,
     limits: LimitsOption = "hard",
@@ -67,10 +83,11 @@ def calibrate(
 ) -> None:
     """Fit the size of a figure and the places of its markers to a subject, and keep the result.
 
-    `exactik solve --skeleton subject.npz` then takes it for all recordings of the subject.
+    All recordings are used together; what they do not tell is said. `exactik solve --skeleton
+    subject.npz` then takes the figure for every recording of the subject.
     """
     from exactik.calibration import calibrate as fit_to_subject
-    from exactik.cli._inputs import read_recording, read_skeleton
+    from exactik.cli._inputs import find_recordings, read_skeleton
     from exactik.cli._outputs import format_entry
     from exactik.cli.solve._marker_tables import parse_mapping
     from exactik.io import files_to_write, load_motion, save_skeleton
@@ -82,27 +99,34 @@ def calibrate(
         raise FileError(output, text)
     if scale not in ("symmetric", "bone", "global", "none"):
         raise UsageError(f"--scale is {scale!r}; expected symmetric, bone, global or none")
-    files_to_write(str(output), (str(recording), skeleton, take))
+    sources = find_recordings(recordings)
+    if take is not None and len(sources) > 1:
+        raise UsageError("--take is the motion of one recording; expected no other with it")
+    files_to_write(str(output), (*map(str, sources), skeleton, take))
     loaded = read_skeleton(skeleton, parse_length_unit(skeleton_unit), skeleton_up)
     # Markers are attached by the whole of a take, and cut in time after that.
     cut = (start, end) if take is None else (None, None)
     options = RecordingOptions(
         up=up, axes=axes, length_unit=parse_length_unit(length_unit), start=cut[0], end=cut[1]
     )
-    read = read_recording(recording, loaded.up, options)
-    notes = [*loaded.notes, *read.notes]
-    if not as_json:
-        say(format_entry("read", f"{recording}: {read.words}"))
-        for note in notes:
-            say(format_entry("note", note))
-    compile_kernels()
     by_hand = None if mapping is None else parse_mapping(mapping)
-    figure, markers = loaded.skeleton, read.markers
+    notes = [*loaded.notes]
+    trials = []
+    for source in sources:
+        words, trial, said = _read_trial(source, loaded.up, options, subject, by_hand)
+        notes += said
+        trials.append(trial)
+        if not as_json:
+            say(format_entry("read", f"{source}: {words}"))
+            for note in said:
+                say(format_entry("note", note))
+    compile_kernels()
+    figure = loaded.skeleton
     if take is not None:
         motion = load_motion(take, figure)
-        figure, attached = attach_from_take(motion, markers, loaded.up, by_hand, take)
+        figure, attached = attach_from_take(motion, trials[0], loaded.up, by_hand, take)
         notes += attached
-        by_hand, markers = None, markers.between(start, end)
+        by_hand, trials = None, [trials[0].between(start, end)]
         if not as_json:
             say("\n".join(format_entry("note", note) for note in attached))
     if len(figure.markers) == 0 and by_hand is None:
@@ -113,21 +137,24 @@ def calibrate(
         task = bar.add_task("fitting the figure", total=100)
         fit = fit_to_subject(
             figure,
-            markers,
+            trials,
             scale=False if scale == "none" else scale,
             offsets=offsets,
             bones=by_hand,
             anatomical=anatomical or (),
             frames=frames,
+            robust=robust,
             limits=limits,
             lock=lock or (),
             sigma=None if sigma is None else 1e-3 * sigma,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    save_skeleton(fit.skeleton, output, up_axis=loaded.up)
+    facts = fit.to_dict()
+    save_skeleton(fit.skeleton, output, up_axis=loaded.up, metadata={"calibration": facts})
     if as_json:
-        print_json({**fit.to_dict(), "written": [str(output)], "notes": notes})
+        notes += fit.warnings
+        print_json({**facts, "written": [str(output)], "notes": notes})
         return
     say(f"\n{fit}\n")
     unused = [match.recorded for match in fit.mapping if match.bone is None]
@@ -135,5 +162,26 @@ def calibrate(
         names = ", ".join(unused[:MAX_LISTED_NAMES])
         more = " …" if len(unused) > MAX_LISTED_NAMES else ""
         say(format_entry("note", f"Not used: {names}{more}"))
-    again = f"exactik solve {recording} --skeleton {output} -o {recording.stem}.bvh"
+    last = sources[-1]
+    again = f"exactik solve {last} --skeleton {output} -o {last.stem}.bvh"
     say(format_entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))
+
+
+def _read_trial(
+    source: Path,
+    up: str | None,
+    options: RecordingOptions,
+    subject: str | None,
+    by_hand: ManualMapping | None,
+) -> tuple[str, Markers, list[str]]:
+    """Return what was read in words, the markers of the subject, and what is to be said of them."""
+    from exactik.cli._inputs import read_recording
+    from exactik.pipeline import choose_subjects
+
+    read = read_recording(source, up, options)
+    chosen = choose_subjects(read.markers, subject, by_hand)[0]
+    notes = [*read.notes, *chosen.notes]
+    if len(chosen.subjects) > 1:
+        others = join_names([name for name in chosen.subjects if name != chosen.name])
+        notes.append(f"Fitted to {chosen.name}, not to {others}. --subject says otherwise.")
+    return read.words, chosen.markers, notes

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exactik._text import join_names
 from exactik.cli._app import AsJson, app, err, frames_bar, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
@@ -66,6 +67,8 @@ class SolveOptions:
         command: the whole command line.
         as_json: print the summaries and nothing else.
         list_all: list all frames that need attention.
+        angles: columns of MOT and CSV: "clinical", "joints" or "both"; None for the usual.
+        rotations: columns of CSV: "coordinates", "wxyz" or "swing-twist"; None for the usual.
     """
 
     recording: RecordingOptions
@@ -78,6 +81,8 @@ class SolveOptions:
     command: str
     as_json: bool
     list_all: bool
+    angles: str | None = None
+    rotations: str | None = None
 
 
 @app.command()
@@ -106,6 +111,13 @@ def solve(
             help="Fit size and markers of the figure to the subject first; human always is.",
             show_default=False,
         ),
+    ] = None,
+    angles: Annotated[
+        str | None,
+        typer.Option(help="Columns of .csv and .mot: clinical (hip_flexion_r), joints (rx), both."),
+    ] = None,
+    rotations: Annotated[
+        str | None, typer.Option(help="Joints in .csv: coordinates, wxyz or swing-twist.")
     ] = None,
     take: TakeOption = None,
     mapping: MappingOption = None,
@@ -179,12 +191,20 @@ def solve(
         command=f"exactik {shlex.join(sys.argv[1:])}",
         as_json=as_json,
         list_all=everything,
+        angles=_check_word("--angles", angles, ("clinical", "joints", "both")),
+        rotations=_check_word("--rotations", rotations, ("coordinates", "wxyz", "swing-twist")),
     )
     try:
         raise typer.Exit(_solve_all(plans, loaded, options))
     except KeyboardInterrupt:
         err.print("Stopped. Files that were written are complete; there are no others.")
         raise typer.Exit(130) from None
+
+
+def _check_word(option: str, word: str | None, known: tuple[str, ...]) -> str | None:
+    if word is not None and word not in known:
+        raise UsageError(f"{option} is {word!r}; expected {join_names(known, last=' or ')}")
+    return word
 
 
 def _parse_loss(word: str) -> str | None:
@@ -327,19 +347,24 @@ def _write_solved(
     from exactik.cli._outputs import format_entry, print_solved, write_motion
     from exactik.report import headline_of, summary_of, write_report
 
+    notes = [*solved.notes]
+    if skeleton.record is not None and not options.fit:
+        error = solved.track.mean_error
+        misfit = skeleton.record.describe_misfit(error, str(plan.source), skeleton.name)
+        notes += [] if misfit is None else [misfit]
     if not options.as_json:
-        for note in solved.notes:
+        for note in notes:
             say(format_entry("note", note))
     written: list[tuple[Path, str]] = []
     for path in plan.targets:
-        written += write_motion(solved.track.motion, path)
+        written += write_motion(solved.track.motion, path, options.angles, options.rotations)
     summary = summary_of(solved.track, options.command)
     if plan.report is not None:
         write_report(solved.track, str(plan.report), summary=summary)
         written.append((plan.report, "the report"))
     summary["subject"] = solved.subject
     summary["written"] = [str(path) for path, _ in written]
-    summary["notes"] = [*skeleton.notes, *recording.notes, *solved.notes]
+    summary["notes"] = [*skeleton.notes, *recording.notes, *notes]
     if not options.as_json:
         print_solved(summary, headline_of(summary), written, options.list_all)
     return summary

@@ -36,6 +36,12 @@ POINT_KINDS = {
     "OTHERS": "other",
 }
 
+# Points that are places computed from markers, by the parameter of POINT that lists their names.
+# Another group of TYPE_GROUPS, which pairs groups with types, is one of these if its type is a
+# length.
+COMPUTED_GROUPS = ("MODELED_MARKERS", "MODELLED_MARKERS", "VIRTUAL_MARKERS")
+LENGTH_TYPES = ("LENGTH", "POSITION", "MARKER")
+
 MAX_LISTED_LABELS = 5  # of those that come more than once
 
 # Units by their first letters, as files cut them off; "m" alone is compared as a whole.
@@ -85,6 +91,7 @@ def read_c3d(
     labels = _read_labels(parameters, frames.layout.point_count, notes)
     names = make_unique(labels)
     kinds = _find_kinds(parameters, labels)
+    computed = _find_computed(parameters, labels)
     is_marker = np.array([kind is None for kind, _ in kinds], dtype=bool)
     marker_points = points if is_marker.all() else points.select(np.flatnonzero(is_marker))
     positions, missing = _blank_missing(marker_points, zeros_are_missing, notes)
@@ -107,6 +114,9 @@ def read_c3d(
         others=_collect_others(points, names, kinds),
         metadata=metadata,
         notes=notes.all,
+        computed=tuple(
+            name for name, label in zip(names, labels, strict=True) if label in computed
+        ),
     )
 
 
@@ -168,6 +178,23 @@ def _find_kinds(parameters: Parameters, labels: Sequence[str]) -> list[tuple[str
     marker = (None, "")
     # The parameter may list names without the prefix of the subject.
     return [kinds.get(label, kinds.get(label.rpartition(":")[2], marker)) for label in labels]
+
+
+def _find_computed(parameters: Parameters, labels: Sequence[str]) -> set[str]:
+    """Return the labels that the file lists as places computed from markers."""
+    pairs = parameters.texts("POINT:TYPE_GROUPS")
+    of_lengths = [
+        group
+        for group, kind in zip(pairs[::2], pairs[1::2], strict=False)
+        if kind in LENGTH_TYPES and group not in POINT_KINDS
+    ]
+    listed = {
+        name
+        for group in (*COMPUTED_GROUPS, *of_lengths)
+        for name in parameters.texts(f"POINT:{group}")
+        if name != ""
+    }
+    return {label for label in labels if label in listed or label.rpartition(":")[2] in listed}
 
 
 def _blank_missing(

@@ -13,7 +13,7 @@ from exactik.errors import FileError
 from exactik.io._files import make_unique, open_atomic
 from exactik.io._units import require_named_unit
 from exactik.io.c3d._parameters import BLOCK, MAX_UINT16
-from exactik.io.c3d._read import POINT_KINDS
+from exactik.io.c3d._read import COMPUTED_GROUPS, POINT_KINDS
 from exactik.motion import Markers
 
 __all__ = ["write_c3d"]
@@ -111,6 +111,8 @@ def _pack_parameters(
             point += _pack_texts(
                 path, f"{group[:-1]}_UNITS", list(units.values())[: 1 if same else None]
             )
+    if len(markers.computed) > 0:
+        point += _pack_texts(path, COMPUTED_GROUPS[0], markers.computed)
     groups = {
         "POINT": point,
         "ANALOG": [

@@ -338,7 +338,9 @@ def _turn_upright(
     return recording, recording.up_axis, notes
 
 
-def write_files(thing: Thing, files: tuple[str, ...], unit: Unit | None, up: str | None) -> None:
+def write_files(
+    thing: Thing, files: tuple[str, ...], unit: Unit | None, up: str | None, **more: Any
+) -> None:
     """Write a thing to its files, see `files_to_write`.
 
     Args:
@@ -346,9 +348,10 @@ def write_files(thing: Thing, files: tuple[str, ...], unit: Unit | None, up: str
         files: where; the skeleton of a motion that is kept apart goes to the second.
         unit: length unit; None where the writer decides.
         up: which axis is up.
+        more: options of writers, for those that take them: `angles`, `rotations`.
     """
     target, *beside = files
-    options: dict[str, Any] = {"markers": True, "up_axis": up}
+    options: dict[str, Any] = {"markers": True, "up_axis": up, **more}
     if unit is not None:
         options["length_unit"] = unit
     if isinstance(thing, Motion):

@@ -7,6 +7,7 @@ array claims before it looks at the bytes.
 from exactik.io.native._npz import (
     read_npz_content,
     read_npz_markers,
+    read_npz_metadata,
     read_npz_motion,
     read_npz_skeleton,
     read_npz_up_axis,
@@ -18,6 +19,7 @@ from exactik.io.native._npz import (
 __all__ = [
     "read_npz_content",
     "read_npz_markers",
+    "read_npz_metadata",
     "read_npz_motion",
     "read_npz_skeleton",
     "read_npz_up_axis",

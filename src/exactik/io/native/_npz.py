@@ -12,6 +12,7 @@ import math
 import re
 import zipfile
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from exactik.motion import Markers, Motion, Series
 __all__ = [
     "read_npz_content",
     "read_npz_markers",
+    "read_npz_metadata",
     "read_npz_motion",
     "read_npz_skeleton",
     "read_npz_up_axis",
@@ -49,9 +51,20 @@ ARRAY_HEADER = re.compile(
 )
 
 
-def write_npz_skeleton(skeleton: Skeleton, path: str, *, up_axis: str | None = None) -> None:
-    """Write a skeleton, and which axis is up at rest, if that is known."""
-    contents = {"kind": "skeleton", "skeleton": _skeleton_to_json(skeleton), "up_axis": up_axis}
+def write_npz_skeleton(
+    skeleton: Skeleton,
+    path: str,
+    *,
+    up_axis: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a skeleton, which axis is up at rest, if that is known, and what else is to be kept."""
+    contents = {
+        "kind": "skeleton",
+        "skeleton": _skeleton_to_json(skeleton),
+        "up_axis": up_axis,
+        "metadata": _to_json({} if metadata is None else metadata),
+    }
     _write(path, contents, {})
 
 
@@ -83,6 +96,7 @@ def write_npz_markers(markers: Markers, path: str) -> None:
         "up_axis": markers.up_axis,
         "source": markers.source,
         "notes": markers.notes,
+        "computed": markers.computed,
         "metadata": _to_json(markers.metadata),
     }
     arrays = {f"other{k}": s.values for k, s in enumerate(markers.others.values())}
@@ -107,6 +121,13 @@ def read_npz_skeleton(path: str, notes: Notes) -> Skeleton:
     """Return the skeleton of a file that holds one, or a motion."""
     contents, _ = _read(path, notes, ("skeleton", "motion"))
     return _skeleton_from_json(contents, notes)
+
+
+def read_npz_metadata(path: str) -> dict[str, Any]:
+    """Return what was kept beside a skeleton, a motion or markers."""
+    contents, _ = _read(path, Notes(path), ("skeleton", "motion", "markers"))
+    metadata = contents.get("metadata", {})
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def read_npz_motion(
@@ -154,6 +175,7 @@ def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Mark
             others=others,
             metadata=dict(contents["metadata"]),
             notes=tuple(one_line(str(note)) for note in contents["notes"]),
+            computed=tuple(map(str, contents.get("computed", ()))),  # files of 0.1 have none
         )
     except CONTENT_ERRORS as error:
         raise notes.error(f"the parts do not fit together: {_describe(error)}") from None

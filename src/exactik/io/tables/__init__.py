@@ -5,7 +5,7 @@ unchecked cells. Here a cell that is no number is refused with its line and colu
 rates and names that contradict the rows are noted.
 """
 
-from exactik.io.tables._csv import write_csv_markers, write_csv_motion
+from exactik.io.tables._csv import write_csv_angles, write_csv_markers, write_csv_motion
 from exactik.io.tables._mot import outline_mot, read_mot_motion, write_mot
 from exactik.io.tables._trc import read_trc, write_trc
 from exactik.io.tables._tsv import read_tsv
@@ -15,6 +15,7 @@ __all__ = [
     "read_mot_motion",
     "read_trc",
     "read_tsv",
+    "write_csv_angles",
     "write_csv_markers",
     "write_csv_motion",
     "write_mot",

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.biomechanics import ANGLE_NAMES
 from exactik.errors import FileError
 from exactik.io._files import open_atomic, read_text
 from exactik.io._notes import Notes
 from exactik.io.formats import Outline
 from exactik.io.tables._cells import estimate_rate, parse_cell, parse_row
+from exactik.io.tables._motion_columns import AngleColumns, Column, list_clinical_columns
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
@@ -120,7 +122,8 @@ def read_mot_motion(
         if name in matched:
             scale = np.pi / 180.0 if table.in_degrees and is_rotation[name] else 1.0
             q[:, q_index[name]] = table.values[:, column] * scale
-    unmatched = [name for name in table.names if name not in matched]
+    # Joint angles are what we write beside the coordinates; the pose does not need them.
+    unmatched = [name for name in table.names if name not in matched and name not in ANGLE_NAMES]
     if len(unmatched) > 0:
         shown = ", ".join(unmatched[:5])
         notes.remark(f"{len(unmatched)} columns match no dof and were left out: {shown}")
@@ -128,8 +131,36 @@ def read_mot_motion(
     return Motion(skeleton, q, frame_rate, source=path, metadata={"format": "MOT"}, notes=notes.all)
 
 
-def write_mot(motion: Motion, path: str, in_degrees: bool = True) -> None:
-    """Write the coordinates of all dofs, a column each; quaternions have no such column."""
+def write_mot(
+    motion: Motion, path: str, in_degrees: bool = True, angles: AngleColumns = "both"
+) -> None:
+    """Write joint angles and the coordinates of all dofs, a column each.
+
+    Args:
+        motion: what to write.
+        path: where.
+        in_degrees: whether angles are in degrees, else in radians.
+        angles: "clinical" for the joint angles of docs/angles.md, "joints" for the coordinates, by
+            which the motion can be read again, "both" for both, in this order. Quaternions have no
+            such columns.
+    """
+    columns = list_clinical_columns(motion, angles)
+    if angles != "clinical":
+        columns += _list_coordinates(motion, path)
+    names = [column.name for column in columns]
+    convert = {"rad": np.degrees} if in_degrees else {"deg": np.radians}
+    rows = np.empty((len(motion), len(columns)))
+    for k, column in enumerate(columns):
+        rows[:, k] = convert.get(column.unit, np.asarray)(column.values)
+    header = ("Coordinates", "version=1", f"nRows={len(motion)}", f"nColumns={len(columns) + 1}")
+    with open_atomic(path) as file:
+        file.write("\n".join((*header, f"inDegrees={'yes' if in_degrees else 'no'}", "endheader")))
+        file.write("\n" + "\t".join(("time", *names)) + "\n")
+        for time, row in zip(motion.times.tolist(), rows.tolist(), strict=True):
+            file.write("\t".join(f"{x:.12g}" for x in (time, *row)) + "\n")
+
+
+def _list_coordinates(motion: Motion, path: str) -> list[Column]:
     skeleton = motion.skeleton
     if len(skeleton.quaternions) > 0:
         bone, _ = skeleton.quaternions[0]
@@ -139,11 +170,6 @@ def write_mot(motion: Motion, path: str, in_degrees: bool = True) -> None:
         if name != name.lstrip() or any(c in name for c in "\t\n\r"):
             rule = "in .mot a name has no tabs, no line ends and no blanks before it"
             raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
-    scale = np.where(skeleton.turns & in_degrees, 180.0 / np.pi, 1.0)
-    values = motion.q[:, skeleton.plain_q] * scale
-    header = ("Coordinates", "version=1", f"nRows={len(motion)}", f"nColumns={skeleton.nv + 1}")
-    with open_atomic(path) as file:
-        file.write("\n".join((*header, f"inDegrees={'yes' if in_degrees else 'no'}", "endheader")))
-        file.write("\n" + "\t".join(("time", *skeleton.dof_names)) + "\n")
-        for time, row in zip(motion.times.tolist(), values.tolist(), strict=True):
-            file.write("\t".join(f"{x:.12g}" for x in (time, *row)) + "\n")
+    units = np.where(skeleton.turns, "rad", "m").tolist()
+    columns = zip(skeleton.dof_names, units, skeleton.plain_q.tolist(), strict=True)
+    return [Column(name, unit, motion.q[:, index]) for name, unit, index in columns]

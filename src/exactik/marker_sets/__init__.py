@@ -1,0 +1,36 @@
+"""What markers are called and where they are: landmarks, known sets, computed points."""
+
+from exactik.marker_sets._landmark import Landmark, list_landmarks
+from exactik.marker_sets._marker_set import (
+    MarkerSet,
+    SetMatch,
+    list_marker_sets,
+    recognise_marker_set,
+)
+from exactik.marker_sets._names import (
+    find_landmark,
+    find_landmarks,
+    is_object_name,
+    is_side_open,
+    is_unlabelled,
+    strip_prefix,
+)
+from exactik.marker_sets._reading import NameReading, find_computed_points, read_marker_names
+
+__all__ = [
+    "Landmark",
+    "MarkerSet",
+    "NameReading",
+    "SetMatch",
+    "find_computed_points",
+    "find_landmark",
+    "find_landmarks",
+    "is_object_name",
+    "is_side_open",
+    "is_unlabelled",
+    "list_landmarks",
+    "list_marker_sets",
+    "read_marker_names",
+    "recognise_marker_set",
+    "strip_prefix",
+]

@@ -1,0 +1,195 @@
+"""Which landmark of the body a marker's name means, whatever the marker set.
+
+A name is taken apart into words: "L.Knee_Lat" is "l", "knee", "lat". Words that stand for another
+are replaced, a word that tells the side is taken out, and what remains is looked up with its words
+in any order. Names of four letters ("LKNE") have their side in front.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from exactik.marker_sets._landmark import Landmark, list_landmarks, read_package_toml
+
+__all__ = [
+    "find_landmark",
+    "find_landmarks",
+    "is_object_name",
+    "is_side_open",
+    "is_unlabelled",
+    "name_keys",
+    "shorten_names",
+    "strip_prefix",
+]
+
+MIN_NAMES_FOR_PREFIX = 2  # above which what all begin with is a prefix and no coincidence
+_SIDE_WORD = re.compile(r"(l|r|left|right)[ _.-]*", re.I)
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|#\d+")
+_UNLABELLED = re.compile(
+    r"\*.*|#|(new|unnamed|unlabel+ed|unknown|markers?|channel|points?|pts?|m|p)?[ _]*\d*", re.I
+)
+# What exporters put after a name, which says nothing of where the marker is.
+_SUFFIX = re.compile(r"[ _.-](study|marker|mkr|pos|position|traj(ectory)?|smooth|filtered)$", re.I)
+
+
+class _Vocabulary(NamedTuple):
+    """The words of names.toml, as they are looked up.
+
+    Attributes:
+        words: → the word that is meant.
+        sides: word → "l" or "r".
+        names: joined words → landmarks without side, the first of which is meant if nothing else
+            is known.
+        clusters: joined words that a number follows → landmark without side.
+        objects: words of things that are no part of a body.
+    """
+
+    words: Mapping[str, str]
+    sides: Mapping[str, str]
+    names: Mapping[str, tuple[str, ...]]
+    clusters: Mapping[str, str]
+    objects: frozenset[str]
+
+
+def strip_prefix(name: str) -> str:
+    """Return what follows the prefix of a name ("Subject:")."""
+    return name.rpartition(":")[2] or name
+
+
+def is_unlabelled(name: str) -> bool:
+    """Whether a name says nothing: "*3", "New 0012", "Marker_7", "Point 4"."""
+    return _UNLABELLED.fullmatch(strip_prefix(name)) is not None
+
+
+def is_object_name(name: str) -> bool:
+    """Whether a name is that of a thing: "WheelchairRearL", "R.Roue", "Racket3"."""
+    words = _split(name)
+    return any(word in _vocabulary().objects for word in words)
+
+
+def find_landmark(name: str) -> Landmark | None:
+    """Return the landmark that a name means by itself, or None; see `read_marker_names`.
+
+    None too where the name does not tell the side ("heel").
+    """
+    found = find_landmarks(name)
+    return None if len(found) == 0 or is_side_open(found) else found[0]
+
+
+def is_side_open(candidates: tuple[Landmark, ...]) -> bool:
+    """Whether the likeliest of some landmarks is there on both sides, and both are meant."""
+    return len(candidates) > 1 and candidates[0].id[2:] == candidates[1].id[2:]
+
+
+def find_landmarks(name: str) -> tuple[Landmark, ...]:
+    """Return all landmarks that a name may mean, likeliest first; left and right if it is open."""
+    vocabulary = _vocabulary()
+    words = [vocabulary.words.get(word, word) for word in _split(name) if word != "marker"]
+    found: list[Landmark] = []
+    for sides, rest in _side_readings(words, vocabulary.sides):
+        found += _look_up(sides, rest, vocabulary)
+        if len(found) > 0:
+            break
+    return tuple(dict.fromkeys(found))
+
+
+def name_keys(name: str) -> tuple[str, ...]:
+    """Return the ways in which a name of a marker set is compared: small letters, side in front.
+
+    "L_Knee", "LeftKnee", "Knee.L" and "lknee" have "lknee" in common; accents and separators do not
+    count.
+    """
+    words = _split(name)
+    sides = _vocabulary().sides
+    keys = ["".join(words)]
+    for k, word in enumerate(words):
+        if word in sides and len(words) > 1:
+            keys.append(sides[word] + "".join(words[:k] + words[k + 1 :]))
+    return tuple(dict.fromkeys(keys))
+
+
+def _split(name: str) -> list[str]:
+    plain = unicodedata.normalize("NFKD", strip_prefix(name)).encode("ascii", "ignore").decode()
+    return [word.lower() for word in _WORDS.findall(_SUFFIX.sub("", plain))]
+
+
+def _side_readings(
+    words: list[str], sides: Mapping[str, str]
+) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Yield the sides that may be meant and the words that remain, as they are to be tried."""
+    yield ("",), words
+    for k, word in enumerate(words):
+        if word in sides and len(words) > 1:
+            yield (sides[word],), words[:k] + words[k + 1 :]
+    if len(words) > 0 and words[0][:1] in ("l", "r") and len(words[0]) > 1:
+        yield (words[0][0],), [words[0][1:], *words[1:]]
+    yield ("l", "r"), words  # the name does not tell
+    if len(words) > 0 and words[-1][-1:] in ("l", "r") and len(words[-1]) > 2:
+        yield (words[-1][-1],), [*words[:-1], words[-1][:-1]]
+
+
+def _look_up(sides: tuple[str, ...], words: list[str], vocabulary: _Vocabulary) -> list[Landmark]:
+    landmarks = list_landmarks()
+    joined = "".join(words)
+    # Once a side has been taken off, the rest may stand for another word: "RMED" is "r", "medial".
+    rest = "".join(vocabulary.words.get(word, word) for word in words)
+    candidates = list(vocabulary.names.get(joined, ()) or vocabulary.names.get(rest, ()))
+    stem = re.sub(r"#?\d+[a-z]?$", "", joined)
+    if len(candidates) == 0 and stem != joined and stem in vocabulary.clusters:
+        candidates.append(vocabulary.clusters[stem])
+    ids = [f"{side}_{name}" if side != "" else name for name in candidates for side in sides]
+    return [landmarks[i] for i in ids if i in landmarks]
+
+
+@cache
+def _vocabulary() -> _Vocabulary:
+    table: dict[str, Any] = read_package_toml("names.toml")
+    words: dict[str, str] = table["words"]
+    sides = {
+        word: letter
+        for letter, section in (("l", "left"), ("r", "right"))
+        for word in table[section]["words"].split(", ")
+    }
+    names: dict[str, tuple[str, ...]] = {}
+    for landmark, text in table["names"].items():
+        for joined in _list_spellings(text, words):
+            names[joined] = (*names.get(joined, ()), landmark)
+    clusters = {
+        joined: landmark
+        for landmark, text in table["clusters"].items()
+        for joined in _list_spellings(text, words)
+    }
+    objects = frozenset(word.replace(" ", "") for word in table["objects"]["words"].split(", "))
+    return _Vocabulary(words, sides, names, clusters, objects)
+
+
+def _list_spellings(text: str, words: Mapping[str, str]) -> list[str]:
+    """Return names separated by commas, joined, with their words in any order, each once."""
+    spellings = []
+    for name in text.split(", "):
+        parts = [words.get(word, word) for word in name.split()]
+        spellings += ["".join(order) for order in permutations(parts)]
+        spellings.append(name.replace(" ", ""))
+    return list(dict.fromkeys(spellings))
+
+
+def shorten_names(names: tuple[str, ...]) -> dict[str, str]:
+    """Return each name without its subject's prefix and without a beginning that all have."""
+    short = {name: strip_prefix(name) for name in names}
+    told = [s for s in short.values() if not is_unlabelled(s)]
+    # The longest beginning of all is that of the first and the last in their order.
+    first, last = (min(told), max(told)) if len(told) > MIN_NAMES_FOR_PREFIX else ("", "")
+    n = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    common = first[:n]
+    cut = max(common.rfind(mark) for mark in "_ .-") + 1
+    if cut > 0 and _SIDE_WORD.fullmatch(common[:cut]) is None:
+        short = {name: s[cut:] if s.startswith(common[:cut]) else s for name, s in short.items()}
+    doubles = {s for s, n in Counter(short.values()).items() if n > 1}
+    # Names of several subjects stay apart by their prefixes.
+    return {name: name if s in doubles else s for name, s in short.items()}
