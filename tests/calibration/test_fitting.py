@@ -113,6 +113,13 @@ def test_all_frames_together_count_as_eight():
     assert given.sigma == 0.003
 
 
+def test_in_the_end_all_frames_are_fitted():
+    chain = make_chain(3, 4)
+    answer = fit(chain, record(chain), frames=60)
+    assert len(answer.q) == len(answer.errors) == len(answer.frames) == 60
+    assert 1e3 * np.nanmean(answer.errors) < 0.1
+
+
 def test_the_pull_to_neutral_is_a_tenth_of_that_of_tracking():
     scaled = scaled_chain()
     markers = record(scaled.skeleton, 4)
