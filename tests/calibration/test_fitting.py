@@ -91,7 +91,7 @@ def test_markers_of_which_only_the_bone_is_known_may_be_anywhere_on_it():
     away = [
         np.linalg.norm(bare.offsets[name] - point) for name, (_, point) in chain.markers.items()
     ]
-    assert np.median(away) < 0.03
+    assert np.median(away) < 0.05
     assert 1e3 * np.nanmean(bare.errors) < 1.0
     sds = list(bare.offset_sds.values())
     assert max(sds) < 0.3
