@@ -5,6 +5,7 @@ labelled, markers mapped to the figure's, the up axis and the unit settled, the 
 recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
+from exactik.pipeline._handedness import measure_handedness
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
 from exactik.pipeline._subjects import choose_subjects
@@ -22,6 +23,7 @@ __all__ = [
     "correct_unit",
     "find_upright",
     "find_upright_person",
+    "measure_handedness",
     "prepare_skeleton",
     "resolve_weights",
     "solve_recording",
