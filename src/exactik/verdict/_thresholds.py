@@ -83,7 +83,7 @@ THRESHOLDS: dict[str, Threshold] = {
         reject=-0.2,
         unit="share",
         is_least=True,
-        reason="signs of volumes between markers: people have 0.4 to 1, their mirror images −1 to −0.4",
+        reason="signs of volumes between markers: people have 0.4 to 1, mirror images −1 to −0.4",
     ),
     "backwards": Threshold(
         care=-0.3,
