@@ -33,7 +33,7 @@ from exactik.model import human  # noqa: E402
 from exactik.motion import Markers  # noqa: E402
 from exactik.pipeline import SolvedRecording, solve_recording  # noqa: E402
 from exactik.tracking import track  # noqa: E402
-from exactik.verdict import NOT_ON_THE_SUBJECT, RecordingContext  # noqa: E402
+from exactik.verdict import RecordingContext, is_on_subject  # noqa: E402
 from tools.spoiled_copies import FAULTS  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
@@ -153,7 +153,7 @@ def make_row(name: str, solved: SolvedRecording, fault: str, seconds: float, pla
         markers = one.markers
         other = track(one.skeleton, markers, branches=False, smooth=None)
         plain_mm = 1e3 * other.mean_error
-    on_subject = [u for u in context.uses if u.code not in NOT_ON_THE_SUBJECT]
+    on_subject = [use for use in context.uses if is_on_subject(use)]
     return Row(
         name=name if solved.subject == "" else f"{name} ({solved.subject})",
         fault=fault,

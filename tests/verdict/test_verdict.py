@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -67,12 +68,10 @@ def test_a_clean_recording_is_good(solved: ik.Track, facts: RecordingFacts):
 def test_it_costs_next_to_nothing(solved: ik.Track):
     """Beyond the error bars of 24 frames, which `never_determined` computes anyway."""
     assert len(solved.never_determined) < 10 and solved.attention is not None
-    import time
-
-    begin = time.perf_counter()
+    begin = time.process_time()
     for _ in range(3):
         judge_facts(collect_facts(solved))
-    assert (time.perf_counter() - begin) / 3 < 0.1
+    assert (time.process_time() - begin) / 3 < 0.1
 
 
 def test_parts_of_the_body_end_where_it_forks():
@@ -246,8 +245,8 @@ def test_open_dofs_within_what_has_markers(adult: RecordingFacts):
 
 def test_half_of_a_known_set_is_not_all_of_it(adult: RecordingFacts):
     known = replace(adult, marker_set="Plug-in Gait", set_size=40)
-    assert judge_facts(replace(known, set_missing=("A",) * 4)).grade == "good"
-    verdict = judge_facts(replace(known, set_missing=("A",) * 20))
+    assert judge_facts(replace(known, set_missing=("A",) * 16)).grade == "good"
+    verdict = judge_facts(replace(known, set_missing=("A",) * 28))
     assert verdict.grade == "care" and verdict.reasons[0].code == "marker-set"
 
 

@@ -5,6 +5,7 @@ labelled, markers mapped to the figure's, the up axis and the unit settled, the 
 recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
+from exactik.pipeline._match import MatchedRecording, match_recording
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
 from exactik.pipeline._subjects import choose_subjects
@@ -14,6 +15,7 @@ from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_
 from exactik.pipeline._weights import resolve_weights
 
 __all__ = [
+    "MatchedRecording",
     "PreparedSkeleton",
     "SolvedRecording",
     "align_up_axis",
@@ -22,6 +24,7 @@ __all__ = [
     "correct_unit",
     "find_upright",
     "find_upright_person",
+    "match_recording",
     "prepare_skeleton",
     "resolve_weights",
     "solve_recording",

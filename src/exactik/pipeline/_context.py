@@ -78,6 +78,8 @@ def _list_uses(
     """Return what became of each marker of the file."""
     used = match_markers(prepared.skeleton, prepared.rename_markers(markers))
     matches = {} if prepared.mapping is None else {m.recorded: m for m in prepared.mapping}
+    shares = 1.0 - markers.missing.mean(axis=0)
+    seen_shares = dict(zip(markers.names, shares.tolist(), strict=True))
     uses = []
     for name in markers.names:
         marker = used.get(prepared.names.get(name, name))
@@ -88,7 +90,14 @@ def _list_uses(
         else:
             code, confidence = match.code, match.confidence
         uses.append(
-            MarkerUse(name=name, marker=marker, bone=bone, code=code, confidence=confidence)
+            MarkerUse(
+                name=name,
+                marker=marker,
+                bone=bone,
+                code=code,
+                confidence=confidence,
+                seen_share=seen_shares[name],
+            )
         )
     for name, code in left_out.items():
         uses.append(MarkerUse(name=name, marker=None, bone=None, code=code, confidence=1.0))

@@ -69,6 +69,7 @@ def prepare_skeleton(
     markers: Markers,
     *,
     mapping: ManualMapping | None = None,
+    computed: bool = False,
     fit: bool = True,
     progress: Callable[[int, int], object] | None = None,
     limits: str = "hard",
@@ -80,6 +81,7 @@ def prepare_skeleton(
         skeleton: as read.
         markers: a recording of one subject, all of it, in the axes of the skeleton.
         mapping: what recorded markers are, by hand, see `propose_mapping`.
+        computed: whether to use points that software computed from markers.
         fit: whether to fit the size of the skeleton and the places of its markers.
         progress: is called with what is done and to do.
         limits: while it is fitted.
@@ -89,7 +91,7 @@ def prepare_skeleton(
         return PreparedSkeleton(skeleton=skeleton)  # names agree: nothing to propose
     # Places tell what a marker is only if the joints have moved.
     long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
-    proposed = propose_mapping(skeleton, markers, mapping, geometry=fit and long)
+    proposed = propose_mapping(skeleton, markers, mapping, geometry=fit and long, computed=computed)
     if len(proposed.used) == 0:
         raise FileError(
             markers.source,

@@ -55,6 +55,7 @@ class _Request:
     up_origin: str
     fit: bool
     mapping: ManualMapping | None
+    computed: bool
     weights: Mapping[str, float] | None
     progress: Progress | None
     tracking: Mapping[str, Any]
@@ -68,6 +69,7 @@ def solve_recording(
     up_origin: str = "file",
     fit: bool = True,
     mapping: ManualMapping | None = None,
+    computed: bool = False,
     prepared: Mapping[str, PreparedSkeleton] | None = None,
     subject: str | None = None,
     weights: Mapping[str, float] | None = None,
@@ -84,6 +86,7 @@ def solve_recording(
             by hand and are not to be turned again.
         fit: whether to fit size and markers of the skeleton to each subject first.
         mapping: what recorded markers are, by hand, see `propose_mapping`.
+        computed: whether to use points that software computed from markers, such as joint centres.
         prepared: subject → skeleton that was prepared on another recording of the same subject, in
             place of fitting.
         subject: which one to solve, "all" for each; the first if None.
@@ -100,6 +103,7 @@ def solve_recording(
         up_origin=up_origin,
         fit=fit,
         mapping=mapping,
+        computed=computed,
         weights=weights,
         progress=progress,
         tracking=tracking,
@@ -123,6 +127,7 @@ def _solve_subject(
             request.skeleton,
             aligned.markers,
             mapping=request.mapping,
+            computed=request.computed,
             fit=request.fit,
             progress=_report_as("fitting the figure", request.progress),
             limits=request.tracking.get("limits", "hard"),
@@ -159,7 +164,9 @@ def _name_markers(
         renamed = match_markers(known.skeleton, known.rename_markers(markers))
         own = {name: known.names.get(name, name) for name in markers.names}
         return known.skeleton, {n: renamed[mine] for n, mine in own.items() if mine in renamed}
-    mapping = propose_mapping(request.skeleton, markers, request.mapping, geometry=False)
+    mapping = propose_mapping(
+        request.skeleton, markers, request.mapping, geometry=False, computed=request.computed
+    )
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
     return mapping.applied(), names
 

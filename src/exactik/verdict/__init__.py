@@ -6,7 +6,7 @@
 
 from exactik.verdict._context import MarkerUse, RecordingContext, UpAxis
 from exactik.verdict._criteria import judge_facts
-from exactik.verdict._facts import NOT_ON_THE_SUBJECT, RecordingFacts, collect_facts
+from exactik.verdict._facts import RecordingFacts, collect_facts, is_on_subject
 from exactik.verdict._limbs import LimbFacts, find_body_parts
 from exactik.verdict._scales import SegmentDeviation
 from exactik.verdict._thresholds import THRESHOLDS, Threshold
@@ -21,7 +21,6 @@ from exactik.verdict._verdict import (
 __all__ = [
     "EXIT_CODES",
     "GRADE_WORDS",
-    "NOT_ON_THE_SUBJECT",
     "THRESHOLDS",
     "LimbFacts",
     "MarkerUse",
@@ -34,6 +33,7 @@ __all__ = [
     "VerdictReason",
     "collect_facts",
     "find_body_parts",
+    "is_on_subject",
     "judge_facts",
     "judge_track",
 ]

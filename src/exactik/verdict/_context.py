@@ -18,6 +18,7 @@ class MarkerUse:
         bone: that it is on; None if it is not used.
         code: why, for programs, see `Match.code`.
         confidence: of the match, from 0 to 1.
+        seen_share: of the frames in which it is there.
     """
 
     name: str
@@ -25,6 +26,7 @@ class MarkerUse:
     bone: str | None
     code: str
     confidence: float
+    seen_share: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,15 +17,15 @@ from exactik.verdict._sides import find_unpaired_markers
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["NOT_ON_THE_SUBJECT", "RecordingFacts", "collect_facts"]
+__all__ = ["RecordingFacts", "collect_facts", "is_on_subject"]
 
 MAX_POSES = 30
 """Different poses after which a recording counts as one of movement: with 41 markers, thirty poses
 have 3,690 coordinates, twelve times the dofs and parameters that are fitted to one."""
-POSE_STEP = 0.15
-"""[rad] by which some joint differs between two poses that count as different: 9°, several times
-what markers leave open in a joint, and a sixth of what a knee does in a step."""
-POSE_FRAMES = 240  # looked at, spread over the recording
+POSE_STEP = 0.01
+"""[statures] rms change of the distances between markers from which two poses differ: 17 mm. Who
+stands still sways and breathes by a third of it; legs in a stride change them by 60 mm and more."""
+POSE_FRAMES = 120  # looked at, spread over the recording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +113,18 @@ class RecordingFacts:
 
 NOT_ON_THE_SUBJECT = ("computed", "object", "other-subject", "never-seen")
 """Codes of markers that nobody would expect on the figure."""
+MIN_SEEN_SHARE = 0.2
+"""Of the frames in which an unused marker must be seen to be missed: what cameras see for a moment
+and nobody has named are reflections and fragments."""
 SURE_CONFIDENCE = 0.5  # of a match, below which it is a doubt
 GEOMETRY = "geometry"  # code of a match by place and movement
+
+
+def is_on_subject(use: MarkerUse) -> bool:
+    """Whether somebody would expect a recorded marker to be used."""
+    if use.code in NOT_ON_THE_SUBJECT:
+        return False
+    return use.marker is not None or use.seen_share >= MIN_SEEN_SHARE
 
 
 def collect_facts(track: Track) -> RecordingFacts:
@@ -126,7 +137,7 @@ def collect_facts(track: Track) -> RecordingFacts:
     context = track.context
     is_fitted = context is not None and context.is_fitted
     uses = _list_uses(track) if context is None else context.uses
-    on_subject = [use for use in uses if use.code not in NOT_ON_THE_SUBJECT]
+    on_subject = [use for use in uses if is_on_subject(use)]
     unused: dict[str, list[str]] = {}
     for use in on_subject:
         if use.marker is None:
@@ -140,7 +151,8 @@ def collect_facts(track: Track) -> RecordingFacts:
     is_open = np.isin(skeleton.dof_names, track.never_determined)
     dof_names = np.array(skeleton.dof_names)
     at_limits = track.at_limits[frames].mean(axis=0)
-    poses = count_poses(track, frames, with_markers)
+    stature = measure_stature(skeleton)
+    poses = count_poses(track, frames, names, stature)
     unpaired, paired = find_unpaired_markers(skeleton, names)
     samples = errors[seen]
     limbs = measure_limbs(track, frames, with_markers, is_open)
@@ -157,7 +169,7 @@ def collect_facts(track: Track) -> RecordingFacts:
             for m, name in enumerate(track.names)
             if ever_seen[m]
         },
-        stature=measure_stature(skeleton),
+        stature=stature,
         size=None if context is None else context.size,
         unit_factor=1.0 if context is None else context.unit_factor,
         limbs=limbs,
@@ -201,7 +213,9 @@ def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
     from exactik.tracking import match_markers
 
     matched = match_markers(track.skeleton, track.markers)
-    never_seen = set(np.array(track.markers.names)[track.markers.missing.all(axis=0)])
+    seen_shares = dict(
+        zip(track.markers.names, 1.0 - track.markers.missing.mean(axis=0), strict=True)
+    )
     uses = []
     for name in track.markers.names:
         marker = matched.get(name)
@@ -212,8 +226,9 @@ def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
                 name=name,
                 marker=marker,
                 bone=bone,
-                code="never-seen" if name in never_seen else code,
+                code="never-seen" if seen_shares[name] == 0.0 else code,
                 confidence=1.0 if marker is not None else 0.0,
+                seen_share=seen_shares[name],
             )
         )
     return tuple(uses)
@@ -234,25 +249,27 @@ def _share_of(track: Track, frames: slice, kind: str) -> float:
     return float(marked[frames].mean())
 
 
-def count_poses(track: Track, span: slice, dofs: BoolArray) -> int:
+def count_poses(track: Track, span: slice, names: Sequence[str], stature: float) -> int:
     """Return how many poses of a recording differ, up to `MAX_POSES`.
 
-    The first frame counts; each next one if some joint that markers determine is at least
-    `POSE_STEP` from where it is in all that count. The root does not matter: a figure that is
-    carried about keeps its pose.
+    By the distances between the markers on the figure, so that neither a figure that is carried
+    about nor joints that nothing determines count. The first frame counts; each next one if these
+    distances differ by `POSE_STEP` or more, rms, from those of all that count.
     """
-    skeleton = track.skeleton
-    roots = [bone.name for bone in skeleton.bones if bone.parent is None]
-    of_root = np.array([name.rpartition(".")[0] in roots for name in skeleton.dof_names])
-    chosen = dofs & ~of_root & np.asarray(skeleton.turns)
-    columns = np.asarray(skeleton.plain_q)[chosen]
-    all_q = np.asarray(track.motion.q)[span]
-    frames = np.unique(np.linspace(0, len(all_q) - 1, POSE_FRAMES).astype(int))
-    q = all_q[frames][:, columns[columns >= 0]]
-    different = q[:1]
-    for pose in q[1:]:
-        if (np.abs(different - pose).max(axis=1, initial=0.0) >= POSE_STEP).all():
-            different = np.concatenate([different, pose[None]])
+    skeleton, q = track.skeleton, np.asarray(track.motion.q)[span]
+    frames = np.unique(np.linspace(0, len(q) - 1, POSE_FRAMES).astype(int))
+    order = list(skeleton.markers)
+    columns = [order.index(name) for name in names]
+    places = skeleton.forward(q[frames]).markers[:, columns]
+    first, second = np.triu_indices(len(columns), k=1)
+    if len(first) == 0:
+        return 1
+    distances = np.linalg.norm(places[:, first] - places[:, second], axis=2)
+    different = distances[:1]
+    for shape in distances[1:]:
+        change = np.sqrt(np.mean((different - shape) ** 2, axis=1))
+        if (change >= POSE_STEP * stature).all():
+            different = np.concatenate([different, shape[None]])
             if len(different) == MAX_POSES:
                 break
     return len(different)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -23,7 +25,8 @@ itself of none: 3 cm, C7 or the sternum as badly placed as they come."""
 
 MIN_NAMED_PAIRS = 2
 """Pairs that are called alike, from which on the names of a set tell sides: one is a chance."""
-SIDE_WORDS = (("L", "R"), ("l", "r"), ("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"))
+OPPOSITES = {"l": "r", "r": "l", "left": "right", "right": "left"}
+_SIDE = re.compile(r"(?i:left|right)|^[LRlr]|(?<![A-Za-z])[LRlr](?![A-Za-z])|(?<=[a-z])[LR]$")
 
 
 def side_of_bone(name: str, skeleton: Skeleton) -> str | None:
@@ -56,10 +59,13 @@ def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[lis
         if is_off or side_of_bone(bones[name], skeleton) is not None:
             sided.append(name)
     opposites = {name: side_of_bone(bones[name], skeleton) or bones[name] for name in sided}
+    short = _shorten(names)
+    mirrored = {name: _mirror_name(text) for name, text in short.items()}
+    called = {text.casefold(): name for name, text in short.items()}
     alike = {
         name
         for name in sided
-        if any(bones.get(other) == opposites[name] for other in _mirror_name(name) - {name})
+        if any(bones.get(called.get(other, "")) == opposites[name] for other in mirrored[name])
     }
     says_side = len(alike) >= MIN_NAMED_PAIRS * 2
     free, unpaired = set(sided) - alike, []
@@ -72,23 +78,32 @@ def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[lis
         distances = {n: float(np.linalg.norm(places[n] - image)) for n in others}
         partner = min(distances, key=lambda n: distances[n], default=None)
         is_far = partner is None or distances[partner] > PAIR_TOLERANCE * height
-        if is_far or (says_side and len(_mirror_name(name)) > 0):
+        if is_far or (says_side and len(mirrored[name]) > 0):
             unpaired.append(name)
         elif partner is not None:
             free.discard(partner)
     return unpaired, len(sided)
 
 
-def _mirror_name(name: str) -> set[str]:
-    """Return what the partner of a marker may be called: "RANK" or "ankle_R" for the left one."""
-    names = set()
-    for left, right in SIDE_WORDS:
-        for side, opposite in ((left, right), (right, left)):
-            start = len(name) - len(strip_prefix(name))
-            for place in (start, len(name) - len(side), name.find(side, start)):
-                if place >= start and name[place : place + len(side)] == side:
-                    names.add(name[:place] + opposite + name[place + len(side) :])
-    return names
+def _shorten(names: Sequence[str]) -> dict[str, str]:
+    """Return names without subjects' prefixes and without a beginning that all have."""
+    short = {name: strip_prefix(name) for name in names}
+    columns = zip(*short.values(), strict=False) if len(short) > 1 else ()
+    shared = len(list(takewhile(lambda letters: len(set(letters)) == 1, columns)))
+    return {name: text[shared:] for name, text in short.items()}
+
+
+def _mirror_name(text: str) -> set[str]:
+    """Return what the partner of a marker may be called, in lower case; nothing without a side.
+
+    A side is the first letter ("LANK"), a word, a letter between others ("ankle_l"), or the last
+    letter if it is a capital ("KneeL").
+    """
+    found = set()
+    for match in _SIDE.finditer(text):
+        opposite = OPPOSITES[match[0].casefold()]
+        found.add((text[: match.start()] + opposite + text[match.end() :]).casefold())
+    return found
 
 
 def _find_middle_plane(skeleton: Skeleton, positions: Array) -> tuple[Array, Array] | None:

@@ -105,7 +105,7 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="of the markers of a side without a partner: sets are symmetric, losses are not",
     ),
     "marker-set": Threshold(
-        care=0.55,
+        care=0.4,
         reject=None,
         unit="share",
         is_least=True,
