@@ -29,7 +29,7 @@ BAND_SD = 1.645  # standard deviations on both sides hold 90 % of a normal distr
 INITIAL_CHARTS = 6  # that are shown before the reader chooses
 MIN_RANGE_SD = 4.0  # standard deviations of its range that an angle is known worse by
 MAX_RANGE_DEG = 270.0  # [°] more is not movement but a change to other angles of the same pose
-CHART_POINTS = 500  # of a curve, without scripts
+CHART_POINTS = 300  # of a curve, without scripts
 
 CLINICAL, COORDINATES = "clinical", "coordinates"
 SIDE_WORDS = {"r": "right", "l": "left"}
@@ -157,7 +157,13 @@ def encode_charts(charts: list[AngleChart], curves: AngleCurves) -> dict[str, An
 
 
 def render_charts(
-    charts: list[AngleChart], curves: AngleCurves, chosen: list[int], rate: float, group: str
+    charts: list[AngleChart],
+    curves: AngleCurves,
+    chosen: list[int],
+    rate: float,
+    group: str,
+    *,
+    with_drawings: bool = True,
 ) -> str:
     """Return the charts of a group: buttons for all of them, and the chosen ones drawn."""
     mine = [n for n, chart in enumerate(charts) if chart.group == group]
@@ -168,7 +174,8 @@ def render_charts(
         if not charts[n].is_open
     )
     axis = axis_row(curves.bins.frames, rate, marks=6)
-    shown = "".join(_draw_chart(charts[n], curves, axis) for n in chosen if n in mine)
+    drawn = [n for n in chosen if n in mine and with_drawings]
+    shown = "".join(_draw_chart(charts[n], curves, axis) for n in drawn)
     return (
         f'<div class="chart-group"><div class="chips" hidden>{chips}</div>'
         f'<div class="charts plots">{shown}</div></div>'

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AngleCurves", "make_angle_curves"]
 
-MIN_MAX_ANGLE_BYTES = 900_000, 5_000_000  # for short and for long recordings, as text
+MIN_MAX_ANGLE_BYTES = 1_000_000, 5_000_000  # for short and for long recordings, as text
 ANGLE_BYTES_PER_FRAME = 120  # bytes of angles that a frame adds, between these two
 
 

@@ -42,7 +42,7 @@ def render_gait(cycles: GaitCycles, curves: AngleCurves, charts: Sequence[AngleC
     right, left = (count_noun(len(cycles.of(side)), "stride") for side in ("r", "l"))
     note = f"Mean of {right} on the right, {left} on the left"
     note += ", with one standard deviation between strides" if len(cycles) > 2 else ""
-    note += "; vertical lines are toe-off. Angles in degrees."
+    note += "; vertical lines are toe-off. Degrees; pelvis and thorax rotate from the way walked."
     return (
         f"{_render_parameters(cycles)}"
         f'<p class="note"><i class="k right">right</i><i class="k left">left</i>{escape(note)}</p>'
@@ -118,11 +118,11 @@ def _render_panel(title: str, curves: Sequence[tuple[str, GaitCurve]], cycles: G
         inside.append(f'<path class="grid" d="M0,{float(height(np.array(0.0))):.2f}H100"/>')
     for side, mean, low, high in lines:
         around = _join(np.concatenate([x, x[::-1]]), height(np.concatenate([high, low[::-1]])))
-        shares = [cycle.stance_share for cycle in cycles.of(side)]
+        toe_off = 100.0 * float(np.mean([cycle.stance_share for cycle in cycles.of(side)]))
         inside += [
             f'<path class="band {side}" d="{around}Z"/>',
             f'<path class="line {side}" d="{_join(x, height(mean))}"/>',
-            f'<path class="off {side}" d="M{100.0 * float(np.mean(shares)):.1f},0V{PANEL_HEIGHT}"/>',
+            f'<path class="off {side}" d="M{toe_off:.1f},0V{PANEL_HEIGHT}"/>',
         ]
     svg = (
         f'<svg role="img" aria-label="{escape(title)} over the gait cycle" '
@@ -146,4 +146,4 @@ def _edges(curve: GaitCurve) -> tuple[Array, Array, Array]:
 
 
 def _join(x: Array, y: Array) -> str:
-    return "M" + "L".join(f"{a:g},{b:.2f}" for a, b in zip(x, y, strict=True))
+    return "M" + "L".join(f"{a:g},{b:.1f}" for a, b in zip(x, y, strict=True))

@@ -14,7 +14,6 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from exactik._text import count_noun
-from exactik.biomechanics import find_gait_cycles
 from exactik.io import open_atomic
 from exactik.report._charts import (
     CLINICAL,
@@ -107,22 +106,22 @@ def _render_angles(
 ) -> list[str]:
     """Return gait, if it is one; joint angles over time; coordinates of joints, folded."""
     sections, rate = [], track.markers.rate
-    cycles = find_gait_cycles(track.motion) if curves.angles is not None else None
-    if cycles is not None and len(cycles) > 0:
+    cycles = track.gait()
+    if curves.angles is not None and len(cycles) > 0:
         sections.append(_render_section("gait", "Gait", render_gait(cycles, curves, charts)))
-    coordinates = render_charts(charts, curves, chosen, rate, COORDINATES)
+    is_folded = curves.angles is not None  # then a script draws them, to keep the file small
+    coordinates = render_charts(
+        charts, curves, chosen, rate, COORDINATES, with_drawings=not is_folded
+    )
     note = "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers)."
-    if curves.angles is None:
-        return [
-            *sections,
-            _render_section("angles", "Coordinates of the joints", coordinates, note),
-        ]
+    if not is_folded:
+        return [_render_section("angles", "Coordinates of the joints", coordinates, note)]
     inside = render_charts(charts, curves, chosen, rate, CLINICAL)
     unknown = [chart.name for chart in charts if chart.is_open]
     if len(unknown) > 0:
         names = escape(", ".join(unknown).lower())
         inside += f'<p class="note">The markers do not determine: {names}.</p>'
-    if cycles is not None and len(cycles) == 0:
+    if len(cycles) == 0:
         inside += f'<p class="note">No gait: {escape(cycles.text)}</p>'
     inside += (
         f"<details><summary>Coordinates of the joints (rx, ry, rz)</summary>{coordinates}</details>"

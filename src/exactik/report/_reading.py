@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from exactik._text import count_noun
+from exactik.marker_sets import list_landmarks
 from exactik.report._headline import format_share
 
 if TYPE_CHECKING:
@@ -17,11 +18,11 @@ __all__ = ["reading_facts", "render_reading", "render_verdict"]
 Facts = Mapping[str, Any]
 
 USED_WORDS = {
-    "same-name": "same name",
-    "landmark": "place of that name",
-    "joint-centre": "joint centre",
-    "geometry": "by where it rests",
-    "by-hand": "by hand",
+    "same-name": "its name",
+    "landmark": "its name",
+    "joint-centre": "its name",
+    "geometry": "where it rests",
+    "by-hand": "your word",
 }
 UNUSED_WORDS = {
     "by-hand": "left out by hand",
@@ -51,7 +52,13 @@ def reading_facts(context: RecordingContext | None) -> dict[str, Any] | None:
         return None
     return {
         "uses": [
-            {"name": use.name, "marker": use.marker, "bone": use.bone, "code": use.code}
+            {
+                "name": use.name,
+                "marker": use.marker,
+                "bone": use.bone,
+                "code": use.code,
+                "landmark": use.landmark,
+            }
             for use in context.uses
         ],
         "subject": context.subject,
@@ -95,25 +102,24 @@ def render_reading(reading: Facts, rate: str) -> str:
     used = [use for use in reading["uses"] if use["marker"] is not None]
     unused = [use for use in reading["uses"] if use["marker"] is None]
     cells = "".join(
-        f"<tr><td><b>{escape(use['name'])}</b></td><td>{_describe_use(use)}</td>"
-        f"<td>{escape(use['bone'] or '')}</td>"
-        f"<td>{escape(USED_WORDS.get(use['code'], use['code']))}</td></tr>"
+        f'<div class="use"><b>{escape(use["name"])}</b><span>{escape(_describe_use(use))}</span>'
+        f"<span>{escape(use['bone'] or '')}</span>"
+        f"<span>{escape(USED_WORDS.get(str(use['code']), str(use['code'])))}</span></div>"
         for use in used
     )
-    head = "<tr><th>Recorded</th><th>Taken for</th><th>On bone</th><th>Why</th></tr>"
-    table = f'<table class="uses"><thead>{head}</thead><tbody>{cells}</tbody></table>'
+    head = "<b>recorded</b><span>taken for</span><span>on bone</span><span>because of</span>"
     return (
         f"{_render_facts(reading, rate)}"
         f"<h3>{count_noun(len(used), 'marker')} of {len(used) + len(unused)} used</h3>"
-        f"<details{' open' if len(used) <= 20 else ''}><summary>what each was taken for</summary>"
-        f'<div class="columns">{table}</div></details>'
+        f'<div class="uses"><div class="use head">{head}</div>{cells}</div>'
         f"{_render_unused(unused)}"
     )
 
 
 def _describe_use(use: Facts) -> str:
-    same = use["marker"].casefold() == use["name"].rpartition(":")[2].casefold()
-    return "itself" if same else escape(use["marker"])
+    """Return the place on the body, else the marker of the figure."""
+    landmark = list_landmarks().get(use["landmark"])
+    return str(use["marker"]) if landmark is None else landmark.text
 
 
 def _render_unused(unused: list[Facts]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik.biomechanics import find_gait_cycles
 from exactik.motion import find_frozen_markers, find_segments
 from exactik.report._gait_facts import gait_facts
 from exactik.report._reading import reading_facts
@@ -45,7 +44,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         **track.verdict.to_dict(),
         "verdict_text": str(track.verdict),
         "reading": reading_facts(track.context),
-        "gait": gait_facts(find_gait_cycles(track.motion)),
+        "gait": gait_facts(track.gait()),
         "skeleton": track.skeleton.name,
         "source": track.markers.source,
         "frames": len(track),
