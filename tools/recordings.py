@@ -18,7 +18,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,12 +34,12 @@ from exactik.motion import Markers  # noqa: E402
 from exactik.pipeline import SolvedRecording, solve_recording  # noqa: E402
 from exactik.tracking import track  # noqa: E402
 from exactik.verdict import RecordingContext, is_on_subject  # noqa: E402
-from tools.spoiled_copies import FAULTS  # noqa: E402
+from tools.spoiled_copies import FAULTS, MIRRORING_FAULTS  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
 TARGET = ROOT / "docs" / "recordings-table.md"
 SUFFIXES = (".c3d", ".trc", ".tsv")
-SPOILED_SECONDS = 4.0  # [s] of a recording that is copied and spoiled; enough for two strides
+SPOILED_SECONDS = 2.5  # [s] of a recording that is copied and spoiled; two strides
 SEED = 14
 
 NOT_PERSONS = {
@@ -75,7 +75,8 @@ class Row:
         reasons: codes and texts, in order.
         seconds: that it took.
         plain_mm: mean error of plain tracking, not a number if it was not asked for.
-        context: for copies.
+        can_be_seen: whether anything in the recording could tell the fault of a copy.
+        contexts: for copies.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Row:
     reasons: tuple[tuple[str, str], ...] = ()
     seconds: float = 0.0
     plain_mm: float = float("nan")
+    can_be_seen: bool = True
     contexts: tuple[RecordingContext, ...] = field(default=(), repr=False)
 
 
@@ -176,7 +178,10 @@ def spoil_one(job: tuple[str, str, RecordingContext, int]) -> Row | None:
     name, fault, context, seed = job
     markers = load_quietly(name, SPOILED_SECONDS)
     copy = FAULTS[fault](markers, context, np.random.default_rng((SEED, seed)))
-    return None if copy is None else solve_markers(name, copy, fault=fault)[0]
+    if copy is None:
+        return None
+    can_be_seen = fault not in MIRRORING_FAULTS or context.handedness is not None
+    return replace(solve_markers(name, copy, fault=fault)[0], can_be_seen=can_be_seen, contexts=())
 
 
 def format_row(row: Row) -> str:
@@ -222,12 +227,14 @@ def main() -> int:
     if arguments.write:
         TARGET.write_text(make_page(rows, copies), encoding="utf-8")
         print(f"written: {TARGET.relative_to(ROOT)}")
-    return 1 if any(copy.verdict == "good" for copy in copies) else 0
+    return 1 if any(copy.verdict == "good" and copy.can_be_seen for copy in copies) else 0
 
 
 def list_spoiled(rows: list[Row], count: int) -> list[tuple[str, str, RecordingContext, int]]:
     """Return copies to make of the recordings that are good, all faults alike."""
-    good = [row for row in rows if row.verdict == "good" and "(" not in row.name]
+    # The same recording in another encoding is not spoiled twice.
+    distinct = {(row.used, round(row.mean_mm, 3)): row for row in reversed(rows)}
+    good = [row for row in rows if row.verdict == "good" and row in distinct.values()]
     jobs: list[tuple[str, str, RecordingContext, int]] = []
     seed = 0
     while len(good) > 0 and len(jobs) < count:
@@ -247,8 +254,12 @@ def describe_counts(rows: list[Row], copies: list[Row]) -> str:
     if any(np.isfinite(row.plain_mm) for row in rows):
         text += f" Worse than plain tracking: {', '.join(worse) or 'none'}."
     if len(copies) > 0:
-        good = [f"{copy.name} ({copy.fault})" for copy in copies if copy.verdict == "good"]
-        text += f" Spoiled copies: {len(copies)}, called good: {len(good)} {'; '.join(good)}"
+        seen = [copy for copy in copies if copy.can_be_seen]
+        good = [f"{copy.name} ({copy.fault})" for copy in seen if copy.verdict == "good"]
+        text += f" Spoiled copies: {len(seen)}, called good: {', '.join(good) or 'none'}."
+        hidden = [f"{c.name} ({c.fault}): {c.verdict}" for c in copies if not c.can_be_seen]
+        if len(hidden) > 0:
+            text += f" Not counted, since nothing could tell: {', '.join(hidden)}."
     return text
 
 
@@ -278,7 +289,7 @@ def make_page(rows: list[Row], copies: list[Row]) -> str:
         lines += ["## Spoiled copies", "", "| fault | copies | good | care | reject | refused |"]
         lines += ["|---|---|---|---|---|---|"]
         for fault in FAULTS:
-            grades = [copy.verdict for copy in copies if copy.fault == fault]
+            grades = [c.verdict for c in copies if c.fault == fault and c.can_be_seen]
             counts = " | ".join(str(grades.count(g)) for g in ("good", "care", "reject", "refused"))
             lines.append(f"| {fault} | {len(grades)} | {counts} |")
         lines.append("")

@@ -16,7 +16,7 @@ from exactik.marker_sets import strip_prefix
 from exactik.motion import Markers
 from exactik.verdict import RecordingContext
 
-__all__ = ["FAULTS", "Fault", "foreign_leg_names"]
+__all__ = ["FAULTS", "MIRRORING_FAULTS", "Fault"]
 
 Fault = Callable[[Markers, RecordingContext, np.random.Generator], Markers | None]
 
@@ -83,7 +83,7 @@ def take_leg_from_elsewhere(
 ) -> Markers | None:
     """One leg's markers are those of another trial: the same motion, half of it later."""
     side = "l" if rng.random() < 0.5 else "r"
-    leg = foreign_leg_names(context, side)
+    leg = _leg_names(context, side)
     if len(leg) < 3 or len(markers) < 40:
         return None
     positions = np.array(markers.positions)
@@ -93,7 +93,7 @@ def take_leg_from_elsewhere(
     return replace(markers, positions=positions)
 
 
-def foreign_leg_names(context: RecordingContext, side: str) -> list[str]:
+def _leg_names(context: RecordingContext, side: str) -> list[str]:
     """Return the recorded names of the markers of a leg that are in use."""
     bones = {f"{side}_thigh", f"{side}_shin", f"{side}_foot", f"{side}_toes"}
     return [use.name for use in context.uses if use.bone in bones]
@@ -138,3 +138,6 @@ FAULTS: dict[str, Fault] = {
     "left and right exchanged": exchange_sides,
     "one leg from elsewhere": take_leg_from_elsewhere,
 }
+
+MIRRORING_FAULTS = ("axes swapped", "left and right exchanged")
+"""What cannot be seen on a set that has no handedness: clusters named after their bones."""

@@ -30,7 +30,7 @@ def test_landmarks_are_on_the_human():
         assert landmark.bone in human.bone_names
         assert landmark.id not in human.bone_names and landmark.id not in human.markers
         assert landmark.kind in ("skin", "joint")
-        assert 0.01 <= landmark.sd <= 0.12 and (landmark.sd >= 0.05) >= landmark.is_cluster
+        assert 0.005 <= landmark.sd <= 0.12 and (landmark.sd >= 0.05) >= landmark.is_cluster
         height = float(at.point(landmark.bone, landmark.point)[2])
         assert -0.01 < height < 1.77, landmark
         assert np.linalg.norm(landmark.point) < 0.45

@@ -135,6 +135,15 @@ def test_they_find_what_is_nearer_the_truth():
     assert branched_off < 0.7 * off
 
 
+def test_a_path_gone_wrong_is_mended_without_branches():
+    """The first pass loses an arm of few markers; one round of looking is not enough."""
+    motion = perform(5.0, 60.0, ("jack", "walk"), 2)
+    rec = simulate_recording(motion, noise=0.001, tissue=0.005, gaps=0.05, swap=False, seed=2)
+    markers = rec.markers.chosen(SPARSE)
+    mended = ik.track(motion.skeleton, markers, branches=False, smooth=None)
+    assert mended.cost.sum() < 0.0025 and np.nanmax(mended.marker_errors) < 0.02
+
+
 def test_infinite_positions_are_missing():
     rec, markers = record(acts=("wave",), rate=30.0, seconds=2.0)
     place = np.array(markers.positions)

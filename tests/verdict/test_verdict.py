@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,8 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] =
     ("error", {"mean_error": 0.012}, {"mean_error": 0.020}, {"mean_error": 0.06}),
     ("limb-error", {"limbs": (limb(0.018),)}, {"limbs": (limb(0.03),)}, {"limbs": (limb(0.09),)}),
     ("marker-error", {"marker_errors": {"A": 0.025}}, {"marker_errors": {"A": 0.05}}, None),
+    ("handedness", {"handedness": 0.35}, {"handedness": 0.0}, {"handedness": -0.5}),
+    ("backwards", {"heading": 0.0}, {"heading": -0.9}, None),
     ("redundancy", {"redundancy": 0.2}, {"redundancy": -0.2}, None),
     ("used", {"used": 8, "recorded": 10}, {"used": 5, "recorded": 10}, {"used": 1, "recorded": 10}),
     ("unpaired", {"unpaired": ("A",)}, {"unpaired": ("A",) * 3}, None),
@@ -267,3 +270,13 @@ def test_json_has_code_value_and_threshold(adult: RecordingFacts):
     assert reason["code"] == "error" and reason["value"] == pytest.approx(0.02)
     assert reason["threshold"] == THRESHOLDS["error"].care and reason["severity"] == "care"
     json.dumps(data, allow_nan=False)
+
+
+def test_the_page_has_the_thresholds():
+    page = (Path(__file__).parents[2] / "docs" / "verdict.md").read_text("utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == list(THRESHOLDS)
+    for row, threshold in zip(rows, THRESHOLDS.values(), strict=True):
+        care, reject, unit = (cell.strip() for cell in row.split("|")[2:5])
+        assert float(care) == threshold.care and unit == threshold.unit
+        assert reject == ("" if threshold.reject is None else f"{threshold.reject:g}")

@@ -5,6 +5,7 @@ labelled, markers mapped to the figure's, the up axis and the unit settled, the 
 recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
+from exactik.pipeline._handedness import measure_handedness
 from exactik.pipeline._match import MatchedRecording, match_recording
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
@@ -25,6 +26,7 @@ __all__ = [
     "find_upright",
     "find_upright_person",
     "match_recording",
+    "measure_handedness",
     "prepare_skeleton",
     "resolve_weights",
     "solve_recording",

@@ -22,6 +22,7 @@ def make_context(
     prepared: PreparedSkeleton,
     up: UpAxis,
     sized: SizedRecording,
+    handedness: float | None,
     is_fitted_here: bool,
 ) -> RecordingContext:
     """Return the context of a subject's track.
@@ -31,6 +32,7 @@ def make_context(
         prepared: the skeleton that follows them.
         up: which axis is up.
         sized: what became of the unit.
+        handedness: of the markers, see `measure_handedness`.
         is_fitted_here: whether the skeleton was fitted to this recording and not to another.
     """
     calibration = prepared.calibration
@@ -41,6 +43,7 @@ def make_context(
         subjects=subject.subjects,
         up=up,
         size=sized.size,
+        handedness=handedness,
         unit_factor=sized.factor,
         is_fitted=calibration is not None,
         scales={} if calibration is None else dict(calibration.scales),

@@ -11,6 +11,7 @@ from exactik.calibration import propose_mapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.pipeline._context import make_context
+from exactik.pipeline._handedness import measure_handedness
 from exactik.pipeline._prepare import ManualMapping, PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._subjects import SubjectMarkers, choose_subjects
 from exactik.pipeline._units import correct_unit
@@ -145,7 +146,14 @@ def _solve_subject(
         progress=_report_as("solving", request.progress),
         **request.tracking,
     )
-    context = make_context(subject, prepared, aligned.up, sized, is_fitted_here=known is None)
+    context = make_context(
+        subject,
+        prepared,
+        aligned.up,
+        sized,
+        measure_handedness(sized.markers, figure, names),
+        is_fitted_here=known is None,
+    )
     motion = replace(solved.motion, up_axis=request.skeleton_up or markers.up_axis)
     notes = [*_describe_subjects(subject), *subject.notes, *sized.notes, *aligned.notes]
     return SolvedRecording(

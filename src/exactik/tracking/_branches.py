@@ -4,13 +4,10 @@ Markers can fit a figure in several ways, and a path that follows one from frame
 it when another has become better. At every few frames each limb is put to other poses and the frame
 solved again. Where that costs less, the new solution is followed both ways beside the path, a
 branch, until it meets the path or has lost what it gained. The path then takes the part of the
-branch that saves most, a change of solution that shows being charged with
-
-    κ ½ Σ |Δr|²        Δr: the jump of the residuals
-
-so that a path jumps only where staying would cost more. In the end every segment in which the path
-with branches differs from the path without is compared once more, gaps filled, and kept only where
-it is better (`take_better_segments`).
+branch that saves most, each change of solution being charged with what a way between the two would
+cost (`compute_step_charges`), so that a path jumps only where staying would cost more. In the end
+every segment in which the path with branches differs from the path without is compared once more,
+gaps filled, and kept only where it is better (`take_better_segments`).
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ import numpy as np
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
 from exactik.model import Skeleton
 from exactik.motion import Segment, cut_into_segments, find_segments
-from exactik.tracking._continuity import compute_jump_charges
+from exactik.tracking._continuity import compute_step_charges
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
@@ -68,7 +65,7 @@ def improve_poor_segments(run: TrackingRun, path: FrameSolutions, least_cost: Ar
         for first, last in segments[: options.max_poor_segments]:
             step = max(1, min(options.interval_frames, (last - first) // 4))
             frames = np.unique(np.append(np.arange(first, last + 1, step), last))
-            margin = options.poor_margin_frames
+            margin = run.options.segment_frames // 2
             window = Segment(max(first - margin, 0), min(last + margin, last_frame))
             _search_at_frames(PathWindow.around(run, path, window, least_cost), frames, seed=n)
 
@@ -108,6 +105,7 @@ class PathWindow(NamedTuple):
         run: problem and options.
         path: of all frames.
         residual: of the path from `first` to `last` [m], (n, M, 3).
+        usual_cost: of a frame in it: the median.
         first: frame; stays as it is unless it is the recording's first.
         last: frame; likewise.
         least_cost: of the best solution that was found for each frame, (T,).
@@ -116,6 +114,7 @@ class PathWindow(NamedTuple):
     run: TrackingRun
     path: FrameSolutions
     residual: Array
+    usual_cost: float
     first: int
     last: int
     least_cost: Array
@@ -131,6 +130,7 @@ class PathWindow(NamedTuple):
             run=run,
             path=path,
             residual=run.problem.residuals(path.q[first : last + 1], frames),
+            usual_cost=float(np.median(path.cost[first : last + 1])),
             first=first,
             last=last,
             least_cost=least_cost,
@@ -138,9 +138,9 @@ class PathWindow(NamedTuple):
 
     def iterate_directions(self, t: int) -> Iterator[tuple[int, IntArray]]:
         """Yield 1 and −1, and the frames that may change from t on in that direction."""
-        longest, last_frame = self.run.options.branches.max_branch_frames, len(self.path.q) - 1
-        yield 1, np.arange(t, min(self.last + (self.last == last_frame), t + longest))
-        yield -1, np.arange(t, max(self.first - (self.first == 0), t - longest), -1)
+        last_frame = len(self.path.q) - 1
+        yield 1, np.arange(t, self.last + (self.last == last_frame))
+        yield -1, np.arange(t, self.first - (self.first == 0), -1)
 
 
 def _search_at_frames(window: PathWindow, frames: IntArray, seed: int) -> None:
@@ -205,8 +205,6 @@ class BranchPath(NamedTuple):
 def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
     """Follow the solution `start` of frame t both ways; return whether the path took any of it."""
     run, path, options = window.run, window.path, window.run.options.branches
-    around = slice(max(t - options.usual_cost_frames, 0), t + options.usual_cost_frames)
-    usual_cost = float(np.median(path.cost[around]))
     start = find_nearest_equivalents(run.problem, start[None], path.q[t : t + 1])[0]
     change, parts = 0.0, list[BranchPath]()
     for direction, frames in window.iterate_directions(t):
@@ -220,18 +218,18 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
             path_residual=window.residual[frames - window.first],
             path_cost=path.cost[frames],
             same_distance=options.same_solution_distance,
-            max_loss=options.max_lost_frames * usual_cost,
+            max_loss=options.max_lost_frames * window.usual_cost,
         )
         frames = frames[: len(branch.q)]
         window.least_cost[frames] = np.minimum(window.least_cost[frames], branch.cost)
         residual = run.problem.residuals(branch.q, frames)
         total = np.cumsum(branch.cost - path.cost[frames])
-        total += _compute_return_charges(window, frames + direction, frames, residual)
+        total += _compute_return_charges(window, frames, branch, direction)
         end = int(np.argmin(total)) + 1
         change += float(total[end - 1])
         parts.append(BranchPath(frames[:end], branch.take(slice(end)), residual[:end]))
     change -= float(parts[0].solutions.cost[0] - path.cost[t])  # frame t was counted twice
-    if change > -options.min_saving * path.cost[t]:
+    if change >= 0.0:
         return False
     for part in parts:
         path.put(part.frames, part.solutions)
@@ -240,18 +238,19 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
 
 
 def _compute_return_charges(
-    window: PathWindow, path_frames: IntArray, frames: IntArray, residual: Array
+    window: PathWindow, frames: IntArray, branch: FrameSolutions, direction: int
 ) -> Array:
-    """Return the charge for going from the branch at `frames` to the path at `path_frames`, (n,).
+    """Return the charge for going from the branch at each of its frames back to the path, (n,).
 
     Less what the path itself is charged for the same step.
     """
-    charge, options = np.zeros(len(frames)), window.run.options.branches
-    inside = (path_frames >= window.first) & (path_frames <= window.last)
-    after = window.residual[path_frames[inside] - window.first]
-    on_path = window.residual[frames[inside] - window.first]
-    charge[inside] = compute_jump_charges(after - residual[inside], options)
-    charge[inside] -= compute_jump_charges(after - on_path, options)
+    run, path, charge = window.run, window.path, np.zeros(len(frames))
+    inside = (frames + direction >= window.first) & (frames + direction <= window.last)
+    frames, next_frames = frames[inside], frames[inside] + direction
+    next_q = path.q[next_frames]
+    for sign, q in ((1.0, branch.q[inside]), (-1.0, path.q[frames])):
+        q = find_nearest_equivalents(run.problem, q, next_q)
+        charge[inside] += sign * compute_step_charges(run, frames, q, next_frames, next_q)
     return charge
 
 

@@ -16,11 +16,11 @@ import numpy as np
 from exactik.kernels.descent.options import MAX_ITERATIONS
 from exactik.motion import Segment, find_segments
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, solve_frames
-from exactik.tracking._options import DEFAULT_OPTIONS, BranchOptions, JumpOptions
+from exactik.tracking._options import DEFAULT_OPTIONS, JumpOptions
 from exactik.tracking._problem import CHUNK_FRAMES, TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["compute_jump_charges", "find_jumping_bones", "find_jumps", "take_better_segments"]
+__all__ = ["compute_step_charges", "find_jumping_bones", "find_jumps", "take_better_segments"]
 
 
 def find_jumps(
@@ -80,9 +80,29 @@ def _smaller_neighbour(steps: Array) -> Array:
     return np.where(np.isinf(smaller), 0.0, smaller)
 
 
-def compute_jump_charges(residual_step: Array, options: BranchOptions) -> Array:
-    """Return the charge for steps of residuals from frame to frame [m], (n, M, 3)."""
-    return 0.5 * options.jump_charge * np.nansum(residual_step**2, axis=(1, 2))
+def compute_step_charges(
+    run: TrackingRun, frames: IntArray, q: Array, next_frames: IntArray, next_q: Array
+) -> Array:
+    """Return what steps from poses to poses of neighbouring frames are charged, (n,).
+
+    What a pose half-way would cost more than the two, against markers half-way, for as many frames
+    as smoothing would spread a jump over: nothing for a motion, much for a jump between two
+    solutions, nothing for a jump of what no marker determines.
+
+    Args:
+        run: problem and options.
+        frames: from which, (n,).
+        q: poses in these, (n, nq).
+        next_frames: to which, (n,): each one before or after.
+        next_q: poses in these, (n, nq), in coordinates near to those of q.
+    """
+    problem = run.problem
+    middle = problem.skeleton.integrate(q, 0.5 * problem.skeleton.difference(next_q, q))
+    half_way = 0.5 * (problem.residuals(middle, frames) + problem.residuals(middle, next_frames))
+    before, after = problem.residuals(q, frames), problem.residuals(next_q, next_frames)
+    excess = (half_way**2 - 0.5 * (before**2 + after**2)).sum(axis=2)
+    cost = 0.5 * np.nansum(problem.targets.weight * excess, axis=1)
+    return run.options.branches.crossing_seconds * problem.rate * np.maximum(cost, 0.0)
 
 
 def take_better_segments(
@@ -123,24 +143,10 @@ def _compute_total(run: TrackingRun, path: FrameSolutions, segment: Segment) -> 
     only_evaluate = run.warm_start.copy()
     only_evaluate[MAX_ITERATIONS] = 0
     cost = solve_frames(run.problem, only_evaluate, inside, path.q[inside]).cost.sum()
-    residual_step = np.diff(run.problem.residuals(path.q[frames], frames), axis=0)
-    cost += compute_jump_charges(residual_step, run.options.branches).sum()
-    crossing = _compute_crossing_costs(run.problem, path.q[frames], frames).sum()
-    return float(cost + run.options.branches.crossing_seconds * run.problem.rate * crossing)
-
-
-def _compute_crossing_costs(problem: TrackingProblem, q: Array, frames: IntArray) -> Array:
-    """Return what a pose half-way between neighbouring frames would cost more than these, (n − 1,).
-
-    Measured against markers half-way: next to nothing for a motion, much for a jump between two
-    solutions, nothing for a jump of what no marker determines.
-    """
-    middle = problem.skeleton.integrate(q[:-1], 0.5 * problem.skeleton.difference(q[1:], q[:-1]))
-    before, after = problem.residuals(middle, frames[:-1]), problem.residuals(middle, frames[1:])
-    at_middle = (0.5 * (before + after)) ** 2
-    ends = problem.residuals(q, frames) ** 2
-    excess = (at_middle - 0.5 * (ends[:-1] + ends[1:])).sum(axis=2)
-    return np.maximum(0.5 * np.nansum(problem.targets.weight * excess, axis=1), 0.0)
+    charges = compute_step_charges(
+        run, frames[:-1], path.q[frames[:-1]], frames[1:], path.q[frames[1:]]
+    )
+    return float(cost + charges.sum())
 
 
 def _measure_errors(recorded: TrackingProblem, q: Array, frames: IntArray) -> Array:

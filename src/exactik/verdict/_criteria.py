@@ -103,9 +103,13 @@ def judge_error(facts: RecordingFacts) -> Iterator[Finding]:
 
 def judge_limb_errors(facts: RecordingFacts) -> Iterator[Finding]:
     """So do those of each part of the body."""
-    for limb in facts.limbs:
-        text = f"the markers of {limb.name} are off by {_mm(limb.mean_error)} on average"
-        yield Finding("limb-error", limb.mean_error / facts.stature, text, limb.markers)
+    limit = (THRESHOLDS["limb-error"].care or 0.0) * facts.stature
+    bad = sorted(facts.limbs, key=lambda limb: -limb.mean_error)
+    names = tuple(limb.name for limb in bad if limb.mean_error > limit)
+    if len(bad) > 0:
+        worst = bad[0].mean_error
+        text = f"the markers of {_list(names)} are off by up to {_mm(worst)} on average"
+        yield Finding("limb-error", worst / facts.stature, text, names)
 
 
 def judge_marker_errors(facts: RecordingFacts) -> Iterator[Finding]:
@@ -116,6 +120,21 @@ def judge_marker_errors(facts: RecordingFacts) -> Iterator[Finding]:
     verb = "is" if len(far) == 1 else "are"
     text = f"{_list(far)} {verb} off by up to {_mm(worst)} on average"
     yield Finding("marker-error", worst / facts.stature, text, tuple(far))
+
+
+def judge_handedness(facts: RecordingFacts) -> Iterator[Finding]:
+    """The markers are those of a person and not of a mirror image."""
+    if facts.handedness is not None:
+        mirrored = facts.handedness < (THRESHOLDS["handedness"].reject or 0.0)
+        text = "left and right are exchanged, or two axes" if mirrored else "names are mixed up"
+        yield Finding("handedness", facts.handedness, f"{text}, as places of markers show")
+
+
+def judge_heading(facts: RecordingFacts) -> Iterator[Finding]:
+    """Who goes somewhere looks there."""
+    if facts.heading is not None:
+        text = "the figure goes backwards: left and right, or two axes, may be exchanged"
+        yield Finding("backwards", facts.heading, text)
 
 
 def judge_redundancy(facts: RecordingFacts) -> Iterator[Finding]:
@@ -256,6 +275,8 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_error,
     judge_limb_errors,
     judge_marker_errors,
+    judge_handedness,
+    judge_heading,
     judge_redundancy,
     judge_open_dofs,
     judge_used,

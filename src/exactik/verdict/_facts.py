@@ -10,6 +10,7 @@ import numpy as np
 
 from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
+from exactik.verdict._heading import measure_heading
 from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
 from exactik.verdict._scales import SegmentDeviation, find_deviations, measure_stature
 from exactik.verdict._sides import find_unpaired_markers
@@ -46,6 +47,8 @@ class RecordingFacts:
         stature: height of the figure as it is now.
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
         unit_factor: by which lengths were multiplied to get a person.
+        handedness: see `RecordingContext`.
+        heading: mean cosine of where the root looks with where it goes; None if it goes nowhere.
         limbs: parts of the body.
         uninstrumented: bones of which nothing is known: no marker on them nor beyond.
         open_dofs: dofs that nothing determines although markers are on their bone or beyond it.
@@ -85,6 +88,8 @@ class RecordingFacts:
     stature: float
     size: float | None
     unit_factor: float
+    handedness: float | None
+    heading: float | None
     limbs: tuple[LimbFacts, ...]
     uninstrumented: tuple[str, ...]
     open_dofs: tuple[str, ...]
@@ -172,6 +177,8 @@ def collect_facts(track: Track) -> RecordingFacts:
         stature=stature,
         size=None if context is None else context.size,
         unit_factor=1.0 if context is None else context.unit_factor,
+        handedness=None if context is None else context.handedness,
+        heading=measure_heading(track, frames, stature),
         limbs=limbs,
         uninstrumented=tuple(b.name for b in skeleton.bones if b.name not in instrumented),
         open_dofs=tuple(dof_names[with_markers & is_open].tolist()),

@@ -13,7 +13,7 @@ from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = ["find_unpaired_markers", "side_of_bone"]
+__all__ = ["find_middle_plane", "find_unpaired_markers", "side_of_bone"]
 
 PAIR_TOLERANCE = 0.05
 """[share of the figure's height] between a marker and the mirror image of its partner, at rest:
@@ -45,7 +45,7 @@ def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[lis
         names: of the markers that are there.
     """
     pose = skeleton.forward(skeleton.neutral())
-    plane = _find_middle_plane(skeleton, pose.positions)
+    plane = find_middle_plane(skeleton, pose.positions)
     if plane is None:
         return [], 0
     middle, normal = plane
@@ -106,8 +106,11 @@ def _mirror_name(text: str) -> set[str]:
     return found
 
 
-def _find_middle_plane(skeleton: Skeleton, positions: Array) -> tuple[Array, Array] | None:
-    """Return a point of the plane between left and right at rest [m], and its normal; or None."""
+def find_middle_plane(skeleton: Skeleton, positions: Array) -> tuple[Array, Array] | None:
+    """Return a point of the plane between left and right at rest [m], and its normal; or None.
+
+    The normal points from the side that comes first in the alphabet: from left to right.
+    """
     differences, middles = [], []
     for k, bone in enumerate(skeleton.bones):
         mirrored = side_of_bone(bone.name, skeleton)

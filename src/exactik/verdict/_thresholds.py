@@ -78,6 +78,20 @@ THRESHOLDS: dict[str, Threshold] = {
         unit="statures",
         reason="35 mm of an adult on average: no skin moves so far, the marker is elsewhere",
     ),
+    "handedness": Threshold(
+        care=0.2,
+        reject=-0.2,
+        unit="share",
+        is_least=True,
+        reason="signs of volumes between markers: people have 0.4 to 1, mirror images −1 to −0.4",
+    ),
+    "backwards": Threshold(
+        care=-0.3,
+        reject=None,
+        unit="cosine",
+        is_least=True,
+        reason="people seldom walk backwards; with left and right exchanged all do",
+    ),
     "redundancy": Threshold(
         care=0.1,
         reject=None,
