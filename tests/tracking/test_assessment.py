@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -232,6 +233,12 @@ def test_limits_are_named_and_locked_dofs_are_not(plain: Track):
     )
     assert not locked.at_limits[:, 0].any()
     assert "lower.rz" in track.why[1] or track.status[1] == "no-markers"
+
+
+def test_a_track_is_saved_and_reported(plain: Track, tmp_path: Path):
+    plain.save(tmp_path / "take.bvh")
+    plain.report(tmp_path / "take.html")
+    assert {path.name for path in tmp_path.iterdir()} == {"take.bvh", "take.html"}
 
 
 # --- error bars

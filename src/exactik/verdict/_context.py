@@ -62,6 +62,8 @@ class RecordingContext:
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
         handedness: how far markers have that of the figure, from −1 (a mirror image) to 1; None if
             it cannot be seen, see `exactik.pipeline.measure_handedness`.
+        label_doubt: share of the samples whose label is doubtful, if markers without names were
+            labelled by shape; None if they have names.
         unit_factor: by which the file's lengths were multiplied because its unit cannot be right.
         is_fitted: whether the skeleton was fitted to this or another recording of the subject.
         scales: of the bones, name → factor; empty if none were fitted.
@@ -79,6 +81,7 @@ class RecordingContext:
     up: UpAxis
     size: float | None = None
     handedness: float | None = None
+    label_doubt: float | None = None
     unit_factor: float = 1.0
     is_fitted: bool = False
     scales: Mapping[str, float] = field(default_factory=dict)
