@@ -212,7 +212,8 @@ def test_joints_that_no_marker_determines_are_named(run: Run, clean: ik.Markers)
 
 
 def test_markers_without_known_names_are_listed(run: Run, clean: ik.Markers):
-    clean.renamed({name: f"point {n}" for n, name in enumerate(clean.names)}).save("odd.c3d")
+    odd = clean.renamed({name: f"point {n}" for n, name in enumerate(clean.names)})
+    odd.chosen(odd.names[:5]).save("odd.c3d")
     ended = run("solve", "odd.c3d", "--skeleton", "human", "-o", "a.bvh")
     assert ended.code == 2 and len(ended.err.splitlines()) == 1
     assert "odd.c3d: no marker can be used" in ended.err and "--mapping" in ended.err
