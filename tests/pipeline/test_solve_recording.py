@@ -99,18 +99,3 @@ def test_weights_by_pattern_and_recorded_name():
     assert resolve_weights(given, names, recorded) == {"LFHD": 3.0, "RFHD": 2.0, "C7": 0.5}
     with pytest.raises(UnknownNameError):
         resolve_weights({"TAIL": 1.0}, names, recorded)
-
-
-@pytest.mark.slow
-def test_points_without_names_are_labelled_and_never_called_good(walk: ik.Markers):
-    """All known sets are tried; the names come back, with the doubt of having been none."""
-    order = np.random.default_rng(0).permutation(len(walk.names))
-    names = tuple(f"*{k}" for k in range(len(order)))
-    unnamed = replace(walk, positions=walk.positions[:, order], names=names)
-    (one,) = solve_recording(unnamed, ik.human(), fit=False)
-    assert one.verdict.grade == "care"
-    assert "labels" in {reason.code for reason in one.verdict.reasons}
-    context = one.track.context
-    assert context is not None
-    assert {use.code for use in context.uses if use.marker is not None} == {"shape"}
-    assert one.track.mean_error < 0.02

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from exactik.marker_sets import recognise_marker_set
 from exactik.model import human
+from exactik.motion import Markers
 from exactik.pipeline._prepare import PreparedSkeleton
 from exactik.pipeline._subjects import SubjectMarkers
 from exactik.pipeline._units import SizedRecording
 from exactik.tracking import match_markers
-from exactik.verdict import SHAPE, MarkerUse, RecordingContext, UpAxis, find_body_parts
+from exactik.verdict import MarkerUse, RecordingContext, UpAxis, find_body_parts
 
 __all__ = ["make_context"]
 
@@ -35,7 +36,7 @@ def make_context(
         is_fitted_here: whether the skeleton was fitted to this recording and not to another.
     """
     calibration = prepared.calibration
-    uses = _list_uses(subject, prepared)
+    uses = _list_uses(subject.markers, prepared, subject.left_out)
     return RecordingContext(
         uses=uses,
         subject=subject.name,
@@ -43,6 +44,7 @@ def make_context(
         up=up,
         size=sized.size,
         handedness=handedness,
+        label_doubt=subject.label_doubt,
         unit_factor=sized.factor,
         is_fitted=calibration is not None,
         scales={} if calibration is None else dict(calibration.scales),
@@ -74,9 +76,10 @@ def _compare_with_set(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _list_uses(subject: SubjectMarkers, prepared: PreparedSkeleton) -> tuple[MarkerUse, ...]:
+def _list_uses(
+    markers: Markers, prepared: PreparedSkeleton, left_out: Mapping[str, str]
+) -> tuple[MarkerUse, ...]:
     """Return what became of each marker of the file."""
-    markers = subject.markers
     used = match_markers(prepared.skeleton, prepared.rename_markers(markers))
     matches = {} if prepared.mapping is None else {m.recorded: m for m in prepared.mapping}
     shares = 1.0 - markers.missing.mean(axis=0)
@@ -90,8 +93,6 @@ def _list_uses(subject: SubjectMarkers, prepared: PreparedSkeleton) -> tuple[Mar
             code, confidence = ("unknown-name", 0.0) if marker is None else ("same-name", 1.0)
         else:
             code, confidence = match.code, match.confidence
-        if name in subject.labels and marker is not None:
-            code, confidence = SHAPE, subject.labels[name]
         uses.append(
             MarkerUse(
                 name=name,
@@ -100,8 +101,9 @@ def _list_uses(subject: SubjectMarkers, prepared: PreparedSkeleton) -> tuple[Mar
                 code=code,
                 confidence=confidence,
                 seen_share=seen_shares[name],
+                landmark="" if match is None else match.landmark,
             )
         )
-    for name, code in subject.left_out.items():
+    for name, code in left_out.items():
         uses.append(MarkerUse(name=name, marker=None, bone=None, code=code, confidence=1.0))
     return tuple(uses)

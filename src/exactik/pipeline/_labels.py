@@ -1,58 +1,36 @@
-"""Points whose names say nothing, labelled by shape before anything else is asked of them."""
+"""Markers without names, labelled by shape before anything else is asked of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from exactik.errors import UsageError
-from exactik.labelling import Labelling, are_names_empty, label_recording
-from exactik.model import Skeleton
+from exactik.labelling import are_names_empty, label_recording
+from exactik.model import Skeleton, human
 from exactik.pipeline._subjects import SubjectMarkers
 
-__all__ = ["label_unnamed_points"]
+__all__ = ["label_subject"]
+
+MIN_POINTS = 10
+"""Fewer points than a small marker set has are not labelled: any figure fits them."""
 
 
-def label_unnamed_points(
-    subject: SubjectMarkers, skeleton: Skeleton, mapping: Mapping[str, object] | None
-) -> SubjectMarkers:
-    """Return the subject with names found by shape, if those of its points say nothing.
+def label_subject(subject: SubjectMarkers, skeleton: Skeleton) -> SubjectMarkers:
+    """Return a subject under labels found by shape, if the names say nothing; else as it is.
 
     Args:
-        subject: points and names as in the file.
-        skeleton: the figure; z up.
-        mapping: what points are, by hand: then nothing is labelled.
+        subject: the markers of one person.
+        skeleton: the figure; only one with the bones of `human` can be labelled by.
     """
-    if mapping is not None or not are_names_empty(subject.markers.names):
+    markers = subject.markers
+    is_human = set(human().bone_names) <= set(skeleton.bone_names) and len(skeleton.markers) > 0
+    if not is_human or len(markers.names) < MIN_POINTS or not are_names_empty(markers.names):
         return subject
-    try:
-        labelling = label_recording(skeleton, subject.markers)
-    except UsageError as error:
-        note = f"Names say nothing, and the points cannot be labelled by shape: {error}."
-        return replace(subject, notes=(*subject.notes, note))
-    markers = replace(labelling.markers, up_axis=labelling.up)
-    return replace(
-        subject,
-        markers=markers,
-        notes=(*subject.notes, _describe(labelling)),
-        labels=_list_confidences(labelling),
+    labelling = label_recording(skeleton, markers)
+    found, doubt = len(labelling.found_labels), labelling.doubtful_share
+    note = (
+        f"The names of the markers say nothing: {found} were labelled by their places, {doubt:.0%} "
+        "of the samples in doubt. `exactik label` shows what was decided; --mapping says otherwise."
     )
-
-
-def _list_confidences(labelling: Labelling) -> dict[str, float]:
-    """Return how sure each label is, from 0 to 1; 0 where it is doubtful in any frame."""
-    return {
-        label: 0.0
-        if labelling.find_doubtful(label).any()
-        else min(fragment.confidence for fragment in labelling.fragments_of(label))
-        for label in labelling.found_labels
-    }
-
-
-def _describe(labelling: Labelling) -> str:
-    found, doubtful = len(labelling.found_labels), f"{100.0 * labelling.doubtful_share:.0f} %"
-    return (
-        f"Names say nothing; {found} points were labelled by shape as the marker set "
-        f"{labelling.marker_set} ({labelling.up} up), {doubtful} of it doubtful. `exactik label` "
-        "shows which is which; --set or --like there say what the labels are."
+    return replace(
+        subject, markers=labelling.markers, label_doubt=doubt, notes=(*subject.notes, note)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from exactik._text import join_names
 from exactik.errors import UnknownNameError
@@ -28,8 +28,7 @@ class SubjectMarkers:
         left_out: name → why, of markers of the file that are on no subject: a code as of `Match`.
         subjects: names of all subjects in the file.
         notes: what was left out, a sentence each.
-        labels: how sure each name is that was found by shape, from 0 to 1; empty where the names
-            are the file's.
+        label_doubt: share of the samples whose label is doubtful, if they were labelled by shape.
     """
 
     name: str
@@ -37,7 +36,7 @@ class SubjectMarkers:
     left_out: Mapping[str, str]
     subjects: tuple[str, ...]
     notes: tuple[str, ...]
-    labels: Mapping[str, float] = field(default_factory=dict)
+    label_doubt: float | None = None
 
 
 def choose_subjects(

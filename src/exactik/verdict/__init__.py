@@ -6,7 +6,7 @@
 
 from exactik.verdict._context import MarkerUse, RecordingContext, UpAxis
 from exactik.verdict._criteria import judge_facts
-from exactik.verdict._facts import SHAPE, RecordingFacts, collect_facts, is_on_subject
+from exactik.verdict._facts import RecordingFacts, collect_facts, is_on_subject
 from exactik.verdict._limbs import LimbFacts, find_body_parts
 from exactik.verdict._scales import SegmentDeviation
 from exactik.verdict._thresholds import THRESHOLDS, Threshold
@@ -21,7 +21,6 @@ from exactik.verdict._verdict import (
 __all__ = [
     "EXIT_CODES",
     "GRADE_WORDS",
-    "SHAPE",
     "THRESHOLDS",
     "LimbFacts",
     "MarkerUse",

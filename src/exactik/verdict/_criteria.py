@@ -200,17 +200,18 @@ def judge_up_axis(facts: RecordingFacts) -> Iterator[Finding]:
     yield Finding("up-axis", cosine, f"the figure {how} if {facts.up.axis} is up")
 
 
+def judge_labels(facts: RecordingFacts) -> Iterator[Finding]:
+    """Markers without names were labelled without doubt."""
+    if facts.label_doubt is not None:
+        text = f"the labels of {_percent(facts.label_doubt)} of the samples are doubtful"
+        yield Finding("labels", facts.label_doubt, f"{text}, found by shape")
+
+
 def judge_matches(facts: RecordingFacts) -> Iterator[Finding]:
     """It is sure which marker is which."""
     names = tuple(dict.fromkeys((*facts.doubtful, *facts.guessed)))
     text = f"what {_list(names)} are is a guess"
     yield Finding("matches", len(names) / max(facts.used, 1), text, names)
-
-
-def judge_labels(facts: RecordingFacts) -> Iterator[Finding]:
-    """The markers had names."""
-    text = f"{count_noun(len(facts.by_shape), 'marker')} had no name and were labelled by shape"
-    yield Finding("labels", len(facts.by_shape) / max(facts.used, 1), text, facts.by_shape)
 
 
 def judge_limits(facts: RecordingFacts) -> Iterator[Finding]:
@@ -289,8 +290,8 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_pairs,
     judge_marker_set,
     judge_up_axis,
-    judge_matches,
     judge_labels,
+    judge_matches,
     judge_limits,
     judge_proportions,
     judge_sides,

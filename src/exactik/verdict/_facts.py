@@ -18,7 +18,7 @@ from exactik.verdict._sides import find_unpaired_markers
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["SHAPE", "RecordingFacts", "collect_facts", "is_on_subject"]
+__all__ = ["RecordingFacts", "collect_facts", "is_on_subject"]
 
 MAX_POSES = 30
 """Different poses after which a recording counts as one of movement: with 41 markers, thirty poses
@@ -48,6 +48,7 @@ class RecordingFacts:
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
         unit_factor: by which lengths were multiplied to get a person.
         handedness: see `RecordingContext`.
+        label_doubt: see `RecordingContext`.
         heading: mean cosine of where the root looks with where it goes; None if it goes nowhere.
         limbs: parts of the body.
         uninstrumented: bones of which nothing is known: no marker on them nor beyond.
@@ -68,7 +69,6 @@ class RecordingFacts:
         up: which axis is up, None without a context.
         doubtful: markers in use whose match is not sure.
         guessed: markers in use that were matched by geometry.
-        by_shape: markers in use that had no name and were labelled by shape.
         deviations: lengths of segments against those of adults, the worst first; empty if the
             figure was not fitted.
         settled: whether the calibration came to rest; None if there was none.
@@ -90,6 +90,7 @@ class RecordingFacts:
     size: float | None
     unit_factor: float
     handedness: float | None
+    label_doubt: float | None
     heading: float | None
     limbs: tuple[LimbFacts, ...]
     uninstrumented: tuple[str, ...]
@@ -109,7 +110,6 @@ class RecordingFacts:
     up: UpAxis | None
     doubtful: tuple[str, ...]
     guessed: tuple[str, ...]
-    by_shape: tuple[str, ...]
     deviations: tuple[SegmentDeviation, ...]
     settled: bool | None
     is_fitted: bool
@@ -125,7 +125,6 @@ MIN_SEEN_SHARE = 0.2
 and nobody has named are reflections and fragments."""
 SURE_CONFIDENCE = 0.5  # of a match, below which it is a doubt
 GEOMETRY = "geometry"  # code of a match by place and movement
-SHAPE = "shape"  # code of a marker that had no name and was labelled by shape
 
 
 def is_on_subject(use: MarkerUse) -> bool:
@@ -181,6 +180,7 @@ def collect_facts(track: Track) -> RecordingFacts:
         size=None if context is None else context.size,
         unit_factor=1.0 if context is None else context.unit_factor,
         handedness=None if context is None else context.handedness,
+        label_doubt=None if context is None else context.label_doubt,
         heading=measure_heading(track, frames, stature),
         limbs=limbs,
         uninstrumented=tuple(b.name for b in skeleton.bones if b.name not in instrumented),
@@ -209,7 +209,6 @@ def collect_facts(track: Track) -> RecordingFacts:
         up=None if context is None else context.up,
         doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
         guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),
-        by_shape=tuple(use.name for use in uses if use.marker and use.code == SHAPE),
         deviations=find_deviations(skeleton, instrumented) if is_fitted else (),
         settled=None if context is None else context.settled,
         is_fitted=is_fitted,
