@@ -6,7 +6,7 @@ STAMP := .venv/.stamp
 PEERS := .venv/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-browser browser lint bench peers mutants wheel-check clean
+.PHONY: help setup demo test test-slow test-browser browser lint bench peers mutants recordings wheel-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -45,6 +45,9 @@ peers: $(STAMP) ## measure other tools, each in its own environment, and write d
 
 mutants: $(STAMP) ## make faults in tracking, calibration and verdict and see which test notices (ARGS="tracking --only gaps")
 	@$(BIN)/python tools/mutants.py $(ARGS)
+
+recordings: $(STAMP) ## solve and judge every recording of a person in ../shared (ARGS=--spoiled)
+	@$(BIN)/python tools/recordings.py --write $(ARGS)
 
 wheel-check: $(STAMP) ## build the wheel and run the README's example from it elsewhere
 	@$(BIN)/python tools/wheel_check.py

@@ -421,7 +421,8 @@ ROWS = {
         "C3D markers Qualisys Track Manager 340 200 Hz 1.7 s 55 markers mm 0.0 % 1"
     ),
     "c3d/vicon/walking5.c3d": (
-        "C3D markers Vicon Nexus 1.8.2.49787h 1103 250 Hz 4.41 s 40 markers mm 45.5 % 0"
+        "C3D markers Vicon Nexus 1.8.2.49787h 1103 250 Hz 4.41 s 34 markers, 6 computed points mm "
+        "45.5 % 0"
     ),
     "c3d/optitrack/walkingOptiTrack.c3d": ("C3D markers – 3361 160 Hz 21 s 12 markers mm 7.4 % 2"),
     "gltf/khronos/CesiumMan.glb": (
@@ -429,7 +430,7 @@ ROWS = {
     ),
     "robots/urdf/panda.urdf": ("URDF skeleton – – – – 13 bones, 9 dofs m – 0"),
     "trc/opensim/std_walking5_markers.trc": (
-        "TRC markers – 112 25 Hz 4.48 s 40 markers mm 46.4 % 2"
+        "TRC markers – 112 25 Hz 4.48 s 34 markers, 6 computed points mm 46.4 % 2"
     ),
     "malformed/real/Empty.c3d": (
         "cannot be read: byte 0: the file ends here; expected a header of 512 bytes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from exactik.tracking._assessment import (
     estimate_noise,
 )
 from exactik.typing import Array
+from exactik.typing import BoolArray as Mask
 from tests.support.chains import make_chain, make_problem, move_chain
 from tests.support.models import planar_arm
 
@@ -33,18 +35,22 @@ def plain() -> Track:
     return ik.track(chain, markers, branches=False, starts=2, smooth=None)
 
 
-def told(track: Track, **fields: Any) -> Track:
-    """The same with errors of a millimetre, all at rest, and other fields."""
+def told(track: Track, jumping: Mask | None = None, **fields: Any) -> Track:
+    """The same with errors of a millimetre, all at rest, other fields, and jumps from frames."""
     usual: dict[str, Any] = {
         "marker_errors": np.full(track.marker_errors.shape, 1e-3),
         "ended": np.full(FRAMES, "at-rest", dtype="U15"),
         "projected_gradient": np.zeros(FRAMES),
         "undetermined": np.zeros((FRAMES, track.skeleton.nv), dtype=bool),
-        "bridged": np.zeros(FRAMES, dtype=bool),
         "excess": np.zeros(FRAMES),
         "marker_weights": np.ones(track.marker_errors.shape),
     }
-    return replace(track, **(usual | fields))
+    changed = replace(track, **(usual | fields))
+    if jumping is not None:  # in place of what its poses say
+        bones = np.zeros((FRAMES, len(track.skeleton.bones)), dtype=bool)
+        bones[jumping, 2] = True
+        vars(changed)["jumping_bones"] = bones
+    return changed
 
 
 def segments_of(track: Track, kind: str) -> list[tuple[int, int]]:
@@ -75,7 +81,8 @@ def test_where_nothing_has_noise_a_tenth_of_a_millimetre_is_no_poor_fit(plain: T
 
 
 @pytest.mark.parametrize(
-    ("kind", "joined", "apart"), [("bridged", 2, 4), ("poor-fit", 4, 6), ("dearer", 4, 6)]
+    ("kind", "joined", "apart"),
+    [("gap", 2, 4), ("poor-fit", 4, 6), ("dearer", 4, 6), ("jump", 4, 6)],
 )
 def test_segments_of_a_kind_that_nearly_touch_are_one(
     plain: Track, kind: str, joined: int, apart: int
@@ -83,8 +90,11 @@ def test_segments_of_a_kind_that_nearly_touch_are_one(
     def mark(free: int) -> Track:
         hit = np.zeros(FRAMES, dtype=bool)
         hit[20:25] = hit[25 + free : 30 + free] = True
-        if kind == "bridged":
-            return told(plain, bridged=hit)
+        if kind == "gap":
+            return told(plain, undetermined=hit[:, None] * np.ones(plain.skeleton.nv, dtype=bool))
+        if kind == "jump":
+            hit[[24, 29 + free]] = False  # the frame that is jumped to belongs to it
+            return told(plain, jumping=hit)
         if kind == "dearer":
             return told(plain, excess=np.where(hit, 0.2, 0.0))
         errors = np.where(hit[:, None], 9e-3, 1e-3) * np.ones(plain.marker_errors.shape)
@@ -98,7 +108,7 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
     """Each kind for so many frames, one after the other, ten frames apart."""
     fields = vars(told(track))
     errors, ended = fields["marker_errors"].copy(), fields["ended"].copy()
-    gradient, bridged = fields["projected_gradient"].copy(), fields["bridged"].copy()
+    gradient, jumping = fields["projected_gradient"].copy(), np.zeros(FRAMES, dtype=bool)
     open_dofs, excess = fields["undetermined"].copy(), fields["excess"].copy()
     weights = fields["marker_weights"].copy()
     for k, (kind, length) in enumerate(lengths.items()):
@@ -112,19 +122,19 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
                 errors[frames] = 9e-3
             case "gap":
                 open_dofs[frames, 10] = True
-            case "bridged":
-                bridged[frames] = True
+            case "jump":
+                jumping[frames.start : frames.stop - 1] = True
             case "dearer":
                 excess[frames] = 0.3
             case "ignored-marker":
                 weights[frames, 3] = 0.0
     return told(
         track,
+        jumping=jumping,
         marker_errors=errors,
         ended=ended,
         projected_gradient=gradient,
         undetermined=open_dofs,
-        bridged=bridged,
         excess=excess,
         marker_weights=weights,
     )
@@ -138,7 +148,7 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
             "no-markers": 3,
             "poor-fit": 3,
             "gap": 3,
-            "bridged": 3,
+            "jump": 3,
             "dearer": 4,
             "ignored-marker": 2,
         },
@@ -146,12 +156,12 @@ def with_all_kinds(track: Track, lengths: dict[str, int]) -> Track:
         {
             "ignored-marker": 9,
             "dearer": 8,
-            "bridged": 3,
+            "jump": 3,
             "gap": 1,
             "not-converged": 0,
         },
         {"not-converged": 4, "no-markers": 2, "poor-fit": 2, "gap": 2},
-        {"bridged": 8, "not-converged": 2, "dearer": 8, "no-markers": 0},
+        {"jump": 8, "not-converged": 2, "dearer": 8, "no-markers": 0},
         {"gap": 4, "poor-fit": 2, "no-markers": 1},
     ],
 )
@@ -223,6 +233,12 @@ def test_limits_are_named_and_locked_dofs_are_not(plain: Track):
     )
     assert not locked.at_limits[:, 0].any()
     assert "lower.rz" in track.why[1] or track.status[1] == "no-markers"
+
+
+def test_a_track_is_saved_and_reported(plain: Track, tmp_path: Path):
+    plain.save(tmp_path / "take.bvh")
+    plain.report(tmp_path / "take.html")
+    assert {path.name for path in tmp_path.iterdir()} == {"take.bvh", "take.html"}
 
 
 # --- error bars

@@ -14,7 +14,7 @@ from exactik.tracking import TrackingOptions, find_jumps
 from tests.support.models import planar_arm
 from tests.support.tracking import find_determined_dofs, is_within_limits, make_moving_menagerie
 
-STATUSES = {"no-markers", "not-converged", "bridged", "gap", "at-limits", "converged"}
+STATUSES = {"no-markers", "not-converged", "gap", "at-limits", "converged"}
 
 
 def cut(rec: SyntheticRecording, first: int, end: int) -> ik.Markers:
@@ -39,7 +39,7 @@ def solved(rec: SyntheticRecording) -> ik.Track:
 def test_angles_are_as_near_the_truth_as_noise_allows(rec: SyntheticRecording, solved: ik.Track):
     q, truth = np.array(solved.motion.q), np.array(rec.truth.q)
     error = solved.skeleton.difference(q, truth)
-    free = ~solved.at_limits & find_determined_dofs(solved.skeleton) & ~solved.bridged[:, None]
+    free = ~solved.at_limits & find_determined_dofs(solved.skeleton)
     scaled = (error / np.where(free, solved.sd, 1.0))[free]
     assert 0.9 < np.sqrt(np.mean(scaled**2)) < 1.1
     assert solved.sigma == pytest.approx(0.001, rel=0.1)
@@ -52,7 +52,7 @@ def test_without_noise_it_is_the_truth():
     motion = simulate_performance(2.0, 60.0, acts=("wave",))
     rec = simulate_recording(motion, noise=0.0, gaps=0.0, swap=False)
     solver = ik.Auto(tolerance=1e-9, initial_damping=1e-3, small_cost=0.0, detour=False)
-    result = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0)
+    result = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0, smooth=None)
     error = motion.skeleton.difference(result.motion.q, motion.q)
     assert np.abs(error[:, find_determined_dofs(motion.skeleton)]).max() < 1e-6
     assert np.nanmax(result.marker_errors) < 1e-6
@@ -123,8 +123,15 @@ def test_angles_go_on_without_whole_turns():
     assert np.ptp(result.motion.q[:, 3:6], axis=0).max() > 12.0
 
 
-def test_no_frame_jumps(solved: ik.Track):
-    assert len(find_jumps(solved.problem, np.array(solved.motion.q))) == 0
+def test_jumps_are_listed_and_smoothing_leaves_none(rec: SyntheticRecording):
+    """A jump may stay where every way between two solutions fits worse; it is never hidden."""
+    figure = rec.truth.skeleton
+    unsmoothed = ik.track(figure, rec.markers, smooth=None)
+    jumps = find_jumps(unsmoothed.problem, np.array(unsmoothed.motion.q))
+    assert 0 < len(jumps) < 10 and np.array_equal(np.flatnonzero(unsmoothed.jumps), jumps)
+    listed = [entry for entry in unsmoothed.attention if entry.kind == "jump"]
+    assert all(any(e.first <= t and t + 1 <= e.last for e in listed) for t in jumps)
+    assert not ik.track(figure, rec.markers, smooth=10.0).jumps.any()
 
 
 @pytest.mark.parametrize("options", [{}, {"robust": "huber"}, {"smooth": 6.0}])

@@ -24,7 +24,7 @@ from exactik.tracking import (
     track,
 )
 from exactik.tracking import _similar_frames as similar_frames
-from exactik.tracking._frame_solver import TrackingRun
+from exactik.tracking._frame_solver import TrackingRun, find_nearest_equivalents, unwrap_path
 from exactik.tracking._options import COLD_START, DEFAULT_OPTIONS, WARM_START
 from exactik.typing import Array, IntArray
 from tests.support.chains import make_chain, make_problem, make_rigid_body, move_chain
@@ -238,6 +238,18 @@ def test_poses_are_aligned_where_the_root_is_free():
     assert np.array_equal(align_to_markers(fixed, np.ones((1, 2)), np.array([0])), np.ones((1, 2)))
 
 
+def test_a_pose_has_the_coordinates_nearest_to_a_reference():
+    chain = make_chain(2, 3)
+    problem = make_problem(chain, np.zeros((1, 6, 3)))
+    q = move_chain(chain, 3)
+    turned = q.copy()
+    turned[:, 6] += 2.0 * np.pi
+    assert find_nearest_equivalents(problem, turned, q) == pytest.approx(q, abs=1e-9)
+    path = np.concatenate([q[:1], turned[1:2], q[2:]])
+    unwrap_path(problem, path)
+    assert path == pytest.approx(q, abs=1e-9)
+
+
 # --- seams
 
 
@@ -288,6 +300,18 @@ def test_segments_are_joined_where_they_differ_at_their_seam(
     run, path = seam(shift, turn)
     _first_pass._join_segments(run, path, Segment(0, 9), Segment(10, 19))
     assert calls == ([10, 9] if joins else [])
+
+
+def test_every_seam_is_looked_at(monkeypatch: pytest.MonkeyPatch):
+    seams: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        _first_pass, "_join_segments", lambda run, path, a, b: seams.append((a.last, b.first))
+    )
+    chain = make_chain(2, 3)
+    markers = Markers(chain.forward(move_chain(chain, 60)).markers, tuple(chain.markers), 60.0)
+    options = TrackingOptions(segment_frames=20)
+    track(chain, markers, starts=1, branches=False, smooth=None, options=options)
+    assert seams == [(19, 20), (39, 40)]
 
 
 def test_whole_turns_at_a_seam_are_no_step(monkeypatch: pytest.MonkeyPatch):
@@ -348,37 +372,46 @@ def test_how_many_frames_are_solved_from_many_starts(monkeypatch: pytest.MonkeyP
     assert len(rounds) == 4
 
 
-def test_the_worst_frames_are_solved_again_from_many_starts():
+def test_the_worst_frames_are_solved_again_from_many_starts(monkeypatch: pytest.MonkeyPatch):
+    """Those that cost four times the median; the answer counts if it is a hundredth better."""
     problem, q, similar = scattered()
     options = COLD_START.options(problem.frame_problem)
-    every = np.arange(40)
-    right = solve_frames(problem, options, every, q)
-    # Nothing to improve: all fit alike.
-    rough = FrameSolutions(right.q.copy(), right.outcomes.copy())
-    rough.cost[:] = 1e-9
-    assert improve_poses(problem, options, rough, similar[:, :0]) == 0
-    # One frame costs five times the median, another three times: the first may be wrong.
-    rough.cost[10], rough.cost[20] = 5e-9, 3e-9
-    wrong = FrameSolutions(rough.q.copy(), rough.outcomes.copy())
-    wrong.q[[10, 20]] = 0.0
-    assert improve_poses(problem, options, wrong, similar[:, :0]) <= 1
-    assert not wrong.q[20].any()
+    old = solve_frames(problem, options, np.arange(40), q)
+    old.cost[:] = 1.0
+    old.cost[[10, 20, 30]] = 5.0, 3.0, 6.0
+    old.q[10] = 0.5
+    asked: list[list[int]] = []
+
+    def solve(problem: TrackingProblem, options: Array, frames: IntArray, starts: int):
+        asked.append(frames.tolist())
+        new = FrameSolutions(np.zeros_like(old.q[frames]), np.zeros_like(old.outcomes[frames]))
+        new.cost[:] = old.cost[frames] * np.where(frames == 10, 0.9, 0.995)
+        return new
+
+    monkeypatch.setattr(similar_frames, "solve_cold_start", solve)
+    assert improve_poses(problem, options, old, similar[:, :0]) == 1
+    assert asked == [[30, 10]]  # the worst first
+    assert not old.q[10].any() and old.q[30].any()
+    assert old.cost[[10, 30]] == pytest.approx([4.5, 6.0])
+    old.cost[:] = 1.0
+    assert improve_poses(problem, options, old, similar[:, :0]) == 0 and len(asked) == 1
 
 
-def test_a_pose_is_borrowed_if_it_costs_a_hundredth_less():
+def test_a_pose_is_borrowed_if_it_costs_a_hundredth_less(monkeypatch: pytest.MonkeyPatch):
     problem, q, similar = scattered()
     options = COLD_START.options(problem.frame_problem)
-    right = solve_frames(problem, options, np.arange(40), q)
-    wrong = FrameSolutions(right.q.copy(), right.outcomes.copy())
-    tried = solve_frames(
-        problem, options, np.arange(40), align_to_markers(problem, right.q, np.arange(40))
-    ).cost
-    assert tried.max() < 1e-5
-    # Costs that another pose halves are replaced, those that it lowers by a thousandth are not.
-    near = similar_frames._try_poses_of_similar_frames
-    wrong.cost[:] = 1e-12
-    wrong.cost[5] = 1.0
-    assert near(problem, options, wrong, similar) == 1 and wrong.cost[5] < 1e-5
+    old = solve_frames(problem, options, np.arange(40), q)
+    old.cost[:] = 1.0
+
+    def solve(problem: TrackingProblem, options: Array, frames: IntArray, starts: Array):
+        new = FrameSolutions(starts, np.zeros((len(frames), old.outcomes.shape[1])))
+        new.cost[:] = np.where(frames == 10, 0.9, 0.995)
+        return new
+
+    monkeypatch.setattr(similar_frames, "solve_frames", solve)
+    assert similar_frames._try_poses_of_similar_frames(problem, options, old, similar) == 1
+    assert old.cost[10] == 0.9 and (np.delete(old.cost, 10) == 1.0).all()
+    assert similar_frames._try_poses_of_similar_frames(problem, options, old, similar[:, :0]) == 0
 
 
 # --- the stages of track

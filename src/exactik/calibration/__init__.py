@@ -9,6 +9,7 @@ from exactik.calibration._attach import attach_markers, to_bone_frame
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
 from exactik.calibration._mapping import MarkerMapping, Match
+from exactik.calibration._mapping_geometry import measure_distances
 from exactik.calibration._mapping_propose import propose_mapping
 from exactik.calibration._marker_bones import MarkerBone, find_marker_bones
 from exactik.calibration._record import CalibrationRecord
@@ -29,6 +30,7 @@ __all__ = [
     "compare_with_anthropometry",
     "find_marker_bones",
     "find_mirrored_bone",
+    "measure_distances",
     "propose_mapping",
     "to_bone_frame",
 ]

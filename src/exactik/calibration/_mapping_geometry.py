@@ -20,9 +20,10 @@ from exactik.motion import Markers
 from exactik.tracking import match_markers
 from exactik.typing import Array, IntArray
 
-__all__ = ["BoneGuess", "choose_by_place", "guess_bones"]
+__all__ = ["MIN_MARKERS_TO_FIT", "BoneGuess", "choose_by_place", "guess_bones", "measure_distances"]
 
 
+MIN_MARKERS_TO_FIT = 3  # known, for a figure to be fitted to them: fewer leave it free to turn
 FIT_FRAMES = 60  # to fit and to look at: enough for every joint to have moved
 MAX_SPREAD = 0.03  # [m] on its bone, above which a marker is on none; skin moves by less
 MIN_SPREAD_RATIO = 1.4  # of the next bone to the best, below which the bone is not clear
@@ -155,6 +156,38 @@ def choose_by_place(
             clear = len(order) == 1 or (distances[order[1]] > MIN_PLACE_RATIO * distances[order[0]])
             chosen[name] = int(order[0]) if clear else None
     return chosen
+
+
+def measure_distances(mapping: MarkerMapping, markers: Markers) -> dict[str, float]:
+    """Return how far recorded markers are from where they should be [m], by name.
+
+    With the figure fitted to the markers in use: from the place at which the skeleton has what the
+    marker is taken for, at the subject's size; of a marker that is not used, from the line of the
+    nearest bone. The median over frames; empty if fewer than three markers are in use.
+
+    Args:
+        mapping: what each marker is.
+        markers: the recording, in the world of the skeleton.
+    """
+    if len(mapping.used) < MIN_MARKERS_TO_FIT:
+        return {}
+    figure = _fit_figure(mapping, markers)
+    placed, names = mapping.applied(), [bone.name for bone in mapping.skeleton.bones]
+    distances = {}
+    for match in mapping.matches:
+        local = figure.locate(markers.marker(match.recorded))
+        if local.shape[1] == 0:
+            continue
+        middle = np.median(local, axis=1)
+        if match.bone is not None:
+            point = placed.marker(mapping.name_of(match))[1]
+            away = np.linalg.norm(middle[names.index(match.bone)] - np.array(point))
+        else:
+            away = min(
+                distance_from_bone(figure.skeleton, b, middle[k]) for k, b in enumerate(names)
+            )
+        distances[match.recorded] = float(away)
+    return distances
 
 
 def _guess_bone(skeleton: Skeleton, name: str, local: Array, bodies: IntArray) -> BoneGuess:

@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike
 from exactik._arrays import require_shape
 from exactik.calibration._attach import find_recorded_name
 from exactik.calibration._mapping import HandMapping, MarkerMapping, Match
-from exactik.calibration._mapping_geometry import choose_by_place, guess_bones
+from exactik.calibration._mapping_checks import find_implausible_names, find_open_side
+from exactik.calibration._mapping_geometry import (
+    MIN_MARKERS_TO_FIT,
+    choose_by_place,
+    guess_bones,
+)
 from exactik.errors import UnknownNameError, UsageError
 from exactik.marker_sets import (
     Landmark,
@@ -34,7 +39,6 @@ NAME_CONFIDENCE = 0.8  # of one that the name alone tells
 CLUSTER_CONFIDENCE = 0.7  # of a name that tells the bone only
 PLACE_CONFIDENCE = 0.6  # of a name that may mean several landmarks, settled by where the marker is
 MIN_SHARED_NAMES = 3  # that two prefixes must share to be two subjects, not a body and its parts
-MIN_KNOWN = 3  # markers that must be known for the figure to be fitted to them
 
 
 def propose_mapping(
@@ -72,13 +76,17 @@ def propose_mapping(
     own = read_marker_names(skeleton.markers)
     _match_by_name(skeleton, markers, reading, own, matches)
     _match_by_landmark(skeleton, markers, reading, own.landmarks, matches)
+    _leave_out_implausible(skeleton, markers, matches)
+    _settle_sides(skeleton, markers, reading, matches)
     if geometry:
         _settle_unclear_names(skeleton, markers, reading, matches)
         _match_by_geometry(skeleton, markers, matches)
     for name in markers.names:
         if name not in matches:
             matches[name] = _leave_unknown(name, reading)
-    mapping = MarkerMapping(skeleton, tuple(matches[name] for name in markers.names))
+    mapping = MarkerMapping(
+        skeleton, tuple(matches[name] for name in markers.names), reading.marker_set
+    )
     _check_markers_once(mapping)
     return mapping
 
@@ -287,6 +295,41 @@ def _match_landmark(
     return _place_on_landmark(skeleton, match, landmark)
 
 
+def _leave_out_implausible(skeleton: Skeleton, markers: Markers, matches: dict[str, Match]) -> None:
+    """Leave out markers whose names cannot be true, as they are too far from the others."""
+    mapping = _known_mapping(skeleton, markers, matches)
+    for name, beyond in find_implausible_names(mapping, markers).items():
+        match = matches[name]
+        what = list_landmarks()[match.landmark].text if match.landmark != "" else match.bone
+        reason = f"called as the {what}, but {1e3 * beyond:.0f} mm too far from other markers"
+        matches[name] = Match(name, reason=reason, code="unclear", landmark=match.landmark)
+
+
+def _settle_sides(
+    skeleton: Skeleton, markers: Markers, reading: NameReading, matches: dict[str, Match]
+) -> None:
+    """Add markers whose names do not tell the side, by the side that they are nearer to."""
+    mapping = _known_mapping(skeleton, markers, matches)
+    names = [
+        name
+        for name, candidates in reading.unclear.items()
+        if name not in matches and is_side_open(candidates)
+    ]
+    sides = {m.recorded: list_landmarks()[m.landmark].side for m in mapping.used if m.landmark}
+    if len(names) == 0 or not has_landmarks(skeleton):
+        return
+    side = find_open_side(mapping, markers, names, sides)
+    taken = {match.landmark for match in mapping.used}
+    for name in names if side is not None else ():
+        landmark = next(c for c in reading.unclear[name] if c.side == side)
+        if landmark.id in taken and not landmark.is_cluster:
+            continue
+        taken.add(landmark.id)
+        reason = f"the name and its place mean the {landmark.text}"
+        match = Match(name, reason=reason, confidence=PLACE_CONFIDENCE, code="landmark")
+        matches[name] = _place_on_landmark(skeleton, match, landmark)
+
+
 def _free_markers(skeleton: Skeleton, matches: Mapping[str, Match]) -> list[str]:
     taken = {match.marker for match in matches.values()}
     return [name for name in skeleton.markers if name not in taken]
@@ -316,7 +359,7 @@ def _settle_unclear_names(
     choices = {name: candidates for name, candidates in choices.items() if len(candidates) > 0}
     sure = {name: match for name, match in matches.items() if name not in choices}
     mapping = _known_mapping(skeleton, markers, sure)
-    if len(choices) == 0 or len(mapping.used) < MIN_KNOWN:
+    if len(choices) == 0 or len(mapping.used) < MIN_MARKERS_TO_FIT:
         return
     places = {
         name: [(c.bone, find_landmark_point(skeleton, c)) for c in candidates]
@@ -344,7 +387,7 @@ def _match_by_geometry(skeleton: Skeleton, markers: Markers, matches: dict[str, 
     free = _free_markers(skeleton, matches)
     if len(free) == 0:  # a marker without a name is used only as one that the skeleton has
         unknown = [name for name in unknown if not is_unlabelled(name)]
-    if len(mapping.used) < MIN_KNOWN or len(unknown) == 0:
+    if len(mapping.used) < MIN_MARKERS_TO_FIT or len(unknown) == 0:
         return
     for guess in guess_bones(mapping, markers, unknown, free):
         match = Match(guess.name, reason=guess.reason, confidence=0.0, code="unclear")

@@ -66,14 +66,15 @@ def find_undetermined(fit: SkeletonFit) -> tuple[Undetermined, ...]:
     carries = _find_bones_with_markers(fit, is_seen)
     moved = _find_moved_bones(fit)
     found = []
+    scale_sds = fit.prior.scale_sds(scaled)
     for g, group in enumerate(scaled.scale_groups):
-        if sd[g] < UNDETERMINED_RATIO * fit.prior.scale_sd:
+        if sd[g] < UNDETERMINED_RATIO * scale_sds[g]:
             continue
         rows = [scaled.skeleton.bone_index(bone) for bone in group]
         code = "no-marker" if not carries[rows].any() else "loose"
         if code == "loose" and not moved[rows].any():
             code = "not-moved"
-        found.append(Undetermined("scale", group, code, float(sd[g]), fit.prior.scale_sd))
+        found.append(Undetermined("scale", group, code, float(sd[g]), float(scale_sds[g])))
     places = np.zeros((len(scaled.marker_names), 3))
     places[scaled.movable] = sd[len(scaled.scale_groups) :].reshape(-1, 3)
     for m in np.flatnonzero(scaled.movable):

@@ -4,7 +4,17 @@ Exit codes: 0 done, 1 done but something needs attention, 2 misuse or unreadable
 traceback). Other distributions add commands through the entry points `exactik.commands`.
 """
 
-from exactik.cli import _check, _convert, _demo, _map, _play, _pose, inspect, solve  # noqa: F401
+from exactik.cli import (  # noqa: F401
+    _check,
+    _convert,
+    _demo,
+    _label,
+    _map,
+    _play,
+    _pose,
+    inspect,
+    solve,
+)
 from exactik.cli._app import AsJson, compiling, main, print_json, progress_bar, say
 
 __all__ = ["AsJson", "compiling", "main", "print_json", "progress_bar", "say"]

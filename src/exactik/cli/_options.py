@@ -9,6 +9,7 @@ import typer
 
 __all__ = [
     "AxesOption",
+    "ComputedOption",
     "EndOption",
     "LengthUnitOption",
     "LimitsOption",
@@ -30,6 +31,10 @@ MappingOption = Annotated[
         "--markers",
         help="What recorded markers are: LASI=LFWT,C7=neck, or a .json or .csv file.",
     ),
+]
+ComputedOption = Annotated[
+    bool,
+    typer.Option("--computed", help="Use computed points too, such as joint centres."),
 ]
 TakeOption = Annotated[
     str | None,

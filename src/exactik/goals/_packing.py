@@ -85,7 +85,7 @@ class PackedGoals:
     targets: Array
     error_parts: tuple[GoalPart, ...]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of rows of the residual."""
         return sum(len(weight) for weight in self.weights)

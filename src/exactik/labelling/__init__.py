@@ -1,13 +1,41 @@
 """What recorded points are: subjects, things beside them, and labels by shape."""
 
+from exactik.labelling._known_sets import (
+    SetFit,
+    list_fitting_sets,
+    make_known_templates,
+    make_named_template,
+    make_set_template,
+    make_template_like,
+)
+from exactik.labelling._label import label_markers
+from exactik.labelling._labelling import LabelledFragment, Labelling
 from exactik.labelling._names import find_unnamed
 from exactik.labelling._objects import RigidObject, find_rigid_clusters, find_rigid_objects
+from exactik.labelling._recording import are_names_empty, label_recording
+from exactik.labelling._several import LabelledSubjects, label_subjects
 from exactik.labelling._subjects import split_subjects
+from exactik.labelling.search import Template, make_template
 
 __all__ = [
+    "LabelledFragment",
+    "LabelledSubjects",
+    "Labelling",
     "RigidObject",
+    "SetFit",
+    "Template",
+    "are_names_empty",
     "find_rigid_clusters",
     "find_rigid_objects",
     "find_unnamed",
+    "label_markers",
+    "label_recording",
+    "label_subjects",
+    "list_fitting_sets",
+    "make_known_templates",
+    "make_named_template",
+    "make_set_template",
+    "make_template",
+    "make_template_like",
     "split_subjects",
 ]

@@ -8,13 +8,12 @@ chance, as a seat is to the pelvis, is told by its name alone.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
 
 from exactik.labelling._distances import PairDistances, choose_frames, measure_distances
-from exactik.labelling._names import find_unnamed
+from exactik.marker_sets import is_object_name
 from exactik.motion import Markers
 from exactik.spatial import fit_rigid_transforms
 from exactik.typing import Array
@@ -41,15 +40,6 @@ MAX_JOINT_DISTANCE = 0.5
 """[m] from the nearest marker of a cluster to its joint: any point at rest has far spheres on which
 a swaying trunk moves."""
 MIN_RELATIVE_MOTION = 0.03  # [m] extent below which a marker moves too little to show a sphere
-
-# Things that stand or are held beside a body, in some languages; whole words, or parts of names.
-_THINGS = re.compile(
-    r"wheel|chair|fauteuil|roue|poignee|dossier|rollstuhl|racket|racquet|schlager|paddle|club|bat\b"
-    r"|\bball\b|football|basketball|stick|cane|crutch|walker|bike|pedal|crank|saddle|handlebar"
-    r"|treadmill|plate\d|forceplate|force_plate|\bfp\d|corner|probe|pointer|wand_?tip|table|\bbox\b"
-    r"|stair|step\d|bench|barbell|bar_end|sword|ski\b|board|object|rigid_?body|calib",
-    re.I,
-)
 
 
 class RigidObject(NamedTuple):
@@ -101,21 +91,16 @@ def find_rigid_objects(markers: Markers) -> list[RigidObject]:
 
 
 def _find_named_objects(markers: Markers, distances: PairDistances) -> list[RigidObject]:
-    unnamed = find_unnamed(markers.names)
     groups: dict[str, list[int]] = {}
     for k, name in enumerate(markers.names):
-        bare = name.rpartition(":")[2] or name
-        # Words in camel case are words too: "WheelchairRearR".
-        found = None if unnamed[k] else _THINGS.search(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bare))
-        prefix_found = _THINGS.search(name.rpartition(":")[0])
-        match = found or prefix_found
-        if match is not None:
-            groups.setdefault(match[0].casefold(), []).append(k)
+        prefix, _, bare = name.rpartition(":")
+        if is_object_name(prefix) or is_object_name(bare):
+            groups.setdefault(prefix, []).append(k)
     objects = []
-    for word, columns in groups.items():
+    for columns in groups.values():
         names = tuple(markers.names[k] for k in columns)
         spread = _median_spread(distances, columns)
-        objects.append(RigidObject(names, "named", spread, f"named after a thing: {word}"))
+        objects.append(RigidObject(names, "named", spread, "named after a thing"))
     return objects
 
 

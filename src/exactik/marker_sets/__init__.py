@@ -13,6 +13,7 @@ from exactik.marker_sets._names import (
     is_object_name,
     is_side_open,
     is_unlabelled,
+    list_landmark_names,
     strip_prefix,
 )
 from exactik.marker_sets._reading import NameReading, find_computed_points, read_marker_names
@@ -28,6 +29,7 @@ __all__ = [
     "is_object_name",
     "is_side_open",
     "is_unlabelled",
+    "list_landmark_names",
     "list_landmarks",
     "list_marker_sets",
     "read_marker_names",

@@ -3,6 +3,7 @@
 A file of `sets/` says which landmark each name of the set means:
 
     title = "…"; source = "…"; notes = "…"; up = "z"      up only where the set implies it
+    requires = ["*Wand"]                one of these names must be there for the set to be meant
     sides = ["L", "R"]                  what stands for "*" in the names of [paired]
     [paired]    "*ANK" = "ankle_lateral"
     [single]    C7 = "c7"
@@ -37,6 +38,7 @@ class MarkerSet:
         title: in words.
         source: where its definition is from.
         notes: what else is to be known.
+        requires: names of which one must be there, if others have a sense of their own in the set.
         up: axis that is customarily up, or None.
         markers: name → landmark id.
         computed: name → landmark id, or "" for a computed point on no landmark.
@@ -48,6 +50,7 @@ class MarkerSet:
     source: str
     notes: str
     up: str | None
+    requires: frozenset[str]
     markers: Mapping[str, str]
     computed: Mapping[str, str]
     unplaced: Mapping[str, str]
@@ -108,6 +111,8 @@ def recognise_marker_set(names: Iterable[str]) -> SetMatch | None:
         evidence = told & set(explained)
         if len(evidence) < max(MIN_NAMES, MIN_SHARE * len(told)):
             continue
+        if len(marker_set.requires) > 0 and marker_set.requires.isdisjoint(explained.values()):
+            continue
         landmarks = {marker_set.markers.get(explained[name], "") for name in evidence}
         coverage = len(landmarks) / len(set(marker_set.markers.values()))
         score = (len(evidence), len(explained), coverage)
@@ -150,6 +155,9 @@ def _make_set(set_id: str, table: Mapping[str, Any]) -> MarkerSet:
         source=table["source"],
         notes=table.get("notes", ""),
         up=table.get("up"),
+        requires=frozenset(
+            name.replace("*", text) for name in table.get("requires", ()) for text in sides.values()
+        ),
         markers={**markers, **table.get("single", {})},
         computed=computed,
         unplaced=unplaced,

@@ -23,6 +23,7 @@ __all__ = [
     "is_object_name",
     "is_side_open",
     "is_unlabelled",
+    "list_landmark_names",
     "name_keys",
     "shorten_names",
     "strip_prefix",
@@ -97,6 +98,15 @@ def find_landmarks(name: str) -> tuple[Landmark, ...]:
         if len(found) > 0:
             break
     return tuple(dict.fromkeys(found))
+
+
+@cache
+def list_landmark_names() -> Mapping[str, tuple[str, ...]]:
+    """Return what landmarks are called: id without side → names without side, as names.toml."""
+    table = read_package_toml("names.toml")
+    names = {key: tuple(text.split(", ")) for key, text in table["names"].items()}
+    clusters = {key: tuple(f"{n} 1" for n in t.split(", ")) for key, t in table["clusters"].items()}
+    return {**names, **clusters}
 
 
 def name_keys(name: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactik._arrays import as_floats, freeze
+from exactik._text import count_noun
 from exactik.errors import ShapeError, UnknownNameError, UsageError
 from exactik.motion._axes import axes_matrix, permute_axis
 from exactik.motion._time import check_rate, compute_resampled_positions, slice_frames
@@ -73,7 +74,14 @@ class Markers:
             )
         if len(set(self.names)) < len(self.names):
             raise UsageError("two markers have the same name; names must be unique")
-        object.__setattr__(self, "positions", freeze(np.array(positions, dtype=float)))
+        positions = np.array(positions, dtype=float)
+        infinite = np.isinf(positions)
+        if infinite.any():
+            positions[infinite] = np.nan
+            count = int(infinite.any(axis=2).sum())
+            note = f"{count_noun(count, 'position is', 'positions are')} infinite: taken as missing"
+            object.__setattr__(self, "notes", (*self.notes, note))
+        object.__setattr__(self, "positions", freeze(positions))
         object.__setattr__(self, "names", tuple(map(str, self.names)))
         object.__setattr__(
             self, "computed", tuple(name for name in map(str, self.computed) if name in self.names)

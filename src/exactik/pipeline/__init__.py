@@ -5,20 +5,28 @@ labelled, markers mapped to the figure's, the up axis and the unit settled, the 
 recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
+from exactik.pipeline._handedness import measure_handedness
+from exactik.pipeline._match import MatchedRecording, match_recording
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
 from exactik.pipeline._subjects import choose_subjects
 from exactik.pipeline._take import attach_from_take
-from exactik.pipeline._up_axis import align_up_axis, find_upright_person
+from exactik.pipeline._units import correct_unit
+from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_person
 from exactik.pipeline._weights import resolve_weights
 
 __all__ = [
+    "MatchedRecording",
     "PreparedSkeleton",
     "SolvedRecording",
     "align_up_axis",
     "attach_from_take",
     "choose_subjects",
+    "correct_unit",
+    "find_upright",
     "find_upright_person",
+    "match_recording",
+    "measure_handedness",
     "prepare_skeleton",
     "resolve_weights",
     "solve_recording",

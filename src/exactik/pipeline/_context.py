@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from exactik.marker_sets import recognise_marker_set
+from exactik.model import human
 from exactik.motion import Markers
 from exactik.pipeline._prepare import PreparedSkeleton
 from exactik.pipeline._subjects import SubjectMarkers
 from exactik.pipeline._units import SizedRecording
 from exactik.tracking import match_markers
-from exactik.verdict import MarkerUse, RecordingContext, UpAxis
+from exactik.verdict import MarkerUse, RecordingContext, UpAxis, find_body_parts
 
 __all__ = ["make_context"]
 
@@ -19,6 +22,7 @@ def make_context(
     prepared: PreparedSkeleton,
     up: UpAxis,
     sized: SizedRecording,
+    handedness: float | None,
     is_fitted_here: bool,
 ) -> RecordingContext:
     """Return the context of a subject's track.
@@ -28,22 +32,48 @@ def make_context(
         prepared: the skeleton that follows them.
         up: which axis is up.
         sized: what became of the unit.
+        handedness: of the markers, see `measure_handedness`.
         is_fitted_here: whether the skeleton was fitted to this recording and not to another.
     """
     calibration = prepared.calibration
+    uses = _list_uses(subject.markers, prepared, subject.left_out)
     return RecordingContext(
-        uses=_list_uses(subject.markers, prepared, subject.left_out),
+        uses=uses,
         subject=subject.name,
         subjects=subject.subjects,
         up=up,
         size=sized.size,
+        handedness=handedness,
+        label_doubt=subject.label_doubt,
         unit_factor=sized.factor,
         is_fitted=calibration is not None,
         scales={} if calibration is None else dict(calibration.scales),
         scale_sds={} if calibration is None else dict(calibration.scale_sds),
         settled=None if calibration is None else calibration.settled,
         parameters=len(calibration.fit.solution.theta) if calibration and is_fitted_here else 0,
+        **_compare_with_set([use.name for use in uses if use.marker is not None]),
     )
+
+
+def _compare_with_set(names: Sequence[str]) -> dict[str, Any]:
+    """Return what the recognised marker set has on the parts of the body that it is on.
+
+    Legs without arms are no incomplete set: what counts is what is missing among what is there.
+    """
+    match = recognise_marker_set(names)
+    if match is None:
+        return {}
+    part_of = {bone: part[0] for part in find_body_parts(human()) for bone in part}
+    landmarks = match.marker_set.landmarks
+    there = {landmarks[name].id for name in match.names.values() if name in landmarks}
+    all_landmarks = {landmark.id: landmark for landmark in landmarks.values()}
+    parts = {part_of.get(all_landmarks[landmark].bone) for landmark in there}
+    expected = {n for n, landmark in all_landmarks.items() if part_of.get(landmark.bone) in parts}
+    return {
+        "marker_set": match.marker_set.title,
+        "set_size": len(expected),
+        "set_missing": tuple(all_landmarks[n].text for n in sorted(expected - there)),
+    }
 
 
 def _list_uses(
@@ -52,6 +82,8 @@ def _list_uses(
     """Return what became of each marker of the file."""
     used = match_markers(prepared.skeleton, prepared.rename_markers(markers))
     matches = {} if prepared.mapping is None else {m.recorded: m for m in prepared.mapping}
+    shares = 1.0 - markers.missing.mean(axis=0)
+    seen_shares = dict(zip(markers.names, shares.tolist(), strict=True))
     uses = []
     for name in markers.names:
         marker = used.get(prepared.names.get(name, name))
@@ -62,7 +94,15 @@ def _list_uses(
         else:
             code, confidence = match.code, match.confidence
         uses.append(
-            MarkerUse(name=name, marker=marker, bone=bone, code=code, confidence=confidence)
+            MarkerUse(
+                name=name,
+                marker=marker,
+                bone=bone,
+                code=code,
+                confidence=confidence,
+                seen_share=seen_shares[name],
+                landmark="" if match is None else match.landmark,
+            )
         )
     for name, code in left_out.items():
         uses.append(MarkerUse(name=name, marker=None, bone=None, code=code, confidence=1.0))

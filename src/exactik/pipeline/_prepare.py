@@ -26,7 +26,7 @@ __all__ = ["ManualMapping", "PreparedSkeleton", "prepare_skeleton"]
 ManualMapping = Mapping[str, str | tuple[str, ArrayLike] | None]
 
 MIN_SECONDS_FOR_GEOMETRY = 2.0  # [s] of a recording in which joints may have moved
-SURE_CONFIDENCE = 0.95  # of a match, from which it goes without saying
+SURE_CONFIDENCE = 0.82  # of a match, from which it goes without saying: the marker set tells it
 MAX_LISTED_NAMES = 6
 
 
@@ -69,6 +69,7 @@ def prepare_skeleton(
     markers: Markers,
     *,
     mapping: ManualMapping | None = None,
+    computed: bool = False,
     fit: bool = True,
     progress: Callable[[int, int], object] | None = None,
     limits: str = "hard",
@@ -80,6 +81,7 @@ def prepare_skeleton(
         skeleton: as read.
         markers: a recording of one subject, all of it, in the axes of the skeleton.
         mapping: what recorded markers are, by hand, see `propose_mapping`.
+        computed: whether to use points that software computed from markers.
         fit: whether to fit the size of the skeleton and the places of its markers.
         progress: is called with what is done and to do.
         limits: while it is fitted.
@@ -89,7 +91,7 @@ def prepare_skeleton(
         return PreparedSkeleton(skeleton=skeleton)  # names agree: nothing to propose
     # Places tell what a marker is only if the joints have moved.
     long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
-    proposed = propose_mapping(skeleton, markers, mapping, geometry=fit and long)
+    proposed = propose_mapping(skeleton, markers, mapping, geometry=fit and long, computed=computed)
     if len(proposed.used) == 0:
         raise FileError(
             markers.source,
@@ -140,8 +142,10 @@ def _describe_fit(fit: Calibration, source: Path, sizes: bool) -> str:
 def _describe_matches(mapping: MarkerMapping) -> list[str]:
     """Return which markers were taken for others, and which are not used."""
     notes = []
+    if mapping.marker_set is not None and not all(m.has_same_name for m in mapping.used):
+        notes.append(f"The names of the markers are those of {mapping.marker_set.title}.")
     guesses = [
-        f"{strip_prefix(match.recorded)} for {match.marker or match.bone}"
+        f"{strip_prefix(match.recorded)} for the {match.text}"
         for match in mapping.used
         if match.confidence < SURE_CONFIDENCE
     ]

@@ -11,6 +11,8 @@ from exactik.calibration import propose_mapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.pipeline._context import make_context
+from exactik.pipeline._handedness import measure_handedness
+from exactik.pipeline._labels import label_subject
 from exactik.pipeline._prepare import ManualMapping, PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._subjects import SubjectMarkers, choose_subjects
 from exactik.pipeline._units import correct_unit
@@ -55,6 +57,7 @@ class _Request:
     up_origin: str
     fit: bool
     mapping: ManualMapping | None
+    computed: bool
     weights: Mapping[str, float] | None
     progress: Progress | None
     tracking: Mapping[str, Any]
@@ -68,6 +71,7 @@ def solve_recording(
     up_origin: str = "file",
     fit: bool = True,
     mapping: ManualMapping | None = None,
+    computed: bool = False,
     prepared: Mapping[str, PreparedSkeleton] | None = None,
     subject: str | None = None,
     weights: Mapping[str, float] | None = None,
@@ -84,6 +88,7 @@ def solve_recording(
             by hand and are not to be turned again.
         fit: whether to fit size and markers of the skeleton to each subject first.
         mapping: what recorded markers are, by hand, see `propose_mapping`.
+        computed: whether to use points that software computed from markers, such as joint centres.
         prepared: subject → skeleton that was prepared on another recording of the same subject, in
             place of fitting.
         subject: which one to solve, "all" for each; the first if None.
@@ -100,6 +105,7 @@ def solve_recording(
         up_origin=up_origin,
         fit=fit,
         mapping=mapping,
+        computed=computed,
         weights=weights,
         progress=progress,
         tracking=tracking,
@@ -114,6 +120,8 @@ def _solve_subject(
     subject: SubjectMarkers, known: PreparedSkeleton | None, request: _Request
 ) -> SolvedRecording:
     """Solve one subject of a recording, with a skeleton that is known already or made for it."""
+    if known is None and request.mapping is None:
+        subject = label_subject(subject, request.skeleton)
     figure, names = _name_markers(subject.markers, known, request)
     sized = correct_unit(subject.markers, figure, names)
     aligned = _align(sized.markers, figure, names, request)
@@ -123,6 +131,7 @@ def _solve_subject(
             request.skeleton,
             aligned.markers,
             mapping=request.mapping,
+            computed=request.computed,
             fit=request.fit,
             progress=_report_as("fitting the figure", request.progress),
             limits=request.tracking.get("limits", "hard"),
@@ -140,7 +149,14 @@ def _solve_subject(
         progress=_report_as("solving", request.progress),
         **request.tracking,
     )
-    context = make_context(subject, prepared, aligned.up, sized, is_fitted_here=known is None)
+    context = make_context(
+        subject,
+        prepared,
+        aligned.up,
+        sized,
+        measure_handedness(sized.markers, figure, names),
+        is_fitted_here=known is None,
+    )
     motion = replace(solved.motion, up_axis=request.skeleton_up or markers.up_axis)
     notes = [*_describe_subjects(subject), *subject.notes, *sized.notes, *aligned.notes]
     return SolvedRecording(
@@ -159,7 +175,9 @@ def _name_markers(
         renamed = match_markers(known.skeleton, known.rename_markers(markers))
         own = {name: known.names.get(name, name) for name in markers.names}
         return known.skeleton, {n: renamed[mine] for n, mine in own.items() if mine in renamed}
-    mapping = propose_mapping(request.skeleton, markers, request.mapping, geometry=False)
+    mapping = propose_mapping(
+        request.skeleton, markers, request.mapping, geometry=False, computed=request.computed
+    )
     names = {match.recorded: mapping.name_of(match) for match in mapping.used}
     return mapping.applied(), names
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from exactik._text import join_names
 from exactik.errors import UnknownNameError
 from exactik.labelling import find_rigid_objects, split_subjects
+from exactik.marker_sets import find_computed_points
 from exactik.motion import Markers
 
 __all__ = ["ALL_SUBJECTS", "SubjectMarkers", "choose_subjects"]
@@ -27,6 +28,7 @@ class SubjectMarkers:
         left_out: name → why, of markers of the file that are on no subject: a code as of `Match`.
         subjects: names of all subjects in the file.
         notes: what was left out, a sentence each.
+        label_doubt: share of the samples whose label is doubtful, if they were labelled by shape.
     """
 
     name: str
@@ -34,6 +36,7 @@ class SubjectMarkers:
     left_out: Mapping[str, str]
     subjects: tuple[str, ...]
     notes: tuple[str, ...]
+    label_doubt: float | None = None
 
 
 def choose_subjects(
@@ -49,7 +52,9 @@ def choose_subjects(
     kept = {} if by_hand is None else by_hand
     left_out: dict[str, str] = {}
     notes = []
-    for thing in find_rigid_objects(markers):
+    computed = find_computed_points(markers)  # left out by the mapping, which may need them
+    measured = [name for name in markers.names if name not in computed]
+    for thing in find_rigid_objects(markers.chosen(measured)):
         names = [name for name in thing.names if name not in kept]
         left_out.update(dict.fromkeys(names, "object"))
         if len(names) > 0:

@@ -24,7 +24,7 @@ KIND_PHRASES = {
     "poor-fit": ("where markers fit badly", "where markers fit badly"),
     "gap": ("filled gap", "filled gaps"),
     "ignored-marker": ("of a marker left out", "of markers left out"),
-    "bridged": ("bridge between two solutions", "bridges between two solutions"),
+    "jump": ("jump between two solutions", "jumps between two solutions"),
     "dearer": ("where continuity has a price", "where continuity has a price"),
 }
 MAX_NAMED = 3  # stretches that are named in the paragraph

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik.motion import find_frozen_markers, find_segments
+from exactik.report._gait_facts import gait_facts
+from exactik.report._reading import reading_facts
 from exactik.report._suspects import (
     ExaminedSwap,
     examine_swaps,
@@ -41,6 +43,8 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
     summary: Facts = {
         **track.verdict.to_dict(),
         "verdict_text": str(track.verdict),
+        "reading": reading_facts(track.context),
+        "gait": gait_facts(track.gait()),
         "skeleton": track.skeleton.name,
         "source": track.markers.source,
         "frames": len(track),
@@ -60,7 +64,7 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "status": {str(word): int((track.status == word).sum()) for word in _status_words(track)},
         "never_determined": list(never_determined),
         "filled_frames": int(track.undetermined.any(axis=1).sum()),
-        "bridged_frames": int(track.bridged.sum()),
+        "jumps": int(track.jumps.sum()),
         "dearer_frames": int((track.excess > track.options.assessment.cost_above_best).sum()),
         "not_converged_frames": int((~track.converged).sum()),
         "limits": _limit_facts(track),

@@ -183,7 +183,6 @@ def _suspect_by_pose(track: Track) -> list[_Suspicion]:
     usual = [np.median(e[s]) if s.any() else 0.0 for e, s in zip(errors.T, seen.T, strict=True)]
     usual = np.minimum(usual, common)
     off = np.nan_to_num(errors) > np.maximum(MIN_ERROR_M, MIN_ERROR_RATIO * usual)
-    off[track.bridged] = False  # no solutions, but on the way from one to another
     rows = np.flatnonzero(off.sum(axis=1) > 1)
     if len(rows) < MIN_FRAMES:
         return []

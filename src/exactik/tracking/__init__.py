@@ -1,11 +1,10 @@
 """From markers to motion: `track` and its stages.
 
-In their order: prepare, first pass, branches, gaps, bridges (with crossings), smoothing; their
-result is a `Track`. `TrackingOptions` holds what they decide by.
+In their order: prepare, first pass, branches, gaps, smoothing; their result is a `Track`.
+`TrackingOptions` holds what they decide by.
 """
 
 from exactik.tracking._assessment import (
-    UNKNOWN_SD,
     Attention,
     are_minima,
     compute_combination_deviations,
@@ -13,7 +12,7 @@ from exactik.tracking._assessment import (
     estimate_noise,
 )
 from exactik.tracking._branches import find_limbs
-from exactik.tracking._bridges import find_jumps
+from exactik.tracking._continuity import find_jumps
 from exactik.tracking._first_pass import align_to_markers, solve_cold_start
 from exactik.tracking._frame_solver import (
     FrameSolutions,
@@ -25,8 +24,6 @@ from exactik.tracking._options import (
     DEFAULT_OPTIONS,
     AssessmentOptions,
     BranchOptions,
-    BridgeOptions,
-    CrossingOptions,
     FirstPassOptions,
     GapOptions,
     JumpOptions,
@@ -37,6 +34,7 @@ from exactik.tracking._options import (
 from exactik.tracking._prepare import fill_gaps, find_spikes
 from exactik.tracking._problem import (
     LOSS_KINDS,
+    UNKNOWN_SD,
     TrackingProblem,
     make_tracking_problem,
     match_markers,
@@ -53,8 +51,6 @@ __all__ = [
     "AssessmentOptions",
     "Attention",
     "BranchOptions",
-    "BridgeOptions",
-    "CrossingOptions",
     "FirstPassOptions",
     "FrameSolutions",
     "GapOptions",

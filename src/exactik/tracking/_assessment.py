@@ -13,7 +13,7 @@ from exactik.kernels.recording import error_bars as kernel
 from exactik.motion import Segment, find_segments
 from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import DEFAULT_OPTIONS
-from exactik.tracking._problem import TrackingProblem, split_into_chunks
+from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
 from exactik.tracking._smoothing import Smoothing, compute_smooth_variances
 from exactik.typing import Array, BoolArray, IntArray
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from exactik.tracking._result import Track
 
 __all__ = [
-    "UNKNOWN_SD",
     "Attention",
     "are_minima",
     "compute_combination_deviations",
@@ -31,8 +30,6 @@ __all__ = [
     "find_attention",
 ]
 
-UNKNOWN_SD = np.pi / np.sqrt(3.0)
-"""[rad or m] standard deviation of what nothing determines: of an angle anywhere from −π to π."""
 FLAT_CURVATURE = 1e-7  # share of a dof's curvature that counts as none: rounding of the Hessian
 MIN_NOISE = 1e-6  # [m] what fits exactly still has rounding
 CHUNK_FRAMES = 512  # whose error bars are computed in one call, for the threads to share the work
@@ -42,7 +39,7 @@ SEVERITY_PER_FRAME = {
     "not-converged": 3.0,
     "poor-fit": 3.0,
     "gap": 2.0,
-    "bridged": 1.0,
+    "jump": 1.0,
     "dearer": 0.5,
     "ignored-marker": 0.5,
 }
@@ -53,11 +50,9 @@ MAX_NAMES = 4  # of bones or dofs in a sentence
 STATUS_TEXTS = {
     "no-markers": Reason("fewer than three markers are seen", "the pose is a guess"),
     "not-converged": Reason("the solve did not come to rest"),
-    "bridged": Reason("two solutions fit", "the motion passes from one to the other"),
 }
 STATUS_SENTENCES = {
     "converged": "Solved: no pose near this one fits the markers better.",
-    "bridged": "Two solutions fit; this frame is on the way from one to the other.",
     "not-converged": "The solve did not come to rest.",
     "no-markers": "Fewer than three markers are seen; the pose is a guess.",
 }
@@ -98,7 +93,7 @@ def compute_standard_deviations(
     if smoothing is not None:
         lasting = np.sqrt(max(sigma**2 - smoothing.noise**2, 0.0))
         sd = compute_standard_deviations(problem, q, lasting, threads)
-        passing = compute_smooth_variances(problem, q, smoothing, UNKNOWN_SD, threads)
+        passing = compute_smooth_variances(problem, q, smoothing, threads)
         return np.minimum(np.sqrt(sd**2 + passing), UNKNOWN_SD)
     sigma = max(sigma, MIN_NOISE)
     sd = np.zeros((len(q), problem.skeleton.nv))
@@ -203,7 +198,7 @@ class Attention(NamedTuple):
     Attributes:
         first: frame, counted from 0.
         last: frame.
-        kind: "no-markers", "not-converged", "bridged", "dearer", "gap", "poor-fit" or
+        kind: "no-markers", "not-converged", "jump", "dearer", "gap", "poor-fit" or
             "ignored-marker".
         text: why, in a sentence; its `cause` is the part before the semicolon.
         severity: the larger, the earlier it should be looked at.
@@ -222,6 +217,7 @@ def find_attention(track: Track) -> list[Attention]:
         *_find_gaps(track),
         *_find_poor_fits(track),
         *_find_costs_above_best(track),
+        *_find_jumps(track),
         *_find_ignored_markers(track),
     ]
     for kind, text in STATUS_TEXTS.items():
@@ -284,6 +280,20 @@ def _find_costs_above_best(track: Track) -> list[Attention]:
     return entries
 
 
+def _find_jumps(track: Track) -> list[Attention]:
+    """Return an entry for each segment with jumps; the frames before and after one belong to it."""
+    jumps, names, entries = track.jumps, np.array(track.skeleton.bone_names), []
+    beside = jumps | np.concatenate([[False], jumps[:-1]])
+    for segment in find_segments(beside, join=FIT_JOIN_FRAMES):
+        bones = track.jumping_bones[segment.first : segment.last].any(axis=0)
+        text = Reason(
+            f"the pose of {_join(list(names[bones]))} jumps",
+            "two solutions fit there, or the markers leave it open",
+        )
+        entries.append(_make_entry(segment, "jump", text))
+    return entries
+
+
 def _find_ignored_markers(track: Track) -> list[Attention]:
     if track.marker_weights is None:
         return []
@@ -317,7 +327,7 @@ def explain_frames(track: Track) -> list[str]:
         else:
             sentence = STATUS_SENTENCES[str(status)]
         above_best = track.excess[t] > track.options.assessment.cost_above_best
-        if above_best and status in ("converged", "at-limits", "bridged"):
+        if above_best and status in ("converged", "at-limits"):
             less = 100 * float(1.0 - 1.0 / (1.0 + track.excess[t]))
             sentence += f" Another costs {less:.0f} % less, but the motion would jump."
         sentences.append(sentence)

@@ -4,11 +4,10 @@ Markers can fit a figure in several ways, and a path that follows one from frame
 it when another has become better. At every few frames each limb is put to other poses and the frame
 solved again. Where that costs less, the new solution is followed both ways beside the path, a
 branch, until it meets the path or has lost what it gained. The path then takes the part of the
-branch that saves most, a change of solution that shows being charged with
-
-    κ ½ Σ |Δr|² + τ ½ Σ Δq²        Δr, Δq: the jump of the residuals and of the dofs
-
-so that a path jumps only where staying would cost more.
+branch that saves most, each change of solution being charged with what a way between the two would
+cost (`compute_step_charges`), so that a path jumps only where staying would cost more. In the end
+every segment in which the path with branches differs from the path without is compared once more,
+gaps filled, and kept only where it is better (`take_better_segments`).
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import numpy as np
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
 from exactik.model import Skeleton
 from exactik.motion import Segment, cut_into_segments, find_segments
+from exactik.tracking._continuity import compute_step_charges
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
@@ -35,7 +35,6 @@ from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
     "PathWindow",
-    "compute_jump_charges",
     "find_limbs",
     "improve_poor_segments",
     "search_branches",
@@ -66,7 +65,7 @@ def improve_poor_segments(run: TrackingRun, path: FrameSolutions, least_cost: Ar
         for first, last in segments[: options.max_poor_segments]:
             step = max(1, min(options.interval_frames, (last - first) // 4))
             frames = np.unique(np.append(np.arange(first, last + 1, step), last))
-            margin = options.poor_margin_frames
+            margin = run.options.segment_frames // 2
             window = Segment(max(first - margin, 0), min(last + margin, last_frame))
             _search_at_frames(PathWindow.around(run, path, window, least_cost), frames, seed=n)
 
@@ -106,6 +105,7 @@ class PathWindow(NamedTuple):
         run: problem and options.
         path: of all frames.
         residual: of the path from `first` to `last` [m], (n, M, 3).
+        usual_cost: of a frame in it: the median.
         first: frame; stays as it is unless it is the recording's first.
         last: frame; likewise.
         least_cost: of the best solution that was found for each frame, (T,).
@@ -114,6 +114,7 @@ class PathWindow(NamedTuple):
     run: TrackingRun
     path: FrameSolutions
     residual: Array
+    usual_cost: float
     first: int
     last: int
     least_cost: Array
@@ -129,6 +130,7 @@ class PathWindow(NamedTuple):
             run=run,
             path=path,
             residual=run.problem.residuals(path.q[first : last + 1], frames),
+            usual_cost=float(np.median(path.cost[first : last + 1])),
             first=first,
             last=last,
             least_cost=least_cost,
@@ -136,9 +138,9 @@ class PathWindow(NamedTuple):
 
     def iterate_directions(self, t: int) -> Iterator[tuple[int, IntArray]]:
         """Yield 1 and −1, and the frames that may change from t on in that direction."""
-        longest, last_frame = self.run.options.branches.max_branch_frames, len(self.path.q) - 1
-        yield 1, np.arange(t, min(self.last + (self.last == last_frame), t + longest))
-        yield -1, np.arange(t, max(self.first - (self.first == 0), t - longest), -1)
+        last_frame = len(self.path.q) - 1
+        yield 1, np.arange(t, self.last + (self.last == last_frame))
+        yield -1, np.arange(t, self.first - (self.first == 0), -1)
 
 
 def _search_at_frames(window: PathWindow, frames: IntArray, seed: int) -> None:
@@ -203,8 +205,6 @@ class BranchPath(NamedTuple):
 def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
     """Follow the solution `start` of frame t both ways; return whether the path took any of it."""
     run, path, options = window.run, window.path, window.run.options.branches
-    around = slice(max(t - options.usual_cost_frames, 0), t + options.usual_cost_frames)
-    usual_cost = float(np.median(path.cost[around]))
     start = find_nearest_equivalents(run.problem, start[None], path.q[t : t + 1])[0]
     change, parts = 0.0, list[BranchPath]()
     for direction, frames in window.iterate_directions(t):
@@ -218,20 +218,18 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
             path_residual=window.residual[frames - window.first],
             path_cost=path.cost[frames],
             same_distance=options.same_solution_distance,
-            max_loss=options.max_lost_frames * usual_cost,
+            max_loss=options.max_lost_frames * window.usual_cost,
         )
         frames = frames[: len(branch.q)]
         window.least_cost[frames] = np.minimum(window.least_cost[frames], branch.cost)
         residual = run.problem.residuals(branch.q, frames)
         total = np.cumsum(branch.cost - path.cost[frames])
-        total += _compute_return_charges(
-            window, frames + direction, frames, branch, residual, usual_cost
-        )
+        total += _compute_return_charges(window, frames, branch, direction)
         end = int(np.argmin(total)) + 1
         change += float(total[end - 1])
         parts.append(BranchPath(frames[:end], branch.take(slice(end)), residual[:end]))
     change -= float(parts[0].solutions.cost[0] - path.cost[t])  # frame t was counted twice
-    if change > -options.min_saving * path.cost[t]:
+    if change >= 0.0:
         return False
     for part in parts:
         path.put(part.frames, part.solutions)
@@ -240,41 +238,20 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
 
 
 def _compute_return_charges(
-    window: PathWindow,
-    path_frames: IntArray,
-    frames: IntArray,
-    branch: FrameSolutions,
-    residual: Array,
-    usual_cost: float,
+    window: PathWindow, frames: IntArray, branch: FrameSolutions, direction: int
 ) -> Array:
-    """Return the charge for going from the branch at `frames` to the path at `path_frames`, (n,).
+    """Return the charge for going from the branch at each of its frames back to the path, (n,).
 
     Less what the path itself is charged for the same step.
     """
-    path, charge = window.path, np.zeros(len(frames))
-    inside = (path_frames >= window.first) & (path_frames <= window.last)
-    frames, path_frames = frames[inside], path_frames[inside]
-    path_residual = window.residual[path_frames - window.first]
-    from_branch = (1.0, branch.q[inside], residual[inside])
-    from_path = (-1.0, path.q[frames], window.residual[frames - window.first])
-    for sign, q, start_residual in (from_branch, from_path):
-        dof_step = window.run.problem.skeleton.difference(path.q[path_frames], q)
-        charge[inside] += sign * compute_jump_charges(
-            path_residual - start_residual, dof_step, usual_cost, window.run.options.branches
-        )
+    run, path, charge = window.run, window.path, np.zeros(len(frames))
+    inside = (frames + direction >= window.first) & (frames + direction <= window.last)
+    frames, next_frames = frames[inside], frames[inside] + direction
+    next_q = path.q[next_frames]
+    for sign, q in ((1.0, branch.q[inside]), (-1.0, path.q[frames])):
+        q = find_nearest_equivalents(run.problem, q, next_q)
+        charge[inside] += sign * compute_step_charges(run, frames, q, next_frames, next_q)
     return charge
-
-
-def compute_jump_charges(
-    residual_step: Array, dof_step: Array, usual_cost: float, options: BranchOptions
-) -> Array:
-    """Return the charge for jumps of residuals [m], (n, M, 3), and of dofs, (n, nv)."""
-    residual_change = np.nansum(residual_step**2, axis=(1, 2))
-    dof_change = (dof_step**2).sum(axis=1)
-    return 0.5 * (
-        options.residual_jump_charge * residual_change
-        + options.dof_jump_charge * usual_cost * dof_change
-    )
 
 
 def _find_limbs_and_markers(

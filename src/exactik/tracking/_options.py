@@ -16,8 +16,6 @@ __all__ = [
     "DEFAULT_OPTIONS",
     "AssessmentOptions",
     "BranchOptions",
-    "BridgeOptions",
-    "CrossingOptions",
     "FirstPassOptions",
     "GapOptions",
     "JumpOptions",
@@ -118,57 +116,50 @@ class FirstPassOptions:
 class BranchOptions:
     """Better solutions beside the path.
 
-    Held by test_better_solutions_are_found_and_no_jump_is_left of
-    tests/tracking/test_track_hdm05.py (shares of frames near the best known cost) and, for time, by
-    "track" of `make bench ARGS=tracking`.
+    Held by tests/tracking/test_branches.py and test_continuity.py, by
+    test_better_solutions_are_found_and_jumps_are_listed of test_track_hdm05.py (shares of frames
+    near the best known cost) and, for time, by "track" of `make bench ARGS=tracking`.
 
     Attributes:
-        residual_jump_charge: κ of docs/maths.md §15: what a change of solution that shows in the
-            markers has to save. By hand.
-        dof_jump_charge: τ, in the cost of a usual frame: what a dof that turns by one radian has to
-            save. By hand.
+        crossing_seconds: [s] for which a change of solution is charged with what the pose half-way
+            between the two costs more (docs/maths.md §15): an estimate of what smoothing pays
+            there. Of 1, 4 and 12 ms, on ten recordings smoothed at 12 Hz, 4 ms gave the least cost
+            where most is at stake, by 4 %, and nowhere more than 0.3 % above no branches at all
+            (1 ms: 0.7 %).
         worthwhile_cost: share of a frame's cost below which a solution is followed: gains of less
-            than half a percent do not show.
+            than half a percent do not show. Following all takes three times as long.
         same_solution_distance: [m] of the markers below which two solutions are one: as far as
             markers can tell.
         max_lost_frames: cost, in usual frames, that a branch may lose after its best moment before
-            it is given up. By hand.
-        min_saving: share of the frame's cost that a branch has to save to be taken. By hand.
-        max_branch_frames: that a branch is followed to each side: ten seconds at 120 Hz; bounds the
-            time that a wrong one takes.
-        usual_cost_frames: to each side of a frame over which the median cost is its usual one.
-        unlimited_range: [rad or m] how far from neutral to look where there is no limit. By hand.
+            it is given up. By hand; ten times as many find a little more in a quarter more time.
+        unlimited_range: [rad or m] how far from neutral to look where there is no limit. By hand;
+            limits leave little of it.
         min_limb_dofs: below which a branch of the tree is no limb of its own, as a thumb.
         interval_frames: between two frames at which other solutions are looked for: a quarter of a
             second at 120 Hz. The time of the stage is inversely proportional to it. By hand.
         rounds: of looking, each at frames between those before and with other ends of segments.
         poor_cost: in the median cost of a frame: above it a path has gone wrong and its frames are
-            solved first, from new poses in every round. By hand.
+            solved first, from new poses in every round. By hand;
+            test_a_path_gone_wrong_is_mended_without_branches, also for the next two.
         poor_rounds: of that.
-        poor_margin_frames: around a poor segment within which the path may change.
-        max_poor_segments: in a round, the longest first: where there are more, the markers are
-            wrong, not the path.
         max_poor_share: of the frames that were poor a round before, above which no further round
             helps.
+        max_poor_segments: in a round, the longest first: where there are more, the markers are
+            wrong, not the path. Bounds the time.
     """
 
-    residual_jump_charge: float = 5.0
-    dof_jump_charge: float = 0.2
+    crossing_seconds: float = 0.004
     worthwhile_cost: float = 0.995
     same_solution_distance: float = 1e-3
     max_lost_frames: float = 3.0
-    min_saving: float = 0.02
-    max_branch_frames: int = 1200
-    usual_cost_frames: int = 60
     unlimited_range: float = 1.5
     min_limb_dofs: int = 4
     interval_frames: int = 28
     rounds: int = 2
     poor_cost: float = 8.0
     poor_rounds: int = 4
-    poor_margin_frames: int = 600
-    max_poor_segments: int = 20
     max_poor_share: float = 0.9
+    max_poor_segments: int = 20
 
 
 @dataclass(frozen=True)
@@ -195,6 +186,8 @@ class GapOptions:
 class JumpOptions:
     """Which steps from frame to frame are jumps (docs/maths.md §15).
 
+    Only said, never changed. Held by tests/tracking/test_continuity.py.
+
     Attributes:
         max_turn_rate: [rad/s] beyond its neighbours in time, above which a bone's turn is a jump.
             By hand.
@@ -206,86 +199,6 @@ class JumpOptions:
     max_turn_rate: float = 60.0
     max_marker_rate: float = 3.0
     neighbour_ratio: float = 1.5
-
-
-@dataclass(frozen=True)
-class BridgeOptions:
-    """Bridges over the jumps of a path.
-
-    By hand. Held by the tests that find no jump: test_no_frame_jumps, test_gaps_leave_no_jumps,
-    test_better_solutions_are_found_and_no_jump_is_left.
-
-    Attributes:
-        pulls: how firmly, in the usual curvature of the dofs that jump, and over how long [s] to
-            each side, in the order tried: the first that leaves no jump is taken. The last ones
-            are so firm that the motion is as good as interpolated.
-        candidate_pulls: how many of these where a bridge is only one of several candidates.
-        sweeps: over the frames of a bridge; twice as many for firm pulls.
-        hasty_iterations: of all sweeps but the last, whose poses only have to be near.
-        firm_pull: from which on poses start between the two sides, which sweeps would not reach,
-            and all that moves is pulled.
-        max_jump_share: of all frames; where there are more jumps they are the recording's own.
-        min_dof_step: [rad or m] dofs that move less beyond their usual have no part in a jump; a
-            tenth of it for firm pulls.
-        usual_seconds: [s] to each side of a jump that tell how dofs usually move.
-        usual_ratio: times the usual step up to which a dof has no part in a jump.
-        margin_seconds: [s] to each side of a jump that a bridge never leaves: more than the longest
-            of `pulls`.
-    """
-
-    pulls: tuple[tuple[float, float], ...] = (
-        (0.03, 0.05),
-        (0.1, 0.05),
-        (0.3, 0.06),
-        (1.0, 0.08),
-        (4.0, 0.1),
-        (10.0, 0.12),
-        (30.0, 0.15),
-        (100.0, 0.2),
-        (1e4, 0.2),
-        (1e4, 0.2),
-        (1e4, 0.2),
-    )
-    candidate_pulls: int = 5
-    sweeps: int = 4
-    hasty_iterations: int = 2
-    firm_pull: float = 3.0
-    max_jump_share: float = 0.1
-    min_dof_step: float = 0.05
-    usual_seconds: float = 0.15
-    usual_ratio: float = 2.0
-    margin_seconds: float = 0.25
-
-
-@dataclass(frozen=True)
-class CrossingOptions:
-    """At which frames a path changes from one solution to another.
-
-    Held by test_better_solutions_are_found_and_no_jump_is_left (shares near the best cost, at most
-    a tenth of the frames bridged) and test_an_hour (time). Costs are in that of a usual frame.
-
-    Attributes:
-        chunk_frames: that are bridged by themselves, on any thread; fixed, so that results do not
-            depend on the number of threads.
-        min_cost_to_refine: of a bridge, from which other places are tried. By hand.
-        max_seconds: [s] that solutions are followed beside the path.
-        max_extra_cost: that they may cost more than the path on the way. By hand.
-        window_bounds_seconds: [s] from the jump: one place is tried between each two.
-        raised_cost: of a frame over what it was, above which a frame of a bridge is reported as
-            bridged.
-        candidate_effort: frames of candidates that are bridged, over the frames there are: with
-            0.25 an hour of recording takes a minute and a half (`test_an_hour`).
-        min_saving: that a candidate has to save. By hand.
-    """
-
-    chunk_frames: int = 4096
-    min_cost_to_refine: float = 3.0
-    max_seconds: float = 3.0
-    max_extra_cost: float = 40.0
-    window_bounds_seconds: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
-    raised_cost: float = 1.1
-    candidate_effort: float = 0.25
-    min_saving: float = 0.2
 
 
 @dataclass(frozen=True)
@@ -386,8 +299,6 @@ class TrackingOptions:
         branches: better solutions beside the path.
         gaps: joints that have lost their markers.
         jumps: which steps are jumps.
-        bridges: over jumps.
-        crossings: where a path changes its solution.
         smoothing: all frames together.
         assessment: what is said about the result.
     """
@@ -400,8 +311,6 @@ class TrackingOptions:
     branches: BranchOptions = field(default_factory=BranchOptions)
     gaps: GapOptions = field(default_factory=GapOptions)
     jumps: JumpOptions = field(default_factory=JumpOptions)
-    bridges: BridgeOptions = field(default_factory=BridgeOptions)
-    crossings: CrossingOptions = field(default_factory=CrossingOptions)
     smoothing: SmoothingOptions = field(default_factory=SmoothingOptions)
     assessment: AssessmentOptions = field(default_factory=AssessmentOptions)
 

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.biomechanics import (
+    GaitCycles,
     JointAngles,
     compute_angle_rates,
     compute_joint_angles,
     find_body_segments,
+    find_gait_cycles,
 )
 from exactik.errors import UsageError
 from exactik.model import Skeleton
@@ -28,6 +30,7 @@ from exactik.tracking._assessment import (
     explain_frames,
     find_attention,
 )
+from exactik.tracking._continuity import find_jumping_bones
 from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import TrackingProblem
 from exactik.tracking._smoothing import Smoothing
@@ -53,7 +56,6 @@ class Track:
         ended: how that solve ended, (T,): "at-rest", "stalled" or "iteration-limit".
         iterations: of it, (T,).
         undetermined: dofs that had lost their markers and went by their course, (T, nv).
-        bridged: frames between two solutions, (T,), where the path had to change.
         excess: share by which each frame costs more than the best solution that was found for it
             alone, (T,): what a continuous motion costs there; before smoothing.
         marker_weights: that a robust loss gave to the markers, 0 to 1, (T, M), else None.
@@ -70,6 +72,7 @@ class Track:
             figure, limits and locks.
         threads: that it was solved with.
         smoothing: how firmly accelerations were held; None if frames were solved by themselves.
+        frame_q: solutions of the frames by themselves, (T, nq), before they were smoothed.
         context: what is known of the recording beyond this, such as which markers were left out
             and why; None unless `exactik.pipeline` made the track.
     """
@@ -82,7 +85,6 @@ class Track:
     ended: NDArray[np.str_]
     iterations: IntArray
     undetermined: BoolArray
-    bridged: BoolArray
     excess: Array
     marker_weights: Array | None
     swaps: tuple[Swap, ...]
@@ -96,6 +98,7 @@ class Track:
     problem: TrackingProblem
     threads: int = 1
     smoothing: Smoothing | None = None
+    frame_q: Array | None = None
     context: RecordingContext | None = None
 
     def __len__(self) -> int:
@@ -149,16 +152,25 @@ class Track:
     def status(self) -> NDArray[np.str_]:
         """One word a frame, (T,).
 
-        "no-markers" (fewer than three), "not-converged", "bridged", "gap", "at-limits" or
-        "converged"; the first that holds.
+        "no-markers" (fewer than three), "not-converged", "gap", "at-limits" or "converged"; the
+        first that holds.
         """
         words = np.full(len(self), "converged", dtype="U13")
         words[self.at_limits.any(axis=1)] = "at-limits"
         words[self.undetermined.any(axis=1)] = "gap"
-        words[self.bridged] = "bridged"
         words[~self.converged] = "not-converged"
         words[np.isfinite(self.marker_errors).sum(axis=1) < 3] = "no-markers"
         return words
+
+    @cached_property
+    def jumping_bones(self) -> BoolArray:
+        """Which bones jump from each frame to the next, (T, B), see `JumpOptions`."""
+        return find_jumping_bones(self.problem, np.array(self.motion.q), self.options.jumps)
+
+    @property
+    def jumps(self) -> BoolArray:
+        """Whether the pose jumps from each frame to the next though no marker does, (T,)."""
+        return self.jumping_bones.any(axis=1)
 
     @cached_property
     def sd(self) -> Array:
@@ -177,11 +189,13 @@ class Track:
     def never_determined(self) -> tuple[str, ...]:
         """Dofs that the markers hardly determine in any frame, see `AssessmentOptions.open_sd`.
 
-        Judged by some frames spread over the recording.
+        Judged by some frames spread over those that have three markers or more.
         """
         options, problem = self.options.assessment, self.problem
-        last = len(self) - 1
-        frames = np.unique(np.linspace(0, last, options.open_sd_frames).astype(np.int64))
+        seen = np.flatnonzero(np.isfinite(self.marker_errors).sum(axis=1) >= 3)
+        there = seen if len(seen) > 0 else np.arange(len(self))
+        chosen = np.linspace(0, len(there) - 1, options.open_sd_frames).astype(np.int64)
+        frames = there[np.unique(chosen)]
         q = np.array(self.motion.q[frames])
         sd = compute_standard_deviations(problem.select(frames), q, self.sigma, 1)
         is_open = (np.median(sd, axis=0) > options.open_sd) & ~problem.frame_problem.locked
@@ -189,11 +203,12 @@ class Track:
 
     @cached_property
     def certified(self) -> BoolArray:
-        """Whether each pose is at a minimum, (T,).
+        """Whether the solution of each frame by itself is at a minimum, (T,).
 
         Stationary, and the exact Hessian of the free dofs without negative curvature.
         """
-        return self.converged & are_minima(self.problem, np.array(self.motion.q))
+        q = self.motion.q if self.frame_q is None else self.frame_q
+        return self.converged & are_minima(self.problem, np.array(q))
 
     @cached_property
     def attention(self) -> list[Attention]:
@@ -234,6 +249,14 @@ class Track:
             lambda poses: compute_angle_rates(segments, angles.names, poses),
         )
         return angles.with_sd(sd)
+
+    def gait(self) -> GaitCycles:
+        """Return the strides of the motion; none, and why, if it is no gait."""
+        return self._gait
+
+    @cached_property
+    def _gait(self) -> GaitCycles:
+        return find_gait_cycles(self.motion)
 
     def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
         """Write a report: one HTML file that needs nothing else.

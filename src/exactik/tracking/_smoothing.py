@@ -42,7 +42,7 @@ from exactik.kernels.tree.integrate import integrate_batch
 from exactik.model import Skeleton
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, run_in_threads, unwrap_path
 from exactik.tracking._options import SmoothingOptions
-from exactik.tracking._problem import TrackingProblem, split_into_chunks
+from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
 from exactik.typing import Array, IntArray
 
 __all__ = [
@@ -99,6 +99,7 @@ def smooth_path(
     run: TrackingRun,
     path: FrameSolutions,
     smooth: float | str,
+    sigma: float | None,
     information: Array,
     report_frames: Callable[[int], None],
 ) -> tuple[FrameSolutions, Smoothing | None]:
@@ -108,17 +109,17 @@ def smooth_path(
         run: problem and options.
         path: to start from.
         smooth: "auto", or the frequency [Hz] above which motion is suppressed.
+        sigma: standard deviation of the markers along each axis [m]; found in them if None.
         information: what markers say about dofs, (M, nv), see `compute_marker_information`.
         report_frames: is called with the number of frames solved since its last call.
     """
     if len(path.q) < 3:
         return path, None
     options = run.options.smoothing
-    # Weights of a robust loss stay as they were found.
-    problem = run.problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]))
+    noise = estimate_white_noise(run.problem, options) if sigma is None else sigma
+    problem = _prepare_problem(run.problem, noise)
     smoother = Smoother(problem, options, run.threads)
     q = path.q.copy()
-    noise = estimate_white_noise(problem, options)
     free = make_prior(problem.skeleton)
     if smooth == "auto":
         strength = smoother.find_strength(q, free)
@@ -139,6 +140,16 @@ def smooth_path(
     smoothed.q[:], smoothed.cost[:] = q, cost
     unwrap_path(problem, smoothed.q)
     return smoothed, Smoothing(prior=prior, noise=noise)
+
+
+def _prepare_problem(problem: TrackingProblem, noise: float) -> TrackingProblem:
+    """Return a problem whose robust weights stay as they were found.
+
+    The neutral pose counts no more than a prior of an angle of which nothing is known: where markers
+    are missing, accelerations decide.
+    """
+    rest_weight = np.minimum(problem.targets.rest_weight, (noise / UNKNOWN_SD) ** 2)
+    return problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]), rest_weight=rest_weight)
 
 
 def make_prior(skeleton: Skeleton) -> AccelerationPrior:
@@ -396,14 +407,14 @@ class Smoother:
 
 
 def compute_smooth_variances(
-    problem: TrackingProblem, q: Array, smoothing: Smoothing, prior_sd: float, threads: int
+    problem: TrackingProblem, q: Array, smoothing: Smoothing, threads: int
 ) -> Array:
     """Return the variance that noise leaves in every dof of a smoothed motion, (T, nv)."""
-    problem = problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]))
+    problem = _prepare_problem(problem, smoothing.noise)
     options = SmoothingOptions(chunk_frames=VARIANCE_CHUNK_FRAMES, overlap_frames=0)
     smoother = Smoother(problem, options, threads)
     tree, box = problem.skeleton.tree, problem.frame_problem.box
-    damping = np.full(problem.skeleton.nv, (smoothing.noise / prior_sd) ** 2)
+    damping = np.full(problem.skeleton.nv, (smoothing.noise / UNKNOWN_SD) ** 2)
     variance = np.empty((len(q), problem.skeleton.nv))
 
     def compute_chunk(frames: IntArray) -> None:

@@ -19,7 +19,7 @@ from exactik.kernels.descent.results import (
     RESULT_STATUS,
 )
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion
+from exactik.motion import Markers, Motion, find_segments
 from exactik.solvers import (
     ENDED_WORDS,
     Auto,
@@ -31,7 +31,7 @@ from exactik.solvers import (
 )
 from exactik.tracking._assessment import estimate_noise
 from exactik.tracking._branches import improve_poor_segments, search_branches
-from exactik.tracking._crossings import bridge_jumps
+from exactik.tracking._continuity import take_better_segments
 from exactik.tracking._first_pass import first_pass
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
 from exactik.tracking._gaps import (
@@ -49,8 +49,8 @@ from exactik.tracking._problem import (
     split_into_chunks,
 )
 from exactik.tracking._result import Track
-from exactik.tracking._smoothing import Smoothing, require_smooth, smooth_path
-from exactik.typing import Array
+from exactik.tracking._segments import take_better_segments
+from exactik.tracking._smoothing import require_smooth, smooth_path
 
 __all__ = ["track"]
 
@@ -152,28 +152,34 @@ def track(
     path = first_pass(run, starts, meter.make_reporter("first pass"))
     least_cost = np.full(len(problem), np.inf)
     improve_poor_segments(run, path, least_cost)
+    branched, changed = path, np.zeros(len(problem), dtype=bool)
     if branches:
-        search_branches(run, path, least_cost, meter.make_reporter("branches"))
+        branched = path.copy()
+        search_branches(run, branched, least_cost, meter.make_reporter("branches"))
+        changed = np.asarray((branched.q != path.q).any(axis=1))
     unwrap_path(problem, path.q)
-    problem.update_robust_weights(path.q)
     information = compute_marker_information(problem, path.q, options.gaps)
-    postures = make_postures(problem, path.q, information, options.gaps)
-    solve_gap_frames(run, path, postures)
-    bridged = np.zeros(len(problem), dtype=bool)
-    if branches and offsets is None:
-        bridged = bridge_jumps(run, path, postures, information.sum(axis=0), least_cost)
+    postures = _fill_gaps(run, path, information)
+    if changed.any():
+        unwrap_path(problem, branched.q)
+        _fill_gaps(run, branched, information)
+        changed = _join_gaps(changed, postures)
+        take_better_segments(run, prepared.recorded, path, branched, changed)
+        unwrap_path(problem, path.q)
     problem.update_robust_weights(path.q)
     excess = np.zeros(len(problem))
     if branches:
         excess = _compute_excess(run, path, postures, least_cost)
     errors, cost = _measure_errors(prepared.recorded, path.q)
+    smoothing, frame_q = None, None
+    if smooth is not None:
+        frame_q, report_frames = path.q, meter.make_reporter("smoothing")
+        path, smoothing = smooth_path(run, path, smooth, sigma, information, report_frames)
     if sigma is None:
+        # By what frames leave by themselves: smoothed, they have fewer dofs, nobody knows how many.
         free_dofs = skeleton.nv - int(problem.frame_problem.locked.sum())
         sigma = estimate_noise(errors, free_dofs, options.preparation.assumed_noise)
-    smoothing: Smoothing | None = None
-    if smooth is not None:
-        report_frames = meter.make_reporter("smoothing")
-        path, smoothing = smooth_path(run, path, smooth, information, report_frames)
+    if smoothing is not None:
         errors, cost = _measure_errors(prepared.recorded, path.q)
     meter.finish()
     codes = path.outcomes[:, RESULT_STATUS]
@@ -186,7 +192,6 @@ def track(
         ended=np.array([ENDED_WORDS[int(code)] for code in codes], dtype="U15"),
         iterations=count_iterations(path.outcomes[:, RESULT_ITERATIONS]),
         undetermined=postures.undetermined,
-        bridged=bridged,
         excess=excess,
         marker_weights=problem.targets.robust_weight if robust is not None else None,
         swaps=prepared.outliers.swaps,
@@ -200,6 +205,7 @@ def track(
         problem=prepared.recorded,
         threads=run.threads,
         smoothing=smoothing,
+        frame_q=frame_q,
     )
 
 
@@ -223,6 +229,23 @@ def _choose_methods(
         method = replace(method, detour=False)
     is_auto = solver == "auto" or isinstance(method, Auto)
     return method, options.cold_start if is_auto else method
+
+
+def _fill_gaps(run: TrackingRun, path: FrameSolutions, information: Array) -> FramePostures:
+    """Solve the frames of a path that have lost markers again; return what they were pulled to."""
+    run.problem.update_robust_weights(path.q)
+    postures = make_postures(run.problem, path.q, information, run.options.gaps)
+    solve_gap_frames(run, path, postures)
+    return postures
+
+
+def _join_gaps(changed: BoolArray, postures: FramePostures) -> BoolArray:
+    """Return the frames that changed, (T,), with the gaps beside them: courses go by both ends."""
+    joined, count = changed.copy(), len(changed)
+    for first, last in find_segments(postures.undetermined.any(axis=1)):
+        around = slice(max(first - 1, 0), min(last + 2, count))
+        joined[first : last + 1] |= changed[around].any()
+    return joined
 
 
 def _compute_excess(

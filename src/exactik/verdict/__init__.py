@@ -6,8 +6,9 @@
 
 from exactik.verdict._context import MarkerUse, RecordingContext, UpAxis
 from exactik.verdict._criteria import judge_facts
-from exactik.verdict._facts import RecordingFacts, collect_facts
+from exactik.verdict._facts import RecordingFacts, collect_facts, is_on_subject
 from exactik.verdict._limbs import LimbFacts, find_body_parts
+from exactik.verdict._scales import SegmentDeviation
 from exactik.verdict._thresholds import THRESHOLDS, Threshold
 from exactik.verdict._verdict import (
     EXIT_CODES,
@@ -26,11 +27,13 @@ __all__ = [
     "RecordingContext",
     "RecordingFacts",
     "RecordingVerdict",
+    "SegmentDeviation",
     "Threshold",
     "UpAxis",
     "VerdictReason",
     "collect_facts",
     "find_body_parts",
+    "is_on_subject",
     "judge_facts",
     "judge_track",
 ]

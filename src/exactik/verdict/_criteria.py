@@ -65,6 +65,7 @@ def judge_facts(facts: RecordingFacts) -> RecordingVerdict:
         reasons=tuple(reasons),
         solved=tuple(bone for bone in solved if bone not in facts.uninstrumented),
         held=facts.uninstrumented,
+        span=facts.span if facts.span != (0, facts.frames - 1) else None,
     )
 
 
@@ -102,9 +103,13 @@ def judge_error(facts: RecordingFacts) -> Iterator[Finding]:
 
 def judge_limb_errors(facts: RecordingFacts) -> Iterator[Finding]:
     """So do those of each part of the body."""
-    for limb in facts.limbs:
-        text = f"the markers of {limb.name} are off by {_mm(limb.mean_error)} on average"
-        yield Finding("limb-error", limb.mean_error / facts.stature, text, limb.markers)
+    limit = (THRESHOLDS["limb-error"].care or 0.0) * facts.stature
+    bad = sorted(facts.limbs, key=lambda limb: -limb.mean_error)
+    names = tuple(limb.name for limb in bad if limb.mean_error > limit)
+    if len(bad) > 0:
+        worst = bad[0].mean_error
+        text = f"the markers of {_list(names)} are off by up to {_mm(worst)} on average"
+        yield Finding("limb-error", worst / facts.stature, text, names)
 
 
 def judge_marker_errors(facts: RecordingFacts) -> Iterator[Finding]:
@@ -115,6 +120,21 @@ def judge_marker_errors(facts: RecordingFacts) -> Iterator[Finding]:
     verb = "is" if len(far) == 1 else "are"
     text = f"{_list(far)} {verb} off by up to {_mm(worst)} on average"
     yield Finding("marker-error", worst / facts.stature, text, tuple(far))
+
+
+def judge_handedness(facts: RecordingFacts) -> Iterator[Finding]:
+    """The markers are those of a person and not of a mirror image."""
+    if facts.handedness is not None:
+        mirrored = facts.handedness < (THRESHOLDS["handedness"].reject or 0.0)
+        text = "left and right are exchanged, or two axes" if mirrored else "names are mixed up"
+        yield Finding("handedness", facts.handedness, f"{text}, as places of markers show")
+
+
+def judge_heading(facts: RecordingFacts) -> Iterator[Finding]:
+    """Who goes somewhere looks there."""
+    if facts.heading is not None:
+        text = "the figure goes backwards: left and right, or two axes, may be exchanged"
+        yield Finding("backwards", facts.heading, text)
 
 
 def judge_redundancy(facts: RecordingFacts) -> Iterator[Finding]:
@@ -166,7 +186,7 @@ def judge_marker_set(facts: RecordingFacts) -> Iterator[Finding]:
     if facts.marker_set is None or facts.set_size == 0:
         return
     share = 1.0 - len(facts.set_missing) / facts.set_size
-    text = f"of {facts.marker_set} {len(facts.set_missing)} markers are missing"
+    text = f"the marker set {facts.marker_set} lacks {len(facts.set_missing)} of {facts.set_size}"
     yield Finding("marker-set", share, f"{text} ({_list(facts.set_missing)})", facts.set_missing)
 
 
@@ -178,6 +198,13 @@ def judge_up_axis(facts: RecordingFacts) -> Iterator[Finding]:
     angle = math.degrees(math.acos(max(-1.0, min(1.0, cosine))))
     how = "is upside down" if cosine < -0.5 else f"leans by {angle:.0f}° on average"
     yield Finding("up-axis", cosine, f"the figure {how} if {facts.up.axis} is up")
+
+
+def judge_labels(facts: RecordingFacts) -> Iterator[Finding]:
+    """Markers without names were labelled without doubt."""
+    if facts.label_doubt is not None:
+        text = f"the labels of {_percent(facts.label_doubt)} of the samples are doubtful"
+        yield Finding("labels", facts.label_doubt, f"{text}, found by shape")
 
 
 def judge_matches(facts: RecordingFacts) -> Iterator[Finding]:
@@ -200,9 +227,7 @@ def judge_limits(facts: RecordingFacts) -> Iterator[Finding]:
 def judge_proportions(facts: RecordingFacts) -> Iterator[Finding]:
     """The fitted bones are in proportion to each other."""
     for segment in facts.deviations[:1]:
-        text = (
-            f"the {segment.name} would have {segment.ratio:.2f} times the length that people have"
-        )
+        text = f"the {segment.name} would have {segment.ratio:.2f} times the usual length"
         yield Finding("proportions", abs(segment.z), text, (segment.name,))
 
 
@@ -227,14 +252,21 @@ SIDE_ERROR = 0.006
 def judge_frames(facts: RecordingFacts) -> Iterator[Finding]:
     """Most frames are solved, and from markers."""
     shares = (
-        ("gaps", facts.gap_share, "joints had lost their markers"),
         ("blind", facts.blind_share, "fewer than three markers are seen"),
         ("not-converged", facts.not_converged_share, "the solve did not come to rest"),
-        ("jumps", facts.jump_share, "the motion passes from one solution to another"),
+        ("jumps", facts.jump_share, "the pose jumps though no marker does"),
         ("poor-frames", facts.poor_share, "markers fit far worse than elsewhere"),
     )
     for code, share, what in shares:
         yield Finding(code, share, f"{what} in {_percent(share)} of the frames")
+
+
+def judge_gaps(facts: RecordingFacts) -> Iterator[Finding]:
+    """Every limb has its markers most of the time."""
+    worst = max(facts.limbs, key=lambda limb: limb.gap_share, default=None)
+    where = "" if worst is None else f" of {worst.name}"
+    text = f"joints{where} had lost their markers in {_percent(facts.gap_share)} of the time"
+    yield Finding("gaps", facts.gap_share, text)
 
 
 def judge_calibration(facts: RecordingFacts) -> Iterator[Finding]:
@@ -250,16 +282,20 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_error,
     judge_limb_errors,
     judge_marker_errors,
+    judge_handedness,
+    judge_heading,
     judge_redundancy,
     judge_open_dofs,
     judge_used,
     judge_pairs,
     judge_marker_set,
     judge_up_axis,
+    judge_labels,
     judge_matches,
     judge_limits,
     judge_proportions,
     judge_sides,
+    judge_gaps,
     judge_frames,
     judge_calibration,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
+from exactik.verdict._heading import measure_heading
 from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
 from exactik.verdict._scales import SegmentDeviation, find_deviations, measure_stature
 from exactik.verdict._sides import find_unpaired_markers
@@ -16,15 +18,15 @@ from exactik.verdict._sides import find_unpaired_markers
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["RecordingFacts", "collect_facts"]
+__all__ = ["RecordingFacts", "collect_facts", "is_on_subject"]
 
 MAX_POSES = 30
 """Different poses after which a recording counts as one of movement: with 41 markers, thirty poses
 have 3,690 coordinates, twelve times the dofs and parameters that are fitted to one."""
-POSE_STEP = 0.15
-"""[rad] by which some joint differs between two poses that count as different: 9°, several times
-what markers leave open in a joint, and a sixth of what a knee does in a step."""
-POSE_FRAMES = 240  # looked at, spread over the recording
+POSE_STEP = 0.01
+"""[statures] rms change of the distances between markers from which two poses differ: 17 mm. Who
+stands still sways and breathes by a third of it; legs in a stride change them by 60 mm and more."""
+POSE_FRAMES = 120  # looked at, spread over the recording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,8 @@ class RecordingFacts:
 
     Attributes:
         frames: number of frames.
+        span: first and last frame with three markers or more: in which the subject is there. What
+            follows is about these frames.
         recorded: number of markers that the file has on the subject: no computed points, no
             objects, no other subjects, none that is never seen.
         used: number of markers that were used and seen.
@@ -43,6 +47,9 @@ class RecordingFacts:
         stature: height of the figure as it is now.
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
         unit_factor: by which lengths were multiplied to get a person.
+        handedness: see `RecordingContext`.
+        label_doubt: see `RecordingContext`.
+        heading: mean cosine of where the root looks with where it goes; None if it goes nowhere.
         limbs: parts of the body.
         uninstrumented: bones of which nothing is known: no marker on them nor beyond.
         open_dofs: dofs that nothing determines although markers are on their bone or beyond it.
@@ -53,12 +60,12 @@ class RecordingFacts:
         paired: number of markers of a side, partner or not.
         limit_shares: share of the frames in which a dof is at a limit, by dof, of those that
             markers determine.
-        gap_share: of the frames in which joints had lost their markers.
+        gap_share: of the frames in which the joints of a limb had lost their markers, of the worst.
         blind_share: of the frames that have fewer than three markers.
         missing_share: of the samples of the markers in use.
         not_converged_share: of the frames.
         poor_share: of the frames that fit far worse than the others.
-        jump_share: of the steps between frames at which the motion jumps or was bridged.
+        jump_share: of the frames at which the motion jumps.
         up: which axis is up, None without a context.
         doubtful: markers in use whose match is not sure.
         guessed: markers in use that were matched by geometry.
@@ -72,6 +79,7 @@ class RecordingFacts:
     """
 
     frames: int
+    span: tuple[int, int]
     recorded: int
     used: int
     unused: dict[str, tuple[str, ...]]
@@ -81,6 +89,9 @@ class RecordingFacts:
     stature: float
     size: float | None
     unit_factor: float
+    handedness: float | None
+    label_doubt: float | None
+    heading: float | None
     limbs: tuple[LimbFacts, ...]
     uninstrumented: tuple[str, ...]
     open_dofs: tuple[str, ...]
@@ -109,18 +120,31 @@ class RecordingFacts:
 
 NOT_ON_THE_SUBJECT = ("computed", "object", "other-subject", "never-seen")
 """Codes of markers that nobody would expect on the figure."""
+MIN_SEEN_SHARE = 0.2
+"""Of the frames in which an unused marker must be seen to be missed: what cameras see for a moment
+and nobody has named are reflections and fragments."""
 SURE_CONFIDENCE = 0.5  # of a match, below which it is a doubt
 GEOMETRY = "geometry"  # code of a match by place and movement
 
 
+def is_on_subject(use: MarkerUse) -> bool:
+    """Whether somebody would expect a recorded marker to be used."""
+    if use.code in NOT_ON_THE_SUBJECT:
+        return False
+    return use.marker is not None or use.seen_share >= MIN_SEEN_SHARE
+
+
 def collect_facts(track: Track) -> RecordingFacts:
     """Return what a track is judged by; it costs some error bars beyond what is there already."""
-    skeleton, errors = track.skeleton, track.marker_errors
+    skeleton = track.skeleton
+    first, last = find_span(np.isfinite(track.marker_errors))
+    frames = slice(first, last + 1)
+    errors = track.marker_errors[frames]
     seen = np.isfinite(errors)
     context = track.context
     is_fitted = context is not None and context.is_fitted
     uses = _list_uses(track) if context is None else context.uses
-    on_subject = [use for use in uses if use.code not in NOT_ON_THE_SUBJECT]
+    on_subject = [use for use in uses if is_on_subject(use)]
     unused: dict[str, list[str]] = {}
     for use in on_subject:
         if use.marker is None:
@@ -133,13 +157,15 @@ def collect_facts(track: Track) -> RecordingFacts:
     with_markers = np.isin(dof_bones, sorted(instrumented)) & ~locked
     is_open = np.isin(skeleton.dof_names, track.never_determined)
     dof_names = np.array(skeleton.dof_names)
-    at_limits = track.at_limits.mean(axis=0)
-    poses = count_poses(track, with_markers)
+    at_limits = track.at_limits[frames].mean(axis=0)
+    stature = measure_stature(skeleton)
+    poses = count_poses(track, frames, names, stature)
     unpaired, paired = find_unpaired_markers(skeleton, names)
     samples = errors[seen]
-    jumps = np.asarray(track.bridged)
+    limbs = measure_limbs(track, frames, with_markers, is_open)
     return RecordingFacts(
         frames=len(track),
+        span=(first, last),
         recorded=len(on_subject),
         used=len(names),
         unused={code: tuple(who) for code, who in unused.items()},
@@ -150,10 +176,13 @@ def collect_facts(track: Track) -> RecordingFacts:
             for m, name in enumerate(track.names)
             if ever_seen[m]
         },
-        stature=measure_stature(skeleton),
+        stature=stature,
         size=None if context is None else context.size,
         unit_factor=1.0 if context is None else context.unit_factor,
-        limbs=measure_limbs(track, with_markers, is_open),
+        handedness=None if context is None else context.handedness,
+        label_doubt=None if context is None else context.label_doubt,
+        heading=measure_heading(track, frames, stature),
+        limbs=limbs,
         uninstrumented=tuple(b.name for b in skeleton.bones if b.name not in instrumented),
         open_dofs=tuple(dof_names[with_markers & is_open].tolist()),
         instrumented_dofs=int(with_markers.sum()),
@@ -171,12 +200,12 @@ def collect_facts(track: Track) -> RecordingFacts:
             for name, share, there in zip(dof_names, at_limits, with_markers, strict=True)
             if there and share > 0.0
         },
-        gap_share=float(track.undetermined.any(axis=1).mean()),
+        gap_share=max((limb.gap_share for limb in limbs), default=1.0),
         blind_share=float((seen.sum(axis=1) < 3).mean()),
         missing_share=float(1.0 - seen[:, ever_seen].mean()) if ever_seen.any() else 1.0,
-        not_converged_share=float((~track.converged).mean()),
-        poor_share=_share_of(track, "poor-fit"),
-        jump_share=float(jumps.mean()),
+        not_converged_share=float((~track.converged[frames]).mean()),
+        poor_share=_share_of(track, frames, "poor-fit"),
+        jump_share=float(track.jumps[frames].mean()),
         up=None if context is None else context.up,
         doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
         guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),
@@ -194,7 +223,9 @@ def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
     from exactik.tracking import match_markers
 
     matched = match_markers(track.skeleton, track.markers)
-    never_seen = set(np.array(track.markers.names)[track.markers.missing.all(axis=0)])
+    seen_shares = dict(
+        zip(track.markers.names, 1.0 - track.markers.missing.mean(axis=0), strict=True)
+    )
     uses = []
     for name in track.markers.names:
         marker = matched.get(name)
@@ -205,40 +236,50 @@ def _list_uses(track: Track) -> tuple[MarkerUse, ...]:
                 name=name,
                 marker=marker,
                 bone=bone,
-                code="never-seen" if name in never_seen else code,
+                code="never-seen" if seen_shares[name] == 0.0 else code,
                 confidence=1.0 if marker is not None else 0.0,
+                seen_share=seen_shares[name],
             )
         )
     return tuple(uses)
 
 
-def _share_of(track: Track, kind: str) -> float:
+def find_span(seen: BoolArray) -> tuple[int, int]:
+    """Return the first and the last frame that have three markers or more; all if none has."""
+    there = np.flatnonzero(seen.sum(axis=1) >= 3)
+    return (int(there[0]), int(there[-1])) if len(there) > 0 else (0, len(seen) - 1)
+
+
+def _share_of(track: Track, frames: slice, kind: str) -> float:
     """Return the share of the frames in segments of a kind of attention."""
     marked = np.zeros(len(track), dtype=bool)
     for segment in track.attention:
         if segment.kind == kind:
             marked[segment.first : segment.last + 1] = True
-    return float(marked.mean())
+    return float(marked[frames].mean())
 
 
-def count_poses(track: Track, dofs: BoolArray) -> int:
+def count_poses(track: Track, span: slice, names: Sequence[str], stature: float) -> int:
     """Return how many poses of a recording differ, up to `MAX_POSES`.
 
-    The first frame counts; each next one if some joint that markers determine is at least
-    `POSE_STEP` from where it is in all that count. The root does not matter: a figure that is
-    carried about keeps its pose.
+    By the distances between the markers on the figure, so that neither a figure that is carried
+    about nor joints that nothing determines count. The first frame counts; each next one if these
+    distances differ by `POSE_STEP` or more, rms, from those of all that count.
     """
-    skeleton = track.skeleton
-    roots = [bone.name for bone in skeleton.bones if bone.parent is None]
-    of_root = np.array([name.rpartition(".")[0] in roots for name in skeleton.dof_names])
-    chosen = dofs & ~of_root & np.asarray(skeleton.turns)
-    columns = np.asarray(skeleton.plain_q)[chosen]
-    frames = np.unique(np.linspace(0, len(track) - 1, POSE_FRAMES).astype(int))
-    q = np.asarray(track.motion.q)[frames][:, columns[columns >= 0]]
-    different = q[:1]
-    for pose in q[1:]:
-        if (np.abs(different - pose).max(axis=1, initial=0.0) >= POSE_STEP).all():
-            different = np.concatenate([different, pose[None]])
+    skeleton, q = track.skeleton, np.asarray(track.motion.q)[span]
+    frames = np.unique(np.linspace(0, len(q) - 1, POSE_FRAMES).astype(int))
+    order = list(skeleton.markers)
+    columns = [order.index(name) for name in names]
+    places = skeleton.forward(q[frames]).markers[:, columns]
+    first, second = np.triu_indices(len(columns), k=1)
+    if len(first) == 0:
+        return 1
+    distances = np.linalg.norm(places[:, first] - places[:, second], axis=2)
+    different = distances[:1]
+    for shape in distances[1:]:
+        change = np.sqrt(np.mean((different - shape) ** 2, axis=1))
+        if (change >= POSE_STEP * stature).all():
+            different = np.concatenate([different, shape[None]])
             if len(different) == MAX_POSES:
                 break
     return len(different)

@@ -28,6 +28,7 @@ class LimbFacts:
         markers: that were used and seen.
         mean_error: of these [m]; not a number without markers.
         p95_error: that 95 % of their samples keep below [m].
+        gap_share: of the frames in which a dof of it had lost its markers, mean of its dofs.
         dofs: number of dofs with markers on their bone or beyond it.
         open_dofs: those of them that nothing determines.
     """
@@ -37,6 +38,7 @@ class LimbFacts:
     markers: tuple[str, ...]
     mean_error: float
     p95_error: float
+    gap_share: float
     dofs: int
     open_dofs: tuple[str, ...]
 
@@ -74,17 +76,18 @@ def find_instrumented_bones(skeleton: Skeleton, markers: Sequence[str]) -> set[s
 
 
 def measure_limbs(
-    track: Track, with_markers: BoolArray, is_open: BoolArray
+    track: Track, frames: slice, with_markers: BoolArray, is_open: BoolArray
 ) -> tuple[LimbFacts, ...]:
     """Return the parts of a track's figure that have markers.
 
     Args:
         track: the solved recording.
+        frames: in which the subject is there.
         with_markers: dofs with markers on their bone or beyond it, (nv,).
         is_open: dofs that nothing determines, (nv,).
     """
-    skeleton, errors = track.skeleton, track.marker_errors
-    seen = np.isfinite(errors)
+    skeleton, errors = track.skeleton, track.marker_errors[frames]
+    seen, undetermined = np.isfinite(errors), track.undetermined[frames]
     marker_bones = np.array([skeleton.marker(name)[0] for name in track.names])
     names, dof_names = np.array(track.names), np.array(skeleton.dof_names)
     dof_bones = np.array([name.rpartition(".")[0] for name in skeleton.dof_names])
@@ -102,6 +105,7 @@ def measure_limbs(
                 markers=tuple(names[here].tolist()),
                 mean_error=float(samples.mean()),
                 p95_error=float(np.percentile(samples, 95.0)),
+                gap_share=float(undetermined[:, dofs].mean()) if dofs.any() else 0.0,
                 dofs=int(dofs.sum()),
                 open_dofs=tuple(dof_names[dofs & is_open].tolist()),
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.typing import Array
 
-__all__ = ["find_unpaired_markers", "side_of_bone"]
+__all__ = ["find_middle_plane", "find_unpaired_markers", "side_of_bone"]
 
 PAIR_TOLERANCE = 0.05
 """[share of the figure's height] between a marker and the mirror image of its partner, at rest:
@@ -21,7 +23,10 @@ CENTRAL_DISTANCE = 0.02
 """[share of the figure's height] from the middle plane up to which a marker on a bone of no side is
 itself of none: 3 cm, C7 or the sternum as badly placed as they come."""
 
-SIDE_WORDS = (("L", "R"), ("l", "r"), ("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"))
+MIN_NAMED_PAIRS = 2
+"""Pairs that are called alike, from which on the names of a set tell sides: one is a chance."""
+OPPOSITES = {"l": "r", "r": "l", "left": "right", "right": "left"}
+_SIDE = re.compile(r"(?i:left|right)|^[LRlr]|(?<![A-Za-z])[LRlr](?![A-Za-z])|(?<=[a-z])[LR]$")
 
 
 def side_of_bone(name: str, skeleton: Skeleton) -> str | None:
@@ -32,15 +37,15 @@ def side_of_bone(name: str, skeleton: Skeleton) -> str | None:
 def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[list[str], int]:
     """Return markers without a partner on the other side, and the number of markers with a side.
 
-    Partners are on mirrored bones, or on the same bone of no side; they are called alike but for
-    the letter of the side, or are each other's mirror images on the figure at rest.
+    Partners are on mirrored bones, or on the same bone of no side, and are called alike but for the
+    letter of the side; where names do not tell sides, they are mirror images on the figure at rest.
 
     Args:
         skeleton: the figure, with the markers where they are.
         names: of the markers that are there.
     """
     pose = skeleton.forward(skeleton.neutral())
-    plane = _find_middle_plane(skeleton, pose.positions)
+    plane = find_middle_plane(skeleton, pose.positions)
     if plane is None:
         return [], 0
     middle, normal = plane
@@ -53,38 +58,59 @@ def find_unpaired_markers(skeleton: Skeleton, names: Sequence[str]) -> tuple[lis
         is_off = abs(float((places[name] - middle) @ normal)) > CENTRAL_DISTANCE * height
         if is_off or side_of_bone(bones[name], skeleton) is not None:
             sided.append(name)
-    free, unpaired = set(sided), []
+    opposites = {name: side_of_bone(bones[name], skeleton) or bones[name] for name in sided}
+    short = _shorten(names)
+    mirrored = {name: _mirror_name(text) for name, text in short.items()}
+    called = {text.casefold(): name for name, text in short.items()}
+    alike = {
+        name
+        for name in sided
+        if any(bones.get(called.get(other, "")) == opposites[name] for other in mirrored[name])
+    }
+    says_side = len(alike) >= MIN_NAMED_PAIRS * 2
+    free, unpaired = set(sided) - alike, []
     for name in sided:
         if name not in free:
             continue
         free.discard(name)
         image = places[name] - 2.0 * float((places[name] - middle) @ normal) * normal
-        opposite = side_of_bone(bones[name], skeleton) or bones[name]
-        others = sorted(n for n in free if bones[n] == opposite)
+        others = sorted(n for n in free if bones[n] == opposites[name])
         distances = {n: float(np.linalg.norm(places[n] - image)) for n in others}
-        distances.update(dict.fromkeys(_mirror_name(name) & set(others), 0.0))
         partner = min(distances, key=lambda n: distances[n], default=None)
-        if partner is None or distances[partner] > PAIR_TOLERANCE * height:
+        is_far = partner is None or distances[partner] > PAIR_TOLERANCE * height
+        if is_far or (says_side and len(mirrored[name]) > 0):
             unpaired.append(name)
-        else:
+        elif partner is not None:
             free.discard(partner)
     return unpaired, len(sided)
 
 
-def _mirror_name(name: str) -> set[str]:
-    """Return what the partner of a marker may be called: "RANK" or "ankle_R" for the left one."""
-    names = set()
-    for left, right in SIDE_WORDS:
-        for side, opposite in ((left, right), (right, left)):
-            start = len(name) - len(strip_prefix(name))
-            for place in (start, len(name) - len(side), name.find(side, start)):
-                if place >= start and name[place : place + len(side)] == side:
-                    names.add(name[:place] + opposite + name[place + len(side) :])
-    return names
+def _shorten(names: Sequence[str]) -> dict[str, str]:
+    """Return names without subjects' prefixes and without a beginning that all have."""
+    short = {name: strip_prefix(name) for name in names}
+    columns = zip(*short.values(), strict=False) if len(short) > 1 else ()
+    shared = len(list(takewhile(lambda letters: len(set(letters)) == 1, columns)))
+    return {name: text[shared:] for name, text in short.items()}
 
 
-def _find_middle_plane(skeleton: Skeleton, positions: Array) -> tuple[Array, Array] | None:
-    """Return a point of the plane between left and right at rest [m], and its normal; or None."""
+def _mirror_name(text: str) -> set[str]:
+    """Return what the partner of a marker may be called, in lower case; nothing without a side.
+
+    A side is the first letter ("LANK"), a word, a letter between others ("ankle_l"), or the last
+    letter if it is a capital ("KneeL").
+    """
+    found = set()
+    for match in _SIDE.finditer(text):
+        opposite = OPPOSITES[match[0].casefold()]
+        found.add((text[: match.start()] + opposite + text[match.end() :]).casefold())
+    return found
+
+
+def find_middle_plane(skeleton: Skeleton, positions: Array) -> tuple[Array, Array] | None:
+    """Return a point of the plane between left and right at rest [m], and its normal; or None.
+
+    The normal points from the side that comes first in the alphabet: from left to right.
+    """
     differences, middles = [], []
     for k, bone in enumerate(skeleton.bones):
         mirrored = side_of_bone(bone.name, skeleton)

@@ -78,9 +78,23 @@ THRESHOLDS: dict[str, Threshold] = {
         unit="statures",
         reason="35 mm of an adult on average: no skin moves so far, the marker is elsewhere",
     ),
+    "handedness": Threshold(
+        care=0.2,
+        reject=-0.2,
+        unit="share",
+        is_least=True,
+        reason="signs of volumes between markers: people have 0.4 to 1, mirror images −1 to −0.4",
+    ),
+    "backwards": Threshold(
+        care=-0.3,
+        reject=None,
+        unit="cosine",
+        is_least=True,
+        reason="people seldom walk backwards; with left and right exchanged all do",
+    ),
     "redundancy": Threshold(
         care=0.1,
-        reject=-0.5,
+        reject=None,
         unit="share",
         is_least=True,
         reason="with less, a small error is no evidence: as much is fitted as was measured",
@@ -99,17 +113,17 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="of the markers on the subject: with less, most of what was measured has no say",
     ),
     "unpaired": Threshold(
-        care=0.25,
+        care=0.12,
         reject=None,
         unit="share",
         reason="of the markers of a side without a partner: sets are symmetric, losses are not",
     ),
     "marker-set": Threshold(
-        care=0.7,
+        care=0.4,
         reject=None,
         unit="share",
         is_least=True,
-        reason="of the markers of the recognised set that are there",
+        reason="of the landmarks of the recognised set, on the parts of the body that it is on",
     ),
     "up-axis": Threshold(
         care=0.5,
@@ -117,6 +131,12 @@ THRESHOLDS: dict[str, Threshold] = {
         unit="cosine",
         is_least=True,
         reason="the figure leans by more than 60° from what is said to be up, on average",
+    ),
+    "labels": Threshold(
+        care=0.05,
+        reject=None,
+        unit="share",
+        reason="of the samples of markers labelled by shape whose label is doubtful",
     ),
     "matches": Threshold(
         care=0.15, reject=0.5, unit="share", reason="of the markers in use whose match is a guess"
@@ -140,7 +160,10 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="between the errors of left and right, where the worse is more than skin",
     ),
     "gaps": Threshold(
-        care=0.2, reject=0.7, unit="share", reason="of the frames in which joints went by guess"
+        care=0.15,
+        reject=0.7,
+        unit="share",
+        reason="of the time in which the joints of a limb went by guess, of the worst limb",
     ),
     "blind": Threshold(
         care=0.05, reject=0.5, unit="share", reason="of the frames with fewer than three markers"
@@ -149,7 +172,7 @@ THRESHOLDS: dict[str, Threshold] = {
         care=0.02, reject=0.3, unit="share", reason="of the frames; one in fifty is seen in motion"
     ),
     "jumps": Threshold(
-        care=0.02, reject=0.3, unit="share", reason="of the frames on the way between solutions"
+        care=0.03, reject=0.3, unit="share", reason="of the frames: three times a second at 100 Hz"
     ),
     "poor-frames": Threshold(
         care=0.1, reject=None, unit="share", reason="of the frames that fit far worse than others"

@@ -68,12 +68,14 @@ class RecordingVerdict:
         reasons: against "good", in order of weight; empty if it is good.
         solved: bones that the markers tell something of.
         held: bones without a marker on them or beyond them: they stay at rest.
+        span: first and last frame in which the subject is seen, where that is not all of them.
     """
 
     grade: Grade
     reasons: tuple[VerdictReason, ...]
     solved: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
+    span: tuple[int, int] | None = None
 
     @property
     def words(self) -> str:
@@ -96,6 +98,8 @@ class RecordingVerdict:
         if len(self.held) > 0 and len(self.solved) > 0:
             who = join_names(self.held, 4)
             text += f" No marker tells anything of {who}: held at rest."
+        if self.span is not None:
+            text += f" The subject is seen in frames {self.span[0]} to {self.span[1]}."
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,6 +108,7 @@ class RecordingVerdict:
             "verdict": self.grade,
             "reasons": [reason.to_dict() for reason in self.reasons],
             "held": list(self.held),
+            "span": None if self.span is None else list(self.span),
         }
 
 

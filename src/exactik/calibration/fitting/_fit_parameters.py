@@ -50,6 +50,8 @@ CONVERGED_REDUCTION = 3e-3
 CONVERGED_RELATIVE_REDUCTION = 1e-6  # the same as a share of E
 MAX_STEPS = 40
 MAX_FINAL_POSE_SEARCHES = 3  # after convergence; each may start the steps again
+MAX_REWEIGHTINGS = 2  # of a robust loss after convergence: a third changes less than error bars
+UNSETTLED_FACTOR = 30.0  # times the reduction that counts as converged, while weights still change
 WARM = Auto(tolerance=1e-6, max_iterations=60, initial_damping=1e-3, detour=False, escape=False)
 FIRST_DAMPING, MAX_DAMPING = 1e-3, 1e6  # of the diagonal; beyond the second no step helps
 DAMPING_FACTOR, MIN_DAMPING = 8.0, 1e-9
@@ -166,6 +168,8 @@ def fit_parameters(
     while steps < MAX_STEPS:
         sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
         small = CONVERGED_REDUCTION + CONVERGED_RELATIVE_REDUCTION * iterate.objective(sigma, P)
+        if frames.robust and pose_searches < MAX_REWEIGHTINGS:
+            small *= UNSETTLED_FACTOR
         better, predicted, damping = _try_step(
             scaled, P, sigma, frames, options, iterate, damping, small
         )
@@ -178,11 +182,17 @@ def fit_parameters(
         if at_rest or steps in pose_search_steps:
             converged, pose_searches = at_rest, pose_searches + at_rest
             frames, iterate, changed = _renew(
-                scaled, iterate.theta, frames, options, iterate.solutions.q, search=True
+                scaled,
+                iterate.theta,
+                frames,
+                options,
+                iterate.solutions.q,
+                search=True,
+                reweight=pose_searches <= MAX_REWEIGHTINGS,
             )
             if at_rest and (not changed or pose_searches > MAX_FINAL_POSE_SEARCHES):
                 break
-            damping = max(damping, FIRST_DAMPING)
+            damping = min(damping, FIRST_DAMPING)
     sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
     frames.report_progress(progress_span, 1.0)
     return FitSolution(
@@ -206,6 +216,7 @@ def _renew(
     q: Array,
     *,
     search: bool,
+    reweight: bool = True,
 ) -> tuple[FitFrames, FitIterate, bool]:
     """Return frames with new robust weights and their iterate at θ, and whether anything changed.
 
@@ -216,13 +227,14 @@ def _renew(
         options: of the descents.
         q: poses to start from, (F, nq).
         search: whether frames try each other's poses.
+        reweight: whether weights are set anew, if the loss is robust.
     """
     changed = False
     problem = make_fit_problem(scaled, theta, frames)
     solutions = solve_frames(problem, options, np.arange(len(q)), q)
     if search:
         changed = improve_poses(problem, options, solutions, frames.similar) > 0
-    if frames.robust:
+    if frames.robust and reweight:
         distances = np.linalg.norm(problem.residuals(solutions.q), axis=2)
         weights = compute_robust_weights(distances)
         change = np.abs(weights - _weights_of(problem))[problem.seen]

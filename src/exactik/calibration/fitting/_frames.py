@@ -108,9 +108,11 @@ def _join_candidates(trials: Sequence[Markers]) -> ChosenFrames:
         seen = (~trial.missing).sum(axis=1)
         enough = np.flatnonzero(seen >= max(MIN_SEEN_SHARE * seen.max(initial=0), 3))
         rows = enough[:: max(-(-len(enough) * len(trials) // MAX_CANDIDATES), 1)]
+        without_spikes = _positions_without_spikes(trial, rows)
+        usable = (~np.isnan(without_spikes).any(axis=2)).sum(axis=1) >= 3
+        rows, without_spikes = rows[usable], without_spikes[usable]
         of_trial = np.full((len(rows), len(names), 3), np.nan)
-        columns = [names.index(name) for name in trial.names]
-        of_trial[:, columns] = _positions_without_spikes(trial, rows)
+        of_trial[:, [names.index(name) for name in trial.names]] = without_spikes
         positions.append(of_trial)
         numbers.append(np.full(len(rows), k))
         frames.append(rows)

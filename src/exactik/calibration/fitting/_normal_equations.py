@@ -30,6 +30,9 @@ __all__ = ["NormalEquations", "compute_normal_equations"]
 
 LIMIT_CONTACT_DISTANCE = 1e-9  # [rad or m] nearer to a limit than this is at it
 RELATIVE_RIDGE = 1e-13  # of the trace of A, so that dofs of which nothing is known can be factored
+# [m²] beside it: a frame whose markers a robust loss ignores altogether leaves its root free. Any
+# positive number will do, as such a frame pulls at nothing.
+MIN_RIDGE = 1e-12
 
 
 class NormalEquations(NamedTuple):
@@ -94,7 +97,7 @@ def compute_normal_equations(
     B[:, :, groups:] = B_points.transpose(0, 2, 1, 3).reshape(frames, nv, n - groups)
     h = (r.reshape(frames, 1, -1) @ J_flat)[:, 0] - linear.posture_force
     diagonal = np.arange(nv)
-    ridge = RELATIVE_RIDGE * A.trace(axis1=1, axis2=2)[:, None]
+    ridge = RELATIVE_RIDGE * A.trace(axis1=1, axis2=2)[:, None] + MIN_RIDGE
     A[:, diagonal, diagonal] += linear.posture_weight + ridge
     active = problem.frame_problem.locked | (linear.at_lower & (h < 0.0))
     active |= linear.at_upper & (h > 0.0)

@@ -26,7 +26,7 @@ MEDIAN_DISTANCE = 1.538  # [standard deviations along each axis] of a normal dis
 MIN_WIDTH = 1e-3  # [m] of c, so that a figure that fits perfectly does not fall out with rounding
 # Largest mean change of the weights at which they are taken to be settled: smaller ones move no
 # parameter by a tenth of its standard deviation.
-WEIGHT_TOLERANCE = 5e-3
+WEIGHT_TOLERANCE = 2e-2
 
 
 def compute_robust_weights(distances: Array) -> Array:

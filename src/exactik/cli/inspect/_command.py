@@ -19,15 +19,18 @@ from exactik.errors import ExactikError, FileError
 
 __all__ = ["inspect"]
 
+HUMAN = "human"  # in place of a file: what the built-in figure accepts
 MAX_FEW_FILES = 5  # files
 PIPE_COLUMNS = 80  # columns of text that goes to no terminal
 
 
 @app.command()
 def inspect(
-    files: Annotated[list[str], typer.Argument(help="Files, or folders for all files below them.")],
+    files: Annotated[
+        list[str], typer.Argument(help="Files, folders for all files below them, or human.")
+    ],
     table: Annotated[bool, typer.Option("--table", help="Print one line per file.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Show all gaps and all bones.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show all gaps, bones, names.")] = False,
     skeleton: Annotated[
         str | None, typer.Option(help="Skeleton of a motion that has none, such as an .asf.")
     ] = None,
@@ -39,6 +42,9 @@ def inspect(
     """Say what is in a file and what is odd about it: motions, markers, skeletons."""
     from exactik.io import inspect_file
 
+    if files == [HUMAN] and not os.path.exists(HUMAN):
+        _print_human(everything, as_json)
+        return
     names, skipped = _find_files(files)
     rows = []
     few = len(names) <= MAX_FEW_FILES  # what takes long is then compiling, else the number of files
@@ -64,6 +70,17 @@ def inspect(
         kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(skipped.items()))
         err.print(f"Not looked at, for want of a reader: {kinds}.", style="dim", highlight=False)
     raise typer.Exit(2 if any(row.facts is None for row in rows) else 0)
+
+
+def _print_human(everything: bool, as_json: bool) -> None:
+    """Print what the built-in figure accepts."""
+    from exactik.cli.inspect._figure import describe_human, list_human
+
+    if as_json:
+        print_json(list_human())
+        return
+    for line in describe_human(everything):
+        out.print(Text(line), soft_wrap=True)
 
 
 def _find_files(given: list[str]) -> tuple[list[tuple[str, str]], Counter[str]]:

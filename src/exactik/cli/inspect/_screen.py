@@ -75,7 +75,10 @@ def describe_contents(facts: Facts) -> str:
         return f"{bones}, {count_noun(facts.skeleton.dofs, 'dof')}"
     if facts.kind == "coordinates":
         return count_noun(len(facts.columns), "bone" if facts.format == AMC.name else "column")
-    return count_noun(len(facts.markers), "marker")
+    markers = count_noun(len(facts.markers) - len(facts.computed), "marker")
+    if len(facts.computed) == 0:
+        return markers
+    return f"{markers}, {count_noun(len(facts.computed), 'computed point')}"
 
 
 def format_seconds(duration: float) -> str:
@@ -109,6 +112,10 @@ def _list_facts(facts: Facts) -> Iterable[tuple[str, str]]:
         yield "Frames", f"numbered from {facts.first_frame}"
     if facts.kind == "markers" and facts.missing > 0.0:
         yield "Complete", _describe_complete(facts)
+    if facts.marker_set != "":
+        yield "Set", facts.marker_set
+    if len(facts.computed) > 0:
+        yield "Computed", f"{_join(tuple(facts.computed))}; used only with --computed"
     if len(facts.prefixes) > 0:
         things = "markers" if facts.skeleton is None else "bones"
         count = len(facts.markers) if facts.skeleton is None else len(facts.skeleton.bones)

@@ -15,6 +15,7 @@ from exactik.cli._app import AsJson, app, err, frames_bar, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     AxesOption,
+    ComputedOption,
     EndOption,
     LengthUnitOption,
     LimitsOption,
@@ -62,6 +63,7 @@ class SolveOptions:
         weights: of markers, as given.
         mapping: what recorded markers are, as given.
         take: file of a motion of the first recording, to put markers on the skeleton.
+        computed: whether to use computed points, such as joint centres.
         fit: whether to fit the size of the skeleton.
         subject: of recordings of several: a name, "all", or None for the first.
         command: the whole command line.
@@ -76,6 +78,7 @@ class SolveOptions:
     weights: str | None
     mapping: str | None
     take: str | None
+    computed: bool
     fit: bool
     subject: str | None
     command: str
@@ -121,6 +124,7 @@ def solve(
     ] = None,
     take: TakeOption = None,
     mapping: MappingOption = None,
+    computed: ComputedOption = False,
     subject: Annotated[
         str | None, typer.Option(help="Whom to solve, if several were recorded; all for each.")
     ] = None,
@@ -189,6 +193,7 @@ def solve(
         weights=weights,
         mapping=mapping,
         take=take,
+        computed=computed,
         fit=loaded.built_in if calibrate is None else calibrate,
         subject=subject,
         command=f"exactik {shlex.join(sys.argv[1:])}",
@@ -343,6 +348,7 @@ def _solve_recording(
             up_origin="axes" if options.recording.axes is not None else origin,
             fit=options.fit,
             mapping=mapping,
+            computed=options.computed,
             prepared=prepared,
             subject=options.subject,
             weights=None if options.weights is None else parse_weights(options.weights),

@@ -32,7 +32,7 @@ def parse_mapping(text: str) -> ManualMapping:
         if value is None or value == "":
             mapping[name] = None
         elif isinstance(value, str):
-            mapping[name] = value
+            mapping[name] = _parse_place_text(value) or value
         else:
             mapping[name] = _parse_place(name, value)
     return mapping
@@ -57,6 +57,15 @@ def _parse_place(name: str, value: Any) -> tuple[str, tuple[float, float, float]
         raise UsageError(
             f'{fault}; expected "marker", "bone", ["bone", [x, y, z]] or null'
         ) from None
+
+
+def _parse_place_text(text: str) -> tuple[str, tuple[float, float, float]] | None:
+    """Return a bone and a place in its frame [m] from "l_shin 0.03 0.04 -0.2", or None."""
+    try:
+        bone, x, y, z = text.rsplit(maxsplit=3)
+        return bone, (float(x), float(y), float(z))
+    except ValueError:
+        return None
 
 
 def _parse_pairs(option: str, text: str) -> dict[str, Any]:
@@ -95,6 +104,8 @@ def _read_csv_pairs(path: str) -> dict[str, Any]:
         cells = [cell.strip() for cell in row]
         if not any(cells) or cells[0].startswith("#"):
             continue
+        if len(cells) > 2 and cells[2].startswith("#"):  # a remark, as `exactik match` writes
+            cells = cells[:2]
         if len(cells) != 2 or cells[0] == "":
             raise FileError(path, f"{len(cells)} columns; expected a name and a value", f"line {n}")
         pairs[cells[0]] = cells[1]

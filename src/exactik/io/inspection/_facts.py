@@ -119,6 +119,8 @@ class Facts:
         tallest_axis: axis along which the figure is much larger than along the others, if any.
         space: lowest and highest coordinate along x, y and z [m]; empty without positions.
         markers: in the order of the file.
+        computed: name of a point that is computed from markers → code that says how it is known.
+        marker_set: title of the known set that the names are of, empty if none.
         prefixes: subject before the colon → how many markers or bones have it.
         others: kind of numbers that are no markers → how many series there are.
         skeleton: the bones, None without any.
@@ -147,6 +149,8 @@ class Facts:
     tallest_axis: str | None = None
     space: tuple[Range, ...] = ()
     markers: tuple[MarkerFacts, ...] = ()
+    computed: Mapping[str, str] = field(default_factory=dict)
+    marker_set: str = ""
     prefixes: Mapping[str, int] = field(default_factory=dict)
     others: Mapping[str, int] = field(default_factory=dict)
     skeleton: SkeletonFacts | None = None

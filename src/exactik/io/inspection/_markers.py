@@ -19,6 +19,7 @@ from exactik.io.inspection._facts import (
     remark,
     split_notes,
 )
+from exactik.marker_sets import read_marker_names
 from exactik.motion import FrozenMarker, Markers, Motion, Swap, find_frozen_markers, find_swaps
 
 __all__ = [
@@ -54,6 +55,7 @@ def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[N
         marker._replace(first=marker.first + first, last=marker.last + first)
         for marker in find_frozen_markers(markers)
     )
+    reading = read_marker_names(markers.names, markers.computed)
     assumed, odd = split_notes((*markers.notes, *notes))
     gone = markers.missing
     return Facts(
@@ -72,6 +74,8 @@ def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[N
         tallest_axis=tallest,
         space=space,
         markers=gaps,
+        computed=dict(reading.computed),
+        marker_set="" if reading.marker_set is None else reading.marker_set.title,
         prefixes=prefixes,
         others=dict(Counter(series.kind for series in markers.others.values())),
         swaps=swaps,
@@ -92,7 +96,9 @@ def describe_markers(markers: Markers) -> str:
     """Return the size of a recording, in one line."""
     share = 100.0 * float(markers.missing.mean()) if markers.missing.size > 0 else 0.0
     others = f", {len(markers.others)} other series" if len(markers.others) > 0 else ""
-    count = count_noun(len(markers.names), "marker")
+    computed = len(read_marker_names(markers.names, markers.computed).computed)
+    count = count_noun(len(markers.names) - computed, "marker")
+    count += f" and {count_noun(computed, 'computed point')}" if computed > 0 else ""
     return f"{describe_time(markers)}, {count}, {share:.1f} % missing{others}"
 
 

@@ -61,6 +61,8 @@ _MARKER_NAMES = """
     RMT5 RTOE
 """.split()
 # Marker, bone, place on the skin in the bone's frame [m]; those on the right mirror the left ones.
+# Markers of the pelvis are before the hips as Harrington et al. (2007, J. Biomech. 40:595) found:
+# 66 mm from the hips to the front spines at this width and depth, and 10 mm of skin and marker.
 _MARKERS: dict[str, tuple[str, Point]] = {
     "LFHD": ("head", (0.095, 0.060, 0.080)),
     "LBHD": ("head", (-0.075, 0.060, 0.075)),
@@ -69,8 +71,8 @@ _MARKERS: dict[str, tuple[str, Point]] = {
     "STRN": ("upper_back", (0.145, 0, 0.035)),
     "RBAC": ("upper_back", (-0.105, -0.100, 0.060)),
     "T10": ("lower_back", (-0.085, 0, 0.220)),
-    "LFWT": ("pelvis", (0.090, 0.125, 0.075)),
-    "LBWT": ("pelvis", (-0.110, 0.050, 0.095)),
+    "LFWT": ("pelvis", (0.075, 0.125, 0.075)),
+    "LBWT": ("pelvis", (-0.125, 0.050, 0.095)),
     "LSHO": ("l_clavicle", (-0.035, 0.165, 0.025)),
     "LUPA": ("l_upper_arm", (0, 0.140, 0.050)),
     "LELB": ("l_upper_arm", (0, 0.320, 0.045)),

@@ -23,7 +23,7 @@ TITLES = {  # of kinds of attention
     "poor-fit": "poor fit",
     "gap": "filled gap",
     "ignored-marker": "marker left out",
-    "bridged": "two solutions",
+    "jump": "jump",
 }
 
 

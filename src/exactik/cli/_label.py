@@ -1,0 +1,87 @@
+"""`exactik label`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exactik.cli._app import AsJson, app, compiling, print_json, say
+from exactik.cli._kernels import compile_kernels
+from exactik.cli._options import (
+    EndOption,
+    LengthUnitOption,
+    RecordingOptions,
+    StartOption,
+    UpOption,
+    parse_length_unit,
+)
+from exactik.errors import UsageError
+
+__all__ = ["label"]
+
+
+@app.command()
+def label(
+    recording: Annotated[Path, typer.Argument(metavar="MARKERS", help="The recording.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Recording to write, with names: .c3d .trc .csv .npz."),
+    ] = None,
+    like: Annotated[
+        Path | None, typer.Option(help="A recording of the same marker set that has names.")
+    ] = None,
+    marker_set: Annotated[
+        str | None, typer.Option("--set", help="A known marker set, or own: those of the figure.")
+    ] = None,
+    known: Annotated[
+        list[str] | None, typer.Option(help="A point whose name is right; may be given again.")
+    ] = None,
+    start: StartOption = None,
+    end: EndOption = None,
+    up: UpOption = None,
+    length_unit: LengthUnitOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find out by shape which point is which marker, whatever they are called.
+
+    Shows what each was taken for, how sure that is and what is doubtful. Exit code 1 if anything
+    is.
+    """
+    from exactik.cli._inputs import read_recording
+    from exactik.cli._outputs import format_entry
+    from exactik.io import files_to_write, save_markers
+    from exactik.labelling import label_subjects
+    from exactik.model import human
+
+    if like is not None and marker_set is not None:
+        raise UsageError("--like and --set both say which labels there are; give one of them")
+    options = RecordingOptions(
+        up=up, length_unit=parse_length_unit(length_unit), start=start, end=end
+    )
+    if output is not None:
+        files_to_write(str(output), tuple(map(str, (recording, like))))
+    read = read_recording(recording, None, options, align=False)
+    named = None if like is None else read_recording(like, "z").markers
+    if not as_json:
+        say(format_entry("read", f"{recording}: {read.words}"))
+        for note in read.notes:
+            say(format_entry("note", note))
+    compile_kernels()
+    with compiling():
+        subjects = label_subjects(
+            human(), read.markers, known=known or (), marker_set=marker_set, like=named
+        )
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        save_markers(subjects.markers, output)
+    written = [] if output is None else [str(output)]
+    if as_json:
+        print_json({**subjects.to_dict(), "notes": read.notes, "written": written})
+    else:
+        say(f"\n{subjects}\n")
+        for path in written:
+            say(format_entry("written", f"{path}: {len(subjects.markers.names)} points"))
+    if subjects.needs_look:
+        raise typer.Exit(1)

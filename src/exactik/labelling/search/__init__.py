@@ -1,0 +1,37 @@
+"""Labels by shape: seeds in single frames, poses through the recording, and rival labellings."""
+
+from exactik.labelling.search._compare import Comparison, compare_alternatives, settle
+from exactik.labelling.search._fragments import Fragment, cut_into_fragments, find_copies
+from exactik.labelling.search._overlaps import FragmentLabels, assign_fragments
+from exactik.labelling.search._poses import (
+    MAX_COST,
+    LabelProblem,
+    LabelState,
+    make_label_problem,
+)
+from exactik.labelling.search._seed import Seed, find_seeds
+from exactik.labelling.search._seed_frames import choose_seed_frames
+from exactik.labelling.search._size import fit_size
+from exactik.labelling.search._template import Template, make_template, split_template
+
+__all__ = [
+    "MAX_COST",
+    "Comparison",
+    "Fragment",
+    "FragmentLabels",
+    "LabelProblem",
+    "LabelState",
+    "Seed",
+    "Template",
+    "assign_fragments",
+    "choose_seed_frames",
+    "compare_alternatives",
+    "cut_into_fragments",
+    "find_copies",
+    "find_seeds",
+    "fit_size",
+    "make_label_problem",
+    "make_template",
+    "settle",
+    "split_template",
+]

@@ -1,0 +1,156 @@
+"""What is a jump, what it is charged, and which of two paths is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.kernels.descent.results import FRAME_RESULT_SIZE
+from exactik.motion import Markers
+from exactik.tracking import DEFAULT_OPTIONS, find_jumps, find_limbs, make_tracking_problem
+from exactik.tracking._continuity import take_better_segments
+from exactik.tracking._frame_solver import FrameSolutions, TrackingRun
+from exactik.typing import Array
+from tests.support.chains import make_rigid_body
+from tests.support.models import planar_arm
+
+RATE = 100.0  # [Hz]
+WEIGHTS = {"ELBOW": 0.01, "HAND": 1.0}
+ARM = planar_arm().with_markers(
+    {"ELBOW": ("lower", (0.0, 0.0, 0.0)), "HAND": ("lower", (0.3, 0.0, 0.0))}
+)
+
+
+def jumps_of(steps: list[float], marker_steps: list[float] | None = None) -> list[int]:
+    """Frames from which an arm jumps whose shoulder makes steps [rad], its elbow's marker [m]."""
+    q = np.zeros((len(steps) + 1, 2))
+    q[1:, 0] = np.cumsum(steps)
+    place = ARM.forward(q).markers
+    if marker_steps is not None:
+        place[1:, 0, 2] += np.cumsum(marker_steps)
+    problem = make_tracking_problem(ARM, Markers(place, tuple(ARM.markers), RATE))
+    return find_jumps(problem, q).tolist()
+
+
+def test_a_bone_that_turns_faster_than_sixty_radians_a_second_jumps():
+    assert jumps_of([0.0, 0.0, 0.4, 0.0, 0.0]) == []
+    assert jumps_of([0.0, 0.0, 0.8, 0.0, 0.0]) == [2]
+
+
+def test_what_the_steps_around_do_too_is_no_jump():
+    assert jumps_of([0.5, 0.5, 1.2, 0.5, 0.5]) == []
+    assert jumps_of([0.5, 0.5, 2.0, 0.5, 0.5]) == [2]
+    assert jumps_of([0.0, 0.0, 0.8, -0.8, 0.0]) == [2, 3]  # there and back: the quiet side counts
+    assert jumps_of([0.8, 0.0, 0.0]) == [0]  # at the end there is only one
+
+
+def test_a_marker_that_leaves_its_place_faster_than_three_metres_a_second_jumps():
+    assert jumps_of([0.0] * 5, [0.0, 0.0, 0.02, 0.0, 0.0]) == []
+    assert jumps_of([0.0] * 5, [0.0, 0.0, 0.05, 0.0, 0.0]) == [2]
+
+
+def place_arm(elbow: float) -> Array:
+    """The pose (2,) with the elbow bent so far and the hand on the x axis."""
+    tip = ARM.forward(np.array([0.0, elbow])).markers[1]
+    return np.array([-np.arctan2(tip[1], tip[0]), elbow])
+
+
+def choose(figure: ik.Skeleton, place: Array, q: Array, other: Array, **options: Any) -> bool:
+    """Whether a path `other` is taken in place of q in the one segment in which they differ."""
+    markers = Markers(place, tuple(figure.markers), RATE)
+    problem = make_tracking_problem(figure, markers, posture=0.0, **options)
+    method = DEFAULT_OPTIONS.warm_start.options(problem.frame_problem)
+    run = TrackingRun(
+        problem=problem, warm_start=method, cold_start=method, options=DEFAULT_OPTIONS, threads=1
+    )
+    plain, branched = (
+        FrameSolutions(each.copy(), np.zeros((len(q), FRAME_RESULT_SIZE))) for each in (q, other)
+    )
+    take_better_segments(run, problem, plain, branched, (q != other).any(axis=1))
+    taken = np.array_equal(plain.q, other)
+    assert taken or np.array_equal(plain.q, q)
+    return taken
+
+
+class Crossing:
+    """An arm whose elbow fits a little better down than up; the hand does not tell.
+
+    A change between the two costs as much as the elbow saves in `fair_frames` frames, at 4 ms.
+    """
+
+    def __init__(self) -> None:
+        self.up, self.down = place_arm(0.9), place_arm(-0.9)
+        up, down = (ARM.forward(q).markers for q in (self.up, self.down))
+        assert np.linalg.norm(up[1] - down[1]) < 1e-9
+        self.targets = np.array([0.5 * (up[0] + down[0]), up[1]])
+        self.targets[0] += 0.01 * (down[0] - up[0])
+        costs = [self.cost(q) for q in (self.up, self.down, 0.5 * (self.up + self.down))]
+        price = 2 * 0.004 * RATE * (costs[2] - 0.5 * (costs[0] + costs[1]))
+        self.fair_frames = price / (costs[0] - costs[1])
+
+    def cost(self, q: Array) -> float:
+        square = ((ARM.forward(q).markers - self.targets) ** 2).sum(axis=1)
+        return 0.5 * float(WEIGHTS["ELBOW"] * square[0] + WEIGHTS["HAND"] * square[1])
+
+    def is_taken(self, frame_count: int) -> bool:
+        """Whether a path with the elbow up takes it down for so many frames."""
+        q = np.tile(self.up, (frame_count + 20, 1))
+        other = q.copy()
+        other[10:-10] = self.down
+        return choose(ARM, np.tile(self.targets, (len(q), 1, 1)), q, other, weights=WEIGHTS)
+
+
+def test_a_change_of_solution_has_to_save_what_the_way_costs():
+    crossing = Crossing()
+    assert crossing.fair_frames > 10
+    assert not crossing.is_taken(round(0.4 * crossing.fair_frames))
+    assert crossing.is_taken(round(2.5 * crossing.fair_frames))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "shift", "taken"),
+    [
+        ((0.0, 0.0, 0.06), 0.02, False),  # squares of 36 and 24 cm², but 2.0 and 2.7 cm on average
+        ((0.0, 0.06, 0.06), 0.04, True),  # both are less
+        ((0.0, 0.06, 0.06), -0.01, False),  # both are more
+    ],
+)
+def test_neither_mean_nor_square_of_the_errors_may_rise(
+    offsets: tuple[float, float, float], shift: float, taken: bool
+):
+    body = make_rigid_body(np.diag([0.1, 0.2, 0.3]))
+    place = body.forward(body.neutral()).markers + np.array([[x, 0.0, 0.0] for x in offsets])
+    q = np.tile(body.neutral(), (40, 1))
+    other = q.copy()
+    other[10:30, 0] += shift
+    assert choose(body, np.tile(place, (40, 1, 1)), q, other) == taken
+
+
+def test_limbs_of_the_human():
+    figure = ik.human()
+    locked = np.zeros(figure.nv, dtype=bool)
+    minimum = DEFAULT_OPTIONS.branches.min_limb_dofs
+    limbs = [
+        {figure.dof_names[i].rpartition(".")[0] for i in dofs}
+        for dofs in find_limbs(figure, locked, minimum)
+    ]
+    for bones in (
+        {"l_thigh", "l_shin", "l_foot", "l_toes"},
+        {"r_thigh", "r_shin", "r_foot", "r_toes"},
+        {"lower_neck", "upper_neck", "head"},
+    ):
+        assert bones in limbs
+    assert len(limbs) == 6 and not any("pelvis" in bones for bones in limbs)
+
+
+@pytest.mark.parametrize("branches", [False, True])
+def test_nothing_changes_where_nothing_is_found(branches: bool):
+    """A path whose every frame is solved exactly is the same with branches."""
+    t = np.arange(60) / RATE
+    q = np.stack([0.8 * np.sin(2 * t), 1.0 + 0.2 * np.cos(3 * t)], axis=1)
+    markers = Markers(ARM.forward(q).markers, tuple(ARM.markers), RATE)
+    track = ik.track(ARM, markers, branches=branches, smooth=None)
+    assert np.abs(track.motion.q - q).max() < 1e-4 and not track.jumps.any()

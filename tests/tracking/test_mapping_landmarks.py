@@ -1,0 +1,212 @@
+"""Markers that the figure lacks, points in joints, computed points, names that cannot be true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.calibration import calibrate, measure_distances, propose_mapping
+from exactik.marker_sets import list_landmarks, list_marker_sets
+from tests.support.subjects import Subject, make_smooth_motion, make_subject
+
+
+@pytest.fixture(scope="module")
+def somebody() -> Subject:
+    """A second and a bit, in which every joint has moved."""
+    return make_subject(ik.human(), 5, frames=120, away=0.0)
+
+
+@pytest.fixture(scope="module")
+def in_few_frames(somebody: Subject) -> Subject:
+    """The same person at six frames a second, slow enough to show no jumps: quick to fit."""
+    rng = np.random.default_rng(3)
+    q = make_smooth_motion(somebody.skeleton, 1200, rng, share=0.4)[:240:20]
+    places = somebody.skeleton.forward(q).markers
+    places = places + rng.normal(0.0, 1e-3, places.shape)
+    return somebody._replace(q=q, markers=ik.Markers(places, somebody.markers.names, 6.0))
+
+
+def record(subject: Subject, names: dict[str, str], computed: tuple[str, ...] = ()) -> ik.Markers:
+    """Points of a subject at landmarks: recorded name → landmark."""
+    pose = subject.skeleton.forward(subject.q)
+    # Places of the built-in size are near enough to those of the subject.
+    landmarks = [list_landmarks()[i] for i in names.values()]
+    places = np.stack([pose.point(place.bone, place.point) for place in landmarks], axis=1)
+    return ik.Markers(places, tuple(names), subject.markers.rate, computed=computed)
+
+
+def set_names(set_id: str) -> dict[str, str]:
+    return dict(next(s for s in list_marker_sets() if s.id == set_id).markers)
+
+
+def test_points_of_video_based_capture_are_used(somebody: Subject):
+    """Hips, neck, head, nose and wrists of HALPE_26 are points in joints, and the figure fits."""
+    names = {n: i for n, i in set_names("halpe_26").items() if n not in ("CHip", "Hip")}
+    mapping = propose_mapping(ik.human(), record(somebody, names), geometry=False)
+    assert len(mapping.used) == len(names)
+    hip = mapping["RHip"]
+    assert (hip.code, hip.kind, hip.bone, hip.marker) == ("joint-centre", "joint", "r_thigh", None)
+    assert hip.point == (0.0, 0.0, 0.0) and hip.offset_sd == list_landmarks()["r_hip_joint"].sd
+    assert mapping["Nose"].bone == "head" and mapping["LWrist"].bone == "l_hand"
+    assert mapping.applied().markers["RHip"] == ("r_thigh", (0.0, 0.0, 0.0))
+
+
+def test_landmarks_that_the_figure_lacks_get_a_place(somebody: Subject):
+    """Medial knees and ankles, trochanters, clusters: at their landmark, with its uncertainty."""
+    names = {
+        **{"R.ASIS": "r_asis", "L.ASIS": "l_asis", "R.PSIS": "r_psis", "L.PSIS": "l_psis"},
+        **{"R.Knee": "r_knee_lateral", "R.Knee.Medial": "r_knee_medial", "R.Hip": "r_trochanter"},
+        **{"R.Ankle": "r_ankle_lateral", "R.MedialAnkle": "r_ankle_medial", "R.Heel": "r_heel"},
+        **{"R.Thigh1": "r_thigh_cluster", "R.Thigh2": "r_thigh_cluster"},
+    }
+    markers = record(somebody, names)
+    mapping = propose_mapping(ik.human(), markers, geometry=False)
+    assert {m.recorded: m.landmark for m in mapping} == names
+    assert mapping["R.ASIS"].marker == "RFWT" and mapping["R.Knee"].marker == "RKNE"
+    medial = mapping["R.Knee.Medial"]
+    assert (medial.marker, medial.bone, medial.code) == (None, "r_thigh", "landmark")
+    assert medial.offset_sd == list_landmarks()["r_knee_medial"].sd
+    assert mapping["R.Thigh1"].confidence < medial.confidence  # the bone only
+    fit = calibrate(ik.human(), markers, bones=mapping, frames=12)
+    assert 1e3 * np.nanmean(fit.errors) < 3.0
+    scaled = propose_mapping(fit.skeleton.with_markers({}), markers, geometry=False)
+    grown = np.linalg.norm(scaled["R.Knee.Medial"].point) / np.linalg.norm(medial.point)
+    assert grown == pytest.approx(fit.scales["r_thigh"], rel=1e-6)
+
+
+def test_a_set_has_its_toe_marker_elsewhere_than_the_figure(somebody: Subject):
+    """LTOE of Plug-in Gait is on the foot; of the figure's own set it is on the toes."""
+    names = {n: i for n, i in set_names("plug_in_gait").items() if n[0] == "L" and n != "LFRM"}
+    mapping = propose_mapping(ik.human(), record(somebody, names), geometry=False)
+    assert mapping["LTOE"].bone == "l_foot" and mapping["LTOE"].code == "landmark"
+    assert mapping["LKNE"].code == "same-name" and mapping["LKNE"].offset_sd is not None
+    own = propose_mapping(ik.human(), somebody.markers, geometry=False)
+    assert own["LTOE"].bone == "l_toes" and own["LTOE"].code == "same-name"
+    assert own["LTOE"].offset_sd is None
+
+
+def test_computed_points_are_used_only_on_request(somebody: Subject):
+    names = {
+        **{"LASI": "l_asis", "RASI": "r_asis", "SACR": "sacrum", "LKNE": "l_knee_lateral"},
+        **{"LHJC": "l_hip_joint", "LFEO": "l_knee_joint", "LFEP": "l_hip_joint"},
+        **{"LFEA": "l_knee_joint", "Model": "l_ankle_joint"},
+    }
+    markers = record(somebody, names, computed=("Model",))
+    plain = propose_mapping(ik.human(), markers, geometry=False)
+    assert [m.recorded for m in plain.used] == ["LASI", "RASI", "SACR", "LKNE"]
+    assert {m.code for m in plain if m.bone is None} == {"computed"}
+    asked = propose_mapping(ik.human(), markers, geometry=False, computed=True)
+    assert asked["LFEO"].code == "joint-centre" and asked["LFEO"].bone == "l_shin"
+    hips = [asked["LHJC"].bone, asked["LFEP"].bone]
+    assert sorted(map(str, hips)) == ["None", "l_thigh"]  # one of two for the same place
+    assert asked["LFEA"].bone is None  # an axis of a frame is no place on a body
+
+
+def test_names_that_cannot_be_true(somebody: Subject):
+    """A knee and an elbow exchanged, and a "forearm" two metres away, are left out and said."""
+    markers = somebody.markers
+    swapped = markers.renamed({"RKNE": "LELB", "LELB": "RKNE"})
+    mapping = propose_mapping(ik.human(), swapped, geometry=False)
+    assert {m.recorded for m in mapping if m.code == "unclear"} == {"RKNE", "LELB"}
+    assert "too far from other markers" in mapping["RKNE"].reason
+    places = markers.positions.copy()
+    places[:, markers.names.index("LFRM")] += (2.0, 0.0, 0.0)
+    away = ik.Markers(places, markers.names, markers.rate)
+    assert propose_mapping(ik.human(), away, geometry=False)["LFRM"].code == "unclear"
+    assert propose_mapping(ik.human(), away, {"LFRM": "LFRM"}, geometry=False)["LFRM"].bone
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_true_names_are_never_too_far(somebody: Subject, unit: float):
+    """Whatever the unit; and markers that are 0.1 m off, on bars and straps, are let pass."""
+    markers = somebody.markers
+    places = markers.positions.copy()
+    places[:, markers.names.index("LFRM")] += (0.0, 0.1, 0.0)
+    scaled = ik.Markers(unit * places, markers.names, markers.rate)
+    mapping = propose_mapping(ik.human(), scaled, geometry=False)
+    assert len(mapping.used) == len(markers.names)
+
+
+@pytest.mark.parametrize("side", ["l", "r"])
+def test_the_side_that_names_leave_open(somebody: Subject, side: str):
+    names = {"rASIS": "r_asis", "lASIS": "l_asis", "rPSIS": "r_psis", "lPSIS": "l_psis"}
+    names |= {
+        "latKnee": f"{side}_knee_lateral",
+        "heel": f"{side}_heel",
+        "hip": f"{side}_trochanter",
+    }
+    mapping = propose_mapping(ik.human(), record(somebody, names), geometry=False)
+    assert {m.recorded: m.landmark for m in mapping} == names
+    middle = {**names, "latKnee": "pelvis_joint", "heel": "sacrum", "hip": "l5"}
+    unclear = propose_mapping(ik.human(), record(somebody, middle), geometry=False)
+    assert unclear["heel"].code == "unclear"
+
+
+def test_a_short_name_is_settled_by_its_place(in_few_frames: Subject):
+    """LSH is a shank below a knee and a shoulder above an elbow."""
+    known = {"LFWT": "l_asis", "RFWT": "r_asis", "LBWT": "l_psis", "RBWT": "r_psis", "C7": "c7"}
+    known |= {"LKNE": "l_knee_lateral", "LANK": "l_ankle_lateral", "CLAV": "jugular_notch"}
+    known |= {"LELB": "l_elbow_lateral", "STRN": "xiphoid"}
+    for landmark in ("l_shin_side", "l_acromion"):
+        mapping = propose_mapping(ik.human(), record(in_few_frames, {**known, "LSH": landmark}))
+        assert mapping["LSH"].landmark == landmark, landmark
+
+
+def test_other_subjects_and_things(somebody: Subject):
+    names = somebody.markers.names
+    both = ik.Markers(
+        np.concatenate([somebody.markers.positions, somebody.markers.positions + 1.0], axis=1),
+        (*(f"A:{n}" for n in names), *(f"B:{n}" for n in names)),
+        120.0,
+    )
+    mapping = propose_mapping(ik.human(), both, geometry=False)
+    assert {m.recorded[0] for m in mapping.used} == {"A"} and len(mapping.used) == len(names)
+    assert {m.code for m in mapping if m.bone is None} == {"other-subject"}
+    things = somebody.markers.renamed({"LFRM": "WheelchairL", "RFRM": "R.Roue"})
+    mapping = propose_mapping(ik.human(), things, geometry=False)
+    assert mapping["WheelchairL"].code == "object" and mapping["R.Roue"].code == "object"
+    assert "2 are on things (WheelchairL and R.Roue)" in mapping.describe_unused()
+
+
+def test_a_marker_on_a_thing_that_moves_with_a_bone_is_not_on_it(in_few_frames: Subject):
+    """A flag half a metre above the head moves as the head does, but no skin is there."""
+    somebody = in_few_frames
+    pose = somebody.skeleton.forward(somebody.q)
+
+    def propose(height: float) -> str:
+        flag = pose.point("head", (0.0, 0.0, height))[:, None]
+        places = np.concatenate([somebody.markers.positions, flag], axis=1)
+        markers = ik.Markers(places, (*somebody.markers.names, "flag"), somebody.markers.rate)
+        return propose_mapping(ik.human(), markers)["flag"].code
+
+    assert propose(0.5) == "unclear"
+    assert propose(0.15) == "geometry"
+
+
+def test_where_nothing_moves_places_tell_nothing(somebody: Subject):
+    """In a still recording all bones are alike, however small the ratio of their noises."""
+    rng = np.random.default_rng(0)
+    still = np.repeat(somebody.markers.positions[:1], 12, axis=0)
+    markers = ik.Markers(
+        still + rng.normal(0.0, 5e-4, still.shape), somebody.markers.names, somebody.markers.rate
+    )
+    mapping = propose_mapping(ik.human(), markers.renamed({"LFRM": "thing"}))
+    assert mapping["thing"].bone is None and mapping["thing"].code == "unclear"
+
+
+def test_distances(in_few_frames: Subject):
+    """A marker 60 mm from its place is told to be about that far, the others nearer."""
+    somebody = in_few_frames
+    places = somebody.markers.positions.copy()
+    pose = somebody.skeleton.forward(somebody.q)
+    bone, point = somebody.skeleton.marker("LTHI")
+    k = somebody.markers.names.index("LTHI")
+    places[:, k] = pose.point(bone, np.add(point, (0.06, 0.0, 0.0)))
+    markers = ik.Markers(places, somebody.markers.names, somebody.markers.rate)
+    mapping = propose_mapping(ik.human(), markers, geometry=False)
+    distances = measure_distances(mapping, markers)
+    assert distances["LTHI"] == pytest.approx(0.06, abs=0.02)
+    assert np.median(list(distances.values())) < 0.015
+    two = markers.chosen(["LTHI", "LKNE"])
+    assert measure_distances(propose_mapping(ik.human(), two, geometry=False), two) == {}

@@ -1,0 +1,143 @@
+"""Recordings spoiled on purpose, in ways that happen in laboratories; no copy may be called good.
+
+Each fault takes a recording and a random generator and returns a copy, or None where the recording
+does not have what the fault needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from exactik.calibration import find_mirrored_bone
+from exactik.marker_sets import strip_prefix
+from exactik.motion import Markers
+from exactik.verdict import RecordingContext
+
+__all__ = ["FAULTS", "MIRRORING_FAULTS", "Fault"]
+
+Fault = Callable[[Markers, RecordingContext, np.random.Generator], Markers | None]
+
+
+def shuffle_labels(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """All names in use go round in a random circle: no marker keeps its own."""
+    return _move_names(markers, _used_names(context), rng)
+
+
+def shuffle_some_labels(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """A third of the names in use do."""
+    used = _used_names(context)
+    chosen = rng.permutation(used)[: max(len(used) // 3, 3)].tolist()
+    return _move_names(markers, chosen, rng)
+
+
+def drop_half(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """Half of the markers in use are gone, and whatever was not in use."""
+    used = _used_names(context)
+    kept = set(rng.permutation(used)[: (len(used) + 1) // 2].tolist())
+    return markers.chosen([name for name in markers.names if name in kept])
+
+
+def swap_axes(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """Two axes are exchanged: the world is seen in a mirror."""
+    a, b = rng.permutation(3)[:2]
+    order = [0, 1, 2]
+    order[a], order[b] = order[b], order[a]
+    return replace(markers, positions=markers.positions[:, :, order])
+
+
+def mistake_unit(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """Lengths are a thousand times too large, or too small."""
+    factor = 1e3 if rng.random() < 0.5 else 1e-3
+    return replace(markers, positions=markers.positions * factor)
+
+
+def exchange_sides(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """What is called left is right."""
+    partners = {}
+    for name in _used_names(context):
+        partner = find_partner(name, markers.names)
+        if partner is not None:
+            partners[name] = partner
+    if len(partners) < 6:
+        return None
+    return markers.renamed({name: partners[name] for name in partners if name in partners.values()})
+
+
+def take_leg_from_elsewhere(
+    markers: Markers, context: RecordingContext, rng: np.random.Generator
+) -> Markers | None:
+    """One leg's markers are those of another trial: the same motion, half of it later."""
+    side = "l" if rng.random() < 0.5 else "r"
+    leg = _leg_names(context, side)
+    if len(leg) < 3 or len(markers) < 40:
+        return None
+    positions = np.array(markers.positions)
+    columns = [markers.names.index(name) for name in leg]
+    shift = len(markers) // 2
+    positions[:, columns] = np.roll(positions[:, columns], shift, axis=0)
+    return replace(markers, positions=positions)
+
+
+def _leg_names(context: RecordingContext, side: str) -> list[str]:
+    """Return the recorded names of the markers of a leg that are in use."""
+    bones = {f"{side}_thigh", f"{side}_shin", f"{side}_foot", f"{side}_toes"}
+    return [use.name for use in context.uses if use.bone in bones]
+
+
+def find_partner(name: str, names: tuple[str, ...]) -> str | None:
+    """Return the name of the same marker on the other side, if there is one."""
+    partner = find_mirrored_bone(name, names)
+    if partner is not None:
+        return partner
+    short = strip_prefix(name)
+    prefix = name[: len(name) - len(short)]
+    for left, right in (("L", "R"), ("l", "r")):
+        for side, other in ((left, right), (right, left)):
+            for candidate in (
+                other + short[1:] if short.startswith(side) else "",
+                short[:-1] + other if short.endswith(side) else "",
+                short.replace(f" {side}", f" {other}", 1),
+            ):
+                if candidate not in ("", short) and prefix + candidate in names:
+                    return prefix + candidate
+    return None
+
+
+def _used_names(context: RecordingContext) -> list[str]:
+    return [use.name for use in context.uses if use.marker is not None]
+
+
+def _move_names(markers: Markers, names: list[str], rng: np.random.Generator) -> Markers | None:
+    if len(names) < 3:
+        return None
+    order = rng.permutation(names).tolist()
+    return markers.renamed(dict(zip(order, [*order[1:], order[0]], strict=True)))
+
+
+FAULTS: dict[str, Fault] = {
+    "labels shuffled": shuffle_labels,
+    "a third of the labels shuffled": shuffle_some_labels,
+    "half of the markers gone": drop_half,
+    "axes swapped": swap_axes,
+    "unit wrong by 1,000": mistake_unit,
+    "left and right exchanged": exchange_sides,
+    "one leg from elsewhere": take_leg_from_elsewhere,
+}
+
+MIRRORING_FAULTS = ("axes swapped", "left and right exchanged")
+"""What cannot be seen on a set that has no handedness: clusters named after their bones."""
