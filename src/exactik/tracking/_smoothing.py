@@ -182,7 +182,7 @@ def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) ->
     By fourth differences in time, in which motions have next to no part. Half of the samples decide,
     so that spikes and impacts do not.
     """
-    differences = np.diff(problem.targets.position, 4, axis=0)
+    differences = np.diff(problem.targets.position[:, problem.targets.weight > 0.0], 4, axis=0)
     values = np.abs(differences[np.isfinite(differences)])
     if len(values) == 0:
         return options.assumed_noise
