@@ -47,6 +47,7 @@ def main() -> None:
         print(f"{wheel.name}: running the first example of README.md", flush=True)
         run(scripts / "python", "-I", "example.py")
         run(scripts / "exactik", "--help", quiet=True)
+        run(scripts / "exactik", "inspect", "human", quiet=True)  # reads the data files
     print("wheel-check: passed")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -109,13 +111,13 @@ def test_the_set_settles_what_a_short_name_means():
 def test_computed_points():
     """By the file's groups, by the set, and by name; one point alone of a bone's frame is none."""
     markers = make_markers(
-        *("LASI", "RASI", "SACR", "LKNE", "LHJC", "LFEP", "LFEO", "LFEA", "LFEL", "LFOO"),
+        *("LASI", "RASI", "SACR", "LKNE", "LWJC", "LFEP", "LFEO", "LFEA", "LFEL", "LFOO"),
         *("CentreOfMass", "LHipAngles", "Thing"),
         computed=("Thing",),
     )
     found = find_computed_points(markers)
     assert found["Thing"] == "file-group"
-    assert found["LHJC"] == "joint-centre"
+    assert found["LWJC"] == "joint-centre"
     assert found["LFEP"] == "marker-set" and found["LFEA"] == "bone-frame"
     assert found["LHipAngles"] == "quantity"
     assert "CentreOfMass" in found
@@ -134,3 +136,9 @@ def test_computed_points_follow_their_names():
     assert markers.without_prefix().computed == ("B",)
     assert markers.renamed({"S:B": "C"}).computed == ("C",)
     assert markers.chosen(["S:A"]).computed == ()
+
+
+def test_the_page_lists_every_set():
+    page = (Path(__file__).parents[2] / "docs" / "marker-sets.md").read_text("utf-8")
+    for marker_set in SETS:
+        assert f"| `{marker_set.id}` | {marker_set.title} |" in page

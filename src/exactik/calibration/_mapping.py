@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from exactik._text import join_names
 from exactik.errors import UnknownNameError
-from exactik.marker_sets import strip_prefix
+from exactik.marker_sets import MarkerSet, list_landmarks, strip_prefix
 from exactik.model import Skeleton
 
 __all__ = ["HandMapping", "MarkerMapping", "Match", "Point"]
@@ -66,6 +66,13 @@ class Match(NamedTuple):
     landmark: str = ""
 
     @property
+    def text(self) -> str:
+        """What it is taken for, in words; "" if it is not used."""
+        if self.landmark != "" and self.bone is not None:
+            return list_landmarks()[self.landmark].text
+        return self.marker or self.bone or ""
+
+    @property
     def has_same_name(self) -> bool:
         """Whether marker and recorded marker are called the same but for prefix and case."""
         if self.marker is None:
@@ -80,10 +87,12 @@ class MarkerMapping:
     Attributes:
         skeleton: whose markers and bones are meant.
         matches: one for each recorded marker, in the order of the recording.
+        marker_set: the known set whose names they have, None if there is none.
     """
 
     skeleton: Skeleton
     matches: tuple[Match, ...]
+    marker_set: MarkerSet | None = None
 
     def __iter__(self) -> Iterator[Match]:
         return iter(self.matches)

@@ -84,7 +84,9 @@ def propose_mapping(
     for name in markers.names:
         if name not in matches:
             matches[name] = _leave_unknown(name, reading)
-    mapping = MarkerMapping(skeleton, tuple(matches[name] for name in markers.names))
+    mapping = MarkerMapping(
+        skeleton, tuple(matches[name] for name in markers.names), reading.marker_set
+    )
     _check_markers_once(mapping)
     return mapping
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exactik.calibration import MarkerMapping, measure_distances, propose_mapping
-from exactik.marker_sets import MarkerSet, read_marker_names
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.pipeline._prepare import MIN_SECONDS_FOR_GEOMETRY, ManualMapping
@@ -24,7 +23,6 @@ class MatchedRecording:
     Attributes:
         subject: name, "" if the recording has one subject.
         mapping: what each marker is taken for.
-        marker_set: the known set that explains their names, or None.
         distances: recorded name → how far it is from where the figure of the subject's size has it,
             or from the nearest bone if it is not used [m]; empty if too few markers are known.
         left_out: name → code, of markers of the file that are on no subject.
@@ -33,7 +31,6 @@ class MatchedRecording:
 
     subject: str
     mapping: MarkerMapping
-    marker_set: MarkerSet | None
     distances: Mapping[str, float]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
@@ -76,7 +73,6 @@ def match_recording(
             MatchedRecording(
                 subject=part.name,
                 mapping=proposed,
-                marker_set=read_marker_names(turned.names, turned.computed).marker_set,
                 distances=measure_distances(proposed, turned),
                 left_out=part.left_out,
                 notes=(*part.notes, *sized.notes, *aligned.notes),

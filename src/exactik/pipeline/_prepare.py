@@ -26,7 +26,7 @@ __all__ = ["ManualMapping", "PreparedSkeleton", "prepare_skeleton"]
 ManualMapping = Mapping[str, str | tuple[str, ArrayLike] | None]
 
 MIN_SECONDS_FOR_GEOMETRY = 2.0  # [s] of a recording in which joints may have moved
-SURE_CONFIDENCE = 0.95  # of a match, from which it goes without saying
+SURE_CONFIDENCE = 0.82  # of a match, from which it goes without saying: the marker set tells it
 MAX_LISTED_NAMES = 6
 
 
@@ -142,8 +142,10 @@ def _describe_fit(fit: Calibration, source: Path, sizes: bool) -> str:
 def _describe_matches(mapping: MarkerMapping) -> list[str]:
     """Return which markers were taken for others, and which are not used."""
     notes = []
+    if mapping.marker_set is not None and not all(m.has_same_name for m in mapping.used):
+        notes.append(f"The names of the markers are those of {mapping.marker_set.title}.")
     guesses = [
-        f"{strip_prefix(match.recorded)} for {match.marker or match.bone}"
+        f"{strip_prefix(match.recorded)} for the {match.text}"
         for match in mapping.used
         if match.confidence < SURE_CONFIDENCE
     ]

@@ -125,9 +125,8 @@ def _describe(matched: MatchedRecording) -> str:
     """Return how many markers are used, as what, and why the others are not."""
     mapping = matched.mapping
     used = f"{len(mapping.used)} of {count_noun(len(mapping), 'point')} used"
-    known = (
-        "" if matched.marker_set is None else f"; the names are those of {matched.marker_set.title}"
-    )
+    title = None if mapping.marker_set is None else mapping.marker_set.title
+    known = "" if title is None else f"; the names are those of {title}"
     unused = mapping.describe_unused()
     return f"{used}{known}.{f' Not used: {unused}.' if unused != '' else ''}"
 
@@ -135,7 +134,7 @@ def _describe(matched: MatchedRecording) -> str:
 def _to_plain(matched: MatchedRecording) -> dict[str, Any]:
     return {
         "subject": matched.subject,
-        "marker_set": None if matched.marker_set is None else matched.marker_set.id,
+        "marker_set": None if matched.mapping.marker_set is None else matched.mapping.marker_set.id,
         "matches": [
             {**one._asdict(), "distance": matched.distances.get(one.recorded)}
             for one in matched.mapping
