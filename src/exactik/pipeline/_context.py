@@ -101,6 +101,7 @@ def _list_uses(
                 code=code,
                 confidence=confidence,
                 seen_share=seen_shares[name],
+                landmark="" if match is None else match.landmark,
             )
         )
     for name, code in left_out.items():

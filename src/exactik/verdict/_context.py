@@ -19,6 +19,7 @@ class MarkerUse:
         code: why, for programs, see `Match.code`.
         confidence: of the match, from 0 to 1.
         seen_share: of the frames in which it is there.
+        landmark: place on the body that its name means, see `Match.landmark`; "" if none.
     """
 
     name: str
@@ -27,6 +28,7 @@ class MarkerUse:
     code: str
     confidence: float
     seen_share: float = 1.0
+    landmark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
