@@ -223,8 +223,8 @@ class SmoothingOptions:
             frames at 120 Hz down by 144, and motion of 3 Hz by a quarter.
         update_lag_seconds: [s] the same for later estimates: what the steps have not smoothed yet
             has no part in them, and motion of 8 Hz has its full one.
-        least_turn: [rad/s²] angular acceleration of a bone that hardly moves: a seventh of that of a
-            trunk at a walk.
+        least_turn: [rad/s²] angular acceleration of a bone that hardly moves: a seventh of that of
+            a trunk at a walk.
         least_shift: [m/s²] the same of the root.
         least_count: number of accelerations that these count for in estimates.
         assumed_noise: [m] of markers from frame to frame where no marker is seen five frames long.

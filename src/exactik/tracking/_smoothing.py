@@ -89,7 +89,7 @@ class Smoothing(NamedTuple):
 
 
 class AccelerationSums(NamedTuple):
-    """Squares of accelerations, summed over frames: of the bones, (n + 1,), and of shifts, (nv,)."""
+    """Squares of accelerations, over frames: of the bones, (n + 1,), and of shifts, (nv,)."""
 
     turn: Array
     shift: Array
@@ -145,8 +145,8 @@ def smooth_path(
 def _prepare_problem(problem: TrackingProblem, noise: float) -> TrackingProblem:
     """Return a problem whose robust weights stay as they were found.
 
-    The neutral pose counts no more than a prior of an angle of which nothing is known: where markers
-    are missing, accelerations decide.
+    The neutral pose counts no more than a prior of an angle of which nothing is known: where
+    markers are missing, accelerations decide.
     """
     rest_weight = np.minimum(problem.targets.rest_weight, (noise / UNKNOWN_SD) ** 2)
     return problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]), rest_weight=rest_weight)
@@ -179,8 +179,8 @@ def _weights(noise: float, relaxation: float, mean_square: Array, used: Array) -
 def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) -> float:
     """Return what markers change by from frame to frame beyond their motion: its sd [m].
 
-    By fourth differences in time, in which motions have next to no part. Half of the samples decide,
-    so that spikes and impacts do not.
+    By fourth differences in time, in which motions have next to no part. Half of the samples
+    decide, so that spikes and impacts do not.
     """
     differences = np.diff(problem.targets.position[:, problem.targets.weight > 0.0], 4, axis=0)
     values = np.abs(differences[np.isfinite(differences)])
@@ -400,9 +400,7 @@ class Smoother:
         """Return those of poses q, which were evaluated last."""
         sums, work = self._new_sums(), self.workspace
         tree = self.problem.skeleton.tree
-        sum_accelerations(
-            tree, prior, first, end, lag, q, work.axes, work.R, sums.turn, sums.shift
-        )
+        sum_accelerations(tree, prior, first, end, lag, q, work.axes, work.R, sums.turn, sums.shift)
         return sums
 
 

@@ -32,7 +32,7 @@ __all__ = [
 
 
 class AccelerationPrior(NamedTuple):
-    """What accelerations cost: weights [m² per (rad or m)², a frame⁴], frames numbered as in Tree."""
+    """What accelerations cost: weights [m² per (rad or m)², a frame⁴]; frames as in `Tree`."""
 
     turn: Array  #              (n + 1,) of the bones
     shift: Array  #             (nv,) of the dofs that shift, 0 for others
@@ -120,7 +120,9 @@ def add_accelerations(tree, prior, with_gradient, q, axes, R, velocity, torque, 
                 for c in range(3):
                     total_torque[b, c] = 0.0
             if t < frames - 1:
-                add_velocity_torque(prior, velocity[t], torque[t], torque[t + 1], -1.0, total_torque)
+                add_velocity_torque(
+                    prior, velocity[t], torque[t], torque[t + 1], -1.0, total_torque
+                )
             if t > 0:
                 add_velocity_torque(
                     prior, velocity[t - 1], torque[t - 1], torque[t], 1.0, total_torque

@@ -58,7 +58,7 @@ class SequenceWorkspace(NamedTuple):
 
     cost: Array  #            (n,) of the markers
     g: Array  #               (n, nv) gradient
-    L: Array  #               (n, nv, width) curvature of the markers, then factors, by ancestor rows
+    L: Array  #               (n, nv, width) curvature by ancestor rows, then factors
     axes: Array  #            (n, nv, 3) of the dofs in the world
     R: Array  #               (n, n + 1, 3, 3) bones in the world
     active_set: Array  #      (n, nv) 1 for dofs held at a limit
