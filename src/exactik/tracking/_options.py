@@ -230,8 +230,8 @@ class SmoothingOptions:
         assumed_noise: [m] of markers from frame to frame where no marker is seen five frames long.
     """
 
-    chunk_frames: int = 1000
-    overlap_frames: int = 50
+    chunk_frames: int = 250
+    overlap_frames: int = 30
     relaxation: tuple[float, ...] = (100.0, 10.0, 3.0)
     rounds: int = 3
     max_iterations: int = 6

@@ -132,9 +132,10 @@ def smooth_path(
             turn=_weights(noise, relaxation, strength.turn, free.turn_count > 0),
             shift=_weights(noise, relaxation, strength.shift, free.shift_coordinate >= 0),
         )
-        q, cost, observed, spread = smoother.advance(q, prior, noise)
-        if smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages):
-            strength = smoother.update_strength(strength, observed, spread, free)
+        estimate = smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages)
+        q, cost, observed, spread = smoother.advance(q, prior, noise, estimate=estimate)
+        if estimate:
+            strength = smoother.update_strength(observed, spread, free)
         report_frames(len(q) // len(stages))
     smoothed = path.copy()
     smoothed.q[:], smoothed.cost[:] = q, cost
@@ -279,7 +280,6 @@ class Smoother:
 
     def update_strength(
         self,
-        strength: AccelerationSums,
         observed: AccelerationSums,
         spread: AccelerationSums,
         prior: AccelerationPrior,
@@ -297,13 +297,13 @@ class Smoother:
         )
 
     def advance(
-        self, q: Array, prior: AccelerationPrior, noise: float
+        self, q: Array, prior: AccelerationPrior, noise: float, *, estimate: bool
     ) -> tuple[Array, Array, AccelerationSums, AccelerationSums]:
         """Take one step from poses q, (T, nq).
 
         Returns:
-            The new poses, what the markers of each frame cost there, (T,), the squares of their
-            accelerations, and how much of these is not determined, in s².
+            The new poses, what the markers of each frame cost there, (T,), and if `estimate` the
+            squares of their accelerations and how much of these is not determined, in s².
         """
         skeleton, options = self.problem.skeleton, self.options
         box, tree = self.problem.frame_problem.box, skeleton.tree
@@ -326,7 +326,7 @@ class Smoother:
                 options.max_iterations,
                 options.tolerance,
                 first - low,
-                end - low,
+                end - low if estimate else first - low,
                 start,
                 chunk_spread.turn,
                 chunk_spread.shift,
@@ -343,6 +343,8 @@ class Smoother:
                 self.evaluate(trial, low, prior, VALUE)
             result[first:end] = trial[first - low : end - low]
             cost[first:end] = work.cost[first - low : end - low]
+            if not estimate:
+                return self._new_sums(), chunk_spread
             sums = self._sum_accelerations(trial, first - low, end - low, lag, prior)
             return sums, chunk_spread
 
