@@ -122,9 +122,11 @@ def smooth_path(
     q = path.q.copy()
     free = make_prior(problem.skeleton)
     if smooth == "auto":
-        strength = smoother.find_strength(q, free)
+        initial = strength = smoother.find_strength(q, free)
     else:
-        strength = _strength_of_cutoff(problem, float(smooth), information, noise, free)
+        initial = strength = _strength_of_cutoff(
+            problem, float(smooth), information, noise, free
+        )
     stages = [*options.relaxation, *([1.0] * options.rounds)]
     cost = np.empty(len(q))
     for n, relaxation in enumerate(stages):
@@ -135,7 +137,7 @@ def smooth_path(
         estimate = smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages)
         q, cost, observed, spread = smoother.advance(q, prior, noise, estimate=estimate)
         if estimate:
-            strength = smoother.update_strength(observed, spread, free)
+            strength = smoother.update_strength(initial, observed, spread, free)
         report_frames(len(q) // len(stages))
     smoothed = path.copy()
     smoothed.q[:], smoothed.cost[:] = q, cost
@@ -280,6 +282,7 @@ class Smoother:
 
     def update_strength(
         self,
+        initial: AccelerationSums,
         observed: AccelerationSums,
         spread: AccelerationSums,
         prior: AccelerationPrior,
@@ -287,13 +290,19 @@ class Smoother:
         """Return mean squares of accelerations as the last solution has them.
 
         `spread` are the posterior variances over s², so that the rest is determined by the markers.
+        Limited by the `initial` ones: a jump from one solution to another is no acceleration.
         """
+        most = self.options.max_growth**2
         count, extra, least = len(self.problem), self.options.least_count, self._least_strength()
         turns = np.maximum(count * prior.turn_count - spread.turn, 0.0)
         shifts = np.maximum(count - spread.shift, 0.0)
         return AccelerationSums(
-            turn=(observed.turn + extra * least.turn) / (turns + extra),
-            shift=(observed.shift + extra * least.shift) / (shifts + extra),
+            turn=np.minimum(
+                (observed.turn + extra * least.turn) / (turns + extra), most * initial.turn
+            ),
+            shift=np.minimum(
+                (observed.shift + extra * least.shift) / (shifts + extra), most * initial.shift
+            ),
         )
 
     def advance(
