@@ -212,7 +212,8 @@ def test_joints_that_no_marker_determines_are_named(run: Run, clean: ik.Markers)
 
 
 def test_markers_without_known_names_are_listed(run: Run, clean: ik.Markers):
-    clean.renamed({name: f"point {n}" for n, name in enumerate(clean.names)}).save("odd.c3d")
+    odd = clean.renamed({name: f"point {n}" for n, name in enumerate(clean.names)})
+    odd.chosen(odd.names[:5]).save("odd.c3d")
     ended = run("solve", "odd.c3d", "--skeleton", "human", "-o", "a.bvh")
     assert ended.code == 2 and len(ended.err.splitlines()) == 1
     assert "odd.c3d: no marker can be used" in ended.err and "--mapping" in ended.err
@@ -308,12 +309,33 @@ def test_calibrate_then_solve(run: Run, clean: ik.Markers):
     np.testing.assert_allclose(heads(Path("a.bvh")), true_heads(), atol=0.03)
 
 
-def test_calibrate_as_json(run: Run, clean: ik.Markers):
-    given = ("--skeleton", "human", "-o", "subject.npz", "--frames", "10", "--scale", "global")
-    ended = run("calibrate", "walk.c3d", *given, "--json")
+def test_calibrate_on_several_recordings_as_json(run: Run, clean: ik.Markers):
+    """A static beside the walk; without --skeleton it is our human that is fitted."""
+    replace(clean, positions=np.repeat(clean.positions[:1], 20, axis=0)).save("static.c3d")
+    given = ("-o", "subject.npz", "--frames", "10", "--scale", "global", "--json")
+    ended = run("calibrate", "static.c3d", "walk.c3d", *given)
     assert ended.code == 0, ended.err
     answer = json.loads(ended.out, parse_constant=pytest.fail)
     assert answer["written"] == ["subject.npz"] and len(answer["markers"]) == 41
+    assert [trial["file"] for trial in answer["trials"]] == ["static.c3d", "walk.c3d"]
+    assert not answer["static"] and all(len(trial["frames"]) > 0 for trial in answer["trials"])
+    ended = run("calibrate", "static.c3d", "-o", "standing.npz", "--frames", "4")
+    assert "Fit the figure on a trial that moves as well" in ended.flat
+    assert "No marker tells" not in ended.flat
+
+
+def test_a_figure_of_a_static_that_fits_the_movement_badly_is_said(run: Run, clean: ik.Markers):
+    """With the command that mends it."""
+    figure = ik.human()
+    shifted = {n: (bone, np.add(p, (0.02, 0, 0))) for n, (bone, p) in figure.markers.items()}
+    figure = figure.with_markers({n: m for n, m in shifted.items() if n[1] in "KTF"})
+    made = {"skeleton": "human", "trials": [{"file": "static.c3d"}], "error_after_mm": 0.4}
+    made |= {"static": True, "undetermined_words": []}
+    ik.save_skeleton(figure, "subject.npz", up_axis="z", metadata={"calibration": made})
+    ended = run("solve", "walk.c3d", "--skeleton", "subject.npz", "-o", "a.bvh")
+    command = "exactik calibrate static.c3d walk.c3d --skeleton human -o subject.npz"
+    assert "fitted on static.c3d, which holds one pose only" in ended.flat
+    assert command in ended.flat
 
 
 def test_the_human_is_fitted_unless_told_otherwise(run: Run, clean: ik.Markers):

@@ -200,7 +200,7 @@ def test_a_place_between_two_meanings_settles_nothing(in_few_frames: Subject):
 
     assert settle("l_foot", (0.125, -0.030, -0.045)) == "l_metatarsal_1"
     assert settle("l_toes", (0.0, 0.005, 0.0)) == ""
-    assert settle("l_foot", (0.13, -0.25, -0.045)) == ""
+    assert settle("l_foot", (0.13, -0.17, -0.045)) == ""
 
 
 def test_other_subjects_and_things(somebody: Subject):
@@ -230,29 +230,46 @@ def test_other_subjects_and_things(somebody: Subject):
     assert "2 are on things (WheelchairL and R.Roue)" in mapping.describe_unused()
 
 
-def test_a_marker_on_a_thing_that_moves_with_a_bone_is_not_on_it(in_few_frames: Subject):
-    """A flag half a metre above the head moves as the head does, but no skin is there."""
-    somebody = in_few_frames
-    pose = somebody.skeleton.forward(somebody.q)
-
-    def propose(height: float) -> str:
-        flag = pose.point("head", (0.0, 0.0, height))[:, None]
-        places = np.concatenate([somebody.markers.positions, flag], axis=1)
-        markers = ik.Markers(places, (*somebody.markers.names, "flag"), somebody.markers.rate)
-        return propose_mapping(ik.human(), markers)["flag"].code
-
-    assert propose(0.5) == "unclear"
-    assert propose(0.15) == "geometry"
-
-
-def test_where_nothing_moves_places_tell_nothing(somebody: Subject):
-    """In a still recording all bones are alike, however small the ratio of their noises."""
-    rng = np.random.default_rng(0)
-    still = np.repeat(somebody.markers.positions[:1], 12, axis=0)
+def test_markers_without_a_name_that_means_something(in_few_frames: Subject):
+    """A bone on which they rest, near enough, and how far they may slide on it."""
+    person = in_few_frames
+    pose = person.skeleton.forward(person.q)
+    on_thigh = pose.point("l_thigh", (0.05, 0.07, -0.25))
+    along = pose.rotations[:, person.skeleton.bone_index("l_thigh"), :, 2]
+    slide = np.sin(np.arange(len(along)))[:, None] * along
+    extra = {
+        "flag": pose.point("head", (0.0, 0.0, 0.5)),  # moves as the head does, but no skin is there
+        "crown": pose.point("head", (0.0, 0.0, 0.15)),
+        "loose": on_thigh + 0.09 * slide,
+        "skin": on_thigh + 0.01 * slide,
+        "low": pose.point("l_shin", (0.12, 0.045, -0.12)),  # 0.12 m from LSHN, which is not there
+        "shin": pose.point("r_shin", (0.03, -0.045, -0.22)),  # 0.02 m below RSHN
+    }
+    known = person.markers.chosen([n for n in person.markers.names if n not in ("LSHN", "RSHN")])
     markers = ik.Markers(
-        still + rng.normal(0.0, 3e-3, still.shape), somebody.markers.names, somebody.markers.rate
-    )
-    mapping = propose_mapping(ik.human(), markers.renamed({"LFRM": "thing"}))
+        np.concatenate([known.positions, np.stack([*extra.values()], axis=1)], axis=1),
+        (*known.names, *extra),
+        person.markers.rate,
+    ).renamed({"low": "zz", "shin": "yy", "skin": "xx"})  # "shin" would mean something
+    mapping = propose_mapping(ik.human(), markers)
+    assert mapping["flag"].code == "unclear" and "mm from it" in mapping["flag"].reason
+    assert (mapping["crown"].code, mapping["crown"].bone) == ("geometry", "head")
+    assert mapping["loose"].code == "unclear" and "on no bone at rest" in mapping["loose"].reason
+    assert (mapping["xx"].code, mapping["xx"].bone) == ("geometry", "l_thigh")
+    assert (mapping["zz"].marker, mapping["zz"].bone) == (None, "l_shin")
+    assert (mapping["yy"].marker, mapping["yy"].bone) == ("RSHN", "r_shin")
+
+
+def test_where_hardly_anything_moves_places_tell_nothing(somebody: Subject):
+    """Knee and ankle that bend by a degree or two do not tell the shin from thigh and foot."""
+    skeleton, frames = somebody.skeleton, 12
+    q = np.repeat(somebody.q[:1], frames, axis=0)
+    q[:, skeleton.dof_names.index("l_shin.ry")] += 0.03 * np.sin(np.arange(frames))
+    q[:, skeleton.dof_names.index("l_foot.ry")] += 0.03 * np.cos(np.arange(frames))
+    places = skeleton.forward(q).markers
+    places = places + np.random.default_rng(0).normal(0.0, 2e-4, places.shape)
+    markers = ik.Markers(places, somebody.markers.names, 12.0).renamed({"LSHN": "thing"})
+    mapping = propose_mapping(ik.human(), markers)
     assert mapping["thing"].bone is None and mapping["thing"].code == "unclear"
 
 

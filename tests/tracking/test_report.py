@@ -18,6 +18,7 @@ import pytest
 
 from exactik import Track, human, track
 from exactik.errors import FileError, UsageError
+from exactik.marker_sets import list_landmarks
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.report import (
@@ -30,6 +31,7 @@ from exactik.report import (
     summary_of,
 )
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
+from exactik.verdict import MarkerUse, RecordingContext, UpAxis
 
 # `Track.attention` takes means over markers that are missing in a whole stretch, which warn.
 VOID = {"meta", "br", "image", "path", "img", "link", "hr", "input"}
@@ -155,7 +157,8 @@ def test_the_report_has_the_angles_and_their_error_bars(faulty: tuple[Track, Syn
     solved, _ = faulty
     angles = json.loads(check_report(render_report(solved)).data)["angles"]
     assert angles["bins"] == len(solved)
-    assert sum(len(joint["dofs"]) for joint in angles["joints"]) == solved.skeleton.nv
+    coordinates = [joint for joint in angles["joints"] if joint["group"] == "coordinates"]
+    assert sum(len(joint["dofs"]) for joint in coordinates) == solved.skeleton.nv
     shin = next(joint for joint in angles["joints"] if joint["name"] == "l_shin")
     k = solved.skeleton.dof_names.index("l_shin.ry")
     (dof,) = shin["dofs"]
@@ -166,6 +169,105 @@ def test_the_report_has_the_angles_and_their_error_bars(faulty: tuple[Track, Syn
     np.testing.assert_allclose(
         np.sqrt(dof["wide"]) * sd / 255, np.sqrt(np.degrees(solved.sd[:, k])), atol=0.02
     )
+
+
+def test_the_report_has_joint_angles_of_both_sides_first(
+    faulty: tuple[Track, SyntheticRecording],
+):
+    solved, _ = faulty
+    walk = check_report(render_report(solved))
+    data = json.loads(walk.data)["angles"]
+    assert data["joints"][0]["group"] == "clinical"
+    hip = next(joint for joint in data["joints"] if joint["name"] == "Hip flexion")
+    assert [side["name"] for side in hip["dofs"]] == ["right", "left"]
+    right = hip["dofs"][0]
+    raw = np.frombuffer(base64.b64decode(right["a"]), dtype="<u2")
+    angles = solved.angles()
+    k = angles.names.index("hip_flexion_r")
+    np.testing.assert_allclose(right["low"] + right["step"] * raw, angles.degrees[:, k], atol=0.01)
+    assert angles.sd is not None
+    sd = np.frombuffer(base64.b64decode(right["sd"]), dtype=np.uint8).astype(float)
+    np.testing.assert_allclose(
+        np.sqrt(right["wide"]) * sd / 255, np.sqrt(np.degrees(angles.sd[:, k])), atol=0.02
+    )
+    assert walk.text.index("Hip flexion") < walk.text.index("Coordinates of the joints")
+
+
+def test_a_walk_has_its_strides_in_the_report(faulty: tuple[Track, SyntheticRecording]):
+    solved, _ = faulty
+    summary = strict(summary_of(solved))
+    assert summary["gait"]["code"] == "gait" and summary["gait"]["strides"] > 0
+    cadence = next(p for p in summary["gait"]["parameters"] if p["name"] == "cadence")
+    assert cadence["mean"] == pytest.approx(113.0, abs=5.0)  # a step every 0.53 s
+    walk = check_report(render_report(solved))
+    assert "gait" in walk.ids and "stride length" in walk.text
+
+
+def test_what_is_no_gait_is_said(short: SyntheticRecording):
+    squats = simulate_recording(simulate_performance(2.0, 60.0, acts=("squat",)), swap=False)
+    solved = track(human(), squats.markers, branches=False)
+    walk = check_report(render_report(solved))
+    assert "gait" not in walk.ids
+    assert "No gait: No foot swings past the body as in walking." in walk.text
+    assert strict(summary_of(solved))["gait"]["code"] == "no-steps"
+
+
+def test_the_verdict_and_its_reasons_come_first(short: SyntheticRecording):
+    places = np.array(short.markers.positions)
+    places[:, :30] = np.nan
+    solved = track(human(), replace(short.markers, positions=places), branches=False)
+    walk = check_report(render_report(solved))
+    assert solved.verdict.grade != "good"
+    assert walk.text.index(solved.verdict.words) < walk.text.index("mean marker error")
+    for reason in solved.verdict.reasons:
+        assert reason.text[1:] in walk.text
+
+
+def test_it_is_said_what_each_marker_was_taken_for(short: SyntheticRecording):
+    names = ("LFHD", "LASI", "*7", "HEDO")
+    used = MarkerUse(
+        name="LASI",
+        marker="LFWT",
+        bone="pelvis",
+        code="landmark",
+        confidence=1.0,
+        landmark=next(iter(list_landmarks())),
+    )
+    uses = (
+        MarkerUse(name="LFHD", marker="LFHD", bone="head", code="same-name", confidence=1.0),
+        used,
+        MarkerUse(name="*7", marker=None, bone=None, code="unnamed", confidence=0.0),
+        MarkerUse(name="HEDO", marker=None, bone=None, code="computed", confidence=1.0),
+    )
+    up = UpAxis(axis="y", origin="figure", custom="y", cosine=0.99)
+    context = RecordingContext(
+        uses=uses,
+        up=up,
+        unit_factor=0.001,
+        marker_set="Plug-in Gait",
+        set_missing=("sacrum",),
+        scales={"l_thigh": 1.1, "r_thigh": 1.1, "pelvis": 1.0},
+        scale_sds={"l_thigh": 0.02},
+    )
+    solved = replace(track(human(), short.markers.between(0.0, 0.1)), context=context)
+    walk = check_report(render_report(solved))
+    assert "reading" in walk.ids
+    assert "2 markers of 4 used" in walk.text and "2 not used" in walk.text
+    assert list_landmarks()[used.landmark].text in walk.text
+    assert "computed, not measured 1 HEDO" in walk.text and "without a name 1 *7" in walk.text
+    assert "y, along which the figure stands" in walk.text and "lengths × 0.001" in walk.text
+    assert "thigh 110 % ± 2" in walk.text and "pelvis 100" not in walk.text
+    reading = strict(summary_of(solved))["reading"]
+    assert [use["name"] for use in reading["uses"]] == list(names)
+
+
+def test_a_few_markers_have_a_heat_map_as_high_as_its_scale(short: SyntheticRecording):
+    few = short.markers.chosen(("LFHD", "RFHD", "LBHD"))
+    text = render_report(track(human(), few, branches=False))
+    heights = re.findall(r'class="row heat" style="height:(\d+)px"', text)
+    assert heights == ["120"]
+    many = render_report(track(human(), short.markers.between(0.0, 0.1)))
+    assert re.findall(r'class="row heat" style="height:(\d+)px"', many) == [str(15 * 41)]
 
 
 def test_the_summary_has_the_numbers_of_the_track(faulty: tuple[Track, SyntheticRecording]):
@@ -341,7 +443,7 @@ def test_twenty_seconds_are_small_and_quick(faulty: tuple[Track, SyntheticRecord
     text = render_report(solved)
     # A second is asked for; other work on the machine must not fail the test.
     assert time.perf_counter() - start < 3.0
-    assert len(text.encode()) < 1.5e6
+    assert len(text.encode()) < 1.7e6  # 44 joint angles and 58 dofs at 120 Hz
 
 
 def tiled(solved: Track, times: int) -> Track:
@@ -366,8 +468,8 @@ def tiled(solved: Track, times: int) -> Track:
 
 
 def test_long_recordings_are_binned(faulty: tuple[Track, SyntheticRecording]):
-    """Eight minutes: fewer angles than frames, but no peak is lost."""
-    solved = tiled(faulty[0], 24)
+    """Three minutes: fewer angles than frames, but no peak is lost."""
+    solved = tiled(faulty[0], 9)
     text = render_report(solved)
     data = json.loads(check_report(text).data)
     assert len(text.encode()) < 9e6

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactik.biomechanics._body_segments import SIDES, BodySegments, find_body_segments
+from exactik.biomechanics._joint_angles import iterate_poses
 from exactik.errors import UsageError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Motion
@@ -70,18 +71,24 @@ def follow_feet(motion: Motion) -> Walker:
     ]
     if len(lacking) > 0:
         raise UsageError(f"the skeleton {motion.skeleton.name!r} has no {lacking[0]}")
-    pose, rate = motion.forward(), motion.rate
-    up = segments.R_world_lab[:, 1]
-    R_world_pelvis = segments.compute_rotations("pelvis", pose.rotations)
-    pelvis = smooth_path(_get_origins(segments, "pelvis", pose), rate, EVENT_SMOOTHING_S)
-    ahead = R_world_pelvis[:, :, 0] - (R_world_pelvis[:, :, 0] @ up)[:, None] * up
+    up, rate = segments.R_world_lab[:, 1], motion.rate
+    pelvis, ahead = np.empty((2, len(motion), 3))
+    uprightness = np.empty(len(motion))
+    ends = {side: np.empty((2, len(motion), 3)) for side in SIDES}
+    for frames, pose in iterate_poses(motion):
+        R_world_pelvis = segments.compute_rotations("pelvis", pose.rotations)
+        forward = R_world_pelvis[:, :, 0]
+        pelvis[frames] = _get_origins(segments, "pelvis", pose)
+        ahead[frames] = forward - (forward @ up)[:, None] * up
+        uprightness[frames] = R_world_pelvis[:, :, 1] @ up
+        for side in SIDES:
+            ends[side][:, frames] = _find_ends(segments, side, pose)
+    pelvis = smooth_path(pelvis, rate, EVENT_SMOOTHING_S)
     ahead = smooth_path(ahead, rate, HEADING_SMOOTHING_S)
     ahead = ahead / np.maximum(np.linalg.norm(ahead, axis=1, keepdims=True), 1e-9)
     feet = {}
     for side in SIDES:
-        heel, toe = (
-            smooth_path(path, rate, EVENT_SMOOTHING_S) for path in _find_ends(segments, side, pose)
-        )
+        heel, toe = (smooth_path(path, rate, EVENT_SMOOTHING_S) for path in ends[side])
         feet[side] = FootPaths(
             heel=heel,
             toe=toe,
@@ -93,7 +100,7 @@ def follow_feet(motion: Motion) -> Walker:
         pelvis=pelvis,
         ahead=ahead,
         up=up,
-        uprightness=R_world_pelvis[:, :, 1] @ up,
+        uprightness=uprightness,
         leg_length=_measure_leg(motion.skeleton, segments),
     )
 

@@ -147,6 +147,9 @@ class GaitCycles:
     def curve(self, angles: JointAngles, name: str, side: str | None = None) -> GaitCurve | None:
         """Return an angle over the gait cycle; None if there is no stride.
 
+        Rotations of pelvis and thorax, which are from the axis of the laboratory, become those from
+        the way: the mean rotation of the pelvis over the stride is taken off.
+
         Args:
             angles: of the same motion.
             name: of the angle.
@@ -157,15 +160,20 @@ class GaitCycles:
         cycles = self.of(side)
         if len(cycles) == 0:
             return None
-        rows = [
-            np.interp(np.linspace(c.first, c.last, CYCLE_POINTS), np.arange(len(values)), values)
-            for c in cycles
-        ]
+        frames, rows = np.arange(len(values)), []
+        for cycle in cycles:
+            row = np.interp(np.linspace(cycle.first, cycle.last, CYCLE_POINTS), frames, values)
+            if name in HEADINGS:
+                heading = angles.angle("pelvis_rotation")[cycle.first : cycle.last]
+                row = row - np.angle(np.mean(np.exp(1j * heading)))
+                row -= 2.0 * np.pi * np.round(np.mean(row) / (2.0 * np.pi))
+            rows.append(row)
         table = np.array(rows)
         sd = table.std(axis=0, ddof=1) if len(rows) > 1 else np.full(CYCLE_POINTS, np.nan)
         return GaitCurve(name=name, side=side, cycles=table, mean=table.mean(axis=0), sd=sd)
 
 
+HEADINGS = ("pelvis_rotation", "thorax_rotation")
 PARAMETER_UNITS = {
     "stride_time": "s",
     "stride_length": "m",

@@ -7,7 +7,7 @@ the joints are made of.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from exactik._arrays import freeze
 from exactik.biomechanics._body_segments import SIDES, BodySegments, find_body_segments
 from exactik.biomechanics._definitions import JOINTS, AngleName, JointDefinition
 from exactik.errors import UnknownNameError, UsageError
+from exactik.model import Pose
 from exactik.motion import Motion, find_segments
 from exactik.spatial import euler_angles, other_euler_angles, wrap_angles
 from exactik.typing import Array, BoolArray
@@ -25,11 +26,13 @@ __all__ = [
     "compute_euler_angles",
     "compute_joint_angles",
     "find_joints",
+    "iterate_poses",
     "list_angles",
     "name_angle",
     "name_segment",
 ]
 
+CHUNK_FRAMES = 8192  # whose poses are in memory together; no effect on results
 LOCK_SINE = 0.1  # sine from gimbal lock (5.7°) below which outer angles are poorly defined
 STRUCTURE_POSES = 3  # random poses at which an angle must not move to be called none of the figure
 STRUCTURE_ANGLE = 1e-9  # [rad] that it may move by rounding
@@ -126,15 +129,18 @@ def compute_joint_angles(motion: Motion, bones: Mapping[str, str] | None = None)
         UsageError: the skeleton is no body that is known.
     """
     segments = find_body_segments(motion.skeleton, bones)
-    rotations = motion.forward().rotations
+    joints = find_joints(segments)
+    euler = np.empty((len(joints), len(motion), 3))
+    for frames, pose in iterate_poses(motion):
+        for k, (joint, side) in enumerate(joints):
+            euler[k, frames] = compute_euler_angles(segments, joint, side, pose.rotations)
     names: list[str] = []
     columns, locks = [], []
     structure_poses = _compute_structure_poses(segments)
-    for joint, side in find_joints(segments):
+    for j, (joint, side) in enumerate(joints):
         is_movable = _find_movable(segments, joint, side, structure_poses)
-        angles = compute_euler_angles(segments, joint, side, rotations)
-        lock = _find_lock(joint, angles)
-        angles = _make_continuous(joint, angles, lock)
+        lock = _find_lock(joint, euler[j])
+        angles = _make_continuous(joint, euler[j], lock)
         for k, (angle, sign) in enumerate(list_angles(joint, side)):
             if angle is not None and is_movable[k]:
                 names.append(name_angle(angle, side))
@@ -148,6 +154,13 @@ def compute_joint_angles(motion: Motion, bones: Mapping[str, str] | None = None)
         first_frame=motion.first_frame,
         near_lock=np.stack(locks, axis=1) if locks else np.empty(shape, dtype=bool),
     )
+
+
+def iterate_poses(motion: Motion) -> Iterator[tuple[slice, Pose]]:
+    """Yield the poses of a motion in chunks: all bones of an hour would take a gigabyte."""
+    for first in range(0, len(motion), CHUNK_FRAMES):
+        frames = slice(first, min(first + CHUNK_FRAMES, len(motion)))
+        yield frames, replace(motion, q=motion.q[frames]).forward()
 
 
 def find_joints(segments: BodySegments) -> list[tuple[JointDefinition, str]]:

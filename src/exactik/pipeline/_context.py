@@ -44,6 +44,7 @@ def make_context(
         up=up,
         size=sized.size,
         handedness=handedness,
+        label_doubt=subject.label_doubt,
         unit_factor=sized.factor,
         is_fitted=calibration is not None,
         scales={} if calibration is None else dict(calibration.scales),
@@ -100,6 +101,7 @@ def _list_uses(
                 code=code,
                 confidence=confidence,
                 seen_share=seen_shares[name],
+                landmark="" if match is None else match.landmark,
             )
         )
     for name, code in left_out.items():

@@ -12,6 +12,7 @@ from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.pipeline._context import make_context
 from exactik.pipeline._handedness import measure_handedness
+from exactik.pipeline._labels import label_subject
 from exactik.pipeline._prepare import ManualMapping, PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._subjects import SubjectMarkers, choose_subjects
 from exactik.pipeline._units import correct_unit
@@ -119,6 +120,8 @@ def _solve_subject(
     subject: SubjectMarkers, known: PreparedSkeleton | None, request: _Request
 ) -> SolvedRecording:
     """Solve one subject of a recording, with a skeleton that is known already or made for it."""
+    if known is None and request.mapping is None:
+        subject = label_subject(subject, request.skeleton)
     figure, names = _name_markers(subject.markers, known, request)
     sized = correct_unit(subject.markers, figure, names)
     aligned = _align(sized.markers, figure, names, request)

@@ -28,6 +28,7 @@ class SubjectMarkers:
         left_out: name → why, of markers of the file that are on no subject: a code as of `Match`.
         subjects: names of all subjects in the file.
         notes: what was left out, a sentence each.
+        label_doubt: share of the samples whose label is doubtful, if they were labelled by shape.
     """
 
     name: str
@@ -35,6 +36,7 @@ class SubjectMarkers:
     left_out: Mapping[str, str]
     subjects: tuple[str, ...]
     notes: tuple[str, ...]
+    label_doubt: float | None = None
 
 
 def choose_subjects(

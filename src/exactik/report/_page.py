@@ -15,19 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 from exactik._text import count_noun
 from exactik.io import open_atomic
-from exactik.report._angles import (
+from exactik.report._charts import (
+    CLINICAL,
+    COORDINATES,
     choose_initial_charts,
-    encode_joint_charts,
-    make_angle_curves,
-    make_joint_charts,
-    render_joint_charts,
+    encode_charts,
+    make_charts,
+    render_charts,
 )
+from exactik.report._curves import make_angle_curves
+from exactik.report._gait import render_gait
 from exactik.report._headline import describe_swap, format_millimetres, format_share, headline_of
+from exactik.report._reading import render_reading, render_verdict
 from exactik.report._series import encode_bytes, encode_series, make_heat_map
 from exactik.report._summary import summary_of
 from exactik.report._timeline import KIND_LABELS, render_timeline
 
 if TYPE_CHECKING:
+    from exactik.report._charts import AngleChart
+    from exactik.report._curves import AngleCurves
     from exactik.tracking import Track
 
 __all__ = ["render_report", "write_report"]
@@ -60,8 +66,9 @@ def write_report(
 def render_report(track: Track, command: str = "", summary: Facts | None = None) -> str:
     """Return the report as text, see `write_report`."""
     summary = summary_of(track, command) if summary is None else summary
-    angles, joints, heat = make_angle_curves(track), make_joint_charts(track), make_heat_map(track)
-    chosen = choose_initial_charts(joints, angles)
+    curves, heat = make_angle_curves(track), make_heat_map(track)
+    charts = make_charts(track, curves)
+    chosen = choose_initial_charts(charts, curves)
     data = {
         "frames": len(track),
         "rate": summary["rate_hz"],
@@ -74,28 +81,60 @@ def render_report(track: Track, command: str = "", summary: Facts | None = None)
             "palette": encode_bytes(heat.palette),
             "data": encode_bytes(heat.level),
         },
-        "angles": {**encode_joint_charts(joints, angles), "chosen": chosen},
+        "angles": {**encode_charts(charts, curves), "chosen": chosen},
     }
     sections = [
         _render_header(summary),
+        *_render_angles(track, curves, charts, chosen),
         _render_section("attention", "Needs attention", _render_attention(summary["attention"])),
         _render_section("suspects", "Suspected swaps and ghosts", _render_suspects(summary)),
-        _render_section("time", "Over time", render_timeline(track, summary, heat)),
+        *_render_reading(summary),
         _render_section(
             "markers",
             "Error of each marker",
             _render_marker_bars(summary["error_per_marker"]),
             "Mean (bar), 95 % (pale bar) and largest distance from its place on the figure, mm.",
         ),
-        _render_section(
-            "angles",
-            "Joint angles",
-            render_joint_charts(joints, angles, chosen, track.markers.rate),
-            "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers).",
-        ),
+        _render_section("time", "Over time", render_timeline(track, summary, heat)),
         _render_section("repeat", "How it was made", _render_settings(track, summary)),
     ]
     return _render_page(f"{summary['skeleton']}: exactik report", "".join(sections), data)
+
+
+def _render_angles(
+    track: Track, curves: AngleCurves, charts: list[AngleChart], chosen: list[int]
+) -> list[str]:
+    """Return gait, if it is one; joint angles over time; coordinates of joints, folded."""
+    sections, rate = [], track.markers.rate
+    cycles = track.gait()
+    if curves.angles is not None and len(cycles) > 0:
+        sections.append(_render_section("gait", "Gait", render_gait(cycles, curves, charts)))
+    is_folded = curves.angles is not None  # then a script draws them, to keep the file small
+    coordinates = render_charts(
+        charts, curves, chosen, rate, COORDINATES, with_drawings=not is_folded
+    )
+    note = "Bands hold 90 % (± 1.645 standard deviations, from the noise of the markers)."
+    if not is_folded:
+        return [_render_section("angles", "Coordinates of the joints", coordinates, note)]
+    inside = render_charts(charts, curves, chosen, rate, CLINICAL)
+    unknown = [chart.name for chart in charts if chart.is_open]
+    if len(unknown) > 0:
+        names = escape(", ".join(unknown).lower())
+        inside += f'<p class="note">The markers do not determine: {names}.</p>'
+    if len(cycles) == 0:
+        inside += f'<p class="note">No gait: {escape(cycles.text)}</p>'
+    inside += (
+        f"<details><summary>Coordinates of the joints (rx, ry, rz)</summary>{coordinates}</details>"
+    )
+    return [*sections, _render_section("angles", "Joint angles", inside, note)]
+
+
+def _render_reading(summary: Facts) -> list[str]:
+    reading = summary["reading"]
+    if reading is None:
+        return []
+    rate = f"{summary['rate_hz']:g} Hz, {summary['frames']} frames, {summary['duration_s']:.4g} s"
+    return [_render_section("reading", "How the file was read", render_reading(reading, rate))]
 
 
 def _render_page(title: str, body: str, data: Facts) -> str:
@@ -124,14 +163,18 @@ def _render_section(name: str, title: str, inside: str, note: str = "") -> str:
 
 def _render_header(summary: Facts) -> str:
     source = os.path.basename(summary["source"].replace("\\", "/"))
-    about = [source] if source else []
-    about += [f"{summary['dofs']} dofs", count_noun(len(summary["markers"]["used"]), "marker")]
+    about = [
+        f"figure {summary['skeleton']}, {summary['dofs']} dofs",
+        count_noun(len(summary["markers"]["used"]), "marker"),
+    ]
     about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
     return (
-        f'<header><p class="kicker">exactik report</p><h1>{escape(summary["skeleton"])}</h1>'
-        f'<p class="about">{escape(" · ".join(about))}</p>'
-        f'<p class="headline">{escape(headline_of(summary))}</p>'
-        f'<div class="tiles">{_render_tiles(summary)}</div></header>'
+        f'<header><p class="kicker">exactik report</p>'
+        f"<h1>{escape(source or summary['skeleton'])}</h1>"
+        f'<p class="about">{escape(" · ".join(about))}</p>{render_verdict(summary)}'
+        f'<div class="tiles">{_render_tiles(summary)}</div>'
+        f"<details><summary>In words</summary>"
+        f'<p class="headline">{escape(headline_of(summary))}</p></details></header>'
     )
 
 

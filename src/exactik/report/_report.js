@@ -213,7 +213,7 @@
     const unit = D.angles.joints[n].unit, digits = unit === "m" ? 3 : 1;
     return joint(n).map((d) => {
       const wide = D.angles.within * d.wide * (d.sd[k] / 255) ** 2;
-      return `${d.name} ${(d.low + d.step * d.a[k]).toFixed(digits)} ± ${wide.toFixed(digits)} ${unit}`;
+      return `${d.name || D.angles.joints[n].name} ${(d.low + d.step * d.a[k]).toFixed(digits)} ± ${wide.toFixed(digits)} ${unit}`;
     }).join(", ");
   }
 
@@ -277,11 +277,13 @@
   });
 
   function charts() {
-    const place = document.getElementById("charts");
-    place.replaceChildren();
-    for (const button of all("button[data-joint]")) {
-      const on = button.getAttribute("aria-pressed") === "true";
-      if (on) place.append(chart(Number(button.dataset.joint)));
+    for (const group of all(".chart-group")) {
+      const place = group.querySelector(".charts");
+      place.replaceChildren();
+      for (const button of all("button[data-joint]", group)) {
+        const on = button.getAttribute("aria-pressed") === "true";
+        if (on) place.append(chart(Number(button.dataset.joint)));
+      }
     }
     draw();
   }
@@ -300,7 +302,7 @@
       left.append(tick);
     }
     const space = heatSvg.namespaceURI, svg = document.createElementNS(space, "svg");
-    const settings = { class: "plot", role: "img", "aria-label": `angles of ${name}`,
+    const settings = { class: "plot", role: "img", "aria-label": name,
       viewBox: `0 0 ${T} 100`, preserveAspectRatio: "none", "data-joint": n };
     for (const [key, setting] of Object.entries(settings)) svg.setAttribute(key, setting);
     dofs.forEach((d, k) => {

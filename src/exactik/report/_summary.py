@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik.motion import find_frozen_markers, find_segments
+from exactik.report._gait_facts import gait_facts
+from exactik.report._reading import reading_facts
 from exactik.report._suspects import (
     ExaminedSwap,
     examine_swaps,
@@ -41,6 +43,8 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
     summary: Facts = {
         **track.verdict.to_dict(),
         "verdict_text": str(track.verdict),
+        "reading": reading_facts(track.context),
+        "gait": gait_facts(track.gait()),
         "skeleton": track.skeleton.name,
         "source": track.markers.source,
         "frames": len(track),

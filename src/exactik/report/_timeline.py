@@ -41,6 +41,7 @@ MAX_LANES = 24  # markers or dofs that get a lane of their own
 CURVE_POINTS = 900  # of a curve without scripts
 HEAT_COLUMNS = 2400  # of the heat map without scripts
 HEAT_ROW_PX = 15  # height of a marker in the heat map
+MIN_HEAT_PX = 120  # height of the heat map, whose scale needs room, of few markers
 MAX_HEAT_PX = 900  # height of the heat map
 MAX_LANE_SEGMENTS = 2000  # stretches in one lane; more are joined where they are nearest
 
@@ -279,7 +280,8 @@ def _heat_row(heat: HeatMap, names: Sequence[str]) -> str:
     bins = Bins.of(len(heat.bins), HEAT_COLUMNS)
     level = np.maximum.reduceat(heat.level, bins.edges, axis=0).T
     data = base64.b64encode(encode_png(np.ascontiguousarray(level), heat.palette)).decode("ascii")
-    line = max(4.0, min(float(HEAT_ROW_PX), MAX_HEAT_PX / max(len(names), 1)))
+    count = max(len(names), 1)
+    line = max(4.0, MIN_HEAT_PX / count, min(float(HEAT_ROW_PX), MAX_HEAT_PX / count))
     label_step = int(np.ceil(11.0 / line))  # names closer than 11 px would overlap
     labels = "".join(
         f'<span class="name small" style="height:{line * label_step:g}px;line-height:'

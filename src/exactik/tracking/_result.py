@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactik.biomechanics import (
+    GaitCycles,
     JointAngles,
     compute_angle_rates,
     compute_joint_angles,
     find_body_segments,
+    find_gait_cycles,
 )
 from exactik.errors import UsageError
 from exactik.model import Skeleton
@@ -238,6 +240,14 @@ class Track:
             lambda poses: compute_angle_rates(segments, angles.names, poses),
         )
         return angles.with_sd(sd)
+
+    def gait(self) -> GaitCycles:
+        """Return the strides of the motion; none, and why, if it is no gait."""
+        return self._gait
+
+    @cached_property
+    def _gait(self) -> GaitCycles:
+        return find_gait_cycles(self.motion)
 
     def report(self, path: str | os.PathLike[str], *, command: str = "") -> None:
         """Write a report: one HTML file that needs nothing else.

@@ -19,6 +19,7 @@ class MarkerUse:
         code: why, for programs, see `Match.code`.
         confidence: of the match, from 0 to 1.
         seen_share: of the frames in which it is there.
+        landmark: place on the body that its name means, see `Match.landmark`; "" if none.
     """
 
     name: str
@@ -27,6 +28,7 @@ class MarkerUse:
     code: str
     confidence: float
     seen_share: float = 1.0
+    landmark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,8 @@ class RecordingContext:
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
         handedness: how far markers have that of the figure, from −1 (a mirror image) to 1; None if
             it cannot be seen, see `exactik.pipeline.measure_handedness`.
+        label_doubt: share of the samples whose label is doubtful, if markers without names were
+            labelled by shape; None if they have names.
         unit_factor: by which the file's lengths were multiplied because its unit cannot be right.
         is_fitted: whether the skeleton was fitted to this or another recording of the subject.
         scales: of the bones, name → factor; empty if none were fitted.
@@ -77,6 +81,7 @@ class RecordingContext:
     up: UpAxis
     size: float | None = None
     handedness: float | None = None
+    label_doubt: float | None = None
     unit_factor: float = 1.0
     is_fitted: bool = False
     scales: Mapping[str, float] = field(default_factory=dict)

@@ -200,6 +200,13 @@ def judge_up_axis(facts: RecordingFacts) -> Iterator[Finding]:
     yield Finding("up-axis", cosine, f"the figure {how} if {facts.up.axis} is up")
 
 
+def judge_labels(facts: RecordingFacts) -> Iterator[Finding]:
+    """Markers without names were labelled without doubt."""
+    if facts.label_doubt is not None:
+        text = f"the labels of {_percent(facts.label_doubt)} of the samples are doubtful"
+        yield Finding("labels", facts.label_doubt, f"{text}, found by shape")
+
+
 def judge_matches(facts: RecordingFacts) -> Iterator[Finding]:
     """It is sure which marker is which."""
     names = tuple(dict.fromkeys((*facts.doubtful, *facts.guessed)))
@@ -283,6 +290,7 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_pairs,
     judge_marker_set,
     judge_up_axis,
+    judge_labels,
     judge_matches,
     judge_limits,
     judge_proportions,

@@ -48,6 +48,7 @@ class RecordingFacts:
         size: of the recorded figure in sizes of the skeleton as it was given, None if unknown.
         unit_factor: by which lengths were multiplied to get a person.
         handedness: see `RecordingContext`.
+        label_doubt: see `RecordingContext`.
         heading: mean cosine of where the root looks with where it goes; None if it goes nowhere.
         limbs: parts of the body.
         uninstrumented: bones of which nothing is known: no marker on them nor beyond.
@@ -89,6 +90,7 @@ class RecordingFacts:
     size: float | None
     unit_factor: float
     handedness: float | None
+    label_doubt: float | None
     heading: float | None
     limbs: tuple[LimbFacts, ...]
     uninstrumented: tuple[str, ...]
@@ -178,6 +180,7 @@ def collect_facts(track: Track) -> RecordingFacts:
         size=None if context is None else context.size,
         unit_factor=1.0 if context is None else context.unit_factor,
         handedness=None if context is None else context.handedness,
+        label_doubt=None if context is None else context.label_doubt,
         heading=measure_heading(track, frames, stature),
         limbs=limbs,
         uninstrumented=tuple(b.name for b in skeleton.bones if b.name not in instrumented),

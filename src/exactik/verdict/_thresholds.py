@@ -132,6 +132,12 @@ THRESHOLDS: dict[str, Threshold] = {
         is_least=True,
         reason="the figure leans by more than 60° from what is said to be up, on average",
     ),
+    "labels": Threshold(
+        care=0.05,
+        reject=None,
+        unit="share",
+        reason="of the samples of markers labelled by shape whose label is doubtful",
+    ),
     "matches": Threshold(
         care=0.15, reject=0.5, unit="share", reason="of the markers in use whose match is a guess"
     ),
