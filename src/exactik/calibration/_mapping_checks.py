@@ -155,7 +155,7 @@ def _median_ratio(recorded: Array, neutral: Array) -> float:
 def _median_distances(markers: Markers, names: Sequence[str]) -> Array:
     """Return the median distance of each pair of markers over some frames [m], (M, M)."""
     chosen = markers.chosen(tuple(names)).positions
-    seen = np.isfinite(chosen).all(axis=2)
+    seen = np.asarray(np.isfinite(chosen).all(axis=2))
     frames = np.flatnonzero(seen.any(axis=1))
     picked = frames[np.unique(np.linspace(0, max(len(frames) - 1, 0), CHECK_FRAMES).astype(int))]
     # Markers that are seen in none of these are looked at where they are.
