@@ -10,7 +10,13 @@ import numpy as np
 
 from exactik.calibration import calibrate
 from exactik.errors import UnknownNameError, UsageError
-from exactik.labelling.search import Template, choose_seed_frames, find_seeds, make_template
+from exactik.labelling.search import (
+    Template,
+    choose_seed_frames,
+    find_seeds,
+    make_template,
+    split_template,
+)
 from exactik.marker_sets import Landmark, MarkerSet, list_marker_sets, read_marker_names
 from exactik.model import Skeleton
 from exactik.motion import Markers, turn_to_up
@@ -28,7 +34,7 @@ OWN_SET = "own"  # what stands for the skeleton's own markers in place of a know
 LIKE_PLACE_SD = 0.025
 """[m] of a marker from where another recording of its set has it, along each axis: what one
 laboratory puts on two people differs less than what two do."""
-MIN_COUNT_RATIO, MAX_COUNT_RATIO = 0.5, 1.5
+MIN_COUNT_RATIO, MAX_COUNT_RATIO = 0.6, 1.4
 """Points in a recording over labels of a set: outside, too much would have to be missing or stray
 for the set to be told by shape."""
 TRIAL_FRAMES = 3  # in which sets are compared: one may show a pose out of reach
@@ -40,7 +46,7 @@ class SetFit(NamedTuple):
 
     Attributes:
         set_id: of the marker set; "own" for the markers that the skeleton has.
-        template: its labels.
+        template: its labels, or those of a part of it.
         up: axis of the recording that is up.
         cost: mean over some frames of that of the best seed, see `Seed` [m²].
     """
@@ -77,7 +83,8 @@ def make_template_like(skeleton: Skeleton, labelled: Markers) -> Template:
     """
     fit = calibrate(skeleton, labelled)
     names = {match.recorded: fit.mapping.name_of(match) for match in fit.mapping.used}
-    placed = {recorded: fit.skeleton.marker(name) for recorded, name in names.items()}
+    labels = dict(zip(labelled.names, labelled.without_prefix().names, strict=True))
+    placed = {labels[recorded]: fit.skeleton.marker(name) for recorded, name in names.items()}
     return make_template(
         fit.skeleton.with_markers(placed), place_sd=dict.fromkeys(placed, LIKE_PLACE_SD)
     )
@@ -97,18 +104,27 @@ def list_fitting_sets(markers: Markers, templates: Mapping[str, Template]) -> li
 
     Args:
         markers: the recording of one subject; where `up_axis` is None, all axes are tried.
-        templates: labels by the id of their set; of several, only those whose number is about that
-            of the points.
+        templates: labels by the id of their set; tried as a whole and in parts that are worn alone,
+            if their number is about that of the points.
     """
     frames = choose_seed_frames(markers, TRIAL_FRAMES)
     count = int(np.isfinite(markers.positions[frames]).all(axis=2).sum(axis=1).max())
     axes = UP_AXES if markers.up_axis is None else (markers.up_axis,)
     turned = {up: turn_to_up(replace(markers, up_axis=up), "z") for up in axes}
+    whole_and_parts = [
+        (set_id, part)
+        for set_id, template in templates.items()
+        for part in (template, *split_template(template).values())
+    ]
+    near = [
+        (set_id, part)
+        for set_id, part in whole_and_parts
+        if MIN_COUNT_RATIO <= count / len(part.names) <= MAX_COUNT_RATIO
+    ]
+    if len(near) == 0 and len(templates) == 1:  # it is the one that was asked for
+        near = list(templates.items())
     fits = []
-    for set_id, template in templates.items():
-        is_near = MIN_COUNT_RATIO <= count / len(template.names) <= MAX_COUNT_RATIO
-        if len(templates) > 1 and not is_near:
-            continue
+    for set_id, template in near:
         for up in axes:
             positions = turned[up].positions
             costs = [find_seeds(template, positions[t], int(t))[0].cost for t in frames]

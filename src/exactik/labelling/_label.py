@@ -40,6 +40,11 @@ SEED_FRAMES = 10  # in which labels are sought from nothing; one in an ordinary 
 SEEDS_PER_FRAME = 2
 SEEDS_FOLLOWED = 8  # the best ones are followed through all frames
 POSE_FRAMES = 120  # in which poses are found: places of points on bones settle with fewer
+MIN_LABELLED_SHARE = 0.7
+"""Of the marker-frames, below which no label is sure: the set is another one, or the pose is wrong
+from the first frame on."""
+MAX_MEDIAN_MISFIT = 4.5
+"""Of the labels, above which none is sure. Recordings of ten sets are between −1 and 2.5."""
 FRAMES_PER_FRAGMENT = 3  # at least, of those that are longer
 MAX_POSE_FRAMES = 600
 
@@ -81,7 +86,7 @@ def label_markers(
     comparison = compare_alternatives(problem, seed, settle(problem, seed, state, fixed), fixed)
     state = comparison.state
     found = assign_fragments(state.cost, fragments, state.seen > 0, fixed, MAX_COST)
-    labelled = _describe(own, problem, comparison, found, fixed)
+    labelled = _doubt_poor_fit(_describe(own, problem, comparison, found, fixed))
     labelled += [
         LabelledFragment(name, None, 0, len(markers) - 1, 0.0, MAX_COST, "copy") for name in copies
     ]
@@ -181,3 +186,14 @@ def _describe(
             )
         )
     return rows
+
+
+def _doubt_poor_fit(fragments: list[LabelledFragment]) -> list[LabelledFragment]:
+    """Return the same, with no sure label if too few points got one or most are out of place."""
+    labelled = [fragment for fragment in fragments if fragment.label is not None]
+    total = sum(fragment.frame_count for fragment in fragments)
+    share = sum(fragment.frame_count for fragment in labelled) / max(total, 1)
+    misfits = [fragment.misfit for fragment in labelled]
+    if share >= MIN_LABELLED_SHARE and np.median(misfits) <= MAX_MEDIAN_MISFIT:
+        return fragments
+    return [f._replace(code="poor-fit") if f.code == "sure" else f for f in fragments]

@@ -37,8 +37,8 @@ class LabelledFragment(NamedTuple):
         misfit: how far it is from the place of its label and how much it moves there, as a negative
             log probability.
         code: "sure"; "known" if it was given; "near-tie" if another labelling is nearly as good;
-            "misfit" if it is far from where its label should be; "copy" of another point;
-            "unlabelled".
+            "misfit" if it is far from where its label should be; "poor-fit" if the labels as a
+            whole fit badly; "copy" of another point; "unlabelled".
     """
 
     point: str
@@ -52,7 +52,7 @@ class LabelledFragment(NamedTuple):
     @property
     def doubtful(self) -> bool:
         """Whether its label may be wrong."""
-        return self.code in ("near-tie", "misfit")
+        return self.code in ("near-tie", "misfit", "poor-fit")
 
     @property
     def confidence(self) -> float:
@@ -213,10 +213,11 @@ class Labelling:
 
 
 MAX_POINTS, MAX_SPANS = 3, 3  # named in a row of the table
-_CODES = ("near-tie", "misfit", "known", "sure")  # the gravest first
+_CODES = ("near-tie", "misfit", "poor-fit", "known", "sure")  # the gravest first
 _CODE_WORDS = {
     "near-tie": "doubtful: another label is nearly as likely",
     "misfit": "doubtful: far from where it should be",
+    "poor-fit": "doubtful: the labels as a whole fit badly",
     "known": "given",
     "sure": "",
 }

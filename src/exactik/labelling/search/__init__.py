@@ -12,7 +12,7 @@ from exactik.labelling.search._poses import (
 from exactik.labelling.search._seed import Seed, find_seeds
 from exactik.labelling.search._seed_frames import choose_seed_frames
 from exactik.labelling.search._size import fit_size
-from exactik.labelling.search._template import Template, make_template
+from exactik.labelling.search._template import Template, make_template, split_template
 
 __all__ = [
     "MAX_COST",
@@ -33,4 +33,5 @@ __all__ = [
     "make_label_problem",
     "make_template",
     "settle",
+    "split_template",
 ]

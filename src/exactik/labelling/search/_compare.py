@@ -68,7 +68,7 @@ def compare_alternatives(
         best = int(np.argmin(losses)) if len(losses) > 0 else -1
         if best < 0 or losses[best] >= 0.0:
             break
-        labels = _permute(state.labels, orders[best], fixed)
+        labels = _apply(problem, state, orders[best], fixed)
         tried = settle(problem, seed, problem.refit(labels, state), fixed)
         if tried.total >= state.total:
             break
@@ -84,13 +84,13 @@ def _measure_loss(
     problem: LabelProblem, own: LabelState, order: IntArray, fixed: IntArray
 ) -> float:
     """Return by how much the labelling is worse that a permutation of the labels makes."""
-    labels = _permute(own.labels, order, fixed)
-    changed = np.count_nonzero(labels != own.labels)
-    if changed == 0:
+    if (_permute(own.labels, order, fixed) == own.labels).all():
         return np.inf
+    labels = _apply(problem, own, order, fixed)
+    changed = np.count_nonzero(labels != own.labels)
     if replace(own, labels=labels).total - own.total > MAX_LOSS_AT_POSE * changed:
         return np.inf
-    return _complete(problem, problem.refit(labels, own)).total - own.total
+    return problem.refit(labels, own).total - own.total
 
 
 def _measure_mirror_loss(
@@ -105,13 +105,13 @@ def _measure_mirror_loss(
     return other.total - own.total
 
 
-def _complete(problem: LabelProblem, state: LabelState) -> LabelState:
-    """Return the state with labels for fragments that have none, where the others leave some."""
-    if (state.labels >= 0).all():
-        return state
+def _apply(problem: LabelProblem, state: LabelState, order: IntArray, fixed: IntArray) -> IntArray:
+    """Return permuted labels; fragments that had none get one that the others leave."""
+    labels = _permute(state.labels, order, fixed)
+    if (labels >= 0).all():
+        return labels
     able = state.seen > 0
-    found = assign_fragments(state.cost, problem.fragments, able, state.labels, MAX_COST)
-    return replace(state, labels=found.labels)
+    return assign_fragments(state.cost, problem.fragments, able, labels, MAX_COST).labels
 
 
 def _permute(labels: IntArray, order: IntArray, fixed: IntArray) -> IntArray:

@@ -12,7 +12,7 @@ from exactik.errors import UnknownNameError, UsageError
 from exactik.model import Skeleton
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["PLACE_SD", "Template", "make_template", "size_cost"]
+__all__ = ["PLACE_SD", "Template", "make_template", "size_cost", "split_template"]
 
 PLACE_SD = 0.03
 """[m] of a marker from its place on the figure along each axis, where nothing else is known: where
@@ -27,6 +27,7 @@ MIN_DOF_SD = 0.05  # [rad] of dofs with hardly any range
 SIZE_SD = 0.15
 """Of the logarithm of a subject's size over the figure's: adults differ by 0.06, and children must
 not be out of reach."""
+MIN_LEG = 0.3  # [m] below the root that a branch reaches to be lower: a leg does, a back does not
 MIN_LABELS = 4  # of fewer no shape is told
 
 
@@ -79,6 +80,30 @@ class Template:
         pose = self.skeleton.forward(self.skeleton.neutral())
         turned = np.einsum("mij,mj->mi", pose.rotations[self.bones], self.points)
         return pose.positions[self.bones] + turned
+
+
+def split_template(template: Template) -> dict[str, Template]:
+    """Return parts of a template that are often worn alone, "lower" and "upper", with the root.
+
+    They are what hangs below the root at rest and what stands above it. A part with too few labels,
+    or with all of them, is left out.
+    """
+    skeleton = template.skeleton
+    pose = skeleton.forward(skeleton.neutral())
+    height = pose.positions[:, 2] - pose.positions[0, 2]
+    branch = np.arange(len(skeleton.bones))  # the root's child that each bone hangs on
+    for k, parent in enumerate(skeleton.parents):
+        if parent > 0:
+            branch[k] = branch[parent]
+    is_lower = np.array([height[branch == branch[k]].min() < -MIN_LEG for k in range(len(branch))])
+    sd = dict(zip(template.names, template.sd.tolist(), strict=True))
+    parts = {}
+    for part, inside in (("lower", is_lower), ("upper", ~is_lower)):
+        of_part = (branch[template.bones] == 0) | inside[template.bones]
+        names = [name for name, has in zip(template.names, of_part, strict=True) if has]
+        if MIN_LABELS <= len(names) < len(template.names):
+            parts[part] = make_template(skeleton, names, {name: sd[name] for name in names})
+    return parts
 
 
 def size_cost(scale: float) -> float:
