@@ -9,6 +9,7 @@ import pytest
 
 import exactik as ik
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
+from exactik.model import Bone, Joint
 from exactik.motion import Markers
 from exactik.tracking import DEFAULT_OPTIONS, find_jumps, find_limbs, make_tracking_problem
 from exactik.tracking._continuity import FramePoses, compute_step_charges, take_better_segments
@@ -184,6 +185,20 @@ def test_limbs_of_the_human():
     ):
         assert bones in limbs
     assert len(limbs) == 6 and not any("pelvis" in bones for bones in limbs)
+
+
+def test_a_thumb_is_no_limb_of_its_own():
+    hinge = Joint.euler("XYZ")
+    bones = [
+        Bone("base"),
+        Bone("arm", parent="base", offset=(0.1, 0.0, 0.0), joint=hinge),
+        Bone("thumb", parent="arm", offset=(0.1, 0.0, 0.0), joint=hinge),
+        Bone("palm", parent="arm", offset=(0.1, 0.1, 0.0), joint=hinge),
+        Bone("finger", parent="palm", offset=(0.1, 0.0, 0.0), joint=hinge),
+    ]
+    hand = ik.Skeleton.build("hand", bones, {})
+    (limb,) = find_limbs(hand, np.zeros(12, dtype=bool), DEFAULT_OPTIONS.branches.min_limb_dofs)
+    assert limb.tolist() == list(range(12))
 
 
 @pytest.mark.parametrize("branches", [False, True])
