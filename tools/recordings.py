@@ -1,12 +1,15 @@
 """Solve every recording of a person in ../shared/data as a newcomer would, and judge it.
 
     python tools/recordings.py [TEXT …] [--plain] [--spoiled] [--write] [--jobs N] [--seconds S]
+                               [--copies N] [--keep FILE] [--again FILE]
 
 Nothing is given but our human. One line each: markers used of those there, mean and 95 % error,
 open dofs, verdict, seconds, reasons. TEXT chooses recordings whose path contains it. --plain solves
 each again without branches and smoothing, from the same fitted figure, and says which is better.
 --spoiled makes copies of those that are good (tools/spoiled_copies.py) and counts what is called
-good of them: none may be. --write keeps the table in docs/recordings-table.md. Nothing is cached.
+good of them: none may be. --write keeps the table in docs/recordings-table.md. Nothing is cached,
+but --keep FILE writes the facts that were measured, and --again FILE judges those of such a file by
+today's thresholds, without solving anything.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import pickle
 import sys
 import time
 import warnings
@@ -33,7 +37,13 @@ from exactik.model import human  # noqa: E402
 from exactik.motion import Markers  # noqa: E402
 from exactik.pipeline import SolvedRecording, solve_recording  # noqa: E402
 from exactik.tracking import track  # noqa: E402
-from exactik.verdict import RecordingContext, is_on_subject  # noqa: E402
+from exactik.verdict import (  # noqa: E402
+    RecordingContext,
+    RecordingFacts,
+    collect_facts,
+    is_on_subject,
+    judge_facts,
+)
 from tools.spoiled_copies import FAULTS, MIRRORING_FAULTS  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
@@ -76,7 +86,8 @@ class Row:
         seconds: that it took.
         plain_mm: mean error of plain tracking, not a number if it was not asked for.
         can_be_seen: whether anything in the recording could tell the fault of a copy.
-        contexts: for copies.
+        context: for copies; None if it was refused.
+        facts: by which it was judged; None if it was refused.
     """
 
     name: str
@@ -92,7 +103,16 @@ class Row:
     seconds: float = 0.0
     plain_mm: float = float("nan")
     can_be_seen: bool = True
-    contexts: tuple[RecordingContext, ...] = field(default=(), repr=False)
+    context: RecordingContext | None = field(default=None, repr=False)
+    facts: RecordingFacts | None = field(default=None, repr=False)
+
+    def judge(self) -> Row:
+        """Return the same with the verdict of today's thresholds."""
+        if self.facts is None:
+            return self
+        verdict = judge_facts(self.facts)
+        reasons = tuple((reason.code, reason.text) for reason in verdict.reasons)
+        return replace(self, verdict=verdict.grade, reasons=reasons, held=len(verdict.held))
 
 
 def find_persons(chosen: Iterable[str] = ()) -> list[str]:
@@ -146,9 +166,9 @@ def solve_markers(
 
 def make_row(name: str, solved: SolvedRecording, fault: str, seconds: float, plain: bool) -> Row:
     """Return what came of a subject."""
-    one, verdict = solved.track, solved.verdict
-    context = one.context
+    one, context = solved.track, solved.track.context
     assert context is not None
+    facts = collect_facts(one)
     errors = 1e3 * one.marker_errors[np.isfinite(one.marker_errors)]
     plain_mm = float("nan")
     if plain:
@@ -156,21 +176,20 @@ def make_row(name: str, solved: SolvedRecording, fault: str, seconds: float, pla
         other = track(one.skeleton, markers, branches=False, smooth=None)
         plain_mm = 1e3 * other.mean_error
     on_subject = [use for use in context.uses if is_on_subject(use)]
-    return Row(
+    row = Row(
         name=name if solved.subject == "" else f"{name} ({solved.subject})",
         fault=fault,
         used=len(one.names),
         recorded=len(on_subject),
         mean_mm=float(errors.mean()),
         p95_mm=float(np.percentile(errors, 95.0)),
-        open_dofs=len([d for d in one.never_determined if d.rpartition(".")[0] in verdict.solved]),
-        held=len(verdict.held),
-        verdict=verdict.grade,
-        reasons=tuple((reason.code, reason.text) for reason in verdict.reasons),
+        open_dofs=len(facts.open_dofs),
         seconds=seconds,
         plain_mm=plain_mm,
-        contexts=(context,),
+        context=context,
+        facts=facts,
     )
+    return row.judge()
 
 
 def spoil_one(job: tuple[str, str, RecordingContext, int]) -> Row | None:
@@ -181,7 +200,7 @@ def spoil_one(job: tuple[str, str, RecordingContext, int]) -> Row | None:
     if copy is None:
         return None
     can_be_seen = fault not in MIRRORING_FAULTS or context.handedness is not None
-    return replace(solve_markers(name, copy, fault=fault)[0], can_be_seen=can_be_seen, contexts=())
+    return replace(solve_markers(name, copy, fault=fault)[0], can_be_seen=can_be_seen, context=None)
 
 
 def format_row(row: Row) -> str:
@@ -205,7 +224,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--copies", type=int, default=200)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--again", type=Path)
     arguments = parser.parse_args()
+    if arguments.again is not None:
+        kept_rows, kept_copies = pickle.loads(arguments.again.read_bytes())
+        rows = [row.judge() for row in kept_rows]
+        return report([*rows], [row.judge() for row in kept_copies], arguments.write, show=True)
     if not DATA.is_dir():
         print(f"no recordings: {DATA} is absent")
         return 0
@@ -217,14 +242,29 @@ def main() -> int:
         jobs = [(name, arguments.plain, arguments.seconds) for name in names]
         for found in pool.imap(solve_one, jobs):
             rows += found
+            keep(arguments.keep, rows, copies)
             print("\n".join(map(format_row, found)), flush=True)
         if arguments.spoiled:
             for copy in pool.imap(spoil_one, list_spoiled(rows, arguments.copies)):
                 if copy is not None:
                     copies.append(copy)
+                    keep(arguments.keep, rows, copies)
                     print(format_row(copy), flush=True)
+    return report(rows, copies, arguments.write)
+
+
+def keep(path: Path | None, rows: list[Row], copies: list[Row]) -> None:
+    """Write what was measured so far, if a file is given for it."""
+    if path is not None:
+        path.write_bytes(pickle.dumps((rows, copies)))
+
+
+def report(rows: list[Row], copies: list[Row], write: bool, *, show: bool = False) -> int:
+    """Print what came of all, and write the page; return 1 if a spoiled copy is called good."""
+    if show:
+        print("\n".join(format_row(row) for row in (*rows, *copies)))
     print(f"\n{describe_counts(rows, copies)}")
-    if arguments.write:
+    if write:
         TARGET.write_text(make_page(rows, copies), encoding="utf-8")
         print(f"written: {TARGET.relative_to(ROOT)}")
     return 1 if any(copy.verdict == "good" and copy.can_be_seen for copy in copies) else 0
@@ -240,7 +280,8 @@ def list_spoiled(rows: list[Row], count: int) -> list[tuple[str, str, RecordingC
     while len(good) > 0 and len(jobs) < count:
         for row in good:
             for fault in FAULTS:
-                jobs.append((row.name, fault, row.contexts[0], seed))
+                if row.context is not None:
+                    jobs.append((row.name, fault, row.context, seed))
                 seed += 1
     return jobs[: max(count, len(FAULTS))]
 

@@ -52,7 +52,7 @@ def test_without_noise_it_is_the_truth():
     motion = simulate_performance(2.0, 60.0, acts=("wave",))
     rec = simulate_recording(motion, noise=0.0, gaps=0.0, swap=False)
     solver = ik.Auto(tolerance=1e-9, initial_damping=1e-3, small_cost=0.0, detour=False)
-    result = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0)
+    result = ik.track(motion.skeleton, rec.markers, solver=solver, posture=0.0, smooth=None)
     error = motion.skeleton.difference(result.motion.q, motion.q)
     assert np.abs(error[:, find_determined_dofs(motion.skeleton)]).max() < 1e-6
     assert np.nanmax(result.marker_errors) < 1e-6
@@ -176,9 +176,9 @@ def test_weights_matter(rec: SyntheticRecording):
     weights[m] = 10.0
     same = ik.track(figure, markers, weights=weights)
     assert same.marker_errors[:, m].mean() == pytest.approx(errors[2], rel=1e-12)
-    without = ik.track(figure, markers, weights={"RFIN": 0.0})
+    without = ik.track(figure, markers, weights={"RFIN": 0.0}, smooth=None)
     names = [n for n in markers.names if n != "RFIN"]
-    none = ik.track(figure, markers.chosen(names))
+    none = ik.track(figure, markers.chosen(names), smooth=None)
     apart = without.motion.forward().positions - none.motion.forward().positions
     assert np.linalg.norm(apart, axis=2).max() < 1e-3
 

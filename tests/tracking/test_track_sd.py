@@ -68,7 +68,8 @@ def test_bands_hold_the_truth_as_often_as_they_say(noise: float):
 def test_a_given_sigma_scales_the_bars():
     motion = simulate_performance(2.0, 30.0)
     rec = simulate_recording(motion, noise=0.001, gaps=0.0, swap=False)
-    one, two = (ik.track(motion.skeleton, rec.markers, sigma=s) for s in (0.001, 0.002))
+    figure, markers = motion.skeleton, rec.markers
+    one, two = (ik.track(figure, markers, sigma=s, smooth=None) for s in (0.001, 0.002))
     assert np.array_equal(one.motion.q, two.motion.q) and one.sigma == 0.001
     usable = (one.sd > 0.0) & (one.sd < 0.05)
     assert np.median(two.sd[usable] / one.sd[usable]) == pytest.approx(2.0, rel=1e-3)

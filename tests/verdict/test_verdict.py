@@ -235,8 +235,8 @@ def test_proportions_of_people(adult: RecordingFacts):
         deviation = SegmentDeviation("left thigh", 1.0 + 0.035 * z, z)
         return judge_facts(replace(adult, deviations=(deviation,))).grade
 
-    assert judge_z(2.0) == judge_z(-2.0) == "good"
-    assert judge_z(8.0) == judge_z(-8.0) == "care" and judge_z(30.0) == "reject"
+    assert judge_z(4.0) == judge_z(-4.0) == "good"
+    assert judge_z(9.0) == judge_z(-9.0) == "care" and judge_z(30.0) == "reject"
 
 
 def test_open_dofs_within_what_has_markers(adult: RecordingFacts):

@@ -22,7 +22,7 @@ __all__ = ["compile_kernels", "compile_other_half"]
 WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
 
 
-def compile_kernels(robust: str | None = None, smooth: float | None = None) -> None:
+def compile_kernels(robust: str | None = None, smooth: float | str | None = "auto") -> None:
     """Compile what `track` and its error bars need, or load it, and say so if that takes long."""
     helpers: list[subprocess.Popen[bytes]] = []
     with compiling(lambda: helpers.append(_start_helper())):
@@ -31,7 +31,7 @@ def compile_kernels(robust: str | None = None, smooth: float | None = None) -> N
             helper.wait()
 
 
-def _track_briefly(robust: str | None, smooth: float | None) -> None:
+def _track_briefly(robust: str | None, smooth: float | str | None) -> None:
     """Solve a second of somebody who waves, one marker missing: it takes all kernels."""
     from exactik.tracking import track
 

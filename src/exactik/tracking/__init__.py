@@ -5,7 +5,6 @@ In their order: prepare, first pass, branches, gaps, smoothing; their result is 
 """
 
 from exactik.tracking._assessment import (
-    UNKNOWN_SD,
     Attention,
     are_minima,
     compute_combination_deviations,
@@ -35,13 +34,14 @@ from exactik.tracking._options import (
 from exactik.tracking._prepare import fill_gaps, find_spikes
 from exactik.tracking._problem import (
     LOSS_KINDS,
+    UNKNOWN_SD,
     TrackingProblem,
     make_tracking_problem,
     match_markers,
 )
 from exactik.tracking._result import Track
 from exactik.tracking._similar_frames import find_start_poses, improve_poses
-from exactik.tracking._smoothing import SequenceProblem
+from exactik.tracking._smoothing import Smoother, Smoothing, estimate_white_noise, make_prior
 from exactik.tracking._track import track
 
 __all__ = [
@@ -56,7 +56,8 @@ __all__ = [
     "GapOptions",
     "JumpOptions",
     "PreparationOptions",
-    "SequenceProblem",
+    "Smoother",
+    "Smoothing",
     "SmoothingOptions",
     "Track",
     "TrackingOptions",
@@ -66,6 +67,7 @@ __all__ = [
     "compute_combination_deviations",
     "compute_standard_deviations",
     "estimate_noise",
+    "estimate_white_noise",
     "fill_gaps",
     "find_jumps",
     "find_limbs",
@@ -74,6 +76,7 @@ __all__ = [
     "follow_branch",
     "follow_frames",
     "improve_poses",
+    "make_prior",
     "make_tracking_problem",
     "match_markers",
     "solve_cold_start",

@@ -13,14 +13,14 @@ from exactik.kernels.recording import error_bars as kernel
 from exactik.motion import Segment, find_segments
 from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import DEFAULT_OPTIONS
-from exactik.tracking._problem import TrackingProblem, split_into_chunks
+from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
+from exactik.tracking._smoothing import Smoothing, compute_smooth_variances
 from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from exactik.tracking._result import Track
 
 __all__ = [
-    "UNKNOWN_SD",
     "Attention",
     "are_minima",
     "compute_combination_deviations",
@@ -30,8 +30,6 @@ __all__ = [
     "find_attention",
 ]
 
-UNKNOWN_SD = np.pi / np.sqrt(3.0)
-"""[rad or m] standard deviation of what nothing determines: of an angle anywhere from −π to π."""
 FLAT_CURVATURE = 1e-7  # share of a dof's curvature that counts as none: rounding of the Hessian
 MIN_NOISE = 1e-6  # [m] what fits exactly still has rounding
 CHUNK_FRAMES = 512  # whose error bars are computed in one call, for the threads to share the work
@@ -80,12 +78,23 @@ def estimate_noise(
 
 
 def compute_standard_deviations(
-    problem: TrackingProblem, q: Array, sigma: float, threads: int
+    problem: TrackingProblem,
+    q: Array,
+    sigma: float,
+    threads: int,
+    smoothing: Smoothing | None = None,
 ) -> Array:
     """Return the standard deviation of every dof in every frame [rad or m], (T, nv).
 
-    No more than that of an angle of which nothing is known. Dofs at a limit have none.
+    No more than that of an angle of which nothing is known. Dofs at a limit have none. Smoothing
+    lessens what comes of noise that changes from frame to frame; the rest of sigma is what is wrong
+    with the figure, and stays.
     """
+    if smoothing is not None:
+        lasting = np.sqrt(max(sigma**2 - smoothing.noise**2, 0.0))
+        sd = compute_standard_deviations(problem, q, lasting, threads)
+        passing = compute_smooth_variances(problem, q, smoothing, threads)
+        return np.minimum(np.sqrt(sd**2 + passing), UNKNOWN_SD)
     sigma = max(sigma, MIN_NOISE)
     sd = np.zeros((len(q), problem.skeleton.nv))
     prior = np.full(sd.shape[1], sigma**2 / UNKNOWN_SD**2)

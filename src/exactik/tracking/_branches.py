@@ -20,7 +20,7 @@ import numpy as np
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
 from exactik.model import Skeleton
 from exactik.motion import Segment, cut_into_segments, find_segments
-from exactik.tracking._continuity import compute_step_charges
+from exactik.tracking._continuity import FramePoses, compute_step_charges
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
@@ -136,6 +136,10 @@ class PathWindow(NamedTuple):
             least_cost=least_cost,
         )
 
+    def take_poses(self, frames: IntArray) -> FramePoses:
+        """Return the path's poses in some frames, (n,)."""
+        return FramePoses(frames, self.path.q[frames], self.residual[frames - self.first])
+
     def iterate_directions(self, t: int) -> Iterator[tuple[int, IntArray]]:
         """Yield 1 and −1, and the frames that may change from t on in that direction."""
         last_frame = len(self.path.q) - 1
@@ -224,7 +228,8 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
         window.least_cost[frames] = np.minimum(window.least_cost[frames], branch.cost)
         residual = run.problem.residuals(branch.q, frames)
         total = np.cumsum(branch.cost - path.cost[frames])
-        total += _compute_return_charges(window, frames, branch, direction)
+        poses = FramePoses(frames, branch.q, residual)
+        total += _compute_return_charges(window, poses, direction)
         end = int(np.argmin(total)) + 1
         change += float(total[end - 1])
         parts.append(BranchPath(frames[:end], branch.take(slice(end)), residual[:end]))
@@ -237,20 +242,19 @@ def splice_branch(window: PathWindow, t: int, start: Array) -> bool:
     return True
 
 
-def _compute_return_charges(
-    window: PathWindow, frames: IntArray, branch: FrameSolutions, direction: int
-) -> Array:
+def _compute_return_charges(window: PathWindow, branch: FramePoses, direction: int) -> Array:
     """Return the charge for going from the branch at each of its frames back to the path, (n,).
 
     Less what the path itself is charged for the same step.
     """
-    run, path, charge = window.run, window.path, np.zeros(len(frames))
-    inside = (frames + direction >= window.first) & (frames + direction <= window.last)
-    frames, next_frames = frames[inside], frames[inside] + direction
-    next_q = path.q[next_frames]
-    for sign, q in ((1.0, branch.q[inside]), (-1.0, path.q[frames])):
-        q = find_nearest_equivalents(run.problem, q, next_q)
-        charge[inside] += sign * compute_step_charges(run, frames, q, next_frames, next_q)
+    charge, next_frames = np.zeros(len(branch.frames)), branch.frames + direction
+    inside = (next_frames >= window.first) & (next_frames <= window.last)
+    end = window.take_poses(next_frames[inside])
+    on_path = window.take_poses(branch.frames[inside])
+    on_branch = FramePoses(*(array[inside] for array in branch))
+    for sign, start in ((1.0, on_branch), (-1.0, on_path)):
+        start = start._replace(q=find_nearest_equivalents(window.run.problem, start.q, end.q))
+        charge[inside] += sign * compute_step_charges(window.run, start, end)
     return charge
 
 

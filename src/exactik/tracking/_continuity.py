@@ -11,6 +11,8 @@ it can at a price that the markers set; what is left is listed.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from exactik.kernels.descent.options import MAX_ITERATIONS
@@ -20,7 +22,13 @@ from exactik.tracking._options import DEFAULT_OPTIONS, JumpOptions
 from exactik.tracking._problem import CHUNK_FRAMES, TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["compute_step_charges", "find_jumping_bones", "find_jumps", "take_better_segments"]
+__all__ = [
+    "FramePoses",
+    "compute_step_charges",
+    "find_jumping_bones",
+    "find_jumps",
+    "take_better_segments",
+]
 
 
 def find_jumps(
@@ -80,10 +88,22 @@ def _smaller_neighbour(steps: Array) -> Array:
     return np.where(np.isinf(smaller), 0.0, smaller)
 
 
-def compute_step_charges(
-    run: TrackingRun, frames: IntArray, q: Array, next_frames: IntArray, next_q: Array
-) -> Array:
-    """Return what steps from poses to poses of neighbouring frames are charged, (n,).
+class FramePoses(NamedTuple):
+    """Poses of some frames.
+
+    Attributes:
+        frames: (n,).
+        q: (n, nq).
+        residual: of the markers [m], (n, M, 3).
+    """
+
+    frames: IntArray
+    q: Array
+    residual: Array
+
+
+def compute_step_charges(run: TrackingRun, start: FramePoses, end: FramePoses) -> Array:
+    """Return what steps between poses of neighbouring frames are charged, (n,).
 
     What a pose half-way would cost more than the two, against markers half-way, for as many frames
     as smoothing would spread a jump over: nothing for a motion, much for a jump between two
@@ -91,16 +111,15 @@ def compute_step_charges(
 
     Args:
         run: problem and options.
-        frames: from which, (n,).
-        q: poses in these, (n, nq).
-        next_frames: to which, (n,): each one before or after.
-        next_q: poses in these, (n, nq), in coordinates near to those of q.
+        start: from which poses.
+        end: to which poses, each a frame before or after, in coordinates near to those of `start`.
     """
-    problem = run.problem
-    middle = problem.skeleton.integrate(q, 0.5 * problem.skeleton.difference(next_q, q))
-    half_way = 0.5 * (problem.residuals(middle, frames) + problem.residuals(middle, next_frames))
-    before, after = problem.residuals(q, frames), problem.residuals(next_q, next_frames)
-    excess = (half_way**2 - 0.5 * (before**2 + after**2)).sum(axis=2)
+    problem, position = run.problem, run.problem.targets.position
+    dof_step = problem.skeleton.difference(end.q, start.q)
+    middle = problem.skeleton.integrate(start.q, 0.5 * dof_step)
+    half_way = problem.residuals(middle, start.frames)
+    half_way += 0.5 * (position[end.frames] - position[start.frames])
+    excess = (half_way**2 - 0.5 * (start.residual**2 + end.residual**2)).sum(axis=2)
     cost = 0.5 * np.nansum(problem.targets.weight * excess, axis=1)
     return run.options.branches.crossing_seconds * problem.rate * np.maximum(cost, 0.0)
 
@@ -143,9 +162,9 @@ def _compute_total(run: TrackingRun, path: FrameSolutions, segment: Segment) -> 
     only_evaluate = run.warm_start.copy()
     only_evaluate[MAX_ITERATIONS] = 0
     cost = solve_frames(run.problem, only_evaluate, inside, path.q[inside]).cost.sum()
-    charges = compute_step_charges(
-        run, frames[:-1], path.q[frames[:-1]], frames[1:], path.q[frames[1:]]
-    )
+    q, residual = path.q[frames], run.problem.residuals(path.q[frames], frames)
+    start = FramePoses(frames[:-1], q[:-1], residual[:-1])
+    charges = compute_step_charges(run, start, FramePoses(frames[1:], q[1:], residual[1:]))
     return float(cost + charges.sum())
 
 

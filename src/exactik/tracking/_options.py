@@ -210,20 +210,40 @@ class SmoothingOptions:
             threads.
         overlap_frames: to each side that are solved with them and not used: what lies beyond them
             has no influence any more. test_seams_between_chunks_do_not_show.
-        max_steps: of Newton's method. By hand.
-        min_gain: share of the sum below which a further step is not worth it. By hand: saves a step
-            against a smaller one, and the tests do not see it.
+        relaxation: times the accelerations that are allowed in the first steps, one each. By hand:
+            with larger ratios the steps grow beyond what their linear model holds for.
+        rounds: of steps with the accelerations as estimated, and estimated again after each but the
+            last.
+        max_iterations: of conjugate gradients in a step.
+        tolerance: of these: share of what they have gained below which one more is not worth it.
+        step_sd: [rad or m] size of a step: keeps it short along what neither markers nor
+            accelerations determine.
         max_halvings: of a step that does not lower the sum.
-        damping: of each dof's curvature: keeps steps along what the markers leave open short. By
-            hand.
+        lag_seconds: [s] over which accelerations are first estimated: 0.1 s takes the noise of
+            frames at 120 Hz down by 144, and motion of 3 Hz by a quarter.
+        update_lag_seconds: [s] the same for later estimates: what the steps have not smoothed yet
+            has no part in them, and motion of 8 Hz has its full one.
+        least_turn: [rad/s²] angular acceleration of a bone that hardly moves: a seventh of that of
+            a trunk at a walk.
+        least_shift: [m/s²] the same of the root.
+        least_count: number of accelerations that these count for in estimates.
+        assumed_noise: [m] of markers from frame to frame where no marker is seen five frames long.
     """
 
     chunk_frames: int = 1000
     overlap_frames: int = 50
-    max_steps: int = 12
-    min_gain: float = 2e-3
+    relaxation: tuple[float, ...] = (100.0, 10.0, 3.0)
+    rounds: int = 3
+    max_iterations: int = 6
+    tolerance: float = 0.02
+    step_sd: float = 0.1
     max_halvings: int = 6
-    damping: float = 1e-3
+    lag_seconds: float = 0.1
+    update_lag_seconds: float = 0.03
+    least_turn: float = 2.0
+    least_shift: float = 1.0
+    least_count: float = 5.0
+    assumed_noise: float = 0.001
 
 
 @dataclass(frozen=True)

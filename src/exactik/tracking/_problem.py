@@ -32,6 +32,7 @@ from exactik.typing import Array, BoolArray, IntArray
 __all__ = [
     "LOSS_KINDS",
     "POSTURE_WEIGHT",
+    "UNKNOWN_SD",
     "ThreadBuffers",
     "TrackingProblem",
     "make_tracking_problem",
@@ -49,6 +50,8 @@ POSTURE_WEIGHT = 4e-7
 only settles what the markers leave open (docs/maths.md §15). Set by hand; error bars hold with it
 (tests/tracking/test_track_sd.py).
 """
+UNKNOWN_SD = np.pi / np.sqrt(3.0)
+"""[rad or m] standard deviation of what nothing determines: of an angle anywhere from −π to π."""
 
 
 class ThreadBuffers(NamedTuple):

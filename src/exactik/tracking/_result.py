@@ -33,6 +33,7 @@ from exactik.tracking._assessment import (
 from exactik.tracking._continuity import find_jumping_bones
 from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import TrackingProblem
+from exactik.tracking._smoothing import Smoothing
 from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Track:
         problem: what was solved: the markers without outliers, their weights and places on the
             figure, limits and locks.
         threads: that it was solved with.
+        smoothing: how firmly accelerations were held; None if frames were solved by themselves.
+        frame_q: solutions of the frames by themselves, (T, nq), before they were smoothed.
         context: what is known of the recording beyond this, such as which markers were left out
             and why; None unless `exactik.pipeline` made the track.
     """
@@ -94,6 +97,8 @@ class Track:
     options: TrackingOptions
     problem: TrackingProblem
     threads: int = 1
+    smoothing: Smoothing | None = None
+    frame_q: Array | None = None
     context: RecordingContext | None = None
 
     def __len__(self) -> int:
@@ -171,11 +176,14 @@ class Track:
     def sd(self) -> Array:
         """Standard deviation of every dof [rad or m], (T, nv), from that of the markers.
 
-        By the exact Hessian of each frame; of smoothed motions it is an upper bound. What no marker
-        determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit none.
+        By the exact Hessian of each frame; smoothing lessens what noise has part in it. What no
+        marker determines has that of an angle of which nothing is known, 1.8 rad; a dof at a limit
+        none.
         """
         q = np.array(self.motion.q)
-        return compute_standard_deviations(self.problem, q, self.sigma, self.threads)
+        return compute_standard_deviations(
+            self.problem, q, self.sigma, self.threads, self.smoothing
+        )
 
     @cached_property
     def never_determined(self) -> tuple[str, ...]:
@@ -195,11 +203,12 @@ class Track:
 
     @cached_property
     def certified(self) -> BoolArray:
-        """Whether each pose is at a minimum, (T,).
+        """Whether the solution of each frame by itself is at a minimum, (T,).
 
         Stationary, and the exact Hessian of the free dofs without negative curvature.
         """
-        return self.converged & are_minima(self.problem, np.array(self.motion.q))
+        q = self.motion.q if self.frame_q is None else self.frame_q
+        return self.converged & are_minima(self.problem, np.array(q))
 
     @cached_property
     def attention(self) -> list[Attention]:

@@ -1,218 +1,437 @@
-"""A whole sequence at once: markers and smoothness weighed against each other.
+"""All frames of a recording together: markers and accelerations weighed against each other.
 
-    min  Σ_t cost_t(q_t) + ½ Σ_t Σ_i λ_i (q_{t−1} − 2 q_t + q_{t+1})_i²      within the limits
+    min  Σ_t cost_t(q_t) + ½ Σ_t Σ_k w_k |a_tk|²      within the limits
 
-by Newton's method with exact curvature, Gauss–Newton's in frames where the exact one is not convex.
-The Hessian is one block a frame, with neighbours coupled dof by dof: banded, factored in one go.
-λ_i is set so that an ordinary motion of dof i is halved at a cut-off frequency f (docs/maths.md
-§15):
+with the angular acceleration a of every bone in the world (`kernels/recording/accelerations.py`):
+the most probable motion, if markers have independent errors of standard deviation σ from frame to
+frame and bone k has accelerations of s_k, w_k = σ²/s_k². What the markers determine well stays
+where it is, and what they determine badly follows a smooth course (docs/maths.md §15).
 
-    λ_i = h_i / (2 sin(π f / rate))⁴        h_i: curvature of the markers along dof i
+With "auto" both come from the recording. σ is what residuals change by from frame to frame: what is
+wrong with the figure changes slowly. s_k² begins with the mean square of the accelerations over a
+lag, in which noise has less part, and is then what accelerations the solution has over the share of
+them that the recording determines, s² = Σ|a|² / Σ(1 − V/s²) with their posterior variance V (MacKay
+1992). With a cut-off frequency f, w_k is such that a turn of the bone is halved at f.
+
+Frames that were solved alone tremble far more than s. So the first steps take accelerations lightly
+and each step more seriously: every one of them is then short enough for its linear model.
 
 Long recordings are solved in chunks that overlap; what a chunk does not see has died away.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from exactik.errors import UsageError
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, VALUE
+from exactik.kernels.calculus.sums import GAUSS_NEWTON, VALUE
+from exactik.kernels.recording.accelerations import AccelerationPrior, sum_accelerations
 from exactik.kernels.recording.frames import QUADRATIC
-from exactik.kernels.recording.sequence import evaluate_frames
-from exactik.tracking._assessment import are_minima
-from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, run_in_threads
+from exactik.kernels.recording.smoothing import (
+    SequenceWorkspace,
+    compute_sequence_step,
+    estimate_variances,
+    evaluate_sequence,
+    new_sequence_workspace,
+)
+from exactik.kernels.tree.integrate import integrate_batch
+from exactik.model import Skeleton
+from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, run_in_threads, unwrap_path
 from exactik.tracking._options import SmoothingOptions
-from exactik.tracking._problem import TrackingProblem
+from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
 from exactik.typing import Array, IntArray
 
-__all__ = ["SequenceProblem", "require_cutoff", "smooth_path"]
+__all__ = [
+    "Smoother",
+    "Smoothing",
+    "compute_smooth_variances",
+    "estimate_white_noise",
+    "make_prior",
+    "require_smooth",
+    "smooth_path",
+]
+
+T = TypeVar("T")
+
+MIN_OWN_CURVATURE = 0.1
+"""Of the curvature of a bone and all below it: what it has itself at least, if it has no marker."""
+VARIANCE_OF_FOURTH_DIFFERENCES = 70.0  # 1 + 16 + 36 + 16 + 1 times that of independent values
+NORMAL_QUARTILE = 0.6745  # of a normal distribution: half of it is nearer to the middle, in σ
+MIN_NOISE = 1e-6  # [m] recordings without noise still have rounding
+VARIANCE_CHUNK_FRAMES = 256  # whose variances are computed in one call
 
 
-def require_cutoff(cutoff: float | None, rate: float) -> None:
-    """Raise unless frames at this rate [Hz] can show a cut-off frequency [Hz], or it is None."""
-    if cutoff is not None and not 0.0 < cutoff < 0.5 * rate:
+def require_smooth(smooth: float | str | None, rate: float) -> None:
+    """Raise unless it is "auto", None or a frequency [Hz] that frames at this rate [Hz] show."""
+    if smooth is None or smooth == "auto":
+        return
+    if isinstance(smooth, str) or not 0.0 < smooth < 0.5 * rate:
         raise UsageError(
-            f"smooth is {cutoff!r}; it must be a frequency between 0 and {rate / 2:g} Hz"
+            f"smooth is {smooth!r}; it must be 'auto', None or a frequency between 0 and "
+            f"{rate / 2:g} Hz"
         )
+
+
+class Smoothing(NamedTuple):
+    """How firmly accelerations were held.
+
+    Attributes:
+        prior: weights of accelerations.
+        noise: σ, standard deviation of the markers along each axis from frame to frame [m].
+    """
+
+    prior: AccelerationPrior
+    noise: float
+
+
+class AccelerationSums(NamedTuple):
+    """Squares of accelerations, over frames: of the bones, (n + 1,), and of shifts, (nv,)."""
+
+    turn: Array
+    shift: Array
 
 
 def smooth_path(
     run: TrackingRun,
     path: FrameSolutions,
-    cutoff: float,
+    smooth: float | str,
+    sigma: float | None,
     information: Array,
     report_frames: Callable[[int], None],
-) -> FrameSolutions:
-    """Return the smoothed path.
+) -> tuple[FrameSolutions, Smoothing | None]:
+    """Return the smoothed path, and how it was smoothed; None if it has too few frames.
 
     Args:
         run: problem and options.
         path: to start from.
-        cutoff: frequency [Hz] above which motion is suppressed.
+        smooth: "auto", or the frequency [Hz] above which motion is suppressed.
+        sigma: standard deviation of the markers along each axis [m]; found in them if None.
         information: what markers say about dofs, (M, nv), see `compute_marker_information`.
         report_frames: is called with the number of frames solved since its last call.
     """
     if len(path.q) < 3:
-        return path
+        return path, None
     options = run.options.smoothing
-    # Weights of a robust loss stay as they were found.
-    problem = run.problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]))
-    curvature = information.sum(axis=0)
-    curvature = np.maximum(curvature, 1e-9 * float(curvature.max(initial=1.0)))
-    stiffness = curvature / (2.0 * np.sin(np.pi * cutoff / problem.rate)) ** 4
-    smoothed = path.copy()
-
-    def solve_chunk(first: int) -> None:
-        end = min(first + options.chunk_frames, len(path.q))
-        low = max(first - options.overlap_frames, 0)
-        high = min(end + options.overlap_frames, len(path.q))
-        sequence = SequenceProblem(
-            problem=problem,
-            frames=np.arange(low, high),
-            stiffness=stiffness,
-            curvature=curvature,
-            options=options,
+    noise = estimate_white_noise(run.problem, options) if sigma is None else sigma
+    problem = _prepare_problem(run.problem, noise)
+    smoother = Smoother(problem, options, run.threads)
+    q = path.q.copy()
+    free = make_prior(problem.skeleton)
+    if smooth == "auto":
+        strength = smoother.find_strength(q, free)
+    else:
+        strength = _strength_of_cutoff(problem, float(smooth), information, noise, free)
+    stages = [*options.relaxation, *([1.0] * options.rounds)]
+    cost = np.empty(len(q))
+    for n, relaxation in enumerate(stages):
+        prior = free._replace(
+            turn=_weights(noise, relaxation, strength.turn, free.turn_count > 0),
+            shift=_weights(noise, relaxation, strength.shift, free.shift_coordinate >= 0),
         )
-        q, cost = sequence.solve(path.q[low:high])
-        smoothed.q[first:end] = q[first - low : end - low]
-        smoothed.cost[first:end] = cost[first - low : end - low]
-        report_frames(end - first)
+        q, cost, observed, spread = smoother.advance(q, prior, noise)
+        if smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages):
+            strength = smoother.update_strength(strength, observed, spread, free)
+        report_frames(len(q) // len(stages))
+    smoothed = path.copy()
+    smoothed.q[:], smoothed.cost[:] = q, cost
+    unwrap_path(problem, smoothed.q)
+    return smoothed, Smoothing(prior=prior, noise=noise)
 
-    run_in_threads(run.threads, solve_chunk, range(0, len(path.q), options.chunk_frames))
-    return smoothed
 
+def _prepare_problem(problem: TrackingProblem, noise: float) -> TrackingProblem:
+    """Return a problem whose robust weights stay as they were found.
 
-class Evaluation(NamedTuple):
-    """A sequence at some poses.
-
-    Attributes:
-        total: the sum to minimise.
-        cost: of the markers of each frame, (n,).
-        g: gradient of the sum, (n, nv).
-        H: curvature of each frame's cost by ancestor rows, (n, nv, width).
+    The neutral pose counts no more than a prior of an angle of which nothing is known: where
+    markers are missing, accelerations decide.
     """
-
-    total: float
-    cost: Array
-    g: Array
-    H: Array
+    rest_weight = np.minimum(problem.targets.rest_weight, (noise / UNKNOWN_SD) ** 2)
+    return problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]), rest_weight=rest_weight)
 
 
-@dataclass(eq=False)
-class SequenceProblem:
-    """Frames to be solved together.
+def make_prior(skeleton: Skeleton) -> AccelerationPrior:
+    """Return which dofs turn and which shift, with weights 0."""
+    tree = skeleton.tree
+    turn_count = np.zeros(len(tree.parent), dtype=np.uint32)
+    shift_coordinate = np.full(skeleton.nv, -1, dtype=np.int64)
+    for b in range(1, len(tree.parent)):
+        first, end = int(tree.first_v[b]), int(tree.first_v[b + 1])
+        shifts = int(tree.shift_count[b])
+        turn_count[b] = end - first - shifts
+        shift_coordinate[first : first + shifts] = int(tree.first_q[b]) + np.arange(shifts)
+    return AccelerationPrior(
+        turn=np.zeros(len(tree.parent)),
+        shift=np.zeros(skeleton.nv),
+        turn_count=turn_count,
+        shift_coordinate=shift_coordinate,
+    )
+
+
+def _weights(noise: float, relaxation: float, mean_square: Array, used: Array) -> Array:
+    """Return σ²/s² where it is used, else 0."""
+    safe = np.where(used, mean_square, 1.0)
+    return np.where(used, noise**2 / (relaxation**2 * safe), 0.0)
+
+
+def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) -> float:
+    """Return what markers change by from frame to frame beyond their motion: its sd [m].
+
+    By fourth differences in time, in which motions have next to no part. Half of the samples
+    decide, so that spikes and impacts do not.
+    """
+    differences = np.diff(problem.targets.position[:, problem.targets.weight > 0.0], 4, axis=0)
+    values = np.abs(differences[np.isfinite(differences)])
+    if len(values) == 0:
+        return options.assumed_noise
+    scale = NORMAL_QUARTILE * np.sqrt(VARIANCE_OF_FOURTH_DIFFERENCES)
+    return max(float(np.median(values)) / scale, MIN_NOISE)
+
+
+def _strength_of_cutoff(
+    problem: TrackingProblem,
+    cutoff: float,
+    information: Array,
+    noise: float,
+    prior: AccelerationPrior,
+) -> AccelerationSums:
+    """Return the mean squares of accelerations that halve a motion of the cut-off frequency [Hz].
+
+    A dof is halved at it if the weights of all bones below add up to its curvature over
+    (2 sin(π f/rate))⁴: so each bone has what its own markers add to the curvature.
+    """
+    tree, curvature = problem.skeleton.tree, information.sum(axis=0)
+    least = 1e-9 * float(curvature.max(initial=1.0))
+    of_bone = np.zeros(len(tree.parent))
+    for b in np.flatnonzero(prior.turn_count):
+        end = int(tree.first_v[b + 1])
+        of_bone[b] = curvature[end - int(prior.turn_count[b]) : end].mean()
+    own = of_bone.copy()
+    for b in range(1, len(own)):
+        own[int(tree.parent[b])] -= of_bone[b]
+    own = np.maximum(own, MIN_OWN_CURVATURE * of_bone)
+    factor = noise**2 * (2.0 * np.sin(np.pi * cutoff / problem.rate)) ** 4
+    return AccelerationSums(
+        turn=factor / np.maximum(own, least), shift=factor / np.maximum(curvature, least)
+    )
+
+
+class Smoother:
+    """Frames of a recording that are moved together, chunk by chunk.
 
     Attributes:
-        problem: targets of all frames.
-        frames: (n,).
-        stiffness: λ, (nv,).
-        curvature: h, (nv,).
+        problem: with a quadratic loss.
         options: of smoothing.
+        threads: how many.
     """
 
-    problem: TrackingProblem
-    frames: IntArray
-    stiffness: Array
-    curvature: Array
-    options: SmoothingOptions
+    def __init__(self, problem: TrackingProblem, options: SmoothingOptions, threads: int):
+        self.problem, self.options, self.threads = problem, options, threads
+        self._local = threading.local()
 
-    def solve(self, q: Array) -> tuple[Array, Array]:
-        """Return the poses, (n, nq), and what the markers of each frame cost, (n,)."""
-        q, skeleton = q.copy(), self.problem.skeleton
-        current = self.evaluate(q, EXACT)
-        for _ in range(self.options.max_steps):
-            concave = ~are_minima(self.problem, q, self.frames)
-            if concave.any():
-                concave_frames = replace(self, frames=self.frames[concave])
-                current.H[concave] = concave_frames.evaluate(q[concave], GAUSS_NEWTON).H
-            step = self.compute_step(q, current.g, current.H)
-            for halvings in range(self.options.max_halvings):
-                trial = self.clip(skeleton.integrate(q, 0.5**halvings * step))
-                if self.evaluate(trial, VALUE).total < current.total:
+    @property
+    def workspace(self) -> SequenceWorkspace:
+        """That of the calling thread."""
+        if not hasattr(self._local, "workspace"):
+            frames = min(
+                self.options.chunk_frames + 2 * self.options.overlap_frames, len(self.problem)
+            )
+            width = self.problem.buffers.workspace.H.shape[1]
+            tree = self.problem.skeleton.tree
+            self._local.workspace = new_sequence_workspace(tree, frames, width)
+        return self._local.workspace
+
+    def evaluate(self, q: Array, first: int, prior: AccelerationPrior, order: int) -> float:
+        """Return the sum to minimise at poses q, (n, nq), of the frames from `first` on."""
+        buffers = self.problem.buffers
+        return evaluate_sequence(
+            self.problem.skeleton.tree,
+            buffers.goals,
+            self.problem.targets,
+            prior,
+            order,
+            np.arange(first, first + len(q)),
+            q,
+            buffers.workspace,
+            self.workspace,
+        )
+
+    def find_strength(self, q: Array, prior: AccelerationPrior) -> AccelerationSums:
+        """Return mean squares of accelerations over a lag, of poses q, (T, nq)."""
+        lag, sums = self._count_lag(self.options.lag_seconds), self._new_sums()
+
+        def add_chunk(first: int, end: int, low: int, high: int) -> AccelerationSums:
+            self.evaluate(q[low:high], low, prior, VALUE)
+            return self._sum_accelerations(q[low:high], first - low, end - low, lag, prior)
+
+        for chunk in self._run_chunks(add_chunk):
+            sums.turn[:] += chunk.turn
+            sums.shift[:] += chunk.shift
+        count = max(len(q) - 2 * lag, 1)
+        least = self._least_strength()
+        per_dof = count * np.maximum(prior.turn_count, 1)
+        return AccelerationSums(
+            turn=np.maximum(sums.turn / per_dof, least.turn),
+            shift=np.maximum(sums.shift / count, least.shift),
+        )
+
+    def update_strength(
+        self,
+        strength: AccelerationSums,
+        observed: AccelerationSums,
+        spread: AccelerationSums,
+        prior: AccelerationPrior,
+    ) -> AccelerationSums:
+        """Return mean squares of accelerations as the last solution has them.
+
+        `spread` are the posterior variances over s², so that the rest is determined by the markers.
+        """
+        count, extra, least = len(self.problem), self.options.least_count, self._least_strength()
+        turns = np.maximum(count * prior.turn_count - spread.turn, 0.0)
+        shifts = np.maximum(count - spread.shift, 0.0)
+        return AccelerationSums(
+            turn=(observed.turn + extra * least.turn) / (turns + extra),
+            shift=(observed.shift + extra * least.shift) / (shifts + extra),
+        )
+
+    def advance(
+        self, q: Array, prior: AccelerationPrior, noise: float
+    ) -> tuple[Array, Array, AccelerationSums, AccelerationSums]:
+        """Take one step from poses q, (T, nq).
+
+        Returns:
+            The new poses, what the markers of each frame cost there, (T,), the squares of their
+            accelerations, and how much of these is not determined, in s².
+        """
+        skeleton, options = self.problem.skeleton, self.options
+        box, tree = self.problem.frame_problem.box, skeleton.tree
+        damping = np.full(skeleton.nv, (noise / options.step_sd) ** 2)
+        lag = self._count_lag(options.update_lag_seconds)
+        result, cost = q.copy(), np.empty(len(q))
+        observed, spread = self._new_sums(), self._new_sums()
+
+        def solve_chunk(
+            first: int, end: int, low: int, high: int
+        ) -> tuple[AccelerationSums, AccelerationSums]:
+            work, start = self.workspace, np.ascontiguousarray(q[low:high])
+            trial, chunk_spread = start.copy(), self._new_sums()
+            total = self.evaluate(start, low, prior, GAUSS_NEWTON)
+            compute_sequence_step(
+                tree,
+                box,
+                prior,
+                damping,
+                options.max_iterations,
+                options.tolerance,
+                first - low,
+                end - low,
+                start,
+                chunk_spread.turn,
+                chunk_spread.shift,
+                work,
+            )
+            step = work.step[: len(start)].copy()
+            for halvings in range(options.max_halvings):
+                integrate_batch(tree, start, 0.5**halvings * step, trial)
+                self._clip(trial)
+                if self.evaluate(trial, low, prior, VALUE) < total:
                     break
             else:
-                break
-            total_before = current.total
-            q = trial
-            current = self.evaluate(q, EXACT)
-            if total_before - current.total < self.options.min_gain * total_before:
-                break
-        return q, current.cost
+                trial = start
+                self.evaluate(trial, low, prior, VALUE)
+            result[first:end] = trial[first - low : end - low]
+            cost[first:end] = work.cost[first - low : end - low]
+            sums = self._sum_accelerations(trial, first - low, end - low, lag, prior)
+            return sums, chunk_spread
 
-    def clip(self, q: Array) -> Array:
-        """Return the poses moved into the limits."""
+        for chunk_observed, chunk_spread in self._run_chunks(solve_chunk):
+            for total, part in ((observed, chunk_observed), (spread, chunk_spread)):
+                total.turn[:] += part.turn
+                total.shift[:] += part.shift
+        spread.turn[:] *= prior.turn
+        spread.shift[:] *= prior.shift
+        return result, cost, observed, spread
+
+    def _run_chunks(self, work: Callable[[int, int, int, int], T]) -> list[T]:
+        """Call `work` with first, end, and the same with overlap, of all chunks; on all threads."""
+        count, options = len(self.problem), self.options
+        starts = range(0, count, options.chunk_frames)
+        results: list[T | None] = [None] * len(starts)
+
+        def run_chunk(n: int) -> None:
+            first = starts[n]
+            end = min(first + options.chunk_frames, count)
+            low = max(first - options.overlap_frames, 0)
+            high = min(end + options.overlap_frames, count)
+            results[n] = work(first, end, low, high)
+
+        run_in_threads(self.threads, run_chunk, range(len(starts)))
+        return [result for result in results if result is not None]
+
+    def _count_lag(self, seconds: float) -> int:
+        """Return a lag in frames, at least one and short enough for the recording."""
+        return max(min(round(seconds * self.problem.rate), (len(self.problem) - 1) // 2), 1)
+
+    def _clip(self, q: Array) -> None:
+        """Move poses into the limits, in place."""
         box = self.problem.frame_problem.box
         limited = box.coordinate >= 0
         columns = box.coordinate[limited]
         q[:, columns] = np.clip(q[:, columns], box.lower[limited], box.upper[limited])
-        return q
 
-    def evaluate(self, q: Array, order: int) -> Evaluation:
-        """Return the sum to minimise at poses q, (n, nq), with derivatives up to `order`."""
-        skeleton, buffers = self.problem.skeleton, self.problem.buffers
-        shape = buffers.workspace.H.shape if order > VALUE else (0, 0)
-        cost, g = np.empty(len(q)), np.zeros((len(q), skeleton.nv))
-        H = np.empty((len(q), *shape))
-        evaluate_frames(
-            skeleton.tree,
-            buffers.goals,
-            self.problem.targets,
-            order,
-            self.frames,
-            q,
-            cost,
-            g,
-            H,
-            buffers.workspace,
+    def _new_sums(self) -> AccelerationSums:
+        skeleton = self.problem.skeleton
+        return AccelerationSums(np.zeros(len(skeleton.tree.parent)), np.zeros(skeleton.nv))
+
+    def _least_strength(self) -> AccelerationSums:
+        """Return the squares of the least accelerations that anything alive has, a frame⁴."""
+        options, per_frame = self.options, self.problem.rate**-2
+        skeleton = self.problem.skeleton
+        return AccelerationSums(
+            turn=np.full(len(skeleton.tree.parent), (options.least_turn * per_frame) ** 2),
+            shift=np.full(skeleton.nv, (options.least_shift * per_frame) ** 2),
         )
-        acceleration = np.diff(skeleton.difference(q[1:], q[:-1]), axis=0)
-        force = self.stiffness * acceleration
-        total = float(cost.sum() + 0.5 * (force * acceleration).sum())
-        g[:-2] += force
-        g[1:-1] -= 2.0 * force
-        g[2:] += force
-        return Evaluation(total=total, cost=cost, g=g, H=H)
 
-    def compute_step(self, q: Array, g: Array, H: Array) -> Array:
-        """Return Newton's step, (n, nv)."""
-        from scipy.linalg import cho_solve_banded, cholesky_banded  # slow to import
+    def _sum_accelerations(
+        self, q: Array, first: int, end: int, lag: int, prior: AccelerationPrior
+    ) -> AccelerationSums:
+        """Return those of poses q, which were evaluated last."""
+        sums, work = self._new_sums(), self.workspace
+        tree = self.problem.skeleton.tree
+        sum_accelerations(tree, prior, first, end, lag, q, work.axes, work.R, sums.turn, sums.shift)
+        return sums
 
-        box, nv = self.problem.frame_problem.box, g.shape[1]
-        coordinates = q[:, np.maximum(box.coordinate, 0)]
-        pushed = (coordinates <= box.lower) & (g > 0.0) | (coordinates >= box.upper) & (g < 0.0)
-        active = ((pushed & (box.coordinate >= 0)) | (box.free == 0.0)).ravel()
-        band = self.assemble_band(H)
-        for k in range(len(band)):
-            # Rows and columns of dofs in the active set; the last k entries of row k are none.
-            count = band.shape[1] - k
-            band[k, :count] *= ~(active[:count] | active[k:])
-        band[0, active] = 1.0
-        factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
-        right = np.where(active, 0.0, -g.ravel())
-        return cho_solve_banded((factor, True), right, check_finite=False).reshape(-1, nv)
 
-    def assemble_band(self, H: Array) -> Array:
-        """Return the Hessian in lower banded form, (2 nv + 1, n nv)."""
-        count, nv = len(H), H.shape[1]
-        band = np.zeros((2 * nv + 1, count, nv))
-        dof, level, above = self.problem.skeleton.ancestor_pairs
-        low, high = np.minimum(dof, above), np.maximum(dof, above)
-        band[high - low, :, low] = H[:, dof, level].T
-        # Second differences, squared: 1 −4 6 −4 1, less at the ends.
-        if count < 5:
-            second = np.diff(np.eye(count), 2, axis=0)
-            squared = second.T @ second
-            rows = [np.append(np.diag(squared, -k), np.zeros(k)) for k in range(3)]
-        else:
-            rows = [np.full(count, value) for value in (6.0, -4.0, 1.0)]
-            rows[0][[0, -1]], rows[0][[1, -2]] = 1.0, 5.0
-            rows[1][[0, -2]], rows[1][-1], rows[2][-2:] = -2.0, 0.0, 0.0
-        for k, row in enumerate(rows):
-            band[k * nv] += row[:, None] * self.stiffness
-        band[0] += self.options.damping * self.curvature
-        return band.reshape(2 * nv + 1, count * nv)
+def compute_smooth_variances(
+    problem: TrackingProblem, q: Array, smoothing: Smoothing, threads: int
+) -> Array:
+    """Return the variance that noise leaves in every dof of a smoothed motion, (T, nv)."""
+    problem = _prepare_problem(problem, smoothing.noise)
+    options = SmoothingOptions(chunk_frames=VARIANCE_CHUNK_FRAMES, overlap_frames=0)
+    smoother = Smoother(problem, options, threads)
+    tree, box = problem.skeleton.tree, problem.frame_problem.box
+    damping = np.full(problem.skeleton.nv, (smoothing.noise / UNKNOWN_SD) ** 2)
+    variance = np.empty((len(q), problem.skeleton.nv))
+
+    def compute_chunk(frames: IntArray) -> None:
+        first, chunk = int(frames[0]), np.ascontiguousarray(q[frames])
+        smoother.evaluate(chunk, first, smoothing.prior, GAUSS_NEWTON)
+        sums = AccelerationSums(np.zeros(len(tree.parent)), np.zeros(variance.shape[1]))
+        values = np.empty((len(frames), variance.shape[1]))
+        estimate_variances(
+            tree,
+            box,
+            smoothing.prior,
+            damping,
+            chunk,
+            smoother.workspace,
+            sums.turn,
+            sums.shift,
+            values,
+        )
+        variance[frames] = smoothing.noise**2 * values
+
+    run_in_threads(threads, compute_chunk, split_into_chunks(len(q), VARIANCE_CHUNK_FRAMES))
+    return variance

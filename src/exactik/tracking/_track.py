@@ -49,7 +49,7 @@ from exactik.tracking._problem import (
     split_into_chunks,
 )
 from exactik.tracking._result import Track
-from exactik.tracking._smoothing import require_cutoff, smooth_path
+from exactik.tracking._smoothing import require_smooth, smooth_path
 from exactik.typing import Array, BoolArray
 
 __all__ = ["track"]
@@ -71,7 +71,7 @@ def track(
     limits: str = "hard",
     weights: Mapping[str, float] | ArrayLike | None = None,
     robust: str | None = None,
-    smooth: float | None = None,
+    smooth: float | str | None = "auto",
     sigma: float | None = None,
     branches: bool = True,
     threads: int | None = 1,
@@ -95,8 +95,10 @@ def track(
         limits: "hard", "soft" or "off".
         weights: name of a marker → its weight, 1 for the others; or all of them, (M,).
         robust: None; "huber", where markers far off pull less; "tukey", where they do not at all.
-        smooth: cut-off frequency [Hz] for solving all frames together with a penalty on
-            accelerations; None for each frame by itself.
+        smooth: "auto" solves all frames together with a prior on the accelerations of the bones,
+            whose strength is estimated from the recording: the most probable motion. A number is a
+            cut-off frequency [Hz] above which motion is suppressed; None leaves each frame by
+            itself.
         sigma: standard deviation of the markers along each axis [m], for error bars and robust
             losses; estimated from the residuals if None.
         branches: whether to look for better solutions beside the path that the first frame leads
@@ -117,7 +119,7 @@ def track(
     """
     begin = time.perf_counter()
     options = DEFAULT_OPTIONS if options is None else options
-    require_cutoff(smooth, markers.rate)
+    require_smooth(smooth, markers.rate)
     if sigma is not None and not 0.0 < sigma < np.inf:
         raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
     problem = make_tracking_problem(
@@ -168,14 +170,18 @@ def track(
     excess = np.zeros(len(problem))
     if branches:
         excess = _compute_excess(run, path, postures, least_cost)
-    if smooth is not None:
-        path = smooth_path(run, path, smooth, information, meter.make_reporter("smoothing"))
-    meter.finish()
-
     errors, cost = _measure_errors(prepared.recorded, path.q)
+    smoothing, frame_q = None, None
+    if smooth is not None:
+        frame_q, report_frames = path.q, meter.make_reporter("smoothing")
+        path, smoothing = smooth_path(run, path, smooth, sigma, information, report_frames)
     if sigma is None:
+        # By what frames leave by themselves: smoothed, they have fewer dofs, nobody knows how many.
         free_dofs = skeleton.nv - int(problem.frame_problem.locked.sum())
         sigma = estimate_noise(errors, free_dofs, options.preparation.assumed_noise)
+    if smoothing is not None:
+        errors, cost = _measure_errors(prepared.recorded, path.q)
+    meter.finish()
     codes = path.outcomes[:, RESULT_STATUS]
     return Track(
         motion=Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis),
@@ -198,6 +204,8 @@ def track(
         options=options,
         problem=prepared.recorded,
         threads=run.threads,
+        smoothing=smoothing,
+        frame_q=frame_q,
     )
 
 

@@ -45,7 +45,7 @@ class TrackOptions:
     """Options of `exactik.track`, see there; `sigma` in metres."""
 
     robust: str | None
-    smooth: float | None
+    smooth: float | str | None
     limits: str
     lock: tuple[str, ...]
     sigma: float | None
@@ -134,8 +134,11 @@ def solve(
         str, typer.Option(help="What markers far off do: none (pull), huber (less), tukey (not).")
     ] = "none",
     smooth: Annotated[
-        float | None, typer.Option(help="Solve all frames together; cut-off frequency in Hz.")
-    ] = None,
+        str,
+        typer.Option(
+            help="All frames together: auto (as the recording tells), none, or a cut-off in Hz."
+        ),
+    ] = "auto",
     weights: Annotated[
         str | None, typer.Option(help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file.")
     ] = None,
@@ -180,7 +183,7 @@ def solve(
         ),
         tracking=TrackOptions(
             robust=_parse_loss(robust),
-            smooth=smooth,
+            smooth=_parse_smooth(smooth),
             limits=limits,
             lock=tuple(lock or ()),
             sigma=None if sigma is None else 1e-3 * sigma,
@@ -210,6 +213,20 @@ def _check_word(option: str, word: str | None, known: tuple[str, ...]) -> str | 
     if word is not None and word not in known:
         raise UsageError(f"{option} is {word!r}; expected {join_names(known, last=' or ')}")
     return word
+
+
+def _parse_smooth(text: str) -> float | str | None:
+    """Return what `track` takes for --smooth."""
+    if text == "auto":
+        return text
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(
+            f"--smooth is {text!r}; it must be auto, none or a frequency in Hz"
+        ) from None
 
 
 def _parse_loss(word: str) -> str | None:

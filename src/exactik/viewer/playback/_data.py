@@ -262,7 +262,8 @@ class PlaybackData:
         else:
             problem = problem.select(np.array([frame]))
         q = np.ascontiguousarray(self.motion.q[[self.frame_with_pose(frame)]])
-        return compute_standard_deviations(problem, q, sigma, 1)[0]
+        smoothing = None if self.track is None else self.track.smoothing
+        return compute_standard_deviations(problem, q, sigma, 1, smoothing)[0]
 
 
 def _markers_of_track(track: Track) -> Markers:
