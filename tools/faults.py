@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["KINDS", "Fault", "find_faults", "sample_faults"]
+__all__ = ["KINDS", "Fault", "find_faults", "make_named_fault", "sample_faults"]
 
-KINDS = ("constant", "stage", "comparison")
+KINDS = ("named", "constant", "stage", "comparison")
 # Calls without which nothing but a progress bar changes.
 PROGRESS_CALLS = {"finish", "report_frames", "report_progress", "progress", "report"}
 TURNED = {
@@ -86,6 +86,17 @@ def find_faults(module: str, path: Path) -> list[Fault]:
         count = seen[fault.name]
         numbered.append(fault if count == 1 else replace(fault, name=f"{fault.name} (no. {count})"))
     return numbered
+
+
+def make_named_fault(module: str, path: Path, old: str, new: str) -> Fault:
+    """Return the fault of a text that a module has once standing otherwise."""
+    source = path.read_text("utf-8")
+    if source.count(old) != 1:
+        raise SystemExit(f"{module} has {source.count(old)} times {old!r}; it should have one")
+    start = len(source[: source.index(old)].encode())
+    line = source[: source.index(old)].count("\n") + 1
+    name = f"{old} → {new}"
+    return Fault(module, name, "named", line, start, start + len(old.encode()), new)
 
 
 def sample_faults(faults: list[Fault], comparisons: int, seed: int) -> list[Fault]:

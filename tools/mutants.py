@@ -39,7 +39,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", CI="1")
 
 import pytest  # noqa: E402
 
-from tools.faults import KINDS, Fault, find_faults, sample_faults  # noqa: E402
+from tools.faults import KINDS, Fault, find_faults, make_named_fault, sample_faults  # noqa: E402
 from tools.mutants_table import write_tables  # noqa: E402
 
 PACKAGES = ("tracking", "calibration", "verdict")
@@ -48,7 +48,7 @@ RESULTS = ROOT / "build" / "mutants.json"
 MIN_CAUGHT = 0.9  # share of the faults
 WORKERS = 2
 SEED = 14
-COMPARISONS = 12  # of each module at most; all constants and calls are tried
+COMPARISONS = 8  # of each module at most; all constants and calls are tried
 PATIENCE, GRACE = 3.0, 15.0  # times the time without a fault, and seconds, after which one hangs
 # Layers that are imported anew for every fault: those that may hold what a faulty module made.
 ABOVE = (
@@ -64,16 +64,20 @@ class Settings:
     Attributes:
         tests: part of a fault's key → its tests, the sharpest first; the longest key counts.
         reasons: fault, or its beginning before a "*" → why no test notices it.
+        named: faults by hand: module, the text that is replaced, and by what.
     """
 
     tests: dict[str, list[str]]
     reasons: dict[str, str]
+    named: list[dict[str, str]]
 
     @classmethod
     def load(cls) -> Settings:
         """Read them."""
         data = tomllib.loads(SETTINGS.read_text("utf-8"))
-        return cls(tests=data["tests"], reasons=data.get("survivors", {}))
+        return cls(
+            tests=data["tests"], reasons=data.get("survivors", {}), named=data.get("named", [])
+        )
 
     def tests_of(self, fault: Fault) -> list[str]:
         """Return the tests that run against a fault."""
@@ -81,6 +85,15 @@ class Settings:
         if len(keys) == 0:
             raise SystemExit(f"tools/mutants.toml names no tests of {fault.module}")
         return self.tests[max(keys, key=len)]
+
+    def named_faults(self, packages: Sequence[str]) -> list[Fault]:
+        """Return the faults by hand of some packages."""
+        return [
+            make_named_fault(f"exactik.{fault['module']}", path, fault["old"], fault["new"])
+            for fault in self.named
+            if (path := path_of(f"exactik.{fault['module']}")).exists()
+            and fault["module"].startswith(tuple(packages))
+        ]
 
     def reason_of(self, key: str) -> str | None:
         """Return why a fault may survive."""
@@ -325,13 +338,13 @@ def main() -> int:
     packages = options.packages or [
         p for p in PACKAGES if path_of(f"exactik.{p}.__init__").exists()
     ]
-    every = collect_faults(packages)
+    settings = Settings.load()
+    every = settings.named_faults(packages) + collect_faults(packages)
     chosen = [
         fault
         for fault in sample_faults(every, COMPARISONS, SEED)
         if options.only in fault.key and options.kind in (None, fault.kind)
     ]
-    settings = Settings.load()
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     due = [
         fault

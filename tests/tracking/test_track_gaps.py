@@ -71,7 +71,7 @@ def test_gaps_leave_no_jumps_after_smoothing(shared_data: Path, name: str, seed:
     seen = with_positions(
         take.markers, np.where(hidden[:, :, None], np.nan, take.markers.positions)
     )
-    assert not ik.track(take.skeleton, seen, lock=LOCK, limits="off", smooth=10.0).jumps.any()
+    assert not ik.track(take.skeleton, seen, lock=LOCK, limits="off", smooth=6.0).jumps.any()
 
 
 def gappy(tissue: float) -> tuple[float, float]:
@@ -145,10 +145,10 @@ def test_an_arm_lost_for_two_seconds_is_flagged(shared_data: Path, name: str, fi
     [(name, first) for name in TAKES for first in PLACES],
 )
 def test_an_arm_lost_for_two_seconds_goes_on(shared_data: Path, name: str, first: int):
-    """Its own bones do not jump; others may where two solutions fit, gap or not."""
+    """Into the gap, through it and out of it no bone of the arm jumps, smoothed or not."""
     result = lost_arm(shared_data, name, first)
     bones = [result.skeleton.bone_index(bone) for bone in ARM_BONES]
-    assert not result.jumping_bones[first - 20 : first + 260, bones].any()
+    assert not result.jumping_bones[first - 2 : first + 241, bones].any()
 
 
 def test_an_arm_lost_by_a_performer():

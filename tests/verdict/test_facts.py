@@ -113,6 +113,8 @@ def test_who_goes_somewhere_looks_there():
     assert going(ahead, still) == pytest.approx(1.0)
     assert going(-ahead, still) == pytest.approx(-1.0)
     assert going(ahead, still + 0.5 * np.pi) == pytest.approx(0.0, abs=1e-9)
+    climbing = np.stack([t, still, 2.0 * t], axis=1)  # up is no way
+    assert going(climbing, still) == pytest.approx(1.0)
     assert going(0.15 * ahead, still) is None  # 0.6 m in four seconds: nowhere
     swaying = ahead + np.stack([still, 0.05 * np.sin(2 * np.pi * 4 * t), still], axis=1)
     assert going(swaying, still) == pytest.approx(1.0, abs=0.02)
@@ -279,6 +281,11 @@ def test_reasons_name_what_they_are_about(facts: RecordingFacts):
     assert "a.rx and b.rx are at their limits" in text_of(both, "limits")
 
 
+def test_mirror_images_and_mixed_names_are_told_apart(facts: RecordingFacts):
+    assert "left and right" in text_of(replace(facts, handedness=-0.5), "handedness")
+    assert "mixed up" in text_of(replace(facts, handedness=0.0), "handedness")
+
+
 def test_a_figure_leans_or_stands_on_its_head(facts: RecordingFacts):
     up = UpAxis(axis="z", origin="file", custom="z", cosine=0.0)
     assert "leans by 90°" in text_of(replace(facts, up=up), "up-axis")
@@ -306,6 +313,9 @@ def test_sides_differ_only_where_the_worse_one_is_off(facts: RecordingFacts):
     assert codes(0.005, 0.0005) == []  # ten times as much, and still 5 mm
     assert codes(0.015, 0.0015) == ["sides"]
     assert codes(0.012, 0.011) == []
+    limbs = (limb("l_arm", "r_arm", 0.04), limb("r_arm", "l_arm", 0.001))
+    (bad,) = [r for r in judge_facts(replace(facts, limbs=limbs)).reasons if r.code == "limb-error"]
+    assert bad.names == ("l_arm",)
 
 
 def test_a_recognised_set_that_has_no_markers_here_lacks_none(facts: RecordingFacts):

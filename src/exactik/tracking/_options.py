@@ -140,10 +140,8 @@ class BranchOptions:
         rounds: of looking, each at frames between those before and with other ends of segments.
         poor_cost: in the median cost of a frame: above it a path has gone wrong and its frames are
             solved first, from new poses in every round. By hand;
-            test_a_path_gone_wrong_is_mended_without_branches, also for the next two.
-        poor_rounds: of that.
-        max_poor_share: of the frames that were poor a round before, above which no further round
-            helps.
+            test_a_path_gone_wrong_is_mended_without_branches, also for the next one.
+        poor_rounds: of that, at most: as long as one leaves fewer poor frames.
         max_poor_segments: in a round, the longest first: where there are more, the markers are
             wrong, not the path. Bounds the time.
     """
@@ -158,7 +156,6 @@ class BranchOptions:
     rounds: int = 2
     poor_cost: float = 8.0
     poor_rounds: int = 4
-    max_poor_share: float = 0.9
     max_poor_segments: int = 20
 
 
