@@ -124,9 +124,7 @@ def smooth_path(
     if smooth == "auto":
         initial = strength = smoother.find_strength(q, free)
     else:
-        initial = strength = _strength_of_cutoff(
-            problem, float(smooth), information, noise, free
-        )
+        initial = strength = _strength_of_cutoff(problem, float(smooth), information, noise, free)
     stages = [*options.relaxation, *([1.0] * options.rounds)]
     cost = np.empty(len(q))
     for n, relaxation in enumerate(stages):

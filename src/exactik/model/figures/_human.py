@@ -12,8 +12,8 @@ under load), those of the spine the sums of the vertebrae that a joint stands fo
 Panjabi, Clinical Biomechanics of the Spine, 1990, upper ends of their ranges: neck C7–C4, C4–C2 and
 the joints of the head), those of the shoulder girdle 45 up, 20 down and 30 to 35 forward and back
 with the shoulder blade's share. Where several joints share a motion that markers see only in sum,
-each has room for more than its share: no one of them should sit at its end. Left and right are mirror images: a mirrored pose has the same
-angles about y and the negated ones about x and z.
+each has room for more than its share: no one of them should sit at its end. Left and right are
+mirror images: a mirrored pose has the same angles about y and the negated ones about x and z.
 
 Euler orders have the long axis of a limb innermost (twist), and gimbal lock away from where people
 usually are: a thigh straight to the side, an arm raised sideways to 45° above the horizontal, the
