@@ -122,9 +122,9 @@ def smooth_path(
     q = path.q.copy()
     free = make_prior(problem.skeleton)
     if smooth == "auto":
-        strength = smoother.find_strength(q, free)
+        initial = strength = smoother.find_strength(q, free)
     else:
-        strength = _strength_of_cutoff(problem, float(smooth), information, noise, free)
+        initial = strength = _strength_of_cutoff(problem, float(smooth), information, noise, free)
     stages = [*options.relaxation, *([1.0] * options.rounds)]
     cost = np.empty(len(q))
     for n, relaxation in enumerate(stages):
@@ -132,9 +132,10 @@ def smooth_path(
             turn=_weights(noise, relaxation, strength.turn, free.turn_count > 0),
             shift=_weights(noise, relaxation, strength.shift, free.shift_coordinate >= 0),
         )
-        q, cost, observed, spread = smoother.advance(q, prior, noise)
-        if smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages):
-            strength = smoother.update_strength(strength, observed, spread, free)
+        estimate = smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages)
+        q, cost, observed, spread = smoother.advance(q, prior, noise, estimate=estimate)
+        if estimate:
+            strength = smoother.update_strength(initial, observed, spread, free)
         report_frames(len(q) // len(stages))
     smoothed = path.copy()
     smoothed.q[:], smoothed.cost[:] = q, cost
@@ -279,7 +280,7 @@ class Smoother:
 
     def update_strength(
         self,
-        strength: AccelerationSums,
+        initial: AccelerationSums,
         observed: AccelerationSums,
         spread: AccelerationSums,
         prior: AccelerationPrior,
@@ -287,23 +288,29 @@ class Smoother:
         """Return mean squares of accelerations as the last solution has them.
 
         `spread` are the posterior variances over s², so that the rest is determined by the markers.
+        Limited by the `initial` ones: a jump from one solution to another is no acceleration.
         """
+        most = self.options.max_growth**2
         count, extra, least = len(self.problem), self.options.least_count, self._least_strength()
         turns = np.maximum(count * prior.turn_count - spread.turn, 0.0)
         shifts = np.maximum(count - spread.shift, 0.0)
         return AccelerationSums(
-            turn=(observed.turn + extra * least.turn) / (turns + extra),
-            shift=(observed.shift + extra * least.shift) / (shifts + extra),
+            turn=np.minimum(
+                (observed.turn + extra * least.turn) / (turns + extra), most * initial.turn
+            ),
+            shift=np.minimum(
+                (observed.shift + extra * least.shift) / (shifts + extra), most * initial.shift
+            ),
         )
 
     def advance(
-        self, q: Array, prior: AccelerationPrior, noise: float
+        self, q: Array, prior: AccelerationPrior, noise: float, *, estimate: bool
     ) -> tuple[Array, Array, AccelerationSums, AccelerationSums]:
         """Take one step from poses q, (T, nq).
 
         Returns:
-            The new poses, what the markers of each frame cost there, (T,), the squares of their
-            accelerations, and how much of these is not determined, in s².
+            The new poses, what the markers of each frame cost there, (T,), and if `estimate` the
+            squares of their accelerations and how much of these is not determined, in s².
         """
         skeleton, options = self.problem.skeleton, self.options
         box, tree = self.problem.frame_problem.box, skeleton.tree
@@ -326,7 +333,7 @@ class Smoother:
                 options.max_iterations,
                 options.tolerance,
                 first - low,
-                end - low,
+                end - low if estimate else first - low,
                 start,
                 chunk_spread.turn,
                 chunk_spread.shift,
@@ -343,6 +350,8 @@ class Smoother:
                 self.evaluate(trial, low, prior, VALUE)
             result[first:end] = trial[first - low : end - low]
             cost[first:end] = work.cost[first - low : end - low]
+            if not estimate:
+                return self._new_sums(), chunk_spread
             sums = self._sum_accelerations(trial, first - low, end - low, lag, prior)
             return sums, chunk_spread
 
