@@ -132,7 +132,7 @@ def compute_combination_deviations(
     sigma: float,
     threads: int,
     count: int,
-    compute_rows: Callable[[Array], Array],
+    compute_rows: Callable[[IntArray], Array],
 ) -> Array:
     """Return the standard deviation of `count` combinations of dofs in every frame, (T, count).
 
@@ -144,7 +144,7 @@ def compute_combination_deviations(
         sigma: of the markers along each axis [m].
         threads: to use.
         count: of the combinations.
-        compute_rows: returns the combinations, (n, count, nv), at some of the poses, (n, nq).
+        compute_rows: returns the combinations, (n, count, nv), in some of the frames, (n,).
     """
     sigma = max(sigma, MIN_NOISE)
     prior = np.full(problem.skeleton.nv, sigma**2 / UNKNOWN_SD**2)
@@ -162,7 +162,7 @@ def compute_combination_deviations(
             np.full(len(frames), sigma),
             frames,
             q[frames],
-            compute_rows(q[frames]),
+            compute_rows(frames),
             np.zeros_like(buffers.workspace.H),
             chunk_sd,
             buffers.descent_state,
