@@ -8,10 +8,11 @@ frame and bone k has accelerations of s_k, w_k = σ²/s_k². What the markers de
 where it is, and what they determine badly follows a smooth course (docs/maths.md §15).
 
 With "auto" both come from the recording. σ is the noise of the markers, or what residuals change by
-within a moment, if that is more: what is wrong with the figure for longer is no noise. s_k² begins with the mean square of the accelerations over a
-lag, in which noise has less part, and is then what accelerations the solution has over the share of
-them that the recording determines, s² = Σ|a|² / Σ(1 − V/s²) with their posterior variance V (MacKay
-1992). With a cut-off frequency f, w_k is such that a turn of the bone is halved at f.
+within a moment, if that is more: what is wrong with the figure for longer is no noise. s_k² begins
+with the mean square of the accelerations over a lag, in which noise has less part, and is then what
+accelerations the solution has over the share of them that the recording determines,
+s² = Σ|a|² / Σ(1 − V/s²) with their posterior variance V (MacKay 1992). With a cut-off frequency f,
+w_k is such that a turn of the bone is halved at f.
 
 Frames that were solved alone tremble far more than s. So the first steps take accelerations lightly
 and each step more seriously: every one of them is then short enough for its linear model.
