@@ -226,15 +226,18 @@ class SmoothingOptions:
             a trunk at a walk.
         least_shift: [m/s²] the same of the root.
         least_count: number of accelerations that these count for in estimates.
+        noise_lag_seconds: [s] within which residuals change by noise, and hardly by the motion: a
+            third of a step of a run.
+        noise_frames: by which that is judged, spread over the recording.
         assumed_noise: [m] of markers from frame to frame where no marker is seen five frames long.
     """
 
     chunk_frames: int = 400
     overlap_frames: int = 30
-    relaxation: tuple[float, ...] = (30.0, 4.0)
+    relaxation: tuple[float, ...] = (100.0, 10.0, 3.0)
     rounds: int = 3
     max_iterations: int = 6
-    tolerance: float = 0.04
+    tolerance: float = 0.02
     step_sd: float = 0.1
     max_halvings: int = 6
     lag_seconds: float = 0.1
@@ -243,6 +246,8 @@ class SmoothingOptions:
     least_turn: float = 2.0
     least_shift: float = 1.0
     least_count: float = 5.0
+    noise_lag_seconds: float = 0.05
+    noise_frames: int = 500
     assumed_noise: float = 0.001
 
 

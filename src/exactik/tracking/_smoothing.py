@@ -7,11 +7,12 @@ the most probable motion, if markers have independent errors of standard deviati
 frame and bone k has accelerations of s_k, w_k = σ²/s_k². What the markers determine well stays
 where it is, and what they determine badly follows a smooth course (docs/maths.md §15).
 
-With "auto" both come from the recording. σ is what residuals change by from frame to frame: what is
-wrong with the figure changes slowly. s_k² begins with the mean square of the accelerations over a
-lag, in which noise has less part, and is then what accelerations the solution has over the share of
-them that the recording determines, s² = Σ|a|² / Σ(1 − V/s²) with their posterior variance V (MacKay
-1992). With a cut-off frequency f, w_k is such that a turn of the bone is halved at f.
+With "auto" both come from the recording. σ is the noise of the markers, or what residuals change by
+within a moment, if that is more: what is wrong with the figure for longer is no noise. s_k² begins
+with the mean square of the accelerations over a lag, in which noise has less part, and is then what
+accelerations the solution has over the share of them that the recording determines,
+s² = Σ|a|² / Σ(1 − V/s²) with their posterior variance V (MacKay 1992). With a cut-off frequency f,
+w_k is such that a turn of the bone is halved at f.
 
 Frames that were solved alone tremble far more than s. So the first steps take accelerations lightly
 and each step more seriously: every one of them is then short enough for its linear model.
@@ -49,6 +50,7 @@ __all__ = [
     "Smoother",
     "Smoothing",
     "compute_smooth_variances",
+    "estimate_changing_noise",
     "estimate_white_noise",
     "make_prior",
     "require_smooth",
@@ -116,7 +118,10 @@ def smooth_path(
     if len(path.q) < 3:
         return path, None
     options = run.options.smoothing
-    noise = estimate_white_noise(run.problem, options) if sigma is None else sigma
+    noise = sigma
+    if noise is None:
+        changing = estimate_changing_noise(run.problem, path.q, information, options)
+        noise = max(estimate_white_noise(run.problem, options), changing)
     problem = _prepare_problem(run.problem, noise)
     smoother = Smoother(problem, options, run.threads)
     q = path.q.copy()
@@ -189,6 +194,30 @@ def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) ->
         return options.assumed_noise
     scale = NORMAL_QUARTILE * np.sqrt(VARIANCE_OF_FOURTH_DIFFERENCES)
     return max(float(np.median(values)) / scale, MIN_NOISE)
+
+
+def estimate_changing_noise(
+    problem: TrackingProblem, q: Array, information: Array, options: SmoothingOptions
+) -> float:
+    """Return by how much residuals change within a moment, as the sd of markers [m]; 0 if unknown.
+
+    Files are often filtered and have next to no white noise left; skin that moves and a figure that
+    fits badly are then what makes badly determined joints wander. What is wrong for longer than a
+    moment is not counted: it is no reason to smooth.
+    """
+    lag = max(round(options.noise_lag_seconds * problem.rate), 1)
+    if len(q) <= lag:
+        return 0.0
+    frames = np.linspace(0, len(q) - 1 - lag, min(len(q) - lag, options.noise_frames))
+    frames = np.unique(frames.astype(np.int64))
+    change = problem.residuals(q[frames + lag], frames + lag) - problem.residuals(q[frames], frames)
+    moves = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
+    surplus = np.isfinite(change).sum(axis=(1, 2)) - int(moves.sum())
+    usable = surplus > 0
+    if not usable.any():
+        return 0.0
+    squares = np.nansum(change[usable] ** 2, axis=(1, 2)) / (2.0 * surplus[usable])
+    return float(np.sqrt(np.median(squares)))
 
 
 def _strength_of_cutoff(
