@@ -26,7 +26,9 @@ itself of none: 3 cm, C7 or the sternum as badly placed as they come."""
 MIN_NAMED_PAIRS = 2
 """Pairs that are called alike, from which on the names of a set tell sides: one is a chance."""
 OPPOSITES = {"l": "r", "r": "l", "left": "right", "right": "left"}
-_SIDE = re.compile(r"(?i:left|right)|^[LRlr]|(?<![A-Za-z])[LRlr](?![A-Za-z])|(?<=[a-z])[LR](?![a-z])")
+_SIDE = re.compile(
+    r"(?i:left|right)|^[LRlr]|(?<![A-Za-z])[LRlr](?![A-Za-z])|(?<=[a-z])[LR](?![a-z])"
+)
 
 
 def side_of_bone(name: str, skeleton: Skeleton) -> str | None:
