@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -74,6 +75,8 @@ def label_markers(
     template = _choose_template(skeleton, marker_set)
     copies = find_copies(markers)
     own = markers.chosen([name for name in markers.names if name not in copies])
+    is_there = np.isfinite(own.positions).all(axis=2, keepdims=True)
+    own = replace(own, positions=np.where(is_there, own.positions, np.nan))
     trajectories = join_fragments(own, cut_into_fragments(own))
     fixed = _fix_known(own, trajectories, known, template.names)
     seeds = _search_seeds(template, own)

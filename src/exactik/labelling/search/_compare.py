@@ -64,17 +64,22 @@ def compare_alternatives(
     """Return the best of a labelling and its alternatives; arguments as for `settle`."""
     rows = choose_frames(len(problem.frames), ALTERNATIVE_FRAMES)
     small, orders = problem.select(rows), list_alternatives(problem.template)
-    for _ in range(MAX_SEARCH_ROUNDS):
+
+    def measure_losses(state: LabelState) -> tuple[LabelState, list[float]]:
         own = small.refit(state.labels, replace(state, q=state.q[rows]))
-        losses = [_measure_loss(small, own, order, fixed) for order in orders]
-        best = int(np.argmin(losses)) if len(losses) > 0 else -1
-        if best < 0 or losses[best] >= 0.0:
+        return own, [_measure_loss(small, own, order, fixed) for order in orders]
+
+    own, losses = measure_losses(state)
+    for _ in range(MAX_SEARCH_ROUNDS):
+        if min(losses, default=0.0) >= 0.0:
             break
+        best = int(np.argmin(losses))
         labels = _apply(problem, state, orders[best], fixed)
         tried = settle(problem, seed, problem.refit(labels, state), fixed)
         if tried.total >= state.total:
             break
         state = tried
+        own, losses = measure_losses(state)
     margins = np.full(problem.label_count, np.inf)
     for order, loss in zip(orders, losses, strict=True):
         changed = order != np.arange(len(order))

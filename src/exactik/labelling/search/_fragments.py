@@ -44,11 +44,9 @@ class Fragment(NamedTuple):
 
 def cut_into_fragments(markers: Markers) -> list[Fragment]:
     """Return the fragments of all points, point by point in the order of time."""
-    fragments = []
+    fragments, seen = [], ~markers.missing
     for point in range(len(markers.names)):
-        path = markers.positions[:, point]
-        seen = np.isfinite(path).all(axis=1)
-        for first, last in find_segments(seen):
+        for first, last in find_segments(seen[:, point]):
             cuts = first + _find_jumps(markers.positions[first : last + 1], point)
             bounds = [first, *cuts.tolist(), last + 1]
             for start, end in pairwise(bounds):
