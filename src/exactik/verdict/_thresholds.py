@@ -160,7 +160,7 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="between the errors of left and right, where the worse is more than skin",
     ),
     "gaps": Threshold(
-        care=0.15,
+        care=0.1,
         reject=0.7,
         unit="share",
         reason="of the time in which the joints of a limb went by guess, of the worst limb",
