@@ -50,6 +50,7 @@ DATA = ROOT.parent / "shared" / "data"
 TARGET = ROOT / "docs" / "recordings-table.md"
 SUFFIXES = (".c3d", ".trc", ".tsv")
 SPOILED_SECONDS = 2.5  # [s] of a recording that is copied and spoiled; two strides
+SPOILED_RATE = 50.0  # [Hz] at most, of such a copy: people move below 10 Hz
 SEED = 14
 
 NOT_PERSONS = {
@@ -196,6 +197,8 @@ def spoil_one(job: tuple[str, str, RecordingContext, int]) -> Row | None:
     """Solve a spoiled copy of a recording; None if it cannot be spoiled that way."""
     name, fault, context, seed = job
     markers = load_quietly(name, SPOILED_SECONDS)
+    if markers.rate > SPOILED_RATE:
+        markers = markers.resampled(SPOILED_RATE)
     copy = FAULTS[fault](markers, context, np.random.default_rng((SEED, seed)))
     if copy is None:
         return None

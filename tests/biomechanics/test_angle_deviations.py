@@ -52,7 +52,7 @@ def test_rates_of_quaternions_too():
 
 
 @pytest.fixture(scope="module")
-def noisy_track() -> ik.Track:
+def noisy_markers() -> Markers:
     """One pose recorded 200 times with noise of 2 mm."""
     rng = np.random.default_rng(1)
     pose = HUMAN.forward(bent_pose())
@@ -62,8 +62,13 @@ def noisy_track() -> ik.Track:
         k = HUMAN.bone_index(bone)
         truth.append(pose.positions[k] + pose.rotations[k] @ np.array(point))
     positions = np.array(truth) + rng.normal(scale=0.002, size=(200, len(names), 3))
-    markers = Markers(positions, names, 100.0)
-    return ik.track(HUMAN, markers, branches=False, sigma=0.002, limits="off")
+    return Markers(positions, names, 100.0)
+
+
+@pytest.fixture(scope="module")
+def noisy_track(noisy_markers: Markers) -> ik.Track:
+    """Every frame by itself."""
+    return ik.track(HUMAN, noisy_markers, branches=False, sigma=0.002, limits="off", smooth=None)
 
 
 def test_deviations_are_what_noise_does(noisy_track: ik.Track):
@@ -89,3 +94,15 @@ def test_a_chain_is_known_better_than_the_sum_of_its_joints(noisy_track: ik.Trac
     spine = [HUMAN.dof_names.index(f"{bone}.rz") for bone in ("lower_back", "upper_back", "thorax")]
     sum_of_parts = float(np.sqrt((noisy_track.sd[0, spine] ** 2).sum()))
     assert angles.sd[0, angles.names.index("trunk_rotation")] < 0.7 * sum_of_parts
+
+
+def test_smoothing_narrows_the_deviations_with_those_of_the_dofs(
+    noisy_markers: Markers, noisy_track: ik.Track
+):
+    smooth = ik.track(HUMAN, noisy_markers, branches=False, sigma=0.002, limits="off", smooth=6.0)
+    alone, together = noisy_track.angles().sd, smooth.angles().sd
+    assert alone is not None and together is not None
+    knee = smooth.angles().names.index("knee_flexion_r")
+    dof = HUMAN.dof_names.index("r_shin.ry")  # a hinge: the angle is the dof
+    np.testing.assert_allclose(together[:, knee], smooth.sd[:, dof], rtol=1e-6)
+    assert np.median(together[:, knee]) < 0.8 * np.median(alone[:, knee])

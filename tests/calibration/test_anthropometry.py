@@ -31,7 +31,16 @@ def test_our_human_has_the_proportions_of_adults_at_any_size(size: float):
 
 @pytest.mark.parametrize(
     ("bone", "name", "factor"),
-    [("l_thigh", "left thigh", 0.8), ("l_forearm", "left forearm", 1.6), ("pelvis", "hips", 1.4)],
+    [
+        ("l_thigh", "left thigh", 0.8),
+        ("l_shin", "left shin", 1.2),
+        ("l_upper_arm", "left upper arm", 1.4),
+        ("l_forearm", "left forearm", 1.6),
+        ("l_hand", "left hand", 0.7),
+        ("lower_back", "trunk", 1.5),
+        ("l_clavicle", "shoulders", 1.35),
+        ("pelvis", "hips", 1.4),
+    ],
 )
 def test_a_bone_that_no_adult_has_stands_out(bone: str, name: str, factor: float):
     found = compare_with_anthropometry(grow(**{bone: factor}))

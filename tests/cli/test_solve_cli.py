@@ -171,6 +171,37 @@ def test_frames_that_need_attention_are_listed_and_end_with_one(run: Run, clean:
     assert np.isfinite(ik.load_motion("gaps.bvh", length_unit="cm").q).all()
 
 
+def test_the_gravest_verdict_of_several_is_the_exit_code(run: Run, clean: ik.Markers):
+    names = list(clean.names)
+    shuffled = clean.renamed(dict(zip(names, [*names[9:], *names[:9]], strict=True)))
+    shuffled.between(0.0, 0.5).save("mixed.c3d")
+    ended = run("solve", "mixed.c3d", "walk.c3d", *FIGURE, "--json")
+    assert ended.code == 3
+    first, second = json.loads(ended.out)["solved"]
+    assert (first["verdict"], second["verdict"]) == ("reject", "good")
+    worst = first["reasons"][0]
+    assert worst["code"] == "error" and worst["value"] > worst["threshold"] == 0.024
+    assert second["reasons"] == []
+    Path("bad.c3d").write_bytes(b"nothing")
+    assert run("solve", "bad.c3d", "mixed.c3d", *FIGURE, "--json").code == 2
+
+
+def test_one_of_two_subjects_is_solved_or_both(run: Run, clean: ik.Markers):
+    short = clean.between(0.0, 0.5)
+    beside = np.add(short.positions, [0.0, 3.0, 0.0])
+    names = (*(f"Ann:{n}" for n in short.names), *(f"Bob:{n}" for n in short.names))
+    both = np.concatenate([short.positions, beside], axis=1)
+    replace(short, positions=both, names=names).save("two.c3d")
+    ended = run("solve", "two.c3d", *FIGURE, "-o", "a.npz", "--report", "a.html")
+    assert ended.code in (0, 1) and "this is Ann, beside Bob. --subject says" in ended.flat
+    given = ("-o", "b.npz", "--subject", "all", "--json")
+    ended = run("solve", "two.c3d", *FIGURE, *given)
+    assert [one["subject"] for one in json.loads(ended.out)["solved"]] == ["Ann", "Bob"]
+    assert {p.name for p in Path().glob("*.npz")} == {"a.npz", "b-Ann.npz", "b-Bob.npz"}
+    ended = run("solve", "two.c3d", *FIGURE, "-o", "c.npz", "--subject", "Carl")
+    assert ended.code == 2 and "Ann" in ended.err
+
+
 def test_json_is_strict_and_alone(run: Run, clean: ik.Markers):
     ended = run("solve", "walk.c3d", *FIGURE, "-o", "a.bvh", "--json")
     assert ended.code == 0

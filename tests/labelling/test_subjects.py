@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,11 +20,11 @@ def body(name: str, place: tuple[float, float, float], rng: np.random.Generator)
     return Markers(rest + sway, tuple(f"{name}{k}" for k in range(12)), 100.0)
 
 
-def side_by_side(names: tuple[list[str], list[str]], distance: float) -> Markers:
+def side_by_side(names: tuple[Sequence[str], Sequence[str]], distance: float) -> Markers:
     rng = np.random.default_rng(1)
     one, other = body("a", (0.0, 0.0, 0.0), rng), body("b", (0.0, distance, 0.0), rng)
     positions = np.concatenate([one.positions, other.positions], axis=1)
-    return Markers(positions, tuple(names[0] + names[1]), 100.0)
+    return Markers(positions, (*names[0], *names[1]), 100.0)
 
 
 LANDMARKS = "LFHD RFHD C7 CLAV LSHO RSHO LFWT RFWT LKNE RKNE LANK RANK".split()

@@ -93,6 +93,8 @@ def test_a_set(marker_set: MarkerSet):
         ("L.PSIS L.ASIS L.Sac.Wand L.Post.Fem. L.Ant.Fem. L.Knee", "codamotion"),
         ("A B C D LKNE", None),
         ("LKNE RKNE", None),
+        ("A B C D E LASI RASI SACR LKNE", None),  # four of nine
+        ("A B C D LASI RASI SACR LKNE", "plug_in_gait"),  # half
     ],
 )
 def test_sets_are_recognised(names: str, expected: str | None):
@@ -122,6 +124,18 @@ def test_computed_points():
     assert found["LHipAngles"] == "quantity"
     assert "CentreOfMass" in found
     assert not {"LASI", "LKNE", "LFOO", "SACR"} & set(found)
+
+
+def test_a_beginning_of_all_names_is_a_prefix_but_not_of_two():
+    """ "knee_" is no prefix of "knee_l" and "knee_r"; a side never is."""
+    assert {n: m.id for n, m in read_marker_names(["knee_l", "knee_r"]).landmarks.items()} == {
+        "knee_l": "l_knee_lateral",
+        "knee_r": "r_knee_lateral",
+    }
+    reading = read_marker_names(["Bob_knee_l", "Bob_knee_r", "Bob_heel_l"])
+    assert reading.landmarks["Bob_heel_l"].id == "l_heel"
+    left = read_marker_names(["l_knee", "l_heel", "l_hip", "l_toe"])
+    assert left.landmarks["l_knee"].side == "l"
 
 
 def test_names_without_prefix_are_none_of_the_subjects():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import exactik as ik
-from exactik.marker_sets import find_landmark, is_unlabelled
+from exactik.marker_sets import find_landmark, find_landmarks, is_object_name, is_unlabelled
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,41 @@ def test_every_marker_of_the_human_is_a_landmark_of_its_own():
 def test_names_that_say_nothing():
     assert all(map(is_unlabelled, ("*0", "New 0012", "Marker_7", "S:*3", "unlabeled 4", "M12")))
     assert not any(map(is_unlabelled, ("LKNE", "C7", "T10", "MT5")))
+
+
+@pytest.mark.parametrize(
+    ("name", "landmark"),
+    [
+        ("SACR", "sacrum"),
+        ("LWR", "l_wrist_back"),
+        ("LHEL", "l_heel"),
+        ("LIWR", "l_wrist_radial"),
+        ("ROWR", "r_wrist_ulnar"),
+        ("r should", "r_acromion"),
+        ("Knie_re_lat", "r_knee_lateral"),
+        ("GenouG", "l_knee_lateral"),
+        ("malléole_droite", "r_ankle_lateral"),
+        ("Rodilla izq", "l_knee_lateral"),
+        ("tallone_dx", "r_heel"),
+        ("L5", "l5"),
+        ("RTH3", "r_thigh_cluster"),
+        ("LateralEpicondyleL", "l_elbow_lateral"),
+        ("r_mknee_study", "r_knee_medial"),
+    ],
+)
+def test_words_of_several_languages(name: str, landmark: str):
+    found = find_landmark(name)
+    assert found is not None and found.id == landmark
+
+
+def test_names_that_leave_something_open():
+    """A side, or which of several landmarks: all that may be meant are told, likeliest first."""
+    assert find_landmark("heel") is None
+    assert [landmark.id for landmark in find_landmarks("heel")] == ["l_heel", "r_heel"]
+    assert [m.id for m in find_landmarks("LSH")] == ["l_acromion", "l_shin_side"]
+    assert [m.id for m in find_landmarks("LLEPI")] == ["l_elbow_lateral", "l_knee_lateral"]
+
+
+def test_things():
+    assert all(map(is_object_name, ("WheelchairRearL", "R.Roue", "Racket3", "S:Ball_1")))
+    assert not any(map(is_object_name, ("LKNE", "R.Biceps", "Ballfuss", "LBHD")))

@@ -151,3 +151,13 @@ def test_knees_and_elbows_do_not_bend_backwards():
     for dof, backwards in (("l_shin.ry", -0.2), ("l_forearm.rz", 0.2), ("r_forearm.rz", -0.2)):
         i = human().dof_names.index(dof)
         assert not human().lower[i] <= backwards <= human().upper[i]
+
+
+def test_the_joints_of_the_neck_reach_as_far_as_people_do_together():
+    """Adults: flexion 50 to 60°, extension 60 to 70°, to the side 45°, rotation 80°."""
+    names, lower, upper = human().dof_names, human().lower, human().upper
+    for dof, low, high in (("ry", -60.0, 50.0), ("rx", -45.0, 45.0), ("rz", -80.0, 80.0)):
+        joints = [names.index(f"{bone}.{dof}") for bone in ("lower_neck", "upper_neck", "head")]
+        least, most = np.degrees(lower[joints].sum()), np.degrees(upper[joints].sum())
+        # Half as much again and more: how the joints share a motion is not the same in all people.
+        assert 1.9 * low < least < 1.2 * low and 1.2 * high < most < 1.9 * high

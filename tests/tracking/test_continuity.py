@@ -9,9 +9,10 @@ import pytest
 
 import exactik as ik
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
+from exactik.model import Bone, Joint
 from exactik.motion import Markers
 from exactik.tracking import DEFAULT_OPTIONS, find_jumps, find_limbs, make_tracking_problem
-from exactik.tracking._continuity import take_better_segments
+from exactik.tracking._continuity import FramePoses, compute_step_charges, take_better_segments
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun
 from exactik.typing import Array
 from tests.support.chains import make_rigid_body
@@ -52,24 +53,38 @@ def test_a_marker_that_leaves_its_place_faster_than_three_metres_a_second_jumps(
     assert jumps_of([0.0] * 5, [0.0, 0.0, 0.05, 0.0, 0.0]) == [2]
 
 
+def test_a_marker_that_is_ignored_may_jump():
+    place = np.tile(ARM.forward(np.zeros(2)).markers, (6, 1, 1))
+    place[3:, 0, 2] += 0.05
+    markers = Markers(place, tuple(ARM.markers), RATE)
+    problem = make_tracking_problem(ARM, markers, robust="huber")
+    assert find_jumps(problem, np.zeros((6, 2))).tolist() == [2]
+    problem.targets.robust_weight[:, 0] = 0.01
+    assert find_jumps(problem, np.zeros((6, 2))).tolist() == []
+
+
 def place_arm(elbow: float) -> Array:
     """The pose (2,) with the elbow bent so far and the hand on the x axis."""
     tip = ARM.forward(np.array([0.0, elbow])).markers[1]
     return np.array([-np.arctan2(tip[1], tip[0]), elbow])
 
 
-def choose(figure: ik.Skeleton, place: Array, q: Array, other: Array, **options: Any) -> bool:
-    """Whether a path `other` is taken in place of q in the one segment in which they differ."""
+def make_run(figure: ik.Skeleton, place: Array, **options: Any) -> TrackingRun:
     markers = Markers(place, tuple(figure.markers), RATE)
     problem = make_tracking_problem(figure, markers, posture=0.0, **options)
     method = DEFAULT_OPTIONS.warm_start.options(problem.frame_problem)
-    run = TrackingRun(
+    return TrackingRun(
         problem=problem, warm_start=method, cold_start=method, options=DEFAULT_OPTIONS, threads=1
     )
+
+
+def choose(figure: ik.Skeleton, place: Array, q: Array, other: Array, **options: Any) -> bool:
+    """Whether a path `other` is taken in place of q in the one segment in which they differ."""
+    run = make_run(figure, place, **options)
     plain, branched = (
         FrameSolutions(each.copy(), np.zeros((len(q), FRAME_RESULT_SIZE))) for each in (q, other)
     )
-    take_better_segments(run, problem, plain, branched, (q != other).any(axis=1))
+    take_better_segments(run, run.problem, plain, branched, (q != other).any(axis=1))
     taken = np.array_equal(plain.q, other)
     assert taken or np.array_equal(plain.q, q)
     return taken
@@ -129,6 +144,32 @@ def test_neither_mean_nor_square_of_the_errors_may_rise(
     assert choose(body, np.tile(place, (40, 1, 1)), q, other) == taken
 
 
+def test_markers_that_the_loss_ignores_do_not_decide():
+    """Two markers fit better by 1 cm, a third, half a metre off, by 1 cm worse."""
+    body = make_rigid_body(np.diag([0.1, 0.2, 0.3]))
+    place = body.forward(body.neutral()).markers
+    place[:, 0] += [0.01, 0.01, -0.5]
+    q = np.tile(body.neutral(), (40, 1))
+    other = q.copy()
+    other[10:30, 0] += 0.01
+    place = np.tile(place, (40, 1, 1))
+    assert choose(body, place, q, other, robust="tukey", width=0.02)
+    assert not choose(body, place, q, other)
+
+
+def test_steps_of_a_motion_are_not_charged():
+    """However fast it is: markers half-way are met by the pose half-way."""
+    body = make_rigid_body(np.diag([0.1, 0.2, 0.3]))
+    q = np.tile(body.neutral(), (20, 1))
+    q[:, 0], q[:, 5] = 0.1 * np.arange(20), 0.05 * np.arange(20)
+    run = make_run(body, body.forward(q).markers)
+    poses = FramePoses(np.arange(20), q, run.problem.residuals(q))
+    start, end = (
+        FramePoses(*(array[rows] for array in poses)) for rows in (slice(19), slice(1, 20))
+    )
+    assert compute_step_charges(run, start, end).max() < 1e-6
+
+
 def test_limbs_of_the_human():
     figure = ik.human()
     locked = np.zeros(figure.nv, dtype=bool)
@@ -144,6 +185,20 @@ def test_limbs_of_the_human():
     ):
         assert bones in limbs
     assert len(limbs) == 6 and not any("pelvis" in bones for bones in limbs)
+
+
+def test_a_thumb_is_no_limb_of_its_own():
+    hinge = Joint.euler("XYZ")
+    bones = [
+        Bone("base"),
+        Bone("arm", parent="base", offset=(0.1, 0.0, 0.0), joint=hinge),
+        Bone("thumb", parent="arm", offset=(0.1, 0.0, 0.0), joint=hinge),
+        Bone("palm", parent="arm", offset=(0.1, 0.1, 0.0), joint=hinge),
+        Bone("finger", parent="palm", offset=(0.1, 0.0, 0.0), joint=hinge),
+    ]
+    hand = ik.Skeleton.build("hand", bones, {})
+    (limb,) = find_limbs(hand, np.zeros(12, dtype=bool), DEFAULT_OPTIONS.branches.min_limb_dofs)
+    assert limb.tolist() == list(range(12))
 
 
 @pytest.mark.parametrize("branches", [False, True])

@@ -64,14 +64,14 @@ def test_a_fifth_of_the_markers_hidden_in_bursts(shared_data: Path, name: str, s
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", TAKES)
-def test_gaps_leave_no_jumps_after_smoothing(shared_data: Path, name: str, seed: int):
-    """Frames by themselves may jump where two solutions fit; all together they do not."""
-    take = get_take(shared_data, name).between(0, 960)
-    hidden = make_gap_bursts((len(take), 41), 0.2, 120.0, seed)
-    seen = with_positions(
-        take.markers, np.where(hidden[:, :, None], np.nan, take.markers.positions)
-    )
-    assert not ik.track(take.skeleton, seen, lock=LOCK, limits="off", smooth=10.0).jumps.any()
+def test_jumps_among_gaps_are_few_and_listed(shared_data: Path, name: str, seed: int):
+    """Frames may jump where two solutions fit: no pose is bent to hide it."""
+    result, _, _ = gappy_take(shared_data, name, seed)
+    listed = np.zeros(len(result), dtype=bool)
+    for entry in result.attention:
+        if entry.kind == "jump":
+            listed[entry.first : entry.last + 1] = True
+    assert listed[result.jumps].all() and result.jumps.mean() < 0.03
 
 
 def gappy(tissue: float) -> tuple[float, float]:
@@ -145,10 +145,10 @@ def test_an_arm_lost_for_two_seconds_is_flagged(shared_data: Path, name: str, fi
     [(name, first) for name in TAKES for first in PLACES],
 )
 def test_an_arm_lost_for_two_seconds_goes_on(shared_data: Path, name: str, first: int):
-    """Its own bones do not jump; others may where two solutions fit, gap or not."""
+    """Into the gap, through it and out of it no bone of the arm jumps, smoothed or not."""
     result = lost_arm(shared_data, name, first)
     bones = [result.skeleton.bone_index(bone) for bone in ARM_BONES]
-    assert not result.jumping_bones[first - 20 : first + 260, bones].any()
+    assert not result.jumping_bones[first - 2 : first + 241, bones].any()
 
 
 def test_an_arm_lost_by_a_performer():

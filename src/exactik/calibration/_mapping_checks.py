@@ -22,14 +22,18 @@ from exactik.typing import Array
 
 __all__ = ["find_implausible_names", "find_open_side"]
 
-CHECK_FRAMES = 20  # of a recording, at which distances are measured: their median is steady by then
+# Of a recording, at which distances are measured. How many does not matter: their median is that of
+# any few frames within the tolerance below.
+CHECK_FRAMES = 20
 # Of a greatest distance at the body's size: proportions differ by a tenth, and the body's size is
 # itself known from distances in other poses than the neutral one.
 REACH_TOLERANCE = 1.3
 REACH_MARGIN_M = 0.1  # [m] beside it, for wide straps and bars: a wrong name is off by more
 USUAL_SD = 0.03  # [m] of a marker whose match has none, as `calibrate` has it
 REACH_SDS = 2.0  # standard deviations of the places of both points, beside it
-MIN_MARKERS = 4  # in use, below which their distances do not tell which one is wrong
+# In use, below which their distances do not tell which one is wrong. Of fewer, wrong distances are
+# the majority, and the median calls them right: nothing would be found either.
+MIN_MARKERS = 4
 MIN_SIDE_DIFFERENCE = 0.02  # of the body's height: mean distance from one side less from the other
 
 
@@ -151,7 +155,7 @@ def _median_ratio(recorded: Array, neutral: Array) -> float:
 def _median_distances(markers: Markers, names: Sequence[str]) -> Array:
     """Return the median distance of each pair of markers over some frames [m], (M, M)."""
     chosen = markers.chosen(tuple(names)).positions
-    seen = np.isfinite(chosen).all(axis=2)
+    seen = np.asarray(np.isfinite(chosen).all(axis=2))
     frames = np.flatnonzero(seen.any(axis=1))
     picked = frames[np.unique(np.linspace(0, max(len(frames) - 1, 0), CHECK_FRAMES).astype(int))]
     # Markers that are seen in none of these are looked at where they are.

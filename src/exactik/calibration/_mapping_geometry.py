@@ -26,7 +26,6 @@ __all__ = ["MIN_MARKERS_TO_FIT", "BoneGuess", "choose_by_place", "guess_bones", 
 MIN_MARKERS_TO_FIT = 3  # known, for a figure to be fitted to them: fewer leave it free to turn
 FIT_FRAMES = 60  # to fit and to look at: enough for every joint to have moved
 MAX_SPREAD = 0.03  # [m] on its bone, above which a marker is on none; skin moves by less
-MIN_SPREAD_RATIO = 1.4  # of the next bone to the best, below which the bone is not clear
 # [m] that the next bone's spread is above the best's: where joints have not moved, all bones are
 # alike, and a ratio of small numbers says nothing.
 MIN_SPREAD_GAP = 0.008
@@ -207,7 +206,7 @@ def _guess_bone(skeleton: Skeleton, name: str, local: Array, bodies: IntArray) -
     if best > MAX_SPREAD:
         reason = f"on no bone at rest: spreads {mm} on {bone}, where it does least"
         confidence = 0.0
-    elif next_best < max(MIN_SPREAD_RATIO * best, best + MIN_SPREAD_GAP):
+    elif next_best < best + MIN_SPREAD_GAP:
         reason, confidence = f"not clear: {compared}", 0.0
     elif (away := distance_from_bone(skeleton, bone, mean_point[k])) > MAX_BONE_DISTANCE:
         reason = f"moves as {bone} does, but {1e3 * away:.0f} mm from it"

@@ -155,7 +155,7 @@ def _leave_out(
     markers: Markers, reading: NameReading, matches: dict[str, Match], computed: bool
 ) -> None:
     """Add what is no marker of a body, or is never there."""
-    never_seen = markers.missing.all(axis=0)
+    never_seen = np.asarray(markers.missing.all(axis=0))
     for k, name in enumerate(markers.names):
         if name in matches:
             continue

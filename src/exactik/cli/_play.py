@@ -74,6 +74,10 @@ def play(
                 "the skeleton has none of these markers: they are shown without "
                 "residuals. NPZ and GLB keep the markers of a skeleton, BVH and AMC do not.",
             )
+        for swap in playback.swaps:
+            where = f"frames {swap.first + 1}–{swap.last + 1}"
+            text = f"{' and '.join(swap.names)} have exchanged their names in {where}: shown as "
+            _print_note(markers or "", text + "the motion has them")
     if export is not None:
         _write(playback, export, fps)
         return

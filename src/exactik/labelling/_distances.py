@@ -20,13 +20,13 @@ class PairDistances(NamedTuple):
         mean: [m].
         sd: standard deviation over time [m].
         quantile: the asked one [m].
-        count: frames in which both are seen.
+        frames: number in which both are seen.
     """
 
     mean: Array
     sd: Array
     quantile: Array
-    count: IntArray
+    frames: IntArray
 
 
 def choose_frames(frame_count: int, at_most: int = MAX_FRAMES) -> IntArray:
@@ -52,4 +52,4 @@ def measure_distances(positions: Array, quantile: float = 0.5) -> PairDistances:
         mean[k, there] = np.nanmean(distances[:, there], axis=0)
         sd[k, there] = np.nanstd(distances[:, there], axis=0)
         quantiles[k, there] = np.nanquantile(distances[:, there], quantile, axis=0)
-    return PairDistances(mean=mean, sd=sd, quantile=quantiles, count=seen_together)
+    return PairDistances(mean=mean, sd=sd, quantile=quantiles, frames=seen_together)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,19 +14,20 @@ from exactik.labelling._labelling import MAX_MISFIT, MIN_MARGIN, LabelledFragmen
 from exactik.labelling.search import (
     MAX_COST,
     Comparison,
-    Fragment,
-    FragmentLabels,
     LabelProblem,
     LabelState,
     Seed,
     Template,
-    assign_fragments,
+    Trajectory,
+    TrajectoryLabels,
+    assign_trajectories,
     choose_seed_frames,
     compare_alternatives,
     cut_into_fragments,
     find_copies,
     find_seeds,
     fit_size,
+    join_fragments,
     make_label_problem,
     make_template,
     settle,
@@ -73,11 +75,13 @@ def label_markers(
     template = _choose_template(skeleton, marker_set)
     copies = find_copies(markers)
     own = markers.chosen([name for name in markers.names if name not in copies])
-    fragments = cut_into_fragments(own)
-    fixed = _fix_known(own, fragments, known, template.names)
+    is_there = np.isfinite(own.positions).all(axis=2, keepdims=True)
+    own = replace(own, positions=np.where(is_there, own.positions, np.nan))
+    trajectories = join_fragments(own, cut_into_fragments(own))
+    fixed = _fix_known(own, trajectories, known, template.names)
     seeds = _search_seeds(template, own)
-    frames = _choose_pose_frames(own, fragments, [seed.frame for seed in seeds])
-    problem = make_label_problem(template, own, fragments, frames)
+    frames = _choose_pose_frames(own, trajectories, [seed.frame for seed in seeds])
+    problem = make_label_problem(template, own, trajectories, frames)
     starts = [
         (seed, settle(problem, seed, _spread_seed(problem, seed, fixed), fixed)) for seed in seeds
     ]
@@ -85,7 +89,7 @@ def label_markers(
     problem, seed, state = fit_size(problem, seed, state)
     comparison = compare_alternatives(problem, seed, settle(problem, seed, state, fixed), fixed)
     state = comparison.state
-    found = assign_fragments(state.cost, fragments, state.seen > 0, fixed, MAX_COST)
+    found = assign_trajectories(state.cost, trajectories, state.seen > 0, fixed, MAX_COST)
     labelled = _doubt_poor_fit(_describe(own, problem, comparison, found, fixed))
     labelled += [
         LabelledFragment(name, None, 0, len(markers) - 1, 0.0, MAX_COST, "copy") for name in copies
@@ -110,17 +114,21 @@ def _choose_template(
 
 
 def _fix_known(
-    markers: Markers, fragments: list[Fragment], known: Sequence[str], labels: tuple[str, ...]
+    markers: Markers,
+    trajectories: list[Trajectory],
+    known: Sequence[str],
+    labels: tuple[str, ...],
 ) -> IntArray:
-    """Return the label of each fragment of a point whose name is right, −1 for the others."""
-    fixed = np.full(len(fragments), -1)
+    """Return the label of each trajectory of a point whose name is right, −1 for the others."""
+    fixed = np.full(len(trajectories), -1)
     for name in known:
         markers.marker(name)
         label = name if name in labels else name.rpartition(":")[2]
         if label not in labels:
             raise UsageError(f"{name!r} is said to be known, but is none of the labels")
-        own = [k for k, f in enumerate(fragments) if markers.names[f.point] == name]
-        fixed[own] = labels.index(label)
+        for k, trajectory in enumerate(trajectories):
+            if any(markers.names[piece.point] == name for piece in trajectory.pieces):
+                fixed[k] = labels.index(label)
     return fixed
 
 
@@ -132,27 +140,28 @@ def _search_seeds(template: Template, markers: Markers) -> list[Seed]:
 
 
 def _choose_pose_frames(
-    markers: Markers, fragments: list[Fragment], seed_frames: list[int]
+    markers: Markers, trajectories: list[Trajectory], seed_frames: list[int]
 ) -> IntArray:
-    """Return frames evenly spread, with some of every fragment among them."""
+    """Return frames evenly spread, with some of every trajectory among them."""
     frames = set(choose_frames(len(markers), POSE_FRAMES).tolist()) | set(seed_frames)
-    for fragment in sorted(fragments, key=lambda f: f.first - f.last):
-        length = fragment.last - fragment.first + 1
+    pieces = [piece for trajectory in trajectories for piece in trajectory.pieces]
+    for piece in sorted(pieces, key=lambda piece: piece.first - piece.last):
+        length = piece.last - piece.first + 1
         wanted = min(length, FRAMES_PER_FRAGMENT)
-        inside = sum(fragment.first <= t <= fragment.last for t in frames)
+        inside = sum(piece.first <= t <= piece.last for t in frames)
         if inside < wanted and len(frames) < MAX_POSE_FRAMES:
-            frames |= set((fragment.first + choose_frames(length, wanted)).tolist())
+            frames |= set((piece.first + choose_frames(length, wanted)).tolist())
     return np.array(sorted(frames))
 
 
 def _spread_seed(problem: LabelProblem, seed: Seed, fixed: IntArray) -> LabelState:
-    """Return the state of a seed's labels, for fragments that are seen in its frame."""
+    """Return the state of a seed's labels, for trajectories that are seen in its frame."""
     labels = fixed.copy()
     taken = set(fixed[fixed >= 0].tolist())
-    for k, fragment in enumerate(problem.fragments):
-        label = int(seed.columns[fragment.point])
-        is_there = fragment.first <= seed.frame <= fragment.last
-        if fixed[k] < 0 and is_there and label not in taken:
+    for k, trajectory in enumerate(problem.trajectories):
+        point = trajectory.point_at(seed.frame)
+        label = -1 if point is None else int(seed.columns[point])
+        if fixed[k] < 0 and label not in taken:
             labels[k] = label
     return problem.spread_from_seed(labels, seed)
 
@@ -161,11 +170,11 @@ def _describe(
     markers: Markers,
     problem: LabelProblem,
     comparison: Comparison,
-    found: FragmentLabels,
+    found: TrajectoryLabels,
     fixed: IntArray,
 ) -> list[LabelledFragment]:
     names, rows = problem.template.names, []
-    for k, fragment in enumerate(problem.fragments):
+    for k, trajectory in enumerate(problem.trajectories):
         label = int(found.labels[k])
         margin, misfit, code = 0.0, MAX_COST, "unlabelled"
         if label >= 0:
@@ -174,17 +183,18 @@ def _describe(
             code = "near-tie" if margin < MIN_MARGIN else "sure"
             code = "misfit" if misfit > MAX_MISFIT else code
             code = "known" if fixed[k] >= 0 else code
-        rows.append(
+        rows += [
             LabelledFragment(
-                point=markers.names[fragment.point],
+                point=markers.names[piece.point],
                 label=names[label] if label >= 0 else None,
-                first=fragment.first,
-                last=fragment.last,
+                first=piece.first,
+                last=piece.last,
                 margin=float(margin),
                 misfit=misfit,
                 code=code,
             )
-        )
+            for piece in trajectory.pieces
+        ]
     return rows
 
 

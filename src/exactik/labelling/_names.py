@@ -16,14 +16,6 @@ __all__ = ["find_unnamed"]
 MIN_NUMBERED = 8
 """Names that are one word with a number ("P1" … "P45"), from which on they are a count and not
 names: no part of a body has so many markers, and a spine is numbered to T12 with gaps."""
-_NUMBERED = 8
-"""Names that are one word with a number ("P1" … "P45"), from which on they are a count and not
-names: no part of a body has so many markers, and a spine is numbered to T12 with gaps."""
-_EMPTY = re.compile(
-    r"\*.*|(new|unnamed|unlabel+ed|unknown|marker|channel|point|pt|traj(ectory)?|[mpu])?"
-    r"[ _.#-]*\d*",
-    re.I,
-)
 _NUMBERED = re.compile(r"(.*?)[ _.#-]*\d+")
 
 

@@ -106,12 +106,12 @@ def _find_named_objects(markers: Markers, distances: PairDistances) -> list[Rigi
 
 def _find_clusters(distances: PairDistances) -> list[list[int]]:
     """Return groups in which every distance stays (complete linkage), the largest first."""
-    enough = distances.count >= MIN_SEEN_TOGETHER
+    enough = distances.frames >= MIN_SEEN_TOGETHER
     sd = np.where(enough, distances.sd, np.inf)
     moving = sd[np.triu(enough, 1)]
     if len(moving) == 0 or np.median(moving) < MIN_BENDING:
         return []
-    clusters = [[k] for k in range(len(sd)) if distances.count[k, k] >= MIN_SEEN_TOGETHER]
+    clusters = [[k] for k in range(len(sd)) if distances.frames[k, k] >= MIN_SEEN_TOGETHER]
     linkage = sd.copy()
     np.fill_diagonal(linkage, np.inf)
     members = {cluster[0]: cluster for cluster in clusters}

@@ -9,8 +9,9 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-__all__ = ["Landmark", "list_landmarks", "read_package_toml"]
+__all__ = ["DATA", "Landmark", "list_landmarks", "read_package_toml"]
 
+DATA = resources.files("exactik.marker_sets")
 SIDES = {"l": "left", "r": "right"}
 
 
@@ -72,4 +73,4 @@ def _make_landmark(name: str, row: Mapping[str, Any], side: str) -> Landmark:
 
 def read_package_toml(name: str) -> dict[str, Any]:
     """Return a data file of this package."""
-    return tomllib.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return tomllib.loads(DATA.joinpath(name).read_text(encoding="utf-8"))

@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple
 
 from exactik.marker_sets._computed import find_computed_names
-from exactik.marker_sets._landmark import Landmark, list_landmarks, read_package_toml
+from exactik.marker_sets._landmark import DATA, Landmark, list_landmarks, read_package_toml
 from exactik.marker_sets._names import is_unlabelled, name_keys, shorten_names
 
 __all__ = ["MarkerSet", "SetMatch", "list_marker_sets", "recognise_marker_set"]
@@ -83,7 +82,7 @@ class SetMatch(NamedTuple):
 @cache
 def list_marker_sets() -> tuple[MarkerSet, ...]:
     """Return all known sets, by id."""
-    folder = resources.files(__package__).joinpath("sets")
+    folder = DATA.joinpath("sets")
     files = sorted(f.name for f in folder.iterdir() if f.name.endswith(".toml"))
     return tuple(_make_set(f.removesuffix(".toml"), read_package_toml(f"sets/{f}")) for f in files)
 

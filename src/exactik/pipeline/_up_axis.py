@@ -216,7 +216,9 @@ def _guess_up_axis(
 ) -> tuple[str | None, str, str]:
     """Return which axis is up in a file that does not say, who says so, and that in words."""
     if upright is not None and abs(upright.cosine) >= MIN_UPRIGHT:
-        return upright.axis, "figure", "along which the figure stands"
+        unusual = custom not in (None, upright.axis)
+        custom_words = f", although {custom} is customary" if unusual else ""
+        return upright.axis, "figure", f"along which the figure stands{custom_words}"
     tallest = measure_space(markers.positions)[1]
     if upright is None and tallest is not None:
         return tallest, "spread", "along which the markers spread most"

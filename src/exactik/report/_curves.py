@@ -78,7 +78,7 @@ def make_angle_curves(track: Track) -> AngleCurves:
             column = values(k - len(names))
         low[:, k], high[:, k] = bins.least(column), bins.most(column)
     frames = _choose_frames(track, bins)
-    clinical_sd = np.degrees(_compute_angle_deviations(track, names, frames))
+    clinical_sd = np.degrees(_compute_angle_deviations(track, names, bins, frames))
     sd = np.concatenate([clinical_sd, unit * _compute_deviations(track, bins, frames)], axis=1)
     return AngleCurves(bins=bins, names=names, low=low, high=high, sd=sd, angles=angles)
 
@@ -107,13 +107,19 @@ def _compute_deviations(track: Track, bins: Bins, frames: IntArray) -> Array:
     if "sd" in vars(track):
         return bins.most(track.sd)
     some, q = track.problem.select(frames), np.ascontiguousarray(track.motion.q[frames])
-    return compute_standard_deviations(some, q, track.sigma, track.threads)
+    return compute_standard_deviations(some, q, track.sigma, track.threads, track.smoothing)
 
 
-def _compute_angle_deviations(track: Track, names: tuple[str, ...], frames: IntArray) -> Array:
-    """Return the error bars of the joint angles [rad], (n, a)."""
+def _compute_angle_deviations(
+    track: Track, names: tuple[str, ...], bins: Bins, frames: IntArray
+) -> Array:
+    """Return the error bars of the joint angles [rad], (n, a); of bins without smoothing."""
     if len(names) == 0:
         return np.empty((len(frames), 0))
+    if len(bins) == bins.frames:
+        sd = track.angles().sd
+        assert sd is not None  # of a track they are known
+        return sd
     segments = find_body_segments(track.skeleton)
     some, q = track.problem.select(frames), np.ascontiguousarray(track.motion.q[frames])
     return compute_combination_deviations(
@@ -122,5 +128,5 @@ def _compute_angle_deviations(track: Track, names: tuple[str, ...], frames: IntA
         track.sigma,
         track.threads,
         len(names),
-        lambda poses: compute_angle_rates(segments, names, poses),
+        lambda chosen: compute_angle_rates(segments, names, q[chosen]),
     )

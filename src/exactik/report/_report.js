@@ -325,6 +325,7 @@
   heatSvg.querySelector("image").remove();
   all(".tools, .chips").forEach((node) => { node.hidden = false; });
   window.addEventListener("resize", draw);
+  document.addEventListener("toggle", draw, true); // what was folded had no width
   charts();
   drawAll();
 })();

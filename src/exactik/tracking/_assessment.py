@@ -32,6 +32,10 @@ __all__ = [
 
 FLAT_CURVATURE = 1e-7  # share of a dof's curvature that counts as none: rounding of the Hessian
 MIN_NOISE = 1e-6  # [m] what fits exactly still has rounding
+MIN_LASTING_SHARE = 0.06
+"""Of σ², that smoothing does not lessen: motion comes in bursts, and one strength is for all of it.
+With it 90 % bands hold the truth in 89 to 94 % of the cases (0.5 to 2 mm of noise), without in 57
+to 71 %; test_bones_turn_as_in_truth."""
 CHUNK_FRAMES = 512  # whose error bars are computed in one call, for the threads to share the work
 
 SEVERITY_PER_FRAME = {
@@ -91,8 +95,8 @@ def compute_standard_deviations(
     with the figure, and stays.
     """
     if smoothing is not None:
-        lasting = np.sqrt(max(sigma**2 - smoothing.noise**2, 0.0))
-        sd = compute_standard_deviations(problem, q, lasting, threads)
+        lasting = max(sigma**2 - smoothing.noise**2, MIN_LASTING_SHARE * sigma**2)
+        sd = compute_standard_deviations(problem, q, float(np.sqrt(lasting)), threads)
         passing = compute_smooth_variances(problem, q, smoothing, threads)
         return np.minimum(np.sqrt(sd**2 + passing), UNKNOWN_SD)
     sigma = max(sigma, MIN_NOISE)
@@ -128,7 +132,7 @@ def compute_combination_deviations(
     sigma: float,
     threads: int,
     count: int,
-    compute_rows: Callable[[Array], Array],
+    compute_rows: Callable[[IntArray], Array],
 ) -> Array:
     """Return the standard deviation of `count` combinations of dofs in every frame, (T, count).
 
@@ -140,7 +144,7 @@ def compute_combination_deviations(
         sigma: of the markers along each axis [m].
         threads: to use.
         count: of the combinations.
-        compute_rows: returns the combinations, (n, count, nv), at some of the poses, (n, nq).
+        compute_rows: returns the combinations, (n, count, nv), in some of the frames, (n,).
     """
     sigma = max(sigma, MIN_NOISE)
     prior = np.full(problem.skeleton.nv, sigma**2 / UNKNOWN_SD**2)
@@ -158,7 +162,7 @@ def compute_combination_deviations(
             np.full(len(frames), sigma),
             frames,
             q[frames],
-            compute_rows(q[frames]),
+            compute_rows(frames),
             np.zeros_like(buffers.workspace.H),
             chunk_sd,
             buffers.descent_state,

@@ -58,8 +58,8 @@ def improve_poor_segments(run: TrackingRun, path: FrameSolutions, least_cost: Ar
         threshold = options.poor_cost * np.median(path.cost)
         poor = path.cost > threshold + float(run.warm_start[NEGLIGIBLE_COST])
         segments = find_segments(poor, join=2)
-        if len(segments) == 0 or poor.sum() > options.max_poor_share * poor_before:
-            break  # nothing is poor, or the last round hardly helped
+        if len(segments) == 0 or poor.sum() >= poor_before:
+            break  # nothing is poor, or the last round did not help
         poor_before = int(poor.sum())
         segments = sorted(segments, key=lambda segment: segment.first - segment.last)
         for first, last in segments[: options.max_poor_segments]:

@@ -73,10 +73,9 @@ def _find_in_chunk(
     marker_move = np.linalg.norm(np.diff(residual, axis=0), axis=2)  # not a number beside a gap
     ratio = options.neighbour_ratio
     jumping = bone_turn > options.max_turn_rate * dt + ratio * _smaller_neighbour(bone_turn)
-    max_move = options.max_marker_rate * dt + ratio * _smaller_neighbour(marker_move)
-    for m in np.flatnonzero((marker_move > max_move).any(axis=0)):
-        bone = skeleton.bone_index(skeleton.marker(problem.names[m])[0])
-        jumping[:, bone] |= marker_move[:, m] > max_move[:, m]
+    moved = marker_move > options.max_marker_rate * dt + ratio * _smaller_neighbour(marker_move)
+    for name, steps in zip(problem.names, moved.T, strict=True):
+        jumping[:, skeleton.bone_index(skeleton.marker(name)[0])] |= steps
     return jumping
 
 

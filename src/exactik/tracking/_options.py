@@ -140,10 +140,8 @@ class BranchOptions:
         rounds: of looking, each at frames between those before and with other ends of segments.
         poor_cost: in the median cost of a frame: above it a path has gone wrong and its frames are
             solved first, from new poses in every round. By hand;
-            test_a_path_gone_wrong_is_mended_without_branches, also for the next two.
-        poor_rounds: of that.
-        max_poor_share: of the frames that were poor a round before, above which no further round
-            helps.
+            test_a_path_gone_wrong_is_mended_without_branches, also for the next one.
+        poor_rounds: of that, at most: as long as one leaves fewer poor frames.
         max_poor_segments: in a round, the longest first: where there are more, the markers are
             wrong, not the path. Bounds the time.
     """
@@ -158,7 +156,6 @@ class BranchOptions:
     rounds: int = 2
     poor_cost: float = 8.0
     poor_rounds: int = 4
-    max_poor_share: float = 0.9
     max_poor_segments: int = 20
 
 
@@ -223,15 +220,20 @@ class SmoothingOptions:
             frames at 120 Hz down by 144, and motion of 3 Hz by a quarter.
         update_lag_seconds: [s] the same for later estimates: what the steps have not smoothed yet
             has no part in them, and motion of 8 Hz has its full one.
+        max_growth: times the first estimates, up to which later ones may grow. Motion of 4 Hz has
+            0.6 of its accelerations over 0.1 s; a jump that is left has far more than it had.
         least_turn: [rad/s²] angular acceleration of a bone that hardly moves: a seventh of that of
             a trunk at a walk.
         least_shift: [m/s²] the same of the root.
         least_count: number of accelerations that these count for in estimates.
+        noise_lag_seconds: [s] within which residuals change by noise, and hardly by the motion: a
+            third of a step of a run.
+        noise_frames: by which that is judged, spread over the recording.
         assumed_noise: [m] of markers from frame to frame where no marker is seen five frames long.
     """
 
-    chunk_frames: int = 1000
-    overlap_frames: int = 50
+    chunk_frames: int = 400
+    overlap_frames: int = 30
     relaxation: tuple[float, ...] = (100.0, 10.0, 3.0)
     rounds: int = 3
     max_iterations: int = 6
@@ -240,9 +242,12 @@ class SmoothingOptions:
     max_halvings: int = 6
     lag_seconds: float = 0.1
     update_lag_seconds: float = 0.03
+    max_growth: float = 1.5
     least_turn: float = 2.0
     least_shift: float = 1.0
     least_count: float = 5.0
+    noise_lag_seconds: float = 0.05
+    noise_frames: int = 500
     assumed_noise: float = 0.001
 
 

@@ -240,13 +240,17 @@ class Track:
     def _angles(self) -> JointAngles:
         angles, q = compute_joint_angles(self.motion), np.array(self.motion.q)
         segments = find_body_segments(self.skeleton)
+        shares = np.ones((len(q), self.skeleton.nv))
+        if self.smoothing is not None:
+            # Correlations are those of each frame alone; smoothing narrows the dofs they are of.
+            alone = compute_standard_deviations(self.problem, q, self.sigma, self.threads)
+            np.divide(self.sd, alone, out=shares, where=alone > 0.0)
+
+        def compute_rows(frames: IntArray) -> Array:
+            return compute_angle_rates(segments, angles.names, q[frames]) * shares[frames, None]
+
         sd = compute_combination_deviations(
-            self.problem,
-            q,
-            self.sigma,
-            self.threads,
-            len(angles.names),
-            lambda poses: compute_angle_rates(segments, angles.names, poses),
+            self.problem, q, self.sigma, self.threads, len(angles.names), compute_rows
         )
         return angles.with_sd(sd)
 

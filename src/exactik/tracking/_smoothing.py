@@ -7,11 +7,12 @@ the most probable motion, if markers have independent errors of standard deviati
 frame and bone k has accelerations of s_k, w_k = σ²/s_k². What the markers determine well stays
 where it is, and what they determine badly follows a smooth course (docs/maths.md §15).
 
-With "auto" both come from the recording. σ is what residuals change by from frame to frame: what is
-wrong with the figure changes slowly. s_k² begins with the mean square of the accelerations over a
-lag, in which noise has less part, and is then what accelerations the solution has over the share of
-them that the recording determines, s² = Σ|a|² / Σ(1 − V/s²) with their posterior variance V (MacKay
-1992). With a cut-off frequency f, w_k is such that a turn of the bone is halved at f.
+With "auto" both come from the recording. σ is the noise of the markers, or what residuals change by
+within a moment, if that is more: what is wrong with the figure for longer is no noise. s_k² begins
+with the mean square of the accelerations over a lag, in which noise has less part, and is then what
+accelerations the solution has over the share of them that the recording determines,
+s² = Σ|a|² / Σ(1 − V/s²) with their posterior variance V (MacKay 1992). With a cut-off frequency f,
+w_k is such that a turn of the bone is halved at f.
 
 Frames that were solved alone tremble far more than s. So the first steps take accelerations lightly
 and each step more seriously: every one of them is then short enough for its linear model.
@@ -49,6 +50,7 @@ __all__ = [
     "Smoother",
     "Smoothing",
     "compute_smooth_variances",
+    "estimate_changing_noise",
     "estimate_white_noise",
     "make_prior",
     "require_smooth",
@@ -116,15 +118,18 @@ def smooth_path(
     if len(path.q) < 3:
         return path, None
     options = run.options.smoothing
-    noise = estimate_white_noise(run.problem, options) if sigma is None else sigma
+    noise = sigma
+    if noise is None:
+        changing = estimate_changing_noise(run.problem, path.q, information, options)
+        noise = max(estimate_white_noise(run.problem, options), changing)
     problem = _prepare_problem(run.problem, noise)
     smoother = Smoother(problem, options, run.threads)
     q = path.q.copy()
     free = make_prior(problem.skeleton)
     if smooth == "auto":
-        strength = smoother.find_strength(q, free)
+        initial = strength = smoother.find_strength(q, free)
     else:
-        strength = _strength_of_cutoff(problem, float(smooth), information, noise, free)
+        initial = strength = _strength_of_cutoff(problem, float(smooth), information, noise, free)
     stages = [*options.relaxation, *([1.0] * options.rounds)]
     cost = np.empty(len(q))
     for n, relaxation in enumerate(stages):
@@ -132,9 +137,10 @@ def smooth_path(
             turn=_weights(noise, relaxation, strength.turn, free.turn_count > 0),
             shift=_weights(noise, relaxation, strength.shift, free.shift_coordinate >= 0),
         )
-        q, cost, observed, spread = smoother.advance(q, prior, noise)
-        if smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages):
-            strength = smoother.update_strength(strength, observed, spread, free)
+        estimate = smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages)
+        q, cost, observed, spread = smoother.advance(q, prior, noise, estimate=estimate)
+        if estimate:
+            strength = smoother.update_strength(initial, observed, spread, free)
         report_frames(len(q) // len(stages))
     smoothed = path.copy()
     smoothed.q[:], smoothed.cost[:] = q, cost
@@ -188,6 +194,30 @@ def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) ->
         return options.assumed_noise
     scale = NORMAL_QUARTILE * np.sqrt(VARIANCE_OF_FOURTH_DIFFERENCES)
     return max(float(np.median(values)) / scale, MIN_NOISE)
+
+
+def estimate_changing_noise(
+    problem: TrackingProblem, q: Array, information: Array, options: SmoothingOptions
+) -> float:
+    """Return by how much residuals change within a moment, as the sd of markers [m]; 0 if unknown.
+
+    Files are often filtered and have next to no white noise left; skin that moves and a figure that
+    fits badly are then what makes badly determined joints wander. What is wrong for longer than a
+    moment is not counted: it is no reason to smooth.
+    """
+    lag = max(round(options.noise_lag_seconds * problem.rate), 1)
+    if len(q) <= lag:
+        return 0.0
+    frames = np.linspace(0, len(q) - 1 - lag, min(len(q) - lag, options.noise_frames))
+    frames = np.unique(frames.astype(np.int64))
+    change = problem.residuals(q[frames + lag], frames + lag) - problem.residuals(q[frames], frames)
+    moves = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
+    surplus = np.isfinite(change).sum(axis=(1, 2)) - int(moves.sum())
+    usable = surplus > 0
+    if not usable.any():
+        return 0.0
+    squares = np.nansum(change[usable] ** 2, axis=(1, 2)) / (2.0 * surplus[usable])
+    return float(np.sqrt(np.median(squares)))
 
 
 def _strength_of_cutoff(
@@ -279,7 +309,7 @@ class Smoother:
 
     def update_strength(
         self,
-        strength: AccelerationSums,
+        initial: AccelerationSums,
         observed: AccelerationSums,
         spread: AccelerationSums,
         prior: AccelerationPrior,
@@ -287,23 +317,29 @@ class Smoother:
         """Return mean squares of accelerations as the last solution has them.
 
         `spread` are the posterior variances over s², so that the rest is determined by the markers.
+        Limited by the `initial` ones: a jump from one solution to another is no acceleration.
         """
+        most = self.options.max_growth**2
         count, extra, least = len(self.problem), self.options.least_count, self._least_strength()
         turns = np.maximum(count * prior.turn_count - spread.turn, 0.0)
         shifts = np.maximum(count - spread.shift, 0.0)
         return AccelerationSums(
-            turn=(observed.turn + extra * least.turn) / (turns + extra),
-            shift=(observed.shift + extra * least.shift) / (shifts + extra),
+            turn=np.minimum(
+                (observed.turn + extra * least.turn) / (turns + extra), most * initial.turn
+            ),
+            shift=np.minimum(
+                (observed.shift + extra * least.shift) / (shifts + extra), most * initial.shift
+            ),
         )
 
     def advance(
-        self, q: Array, prior: AccelerationPrior, noise: float
+        self, q: Array, prior: AccelerationPrior, noise: float, *, estimate: bool
     ) -> tuple[Array, Array, AccelerationSums, AccelerationSums]:
         """Take one step from poses q, (T, nq).
 
         Returns:
-            The new poses, what the markers of each frame cost there, (T,), the squares of their
-            accelerations, and how much of these is not determined, in s².
+            The new poses, what the markers of each frame cost there, (T,), and if `estimate` the
+            squares of their accelerations and how much of these is not determined, in s².
         """
         skeleton, options = self.problem.skeleton, self.options
         box, tree = self.problem.frame_problem.box, skeleton.tree
@@ -326,7 +362,7 @@ class Smoother:
                 options.max_iterations,
                 options.tolerance,
                 first - low,
-                end - low,
+                end - low if estimate else first - low,
                 start,
                 chunk_spread.turn,
                 chunk_spread.shift,
@@ -343,6 +379,8 @@ class Smoother:
                 self.evaluate(trial, low, prior, VALUE)
             result[first:end] = trial[first - low : end - low]
             cost[first:end] = work.cost[first - low : end - low]
+            if not estimate:
+                return self._new_sums(), chunk_spread
             sums = self._sum_accelerations(trial, first - low, end - low, lag, prior)
             return sums, chunk_spread
 

@@ -26,7 +26,9 @@ itself of none: 3 cm, C7 or the sternum as badly placed as they come."""
 MIN_NAMED_PAIRS = 2
 """Pairs that are called alike, from which on the names of a set tell sides: one is a chance."""
 OPPOSITES = {"l": "r", "r": "l", "left": "right", "right": "left"}
-_SIDE = re.compile(r"(?i:left|right)|^[LRlr]|(?<![A-Za-z])[LRlr](?![A-Za-z])|(?<=[a-z])[LR]$")
+_SIDE = re.compile(
+    r"(?i:left|right)|^[LRlr]|(?<![A-Za-z])[LRlr](?![A-Za-z])|(?<=[a-z])[LR](?![a-z])"
+)
 
 
 def side_of_bone(name: str, skeleton: Skeleton) -> str | None:
@@ -96,8 +98,8 @@ def _shorten(names: Sequence[str]) -> dict[str, str]:
 def _mirror_name(text: str) -> set[str]:
     """Return what the partner of a marker may be called, in lower case; nothing without a side.
 
-    A side is the first letter ("LANK"), a word, a letter between others ("ankle_l"), or the last
-    letter if it is a capital ("KneeL").
+    A side is the first letter ("LANK"), a word, a letter between separators ("ankle_l"), or a
+    capital at the end of a word ("KneeL", "ArmR2").
     """
     found = set()
     for match in _SIDE.finditer(text):

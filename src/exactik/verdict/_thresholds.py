@@ -134,7 +134,7 @@ THRESHOLDS: dict[str, Threshold] = {
     ),
     "labels": Threshold(
         care=0.05,
-        reject=None,
+        reject=0.75,
         unit="share",
         reason="of the samples of markers labelled by shape whose label is doubtful",
     ),

@@ -89,6 +89,21 @@ def test_points_that_are_no_markers_are_others(tmp_path):
     assert np.isnan(markers.others["A:GRF"].values).all()
 
 
+def test_points_that_the_file_says_are_computed(tmp_path):
+    """By POINT:MODELED_MARKERS, and by groups of lengths in TYPE_GROUPS; they stay points."""
+    point = {"LABELS": ["A:C7", "A:LHJC", "A:LKJC", "A:Angle", "A:Joint", "A:Other"]}
+    point |= {"MODELED_MARKERS": ["LHJC", "A:LKJC"], "JOINTS": ["A:Joint"], "ODD": ["A:Other"]}
+    point |= {"ANGLES": ["A:Angle"]}
+    point |= {"TYPE_GROUPS": ["ANGLES", "ANGLE", "JOINTS", "LENGTH", "ODD", "VOLTAGE"]}
+    values = np.arange(18.0).reshape(1, 6, 3) + 1.0
+    markers = load(tmp_path, make_c3d(values, groups={"POINT": point}))
+    assert markers.computed == ("A:LHJC", "A:LKJC", "A:Joint")
+    assert "A:Angle" in markers.others and "A:Other" in markers.names
+    for name in ("again.c3d", "again.npz"):
+        markers.save(tmp_path / name)
+        assert load_markers(tmp_path / name).computed == markers.computed
+
+
 @pytest.mark.parametrize(
     ("unit", "metres"),
     [

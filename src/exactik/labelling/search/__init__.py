@@ -2,7 +2,7 @@
 
 from exactik.labelling.search._compare import Comparison, compare_alternatives, settle
 from exactik.labelling.search._fragments import Fragment, cut_into_fragments, find_copies
-from exactik.labelling.search._overlaps import FragmentLabels, assign_fragments
+from exactik.labelling.search._overlaps import TrajectoryLabels, assign_trajectories
 from exactik.labelling.search._poses import (
     MAX_COST,
     LabelProblem,
@@ -13,23 +13,26 @@ from exactik.labelling.search._seed import Seed, find_seeds
 from exactik.labelling.search._seed_frames import choose_seed_frames
 from exactik.labelling.search._size import fit_size
 from exactik.labelling.search._template import Template, make_template, split_template
+from exactik.labelling.search._trajectories import Trajectory, join_fragments
 
 __all__ = [
     "MAX_COST",
     "Comparison",
     "Fragment",
-    "FragmentLabels",
     "LabelProblem",
     "LabelState",
     "Seed",
     "Template",
-    "assign_fragments",
+    "Trajectory",
+    "TrajectoryLabels",
+    "assign_trajectories",
     "choose_seed_frames",
     "compare_alternatives",
     "cut_into_fragments",
     "find_copies",
     "find_seeds",
     "fit_size",
+    "join_fragments",
     "make_label_problem",
     "make_template",
     "settle",

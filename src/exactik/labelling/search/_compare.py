@@ -9,7 +9,7 @@ import numpy as np
 
 from exactik.labelling._distances import choose_frames
 from exactik.labelling.search._alternatives import find_mirror_labels, list_alternatives
-from exactik.labelling.search._overlaps import assign_fragments
+from exactik.labelling.search._overlaps import assign_trajectories
 from exactik.labelling.search._poses import MAX_COST, LabelProblem, LabelState
 from exactik.labelling.search._seed import Seed, turn_seed
 from exactik.typing import Array, IntArray
@@ -19,7 +19,7 @@ __all__ = ["Comparison", "compare_alternatives", "settle"]
 MAX_ROUNDS = 10  # of labels and poses in turn; each reaches into stretches beside what is known
 ALTERNATIVE_FRAMES = 12  # in which other labellings are compared
 MAX_LOSS_AT_POSE = 6.0
-"""For each fragment that an alternative changes, by which it may be worse before the poses are
+"""For each trajectory that an alternative changes, by which it may be worse before the poses are
 fitted to it: more than a fit has ever won back."""
 MAX_SEARCH_ROUNDS = 4  # of taking the best alternative
 
@@ -49,7 +49,9 @@ def settle(problem: LabelProblem, seed: Seed, state: LabelState, fixed: IntArray
         fixed: labels that are given, (n,); −1 for none.
     """
     for _ in range(MAX_ROUNDS):
-        found = assign_fragments(state.cost, problem.fragments, state.seen > 0, fixed, MAX_COST)
+        found = assign_trajectories(
+            state.cost, problem.trajectories, state.seen > 0, fixed, MAX_COST
+        )
         if (found.labels == state.labels).all():
             break
         state = problem.spread_from_seed(found.labels, seed)
@@ -62,17 +64,22 @@ def compare_alternatives(
     """Return the best of a labelling and its alternatives; arguments as for `settle`."""
     rows = choose_frames(len(problem.frames), ALTERNATIVE_FRAMES)
     small, orders = problem.select(rows), list_alternatives(problem.template)
-    for _ in range(MAX_SEARCH_ROUNDS):
+
+    def measure_losses(state: LabelState) -> tuple[LabelState, list[float]]:
         own = small.refit(state.labels, replace(state, q=state.q[rows]))
-        losses = [_measure_loss(small, own, order, fixed) for order in orders]
-        best = int(np.argmin(losses)) if len(losses) > 0 else -1
-        if best < 0 or losses[best] >= 0.0:
+        return own, [_measure_loss(small, own, order, fixed) for order in orders]
+
+    own, losses = measure_losses(state)
+    for _ in range(MAX_SEARCH_ROUNDS):
+        if min(losses, default=0.0) >= 0.0:
             break
+        best = int(np.argmin(losses))
         labels = _apply(problem, state, orders[best], fixed)
         tried = settle(problem, seed, problem.refit(labels, state), fixed)
         if tried.total >= state.total:
             break
         state = tried
+        own, losses = measure_losses(state)
     margins = np.full(problem.label_count, np.inf)
     for order, loss in zip(orders, losses, strict=True):
         changed = order != np.arange(len(order))
@@ -106,12 +113,12 @@ def _measure_mirror_loss(
 
 
 def _apply(problem: LabelProblem, state: LabelState, order: IntArray, fixed: IntArray) -> IntArray:
-    """Return permuted labels; fragments that had none get one that the others leave."""
+    """Return permuted labels; trajectories that had none get one that the others leave."""
     labels = _permute(state.labels, order, fixed)
     if (labels >= 0).all():
         return labels
     able = state.seen > 0
-    return assign_fragments(state.cost, problem.fragments, able, labels, MAX_COST).labels
+    return assign_trajectories(state.cost, problem.trajectories, able, labels, MAX_COST).labels
 
 
 def _permute(labels: IntArray, order: IntArray, fixed: IntArray) -> IntArray:

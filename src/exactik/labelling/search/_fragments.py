@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.motion import Markers, find_segments
-from exactik.typing import Array, BoolArray, IntArray
+from exactik.typing import Array, IntArray
 
-__all__ = ["Fragment", "cut_into_fragments", "find_copies", "find_seen"]
+__all__ = ["Fragment", "cut_into_fragments", "find_copies"]
 
 MIN_JUMP = 0.04
 """[m] by which a point must miss where its velocity leads from one frame to the next, to be cut."""
@@ -44,11 +44,9 @@ class Fragment(NamedTuple):
 
 def cut_into_fragments(markers: Markers) -> list[Fragment]:
     """Return the fragments of all points, point by point in the order of time."""
-    fragments = []
+    fragments, seen = [], ~markers.missing
     for point in range(len(markers.names)):
-        path = markers.positions[:, point]
-        seen = np.isfinite(path).all(axis=1)
-        for first, last in find_segments(seen):
+        for first, last in find_segments(seen[:, point]):
             cuts = first + _find_jumps(markers.positions[first : last + 1], point)
             bounds = [first, *cuts.tolist(), last + 1]
             for start, end in pairwise(bounds):
@@ -77,13 +75,6 @@ def find_copies(markers: Markers) -> dict[str, str]:
                 if not (seen[:, copy] & ~seen[:, original]).any():
                     copies[markers.names[copy]] = markers.names[original]
     return copies
-
-
-def find_seen(fragments: list[Fragment], frames: IntArray) -> BoolArray:
-    """Return which fragments are seen in which frames, (n_fragments, F)."""
-    first = np.array([fragment.first for fragment in fragments])[:, None]
-    last = np.array([fragment.last for fragment in fragments])[:, None]
-    return (first <= frames) & (frames <= last)
 
 
 def _find_jumps(positions: Array, point: int) -> IntArray:

@@ -1,7 +1,7 @@
-"""Labels of fragments, of which two that are seen at once never have the same.
+"""Labels of trajectories, of which two that are seen at once never have the same.
 
-The fragments of the frame that most are undecided in are assigned together, then those of the next
-such frame, with what is decided kept.
+Those of the frame in which most are undecided are assigned together, then those of the next such
+frame, with what is decided kept.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.labelling.search._assignment import assign, compute_margins
-from exactik.labelling.search._fragments import Fragment
+from exactik.labelling.search._trajectories import Trajectory
 from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["FragmentLabels", "assign_fragments"]
+__all__ = ["TrajectoryLabels", "assign_trajectories"]
 
 
-class FragmentLabels(NamedTuple):
-    """Labels of fragments.
+class TrajectoryLabels(NamedTuple):
+    """Labels of trajectories.
 
     Attributes:
         labels: (n,); −1 for none.
@@ -29,21 +29,25 @@ class FragmentLabels(NamedTuple):
     margins: Array
 
 
-def assign_fragments(
-    cost: Array, fragments: list[Fragment], able: BoolArray, fixed: IntArray, unassigned_cost: float
-) -> FragmentLabels:
-    """Return the labels of fragments at least cost.
+def assign_trajectories(
+    cost: Array,
+    trajectories: list[Trajectory],
+    able: BoolArray,
+    fixed: IntArray,
+    unassigned_cost: float,
+) -> TrajectoryLabels:
+    """Return the labels of trajectories at least cost.
 
     Args:
-        cost: of each fragment and label, (n, M).
-        fragments: (n,).
+        cost: of each trajectory and label, (n, M).
+        trajectories: (n,).
         able: which of them can be decided, as something is known of them, (n,).
         fixed: labels that are given, (n,); −1 for none.
-        unassigned_cost: of a fragment without a label.
+        unassigned_cost: of a trajectory without a label.
     """
-    first = np.array([fragment.first for fragment in fragments])
-    last = np.array([fragment.last for fragment in fragments])
-    labels, margins = fixed.copy(), np.zeros(len(fragments))
+    first = np.array([trajectory.first for trajectory in trajectories])
+    last = np.array([trajectory.last for trajectory in trajectories])
+    labels, margins = fixed.copy(), np.zeros(len(trajectories))
     margins[fixed >= 0] = np.inf
     open_ = able & (fixed < 0)
     while open_.any():
@@ -58,11 +62,11 @@ def assign_fragments(
         labels[rows] = chosen
         margins[rows] = np.where(chosen >= 0, compute_margins(local, chosen, unassigned_cost), 0.0)
         open_[rows] = False
-    return FragmentLabels(labels=labels, margins=margins)
+    return TrajectoryLabels(labels=labels, margins=margins)
 
 
 def _find_fullest_frame(first: IntArray, last: IntArray, open_: BoolArray) -> int:
-    """Return the frame with the longest open fragments together: a first frame of one of them."""
+    """Return the frame with the longest open trajectories together, a first frame of one."""
     length = (last - first + 1) * open_
     starts = first[open_]
     inside = (first <= starts[:, None]) & (starts[:, None] <= last)

@@ -5,8 +5,8 @@ how much it moves about, is what the label costs:
 
     C_ij = (ν + 3)/2 · log(1 + |b_ij − p_j|² / νσ_j²) + 3 log(σ_j / σ_0) + v_ij² / 2σ_v²
 
-with b_ij the mean place of fragment i in the frame of j's bone, v_ij its spread over time, p_j the
-place of marker j on the figure and σ_j how far it may be from there; all in sizes of the figure.
+with b_ij the mean place of trajectory i in the frame of j's bone, v_ij its spread over time, p_j
+the place of marker j on the figure and σ_j how far it may be from there; in sizes of the figure.
 The first two parts are the negative logarithm of Student's t: most markers are where they should
 be, some (on thighs, shanks, arms) anywhere along their bone. Poses cost what they are away from
 rest, ½ Σ (q_d / σ_d)² with σ_d a share of the range of the dof, so that a head turned backwards
@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from exactik.labelling.search._fragments import Fragment, find_seen
 from exactik.labelling.search._seed import Seed
 from exactik.labelling.search._template import PLACE_SD, Template, size_cost
+from exactik.labelling.search._trajectories import Trajectory
 from exactik.motion import Markers
 from exactik.solvers import Auto
 from exactik.tracking import (
@@ -46,8 +46,8 @@ MIN_TRUSTED, MIN_TRUSTED_SHARE = 4, 0.5
 """Labels, and their share of the most in any frame, that tell the pose of a frame."""
 MAX_CARRY_S = 0.06  # [s] that a pose holds beyond them: a walking foot moves by one of its lengths
 MAX_COST = 12.0
-"""Of a fragment and a label, at most, and of a fragment without: 20 cm from its place, or 7 cm of
-spread."""
+"""Of a trajectory and a label, at most, and of a trajectory without: 20 cm from its place, or 7 cm
+of spread."""
 DESCENT = Auto(tolerance=1e-3, max_iterations=40, initial_damping=1e-3, detour=False, escape=False)
 
 
@@ -56,11 +56,11 @@ class LabelState:
     """Labels and the poses that go with them.
 
     Attributes:
-        labels: of each fragment, (n,); −1 for none.
+        labels: of each trajectory, (n,); −1 for none.
         q: poses in the chosen frames, (F, nq).
         scale: of the subject in sizes of the figure.
-        cost: C of each fragment and label, (n, M).
-        weight: share of the frames in which each fragment is seen, (n,).
+        cost: C of each trajectory and label, (n, M).
+        weight: share of the frames in which each trajectory is seen, (n,).
         seen: frames in which each tells something, as the pose is known, (n,).
         pose_cost: mean over the frames of what poses cost.
         template: the labels.
@@ -96,14 +96,14 @@ class LabelProblem:
 
     Attributes:
         template: the labels, on a figure of its own size.
-        fragments: of the recording.
+        trajectories: of the recording.
         frames: in which poses are found, (F,), in the order of time.
-        positions: of the fragments in these frames [m], (n, F, 3); not a number where not seen.
+        positions: of the trajectories in these frames [m], (n, F, 3); not a number where not seen.
         problem: of following labels, with no targets yet.
     """
 
     template: Template
-    fragments: list[Fragment]
+    trajectories: list[Trajectory]
     frames: IntArray
     positions: Array
     problem: TrackingProblem
@@ -149,15 +149,15 @@ class LabelProblem:
         return self.judge(labels, solve_frames(asked, options, every, state.q).q, state.scale)
 
     def judge(self, labels: IntArray, q: Array, scale: float) -> LabelState:
-        """Return the state of poses: what every fragment costs as every label."""
+        """Return the state of poses: what every trajectory costs as every label."""
         template = self.template
         pose = template.skeleton.forward(q)
         bones, column_of = np.unique(template.bones, return_inverse=True)
-        mean = np.full((len(self.fragments), len(bones), 3), np.nan)
-        spread = np.full((len(self.fragments), len(bones)), np.nan)
+        mean = np.full((len(self.trajectories), len(bones), 3), np.nan)
+        spread = np.full((len(self.trajectories), len(bones)), np.nan)
         seen = np.isfinite(self.positions[:, :, 0])
         trusted = self._find_trusted(labels, seen)
-        for k in range(len(self.fragments)):
+        for k in range(len(self.trajectories)):
             rows = np.flatnonzero(seen[k] & trusted)
             if len(rows) == 0:
                 continue
@@ -203,15 +203,13 @@ class LabelProblem:
 
 
 def make_label_problem(
-    template: Template, markers: Markers, fragments: list[Fragment], frames: IntArray
+    template: Template, markers: Markers, trajectories: list[Trajectory], frames: IntArray
 ) -> LabelProblem:
-    """Return the problem of labelling fragments by poses in these frames."""
-    seen = find_seen(fragments, frames)
-    positions = np.stack([markers.positions[frames, fragment.point] for fragment in fragments])
-    positions[~seen] = np.nan
+    """Return the problem of labelling trajectories by poses in these frames."""
+    positions = np.stack([t.positions_at(markers, frames) for t in trajectories])
     return LabelProblem(
         template=template,
-        fragments=fragments,
+        trajectories=trajectories,
         frames=frames,
         positions=positions,
         problem=_make_tracking_problem(template, markers.rate),

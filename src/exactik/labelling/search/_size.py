@@ -40,7 +40,7 @@ def fit_size(
     enough = np.isfinite(position[:, :, 0]).sum(axis=1) >= MIN_FIT_LABELS
     if np.count_nonzero(used) < MIN_FIT_LABELS or not enough.any():
         return problem, seed, state
-    names = [name for name, is_used in zip(template.names, used, strict=True) if is_used]
+    names = [template.names[k] for k in np.flatnonzero(used)]
     rate = problem.problem.rate * len(rows) / (problem.frames[-1] - problem.frames[0] + 1)
     markers = Markers(position[enough][:, used], tuple(names), rate)
     # Places of markers are off in the same way in every frame: all frames count as one.

@@ -5,9 +5,15 @@ its arms 45° below the horizontal, thumbs forward. All bone frames are then par
 except along the arms, where y follows the left arm outwards and the right arm inwards.
 
 Heights and lengths are fractions of stature as usual in anthropometry; joint centres sit at hip
-0.530, knee 0.285, ankle 0.039, shoulder 0.810 and base of the skull 0.915 of it. Limits are common
-ranges of motion of healthy adults. Left and right are mirror images: a mirrored pose has the same
-angles about y and the negated ones about x and z.
+0.530, knee 0.285, ankle 0.039, shoulder 0.810 and base of the skull 0.915 of it. Limits are ranges
+of motion of healthy adults, those of limbs as the American Academy of Orthopaedic Surgeons lists
+them (Joint Motion, 1965; toes −70 to 45, inversion 35, eversion 25 with the forefoot's, ankle −35
+under load), those of the spine the sums of the vertebrae that a joint stands for (White and
+Panjabi, Clinical Biomechanics of the Spine, 1990, upper ends of their ranges: neck C7–C4, C4–C2 and
+the joints of the head), those of the shoulder girdle 45 up, 20 down and 30 to 35 forward and back
+with the shoulder blade's share. Where several joints share a motion that markers see only in sum,
+each has room for more than its share: no one of them should sit at its end. Left and right are
+mirror images: a mirrored pose has the same angles about y and the negated ones about x and z.
 
 Euler orders have the long axis of a limb innermost (twist), and gimbal lock away from where people
 usually are: a thigh straight to the side, an arm raised sideways to 45° above the horizontal, the
@@ -34,20 +40,20 @@ _ARM_SLOPE = np.radians(45.0)
 
 # As `BoneRow`, with joint centres in the parent as fractions of stature.
 _MIDDLE: tuple[BoneRow, ...] = (
-    ("lower_back", "pelvis", (-0.020, 0, 0.060), "YXZ", ((-25, 50), (-25, 25), (-15, 15))),
-    ("upper_back", "lower_back", (0, 0, 0.135), "YXZ", ((-15, 25), (-20, 20), (-20, 20))),
-    ("thorax", "upper_back", (-0.005, 0, 0.060), "YXZ", ((-10, 20), (-15, 15), (-20, 20))),
-    ("lower_neck", "thorax", (0, 0, 0.065), "YXZ", ((-20, 25), (-20, 20), (-25, 25))),
-    ("upper_neck", "lower_neck", (0.012, 0, 0.030), "YXZ", ((-20, 20), (-15, 15), (-25, 25))),
-    ("head", "upper_neck", (0.013, 0, 0.035), "YXZ", ((-25, 20), (-10, 10), (-35, 35))),
+    ("lower_back", "pelvis", (-0.020, 0, 0.060), "YXZ", ((-30, 55), (-30, 30), (-15, 15))),
+    ("upper_back", "lower_back", (0, 0, 0.135), "YXZ", ((-20, 30), (-20, 20), (-25, 25))),
+    ("thorax", "upper_back", (-0.005, 0, 0.060), "YXZ", ((-20, 25), (-20, 20), (-25, 25))),
+    ("lower_neck", "thorax", (0, 0, 0.065), "YXZ", ((-30, 35), (-30, 30), (-25, 25))),
+    ("upper_neck", "lower_neck", (0.012, 0, 0.030), "YXZ", ((-30, 30), (-25, 25), (-30, 30))),
+    ("head", "upper_neck", (0.013, 0, 0.035), "YXZ", ((-25, 25), (-15, 15), (-45, 45))),
 )
 # The left side; parents that exist on both sides are meant on the left too.
 _LEFT: tuple[BoneRow, ...] = (
     ("thigh", "pelvis", (0, 0.050, 0), "YXZ", ((-125, 25), (-25, 45), (-40, 45))),
     ("shin", "thigh", (0, 0, -0.245), "Y", ((-5, 145),)),
-    ("foot", "shin", (0, 0, -0.246), "YX", ((-25, 50), (-30, 18))),
-    ("toes", "foot", (0.075, 0, -0.029), "Y", ((-60, 35),)),
-    ("clavicle", "thorax", (0.045, 0.015, 0.040), "XZ", ((-10, 30), (-25, 20))),
+    ("foot", "shin", (0, 0, -0.246), "YX", ((-35, 55), (-35, 25))),
+    ("toes", "foot", (0.075, 0, -0.029), "Y", ((-70, 45),)),
+    ("clavicle", "thorax", (0.045, 0.015, 0.040), "XZ", ((-20, 45), (-35, 30))),
     ("upper_arm", "clavicle", (-0.020, 0.100, -0.015), "ZXY", ((-180, 70), (-80, 135), (-90, 90))),
     ("forearm", "upper_arm", (0, 0.186, 0), "Z", ((-150, 5),)),
     ("wrist", "forearm", (0, 0.110, 0), "Y", ((-85, 85),)),

@@ -11,7 +11,7 @@ import numpy as np
 
 from exactik.errors import UsageError
 from exactik.model import Pose, Skeleton
-from exactik.motion import Markers, Motion, turn_to_up
+from exactik.motion import Markers, Motion, Swap, find_swaps, turn_to_up
 from exactik.tracking import (
     Track,
     TrackingProblem,
@@ -32,6 +32,8 @@ __all__ = ["PlaybackData", "TimeAligned"]
 
 
 CHUNK_FRAMES = 4096  # frames whose poses are in memory at once
+MAX_SWAP_FRAMES = 50  # of a swap that are compared with the motion
+MAX_SWAP_ERROR_SHARE = 0.5  # of the squared errors that may be left for markers to be exchanged
 
 
 class TimeAligned(NamedTuple):
@@ -70,12 +72,14 @@ class PlaybackData:
         references: other motions at the same times.
         recorded: measured markers at the same times, or None.
         track: what `motion` comes from, if it was solved here.
+        swaps: pairs of markers that were exchanged back, because the motion fits them so.
     """
 
     motion: Motion
     references: tuple[TimeAligned, ...] = ()
     recorded: TimeAligned | None = None
     track: Track | None = None
+    swaps: tuple[Swap, ...] = ()
 
     @classmethod
     def of(
@@ -104,7 +108,8 @@ class PlaybackData:
             if markers is not None:
                 raise UsageError("a track has its markers with it; others cannot be shown")
             recorded = TimeAligned(_markers_of_track(track), 0.0)
-        return cls(motion=motion, references=aligned, recorded=recorded, track=track)
+        data = cls(motion=motion, references=aligned, recorded=recorded, track=track)
+        return data if track is not None else _exchange_swapped(data)
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -264,6 +269,38 @@ class PlaybackData:
         q = np.ascontiguousarray(self.motion.q[[self.frame_with_pose(frame)]])
         smoothing = None if self.track is None else self.track.smoothing
         return compute_standard_deviations(problem, q, sigma, 1, smoothing)[0]
+
+
+def _exchange_swapped(data: PlaybackData) -> PlaybackData:
+    """Return the same with swapped markers exchanged back, where the motion tells that they are.
+
+    The motion may come from a solve that did so: against the names in the file it would be wrong.
+    """
+    if data.recorded is None or len(data.names) < 2:
+        return data
+    markers, shift = data.recorded
+    positions, swaps = np.array(markers.positions), []
+    for swap in find_swaps(markers):
+        if not all(name in data.marker_matches for name in swap.names):
+            continue
+        columns = [markers.names.index(name) for name in swap.names]
+        rows = [data.names.index(data.marker_matches[name]) for name in swap.names]
+        frames = np.arange(swap.first, swap.last + 1)
+        played = np.rint((frames - shift) / markers.rate * data.motion.rate).astype(np.int64)
+        inside = (played >= 0) & (played < len(data))
+        few = np.linspace(0, inside.sum() - 1, min(int(inside.sum()), MAX_SWAP_FRAMES)).astype(int)
+        as_named, exchanged = 0.0, 0.0
+        for k, t in zip(frames[inside][few], played[inside][few], strict=True):
+            place = data.model_markers(int(t), data.pose(int(t)))[rows]
+            as_named += float(np.nansum((positions[k, columns] - place) ** 2))
+            exchanged += float(np.nansum((positions[k, columns[::-1]] - place) ** 2))
+        if exchanged < MAX_SWAP_ERROR_SHARE * as_named:
+            positions[np.ix_(frames, columns)] = positions[np.ix_(frames, columns[::-1])]
+            swaps.append(swap)
+    if len(swaps) == 0:
+        return data
+    repaired = TimeAligned(replace(markers, positions=positions), shift)
+    return replace(data, recorded=repaired, swaps=tuple(swaps))
 
 
 def _markers_of_track(track: Track) -> Markers:
