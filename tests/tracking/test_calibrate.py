@@ -163,7 +163,8 @@ def test_frames_are_as_different_as_can_be(somebody: Subject):
         near = find_similar_frames(shapes, 1)[:, 0]
         return np.linalg.norm(shapes - shapes[near], axis=2).mean(axis=1).min()
 
-    assert nearest(chosen) > 1.4 * nearest(np.arange(0, 400, 20))
+    even = [nearest(np.arange(first, 400, 20)) for first in range(20)]
+    assert nearest(chosen) > 1.1 * max(even)  # random choices have a quarter of it
 
 
 def test_shapes_do_not_depend_on_where_the_figure_stands(somebody: Subject):

@@ -85,7 +85,8 @@ def test_a_track_and_its_motion_with_the_recording_show_the_same(take: ik.Track)
         deviations = playback.deviations(100)
         assert deviations is not None and (deviations >= 0.0).all()
     # A motion does not say how it was smoothed.
-    assert np.allclose(solved.deviations(100), take.sd[100], rtol=1e-6)
+    known = solved.deviations(100)
+    assert known is not None and np.allclose(known, take.sd[100], rtol=1e-6)
     mean, largest = solved.frame_errors
     assert mean[7] == pytest.approx(np.nanmean(take.marker_errors[7]))
     assert largest[7] == pytest.approx(np.nanmax(take.marker_errors[7]))

@@ -44,7 +44,7 @@ from exactik.model import Skeleton
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, run_in_threads, unwrap_path
 from exactik.tracking._options import SmoothingOptions
 from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
-from exactik.typing import Array, IntArray
+from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
     "Smoother",
@@ -131,7 +131,7 @@ def smooth_path(
     else:
         initial = strength = _strength_of_cutoff(problem, float(smooth), information, noise, free)
     stages = [*options.relaxation, *([1.0] * options.rounds)]
-    cost = np.empty(len(q))
+    cost, prior = np.empty(len(q)), free
     for n, relaxation in enumerate(stages):
         prior = free._replace(
             turn=_weights(noise, relaxation, strength.turn, free.turn_count > 0),
@@ -176,7 +176,7 @@ def make_prior(skeleton: Skeleton) -> AccelerationPrior:
     )
 
 
-def _weights(noise: float, relaxation: float, mean_square: Array, used: Array) -> Array:
+def _weights(noise: float, relaxation: float, mean_square: Array, used: BoolArray) -> Array:
     """Return σ²/s² where it is used, else 0."""
     safe = np.where(used, mean_square, 1.0)
     return np.where(used, noise**2 / (relaxation**2 * safe), 0.0)

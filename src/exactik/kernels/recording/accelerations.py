@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.spatial import cross, jit, jit_forceinline, log_vector
-from exactik.typing import Array, IndexArray
+from exactik.typing import Array, IndexArray, IntArray
 
 __all__ = [
     "AccelerationPrior",
@@ -37,7 +37,7 @@ class AccelerationPrior(NamedTuple):
     turn: Array  #              (n + 1,) of the bones
     shift: Array  #             (nv,) of the dofs that shift, 0 for others
     turn_count: IndexArray  #   (n + 1,) number of dofs of a joint that turn, the last ones of it
-    shift_coordinate: Array  #  (nv,) coordinate of a dof that shifts, −1 for others
+    shift_coordinate: IntArray  # (nv,) coordinate of a dof that shifts, −1 for others
 
 
 @jit_forceinline
