@@ -163,7 +163,7 @@ THRESHOLDS: dict[str, Threshold] = {
         care=0.08,
         reject=0.7,
         unit="share",
-        reason="of the time of the joints of a limb that went by guess: a hand a quarter of the time",
+        reason="of the time of a limb's joints that went by guess: a hand for a quarter of it",
     ),
     "blind": Threshold(
         care=0.05, reject=0.5, unit="share", reason="of the frames with fewer than three markers"
