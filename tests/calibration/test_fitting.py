@@ -115,8 +115,9 @@ def test_all_frames_together_count_as_eight():
 
 def test_in_the_end_all_frames_are_fitted():
     chain = make_chain(3, 4)
-    answer = fit(chain, record(chain), frames=60)
+    answer = fit(chain, record(grown(chain, {"b1": 1.1})), frames=60)
     assert len(answer.q) == len(answer.errors) == len(answer.frames) == 60
+    assert answer.scales["b1"] == pytest.approx(1.1, abs=0.02)  # sizes are fitted by default
     assert 1e3 * np.nanmean(answer.errors) < 0.1
 
 

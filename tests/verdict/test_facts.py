@@ -60,6 +60,7 @@ def test_what_is_near_the_middle_has_no_side():
     pair = {"a": ("l_arm", (0, 0.1, 0)), "b": ("r_arm", (0, -0.1, 0))}
     assert unpaired({**pair, "n": near}) == ([], 2)
     assert unpaired({**pair, "n": off}) == (["n"], 3)
+    assert unpaired({**pair, "n": ("trunk", (0.1, 0.022, 0.5))}) == (["n"], 3)  # nor its own
     assert unpaired({**pair, "n": off, "m": ("trunk", (0.1, -0.05, 0.5))}) == ([], 4)
 
 
@@ -284,6 +285,13 @@ def test_reasons_name_what_they_are_about(facts: RecordingFacts):
 def test_mirror_images_and_mixed_names_are_told_apart(facts: RecordingFacts):
     assert "left and right" in text_of(replace(facts, handedness=-0.5), "handedness")
     assert "mixed up" in text_of(replace(facts, handedness=0.0), "handedness")
+
+
+def test_a_verdict_is_an_exit_code_and_a_sentence(facts: RecordingFacts):
+    care = judge_facts(replace(facts, mean_error=0.034))
+    assert (care.grade, care.exit_code) == ("care", 1)
+    part = judge_facts(replace(facts, span=(3, 20)))
+    assert str(part).endswith("The subject is seen in frames 3 to 20.") and part.exit_code == 0
 
 
 def test_a_figure_leans_or_stands_on_its_head(facts: RecordingFacts):

@@ -160,10 +160,10 @@ THRESHOLDS: dict[str, Threshold] = {
         reason="between the errors of left and right, where the worse is more than skin",
     ),
     "gaps": Threshold(
-        care=0.15,
+        care=0.08,
         reject=0.7,
         unit="share",
-        reason="of the time in which the joints of a limb went by guess, of the worst limb",
+        reason="of the time of a limb's joints that went by guess: a hand for a quarter of it",
     ),
     "blind": Threshold(
         care=0.05, reject=0.5, unit="share", reason="of the frames with fewer than three markers"
