@@ -297,3 +297,15 @@ def test_without_noise_nothing_moves():
     recording = simulate_recording(motion, noise=0.0, gaps=0.0, swap=False)
     solved = ik.track(motion.skeleton, recording.markers, branches=False)
     assert solved.mean_error < 1e-4
+
+
+def test_what_no_marker_is_on_stays_at_rest():
+    motion = simulate_performance(1.5)
+    markers = simulate_recording(motion, noise=1e-3, gaps=0.0, swap=False).markers
+    on_legs = [name for name in markers.names if name[1:] in ("FWT", "BWT", "THI", "KNE", "ANK")]
+    legs = ik.track(motion.skeleton, markers.chosen(on_legs))
+    held = [
+        n for n, name in enumerate(motion.skeleton.dof_names) if "arm" in name or "neck" in name
+    ]
+    assert len(held) > 10 and legs.smoothing is not None
+    np.testing.assert_array_equal(legs.motion.q[:, held], 0.0)

@@ -123,9 +123,12 @@ def smooth_path(
         changing = estimate_changing_noise(run.problem, path.q, information, options)
         noise = max(estimate_white_noise(run.problem, options), changing)
     problem = _prepare_problem(run.problem, noise)
-    smoother = Smoother(problem, options, run.threads)
+    # What no marker is on or beyond stays at rest and has no say in how the rest of it moves.
+    is_seen = np.asarray(information.sum(axis=0) > 0.0)
+    smoother = Smoother(problem, options, run.threads, is_seen)
     q = path.q.copy()
     free = make_prior(problem.skeleton)
+    turns, shifts = _find_seen_turns(problem.skeleton, free, is_seen), free.shift_coordinate >= 0
     if smooth == "auto":
         initial = strength = smoother.find_strength(q, free)
     else:
@@ -134,8 +137,8 @@ def smooth_path(
     cost, prior = np.empty(len(q)), free
     for n, relaxation in enumerate(stages):
         prior = free._replace(
-            turn=_weights(noise, relaxation, strength.turn, free.turn_count > 0),
-            shift=_weights(noise, relaxation, strength.shift, free.shift_coordinate >= 0),
+            turn=_weights(noise, relaxation, strength.turn, turns),
+            shift=_weights(noise, relaxation, strength.shift, shifts & is_seen),
         )
         estimate = smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages)
         q, cost, observed, spread = smoother.advance(q, prior, noise, estimate=estimate)
@@ -174,6 +177,14 @@ def make_prior(skeleton: Skeleton) -> AccelerationPrior:
         turn_count=turn_count,
         shift_coordinate=shift_coordinate,
     )
+
+
+def _find_seen_turns(skeleton: Skeleton, prior: AccelerationPrior, is_seen: BoolArray) -> BoolArray:
+    """Return the bones, (n + 1,), some turn of which markers tell of, by dofs that they do, (nv,)."""
+    seen, end = np.zeros(len(prior.turn_count), dtype=bool), skeleton.tree.first_v[1:]
+    for b in np.flatnonzero(prior.turn_count):
+        seen[b] = is_seen[int(end[b]) - int(prior.turn_count[b]) : int(end[b])].any()
+    return seen
 
 
 def _weights(noise: float, relaxation: float, mean_square: Array, used: BoolArray) -> Array:
@@ -255,10 +266,19 @@ class Smoother:
         problem: with a quadratic loss.
         options: of smoothing.
         threads: how many.
+        box: limits, with the dofs that markers tell nothing of locked.
     """
 
-    def __init__(self, problem: TrackingProblem, options: SmoothingOptions, threads: int):
+    def __init__(
+        self,
+        problem: TrackingProblem,
+        options: SmoothingOptions,
+        threads: int,
+        is_seen: BoolArray | None = None,
+    ):
         self.problem, self.options, self.threads = problem, options, threads
+        box = problem.frame_problem.box
+        self.box = box if is_seen is None else box._replace(free=box.free * is_seen)
         self._local = threading.local()
 
     @property
@@ -342,7 +362,7 @@ class Smoother:
             squares of their accelerations and how much of these is not determined, in s².
         """
         skeleton, options = self.problem.skeleton, self.options
-        box, tree = self.problem.frame_problem.box, skeleton.tree
+        box, tree = self.box, skeleton.tree
         damping = np.full(skeleton.nv, (noise / options.step_sd) ** 2)
         lag = self._count_lag(options.update_lag_seconds)
         result, cost = q.copy(), np.empty(len(q))
