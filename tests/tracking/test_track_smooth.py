@@ -300,7 +300,7 @@ def test_without_noise_nothing_moves():
 
 
 def test_what_no_marker_is_on_stays_at_rest():
-    motion = simulate_performance(1.5)
+    motion = simulate_performance(2.0)
     markers = simulate_recording(motion, noise=1e-3, gaps=0.0, swap=False).markers
     on_legs = [name for name in markers.names if name[1:] in ("FWT", "BWT", "THI", "KNE", "ANK")]
     legs = ik.track(motion.skeleton, markers.chosen(on_legs))
@@ -308,4 +308,4 @@ def test_what_no_marker_is_on_stays_at_rest():
         n for n, name in enumerate(motion.skeleton.dof_names) if "arm" in name or "neck" in name
     ]
     assert len(held) > 10 and legs.smoothing is not None
-    np.testing.assert_array_equal(legs.motion.q[:, held], 0.0)
+    np.testing.assert_allclose(legs.motion.q[:, held], 0.0, atol=1e-5)

@@ -180,7 +180,7 @@ def make_prior(skeleton: Skeleton) -> AccelerationPrior:
 
 
 def _find_seen_turns(skeleton: Skeleton, prior: AccelerationPrior, is_seen: BoolArray) -> BoolArray:
-    """Return the bones, (n + 1,), some turn of which markers tell of, by dofs that they do, (nv,)."""
+    """Return the bones, (n + 1,), with a turn that markers tell of, by dofs that they do, (nv,)."""
     seen, end = np.zeros(len(prior.turn_count), dtype=bool), skeleton.tree.first_v[1:]
     for b in np.flatnonzero(prior.turn_count):
         seen[b] = is_seen[int(end[b]) - int(prior.turn_count[b]) : int(end[b])].any()
