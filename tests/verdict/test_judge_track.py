@@ -152,8 +152,8 @@ def limb(error: float, name: str = "l_thigh", mirrored: str = "r_thigh") -> Limb
     )
 
 
-def up(cosine: float) -> UpAxis:
-    return UpAxis(axis="z", origin="file", custom="z", cosine=cosine)
+def up(cosine: float | None, origin: str = "file") -> UpAxis:
+    return UpAxis(axis="z", origin=origin, custom="z", cosine=cosine)
 
 
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] = [
@@ -169,6 +169,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] =
     ("used", {"used": 8, "recorded": 10}, {"used": 5, "recorded": 10}, {"used": 1, "recorded": 10}),
     ("unpaired", {"unpaired": ("A",)}, {"unpaired": ("A",) * 3}, None),
     ("up-axis", {"up": up(0.8)}, {"up": up(0.3)}, None),
+    ("up-guess", {"up": up(0.9, "figure")}, {"up": up(None, "spread")}, None),
     ("labels", {"label_doubt": 0.02}, {"label_doubt": 0.3}, {"label_doubt": 0.9}),
     ("matches", {"guessed": ("A",)}, {"guessed": tuple("ABC")}, {"guessed": tuple("ABCDEFGH")}),
     ("limits", {"limit_shares": {"a.rx": 0.7}}, {"limit_shares": {"a.rx": 1.0}}, None),

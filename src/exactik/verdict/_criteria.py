@@ -200,6 +200,16 @@ def judge_up_axis(facts: RecordingFacts) -> Iterator[Finding]:
     yield Finding("up-axis", cosine, f"the figure {how} if {facts.up.axis} is up")
 
 
+def judge_up_origin(facts: RecordingFacts) -> Iterator[Finding]:
+    """Someone says which axis is up: the file, the user, or the figure that stands along it."""
+    if facts.up is not None:
+        is_guess = facts.up.origin in ("spread", "custom", "unknown")
+        text = (
+            f"neither the file nor the figure tells that {facts.up.axis or 'an axis'} is up (--up)"
+        )
+        yield Finding("up-guess", float(is_guess), text)
+
+
 def judge_labels(facts: RecordingFacts) -> Iterator[Finding]:
     """Markers without names were labelled without doubt."""
     if facts.label_doubt is not None:
@@ -290,6 +300,7 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_pairs,
     judge_marker_set,
     judge_up_axis,
+    judge_up_origin,
     judge_labels,
     judge_matches,
     judge_limits,

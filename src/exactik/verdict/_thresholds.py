@@ -132,6 +132,12 @@ THRESHOLDS: dict[str, Threshold] = {
         is_least=True,
         reason="the figure leans by more than 60° from what is said to be up, on average",
     ),
+    "up-guess": Threshold(
+        care=0.0,
+        reject=None,
+        unit="",
+        reason="nobody says which axis is up, and too little of the body is seen to tell",
+    ),
     "labels": Threshold(
         care=0.05,
         reject=0.75,
