@@ -16,7 +16,7 @@ from exactik.biomechanics import (
     find_gait_cycles,
     find_gait_events,
 )
-from exactik.biomechanics._feet import FootPaths, Walker, smooth_path
+from exactik.biomechanics._feet import FootPaths, Walker, smooth_gaussian
 from exactik.biomechanics._gait_events import find_events_of
 from exactik.motion import Motion
 from exactik.synthetic import simulate_performance
@@ -47,7 +47,7 @@ def make_walker(
         ahead = 10 * swing**3 - 15 * swing**4 + 6 * swing**5
         x = (cycle - shift + 0.5 * stance + ahead) * length
         z = lift * np.sin(np.pi * swing) ** 2 + drift * np.sin(2 * np.pi * stand)
-        heel = smooth_path(np.stack([x, 0 * x, z], axis=1), RATE, 0.01)
+        heel = smooth_gaussian(np.stack([x, 0 * x, z], axis=1), RATE, 0.01)
         toe = heel + np.array([0.2, 0.0, 0.0])
         feet[side] = FootPaths(
             heel=heel, toe=toe, heel_ahead=(heel - pelvis)[:, 0], toe_ahead=(toe - pelvis)[:, 0]

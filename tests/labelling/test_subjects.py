@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exactik.labelling import find_unnamed, split_subjects
+from exactik.labelling import split_subjects
 from exactik.motion import Markers
 
 
@@ -77,13 +77,3 @@ def test_a_stray_point_goes_to_the_subject_within_reach():
     )
     assert "*1" in subjects["B"].names
     assert all("*2" not in subject.names for subject in subjects.values())
-
-
-def test_names_that_say_nothing():
-    empty = ["*0", "Channel101", "Point    7", "P12", "New 0012", "Subject:*3", "PT00", "Marker_7"]
-    assert find_unnamed(empty).all()
-    assert not find_unnamed(
-        ["LFHD", "C7", "T10", "r bar 1", "RTH1", "L_FM5", "Skeleton_Hip1"]
-    ).any()
-    assert find_unnamed([f"LED {k}" for k in range(8)]).all()
-    assert not find_unnamed([f"LTH{k}" for k in range(7)]).any()

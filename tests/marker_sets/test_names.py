@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 import exactik as ik
-from exactik.marker_sets import find_landmark, find_landmarks, is_object_name, is_unlabelled
+from exactik.marker_sets import (
+    find_landmark,
+    find_landmarks,
+    find_unnamed,
+    is_object_name,
+    is_unnamed,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +65,8 @@ def test_every_marker_of_the_human_is_a_landmark_of_its_own():
 
 
 def test_names_that_say_nothing():
-    assert all(map(is_unlabelled, ("*0", "New 0012", "Marker_7", "S:*3", "unlabeled 4", "M12")))
-    assert not any(map(is_unlabelled, ("LKNE", "C7", "T10", "MT5")))
+    assert all(map(is_unnamed, ("*0", "New 0012", "Marker_7", "S:*3", "unlabeled 4", "M12")))
+    assert not any(map(is_unnamed, ("LKNE", "C7", "T10", "MT5")))
 
 
 @pytest.mark.parametrize(
@@ -99,3 +105,13 @@ def test_names_that_leave_something_open():
 def test_things():
     assert all(map(is_object_name, ("WheelchairRearL", "R.Roue", "Racket3", "S:Ball_1")))
     assert not any(map(is_object_name, ("LKNE", "R.Biceps", "Ballfuss", "LBHD")))
+
+
+def test_names_that_say_nothing_beside_the_others():
+    empty = ["*0", "Channel101", "Point    7", "P12", "New 0012", "Subject:*3", "PT00", "Marker_7"]
+    assert find_unnamed(empty).all()
+    assert not find_unnamed(
+        ["LFHD", "C7", "T10", "r bar 1", "RTH1", "L_FM5", "Skeleton_Hip1"]
+    ).any()
+    assert find_unnamed([f"LED {k}" for k in range(8)]).all()
+    assert not find_unnamed([f"LTH{k}" for k in range(7)]).any()

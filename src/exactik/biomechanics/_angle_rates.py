@@ -29,7 +29,7 @@ __all__ = ["compute_angle_rates"]
 
 
 def compute_angle_rates(segments: BodySegments, names: tuple[str, ...], q: Array) -> Array:
-    """Return the derivative of joint angles by the dofs, (T, n, nv) [rad a rad or m].
+    """Return the derivative of joint angles by the dofs, (T, n, nv) [rad per rad or per m].
 
     Args:
         segments: of the skeleton.

@@ -61,6 +61,7 @@ LONG_AXES = {
     "radius": ("forearm", "hand"),
     "hand": ("forearm", "hand"),
 }
+# Of what is known of a figure at rest, the first is above the last.
 FROM_TOP_TO_BOTTOM = ("head", "upper_arm", "thorax", "pelvis", "thigh", "shank", "foot")
 MAX_LISTED_BONES = 6  # in a message
 MIN_FORWARD = 0.1  # share of "forward" across a limb, below which the limb itself points forward
@@ -163,7 +164,7 @@ def _find_bones(skeleton: Skeleton) -> dict[str, str]:
 
 
 def _split_side(name: str) -> tuple[str, str]:
-    """Return the side ("r", "l" or "") of a bone, and its name in plain lower letters."""
+    """Return the side ("r", "l" or "") of a bone, and the rest of its name in lower case."""
     bare = name.rpartition(":")[2]
     if bare.lower().startswith("bip01"):
         bare = bare[5:]
@@ -185,7 +186,7 @@ def _join_words(words: list[str]) -> str:
 
 
 def _find_common_ancestor(skeleton: Skeleton, a: str, b: str) -> str | None:
-    """Return the nearest bone that carries both, itself none of them."""
+    """Return the nearest bone above two bones; None if there is none."""
     parents = skeleton.parents
     above_a, k = set(), int(parents[skeleton.bone_index(a)])
     while k >= 0:

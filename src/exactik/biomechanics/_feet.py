@@ -13,7 +13,7 @@ from exactik.model import Pose, Skeleton
 from exactik.motion import Motion
 from exactik.typing import Array
 
-__all__ = ["FootPaths", "Walker", "follow_feet", "smooth_path"]
+__all__ = ["FootPaths", "Walker", "follow_feet", "smooth_gaussian"]
 
 EVENT_SMOOTHING_S = 0.01  # [s] sd of the Gaussian on paths: below a frame at 60 Hz, noise at 200 Hz
 HEADING_SMOOTHING_S = 0.5  # [s] likewise on the heading: a pelvis turns to and fro once a stride
@@ -27,7 +27,7 @@ class FootPaths:
         heel: its hindmost marker, else the ankle's centre [m, world], (T, 3).
         toe: its foremost marker, else the joint of the toes, else the ankle [m, world], (T, 3).
         heel_ahead: how far the heel is ahead of the pelvis [m], (T,).
-        toe_ahead: how far the toe is [m], (T,).
+        toe_ahead: how far the toe is ahead of the pelvis [m], (T,).
     """
 
     heel: Array
@@ -45,7 +45,7 @@ class Walker:
         pelvis: its origin [m, world], (T, 3).
         ahead: direction in which the pelvis looks, level and smoothed, (T, 3).
         up: axis of the world, (3,).
-        uprightness: cosine between the pelvis' axis and the vertical, (T,).
+        uprightness: cosine between the pelvis' long axis and the vertical, (T,).
         leg_length: from hip to ankle [m].
     """
 
@@ -83,12 +83,12 @@ def follow_feet(motion: Motion) -> Walker:
         uprightness[frames] = R_world_pelvis[:, :, 1] @ up
         for side in SIDES:
             ends[side][:, frames] = _find_ends(segments, side, pose)
-    pelvis = smooth_path(pelvis, rate, EVENT_SMOOTHING_S)
-    ahead = smooth_path(ahead, rate, HEADING_SMOOTHING_S)
+    pelvis = smooth_gaussian(pelvis, rate, EVENT_SMOOTHING_S)
+    ahead = smooth_gaussian(ahead, rate, HEADING_SMOOTHING_S)
     ahead = ahead / np.maximum(np.linalg.norm(ahead, axis=1, keepdims=True), 1e-9)
     feet = {}
     for side in SIDES:
-        heel, toe = (smooth_path(path, rate, EVENT_SMOOTHING_S) for path in ends[side])
+        heel, toe = (smooth_gaussian(path, rate, EVENT_SMOOTHING_S) for path in ends[side])
         feet[side] = FootPaths(
             heel=heel,
             toe=toe,
@@ -106,6 +106,7 @@ def follow_feet(motion: Motion) -> Walker:
 
 
 def _get_origins(segments: BodySegments, segment: str, pose: Pose) -> Array:
+    """Return the path of a segment's joint centre [m, world], (T, 3)."""
     return pose.positions[:, segments.skeleton.bone_index(segments.bones[segment])]
 
 
@@ -135,6 +136,7 @@ def _find_ends(segments: BodySegments, side: str, pose: Pose) -> tuple[Array, Ar
 
 
 def _follow_marker(skeleton: Skeleton, name: str, pose: Pose) -> Array:
+    """Return the path of a marker of the skeleton [m, world], (T, 3)."""
     bone, point = skeleton.markers[name]
     k = skeleton.bone_index(bone)
     return pose.positions[:, k] + pose.rotations[:, k] @ np.array(point)
@@ -147,7 +149,7 @@ def _measure_leg(skeleton: Skeleton, segments: BodySegments) -> float:
     return float(np.linalg.norm(ends[1] - ends[0]))
 
 
-def smooth_path(path: Array, rate: float, sd: float) -> Array:
+def smooth_gaussian(path: Array, rate: float, sd: float) -> Array:
     """Return a path (T, n) smoothed by a Gaussian of this sd [s]; gaps are bridged straight.
 
     Ends go on point-symmetrically, so that a steady walk keeps its speed there.
@@ -168,6 +170,7 @@ def smooth_path(path: Array, rate: float, sd: float) -> Array:
 
 
 def _fill_straight(path: Array) -> Array:
+    """Return a path (T, n) whose missing frames lie on lines between their neighbours."""
     present = np.flatnonzero(np.isfinite(path).all(axis=1))
     if len(present) in (0, len(path)):
         return path

@@ -32,6 +32,14 @@ CYCLE_POINTS = 101  # of a curve over the cycle: 0 %, 1 %, … 100 %
 MIN_BELT_SPEED = 0.15  # [m/s] of a standing foot backwards from which there is a treadmill
 MIN_STEP_PHASE = 0.2  # of the stride between strikes of both feet; limping has 0.35, walking 0.5
 FLAT_FOOT = 0.25, 0.6  # share of the stance in which a foot is flat and shows the belt's speed
+HEADINGS = ("pelvis_rotation", "thorax_rotation")  # angles from an axis of the laboratory
+PARAMETER_UNITS = {
+    "stride_time": "s",
+    "stride_length": "m",
+    "step_time": "s",
+    "step_length": "m",
+    "stance_share": "",
+}
 
 
 class GaitCycle(NamedTuple):
@@ -173,16 +181,6 @@ class GaitCycles:
         return GaitCurve(name=name, side=side, cycles=table, mean=table.mean(axis=0), sd=sd)
 
 
-HEADINGS = ("pelvis_rotation", "thorax_rotation")
-PARAMETER_UNITS = {
-    "stride_time": "s",
-    "stride_length": "m",
-    "step_time": "s",
-    "step_length": "m",
-    "stance_share": "",
-}
-
-
 def _summarise(name: str, side: str, unit: str, values: list[float]) -> GaitParameter:
     known = np.array([value for value in values if np.isfinite(value)])
     sd = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
@@ -254,6 +252,7 @@ def _measure_stride(
     last: GaitEvent,
     belt_speed: float,
 ) -> GaitCycle:
+    """Return times and lengths of the stride between two strikes of a foot."""
     heel = walker.feet[first.side].heel
     other = walker.feet["l" if first.side == "r" else "r"].heel
     ahead = walker.ahead[last.frame]
@@ -282,4 +281,5 @@ def _measure_stride(
 
 
 def _level(vector: Array, up: Array) -> Array:
+    """Return the horizontal part of a vector."""
     return vector - (vector @ up) * up

@@ -34,8 +34,8 @@ __all__ = [
 
 CHUNK_FRAMES = 8192  # whose poses are in memory together; no effect on results
 LOCK_SINE = 0.1  # sine from gimbal lock (5.7°) below which outer angles are poorly defined
-STRUCTURE_POSES = 3  # random poses at which an angle must not move to be called none of the figure
-STRUCTURE_ANGLE = 1e-9  # [rad] that it may move by rounding
+PROBE_POSES = 3  # random: what changes in none of them, the joints cannot change
+PROBE_TOLERANCE = 1e-9  # [rad] by which rounding may change it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,9 +136,9 @@ def compute_joint_angles(motion: Motion, bones: Mapping[str, str] | None = None)
             euler[k, frames] = compute_euler_angles(segments, joint, side, pose.rotations)
     names: list[str] = []
     columns, locks = [], []
-    structure_poses = _compute_structure_poses(segments)
+    probe_rotations = _compute_probe_rotations(segments)
     for j, (joint, side) in enumerate(joints):
-        is_movable = _find_movable(segments, joint, side, structure_poses)
+        is_movable = _find_movable(segments, joint, side, probe_rotations)
         lock = _find_lock(joint, euler[j])
         angles = _make_continuous(joint, euler[j], lock)
         for k, (angle, sign) in enumerate(list_angles(joint, side)):
@@ -218,6 +218,7 @@ def list_angles(joint: JointDefinition, side: str) -> list[tuple[AngleName | Non
 
 
 def _find_lock(joint: JointDefinition, angles: Array) -> BoolArray:
+    """Return in which frames angles (T, 3) [rad] are near gimbal lock, (T,)."""
     middle = angles[:, 1]
     distance = np.sin(middle) if joint.is_proper_euler else np.cos(middle)
     return np.abs(distance) < LOCK_SINE
@@ -255,10 +256,10 @@ def _unwrap(values: Array) -> Array:
     return values - 2.0 * np.pi * np.round(np.median(values, axis=0) / (2.0 * np.pi))
 
 
-def _compute_structure_poses(segments: BodySegments) -> Array:
+def _compute_probe_rotations(segments: BodySegments) -> Array:
     """Return R_world_bone of the rest pose and of random ones near it, (n, n_bones, 3, 3)."""
     skeleton = segments.skeleton
-    v = np.random.default_rng(0).uniform(-0.3, 0.3, (1 + STRUCTURE_POSES, skeleton.nv))
+    v = np.random.default_rng(0).uniform(-0.3, 0.3, (1 + PROBE_POSES, skeleton.nv))
     v[0] = 0.0
     return skeleton.forward(skeleton.integrate(skeleton.neutral(), v)).rotations
 
@@ -268,4 +269,4 @@ def _find_movable(
 ) -> BoolArray:
     """Return which of the three angles the joints of the figure can change, (3,)."""
     angles = compute_euler_angles(segments, joint, side, rotations)
-    return np.abs(wrap_angles(angles[1:] - angles[0])).max(axis=0) > STRUCTURE_ANGLE
+    return np.abs(wrap_angles(angles[1:] - angles[0])).max(axis=0) > PROBE_TOLERANCE

@@ -13,6 +13,7 @@ from exactik.calibration._record import CalibrationRecord
 from exactik.calibration._undetermined import Undetermined
 from exactik.calibration.fitting import find_mirrored_bone
 from exactik.calibration.mapping import (
+    HandMapping,
     MarkerMapping,
     Match,
     measure_distances,
@@ -23,6 +24,7 @@ __all__ = [
     "BodyProportions",
     "Calibration",
     "CalibrationRecord",
+    "HandMapping",
     "MarkerBone",
     "MarkerMapping",
     "Match",

@@ -90,7 +90,7 @@ def calibrate(
             "bones={'LFHD': 'head', …}"
         )
     before = mapping.applied()
-    names = {match.recorded: mapping.name_of(match) for match in mapping.used}
+    names = mapping.names
     used = tuple(_choose_markers(trial, names) for trial in trials)
     used = tuple(trial for trial in used if len(trial.names) > 0)
     joined_names = dict.fromkeys(name for trial in used for name in trial.names)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.calibration._attach import to_bone_frame
-from exactik.marker_sets import is_unlabelled
+from exactik.marker_sets import is_unnamed
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.typing import Array, IntArray
@@ -48,7 +48,7 @@ def find_marker_bones(motion: Motion, markers: Markers, frames: IntArray) -> dic
     bones = {}
     for name in markers.names:
         positions = markers.marker(name)[frames]
-        if is_unlabelled(name) or np.isfinite(positions).all(axis=1).sum() < 2:
+        if is_unnamed(name) or np.isfinite(positions).all(axis=1).sum() < 2:
             continue
         local = np.stack([to_bone_frame(pose, k, positions) for k in moving])
         spread = np.sqrt(np.nanvar(local, axis=1).sum(axis=1))

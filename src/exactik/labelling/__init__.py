@@ -10,9 +10,8 @@ from exactik.labelling._known_sets import (
 )
 from exactik.labelling._label import label_markers
 from exactik.labelling._labelling import LabelledFragment, Labelling
-from exactik.labelling._names import find_unnamed
 from exactik.labelling._objects import RigidObject, find_rigid_clusters, find_rigid_objects
-from exactik.labelling._recording import are_names_empty, label_recording
+from exactik.labelling._recording import label_recording
 from exactik.labelling._several import LabelledSubjects, label_subjects
 from exactik.labelling._subjects import split_subjects
 from exactik.labelling.search import Template, make_template
@@ -24,10 +23,8 @@ __all__ = [
     "RigidObject",
     "SetFit",
     "Template",
-    "are_names_empty",
     "find_rigid_clusters",
     "find_rigid_objects",
-    "find_unnamed",
     "label_markers",
     "label_recording",
     "label_subjects",

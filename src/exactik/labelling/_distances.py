@@ -8,7 +8,7 @@ import numpy as np
 
 from exactik.typing import Array, IntArray
 
-__all__ = ["PairDistances", "choose_frames", "measure_distances"]
+__all__ = ["PairDistances", "choose_frames", "measure_pair_distances"]
 
 MAX_FRAMES = 240  # looked at, evenly spread: statistics of distances settle long before
 
@@ -34,7 +34,7 @@ def choose_frames(frame_count: int, at_most: int = MAX_FRAMES) -> IntArray:
     return np.unique(np.linspace(0, max(frame_count - 1, 0), min(frame_count, at_most)).astype(int))
 
 
-def measure_distances(positions: Array, quantile: float = 0.5) -> PairDistances:
+def measure_pair_distances(positions: Array, quantile: float = 0.5) -> PairDistances:
     """Return the statistics of the distances of all pairs over time.
 
     Args:

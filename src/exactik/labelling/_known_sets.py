@@ -82,8 +82,8 @@ def make_template_like(skeleton: Skeleton, labelled: Markers) -> Template:
         labelled: of the same set, on any subject; z up.
     """
     fit = calibrate(skeleton, labelled)
-    names = {match.recorded: fit.mapping.name_of(match) for match in fit.mapping.used}
     labels = dict(zip(labelled.names, labelled.without_prefix().names, strict=True))
+    names = fit.mapping.names
     placed = {labels[recorded]: fit.skeleton.marker(name) for recorded, name in names.items()}
     return make_template(
         fit.skeleton.with_markers(placed), place_sd=dict.fromkeys(placed, LIKE_PLACE_SD)

@@ -32,6 +32,7 @@ from exactik.labelling.search import (
     make_template,
     settle,
 )
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import IntArray
@@ -123,7 +124,7 @@ def _fix_known(
     fixed = np.full(len(trajectories), -1)
     for name in known:
         markers.marker(name)
-        label = name if name in labels else name.rpartition(":")[2]
+        label = name if name in labels else strip_prefix(name)
         if label not in labels:
             raise UsageError(f"{name!r} is said to be known, but is none of the labels")
         for k, trajectory in enumerate(trajectories):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactik.errors import UnknownNameError
+from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import BoolArray
@@ -129,7 +130,7 @@ class Labelling:
         """Points that surely are another label than the one they are named: name → label."""
         wrong = {}
         for fragment in self.fragments:
-            bare = fragment.point.rpartition(":")[2] or fragment.point
+            bare = strip_prefix(fragment.point)
             is_label = fragment.point in self.skeleton.markers or bare in self.skeleton.markers
             if (
                 is_label

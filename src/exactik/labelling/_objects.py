@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.labelling._distances import PairDistances, choose_frames, measure_distances
+from exactik.labelling._distances import PairDistances, choose_frames, measure_pair_distances
 from exactik.marker_sets import is_object_name
 from exactik.motion import Markers
 from exactik.spatial import fit_rigid_transforms
@@ -66,7 +66,7 @@ def find_rigid_clusters(markers: Markers) -> list[tuple[str, ...]]:
     Bones as well as things; each marker is in one group at most. In a recording that hardly moves
     there are none.
     """
-    distances = measure_distances(markers.positions[choose_frames(len(markers))])
+    distances = measure_pair_distances(markers.positions[choose_frames(len(markers))])
     return [tuple(markers.names[k] for k in cluster) for cluster in _find_clusters(distances)]
 
 
@@ -78,7 +78,7 @@ def find_rigid_objects(markers: Markers) -> list[RigidObject]:
     """
     frames = choose_frames(len(markers))
     positions = markers.positions[frames]
-    distances = measure_distances(positions)
+    distances = measure_pair_distances(positions)
     objects = _find_named_objects(markers, distances)
     taken = {name for thing in objects for name in thing.names}
     for cluster in _find_clusters(distances):

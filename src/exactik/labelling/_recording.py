@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from exactik.labelling._known_sets import (
     list_fitting_sets,
     make_known_templates,
@@ -16,20 +14,14 @@ from exactik.labelling._known_sets import (
 )
 from exactik.labelling._label import label_markers
 from exactik.labelling._labelling import Labelling
-from exactik.labelling._names import find_unnamed
 from exactik.labelling.search import Template
 from exactik.marker_sets import read_marker_names
 from exactik.model import Skeleton
 from exactik.motion import Markers, turn_to_up
 
-__all__ = ["are_names_empty", "label_recording"]
+__all__ = ["label_recording"]
 
 MIN_NAMED_SHARE = 0.5  # of the points, whose names mean landmarks, for the names to be the set
-
-
-def are_names_empty(names: Sequence[str]) -> bool:
-    """Whether most names of a recording say nothing, so that it must be labelled by shape."""
-    return 2 * int(np.count_nonzero(find_unnamed(names))) > len(names)
 
 
 def label_recording(

@@ -14,7 +14,7 @@ from exactik.labelling._labelling import Labelling
 from exactik.labelling._objects import RigidObject, find_rigid_objects
 from exactik.labelling._recording import label_recording
 from exactik.labelling._subjects import split_subjects
-from exactik.marker_sets import find_computed_points
+from exactik.marker_sets import find_computed_points, strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers
 
@@ -64,7 +64,7 @@ class LabelledSubjects:
         positions, names = [], []
         for subject, labelling in self.subjects.items():
             labelled = labelling.markers
-            bare = [name.rpartition(":")[2] or name for name in labelled.names]
+            bare = [strip_prefix(name) for name in labelled.names]
             names += [f"{subject}:{name}" for name in bare] if subject != "" else labelled.names
             positions.append(labelled.positions)
         rest = [name for name in self.left_out if name not in names]

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactik.labelling._distances import choose_frames, measure_distances
-from exactik.labelling._names import find_unnamed
+from exactik.labelling._distances import choose_frames, measure_pair_distances
+from exactik.marker_sets import are_names_empty
 from exactik.motion import Markers
 from exactik.typing import Array
 
@@ -27,9 +27,8 @@ MIN_SUBJECT_MARKERS = 6
 MAX_REACH = 0.75
 """[m] from each marker of a body to the next on it, at most: twice a thigh without a marker between
 hip and knee fits below, two people an arm's length apart stay above."""
-REACH_QUANTILE = (
-    0.9  # of a distance over time: stray frames of a wrong point do not join two people
-)
+# Of a distance over time: stray frames of a wrong point do not join two people.
+REACH_QUANTILE = 0.9
 SIDES = frozenset({"l", "r", "lt", "rt", "left", "right"})  # prefixes that are sides, not people
 _DOUBLED = re.compile(r"(.+)#(\d+)")
 _SEPARATORS = ":_.-"
@@ -85,10 +84,9 @@ def _split_by_prefix(names: Sequence[str]) -> dict[str, list[int]] | None:
 
 def _split_by_place(markers: Markers) -> dict[str, list[int]] | None:
     """Return the columns of bodies that are apart, if names do not say that all are of one."""
-    unnamed = find_unnamed(markers.names)
     doubled = [_DOUBLED.fullmatch(name) for name in markers.names]
-    says_nothing = 2 * np.count_nonzero(unnamed) > len(unnamed)
-    if not says_nothing and sum(match is not None for match in doubled) < MIN_SHARED_NAMES:
+    is_doubled = sum(match is not None for match in doubled) >= MIN_SHARED_NAMES
+    if not is_doubled and not are_names_empty(markers.names):
         return None
     bodies = [body for body in _find_bodies(markers) if len(body) >= MIN_SUBJECT_MARKERS]
     if len(bodies) < 2:
@@ -128,7 +126,7 @@ def _measure_reach(markers: Markers) -> Array:
     """Return how far markers get from each other, apart from stray frames [m], (M, M)."""
     frames = choose_frames(len(markers))
     with np.errstate(invalid="ignore"):
-        return measure_distances(markers.positions[frames], REACH_QUANTILE).quantile
+        return measure_pair_distances(markers.positions[frames], REACH_QUANTILE).quantile
 
 
 def _add_points_in_reach(markers: Markers, groups: dict[str, list[int]]) -> dict[str, list[int]]:

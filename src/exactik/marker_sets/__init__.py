@@ -1,5 +1,11 @@
 """What markers are called and where they are: landmarks, known sets, computed points."""
 
+from exactik.marker_sets._bare_names import (
+    are_names_empty,
+    find_unnamed,
+    is_unnamed,
+    strip_prefix,
+)
 from exactik.marker_sets._landmark import Landmark, list_landmarks
 from exactik.marker_sets._marker_set import (
     MarkerSet,
@@ -12,9 +18,7 @@ from exactik.marker_sets._names import (
     find_landmarks,
     is_object_name,
     is_side_open,
-    is_unlabelled,
     list_landmark_names,
-    strip_prefix,
 )
 from exactik.marker_sets._reading import NameReading, find_computed_points, read_marker_names
 
@@ -23,12 +27,14 @@ __all__ = [
     "MarkerSet",
     "NameReading",
     "SetMatch",
+    "are_names_empty",
     "find_computed_points",
     "find_landmark",
     "find_landmarks",
+    "find_unnamed",
     "is_object_name",
     "is_side_open",
-    "is_unlabelled",
+    "is_unnamed",
     "list_landmark_names",
     "list_landmarks",
     "list_marker_sets",

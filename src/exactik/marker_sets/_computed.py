@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from exactik.marker_sets._names import strip_prefix
+from exactik.marker_sets._bare_names import strip_prefix
 
 __all__ = ["find_computed_names"]
 

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+from exactik.marker_sets._bare_names import is_unnamed, shorten_names
 from exactik.marker_sets._computed import find_computed_names
 from exactik.marker_sets._landmark import DATA, Landmark, list_landmarks, read_package_toml
-from exactik.marker_sets._names import is_unlabelled, name_keys, shorten_names
+from exactik.marker_sets._names import name_keys
 
 __all__ = ["MarkerSet", "SetMatch", "list_marker_sets", "recognise_marker_set"]
 
@@ -101,7 +102,7 @@ def recognise_marker_set(names: Iterable[str]) -> SetMatch | None:
     told = {
         name
         for name in names
-        if not (is_unlabelled(name) or name in computed or (has_prefix and ":" not in name))
+        if not (is_unnamed(name) or name in computed or (has_prefix and ":" not in name))
     }
     best: tuple[tuple[int, int, float], SetMatch] | None = None
     for marker_set in list_marker_sets():

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import permutations
 from typing import Any, NamedTuple
 
+from exactik.marker_sets._bare_names import strip_prefix
 from exactik.marker_sets._landmark import Landmark, list_landmarks, read_package_toml
 
 __all__ = [
@@ -22,19 +22,11 @@ __all__ = [
     "find_landmarks",
     "is_object_name",
     "is_side_open",
-    "is_unlabelled",
     "list_landmark_names",
     "name_keys",
-    "shorten_names",
-    "strip_prefix",
 ]
 
-MIN_NAMES_FOR_PREFIX = 2  # above which what all begin with is a prefix and no coincidence
-_SIDE_WORD = re.compile(r"(l|r|left|right)[ _.-]*", re.I)
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|#\d+")
-_UNLABELLED = re.compile(
-    r"\*.*|#|(new|unnamed|unlabel+ed|unknown|markers?|channel|points?|pts?|m|p)?[ _]*\d*", re.I
-)
 # What exporters put after a name, which says nothing of where the marker is.
 _SUFFIX = re.compile(r"[ _.-](study|marker|mkr|pos|position|traj(ectory)?|smooth|filtered)$", re.I)
 
@@ -56,16 +48,6 @@ class _Vocabulary(NamedTuple):
     names: Mapping[str, tuple[str, ...]]
     clusters: Mapping[str, str]
     objects: frozenset[str]
-
-
-def strip_prefix(name: str) -> str:
-    """Return what follows the prefix of a name ("Subject:")."""
-    return name.rpartition(":")[2] or name
-
-
-def is_unlabelled(name: str) -> bool:
-    """Whether a name says nothing: "*3", "New 0012", "Marker_7", "Point 4"."""
-    return _UNLABELLED.fullmatch(strip_prefix(name)) is not None
 
 
 def is_object_name(name: str) -> bool:
@@ -187,19 +169,3 @@ def _list_spellings(text: str, words: Mapping[str, str]) -> list[str]:
         spellings += ["".join(order) for order in permutations(parts)]
         spellings.append(name.replace(" ", ""))
     return list(dict.fromkeys(spellings))
-
-
-def shorten_names(names: tuple[str, ...]) -> dict[str, str]:
-    """Return each name without its subject's prefix and without a beginning that all have."""
-    short = {name: strip_prefix(name) for name in names}
-    told = [s for s in short.values() if not is_unlabelled(s)]
-    # The longest beginning of all is that of the first and the last in their order.
-    first, last = (min(told), max(told)) if len(told) > MIN_NAMES_FOR_PREFIX else ("", "")
-    n = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    common = first[:n]
-    cut = max(common.rfind(mark) for mark in "_ .-") + 1
-    if cut > 0 and _SIDE_WORD.fullmatch(common[:cut]) is None:
-        short = {name: s[cut:] if s.startswith(common[:cut]) else s for name, s in short.items()}
-    doubles = {s for s, n in Counter(short.values()).items() if n > 1}
-    # Names of several subjects stay apart by their prefixes.
-    return {name: name if s in doubles else s for name, s in short.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from exactik.marker_sets._bare_names import is_unnamed, shorten_names
 from exactik.marker_sets._computed import find_computed_names
 from exactik.marker_sets._landmark import Landmark, list_landmarks
 from exactik.marker_sets._marker_set import MarkerSet, recognise_marker_set
@@ -12,8 +13,6 @@ from exactik.marker_sets._names import (
     find_landmarks,
     is_object_name,
     is_side_open,
-    is_unlabelled,
-    shorten_names,
 )
 from exactik.motion import Markers
 
@@ -81,7 +80,7 @@ def read_marker_names(names: Iterable[str], computed: Iterable[str] = ()) -> Nam
     )
     unclear = {}
     for name, s in short.items():
-        is_told = name in own_names or name in objects or is_unlabelled(name)
+        is_told = name in own_names or name in objects or is_unnamed(name)
         if is_told or name in foreign or found_computed.get(name) == "bone-frame":
             continue
         free = tuple(c for c in find_landmarks(s) if c.is_cluster or c.id not in taken)

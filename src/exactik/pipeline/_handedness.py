@@ -19,7 +19,8 @@ import numpy as np
 
 from exactik.model import Skeleton
 from exactik.motion import Markers
-from exactik.typing import Array
+from exactik.pipeline._rest_places import pair_with_rest
+from exactik.typing import Array, IntArray
 
 __all__ = ["measure_handedness"]
 
@@ -45,15 +46,11 @@ def measure_handedness(
         names: recorded name → the skeleton's.
     """
     known = [name for name in markers.names if name in names]
-    rest = skeleton.forward(skeleton.neutral()).markers
-    order = {name: k for k, name in enumerate(skeleton.markers)}
-    at_rest = rest[[order[names[name]] for name in known]]
+    places, at_rest = pair_with_rest(markers, skeleton, names, MAX_FRAMES)
     quadruples = _choose_quadruples(skeleton, [names[name] for name in known], at_rest)
     if len(quadruples) == 0:
         return None
-    frames = np.unique(np.linspace(0, len(markers) - 1, MAX_FRAMES).astype(int))
-    columns = [markers.names.index(name) for name in known]
-    recorded = _compute_volumes(markers.positions[frames][:, columns], quadruples)
+    recorded = _compute_volumes(places, quadruples)
     expected = _compute_volumes(at_rest[None], quadruples)
     seen = np.isfinite(recorded)
     if seen.any(axis=0).sum() < MIN_QUADRUPLES:
@@ -64,7 +61,7 @@ def measure_handedness(
     return float(votes.sum()) / total if total > 0.0 else None
 
 
-def _choose_quadruples(skeleton: Skeleton, markers: list[str], at_rest: Array) -> Array:
+def _choose_quadruples(skeleton: Skeleton, markers: list[str], at_rest: Array) -> IntArray:
     """Return indices of four markers each, (n, 4), on a bone and its neighbours, not in a plane."""
     bones = [skeleton.marker(name)[0] for name in markers]
     parents = {bone.name: bone.parent for bone in skeleton.bones}
@@ -83,8 +80,13 @@ def _choose_quadruples(skeleton: Skeleton, markers: list[str], at_rest: Array) -
     return np.array(sorted(chosen), dtype=np.int64).reshape(-1, 4)
 
 
-def _compute_volumes(places: Array, quadruples: Array) -> Array:
-    """Return the signed volumes that four points span [m³], (T, n)."""
+def _compute_volumes(places: Array, quadruples: IntArray) -> Array:
+    """Return the signed volumes that four points each span [m³], (T, n).
+
+    Args:
+        places: of the markers [m], (T, M, 3).
+        quadruples: indices of four markers each, (n, 4).
+    """
     p = places[:, quadruples]
     a, b, c = p[:, :, 1] - p[:, :, 0], p[:, :, 2] - p[:, :, 0], p[:, :, 3] - p[:, :, 0]
     return np.einsum("tni,tni->tn", a, np.cross(b, c))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exactik.labelling import are_names_empty, label_recording
+from exactik.labelling import label_recording
+from exactik.marker_sets import are_names_empty
 from exactik.model import Skeleton, human
 from exactik.pipeline._subjects import SubjectMarkers
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from exactik.calibration import MarkerMapping, measure_distances, propose_mapping
+from exactik.calibration import HandMapping, MarkerMapping, measure_distances, propose_mapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
-from exactik.pipeline._prepare import MIN_SECONDS_FOR_GEOMETRY, ManualMapping
+from exactik.pipeline._prepare import shows_joints
 from exactik.pipeline._subjects import choose_subjects
 from exactik.pipeline._units import correct_unit
 from exactik.pipeline._up_axis import align_up_axis, find_upright
@@ -41,7 +41,7 @@ def match_recording(
     skeleton: Skeleton,
     *,
     skeleton_up: str | None = "z",
-    mapping: ManualMapping | None = None,
+    mapping: HandMapping | None = None,
     computed: bool = False,
     subject: str | None = None,
     is_up_given: bool = False,
@@ -62,13 +62,14 @@ def match_recording(
         by_name = propose_mapping(
             skeleton, part.markers, mapping, geometry=False, computed=computed
         )
-        names = {match.recorded: by_name.name_of(match) for match in by_name.used}
-        sized = correct_unit(part.markers, by_name.applied(), names)
-        upright = find_upright(sized.markers, by_name.applied(), skeleton_up, names)
+        figure, names = by_name.applied(), by_name.names
+        sized = correct_unit(part.markers, figure, names)
+        upright = find_upright(sized.markers, figure, skeleton_up, names)
         aligned = align_up_axis(sized.markers, skeleton_up, upright, is_given=is_up_given)
         turned = aligned.markers
-        long = len(turned) >= MIN_SECONDS_FOR_GEOMETRY * turned.rate
-        proposed = propose_mapping(skeleton, turned, mapping, geometry=long, computed=computed)
+        proposed = propose_mapping(
+            skeleton, turned, mapping, geometry=shows_joints(turned), computed=computed
+        )
         matched.append(
             MatchedRecording(
                 subject=part.name,

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from exactik._text import count_noun, join_names
 from exactik.calibration import (
     Calibration,
+    HandMapping,
     MarkerMapping,
     calibrate,
     propose_mapping,
@@ -21,9 +21,7 @@ from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
 from exactik.motion import Markers
 
-__all__ = ["ManualMapping", "PreparedSkeleton", "prepare_skeleton"]
-
-ManualMapping = Mapping[str, str | tuple[str, ArrayLike] | None]
+__all__ = ["PreparedSkeleton", "prepare_skeleton", "shows_joints"]
 
 MIN_SECONDS_FOR_GEOMETRY = 2.0  # [s] of a recording in which joints may have moved
 SURE_CONFIDENCE = 0.82  # of a match, from which it goes without saying: the marker set tells it
@@ -35,7 +33,7 @@ class PreparedSkeleton:
     """A skeleton with markers, for all recordings of a subject.
 
     Attributes:
-        skeleton: itself.
+        skeleton: with the markers of the recordings, at the size of the subject if it was fitted.
         names: recorded name → the skeleton's, where these differ.
         notes: what was done, a sentence each.
         mapping: what each recorded marker is; None where names agree.
@@ -68,7 +66,7 @@ def prepare_skeleton(
     skeleton: Skeleton,
     markers: Markers,
     *,
-    mapping: ManualMapping | None = None,
+    mapping: HandMapping | None = None,
     computed: bool = False,
     fit: bool = True,
     progress: Callable[[int, int], object] | None = None,
@@ -83,15 +81,14 @@ def prepare_skeleton(
         mapping: what recorded markers are, by hand, see `propose_mapping`.
         computed: whether to use points that software computed from markers.
         fit: whether to fit the size of the skeleton and the places of its markers.
-        progress: is called with what is done and to do.
-        limits: while it is fitted.
-        lock: while it is fitted.
+        progress: is called with how much of the fit is done, and how much there is.
+        limits: of joints while it is fitted: "hard", "soft" or "off".
+        lock: bones or dofs that stay at rest while it is fitted.
     """
     if not fit and mapping is None and set(markers.names) <= set(skeleton.markers):
         return PreparedSkeleton(skeleton=skeleton)  # names agree: nothing to propose
-    # Places tell what a marker is only if the joints have moved.
-    long = len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
-    proposed = propose_mapping(skeleton, markers, mapping, geometry=fit and long, computed=computed)
+    geometry = fit and shows_joints(markers)
+    proposed = propose_mapping(skeleton, markers, mapping, geometry=geometry, computed=computed)
     if len(proposed.used) == 0:
         raise FileError(
             markers.source,
@@ -101,7 +98,7 @@ def prepare_skeleton(
             advice=Advice("; give ", "mapping", after=", what each of them is"),
         )
     notes = _describe_matches(proposed)
-    names = {match.recorded: proposed.name_of(match) for match in proposed.used}
+    names = proposed.names
     only_bone_known = [m for m in proposed.used if m.marker is None and m.point is None]
     if fit or len(only_bone_known) > 0:
         calibration = calibrate(
@@ -127,6 +124,11 @@ def prepare_skeleton(
     return PreparedSkeleton(
         skeleton=proposed.applied(), names=names, notes=tuple(notes), mapping=proposed
     )
+
+
+def shows_joints(markers: Markers) -> bool:
+    """Whether a recording is so long that places tell markers apart: its joints have moved."""
+    return len(markers) >= MIN_SECONDS_FOR_GEOMETRY * markers.rate
 
 
 def _describe_fit(fit: Calibration, source: Path, sizes: bool) -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from exactik._text import join_names
-from exactik.calibration import propose_mapping
+from exactik.calibration import HandMapping, propose_mapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.pipeline._context import make_context
 from exactik.pipeline._handedness import measure_handedness
 from exactik.pipeline._labels import label_subject
-from exactik.pipeline._prepare import ManualMapping, PreparedSkeleton, prepare_skeleton
+from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._subjects import SubjectMarkers, choose_subjects
 from exactik.pipeline._units import correct_unit
 from exactik.pipeline._up_axis import AlignedRecording, align_up_axis, find_upright
@@ -56,7 +56,7 @@ class _Request:
     skeleton_up: str | None
     up_origin: str
     fit: bool
-    mapping: ManualMapping | None
+    mapping: HandMapping | None
     computed: bool
     weights: Mapping[str, float] | None
     progress: Progress | None
@@ -70,7 +70,7 @@ def solve_recording(
     skeleton_up: str | None = "z",
     up_origin: str = "file",
     fit: bool = True,
-    mapping: ManualMapping | None = None,
+    mapping: HandMapping | None = None,
     computed: bool = False,
     prepared: Mapping[str, PreparedSkeleton] | None = None,
     subject: str | None = None,
@@ -178,8 +178,7 @@ def _name_markers(
     mapping = propose_mapping(
         request.skeleton, markers, request.mapping, geometry=False, computed=request.computed
     )
-    names = {match.recorded: mapping.name_of(match) for match in mapping.used}
-    return mapping.applied(), names
+    return mapping.applied(), mapping.names
 
 
 def _align(

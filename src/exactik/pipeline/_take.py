@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from exactik._text import join_names
-from exactik.calibration import MarkerBone, attach_markers, find_marker_bones
+from exactik.calibration import HandMapping, MarkerBone, attach_markers, find_marker_bones
 from exactik.errors import FileError
 from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
@@ -19,9 +17,9 @@ __all__ = ["attach_from_take"]
 
 ATTACH_FRAMES = 300
 """At which to see on which bone a marker is: 2.5 s at 120 Hz, or as many spread over more."""
-MAX_SPREAD_M = 0.15
-"""That a marker spreads on its bone; with more it is on none. Skin moves by 0.03 m, the next bone
-by more than this in any motion that is worth a take."""
+MAX_SPREAD = 0.15
+"""[m] that a marker spreads on its bone; with more it is on none. Skin moves by 0.03 m, the next
+bone by more than this in any motion that is worth a take."""
 MAX_LISTED_NAMES = 6
 
 
@@ -29,10 +27,10 @@ def attach_from_take(
     motion: Motion,
     markers: Markers,
     up: str | None,
-    by_hand: Mapping[str, str | tuple[str, ArrayLike] | None] | None,
+    by_hand: HandMapping | None,
     source: str,
 ) -> tuple[Skeleton, list[str]]:
-    """Return the skeleton with the markers of the recording, put on it by a motion of it; notes.
+    """Put the markers of a recording on a skeleton, by a motion of the same recording.
 
     Args:
         motion: of the same recording, frame by frame.
@@ -40,6 +38,9 @@ def attach_from_take(
         up: which axis is up for the skeleton.
         by_hand: what recorded markers are, see `propose_mapping`.
         source: name of the motion's file.
+
+    Returns:
+        The skeleton with the markers; what was done, a sentence each.
     """
     if len(motion) != len(markers):
         raise FileError(
@@ -55,7 +56,7 @@ def attach_from_take(
         candidate = float(np.median(spreads or [np.inf])), axes, marker_bones
         best = min(best, candidate, key=lambda other: other[0])
     _, axes, marker_bones = best
-    bones = {name: p.bone for name, p in marker_bones.items() if p.spread < MAX_SPREAD_M}
+    bones = {name: p.bone for name, p in marker_bones.items() if p.spread < MAX_SPREAD}
     for name, what in (by_hand or {}).items():
         full = next((n for n in markers.names if name in (n, strip_prefix(n))), name)
         bones.pop(full, None)

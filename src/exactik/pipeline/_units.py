@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik.model import Skeleton
 from exactik.motion import Markers
-from exactik.pipeline._up_axis import measure_size
+from exactik.pipeline._rest_places import pair_with_rest
 
 __all__ = ["SizedRecording", "correct_unit"]
 
@@ -19,13 +19,14 @@ MIN_SIZE, MAX_SIZE = 0.15, 8.0
 nobody more than 1.4; poses and parts of the body change the measure by less than 2."""
 UNIT_FACTORS = (1e-3, 1e-2, 1e-1, 1e1, 1e2, 1e3)
 """By which units that are mistaken for each other differ: m, dm, cm and mm."""
+MAX_FRAMES = 200  # looked at, spread over the recording; the size is a median over them
 
 
 class SizedRecording(NamedTuple):
     """A recording in metres.
 
     Attributes:
-        markers: with the unit corrected.
+        markers: the recording with its unit corrected [m].
         size: of the figure as it was read, in sizes of the skeleton; None if unknown.
         factor: by which lengths were multiplied.
         notes: what was changed.
@@ -48,7 +49,7 @@ def correct_unit(markers: Markers, skeleton: Skeleton, names: Mapping[str, str])
         skeleton: the figure, with markers; of a person's size.
         names: recorded name → the skeleton's.
     """
-    size = measure_size(markers, skeleton, names)
+    size = _measure_size(markers, skeleton, names)
     if size is None or size == 0.0 or MIN_SIZE <= size <= MAX_SIZE:
         return SizedRecording(markers, size, 1.0, [])
     factor = min(UNIT_FACTORS, key=lambda f: abs(np.log(size * f)))
@@ -62,3 +63,29 @@ def correct_unit(markers: Markers, skeleton: Skeleton, names: Mapping[str, str])
     return SizedRecording(
         replace(markers, positions=markers.positions * factor), size, factor, [note]
     )
+
+
+def _measure_size(markers: Markers, skeleton: Skeleton, names: Mapping[str, str]) -> float | None:
+    """Return the size of the recorded figure in sizes of the skeleton; None without three markers.
+
+    By the median distance of the markers from their common median, which exchanged names do not
+    change.
+    """
+    recorded, at_rest = pair_with_rest(markers, skeleton, names, MAX_FRAMES)
+    if len(at_rest) < 3:
+        return None
+    seen = np.isfinite(recorded).all(axis=(1, 2))
+    if not seen.any():
+        many = np.isfinite(recorded).all(axis=2).sum(axis=1)
+        if many.max() < 3:
+            return None
+        seen = many == many.max()
+    ratios = []
+    for frame in recorded[seen]:
+        there = np.isfinite(frame).all(axis=1)
+        rest = at_rest[there] - np.median(at_rest[there], axis=0)
+        own = np.median(np.linalg.norm(frame[there] - np.median(frame[there], axis=0), axis=1))
+        usual = np.median(np.linalg.norm(rest, axis=1))
+        if usual > 0.0:
+            ratios.append(own / usual)
+    return float(np.median(ratios)) if len(ratios) > 0 else None

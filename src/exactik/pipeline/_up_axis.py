@@ -1,4 +1,4 @@
-"""Which way is up in a recording, and in which unit it is, as the figure in it tells.
+"""Which way is up in a recording, as the figure in it tells.
 
 The root of a figure is free, so that a fit does not depend on the up axis. What stands upright is
 seen from the markers that are known: their heights on the figure at rest, against their places in
@@ -23,6 +23,7 @@ from exactik.calibration import propose_mapping
 from exactik.io import find_format, measure_space
 from exactik.model import Skeleton, human
 from exactik.motion import Markers, cyclic_axes
+from exactik.pipeline._rest_places import pair_with_rest
 from exactik.typing import Array
 from exactik.verdict import UpAxis
 
@@ -32,7 +33,6 @@ __all__ = [
     "align_up_axis",
     "find_upright",
     "find_upright_person",
-    "measure_size",
 ]
 
 AXIS_HALF_WIDTH = 0.18
@@ -125,7 +125,7 @@ def align_up_axis(
 def find_upright(
     markers: Markers, skeleton: Skeleton, skeleton_up: str | None, names: Mapping[str, str]
 ) -> Upright | None:
-    """Return from where to where the figure of a recording stands; None if that cannot be seen.
+    """Return how the figure of a recording stands, from feet to head; None if it cannot be seen.
 
     Args:
         markers: the recording, in axes of its own.
@@ -135,7 +135,7 @@ def find_upright(
     """
     if skeleton_up is None:
         return None
-    recorded, at_rest = _pair_with_rest(markers, skeleton, names)
+    recorded, at_rest = pair_with_rest(markers, skeleton, names, MAX_FRAMES)
     if len(at_rest) < 3:
         return None
     k = "xyz".index(skeleton_up)
@@ -171,44 +171,6 @@ def find_upright_person(markers: Markers) -> Upright | None:
     mapping = propose_mapping(figure, markers, geometry=False)
     names = {match.recorded: match.marker for match in mapping.used if match.marker is not None}
     return find_upright(markers, figure, "z", names)
-
-
-def measure_size(markers: Markers, skeleton: Skeleton, names: Mapping[str, str]) -> float | None:
-    """Return the size of the recorded figure in sizes of the skeleton; None without three markers.
-
-    By how far markers are from the middle of all, in the middle of all markers and frames: names
-    that are exchanged do not matter for it.
-    """
-    recorded, at_rest = _pair_with_rest(markers, skeleton, names)
-    if len(at_rest) < 3:
-        return None
-    seen = np.isfinite(recorded).all(axis=(1, 2))
-    if not seen.any():
-        many = np.isfinite(recorded).all(axis=2).sum(axis=1)
-        if many.max() < 3:
-            return None
-        seen = many == many.max()
-    distances = []
-    for frame in recorded[seen]:
-        there = np.isfinite(frame).all(axis=1)
-        rest = at_rest[there] - np.median(at_rest[there], axis=0)
-        own = np.median(np.linalg.norm(frame[there] - np.median(frame[there], axis=0), axis=1))
-        usual = np.median(np.linalg.norm(rest, axis=1))
-        if usual > 0.0:
-            distances.append(own / usual)
-    return float(np.median(distances)) if len(distances) > 0 else None
-
-
-def _pair_with_rest(
-    markers: Markers, skeleton: Skeleton, names: Mapping[str, str]
-) -> tuple[Array, Array]:
-    """Return places of known markers in some frames, (T, M, 3), and on the figure at rest [m]."""
-    known = [name for name in markers.names if name in names]
-    frames = np.unique(np.linspace(0, len(markers) - 1, MAX_FRAMES).astype(int))
-    columns = [markers.names.index(name) for name in known]
-    rest = skeleton.forward(skeleton.neutral()).markers
-    rows = [list(skeleton.markers).index(names[name]) for name in known]
-    return markers.positions[frames][:, columns], rest[rows]
 
 
 def _guess_up_axis(

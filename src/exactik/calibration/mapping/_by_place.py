@@ -13,7 +13,7 @@ from exactik.calibration.mapping._landmarks import (
 from exactik.calibration.mapping._mapping import Match
 from exactik.calibration.mapping._name_checks import find_implausible_names, find_open_side
 from exactik.calibration.mapping._proposal import Proposal
-from exactik.marker_sets import Landmark, is_side_open, is_unlabelled, list_landmarks
+from exactik.marker_sets import Landmark, is_side_open, is_unnamed, list_landmarks
 
 __all__ = ["leave_out_implausible", "match_by_geometry", "settle_sides", "settle_unclear_names"]
 
@@ -90,12 +90,12 @@ def match_by_geometry(proposal: Proposal) -> None:
     ]
     free = proposal.list_free_markers()
     if len(free) == 0:  # a marker without a name is used only as one that the skeleton has
-        unknown = [name for name in unknown if not is_unlabelled(name)]
+        unknown = [name for name in unknown if not is_unnamed(name)]
     if len(mapping.used) < MIN_MARKERS_TO_FIT or len(unknown) == 0:
         return
     for guess in guess_bones(mapping, markers, unknown, free):
         match = Match(guess.name, reason=guess.reason, confidence=0.0, code="unclear")
-        if guess.confidence > 0.0 and not (is_unlabelled(guess.name) and guess.marker is None):
+        if guess.confidence > 0.0 and not (is_unnamed(guess.name) and guess.marker is None):
             match = match._replace(
                 marker=guess.marker,
                 bone=guess.bone,

@@ -87,7 +87,7 @@ class _FittedFigure(NamedTuple):
 
 def _fit_figure(mapping: MarkerMapping, markers: Markers) -> _FittedFigure:
     """Return the figure fitted to the markers of a mapping."""
-    recorded = {match.recorded: mapping.name_of(match) for match in mapping.used}
+    recorded = mapping.names
     used = markers.chosen(tuple(recorded)).renamed(recorded)
     skeleton = mapping.applied()
     order = tuple(match_markers(skeleton, used).values())

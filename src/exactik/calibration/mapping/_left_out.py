@@ -6,7 +6,7 @@ import numpy as np
 
 from exactik.calibration.mapping._mapping import Match
 from exactik.calibration.mapping._proposal import Proposal
-from exactik.marker_sets import NameReading, is_side_open, is_unlabelled, strip_prefix
+from exactik.marker_sets import NameReading, is_side_open, is_unnamed, strip_prefix
 
 __all__ = ["leave_out_non_markers", "leave_out_other_subjects", "leave_unknown"]
 
@@ -50,7 +50,7 @@ def leave_unknown(proposal: Proposal) -> None:
 
 
 def _describe_unknown(name: str, reading: NameReading) -> Match:
-    if is_unlabelled(name):
+    if is_unnamed(name):
         return Match(name, reason="has no name", code="unnamed")
     if name in reading.unplaced:
         return Match(name, reason=f"no landmark: {reading.unplaced[name]}", code="unclear")

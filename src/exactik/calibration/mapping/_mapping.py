@@ -30,7 +30,9 @@ UNUSED = {
 MAX_LISTED_NAMES = 6  # of markers in a sentence
 
 Point = tuple[float, float, float]
+"""A place in a bone's frame [m]."""
 HandMapping = Mapping[str, "str | tuple[str, ArrayLike] | None"]
+"""Recorded marker → own marker, bone, landmark, or (bone, place in its frame [m]); None: unused."""
 
 
 class Match(NamedTuple):
@@ -122,6 +124,11 @@ class MarkerMapping:
                 listed = join_names(list(map(strip_prefix, names)), MAX_LISTED_NAMES, spare=1)
                 parts.append(f"{len(names)} {one if len(names) == 1 else several} ({listed})")
         return "; ".join(parts)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Recorded name → name on `applied`, of the markers in use."""
+        return {match.recorded: self.name_of(match) for match in self.used}
 
     def name_of(self, match: Match) -> str:
         """Return what the marker is called on `applied`: as before if names agree, else anew."""

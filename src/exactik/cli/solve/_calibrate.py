@@ -28,7 +28,7 @@ from exactik.cli._options import (
 from exactik.errors import FileError, UsageError
 
 if TYPE_CHECKING:
-    from exactik.cli.solve._marker_tables import ManualMapping
+    from exactik.calibration import HandMapping
     from exactik.motion import Markers
 
 __all__ = ["calibrate"]
@@ -172,7 +172,7 @@ def _read_trial(
     up: str | None,
     options: RecordingOptions,
     subject: str | None,
-    by_hand: ManualMapping | None,
+    by_hand: HandMapping | None,
 ) -> tuple[str, Markers, list[str]]:
     """Return what was read in words, the markers of the subject, and what is to be said of them."""
     from exactik.cli._inputs import read_recording

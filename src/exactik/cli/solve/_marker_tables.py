@@ -15,7 +15,7 @@ from exactik.io import read_text
 
 __all__ = ["parse_mapping", "parse_weights"]
 
-ManualMapping = dict[str, "str | tuple[str, tuple[float, float, float]] | None"]
+Place = tuple[str, tuple[float, float, float]]  # a bone and a point in its frame [m]
 
 
 def parse_weights(text: str) -> dict[str, float]:
@@ -25,9 +25,9 @@ def parse_weights(text: str) -> dict[str, float]:
     }
 
 
-def parse_mapping(text: str) -> ManualMapping:
+def parse_mapping(text: str) -> dict[str, str | Place | None]:
     """Return what recorded markers are: marker or bone, bone and place, or None: not used."""
-    mapping: ManualMapping = {}
+    mapping: dict[str, str | Place | None] = {}
     for name, value in _parse_pairs("--mapping", text).items():
         if value is None or value == "":
             mapping[name] = None
@@ -48,7 +48,7 @@ def _parse_weight(name: str, value: Any) -> float:
     return weight
 
 
-def _parse_place(name: str, value: Any) -> tuple[str, tuple[float, float, float]]:
+def _parse_place(name: str, value: Any) -> Place:
     try:
         bone, (x, y, z) = value
         return str(bone), (float(x), float(y), float(z))
@@ -59,7 +59,7 @@ def _parse_place(name: str, value: Any) -> tuple[str, tuple[float, float, float]
         ) from None
 
 
-def _parse_place_text(text: str) -> tuple[str, tuple[float, float, float]] | None:
+def _parse_place_text(text: str) -> Place | None:
     """Return a bone and a place in its frame [m] from "l_shin 0.03 0.04 -0.2", or None."""
     try:
         bone, x, y, z = text.rsplit(maxsplit=3)
