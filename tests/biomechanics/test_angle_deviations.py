@@ -93,7 +93,7 @@ def test_a_chain_is_known_better_than_the_sum_of_its_joints(noisy_track: ik.Trac
     assert angles.sd is not None
     spine = [HUMAN.dof_names.index(f"{bone}.rz") for bone in ("lower_back", "upper_back", "thorax")]
     sum_of_parts = float(np.sqrt((noisy_track.sd[0, spine] ** 2).sum()))
-    assert angles.sd[0, angles.names.index("trunk_rotation")] < 0.7 * sum_of_parts
+    assert angles.sd[0, angles.names.index("trunk_rotation")] < 0.8 * sum_of_parts
 
 
 def test_smoothing_narrows_the_deviations_with_those_of_the_dofs(

@@ -152,8 +152,11 @@ def assert_minimum(problem: Problem, q: Array, tolerance: float) -> None:
 
 @cache
 def sparse_human() -> tuple[Problem, Array]:
-    """Ten markers of a pose inside the limits; two dozen dofs are left to chance."""
-    figure, rng = human(), np.random.default_rng(0)
+    """Ten markers of a pose inside the limits; two dozen dofs are left to chance.
+
+    Of a pose that no method meets a minimum on the way to, at a limit that the pose does not touch.
+    """
+    figure, rng = human(), np.random.default_rng(3)
     q = np.clip(rng.uniform(-0.4, 0.4, size=figure.nq), figure.lower, figure.upper)
     places = dict(zip(figure.markers, figure.forward(q).markers, strict=True))
     names = "LFHD RBHD LELB RELB LFIN RFIN LHEE RHEE LTOE RTOE".split()

@@ -14,7 +14,7 @@ from exactik.typing import Array
 from tests.support.models import chain_of, configuration, gantry, planar_arm
 from tests.support.problems import goals_of_every_kind, menagerie, positive
 
-SIGMA = 5e-4  # [m] noise of the Monte Carlo draws: the pose follows it nearly linearly
+SIGMA = 2e-4  # [m] noise of the Monte Carlo draws: the pose follows it nearly linearly
 DRAWS = 2000  # a standard deviation is then known to 1.6 %
 TIGHT = ik.Newton(tolerance=1e-14)
 

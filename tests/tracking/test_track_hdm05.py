@@ -52,6 +52,7 @@ FINE = ik.Auto(tolerance=1e-6, initial_damping=1e-3, detour=False, max_iteration
 
 def by_paper(take: Take, branches: bool = False) -> ik.Track:
     options = {"offsets": take.offsets, "posture": 0.0, "solver": PAPER, "limits": "off"}
+    options |= {"smooth": None}  # frames by themselves, as in the paper
     return ik.track(take.skeleton, take.markers, lock=LOCK, branches=branches, **options)
 
 

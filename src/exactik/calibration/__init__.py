@@ -8,13 +8,16 @@ from exactik.calibration._anthropometry import (
 from exactik.calibration._attach import attach_markers, to_bone_frame
 from exactik.calibration._calibrate import calibrate
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._mapping import MarkerMapping, Match
-from exactik.calibration._mapping_geometry import measure_distances
-from exactik.calibration._mapping_propose import propose_mapping
 from exactik.calibration._marker_bones import MarkerBone, find_marker_bones
 from exactik.calibration._record import CalibrationRecord
 from exactik.calibration._undetermined import Undetermined
 from exactik.calibration.fitting import find_mirrored_bone
+from exactik.calibration.mapping import (
+    MarkerMapping,
+    Match,
+    measure_distances,
+    propose_mapping,
+)
 
 __all__ = [
     "BodyProportions",

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactik.calibration._calibration import Calibration
-from exactik.calibration._mapping import HandMapping, MarkerMapping, Match
-from exactik.calibration._mapping_propose import propose_mapping
 from exactik.calibration._trials import join_trials, name_markers_alike
 from exactik.calibration.fitting import SCALE_KINDS, Prior, Progress, fit_skeleton
+from exactik.calibration.mapping import HandMapping, MarkerMapping, Match, propose_mapping
 from exactik.errors import UnknownNameError, UsageError
 from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton

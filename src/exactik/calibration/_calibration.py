@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exactik.calibration._mapping import MarkerMapping
 from exactik.calibration._undetermined import (
     MAX_STATIC_MOVEMENT,
     Undetermined,
@@ -19,6 +18,7 @@ from exactik.calibration._undetermined import (
     measure_movement,
 )
 from exactik.calibration.fitting import SkeletonFit
+from exactik.calibration.mapping import MarkerMapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import Array, IntArray

@@ -177,8 +177,8 @@ def track(
         path, smoothing = smooth_path(run, path, smooth, sigma, information, report_frames)
     if sigma is None:
         # By what frames leave by themselves: smoothed, they have fewer dofs, nobody knows how many.
-        free_dofs = skeleton.nv - int(problem.frame_problem.locked.sum())
-        sigma = estimate_noise(errors, free_dofs, options.preparation.assumed_noise)
+        fitted = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
+        sigma = estimate_noise(errors, int(fitted.sum()), options.preparation.assumed_noise)
     if smoothing is not None:
         errors, cost = _measure_errors(prepared.recorded, path.q)
     meter.finish()

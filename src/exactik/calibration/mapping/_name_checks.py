@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik.calibration._mapping import MarkerMapping
+from exactik.calibration.mapping._mapping import MarkerMapping
 from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.typing import Array
@@ -34,7 +34,8 @@ REACH_SDS = 2.0  # standard deviations of the places of both points, beside it
 # In use, below which their distances do not tell which one is wrong. Of fewer, wrong distances are
 # the majority, and the median calls them right: nothing would be found either.
 MIN_MARKERS = 4
-MIN_SIDE_DIFFERENCE = 0.02  # of the body's height: mean distance from one side less from the other
+# [m] at the figure's size: mean distance from the markers of one side less that from the other's.
+MIN_SIDE_DIFFERENCE = 0.02
 
 
 # Of each bone from a point's up to the root: where in its frame one comes from [m], and the way
@@ -122,11 +123,8 @@ def _measure_reach(mapping: MarkerMapping, markers: Markers, names: list[str]) -
     skeleton = mapping.applied()
     points = [skeleton.marker(mapping.name_of(match)) for match in mapping.used]
     sds = np.array([match.offset_sd or USUAL_SD for match in mapping.used])
-    at = skeleton.forward(skeleton.neutral())
-    places = np.array([at.point(bone, point) for bone, point in points])
-    neutral = np.linalg.norm(places[:, None] - places[None, :], axis=2)
     recorded = _median_distances(markers, names)
-    size = _median_ratio(recorded, neutral)
+    size = _median_ratio(recorded, _neutral_distances(mapping))
     paths = [_path_to_root(skeleton, bone, point) for bone, point in points]
     greatest = np.zeros((len(names), len(names)))
     for i, j in combinations(range(len(names)), 2):
@@ -136,14 +134,18 @@ def _measure_reach(mapping: MarkerMapping, markers: Markers, names: list[str]) -
 
 
 def _body_size(mapping: MarkerMapping, markers: Markers) -> float:
-    """Return how large the recorded body is against the figure, in metres of the recording."""
+    """Return how large the recorded body is against the figure: 1 for one of the same size."""
     names = [match.recorded for match in mapping.used]
+    return _median_ratio(_median_distances(markers, names), _neutral_distances(mapping))
+
+
+def _neutral_distances(mapping: MarkerMapping) -> Array:
+    """Return the distance of each pair of markers in use in the neutral pose [m], (M, M)."""
     skeleton = mapping.applied()
-    at = skeleton.forward(skeleton.neutral())
+    pose = skeleton.forward(skeleton.neutral())
     points = [skeleton.marker(mapping.name_of(match)) for match in mapping.used]
-    places = np.array([at.point(bone, point) for bone, point in points])
-    neutral = np.linalg.norm(places[:, None] - places[None, :], axis=2)
-    return _median_ratio(_median_distances(markers, names), neutral)
+    places = np.array([pose.point(bone, point) for bone, point in points])
+    return np.linalg.norm(places[:, None] - places[None, :], axis=2)
 
 
 def _median_ratio(recorded: Array, neutral: Array) -> float:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.calibration._attach import to_bone_frame
-from exactik.calibration._mapping import MarkerMapping, Point
 from exactik.calibration._marker_bones import distance_from_bone
 from exactik.calibration.fitting import Prior, fit_skeleton
+from exactik.calibration.mapping._mapping import MarkerMapping, Point
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers
 from exactik.tracking import match_markers

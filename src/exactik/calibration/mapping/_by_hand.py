@@ -1,0 +1,46 @@
+"""What the user says of a recorded marker."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from exactik._arrays import require_shape
+from exactik.calibration._attach import find_recorded_name
+from exactik.calibration.mapping._landmarks import has_landmarks, place_on_landmark
+from exactik.calibration.mapping._mapping import HandMapping, Match
+from exactik.calibration.mapping._proposal import Proposal
+from exactik.errors import UnknownNameError
+from exactik.marker_sets import list_landmarks, strip_prefix
+from exactik.model import Skeleton
+
+__all__ = ["match_by_hand"]
+
+
+def match_by_hand(proposal: Proposal, by_hand: HandMapping) -> None:
+    """Add what is given by hand; the recorded names may lack their prefix."""
+    for name, choice in by_hand.items():
+        recorded = find_recorded_name(proposal.markers, name)
+        proposal.matches[recorded] = _match_choice(proposal.skeleton, recorded, choice)
+
+
+def _match_choice(
+    skeleton: Skeleton, recorded: str, choice: str | tuple[str, ArrayLike] | None
+) -> Match:
+    if choice is None:
+        return Match(recorded, reason="left out by hand", confidence=1.0, code="by-hand")
+    match = Match(recorded, reason="given by hand", confidence=1.0, code="by-hand")
+    if isinstance(choice, tuple):
+        bone, point = choice
+        skeleton.bone_index(bone)
+        x, y, z = require_shape(f"place of marker {recorded!r}", point, 3).tolist()
+        return match._replace(bone=bone, point=(x, y, z))
+    if choice in skeleton.markers:
+        return match._replace(marker=choice, bone=skeleton.marker(choice)[0])
+    if choice not in skeleton.bone_names:
+        if has_landmarks(skeleton) and choice in list_landmarks():
+            return place_on_landmark(skeleton, match, list_landmarks()[choice])
+        known = (*skeleton.bone_names, *skeleton.markers)
+        raise UnknownNameError("bone or marker", choice, known)
+    name = strip_prefix(recorded)
+    is_on_bone = name in skeleton.markers and skeleton.marker(name)[0] == choice
+    return match._replace(marker=name if is_on_bone else None, bone=choice)
