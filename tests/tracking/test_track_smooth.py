@@ -7,8 +7,9 @@ import pytest
 
 import exactik as ik
 from exactik.kernels.calculus.sums import GAUSS_NEWTON, VALUE
-from exactik.kernels.recording.accelerations import AccelerationPrior
-from exactik.kernels.recording.smoothing import compute_sequence_step, estimate_variances
+from exactik.kernels.smoothing.accelerations import AccelerationPrior
+from exactik.kernels.smoothing.step import compute_sequence_step
+from exactik.kernels.smoothing.variances import estimate_variances
 from exactik.synthetic import (
     SyntheticRecording,
     compare_with_truth,

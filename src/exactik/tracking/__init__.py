@@ -41,8 +41,8 @@ from exactik.tracking._problem import (
 )
 from exactik.tracking._result import Track
 from exactik.tracking._similar_frames import find_start_poses, improve_poses
-from exactik.tracking._smoothing import Smoother, Smoothing, estimate_white_noise, make_prior
 from exactik.tracking._track import track
+from exactik.tracking.smoothing import Smoother, Smoothing, estimate_white_noise, make_prior
 
 __all__ = [
     "DEFAULT_OPTIONS",

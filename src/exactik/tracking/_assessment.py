@@ -14,7 +14,7 @@ from exactik.motion import Segment, find_segments
 from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import DEFAULT_OPTIONS
 from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
-from exactik.tracking._smoothing import Smoothing, compute_smooth_variances
+from exactik.tracking.smoothing import Smoothing, compute_smooth_variances
 from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:

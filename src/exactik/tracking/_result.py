@@ -33,7 +33,7 @@ from exactik.tracking._assessment import (
 from exactik.tracking._continuity import find_jumping_bones
 from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import TrackingProblem
-from exactik.tracking._smoothing import Smoothing
+from exactik.tracking.smoothing import Smoothing
 from exactik.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ from exactik.tracking._problem import (
     split_into_chunks,
 )
 from exactik.tracking._result import Track
-from exactik.tracking._smoothing import require_smooth, smooth_path
+from exactik.tracking.smoothing import require_smooth, smooth_path
 from exactik.typing import Array, BoolArray
 
 __all__ = ["track"]

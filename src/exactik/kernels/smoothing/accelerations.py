@@ -84,10 +84,10 @@ def clear_ends(array):
 
 @jit
 def add_accelerations(tree, prior, with_gradient, q, axes, R, velocity, torque, total_torque, g):
-    """Return what the accelerations of q (n, nq) cost, and add the gradient to g (n, nv).
+    """Return what the accelerations of q (T, nq) cost [m²], and add the gradient to g (T, nv).
 
-    Args: `axes` (n, nv, 3) of the dofs and rotations R (n, n + 1, 3, 3) of the frames in the world.
-    `velocity`, `torque` (n, n + 1, 3) and `total_torque` (n + 1, 3) are scratch.
+    Args: `axes` (T, nv, 3) of the dofs and rotations R (T, n + 1, 3, 3) of the bones, in the world.
+    `velocity`, `torque` (T, n + 1, 3) and `total_torque` (n + 1, 3) are scratch.
     """
     frames, bones = q.shape[0], tree.parent.shape[0]
     cost = 0.0
@@ -182,9 +182,9 @@ def turn_bones(tree, prior, axes, x, turn):
 
 @jit
 def multiply_accelerations(tree, prior, axes, x, turn, torque, total_torque, y):
-    """Write (A − A_tt/6) x to y (n, nv): curvature of the accelerations' cost, times x (n, nv).
+    """Write (A − A_tt/6) x to y (T, nv): curvature of the accelerations' cost, times x (T, nv).
 
-    A_tt/6 is the part inside each frame that `smoothing.factor_frame` has in its factors.
+    A_tt/6 is the part inside each frame that `coordinates.factor_frame` has in its factors.
     """
     frames, bones, count = x.shape[0], tree.parent.shape[0], x.shape[1]
     for t in range(frames):

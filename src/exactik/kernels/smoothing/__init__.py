@@ -1,0 +1,1 @@
+"""All frames of a recording together: markers, and accelerations that cost."""

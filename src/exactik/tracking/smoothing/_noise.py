@@ -1,0 +1,74 @@
+"""σ: by how much markers are wrong from frame to frame, as their standard deviation [m].
+
+The noise of the markers, or what residuals change by within a moment, if that is more: what is
+wrong with the figure for longer is no noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.tracking._options import SmoothingOptions
+from exactik.tracking._problem import TrackingProblem
+from exactik.typing import Array
+
+__all__ = ["estimate_changing_noise", "estimate_noise_between_frames", "estimate_white_noise"]
+
+VARIANCE_OF_FOURTH_DIFFERENCES = 70.0  # 1 + 16 + 36 + 16 + 1 times that of independent values
+NORMAL_QUARTILE = 0.6745  # of a normal distribution: half of it is nearer to the middle, in σ
+MIN_NOISE = 1e-6  # [m] recordings without noise still have rounding
+
+
+def estimate_noise_between_frames(
+    problem: TrackingProblem, q: Array, information: Array, options: SmoothingOptions
+) -> float:
+    """Return σ [m] of the markers along each axis.
+
+    Args:
+        problem: markers and figure.
+        q: poses found for them, (T, nq).
+        information: what markers say about dofs, (M, nv), see `compute_marker_information`.
+        options: of smoothing.
+    """
+    changing = estimate_changing_noise(problem, q, information, options)
+    return max(estimate_white_noise(problem, options), changing)
+
+
+def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) -> float:
+    """Return what markers change by from frame to frame beyond their motion: its sd [m].
+
+    By fourth differences in time, in which motions have next to no part. Half of the samples
+    decide, so that spikes and impacts do not.
+    """
+    differences = np.diff(problem.targets.position[:, problem.targets.weight > 0.0], 4, axis=0)
+    values = np.abs(differences[np.isfinite(differences)])
+    if len(values) == 0:
+        return options.assumed_noise
+    scale = NORMAL_QUARTILE * np.sqrt(VARIANCE_OF_FOURTH_DIFFERENCES)
+    return max(float(np.median(values)) / scale, MIN_NOISE)
+
+
+def estimate_changing_noise(
+    problem: TrackingProblem, q: Array, information: Array, options: SmoothingOptions
+) -> float:
+    """Return by how much residuals change within a moment, as the sd of markers [m]; 0 if unknown.
+
+    Files are often filtered and have next to no white noise left; skin that moves and a figure that
+    fits badly are then what makes badly determined joints wander. What is wrong for longer than a
+    moment is not counted: it is no reason to smooth.
+    """
+    lag = max(round(options.noise_lag_seconds * problem.rate), 1)
+    if len(q) <= lag:
+        return 0.0
+    frames = np.linspace(0, len(q) - 1 - lag, min(len(q) - lag, options.noise_frames))
+    frames = np.unique(frames.astype(np.int64))
+    change = problem.residuals(q[frames + lag], frames + lag) - problem.residuals(q[frames], frames)
+    # Each dof takes one number out of the residuals; only what is left over tells of noise.
+    moves = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
+    surplus = np.isfinite(change).sum(axis=(1, 2)) - int(moves.sum())
+    usable = surplus > 0
+    if not usable.any():
+        return 0.0
+    # A difference of two has twice the variance; the median leaves out jumps and swapped names.
+    squares = np.nansum(change[usable] ** 2, axis=(1, 2)) / (2.0 * surplus[usable])
+    return float(np.sqrt(np.median(squares)))

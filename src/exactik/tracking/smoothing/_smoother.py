@@ -1,0 +1,266 @@
+"""Frames of a recording that are moved together.
+
+Long recordings are solved in chunks that overlap; what a chunk does not see has died away.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from exactik.kernels.calculus.sums import GAUSS_NEWTON, VALUE
+from exactik.kernels.recording.frames import QUADRATIC
+from exactik.kernels.smoothing.accelerations import AccelerationPrior, sum_accelerations
+from exactik.kernels.smoothing.evaluation import (
+    SequenceWorkspace,
+    evaluate_sequence,
+    new_sequence_workspace,
+)
+from exactik.kernels.smoothing.step import compute_sequence_step
+from exactik.kernels.tree.integrate import integrate_batch
+from exactik.tracking._frame_solver import run_in_threads
+from exactik.tracking._options import SmoothingOptions
+from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem
+from exactik.tracking.smoothing._prior import AccelerationSquares
+from exactik.typing import Array, BoolArray
+
+__all__ = ["Smoother", "SmoothingStep", "make_smoothing_problem"]
+
+OfChunk = TypeVar("OfChunk")
+
+
+def make_smoothing_problem(problem: TrackingProblem, noise: float) -> TrackingProblem:
+    """Return a problem whose robust weights stay as they were found; noise is σ [m].
+
+    The neutral pose counts no more than a prior of an angle of which nothing is known: where
+    markers are missing, accelerations decide.
+    """
+    rest_weight = np.minimum(problem.targets.rest_weight, (noise / UNKNOWN_SD) ** 2)
+    return problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]), rest_weight=rest_weight)
+
+
+class Chunk(NamedTuple):
+    """Frames that are solved together: from `low` to `high`, of which `first` to `end` are kept."""
+
+    first: int
+    end: int
+    low: int
+    high: int
+
+    @property
+    def kept(self) -> slice:
+        """Those that are kept, among those that are solved."""
+        return slice(self.first - self.low, self.end - self.low)
+
+
+class SmoothingStep(NamedTuple):
+    """Where a step has led.
+
+    Attributes:
+        q: poses, (T, nq).
+        cost: what the markers of each frame cost there [m²], (T,).
+        observed: Σ|a|² of these poses, and
+        undetermined: Σ V/s², V the posterior variances of a; both 0 unless asked for.
+    """
+
+    q: Array
+    cost: Array
+    observed: AccelerationSquares
+    undetermined: AccelerationSquares
+
+
+class Smoother:
+    """Frames of a recording that are moved together, chunk by chunk.
+
+    Attributes:
+        problem: with a quadratic loss, see `make_smoothing_problem`.
+        options: of smoothing.
+        threads: how many.
+        box: limits, with the dofs that markers tell nothing of locked.
+    """
+
+    def __init__(
+        self,
+        problem: TrackingProblem,
+        options: SmoothingOptions,
+        threads: int,
+        is_seen: BoolArray | None = None,
+    ):
+        self.problem, self.options, self.threads = problem, options, threads
+        box = problem.frame_problem.box
+        self.box = box if is_seen is None else box._replace(free=box.free * is_seen)
+        self._local = threading.local()
+
+    @property
+    def workspace(self) -> SequenceWorkspace:
+        """That of the calling thread."""
+        if not hasattr(self._local, "workspace"):
+            frames = min(
+                self.options.chunk_frames + 2 * self.options.overlap_frames, len(self.problem)
+            )
+            width = self.problem.buffers.workspace.H.shape[1]
+            tree = self.problem.skeleton.tree
+            self._local.workspace = new_sequence_workspace(tree, frames, width)
+        return self._local.workspace
+
+    def evaluate(self, q: Array, first: int, prior: AccelerationPrior, order: int) -> float:
+        """Return the sum to minimise [m²] at poses q, (n, nq), of the frames from `first` on.
+
+        Derivatives up to `order` are in the workspace.
+        """
+        buffers = self.problem.buffers
+        return evaluate_sequence(
+            self.problem.skeleton.tree,
+            buffers.goals,
+            self.problem.targets,
+            prior,
+            order,
+            np.arange(first, first + len(q)),
+            q,
+            buffers.workspace,
+            self.workspace,
+        )
+
+    def advance(
+        self, q: Array, prior: AccelerationPrior, noise: float, *, estimate: bool
+    ) -> SmoothingStep:
+        """Take one step from poses q, (T, nq).
+
+        Args:
+            q: poses.
+            prior: weights of accelerations.
+            noise: σ [m].
+            estimate: whether to estimate accelerations too.
+        """
+        damping = np.full(self.problem.skeleton.nv, (noise / self.options.step_sd) ** 2)
+        lag = self.count_lag(self.options.update_lag_seconds)
+        result, cost = q.copy(), np.empty(len(q))
+
+        def solve_chunk(chunk: Chunk) -> tuple[AccelerationSquares, AccelerationSquares]:
+            observed, variance = self.new_squares(), self.new_squares()
+            start = np.ascontiguousarray(q[chunk.low : chunk.high])
+            counted = chunk.kept if estimate else slice(0, 0)
+            trial = self._step_from(start, chunk.low, prior, damping, counted, variance)
+            result[chunk.first : chunk.end] = trial[chunk.kept]
+            cost[chunk.first : chunk.end] = self.workspace.cost[chunk.kept]
+            if estimate:
+                self._add_squares(trial, chunk.kept, lag, prior, observed)
+            return observed, variance
+
+        parts = self._run_chunks(solve_chunk)
+        observed = self._add_up(part for part, _ in parts)
+        variance = self._add_up(part for _, part in parts)
+        # The kernel has V for σ = 1, so that V/s² is that times the weights σ²/s².
+        undetermined = AccelerationSquares(variance.turn * prior.turn, variance.shift * prior.shift)
+        return SmoothingStep(result, cost, observed, undetermined)
+
+    def _step_from(
+        self,
+        start: Array,
+        low: int,
+        prior: AccelerationPrior,
+        damping: Array,
+        counted: slice,
+        variance: AccelerationSquares,
+    ) -> Array:
+        """Return the poses after a step from `start`, (n, nq), of the frames from `low` on.
+
+        They were evaluated last. The posterior variances, for σ = 1, of the accelerations of the
+        `counted` frames are added to `variance`.
+        """
+        tree, work, options = self.problem.skeleton.tree, self.workspace, self.options
+        total = self.evaluate(start, low, prior, GAUSS_NEWTON)
+        compute_sequence_step(
+            tree,
+            self.box,
+            prior,
+            damping,
+            options.max_iterations,
+            options.tolerance,
+            counted.start,
+            counted.stop,
+            start,
+            variance.turn,
+            variance.shift,
+            work,
+        )
+        step, trial = work.step[: len(start)].copy(), start.copy()
+        for halvings in range(options.max_halvings):
+            integrate_batch(tree, start, 0.5**halvings * step, trial)
+            self._clip(trial)
+            if self.evaluate(trial, low, prior, VALUE) < total:
+                return trial
+        self.evaluate(start, low, prior, VALUE)
+        return start
+
+    def sum_squares(self, q: Array, prior: AccelerationPrior, lag: int) -> AccelerationSquares:
+        """Return Σ|a|² over a lag [frames] of poses q, (T, nq)."""
+
+        def sum_chunk(chunk: Chunk) -> AccelerationSquares:
+            poses, sums = q[chunk.low : chunk.high], self.new_squares()
+            self.evaluate(poses, chunk.low, prior, VALUE)
+            self._add_squares(poses, chunk.kept, lag, prior, sums)
+            return sums
+
+        return self._add_up(self._run_chunks(sum_chunk))
+
+    def count_lag(self, seconds: float) -> int:
+        """Return a lag in frames, at least one and short enough for the recording."""
+        return max(min(round(seconds * self.problem.rate), (len(self.problem) - 1) // 2), 1)
+
+    def new_squares(self) -> AccelerationSquares:
+        """Return sums of nothing yet."""
+        skeleton = self.problem.skeleton
+        return AccelerationSquares(np.zeros(len(skeleton.tree.parent)), np.zeros(skeleton.nv))
+
+    def _add_squares(
+        self, q: Array, frames: slice, lag: int, prior: AccelerationPrior, sums: AccelerationSquares
+    ) -> None:
+        """Add those of some of the poses q, which were evaluated last, to the sums."""
+        work = self.workspace
+        sum_accelerations(
+            self.problem.skeleton.tree,
+            prior,
+            frames.start,
+            frames.stop,
+            lag,
+            q,
+            work.axes,
+            work.R,
+            sums.turn,
+            sums.shift,
+        )
+
+    def _add_up(self, parts: Iterable[AccelerationSquares]) -> AccelerationSquares:
+        """Return the sum of those of the chunks."""
+        total = self.new_squares()
+        for part in parts:
+            total.turn[:] += part.turn
+            total.shift[:] += part.shift
+        return total
+
+    def _run_chunks(self, work: Callable[[Chunk], OfChunk]) -> list[OfChunk]:
+        """Return what `work` returns for each chunk, in their order; on all threads."""
+        count, options = len(self.problem), self.options
+        starts = range(0, count, options.chunk_frames)
+        results: list[OfChunk | None] = [None] * len(starts)
+
+        def run_chunk(n: int) -> None:
+            first = starts[n]
+            end = min(first + options.chunk_frames, count)
+            low = max(first - options.overlap_frames, 0)
+            high = min(end + options.overlap_frames, count)
+            results[n] = work(Chunk(first, end, low, high))
+
+        run_in_threads(self.threads, run_chunk, range(len(starts)))
+        return [result for result in results if result is not None]
+
+    def _clip(self, q: Array) -> None:
+        """Move poses into the limits, in place."""
+        box = self.problem.frame_problem.box
+        limited = box.coordinate >= 0
+        columns = box.coordinate[limited]
+        q[:, columns] = np.clip(q[:, columns], box.lower[limited], box.upper[limited])

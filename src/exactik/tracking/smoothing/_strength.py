@@ -1,0 +1,121 @@
+"""s_k: how strongly bones accelerate, by the recording or by a cut-off frequency.
+
+By the recording, s_k² begins with the mean square of the accelerations over a lag, in which noise
+has less part. Later it is what accelerations the solution has over the share of them that the
+recording determines, with their posterior variance V (MacKay 1992):
+
+    s² = Σ|a|² / Σ(1 − V/s²)
+
+With a cut-off frequency f, s_k is such that a turn of the bone is halved at f. At the frequency f
+second differences are (2 sin(π f/rate))² times the motion, so w is the curvature over the square.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exactik.kernels.smoothing.accelerations import AccelerationPrior
+from exactik.tracking._options import SmoothingOptions
+from exactik.tracking._problem import TrackingProblem
+from exactik.tracking.smoothing._prior import AccelerationSquares
+from exactik.tracking.smoothing._smoother import Smoother
+from exactik.typing import Array
+
+__all__ = ["compute_strength_of_cutoff", "estimate_strength", "update_strength"]
+
+MIN_OWN_CURVATURE = 0.1
+"""Of the curvature of a bone and all below it: what it has itself at least, if it has no marker."""
+
+
+def estimate_strength(
+    smoother: Smoother, q: Array, prior: AccelerationPrior
+) -> AccelerationSquares:
+    """Return the mean squares of accelerations over a lag, of poses q, (T, nq)."""
+    lag = smoother.count_lag(smoother.options.lag_seconds)
+    sums = smoother.sum_squares(q, prior, lag)
+    count = max(len(q) - 2 * lag, 1)
+    least = _compute_least_strength(smoother.problem, smoother.options)
+    per_dof = count * np.maximum(prior.turn_count, 1)
+    return AccelerationSquares(
+        turn=np.maximum(sums.turn / per_dof, least.turn),
+        shift=np.maximum(sums.shift / count, least.shift),
+    )
+
+
+def update_strength(
+    smoother: Smoother,
+    prior: AccelerationPrior,
+    initial: AccelerationSquares,
+    observed: AccelerationSquares,
+    undetermined: AccelerationSquares,
+) -> AccelerationSquares:
+    """Return the mean squares of accelerations as the last solution has them.
+
+    Args:
+        smoother: whose solution it is.
+        prior: which dofs turn and which shift.
+        initial: first estimate. It limits later ones: a jump from one solution to another is no
+            acceleration.
+        observed: Σ|a|² of the solution.
+        undetermined: Σ V/s², the number of accelerations that markers do not determine.
+    """
+    problem, options = smoother.problem, smoother.options
+    most = options.max_growth**2
+    count, extra = len(problem), options.least_count
+    least = _compute_least_strength(problem, options)
+    turns = np.maximum(count * prior.turn_count - undetermined.turn, 0.0)
+    shifts = np.maximum(count - undetermined.shift, 0.0)
+    return AccelerationSquares(
+        turn=np.minimum(
+            (observed.turn + extra * least.turn) / (turns + extra), most * initial.turn
+        ),
+        shift=np.minimum(
+            (observed.shift + extra * least.shift) / (shifts + extra), most * initial.shift
+        ),
+    )
+
+
+def _compute_least_strength(
+    problem: TrackingProblem, options: SmoothingOptions
+) -> AccelerationSquares:
+    """Return the squares of the least accelerations that anything alive has."""
+    per_frame, skeleton = problem.rate**-2, problem.skeleton
+    return AccelerationSquares(
+        turn=np.full(len(skeleton.tree.parent), (options.least_turn * per_frame) ** 2),
+        shift=np.full(skeleton.nv, (options.least_shift * per_frame) ** 2),
+    )
+
+
+def compute_strength_of_cutoff(
+    problem: TrackingProblem,
+    cutoff: float,
+    information: Array,
+    noise: float,
+    prior: AccelerationPrior,
+) -> AccelerationSquares:
+    """Return the mean squares of accelerations that halve a motion of the cut-off frequency [Hz].
+
+    A dof is halved at it if the weights of all bones below add up to its curvature over
+    (2 sin(π f/rate))⁴: so each bone has what its own markers add to the curvature.
+
+    Args:
+        problem: markers and figure.
+        cutoff: f [Hz].
+        information: what markers say about dofs, (M, nv), see `compute_marker_information`.
+        noise: σ [m].
+        prior: which dofs turn and which shift.
+    """
+    tree, curvature = problem.skeleton.tree, information.sum(axis=0)
+    least = 1e-9 * float(curvature.max(initial=1.0))  # of what no marker is on: not zero
+    of_bone = np.zeros(len(tree.parent))
+    for b in np.flatnonzero(prior.turn_count):
+        end = int(tree.first_v[b + 1])
+        of_bone[b] = curvature[end - int(prior.turn_count[b]) : end].mean()
+    own = of_bone.copy()
+    for b in range(1, len(own)):
+        own[int(tree.parent[b])] -= of_bone[b]
+    own = np.maximum(own, MIN_OWN_CURVATURE * of_bone)
+    factor = noise**2 * (2.0 * np.sin(np.pi * cutoff / problem.rate)) ** 4
+    return AccelerationSquares(
+        turn=factor / np.maximum(own, least), shift=factor / np.maximum(curvature, least)
+    )
