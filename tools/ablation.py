@@ -106,7 +106,9 @@ def make_track_cases() -> Iterator[Case]:
     sparse = few.markers.chosen(SPARSE)
     yield Case(f"{len(SPARSE)} markers", jacks.skeleton, sparse, few, {})
     folder = find_hdm05_folder()
-    for name in TAKES if folder is not None else ():
+    if folder is None:
+        return
+    for name in TAKES:
         take = load_take(folder, name)
         markers = take.markers.between(4.0, 8.0)
         options = {"lock": LOCK, "limits": "off"}

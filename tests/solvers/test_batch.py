@@ -123,8 +123,7 @@ def test_answers_worked_out_in_python_are_the_same_too(case: str) -> None:
     targets = part(draw_targets(problem), slice(3))
     method: str | ik.Method = "l-bfgs" if case == "python method" else "auto"
     if case in ("clock", "dense weights"):
-        limit = {"max_seconds": 100.0} if case == "clock" else {"max_iterations": 12}
-        method = ik.Auto(**limit)
+        method = ik.Auto(max_seconds=100.0) if case == "clock" else ik.Auto(max_iterations=12)
     options: dict[str, Any] = {"q0": q, "solver": method, "starts": 2}
     whole = ik.solve_batch(problem, targets, threads=1, **options)
     assert_alone(whole, targets, **options)

@@ -9,7 +9,13 @@ import pytest
 
 import exactik as ik
 from exactik.motion import Markers, Swap
-from exactik.tracking import TrackingOptions, TrackingProblem, fill_gaps, find_spikes
+from exactik.tracking import (
+    TrackingOptions,
+    TrackingProblem,
+    fill_gaps,
+    find_spikes,
+    make_tracking_problem,
+)
 from exactik.tracking._options import COLD_START, DEFAULT_OPTIONS
 from exactik.tracking._prepare import (
     _close_step,
@@ -163,7 +169,7 @@ def prepared(place: Array, robust: str | None, sigma: float | None = None):
     problem = make_problem(body, place)
     if robust is not None:
         markers = Markers(place, tuple(body.markers), 60.0)
-        problem = ik.tracking.make_tracking_problem(body, markers, robust=robust)
+        problem = make_tracking_problem(body, markers, robust=robust)
     cold = COLD_START.options(problem.frame_problem)
     return prepare_markers(problem, cold, robust, sigma, DEFAULT_OPTIONS)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik.model import Bone, Joint, Skeleton
@@ -124,13 +125,15 @@ def test_who_goes_somewhere_looks_there():
     assert going(circle, round_angle) == pytest.approx(1.0, abs=0.05)
 
 
-def sliding(steps: Array) -> int:
+def sliding(steps: ArrayLike) -> int:
     """How many poses differ where one marker slides away from two others [statures]."""
     bones = [Bone("base"), Bone("rod", parent="base", joint=Joint.prismatic("x"))]
     rail = Skeleton.build(
         "rail", bones, {"A": ("base", (0, 0, 0)), "B": ("base", (0, 1, 0)), "C": ("rod", (5, 0, 0))}
     )
-    track: Any = SimpleNamespace(skeleton=rail, motion=ik.Motion(rail, steps[:, None], RATE))
+    track: Any = SimpleNamespace(
+        skeleton=rail, motion=ik.Motion(rail, np.asarray(steps)[:, None], RATE)
+    )
     return count_poses(track, slice(None), ["A", "C"], 1.0)
 
 

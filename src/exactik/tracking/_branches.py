@@ -251,7 +251,7 @@ def _compute_return_charges(window: PathWindow, branch: FramePoses, direction: i
     inside = (next_frames >= window.first) & (next_frames <= window.last)
     end = window.take_poses(next_frames[inside])
     on_path = window.take_poses(branch.frames[inside])
-    on_branch = FramePoses(*(array[inside] for array in branch))
+    on_branch = branch.take(inside)
     for sign, start in ((1.0, on_branch), (-1.0, on_path)):
         start = start._replace(q=find_nearest_equivalents(window.run.problem, start.q, end.q))
         charge[inside] += sign * compute_step_charges(window.run, start, end)

@@ -100,6 +100,10 @@ class FramePoses(NamedTuple):
     q: Array
     residual: Array
 
+    def take(self, rows: slice | BoolArray) -> FramePoses:
+        """Return some of them."""
+        return FramePoses(self.frames[rows], self.q[rows], self.residual[rows])
+
 
 def compute_step_charges(run: TrackingRun, start: FramePoses, end: FramePoses) -> Array:
     """Return what steps between poses of neighbouring frames are charged, (n,).

@@ -170,7 +170,7 @@ class Track:
     @property
     def jumps(self) -> BoolArray:
         """Whether the pose jumps from each frame to the next though no marker does, (T,)."""
-        return self.jumping_bones.any(axis=1)
+        return np.asarray(self.jumping_bones.any(axis=1))
 
     @cached_property
     def sd(self) -> Array:

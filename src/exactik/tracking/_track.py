@@ -242,7 +242,7 @@ def _fill_gaps(run: TrackingRun, path: FrameSolutions, information: Array) -> Fr
 def _join_gaps(changed: BoolArray, postures: FramePostures) -> BoolArray:
     """Return the frames that changed, (T,), with the gaps beside them: courses go by both ends."""
     joined, count = changed.copy(), len(changed)
-    for first, last in find_segments(postures.undetermined.any(axis=1)):
+    for first, last in find_segments(np.asarray(postures.undetermined.any(axis=1))):
         around = slice(max(first - 1, 0), min(last + 2, count))
         joined[first : last + 1] |= changed[around].any()
     return joined
