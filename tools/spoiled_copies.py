@@ -18,6 +18,10 @@ from exactik.verdict import RecordingContext
 
 __all__ = ["FAULTS", "MIRRORING_FAULTS", "Fault"]
 
+TRIAL_DISTANCE = 0.15
+"""[m] from where a person stood in another trial: nobody steps on the same spot twice. Without it a
+leg of someone who stands still would be the leg of the same trial."""
+
 Fault = Callable[[Markers, RecordingContext, np.random.Generator], Markers | None]
 
 
@@ -81,7 +85,7 @@ def exchange_sides(
 def take_leg_from_elsewhere(
     markers: Markers, context: RecordingContext, rng: np.random.Generator
 ) -> Markers | None:
-    """One leg's markers are those of another trial: the same motion, half of it later."""
+    """One leg's markers are those of another trial: the same motion, later and beside it."""
     side = "l" if rng.random() < 0.5 else "r"
     leg = _leg_names(context, side)
     if len(leg) < 3 or len(markers) < 40:
@@ -89,7 +93,9 @@ def take_leg_from_elsewhere(
     positions = np.array(markers.positions)
     columns = [markers.names.index(name) for name in leg]
     shift = len(markers) // 2
-    positions[:, columns] = np.roll(positions[:, columns], shift, axis=0)
+    direction = rng.normal(size=3)
+    beside = TRIAL_DISTANCE * direction / np.linalg.norm(direction)
+    positions[:, columns] = np.roll(positions[:, columns], shift, axis=0) + beside
     return replace(markers, positions=positions)
 
 
