@@ -334,10 +334,11 @@ def make_page(rows: list[Row], copies: list[Row]) -> str:
         "`make recordings` solves them with nothing but `--skeleton human` and writes this page.",
         "Open: dofs that markers leave open on the parts that they are on; bones without a marker",
         "are held at rest. Frames: the mean error before all frames are smoothed together, which",
-        "gives up some of it where it is noise; plain: the same without branches, never less. Seconds",
-        "are of one thread, calibration included. [verdict.md](verdict.md) explains the verdicts.",
+        "gives up some of it where it is noise; plain: the same without branches. Seconds are of",
+        "one thread, calibration included. [verdict.md](verdict.md) explains the verdicts.",
         "",
-        "| recording | markers | mean, 95 % [mm] | frames, plain | open, held | verdict | s | reasons |",
+        "| recording | markers | mean, 95 % [mm] | frames, plain | open, held | verdict | s "
+        "| reasons |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
