@@ -21,7 +21,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from exactik._text import join_names, one_line
 
@@ -205,29 +205,18 @@ class Note(str):
 
     def as_sentence(self) -> Note:
         """Return the note as a sentence: capital letter, full stop, place at the end."""
-        return Note(
-            code=self.code,
-            severity=self.severity,
-            place=self.place,
-            text=self.text,
-            value=self.value,
-            advice=self.advice,
-            _is_sentence=True,
-        )
+        return self._replace(_is_sentence=True)
 
     def renamed(self, rename: Callable[[str], str]) -> Note:
         """Return the same note, its advice with another name for the argument."""
         if self.advice is None:
             return self
-        return Note(
-            code=self.code,
-            severity=self.severity,
-            place=self.place,
-            text=self.text,
-            value=self.value,
-            advice=self.advice.renamed(rename),
-            _is_sentence=self._is_sentence,
-        )
+        return self._replace(advice=self.advice.renamed(rename))
+
+    def _replace(self, **changes: Any) -> Note:
+        """Return the same note with some attributes changed."""
+        fields = {name: getattr(self, name) for name in _NOTE_FIELDS}
+        return Note(**(fields | changes))
 
 
 _NOTE_FIELDS = ("code", "severity", "place", "text", "value", "advice", "_is_sentence")
