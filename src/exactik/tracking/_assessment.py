@@ -99,31 +99,7 @@ def compute_standard_deviations(
         sd = compute_standard_deviations(problem, q, float(np.sqrt(lasting)), threads)
         passing = compute_smooth_variances(problem, q, smoothing, threads)
         return np.minimum(np.sqrt(sd**2 + passing), UNKNOWN_SD)
-    sigma = max(sigma, MIN_NOISE)
-    sd = np.zeros((len(q), problem.skeleton.nv))
-    prior = np.full(sd.shape[1], sigma**2 / UNKNOWN_SD**2)
-
-    def compute_chunk(frames: IntArray) -> None:
-        buffers = problem.buffers
-        chunk_sd = np.empty((len(frames), sd.shape[1]))
-        kernel.estimate_standard_deviations(
-            problem.skeleton.tree,
-            buffers.goals,
-            problem.frame_problem.box,
-            problem.targets,
-            prior,
-            np.full(len(frames), sigma),
-            frames,
-            q[frames],
-            np.zeros_like(buffers.workspace.H),
-            chunk_sd,
-            buffers.descent_state,
-            buffers.workspace,
-        )
-        sd[frames] = np.minimum(chunk_sd, UNKNOWN_SD)
-
-    run_in_threads(threads, compute_chunk, split_into_chunks(len(q), CHUNK_FRAMES))
-    return sd
+    return _estimate_deviations(problem, q, sigma, threads, problem.skeleton.nv, None)
 
 
 def compute_combination_deviations(
@@ -146,28 +122,34 @@ def compute_combination_deviations(
         count: of the combinations.
         compute_rows: returns the combinations, (n, count, nv), in some of the frames, (n,).
     """
+    return _estimate_deviations(problem, q, sigma, threads, count, compute_rows)
+
+
+def _estimate_deviations(
+    problem: TrackingProblem,
+    q: Array,
+    sigma: float,
+    threads: int,
+    count: int,
+    compute_rows: Callable[[IntArray], Array] | None,
+) -> Array:
+    """Return the standard deviation of combinations of dofs, or of each dof if None, (T, count)."""
     sigma = max(sigma, MIN_NOISE)
     prior = np.full(problem.skeleton.nv, sigma**2 / UNKNOWN_SD**2)
     sd = np.zeros((len(q), count))
 
     def compute_chunk(frames: IntArray) -> None:
-        buffers = problem.buffers
-        chunk_sd = np.empty((len(frames), count))
-        combinations.estimate_combination_deviations(
-            problem.skeleton.tree,
-            buffers.goals,
-            problem.frame_problem.box,
-            problem.targets,
-            prior,
-            np.full(len(frames), sigma),
-            frames,
-            q[frames],
-            compute_rows(frames),
-            np.zeros_like(buffers.workspace.H),
-            chunk_sd,
-            buffers.descent_state,
-            buffers.workspace,
-        )
+        buffers, targets = problem.buffers, problem.targets
+        noise, chunk_sd = np.full(len(frames), sigma), np.empty((len(frames), count))
+        model = (problem.skeleton.tree, buffers.goals, problem.frame_problem.box, targets)
+        poses = (prior, noise, frames, q[frames])
+        scratch = np.zeros_like(buffers.workspace.H)
+        results = (scratch, chunk_sd, buffers.descent_state, buffers.workspace)
+        if compute_rows is None:
+            kernel.estimate_standard_deviations(*model, *poses, *results)
+        else:
+            rows = compute_rows(frames)
+            combinations.estimate_combination_deviations(*model, *poses, rows, *results)
         sd[frames] = np.minimum(chunk_sd, UNKNOWN_SD)
 
     run_in_threads(threads, compute_chunk, split_into_chunks(len(q), CHUNK_FRAMES))

@@ -24,9 +24,14 @@ from exactik.kernels.linear.active_set import (
 )
 from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.recording.frames import set_frame
-from exactik.spatial import jit_inline_always, jit_nogil
+from exactik.spatial import jit, jit_inline_always, jit_nogil
 
-__all__ = ["check_convexity", "estimate_standard_deviations"]
+__all__ = [
+    "check_convexity",
+    "compute_variance",
+    "estimate_standard_deviations",
+    "factor_frame",
+]
 
 
 @jit_nogil
@@ -65,6 +70,34 @@ def square_weights(goals):
     reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)
 
 
+@jit
+def factor_frame(tree, goals, box, frames, prior, frame, q, pattern, B, descent, work):
+    """Write the factors of A to `descent.L` and B, without the dofs in the active set."""
+    set_frame(tree, goals, frames, frame, q)
+    evaluate(tree, goals, q, np.int64(EXACT), work)
+    update_active_set(box.coordinate, box.lower, box.upper, box.free, q, work.g, descent.active_set)
+    copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
+    definite = factor(pattern, descent.L) > 0.0
+    if not definite:  # not quite a minimum; Gauss–Newton's curvature is never negative
+        evaluate(tree, goals, q, np.int64(GAUSS_NEWTON), work)
+        copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
+        factor(pattern, descent.L)
+    square_weights(goals)
+    evaluate(tree, goals, q, np.int64(GAUSS_NEWTON), work)
+    copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, B)
+
+
+@jit
+def compute_variance(pattern, B, descent):
+    """Return (A⁻¹a)ᵀ B (A⁻¹a) of the combination a in `descent.rhs`, which it overwrites."""
+    solve(pattern, descent.L, descent.rhs, descent.path)
+    multiply_ancestor_rows(pattern, B, descent.rhs, descent.path, descent.step)
+    total = 0.0
+    for i in range(descent.rhs.shape[0]):
+        total += descent.rhs[i] * descent.step[i]
+    return max(total, 0.0)
+
+
 @jit_nogil
 def estimate_standard_deviations(
     tree, goals, box, frames, prior, sigma, frame_numbers, q, B, sd, descent, work
@@ -77,20 +110,9 @@ def estimate_standard_deviations(
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     count = sd.shape[1]
     for k in range(q.shape[0]):
-        set_frame(tree, goals, frames, frame_numbers[k], q[k])
-        evaluate(tree, goals, q[k], np.int64(EXACT), work)
-        update_active_set(
-            box.coordinate, box.lower, box.upper, box.free, q[k], work.g, descent.active_set
+        factor_frame(
+            tree, goals, box, frames, prior, frame_numbers[k], q[k], pattern, B, descent, work
         )
-        copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
-        definite = factor(pattern, descent.L) > 0.0
-        if not definite:  # not quite a minimum; Gauss–Newton's curvature is never negative
-            evaluate(tree, goals, q[k], np.int64(GAUSS_NEWTON), work)
-            copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
-            factor(pattern, descent.L)
-        square_weights(goals)
-        evaluate(tree, goals, q[k], np.int64(GAUSS_NEWTON), work)
-        copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, B)
         for i in range(count):
             if descent.active_set[i] != 0.0:
                 sd[k, i] = 0.0
@@ -98,9 +120,4 @@ def estimate_standard_deviations(
             for a in range(count):
                 descent.rhs[a] = 0.0
             descent.rhs[i] = 1.0
-            solve(pattern, descent.L, descent.rhs, descent.path)
-            multiply_ancestor_rows(pattern, B, descent.rhs, descent.path, descent.step)
-            total = 0.0
-            for a in range(count):
-                total += descent.rhs[a] * descent.step[a]
-            sd[k, i] = sigma[k] * math.sqrt(max(total, 0.0))
+            sd[k, i] = sigma[k] * math.sqrt(compute_variance(pattern, B, descent))
