@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.motion import cut_into_segments
+from exactik.motion import choose_even_frames, cut_into_segments
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 from exactik.tracking import TrackingOptions, find_jumps
 from tests.support.models import planar_arm
@@ -315,3 +315,9 @@ def test_a_robot_on_a_fixed_base():
     # Angles beyond a turn are told from the neutral pose, not from the truth: they may differ.
     assert np.abs(np.diff(result.motion.q, axis=0)).max() < 0.1
     assert result.certified.all()
+
+
+def test_frames_are_spread_evenly_first_and_last_among_them():
+    assert choose_even_frames(9, 3).tolist() == [0, 4, 8]
+    assert choose_even_frames(3, 9).tolist() == [0, 1, 2]
+    assert choose_even_frames(0, 9).tolist() == []

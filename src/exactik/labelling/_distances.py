@@ -8,7 +8,7 @@ import numpy as np
 
 from exactik.typing import Array, IntArray
 
-__all__ = ["PairDistances", "choose_frames", "measure_pair_distances"]
+__all__ = ["MAX_FRAMES", "PairDistances", "measure_pair_distances"]
 
 MAX_FRAMES = 240  # looked at, evenly spread: statistics of distances settle long before
 
@@ -27,11 +27,6 @@ class PairDistances(NamedTuple):
     sd: Array
     quantile: Array
     frames: IntArray
-
-
-def choose_frames(frame_count: int, at_most: int = MAX_FRAMES) -> IntArray:
-    """Return frames evenly spread over a recording, (n,)."""
-    return np.unique(np.linspace(0, max(frame_count - 1, 0), min(frame_count, at_most)).astype(int))
 
 
 def measure_pair_distances(positions: Array, quantile: float = 0.5) -> PairDistances:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.errors import UsageError
-from exactik.labelling._distances import choose_frames
 from exactik.labelling._known_sets import make_set_template
 from exactik.labelling._labelling import MAX_MISFIT, MIN_MARGIN, LabelledFragment, Labelling
 from exactik.labelling.search import (
@@ -34,7 +33,7 @@ from exactik.labelling.search import (
 )
 from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
-from exactik.motion import Markers
+from exactik.motion import Markers, choose_even_frames
 from exactik.typing import IntArray
 
 __all__ = ["label_markers"]
@@ -144,14 +143,14 @@ def _choose_pose_frames(
     markers: Markers, trajectories: list[Trajectory], seed_frames: list[int]
 ) -> IntArray:
     """Return frames evenly spread, with some of every trajectory among them."""
-    frames = set(choose_frames(len(markers), POSE_FRAMES).tolist()) | set(seed_frames)
+    frames = set(choose_even_frames(len(markers), POSE_FRAMES).tolist()) | set(seed_frames)
     pieces = [piece for trajectory in trajectories for piece in trajectory.pieces]
     for piece in sorted(pieces, key=lambda piece: piece.first - piece.last):
         length = piece.last - piece.first + 1
         wanted = min(length, FRAMES_PER_FRAGMENT)
         inside = sum(piece.first <= t <= piece.last for t in frames)
         if inside < wanted and len(frames) < MAX_POSE_FRAMES:
-            frames |= set((piece.first + choose_frames(length, wanted)).tolist())
+            frames |= set((piece.first + choose_even_frames(length, wanted)).tolist())
     return np.array(sorted(frames))
 
 

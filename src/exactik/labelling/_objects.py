@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.labelling._distances import PairDistances, choose_frames, measure_pair_distances
+from exactik.labelling._distances import MAX_FRAMES, PairDistances, measure_pair_distances
 from exactik.marker_sets import is_object_name
-from exactik.motion import Markers
+from exactik.motion import Markers, choose_even_frames
 from exactik.spatial import fit_rigid_transforms
 from exactik.typing import Array
 
@@ -66,7 +66,8 @@ def find_rigid_clusters(markers: Markers) -> list[tuple[str, ...]]:
     Bones as well as things; each marker is in one group at most. In a recording that hardly moves
     there are none.
     """
-    distances = measure_pair_distances(markers.positions[choose_frames(len(markers))])
+    frames = choose_even_frames(len(markers), MAX_FRAMES)
+    distances = measure_pair_distances(markers.positions[frames])
     return [tuple(markers.names[k] for k in cluster) for cluster in _find_clusters(distances)]
 
 
@@ -76,7 +77,7 @@ def find_rigid_objects(markers: Markers) -> list[RigidObject]:
     Args:
         markers: the recording, of one subject or more.
     """
-    frames = choose_frames(len(markers))
+    frames = choose_even_frames(len(markers), MAX_FRAMES)
     positions = markers.positions[frames]
     distances = measure_pair_distances(positions)
     objects = _find_named_objects(markers, distances)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactik.labelling._distances import choose_frames, measure_pair_distances
+from exactik.labelling._distances import MAX_FRAMES, measure_pair_distances
 from exactik.marker_sets import are_names_empty
-from exactik.motion import Markers
+from exactik.motion import Markers, choose_even_frames
 from exactik.typing import Array
 
 __all__ = ["split_subjects"]
@@ -124,7 +124,7 @@ def _find_bodies(markers: Markers) -> list[list[int]]:
 
 def _measure_reach(markers: Markers) -> Array:
     """Return how far markers get from each other, apart from stray frames [m], (M, M)."""
-    frames = choose_frames(len(markers))
+    frames = choose_even_frames(len(markers), MAX_FRAMES)
     with np.errstate(invalid="ignore"):
         return measure_pair_distances(markers.positions[frames], REACH_QUANTILE).quantile
 

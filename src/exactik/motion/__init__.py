@@ -3,7 +3,12 @@
 from exactik.motion._axes import axes_matrix, cyclic_axes, heading_axes, turn_skeleton, turn_to_up
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
-from exactik.motion._segments import Segment, cut_into_segments, find_segments
+from exactik.motion._segments import (
+    Segment,
+    choose_even_frames,
+    cut_into_segments,
+    find_segments,
+)
 from exactik.motion._suspects import FrozenMarker, Swap, find_frozen_markers, find_swaps
 from exactik.motion._time import check_rate
 
@@ -16,6 +21,7 @@ __all__ = [
     "Swap",
     "axes_matrix",
     "check_rate",
+    "choose_even_frames",
     "cut_into_segments",
     "cyclic_axes",
     "find_frozen_markers",

@@ -1,4 +1,4 @@
-"""Segments: consecutive frames."""
+"""Segments, consecutive frames, and frames spread evenly over a recording."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.typing import BoolArray
+from exactik.typing import BoolArray, IntArray
 
-__all__ = ["Segment", "cut_into_segments", "find_segments"]
+__all__ = ["Segment", "choose_even_frames", "cut_into_segments", "find_segments"]
 
 
 class Segment(NamedTuple):
@@ -48,3 +48,9 @@ def cut_into_segments(frame_count: int, length: int, shift: int = 0) -> list[Seg
     """
     cuts = [0, *range(length - shift, frame_count - length // 2, length), frame_count]
     return [Segment(first, end - 1) for first, end in pairwise(cuts)]
+
+
+def choose_even_frames(frame_count: int, at_most: int) -> IntArray:
+    """Return the numbers of frames spread evenly, first and last included, (n,); all if few."""
+    spread = np.linspace(0, max(frame_count - 1, 0), min(frame_count, at_most))
+    return np.unique(spread.astype(np.int64))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from exactik.model import Skeleton
-from exactik.motion import Markers
+from exactik.motion import Markers, choose_even_frames
 from exactik.typing import Array
 
 __all__ = ["pair_with_rest"]
@@ -29,7 +27,7 @@ def pair_with_rest(
         of the skeleton], (M, 3); in the order of the recording.
     """
     known = [name for name in markers.names if name in names]
-    frames = np.unique(np.linspace(0, len(markers) - 1, max_frames).astype(int))
+    frames = choose_even_frames(len(markers), max_frames)
     columns = [markers.names.index(name) for name in known]
     rest = skeleton.forward(skeleton.neutral()).markers
     rows = [list(skeleton.markers).index(names[name]) for name in known]

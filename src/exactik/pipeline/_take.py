@@ -11,7 +11,7 @@ from exactik.calibration import HandMapping, MarkerBone, attach_markers, find_ma
 from exactik.errors import FileError
 from exactik.marker_sets import strip_prefix
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion, heading_axes
+from exactik.motion import Markers, Motion, choose_even_frames, heading_axes
 
 __all__ = ["attach_from_take"]
 
@@ -48,7 +48,7 @@ def attach_from_take(
             f"has {len(motion)} frames and {Path(markers.source).name} {len(markers)}; expected a "
             "motion of the same recording",
         )
-    frames = np.unique(np.linspace(0, len(motion) - 1, ATTACH_FRAMES).astype(int))
+    frames = choose_even_frames(len(motion), ATTACH_FRAMES)
     best: tuple[float, str, dict[str, MarkerBone]] = (np.inf, "XYZ", {})
     for axes in heading_axes(up):
         marker_bones = find_marker_bones(motion, markers.turned(axes), frames)

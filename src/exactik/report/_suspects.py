@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from exactik.motion import Swap, find_segments, find_swaps
+from exactik.motion import Swap, choose_even_frames, find_segments, find_swaps
 from exactik.solvers import Auto
 from exactik.tracking import TrackingProblem, match_markers, solve_frames
 from exactik.typing import Array, BoolArray, IntArray
@@ -218,8 +218,7 @@ def _suspect_by_pose(track: Track) -> list[_Suspicion]:
 def _find_near_pairs(track: Track, off: BoolArray) -> list[tuple[int, int]]:
     """Return pairs of markers that are off together and whose places come near to each other."""
     together = np.triu(off.astype(np.float32).T @ off.astype(np.float32), 1) >= MIN_FRAMES
-    some = np.unique(np.linspace(0, len(track) - 1, min(len(track), 200)).astype(np.int64))
-    places = _place_markers(track, some)
+    places = _place_markers(track, choose_even_frames(len(track), 200))
     pairs = []
     for one, other in np.argwhere(together):
         apart = np.linalg.norm(places[:, one] - places[:, other], axis=1)
@@ -269,8 +268,7 @@ def _examine(track: Track, what: _Suspicion) -> ExaminedSwap:
 
 def _spread_out(frames: IntArray, count: int) -> IntArray:
     """Return some of these frames, evenly, at most so many."""
-    chosen = np.linspace(0, len(frames) - 1, min(len(frames), count)).astype(np.int64)
-    return frames[np.unique(chosen)]
+    return frames[choose_even_frames(len(frames), count)]
 
 
 def _compute_squares_ratio(track: Track, what: _Suspicion, present: IntArray) -> float:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model import Skeleton
+from exactik.motion import choose_even_frames
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
@@ -38,8 +39,7 @@ def compute_marker_information(problem: TrackingProblem, q: Array, options: GapO
     """Return what every marker says about every dof, w |∂x/∂v|² on average over poses, (M, nv)."""
     count = len(problem.names)
     total = np.zeros((count, problem.skeleton.nv))
-    pose_count = min(options.information_poses, len(q))
-    chosen = np.unique(np.linspace(0, len(q) - 1, pose_count).astype(int))
+    chosen = choose_even_frames(len(q), options.information_poses)
     for pose in q[chosen]:
         J = problem.frame_problem.jacobian(pose)[: 3 * count]
         total += (J**2).reshape(count, 3, -1).sum(axis=1)

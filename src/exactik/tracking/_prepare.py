@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.motion import Markers, Swap, find_swaps
+from exactik.motion import Markers, Swap, choose_even_frames, find_swaps
 from exactik.spatial import fit_rigid_transforms
 from exactik.tracking._first_pass import solve_cold_start
 from exactik.tracking._options import (
@@ -170,8 +170,7 @@ def estimate_initial_noise(
 
     From a sample of frames, solved independently with a robust loss.
     """
-    last = len(problem) - 1
-    frames = np.unique(np.linspace(0, last, options.initial_noise_frames).astype(np.int64))
+    frames = choose_even_frames(len(problem), options.initial_noise_frames)
     sample = problem.select(frames).with_targets(
         loss=np.array([LOSS_KINDS["huber"], options.initial_loss_width, 1.0]),
         robust_weight=np.ones((len(frames), len(problem.names))),

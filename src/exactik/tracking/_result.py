@@ -21,7 +21,7 @@ from exactik.biomechanics import (
 )
 from exactik.errors import UsageError
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion, Swap
+from exactik.motion import Markers, Motion, Swap, choose_even_frames
 from exactik.tracking._assessment import (
     Attention,
     are_minima,
@@ -194,8 +194,7 @@ class Track:
         options, problem = self.options.assessment, self.problem
         seen = np.flatnonzero(np.isfinite(self.marker_errors).sum(axis=1) >= 3)
         there = seen if len(seen) > 0 else np.arange(len(self))
-        chosen = np.linspace(0, len(there) - 1, options.open_sd_frames).astype(np.int64)
-        frames = there[np.unique(chosen)]
+        frames = there[choose_even_frames(len(there), options.open_sd_frames)]
         q = np.array(self.motion.q[frames])
         sd = compute_standard_deviations(problem.select(frames), q, self.sigma, 1)
         is_open = (np.median(sd, axis=0) > options.open_sd) & ~problem.frame_problem.locked

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exactik.motion import choose_even_frames
 from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
 from exactik.verdict._heading import measure_heading
@@ -267,7 +268,7 @@ def count_poses(track: Track, span: slice, names: Sequence[str], stature: float)
     distances differ by `POSE_STEP` or more, rms, from those of all that count.
     """
     skeleton, q = track.skeleton, np.asarray(track.motion.q)[span]
-    frames = np.unique(np.linspace(0, len(q) - 1, POSE_FRAMES).astype(int))
+    frames = choose_even_frames(len(q), POSE_FRAMES)
     order = list(skeleton.markers)
     columns = [order.index(name) for name in names]
     places = skeleton.forward(q[frames]).markers[:, columns]

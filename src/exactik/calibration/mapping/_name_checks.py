@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from exactik.calibration.mapping._mapping import MarkerMapping
 from exactik.model import Skeleton
-from exactik.motion import Markers
+from exactik.motion import Markers, choose_even_frames
 from exactik.typing import Array
 
 __all__ = ["find_implausible_names", "find_open_side"]
@@ -159,7 +159,7 @@ def _median_distances(markers: Markers, names: Sequence[str]) -> Array:
     chosen = markers.chosen(tuple(names)).positions
     seen = np.asarray(np.isfinite(chosen).all(axis=2))
     frames = np.flatnonzero(seen.any(axis=1))
-    picked = frames[np.unique(np.linspace(0, max(len(frames) - 1, 0), CHECK_FRAMES).astype(int))]
+    picked = frames[choose_even_frames(len(frames), CHECK_FRAMES)]
     # Markers that are seen in none of these are looked at where they are.
     extra = [np.flatnonzero(seen[:, k])[:1] for k in np.flatnonzero(~seen[picked].any(axis=0))]
     points = chosen[np.concatenate([picked, *extra]).astype(int)]

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.labelling._distances import choose_frames
 from exactik.labelling.search._alternatives import find_mirror_labels, list_alternatives
 from exactik.labelling.search._overlaps import assign_trajectories
 from exactik.labelling.search._poses import MAX_COST, LabelProblem, LabelState
 from exactik.labelling.search._seed import Seed, turn_seed
+from exactik.motion import choose_even_frames
 from exactik.typing import Array, IntArray
 
 __all__ = ["Comparison", "compare_alternatives", "settle"]
@@ -62,7 +62,7 @@ def compare_alternatives(
     problem: LabelProblem, seed: Seed, state: LabelState, fixed: IntArray
 ) -> Comparison:
     """Return the best of a labelling and its alternatives; arguments as for `settle`."""
-    rows = choose_frames(len(problem.frames), ALTERNATIVE_FRAMES)
+    rows = choose_even_frames(len(problem.frames), ALTERNATIVE_FRAMES)
     small, orders = problem.select(rows), list_alternatives(problem.template)
 
     def measure_losses(state: LabelState) -> tuple[LabelState, list[float]]:

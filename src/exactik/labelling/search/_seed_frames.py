@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.errors import UsageError
-from exactik.labelling._distances import choose_frames
-from exactik.motion import Markers
+from exactik.motion import Markers, choose_even_frames
 from exactik.typing import IntArray
 
 __all__ = ["choose_seed_frames"]
@@ -24,4 +23,4 @@ def choose_seed_frames(markers: Markers, count: int) -> IntArray:
             f"no frame of the recording has {MIN_POINTS} points; labels by shape need as many"
         )
     good = np.flatnonzero(seen >= max(MIN_POINTS, MIN_SEEN_SHARE * most))
-    return good[choose_frames(len(good), count)]
+    return good[choose_even_frames(len(good), count)]

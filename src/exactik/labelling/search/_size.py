@@ -11,11 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from exactik.calibration import calibrate, propose_mapping
-from exactik.labelling._distances import choose_frames
 from exactik.labelling.search._poses import LabelProblem, LabelState
 from exactik.labelling.search._seed import Seed, move_roots
 from exactik.labelling.search._template import PLACE_SD, make_template
-from exactik.motion import Markers
+from exactik.motion import Markers, choose_even_frames
 from exactik.typing import Array
 
 __all__ = ["fit_size"]
@@ -30,7 +29,7 @@ def fit_size(
 ) -> tuple[LabelProblem, Seed, LabelState]:
     """Return problem, seed and state with a figure of the subject's size, at scale 1."""
     template = problem.template
-    rows = choose_frames(len(problem.frames), FIT_FRAMES)
+    rows = choose_even_frames(len(problem.frames), FIT_FRAMES)
     position = np.full((len(rows), problem.label_count, 3), np.nan)
     for k, label in enumerate(state.labels):
         if label >= 0 and state.cost[k, label] < MAX_FIT_MISFIT:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.motion import choose_even_frames
 from exactik.tracking._options import SmoothingOptions
 from exactik.tracking._problem import TrackingProblem
 from exactik.typing import Array
@@ -60,8 +61,7 @@ def estimate_changing_noise(
     lag = max(round(options.noise_lag_seconds * problem.rate), 1)
     if len(q) <= lag:
         return 0.0
-    frames = np.linspace(0, len(q) - 1 - lag, min(len(q) - lag, options.noise_frames))
-    frames = np.unique(frames.astype(np.int64))
+    frames = choose_even_frames(len(q) - lag, options.noise_frames)
     change = problem.residuals(q[frames + lag], frames + lag) - problem.residuals(q[frames], frames)
     # Each dof takes one number out of the residuals; only what is left over tells of noise.
     moves = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked

@@ -11,7 +11,7 @@ import numpy as np
 
 from exactik.errors import UsageError
 from exactik.model import Pose, Skeleton
-from exactik.motion import Markers, Motion, Swap, find_swaps, turn_to_up
+from exactik.motion import Markers, Motion, Swap, choose_even_frames, find_swaps, turn_to_up
 from exactik.tracking import (
     Track,
     TrackingProblem,
@@ -288,7 +288,7 @@ def _exchange_swapped(data: PlaybackData) -> PlaybackData:
         frames = np.arange(swap.first, swap.last + 1)
         played = np.rint((frames - shift) / markers.rate * data.motion.rate).astype(np.int64)
         inside = (played >= 0) & (played < len(data))
-        few = np.linspace(0, inside.sum() - 1, min(int(inside.sum()), MAX_SWAP_FRAMES)).astype(int)
+        few = choose_even_frames(int(inside.sum()), MAX_SWAP_FRAMES)
         as_named, exchanged = 0.0, 0.0
         for k, t in zip(frames[inside][few], played[inside][few], strict=True):
             place = data.model_markers(int(t), data.pose(int(t)))[rows]

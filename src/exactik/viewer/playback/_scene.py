@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from exactik.model import Pose
+from exactik.motion import choose_even_frames
 from exactik.typing import Array
 from exactik.viewer._limits import LimitState, compute_limit_state
 from exactik.viewer._proportions import compute_reach
@@ -130,7 +131,7 @@ class GhostScene:
 def _find_start_and_distance(playback: PlaybackData) -> tuple[Array, float]:
     """Return the middle of the figure in its first pose [m, world], and how far it goes [m]."""
     frames = np.flatnonzero(playback.present)
-    sampled = frames[np.unique(np.linspace(0, len(frames) - 1, PATH_SAMPLES).astype(np.int64))]
+    sampled = frames[choose_even_frames(len(frames), PATH_SAMPLES)]
     places = playback.skeleton.forward(playback.motion.q[sampled]).positions
     middles = 0.5 * (places.min(axis=1) + places.max(axis=1))
     return middles[0], float(np.linalg.norm(middles - middles[0], axis=1).max())
