@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton
+from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.coordinate_descent import minimise_over_angle
 from exactik.kernels.descent.saddles import FLAT_CURVATURE, negative_curvature_direction
 from exactik.kernels.descent.starts import wrap_angles_into_limits
-from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
+from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS, DescentState
+from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.trust_region import trust_region_step
 from exactik.spatial import jit
 from exactik.typing import Array
@@ -70,7 +72,16 @@ class Ball(NamedTuple):
         box = Problem(CHAIN, [MarkerGoal("TIP", (0, 0, 0))], limits="off").box
         rows, q = to_ancestor_rows(CHAIN, self.H), np.zeros(nv)
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
-            found = trust_region_step(ancestor_pattern(CHAIN), box, q, self.g, rows, descent)
+            found = trust_region_step(
+                CHAIN.tree,
+                ancestor_pattern(CHAIN),
+                box,
+                q,
+                self.g,
+                rows,
+                new_workspace(CHAIN.tree),
+                descent,
+            )
         size = math.sqrt(float(descent.step @ (self.D * descent.step)))
         assert not found or descent.state[STEP_NORM] == pytest.approx(size, rel=1e-12)
         return (descent.step, float(descent.state[DAMPING])) if found else None
@@ -127,6 +138,19 @@ def test_without_any_curvature_it_goes_down_the_gradient_to_the_boundary():
 # --- saddles
 
 
+def find_direction(figure: Skeleton, g: Array, matrix: Array, descent: DescentState) -> bool:
+    """Whether the kernel finds a direction of negative curvature of a whole matrix."""
+    return negative_curvature_direction(
+        figure.tree,
+        ancestor_pattern(figure),
+        WHOLE_ROWS,
+        g,
+        to_ancestor_rows(figure, matrix),
+        new_workspace(figure.tree),
+        descent,
+    )
+
+
 @pytest.mark.parametrize("negative", [0.0, 0.05, 0.3, 1.0])
 @pytest.mark.parametrize("figure", [CHAIN, bushy_tree(23, 3), menagerie()], ids=lambda f: f.name)
 def test_a_direction_is_found_if_and_only_if_there_is_negative_curvature(
@@ -141,9 +165,7 @@ def test_a_direction_is_found_if_and_only_if_there_is_negative_curvature(
         free = descent.active_set == 0.0
         shifted = matrix + FLAT_CURVATURE * np.diag(descent.scale)
         lowest = np.linalg.eigvalsh(shifted[np.ix_(free, free)])[0] if free.any() else 1.0
-        actual = negative_curvature_direction(
-            ancestor_pattern(figure), g, to_ancestor_rows(figure, matrix), descent
-        )
+        actual = find_direction(figure, g, matrix, descent)
         assert actual == (lowest < 0.0)
         if actual:
             assert descent.step @ shifted @ descent.step < 0.0
@@ -159,13 +181,9 @@ def test_directions_that_cost_nothing_are_no_way_down():
         J = rng.normal(size=(3, CHAIN.nv))
         matrix = J.T @ J
         descent.scale[:] = np.diag(matrix)
-        assert not negative_curvature_direction(
-            ancestor_pattern(CHAIN), np.zeros(CHAIN.nv), to_ancestor_rows(CHAIN, matrix), descent
-        )
+        assert not find_direction(CHAIN, np.zeros(CHAIN.nv), matrix, descent)
         matrix -= 1e-3 * np.diag(np.diag(matrix))
-        assert negative_curvature_direction(
-            ancestor_pattern(CHAIN), np.zeros(CHAIN.nv), to_ancestor_rows(CHAIN, matrix), descent
-        )
+        assert find_direction(CHAIN, np.zeros(CHAIN.nv), matrix, descent)
 
 
 # --- single dofs

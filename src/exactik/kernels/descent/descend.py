@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from exactik.kernels.calculus.evaluate import evaluate
+from exactik.kernels.calculus.evaluate import evaluate_in_layout
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.acceptance import accept_trial, reject_trial
 from exactik.kernels.descent.options import (
@@ -37,6 +37,7 @@ from exactik.kernels.descent.options import (
     FLETCHER,
     GRADIENT_TOLERANCE,
     HYBRID,
+    LAYOUT,
     MAX_ITERATIONS,
     NEGLIGIBLE_COST,
     RULE,
@@ -89,15 +90,18 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     for n in range(passes):
         order = np.int64(descent.state[REQUESTED_ORDER])
-        value = evaluate(tree, goals, descent.trial, order, work)
-        if not advance(tree, pattern, box, options, q, value, work.g, work.H, descent):
+        value = evaluate_in_layout(tree, goals, descent.trial, order, options[LAYOUT], work)
+        if not advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent):
             return n + 1
     return passes
 
 
 @jit
-def advance(tree, pattern, box, options, q, value, g, H, descent):
-    """Process cost, gradient and curvature at descent.trial; return whether to continue."""
+def advance(tree, pattern, box, options, q, value, g, H, work, descent):
+    """Process cost, gradient and curvature at descent.trial; return whether to continue.
+
+    `work` is read for the layout JOINT_BLOCKS only: twists and momenta of the dofs.
+    """
     state = descent.state
     state[EVALUATIONS] += 1.0
     state[EVALUATED_ORDER] = state[REQUESTED_ORDER]
@@ -125,14 +129,14 @@ def advance(tree, pattern, box, options, q, value, g, H, descent):
     elif state[COST] <= options[NEGLIGIBLE_COST]:
         state[STATUS] = CONVERGED
     elif state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
-        handle_stationary_point(tree, pattern, box, options, q, g, H, descent)
+        handle_stationary_point(tree, pattern, box, options, q, g, H, work, descent)
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT
     else:
         if options[CURVATURE] == HYBRID:
             vanishing = purpose == FOR_STEP and value < VANISHING_COST_RATIO * best_cost
             state[REQUESTED_ORDER] = GAUSS_NEWTON if vanishing else EXACT
-        propose_trial(tree, pattern, box, options, q, g, H, descent)
+        propose_trial(tree, pattern, box, options, q, g, H, work, descent)
     return state[STATUS] == RUNNING
 
 
@@ -156,7 +160,7 @@ def update_scale(pattern, box, options, H, descent):
 
 
 @jit_inline_always
-def handle_stationary_point(tree, pattern, box, options, q, g, H, descent):
+def handle_stationary_point(tree, pattern, box, options, q, g, H, work, descent):
     """Stop at a stationary point, unless it is a saddle and the method leaves saddles."""
     state = descent.state
     for i in range(g.shape[0]):
@@ -169,7 +173,7 @@ def handle_stationary_point(tree, pattern, box, options, q, g, H, descent):
         state[STATUS] = CONVERGED
     elif state[EVALUATED_ORDER] != EXACT:
         request_evaluation(q, EXACT, descent)
-    elif negative_curvature_direction(pattern, g, H, descent):
+    elif negative_curvature_direction(tree, pattern, options[LAYOUT], g, H, work, descent):
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
         state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0
         set_trial(tree, box, q, INITIAL_ESCAPE_STEP, descent)

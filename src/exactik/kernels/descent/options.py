@@ -10,6 +10,8 @@ INITIAL_TRUST_RADIUS, INITIAL_STEP_LENGTH   of the rules that have one
 MAX_STEP_ENTRY       [rad or m] largest change of a dof in a gradient step
 ESCAPE_SADDLES       1: leave saddles along a direction of negative curvature
 TRY_DETOUR           1: where limits stop a descent short, try once more without them (`starts`)
+LAYOUT               of the Hessian, see `calculus.evaluate`: WHOLE_ROWS, factored as LᵀDL, or
+                     JOINT_BLOCKS, for the articulated recursion; not for TRUST_REGION
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ __all__ = [
     "INITIAL_DAMPING",
     "INITIAL_STEP_LENGTH",
     "INITIAL_TRUST_RADIUS",
+    "LAYOUT",
     "LINE_SEARCH",
     "MAX_ITERATIONS",
     "MAX_STEP_ENTRY",
@@ -38,7 +41,7 @@ __all__ = [
 
 RULE, CURVATURE, GRADIENT_TOLERANCE, NEGLIGIBLE_COST, MAX_ITERATIONS = range(5)
 INITIAL_DAMPING, INITIAL_TRUST_RADIUS, INITIAL_STEP_LENGTH, MAX_STEP_ENTRY = range(5, 9)
-ESCAPE_SADDLES, TRY_DETOUR, OPTIONS_SIZE = range(9, 12)
+ESCAPE_SADDLES, TRY_DETOUR, LAYOUT, OPTIONS_SIZE = range(9, 13)
 
 DAMPED, FLETCHER, TRUST_REGION, LINE_SEARCH, GRADIENT_DESCENT, COORDINATE_DESCENT = range(6)
 """Values of RULE, see `descend`."""

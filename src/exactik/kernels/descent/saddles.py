@@ -14,6 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.linear.active_set import copy_free_block
+from exactik.kernels.linear.articulated import (
+    JOINT_BLOCKS,
+    eliminate_joints,
+    negative_pivot_direction,
+)
 from exactik.kernels.linear.ltdl import factor
 from exactik.spatial import jit
 
@@ -24,42 +29,62 @@ SHIFT_GROWTH, MAX_SHIFTS = 10.0, 8  # δ grows to FLAT_CURVATURE · 10⁸ at mos
 
 
 @jit
-def negative_curvature_direction(pattern, g, H, descent):
+def negative_curvature_direction(tree, pattern, layout, g, H, work, descent):
     """Write a direction of negative curvature, largest entry 1, to descent.step; False if none.
 
     Its sign is such that it goes down where the gradient is not quite zero.
     """
-    L, step, path = descent.L, descent.step, descent.path
-    copy_free_block(pattern, H, FLAT_CURVATURE, descent.scale, descent.active_set, L)
-    if factor(pattern, L) > 0.0:
+    step, x = descent.step, descent.rhs
+    for i in range(step.shape[0]):
+        step[i] = 0.0
+    pivot, _ = factor_shifted(tree, pattern, layout, g, H, work, FLAT_CURVATURE, descent)
+    if pivot > 0.0:
         return False
     shift = FLAT_CURVATURE
     for _ in range(MAX_SHIFTS):
-        copy_free_block(pattern, H, SHIFT_GROWTH * shift, descent.scale, descent.active_set, L)
-        if factor(pattern, L) > 0.0:
+        pivot, _ = factor_shifted(tree, pattern, layout, g, H, work, SHIFT_GROWTH * shift, descent)
+        if pivot > 0.0:
             break
         shift *= SHIFT_GROWTH
-    copy_free_block(pattern, H, shift, descent.scale, descent.active_set, L)
-    factor(pattern, L)
-    count = pattern.dof_order.shape[0]
-    # Of the negative pivots the one eliminated first: it may have spoiled later ones.
-    k = -1
-    for back in range(1, count + 1):
-        i = np.int64(pattern.dof_order[count - back])
-        if not L[i, np.int64(pattern.dof_level[i])] > 0.0:
-            k = i
-            break
+    _, k = factor_shifted(tree, pattern, layout, g, H, work, shift, descent)
+    if layout == JOINT_BLOCKS:
+        negative_pivot_direction(tree, work.S, k, descent)
+    else:
+        solve_for_pivot(pattern, k, descent)
     largest, slope = 0.0, 0.0
-    for n in range(count):
-        i = np.int64(pattern.dof_order[n])
-        level = np.int64(pattern.dof_level[i])
-        x = 1.0 if i == k else 0.0
-        for a in range(level):
-            x -= L[i, a] * path[a] if path[a] != 0.0 else 0.0  # 0 · ∞ counts as 0
-        path[level] = x
-        step[i] = x if descent.active_set[i] == 0.0 else 0.0
+    for i in range(step.shape[0]):
+        step[i] = x[i] if descent.active_set[i] == 0.0 else 0.0
         largest = max(largest, abs(step[i]))
         slope += g[i] * step[i]
     for i in range(step.shape[0]):
         step[i] *= (-1.0 if slope > 0.0 else 1.0) / largest
     return True
+
+
+@jit
+def factor_shifted(tree, pattern, layout, g, H, work, shift, descent):
+    """Factor H + δD; return the smallest pivot, and the dof of the first that is not positive."""
+    if layout == JOINT_BLOCKS:
+        return eliminate_joints(tree, work.S, work.P, g, H, shift, descent)
+    L, count = descent.L, pattern.dof_order.shape[0]
+    copy_free_block(pattern, H, shift, descent.scale, descent.active_set, L)
+    pivot = factor(pattern, L)
+    # Of the negative pivots the one eliminated first: it may have spoiled later ones.
+    for back in range(1, count + 1):
+        i = np.int64(pattern.dof_order[count - back])
+        if not L[i, np.int64(pattern.dof_level[i])] > 0.0:
+            return pivot, i
+    return pivot, -1
+
+
+@jit
+def solve_for_pivot(pattern, k, descent):
+    """Write x = L⁻¹e_k to descent.rhs."""
+    L, path, x = descent.L, descent.path, descent.rhs
+    for n in range(pattern.dof_order.shape[0]):
+        i = np.int64(pattern.dof_order[n])
+        level = np.int64(pattern.dof_level[i])
+        value = 1.0 if i == k else 0.0
+        for a in range(level):
+            value -= L[i, a] * path[a] if path[a] != 0.0 else 0.0  # 0 · ∞ counts as 0
+        path[level] = x[i] = value

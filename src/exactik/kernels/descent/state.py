@@ -39,6 +39,7 @@ from exactik.kernels.descent.options import (
     INITIAL_STEP_LENGTH,
     INITIAL_TRUST_RADIUS,
 )
+from exactik.kernels.linear.articulated import ABSORBED_SIZE
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit
 from exactik.typing import Array, IntArray
@@ -123,6 +124,10 @@ class DescentState(NamedTuple):
     scale: Array  #         (nv,) D, the metric of the damping
     path: Array  #          (width,) scratch: one number per level of the current path
     L: Array  #             (nv, width) ancestor rows that are factored
+    absorbed: Array  #      (n+1, ABSORBED_SIZE) what frames have absorbed, see `linear.articulated`
+    U: Array  #             (nv, 6) likewise
+    inverse_pivot: Array  # (nv,) likewise; 0 in the active set
+    V: Array  #             (n+1, 6) twists that a step gives to the frames
     best_q: Array  #        (nq,) for callers that compare descents
     start_q: Array  #       (nq,) likewise
 
@@ -142,6 +147,10 @@ def new_descent_state(tree: Tree, width: int) -> DescentState:
         scale=np.zeros(nv),
         path=np.zeros(width),
         L=np.zeros((nv, width)),
+        absorbed=np.zeros((len(tree.parent), ABSORBED_SIZE)),
+        U=np.zeros((nv, 6)),
+        inverse_pivot=np.zeros(nv),
+        V=np.zeros((len(tree.parent), 6)),
         best_q=np.zeros(nq),
         start_q=np.zeros(nq),
     )
