@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 
-
 def compute_marker_information(problem: TrackingProblem, q: Array, options: GapOptions) -> Array:
     """Return what every marker says about every dof, w |∂x/∂v|² on average over poses, (M, nv)."""
     count = len(problem.names)
