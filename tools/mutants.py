@@ -1,6 +1,7 @@
 """Deliberate faults in tracking, calibration and verdict: does a quick test notice each of them?
 
-    python tools/mutants.py [PACKAGE …] [--only TEXT] [--kind KIND] [--limit N] [--again] [--write]
+    python tools/mutants.py [PACKAGE …] [--only TEXT] [--kind KIND] [--limit N] [--jobs N] [--again]
+                            [--write]
 
 A fault is a constant × 10 or ÷ 10, a call left out, or a comparison turned (tools/faults.py). The
 tests of a module run once without a fault, in this process, so that the kernels are loaded and all
@@ -34,7 +35,7 @@ from types import CodeType, ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "papers" / "src")]
-# Set before numpy is loaded: two children at a time, one thread each; examples as in CI.
+# Set before numpy is loaded: children of one thread each; examples as in CI.
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", CI="1")
 
 import pytest  # noqa: E402
@@ -46,7 +47,7 @@ PACKAGES = ("tracking", "calibration", "verdict")
 SETTINGS = ROOT / "tools" / "mutants.toml"
 RESULTS = ROOT / "build" / "mutants.json"
 MIN_CAUGHT = 0.9  # share of the faults
-WORKERS = 2
+JOBS = 2  # faults at a time
 SEED = 14
 COMPARISONS = 8  # of each module at most; all constants and calls are tried
 PATIENCE, GRACE = 3.0, 15.0  # times the time without a fault, and seconds, after which one hangs
@@ -248,8 +249,10 @@ def collect_faults(packages: Sequence[str]) -> list[Fault]:
     return faults
 
 
-def run_faults(faults: list[Fault], settings: Settings, results: dict[str, dict]) -> None:
-    """Run the tests of each fault, and write down what became of it."""
+def run_faults(
+    faults: list[Fault], settings: Settings, results: dict[str, dict], jobs: int
+) -> None:
+    """Run the tests of each fault, `jobs` at a time, and write down what became of it."""
     groups: dict[tuple[str, ...], list[Fault]] = defaultdict(list)
     for fault in faults:
         groups[tuple(settings.tests_of(fault))].append(fault)
@@ -263,7 +266,7 @@ def run_faults(faults: list[Fault], settings: Settings, results: dict[str, dict]
         seconds = time.monotonic() - started
         print(f"{' '.join(tests)}: {len(watch.seconds)} tests, {seconds:.0f} s", flush=True)
         forget_upper_layers()
-        _run_group(own, list(tests), watch, PATIENCE * seconds + GRACE, results)
+        _run_group(own, list(tests), watch, PATIENCE * seconds + GRACE, results, jobs)
 
 
 def _run_group(
@@ -272,14 +275,15 @@ def _run_group(
     usual: Watch,
     limit: float,
     results: dict[str, dict],
+    jobs: int,
 ) -> None:
-    """Run faults that share their tests, `WORKERS` at a time."""
+    """Run faults that share their tests, `jobs` at a time."""
     # Files in the order of the table. Setting up what tests share falls to the first of a file.
     rank = {name: float(k) for k, name in enumerate(usual.seconds)}
     waiting, running, done = list(faults), list[Child](), 0
     catches: dict[str, Counter[str]] = defaultdict(Counter)
     while len(waiting) + len(running) > 0:
-        while len(waiting) > 0 and len(running) < WORKERS:
+        while len(waiting) > 0 and len(running) < jobs:
             fault = waiting.pop(0)
             order = rank.copy()
             for name, count in catches[fault.module].items():
@@ -330,6 +334,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="faults whose name has this text")
     parser.add_argument("--kind", choices=KINDS)
     parser.add_argument("--limit", type=int, default=10**6, help="run so many at most")
+    parser.add_argument("--jobs", type=int, default=JOBS, help="faults at a time")
     parser.add_argument("--again", action="store_true", help="also what was caught before")
     parser.add_argument("--list", action="store_true", help="show the faults and run none")
     parser.add_argument("--write", action="store_true", help="write the tables of docs/stages.md")
@@ -358,7 +363,7 @@ def main() -> int:
         for fault in chosen:
             print(f"{fault.kind:10s} {fault.key}")
         return 0
-    run_faults(due, settings, results)
+    run_faults(due, settings, results, options.jobs)
     return judge(every, chosen, settings, results, write=options.write)
 
 
