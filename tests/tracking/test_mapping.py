@@ -31,6 +31,17 @@ def test_by_name(somebody: Subject):
     assert named.markers["L.ASIS"] == ik.human().markers["LFWT"]
 
 
+@pytest.mark.parametrize("geometry", [True, False])
+def test_a_marker_given_by_hand_and_never_seen_is_not_used(geometry: bool):
+    markers = ik.Markers(np.full((30, 5, 3), np.nan), tuple("abcde"), 120.0)
+    bones = {"a": "head", "b": "l_thigh", "c": "r_thigh", "d": "LKNE", "e": None}
+    mapping = propose_mapping(ik.human(), markers, bones, geometry=geometry)
+    assert [match.code for match in mapping] == ["never-seen"] * 4 + ["by-hand"]
+    assert mapping["a"].reason == "given by hand, but in no frame"
+    with pytest.raises(ik.UsageError, match="no recorded marker can be used"):
+        calibrate(ik.human(), markers, bones=bones)
+
+
 def test_by_geometry(somebody: Subject):
     """Five markers that lost their names are found again; one that is on nothing is not."""
     lost = {"LTHI": "A", "RUPA": "B", "LBHD": "m3", "RHEE": "*4", "LFRM": "E"}
