@@ -75,9 +75,9 @@ def _summarise(
     share, felt = (100 * caught / max(count, 1) for count in (len(run), len(run) - harmless))
     return (
         f"Of {len(every)} faults {len(chosen)} are chosen; {len(run)} of these were run ({older} "
-        f"when their module was slightly different) and {caught} caught: **{share:.1f} % of all**. {len(survivors)} survive: {harmless} of them "
-        f"change no answer, so that of those that may change one {felt:.1f} % are caught; "
-        f"{len(survivors) - len(reasons)} have no reason yet."
+        f"when their module was slightly different) and {caught} caught: **{share:.1f} % of all**. "
+        f"{len(survivors)} survive: {harmless} of them change no answer, so that of those that may "
+        f"change one {felt:.1f} % are caught; {len(survivors) - len(reasons)} have no reason yet."
     )
 
 
