@@ -33,12 +33,15 @@ from exactik.kernels.descent.acceptance import accept_trial, reject_trial
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
+    CURVATURE_OF_KIND,
+    DAMPED,
     ESCAPE_SADDLES,
     FLETCHER,
     GRADIENT_TOLERANCE,
     HYBRID,
     LAYOUT,
     MAX_ITERATIONS,
+    METRIC,
     NEGLIGIBLE_COST,
     RULE,
     TRUST_REGION,
@@ -90,7 +93,9 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     for n in range(passes):
         order = np.int64(descent.state[REQUESTED_ORDER])
-        value = evaluate_in_layout(tree, goals, descent.trial, order, options[LAYOUT], work)
+        value = evaluate_in_layout(
+            tree, goals, descent.trial, order, np.int64(options[LAYOUT]), work
+        )
         if not advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent):
             return n + 1
     return passes
@@ -144,11 +149,20 @@ def advance(tree, pattern, box, options, q, value, g, H, work, descent):
 def update_scale(pattern, box, options, H, descent):
     """Update the largest curvature seen of each dof, and D, the metric of the rule."""
     max_curvature, scale, rule = descent.max_curvature, descent.scale, options[RULE]
-    largest = 0.0
+    by_kind = rule == DAMPED and options[METRIC] == CURVATURE_OF_KIND
+    largest, largest_turn, largest_shift = 0.0, 0.0, 0.0
     for i in range(max_curvature.shape[0]):
         curvature = abs(H[i, np.int64(pattern.dof_level[i])])
         max_curvature[i] = curvature if rule == FLETCHER else max(max_curvature[i], curvature)
-        scale[i] = max_curvature[i] / (box.strength[i] * box.strength[i])
+        if box.is_rotation[i] != 0.0:
+            largest_turn = max(largest_turn, max_curvature[i])
+        else:
+            largest_shift = max(largest_shift, max_curvature[i])
+    for i in range(max_curvature.shape[0]):
+        curvature = max_curvature[i]
+        if by_kind:
+            curvature = largest_turn if box.is_rotation[i] != 0.0 else largest_shift
+        scale[i] = curvature / (box.strength[i] * box.strength[i])
         largest = max(largest, scale[i])
     for i in range(max_curvature.shape[0]):
         if rule == TRUST_REGION:
@@ -173,7 +187,9 @@ def handle_stationary_point(tree, pattern, box, options, q, g, H, work, descent)
         state[STATUS] = CONVERGED
     elif state[EVALUATED_ORDER] != EXACT:
         request_evaluation(q, EXACT, descent)
-    elif negative_curvature_direction(tree, pattern, options[LAYOUT], g, H, work, descent):
+    elif negative_curvature_direction(
+        tree, pattern, np.int64(options[LAYOUT]), g, H, work, descent
+    ):
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
         state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0
         set_trial(tree, box, q, INITIAL_ESCAPE_STEP, descent)

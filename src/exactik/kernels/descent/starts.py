@@ -228,7 +228,9 @@ def solve_from_starts(
             start_descent(box, options, not detour or pass_number == 1, q, descent)
             while descent.state[STATUS] == RUNNING:
                 order = np.int64(descent.state[REQUESTED_ORDER])
-                value = evaluate_in_layout(tree, goals, descent.trial, order, options[LAYOUT], work)
+                value = evaluate_in_layout(
+                    tree, goals, descent.trial, order, np.int64(options[LAYOUT]), work
+                )
                 advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent)
             result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
             result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]

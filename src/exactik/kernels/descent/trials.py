@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from exactik.kernels.calculus.joint_blocks import quadratic_form
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.coordinate_descent import propose_coordinate_step
@@ -177,7 +179,7 @@ def propose_trial(tree, pattern, box, options, q, g, H, work, descent):
 @jit_inline_always
 def compute_model_step(tree, pattern, box, options, q, g, H, work, descent):
     """Write the step of a second-order rule; return False if none was found."""
-    state, rule, layout = descent.state, options[RULE], options[LAYOUT]
+    state, rule, layout = descent.state, options[RULE], np.int64(options[LAYOUT])
     damping = 0.0 if rule == LINE_SEARCH else state[DAMPING]
     for _ in range(MAX_STEP_ATTEMPTS):
         if rule == TRUST_REGION:

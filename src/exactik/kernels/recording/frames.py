@@ -183,7 +183,9 @@ def solve_frame(tree, pattern, goals, box, options, frames, t, pose, result, des
         start_descent(box, options, True, pose, descent)
         while descent.state[STATUS] == RUNNING:
             order = np.int64(descent.state[REQUESTED_ORDER])
-            value = evaluate_in_layout(tree, goals, descent.trial, order, options[LAYOUT], work)
+            value = evaluate_in_layout(
+                tree, goals, descent.trial, order, np.int64(options[LAYOUT]), work
+            )
             advance(tree, pattern, box, options, pose, value, work.g, work.H, work, descent)
         result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
         result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
