@@ -269,7 +269,7 @@ def run_calibrate() -> str:
                 fit = ik.calibrate(ik.human(), subject.markers, frames=60, **off.options)
                 seconds = time.process_time() - started
             there = 1e3 * float(np.nanmean(fit.errors))
-            track = ik.track(fit.skeleton, subject.held_out, branches=False, smooth=None)
+            track = ik.track(fit.skeleton, subject.held_out, smooth=None)
             cells = [subject.name, off.name, f"{there:.2f}", f"{1e3 * track.mean_error:.2f}"]
             cells += [_scale_error(fit, subject.scales), f"{seconds:.1f}"]
             lines.append("| " + " | ".join(cells) + " |")

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import exactik as ik
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
-from exactik.motion import Segment
+from exactik.motion import Markers, Segment
 from exactik.tracking import DEFAULT_OPTIONS
 from exactik.tracking._branches import (
     PathWindow,
@@ -21,7 +22,7 @@ from exactik.tracking._continuity import FramePoses, compute_step_charges
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, follow_frames
 from exactik.typing import Array
 from tests.support.chains import make_rigid_body
-from tests.support.two_elbows import ARM, WEIGHTS, make_run, place_arm, place_targets
+from tests.support.two_elbows import ARM, RATE, WEIGHTS, make_run, place_arm, place_targets
 
 UP, DOWN = place_arm(0.9), place_arm(-0.9)
 
@@ -114,6 +115,22 @@ def test_joints_without_limits_are_looked_for_within_a_quarter_of_a_turn():
     poses, _ = _make_other_poses(open_window(run, follow(run, UP)), np.arange(100), seed=0)
     elbow = np.abs(poses[:, 1])
     assert elbow.max() <= 0.5 * np.pi and (elbow > 1.0).mean() > 0.1
+
+
+def test_a_gap_beside_a_branch_goes_by_the_course_from_the_branch():
+    """The first frames lead to the elbow up; down it fits better, and is until the gap."""
+    t = np.arange(120)
+    turn = 0.8 * np.sin(t / 12.0)
+    cos, sin = np.cos(turn), np.sin(turn)
+    x, y, z = np.moveaxis(place_targets(np.where(t < 5, -0.4, 0.4)), 2, 0)
+    place = np.stack(
+        [cos[:, None] * x - sin[:, None] * y, sin[:, None] * x + cos[:, None] * y, z], axis=2
+    )
+    place[60:72] = np.nan
+    track = ik.track(ARM, Markers(place, tuple(ARM.markers), RATE), weights=WEIGHTS, smooth=None)
+    q = track.motion.q
+    assert (q[30:60, 1] < 0.0).all() and track.undetermined[60:72].all()
+    assert q[59:73] == pytest.approx(np.linspace(q[59], q[72], 14), abs=0.02)
 
 
 # A body whose markers fit but for a misfit, and a path beside the solution.
