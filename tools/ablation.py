@@ -150,6 +150,7 @@ def run_track() -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for case in make_track_cases():
+        ik.track(case.skeleton, case.markers, **case.options)  # kernels may have to be compiled
         for off in list_track_stages():
             options = {**case.options, **off.options}
             if off.name == "without a robust loss" and "robust" not in case.options:
