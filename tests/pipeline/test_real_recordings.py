@@ -93,6 +93,18 @@ def test_half_instrumented_bodies(shared_data: Path, part: str):
         assert verdict.grade == "good"
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_leg_beside_someone_who_stands_still_is_seen(shared_data: Path, seed: int):
+    """The fit moves markers on thigh, pelvis and foot instead: left and right differ there."""
+    markers = load(shared_data, "asf_amc/hdm05_dg/HDM_dg_03-05_02_120.c3d").resampled(50.0)
+    one = solve(markers)
+    assert one.verdict.grade == "good" and one.track.context is not None
+    take_leg = FAULTS["one leg from elsewhere"]
+    copy = take_leg(markers, one.track.context, np.random.default_rng(seed))
+    assert copy is not None
+    assert "places" in [reason.code for reason in solve(copy).verdict.reasons]
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize(
     "name",

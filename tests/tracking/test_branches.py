@@ -142,7 +142,7 @@ def test_they_find_more_where_nothing_is_limited(shared_data: Path):
 
 
 def test_a_path_gone_wrong_is_mended_without_branches():
-    """The first pass loses an arm of few markers; one round of looking is not enough."""
+    """The first pass loses an arm of few markers."""
     motion = perform(5.0, 60.0, ("jack", "walk"), 2)
     rec = simulate_recording(motion, noise=0.001, tissue=0.005, gaps=0.05, swap=False, seed=2)
     markers = rec.markers.chosen(SPARSE)

@@ -13,16 +13,10 @@ from exactik.model import Bone, Joint
 from exactik.motion import Markers
 from exactik.tracking import DEFAULT_OPTIONS, find_jumps, find_limbs, make_tracking_problem
 from exactik.tracking._continuity import FramePoses, compute_step_charges, take_better_segments
-from exactik.tracking._frame_solver import FrameSolutions, TrackingRun
+from exactik.tracking._frame_solver import FrameSolutions
 from exactik.typing import Array
 from tests.support.chains import make_rigid_body
-from tests.support.models import planar_arm
-
-RATE = 100.0  # [Hz]
-WEIGHTS = {"ELBOW": 0.01, "HAND": 1.0}
-ARM = planar_arm().with_markers(
-    {"ELBOW": ("lower", (0.0, 0.0, 0.0)), "HAND": ("lower", (0.3, 0.0, 0.0))}
-)
+from tests.support.two_elbows import ARM, RATE, WEIGHTS, make_run, place_arm, place_targets
 
 
 def jumps_of(steps: list[float], marker_steps: list[float] | None = None) -> list[int]:
@@ -63,21 +57,6 @@ def test_a_marker_that_is_ignored_may_jump():
     assert find_jumps(problem, np.zeros((6, 2))).tolist() == []
 
 
-def place_arm(elbow: float) -> Array:
-    """The pose (2,) with the elbow bent so far and the hand on the x axis."""
-    tip = ARM.forward(np.array([0.0, elbow])).markers[1]
-    return np.array([-np.arctan2(tip[1], tip[0]), elbow])
-
-
-def make_run(figure: ik.Skeleton, place: Array, **options: Any) -> TrackingRun:
-    markers = Markers(place, tuple(figure.markers), RATE)
-    problem = make_tracking_problem(figure, markers, posture=0.0, **options)
-    method = DEFAULT_OPTIONS.warm_start.options(problem.frame_problem)
-    return TrackingRun(
-        problem=problem, warm_start=method, cold_start=method, options=DEFAULT_OPTIONS, threads=1
-    )
-
-
 def choose(figure: ik.Skeleton, place: Array, q: Array, other: Array, **options: Any) -> bool:
     """Whether a path `other` is taken in place of q in the one segment in which they differ."""
     run = make_run(figure, place, **options)
@@ -98,10 +77,7 @@ class Crossing:
 
     def __init__(self) -> None:
         self.up, self.down = place_arm(0.9), place_arm(-0.9)
-        up, down = (ARM.forward(q).markers for q in (self.up, self.down))
-        assert np.linalg.norm(up[1] - down[1]) < 1e-9
-        self.targets = np.array([0.5 * (up[0] + down[0]), up[1]])
-        self.targets[0] += 0.01 * (down[0] - up[0])
+        self.targets = place_targets(np.array([0.01]))[0]
         costs = [self.cost(q) for q in (self.up, self.down, 0.5 * (self.up + self.down))]
         price = 2 * 0.004 * RATE * (costs[2] - 0.5 * (costs[0] + costs[1]))
         self.fair_frames = price / (costs[0] - costs[1])

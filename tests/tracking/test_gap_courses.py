@@ -111,6 +111,8 @@ def test_quaternions_have_a_course_too():
     postures = postures_of(make_problem(figure, place), q)
     assert np.linalg.norm(postures.course, axis=1) == pytest.approx(1.0, abs=1e-12)
     assert np.abs(postures.course - q[10:20]).max() < 1e-3
+    place[:] = np.nan  # nothing is known of any frame
+    assert postures_of(make_problem(figure, place), q).course == pytest.approx(q)
 
 
 def test_what_markers_say_is_averaged_over_the_recording():

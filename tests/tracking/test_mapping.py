@@ -31,6 +31,17 @@ def test_by_name(somebody: Subject):
     assert named.markers["L.ASIS"] == ik.human().markers["LFWT"]
 
 
+@pytest.mark.parametrize("geometry", [True, False])
+def test_a_marker_given_by_hand_and_never_seen_is_not_used(geometry: bool):
+    markers = ik.Markers(np.full((30, 5, 3), np.nan), tuple("abcde"), 120.0)
+    bones = {"a": "head", "b": "l_thigh", "c": "r_thigh", "d": "LKNE", "e": None}
+    mapping = propose_mapping(ik.human(), markers, bones, geometry=geometry)
+    assert [match.code for match in mapping] == ["never-seen"] * 4 + ["by-hand"]
+    assert mapping["a"].reason == "given by hand, but in no frame"
+    with pytest.raises(ik.UsageError, match="no recorded marker can be used"):
+        calibrate(ik.human(), markers, bones=bones)
+
+
 def test_by_geometry(somebody: Subject):
     """Five markers that lost their names are found again; one that is on nothing is not."""
     lost = {"LTHI": "A", "RUPA": "B", "LBHD": "m3", "RHEE": "*4", "LFRM": "E"}
@@ -69,10 +80,13 @@ def test_a_marker_that_the_skeleton_lacks(somebody: Subject):
 def test_by_hand(somebody: Subject):
     markers = somebody.markers.renamed({"LTHI": "A", "LKNE": "B", "LSHN": "C"})
     by_hand = {"A": "LTHI", "B": "l_thigh", "C": ("l_shin", (0.03, 0.04, -0.2)), "C7": None}
+    by_hand |= {"RKNE": "r_thigh", "RSHN": "r_thigh"}
     mapping = propose_mapping(ik.human(), markers, by_hand, geometry=False)
     assert (mapping["A"].marker, mapping["A"].bone) == ("LTHI", "l_thigh")
     assert (mapping["B"].marker, mapping["B"].bone, mapping["B"].point) == (None, "l_thigh", None)
     assert mapping["C"].point == (0.03, 0.04, -0.2)
+    # The figure's own marker of that name, where that is on the bone.
+    assert (mapping["RKNE"].marker, mapping["RSHN"].marker) == ("RKNE", None)
     assert mapping["C7"].bone is None and "C7" not in {m.recorded for m in mapping.used}
     middle = 0.5 * np.array(ik.human().bones[ik.human().bone_index("l_shin")].offset)
     assert np.allclose(mapping.applied().markers["B"][1], middle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import exactik as ik
 from exactik.motion import Markers
-from exactik.tracking import Track
+from exactik.tracking import Track, _frame_solver
+from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import COLD_START, WARM_START, TrackingOptions
 from exactik.tracking._track import PROGRESS_SHARES, _choose_methods
 from exactik.typing import Array
@@ -98,6 +100,29 @@ def test_progress_is_of_all_stages():
     told: list[int] = []
     solve(chain, move_chain(chain, 60), progress=lambda done, total: told.append(done))
     assert told == sorted(told) and told[-1] == 60 and 0 < told[0] < 60
+
+
+def test_how_many_descents_a_recording_takes(monkeypatch: pytest.MonkeyPatch):
+    """One a frame and fewer than two hundred more: that is the time it takes."""
+    solved: list[int] = []
+    solve_sequence = _frame_solver.solve_sequence
+
+    def count(*arguments: Any) -> int:
+        solved.append(solve_sequence(*arguments))
+        return solved[-1]
+
+    monkeypatch.setattr(_frame_solver, "solve_sequence", count)
+    chain = make_chain(3, 4)
+    noise = np.random.default_rng(0).normal(0.0, 0.002, (300, 12, 3))
+    solve(chain, move_chain(chain, 300), noise, robust="huber")
+    assert 300 < sum(solved) < 300 + 200
+
+
+def test_one_thread_is_the_callers():
+    for threads, is_own in ((1, True), (2, False)):
+        used: list[int] = []
+        run_in_threads(threads, lambda part, used=used: used.append(get_ident()), range(3))
+        assert len(used) == 3 and all((ident == get_ident()) == is_own for ident in used)
 
 
 def test_methods_of_warm_and_cold_starts():

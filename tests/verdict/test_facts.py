@@ -18,6 +18,7 @@ from exactik.typing import Array
 from exactik.verdict import (
     LimbFacts,
     MarkerUse,
+    PlaceDifference,
     RecordingContext,
     RecordingFacts,
     UpAxis,
@@ -26,6 +27,7 @@ from exactik.verdict import (
 )
 from exactik.verdict._facts import count_poses, find_span, is_on_subject, measure_redundancy
 from exactik.verdict._heading import measure_heading
+from exactik.verdict._mirrored_places import find_place_differences
 from exactik.verdict._sides import find_middle_plane, find_unpaired_markers
 
 RATE = 60.0
@@ -94,6 +96,33 @@ def test_a_figure_without_sides_has_no_middle():
     figure = two_armed({})
     plane = find_middle_plane(figure, figure.forward(figure.neutral()).positions)
     assert plane is not None and plane[1] == pytest.approx([0, -1, 0])
+
+
+def place_differences(moved: dict[str, Point]) -> list[tuple[str, float, float]]:
+    """How our human's knees, heels and thighs differ after some markers moved on their bones."""
+    figure = ik.human()
+    figure = figure.with_markers(
+        {n: (bone, np.add(p, moved.get(n, (0, 0, 0)))) for n, (bone, p) in figure.markers.items()}
+    )
+    landmarks = {"KNE": "knee_lateral", "HEE": "heel", "THI": "thigh_side", "SHN": "shin_cluster"}
+    uses = [
+        use(name=n, marker=n, bone=figure.marker(n)[0], landmark=f"{n[0].lower()}_{landmark}")
+        for n in figure.markers
+        for end, landmark in landmarks.items()
+        if n[1:] == end
+    ]
+    found = find_place_differences(figure, uses, [n for n in figure.markers if n != "RHEE"])
+    return [(pair.left, round(pair.distance, 4), round(pair.z, 3)) for pair in found]
+
+
+def test_left_and_right_markers_sit_at_mirrored_places():
+    """Clusters have no place to compare; a heel whose partner is never seen has no partner."""
+    assert place_differences({}) == [("LTHI", 0.0, 0.0), ("LKNE", 0.0, 0.0)]
+    both = {"LKNE": (0.1, 0.05, 0.0), "RKNE": (0.1, -0.05, 0.0)}  # the figure is wrong
+    assert place_differences(both)[0][1] == 0.0
+    one = {"LKNE": (0.08, 0.0, 0.0), "LTHI": (0.0, 0.0, 0.09), "LHEE": (0.3, 0.0, 0.0)}
+    assert place_differences(one) == [("LKNE", 0.08, 4.0), ("LTHI", 0.09, 1.5)]
+    assert find_place_differences(two_armed({}), [], []) == ()
 
 
 # --- movement
@@ -246,6 +275,19 @@ def test_poor_frames_are_those_that_are_listed_so(waving: Track):
     assert facts.poor_share == pytest.approx(0.1)
 
 
+def test_places_that_are_not_mirror_images_are_named(facts: RecordingFacts):
+    pairs = (
+        PlaceDifference("LMT5", "RMT5", 0.133, 6.6),
+        PlaceDifference("LTOE", "RTOE", 0.136, 5.4),
+        PlaceDifference("LANK", "RANK", 0.02, 1.0),
+    )
+    text = "LMT5/RMT5 and LTOE/RTOE sit at places that are not mirror images, by up to 136 mm"
+    assert text_of(replace(facts, place_differences=pairs), "places") == text
+    (reason,) = judge_facts(replace(facts, place_differences=pairs)).reasons
+    assert reason.value == pytest.approx(np.sqrt((6.6**2 + 5.4**2 + 1.0) / 3))
+    assert reason.names == ("LMT5", "RMT5", "LTOE", "RTOE")
+
+
 # --- words
 
 
@@ -287,7 +329,7 @@ def test_reasons_name_what_they_are_about(facts: RecordingFacts):
 
 def test_mirror_images_and_mixed_names_are_told_apart(facts: RecordingFacts):
     assert "left and right" in text_of(replace(facts, handedness=-0.5), "handedness")
-    assert "mixed up" in text_of(replace(facts, handedness=0.0), "handedness")
+    assert "mixed up" in text_of(replace(facts, handedness=-0.1), "handedness")
 
 
 def test_a_verdict_is_an_exit_code_and_a_sentence(facts: RecordingFacts):

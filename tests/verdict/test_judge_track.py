@@ -17,6 +17,7 @@ from exactik.verdict import (
     THRESHOLDS,
     LimbFacts,
     MarkerUse,
+    PlaceDifference,
     RecordingContext,
     RecordingFacts,
     SegmentDeviation,
@@ -152,6 +153,10 @@ def limb(error: float, name: str = "l_thigh", mirrored: str = "r_thigh") -> Limb
     )
 
 
+def apart(*zs: float) -> tuple[PlaceDifference, ...]:
+    return tuple(PlaceDifference(f"L{k}", f"R{k}", 0.02 * z, z) for k, z in enumerate(zs))
+
+
 def up(cosine: float | None, origin: str = "file") -> UpAxis:
     return UpAxis(axis="z", origin=origin, custom="z", cosine=cosine)
 
@@ -173,6 +178,12 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] =
     ("labels", {"label_doubt": 0.02}, {"label_doubt": 0.3}, {"label_doubt": 0.9}),
     ("matches", {"guessed": ("A",)}, {"guessed": tuple("ABC")}, {"guessed": tuple("ABCDEFGH")}),
     ("limits", {"limit_shares": {"a.rx": 0.7}}, {"limit_shares": {"a.rx": 1.0}}, None),
+    (
+        "places",
+        {"place_differences": apart(4.5, 0.5, 0.0, 0.0)},
+        {"place_differences": apart(5.0, 2.0, 0.5)},
+        None,
+    ),
     (
         "sides",
         {"limbs": (limb(0.015), limb(0.009, "r_thigh", "l_thigh"))},

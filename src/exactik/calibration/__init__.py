@@ -16,6 +16,7 @@ from exactik.calibration.mapping import (
     HandMapping,
     MarkerMapping,
     Match,
+    has_landmarks,
     measure_distances,
     propose_mapping,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "compare_with_anthropometry",
     "find_marker_bones",
     "find_mirrored_bone",
+    "has_landmarks",
     "measure_distances",
     "propose_mapping",
     "to_bone_frame",

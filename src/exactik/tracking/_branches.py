@@ -45,7 +45,7 @@ __all__ = [
 def improve_poor_segments(run: TrackingRun, path: FrameSolutions, least_cost: Array) -> None:
     """Look for better solutions where a path has gone wrong: frames that cost far more than others.
 
-    Frames of each such segment, its ends among them, are solved from new poses in every round.
+    Frames of each such segment, its ends among them, are solved from other poses.
 
     Args:
         run: problem and options.
@@ -53,21 +53,16 @@ def improve_poor_segments(run: TrackingRun, path: FrameSolutions, least_cost: Ar
         least_cost: of the best solution that was found for each frame, (T,); lowered in place.
     """
     options = run.options.branches
-    last_frame, poor_before = len(path.q) - 1, len(path.q)
-    for n in range(options.poor_rounds):
-        threshold = options.poor_cost * np.median(path.cost)
-        poor = path.cost > threshold + float(run.warm_start[NEGLIGIBLE_COST])
-        segments = find_segments(poor, join=2)
-        if len(segments) == 0 or poor.sum() >= poor_before:
-            break  # nothing is poor, or the last round did not help
-        poor_before = int(poor.sum())
-        segments = sorted(segments, key=lambda segment: segment.first - segment.last)
-        for first, last in segments[: options.max_poor_segments]:
-            step = max(1, min(options.interval_frames, (last - first) // 4))
-            frames = np.unique(np.append(np.arange(first, last + 1, step), last))
-            margin = run.options.segment_frames // 2
-            window = Segment(max(first - margin, 0), min(last + margin, last_frame))
-            _search_at_frames(PathWindow.around(run, path, window, least_cost), frames, seed=n)
+    last_frame, margin = len(path.q) - 1, run.options.segment_frames // 2
+    threshold = options.poor_cost * np.median(path.cost)
+    poor = path.cost > threshold + float(run.warm_start[NEGLIGIBLE_COST])
+    segments = find_segments(poor, join=2)
+    segments = sorted(segments, key=lambda segment: segment.frame_count, reverse=True)
+    for first, last in segments[: options.max_poor_segments]:
+        step = max(1, min(options.interval_frames, (last - first) // 4))
+        frames = np.unique(np.append(np.arange(first, last + 1, step), last))
+        window = Segment(max(first - margin, 0), min(last + margin, last_frame))
+        _search_at_frames(PathWindow.around(run, path, window, least_cost), frames, seed=0)
 
 
 def search_branches(
@@ -154,7 +149,6 @@ def _search_at_frames(window: PathWindow, frames: IntArray, seed: int) -> None:
     if len(frames) == 0:
         return
     solutions = solve_frames(run.problem.with_wide_loss(), run.cold_start, frames, poses)
-    np.minimum.at(window.least_cost, frames, solutions.cost)
     # The largest gain first: what it improves on the way fails the test below.
     for k in np.argsort(solutions.cost - path.cost[frames], kind="stable"):
         t = int(frames[k])

@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 
-CHUNK_FRAMES = 2048  # solved in one call, for the threads to share the work
-
-
 def compute_marker_information(problem: TrackingProblem, q: Array, options: GapOptions) -> Array:
     """Return what every marker says about every dof, w |∂x/∂v|² on average over poses, (M, nv)."""
     count = len(problem.names)
@@ -147,9 +144,8 @@ def solve_gap_frames(run: TrackingRun, path: FrameSolutions, postures: FramePost
         chunk = problem.with_targets(rest=posture, rest_weight=weight).select(frames)
         start = skeleton.integrate(path.q[frames], to_course)
         path.put(frames, solve_frames(chunk, run.warm_start, np.arange(len(frames)), start))
-        problem.copy_robust_weights(frames, chunk)
 
-    run_in_threads(run.threads, solve_chunk, split_into_chunks(len(postures.frames), CHUNK_FRAMES))
+    run_in_threads(run.threads, solve_chunk, split_into_chunks(len(postures.frames)))
 
 
 def _interpolate_course(skeleton: Skeleton, q: Array, undetermined: BoolArray) -> Array:

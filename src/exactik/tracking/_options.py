@@ -37,7 +37,6 @@ class PreparationOptions:
             test_spikes_are_told_from_fast_motion.
         spike_max_acceleration: [m/s²] beyond what bodies do: a sample that needs more is a spike.
             A marker that circles at 8 m/s half a metre from its axis, in the same test, has 128.
-        spike_passes: the second finds spikes beside another.
         swap_max_misfit: share of its old misfit that a pair may keep for its names to be exchanged
             back, if it never changes back in the recording: only clear cases. By hand;
             test_without_errors_a_robust_loss_changes_little.
@@ -73,7 +72,6 @@ class PreparationOptions:
 
     spike_min_distance: float = 0.02
     spike_max_acceleration: float = 400.0
-    spike_passes: int = 2
     swap_max_misfit: float = 0.5
     returning_swap_max_misfit: float = 1.2
     huber_width: float = 2.5
@@ -139,11 +137,10 @@ class BranchOptions:
             second at 120 Hz. The time of the stage is inversely proportional to it. By hand.
         rounds: of looking, each at frames between those before and with other ends of segments.
         poor_cost: in the median cost of a frame: above it a path has gone wrong and its frames are
-            solved first, from new poses in every round. By hand;
-            test_a_path_gone_wrong_is_mended_without_branches, also for the next one.
-        poor_rounds: of that, at most: as long as one leaves fewer poor frames.
-        max_poor_segments: in a round, the longest first: where there are more, the markers are
-            wrong, not the path. Bounds the time.
+            solved first, from other poses, once: of 48 recordings a second round gained 0.1 % of
+            the cost in one. By hand; test_a_path_gone_wrong_is_mended_without_branches.
+        max_poor_segments: that are, the longest first: where there are more, the markers are wrong,
+            not the path. Bounds the time; test_the_longest_of_many_wrong_stretches_are_mended.
     """
 
     crossing_seconds: float = 0.004
@@ -155,8 +152,7 @@ class BranchOptions:
     interval_frames: int = 28
     rounds: int = 2
     poor_cost: float = 8.0
-    poor_rounds: int = 4
-    max_poor_segments: int = 20
+    max_poor_segments: int = 80
 
 
 @dataclass(frozen=True)
@@ -208,9 +204,16 @@ class SmoothingOptions:
         overlap_frames: to each side that are solved with them and not used: what lies beyond them
             has no influence any more. test_seams_between_chunks_do_not_show.
         relaxation: times the accelerations that are allowed in the first steps, one each. By hand:
-            with larger ratios the steps grow beyond what their linear model holds for.
-        rounds: of steps with the accelerations as estimated, and estimated again after each but the
-            last.
+            with larger ratios the steps grow beyond what their linear model holds for; one more
+            before them, 100, changes nothing.
+        cutoff_relaxation: the same if a cut-off frequency sets the accelerations: at 3 Hz they are
+            so small that steps from 10 times of them do not come to rest;
+            test_a_lower_cut_off_is_smoother.
+        rounds: of steps with the accelerations as estimated. While they are estimated, again after
+            each, and one more step follows.
+        strength_frames: spread over the recording, by which accelerations are estimated; longer
+            recordings need a step less. A tenth of them changes s by a tenth, ten times as
+            many only cost time.
         max_iterations: of conjugate gradients in a step.
         tolerance: of these: share of what they have gained below which one more is not worth it.
         step_sd: [rad or m] size of a step: keeps it short along what neither markers nor
@@ -229,13 +232,18 @@ class SmoothingOptions:
         noise_lag_seconds: [s] within which residuals change by noise, and hardly by the motion: a
             third of a step of a run.
         noise_frames: by which that is judged, spread over the recording.
+        white_noise_samples: of every marker, each of five frames in a row, spread over the
+            recording, by which its noise is judged: bounds the memory, and the median of so many is
+            right to a hundredth. A tenth of them would do, ten times as many only cost memory.
         assumed_noise: [m] of markers from frame to frame where no marker is seen five frames long.
     """
 
     chunk_frames: int = 400
     overlap_frames: int = 30
-    relaxation: tuple[float, ...] = (100.0, 10.0, 3.0)
-    rounds: int = 3
+    relaxation: tuple[float, ...] = (10.0, 3.0)
+    cutoff_relaxation: tuple[float, ...] = (100.0, 10.0, 3.0)
+    rounds: int = 2
+    strength_frames: int = 20_000
     max_iterations: int = 6
     tolerance: float = 0.02
     step_sd: float = 0.1
@@ -248,6 +256,7 @@ class SmoothingOptions:
     least_count: float = 5.0
     noise_lag_seconds: float = 0.05
     noise_frames: int = 500
+    white_noise_samples: int = 10_000
     assumed_noise: float = 0.001
 
 

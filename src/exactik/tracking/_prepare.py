@@ -27,14 +27,10 @@ from exactik.tracking._options import (
     PreparationOptions,
     TrackingOptions,
 )
-from exactik.tracking._problem import LOSS_KINDS, TrackingProblem
+from exactik.tracking._problem import CHUNK_FRAMES, LOSS_KINDS, TrackingProblem
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Outliers", "PreparedMarkers", "fill_gaps", "find_spikes", "prepare_markers"]
-
-
-UNREACHABLE = 10**6  # bones between markers of two trees, and of a marker to itself
-CHUNK_FRAMES = 1 << 15  # looked at for spikes at once: all of an hour would not fit into memory
 
 
 class PreparedMarkers(NamedTuple):
@@ -98,8 +94,9 @@ def remove_outliers(
 ) -> tuple[TrackingProblem, Outliers]:
     """Return the problem without spikes and with swapped markers exchanged back, and both."""
     position, swaps = problem.targets.position.copy(), []
-    for _ in range(options.spike_passes):
-        position[find_spikes(position, problem.rate, options)] = np.nan
+    # A spike beside a larger one shows when that is gone.
+    while (spikes := find_spikes(position, problem.rate, options)).any():
+        position[spikes] = np.nan
     for swap in find_swaps(Markers(position, problem.names, problem.rate)):
         m, partner = (problem.names.index(name) for name in swap.names)
         if _fits_better_exchanged(problem, position, m, partner, swap, options):
@@ -233,8 +230,11 @@ def _find_neighbours(problem: TrackingProblem, options: PreparationOptions) -> l
     ]
 
 
-def _count_bones_between(problem: TrackingProblem) -> IntArray:
-    """Return how many bones lie between each two markers, (M, M)."""
+def _count_bones_between(problem: TrackingProblem) -> Array:
+    """Return how many bones lie between each two markers, (M, M).
+
+    Infinite between markers of two trees, and of a marker to itself.
+    """
     skeleton, names = problem.skeleton, problem.names
     chains: list[list[int]] = []
     for name in names:
@@ -242,7 +242,7 @@ def _count_bones_between(problem: TrackingProblem) -> IntArray:
         while skeleton.parents[chain[-1]] >= 0:
             chain.append(int(skeleton.parents[chain[-1]]))
         chains.append(chain)
-    bones = np.full((len(names), len(names)), UNREACHABLE)
+    bones = np.full((len(names), len(names)), np.inf)
     for m, k in permutations(range(len(names)), 2):
         meeting = next((n for n, bone in enumerate(chains[m]) if bone in chains[k]), None)
         if meeting is not None:

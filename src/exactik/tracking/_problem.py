@@ -154,11 +154,6 @@ class TrackingProblem:
             missing = np.isnan(self.targets.position[frames, :, 0])
             self.targets.robust_weight[frames] = np.where(missing, 0.0, weight)
 
-    def copy_robust_weights(self, frames: IntArray, other: TrackingProblem) -> None:
-        """Take over the robust weights that a problem of these frames alone has come to."""
-        if len(self.targets.robust_weight) > 0:
-            self.targets.robust_weight[frames] = other.targets.robust_weight
-
     def residuals(self, q: Array, frames: IntArray | None = None) -> Array:
         """Return target − model of every marker [m, world], (n, M, 3), of some frames or all."""
         frames = np.arange(len(q)) if frames is None else frames

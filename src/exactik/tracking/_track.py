@@ -166,6 +166,7 @@ def track(
         changed = _join_gaps(changed, postures)
         take_better_segments(run, prepared.recorded, path, branched, changed)
         unwrap_path(problem, path.q)
+    del branched  # an hour of poses
     problem.update_robust_weights(path.q)
     excess = np.zeros(len(problem))
     if branches:
@@ -233,7 +234,6 @@ def _choose_methods(
 
 def _fill_gaps(run: TrackingRun, path: FrameSolutions, information: Array) -> FramePostures:
     """Solve the frames of a path that have lost markers again; return what they were pulled to."""
-    run.problem.update_robust_weights(path.q)
     postures = make_postures(run.problem, path.q, information, run.options.gaps)
     solve_gap_frames(run, path, postures)
     return postures

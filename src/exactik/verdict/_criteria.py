@@ -241,6 +241,20 @@ def judge_proportions(facts: RecordingFacts) -> Iterator[Finding]:
         yield Finding("proportions", abs(segment.z), text, (segment.name,))
 
 
+def judge_places(facts: RecordingFacts) -> Iterator[Finding]:
+    """Markers of the same landmarks sit alike on the left and on the right, taken together."""
+    pairs = facts.place_differences
+    if len(pairs) == 0:
+        return
+    rms = math.sqrt(sum(pair.z**2 for pair in pairs) / len(pairs))
+    far = [pair for pair in pairs if pair.z >= rms]
+    longest = max(pair.distance for pair in far)
+    who = _list([f"{pair.left}/{pair.right}" for pair in far])
+    verb = "sits" if len(far) == 1 else "sit"
+    text = f"{who} {verb} at places that are not mirror images, by up to {_mm(longest)}"
+    yield Finding("places", rms, text, tuple(n for pair in far for n in (pair.left, pair.right)))
+
+
 def judge_sides(facts: RecordingFacts) -> Iterator[Finding]:
     """Left and right fit alike."""
     errors = {limb.name: limb.mean_error for limb in facts.limbs}
@@ -305,6 +319,7 @@ CRITERIA: tuple[Criterion, ...] = (
     judge_matches,
     judge_limits,
     judge_proportions,
+    judge_places,
     judge_sides,
     judge_gaps,
     judge_frames,

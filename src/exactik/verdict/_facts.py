@@ -13,6 +13,7 @@ from exactik.typing import BoolArray
 from exactik.verdict._context import MarkerUse, UpAxis
 from exactik.verdict._heading import measure_heading
 from exactik.verdict._limbs import LimbFacts, find_instrumented_bones, measure_limbs
+from exactik.verdict._mirrored_places import PlaceDifference, find_place_differences
 from exactik.verdict._scales import SegmentDeviation, find_deviations, measure_stature
 from exactik.verdict._sides import find_unpaired_markers
 
@@ -72,6 +73,8 @@ class RecordingFacts:
         guessed: markers in use that were matched by geometry.
         deviations: lengths of segments against those of adults, the worst first; empty if the
             figure was not fitted.
+        place_differences: of left and right markers of the same landmarks, the worst first; empty
+            if the figure was not fitted.
         settled: whether the calibration came to rest; None if there was none.
         is_fitted: whether sizes were fitted to a recording.
         marker_set: recognised set.
@@ -112,6 +115,7 @@ class RecordingFacts:
     doubtful: tuple[str, ...]
     guessed: tuple[str, ...]
     deviations: tuple[SegmentDeviation, ...]
+    place_differences: tuple[PlaceDifference, ...]
     settled: bool | None
     is_fitted: bool
     marker_set: str | None
@@ -211,6 +215,7 @@ def collect_facts(track: Track) -> RecordingFacts:
         doubtful=tuple(use.name for use in uses if use.marker and use.confidence < SURE_CONFIDENCE),
         guessed=tuple(use.name for use in uses if use.marker and use.code == GEOMETRY),
         deviations=find_deviations(skeleton, instrumented) if is_fitted else (),
+        place_differences=find_place_differences(skeleton, uses, names) if is_fitted else (),
         settled=None if context is None else context.settled,
         is_fitted=is_fitted,
         marker_set=None if context is None else context.marker_set,

@@ -159,6 +159,12 @@ THRESHOLDS: dict[str, Threshold] = {
         unit="sd",
         reason="of adults: a shank that is off by 26 %; skin shows joint centres to 2 or 3 cm only",
     ),
+    "places": Threshold(
+        care=2.4,
+        reject=None,
+        unit="sd",
+        reason="rms between left and right places of landmarks: 5 cm of bony ones, seldom 4 cm",
+    ),
     "sides": Threshold(
         care=3.0,
         reject=None,

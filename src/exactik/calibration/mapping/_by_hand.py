@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
@@ -18,9 +19,14 @@ __all__ = ["match_by_hand"]
 
 def match_by_hand(proposal: Proposal, by_hand: HandMapping) -> None:
     """Add what is given by hand; the recorded names may lack their prefix."""
+    markers = proposal.markers
+    never_seen = np.asarray(markers.missing.all(axis=0))
     for name, choice in by_hand.items():
-        recorded = find_recorded_name(proposal.markers, name)
-        proposal.matches[recorded] = _match_choice(proposal.skeleton, recorded, choice)
+        recorded = find_recorded_name(markers, name)
+        match = _match_choice(proposal.skeleton, recorded, choice)
+        if match.bone is not None and never_seen[markers.names.index(recorded)]:
+            match = Match(recorded, reason="given by hand, but in no frame", code="never-seen")
+        proposal.matches[recorded] = match
 
 
 def _match_choice(
