@@ -1,6 +1,7 @@
 """No verdict is false, on the kinds of problems that verdicts are easily wrong about.
 
-The judge is `tests/support/adversaries.py`: forward kinematics of its own, and poses that roll down.
+The judge is `tests/support/adversaries.py`: forward kinematics of its own, and
+poses that roll down.
 """
 
 from __future__ import annotations

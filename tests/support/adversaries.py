@@ -1,7 +1,7 @@
 """Problems that verdicts were once wrong about, a family each, and a judge that shares no code.
 
-Every family takes a random generator and returns a `Trial`; `find_falsehood` says what is wrong with
-the verdict on it, by the second computation of `hinge_chains`.
+Every family takes a random generator and returns a `Trial`; `find_falsehood` says what is wrong
+with the verdict on it, by the second computation of `hinge_chains`.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def find_falsehood(trial: Trial, result: ik.Result, rng: Rng) -> str:
     if "because no dof is free" in why:
         return ""
     searched = re.search(r"nothing better was found in (\d+) descents", why)
-    if (searched is None) == (trial.starts > 1) or "not excluded" not in why and searched is None:
+    if (searched is None) == (trial.starts > 1) or ("not excluded" not in why and searched is None):
         return "it does not say what was searched"
     if status == "at-limits":
         g = chain.gradient(q)

@@ -1,9 +1,9 @@
 """What is true of a place, however it was found: gradient and curvature on the free dofs.
 
 A minimum is told from a saddle on the critical cone: dofs on a limit that the goals push against
-stay, dofs on a limit without push may leave it but not pass it, all others go both ways. What counts
-as flat grows with the gradient that is left, because curvature that changes on the rest of the way
-proves nothing; so before a saddle is claimed, Newton's method goes that way.
+stay, dofs on a limit without push may leave it but not pass it, all others go both ways. What
+counts as flat grows with the gradient that is left, because curvature that changes on the rest of
+the way proves nothing; so before a saddle is claimed, Newton's method goes that way.
 """
 
 from __future__ import annotations

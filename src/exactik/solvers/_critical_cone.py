@@ -1,7 +1,7 @@
 """Whether a quadratic form falls along a direction that limits leave open.
 
-Dofs that sit on a limit without being pushed against it may move one way only. With two-sided dofs F
-and one-sided ones S, turned so that they may only grow, a stationary point is a minimum to second
+Dofs that sit on a limit without being pushed against it may move one way only. With two-sided dofs
+F and one-sided ones S, turned so that they may only grow, a stationary point is a minimum to second
 order if
 
     dᵀHd + ε|d|² ≥ 0   for all d with d_S ≥ 0,

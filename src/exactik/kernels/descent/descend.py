@@ -131,7 +131,7 @@ def advance(tree, pattern, box, options, q, value, g, H, descent):
     elif state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
         handle_stationary_point(tree, pattern, box, options, q, g, H, CONVERGED, descent)
     elif state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS and options[ESCAPE_SADDLES] != 0.0:
-        # Next to a saddle what steps gain drowns in rounding; along its negative curvature it rises.
+        # Next to a saddle what a step gains drowns in rounding; along negative curvature it grows.
         handle_stationary_point(tree, pattern, box, options, q, g, H, STALLED, descent)
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT

@@ -9,7 +9,7 @@ steeply: with H = (2 1; 1 0) the first one found is (0, 1). So δ grows until no
 left, and the last direction before that is taken; its curvature is within a factor of the worst.
 
 Dofs that sit on a limit without being pushed against it may leave it, but not pass it. Where such
-limits shut a direction both ways, the dofs that they stop are held, and the rest is looked at again;
+limits shut a direction both ways, the dofs that they stop are held and the rest is looked at again;
 where nothing is left, single dofs and pairs on one path are. That finds nearly every way down; what
 it may miss, the certificate of a result does not (`solvers/_critical_cone.py`).
 """
@@ -86,8 +86,9 @@ def is_open(box, q, descent, i, x):
 
 @jit
 def open_descent_direction(pattern, box, q, g, H, descent):
-    """Write a direction of negative curvature that limits leave open to descent.step, largest entry
-    1; return False if none is found. Holds more dofs in the active set.
+    """Write a direction of negative curvature that limits leave open to descent.step; else False.
+
+    Its largest entry is 1. More dofs may be in the active set afterwards.
     """
     step, active_set, count = descent.step, descent.active_set, descent.step.shape[0]
     for i in range(count):
