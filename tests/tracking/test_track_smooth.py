@@ -283,6 +283,38 @@ def test_the_noise_of_markers_is_found_among_their_motion():
         assert found == pytest.approx(noise, rel=0.1)
 
 
+def test_the_noise_of_a_long_recording_is_found_in_samples_of_it():
+    recording = simulate_recording(simulate_performance(4.0), noise=0.001, gaps=0.05, swap=False)
+    problem = make_tracking_problem(recording.truth.skeleton, recording.markers)
+    differences = np.abs(np.diff(problem.targets.position, 4, axis=0))
+    whole = float(np.nanmedian(differences)) / (0.6745 * np.sqrt(70.0))
+    assert estimate_white_noise(problem, DEFAULT_OPTIONS.smoothing) == pytest.approx(whole)
+    few = SmoothingOptions(white_noise_samples=50)
+    assert estimate_white_noise(problem, few) == pytest.approx(whole, rel=0.1)
+
+
+def test_accelerations_are_estimated_in_a_sample_of_a_long_recording(noisy: SyntheticRecording):
+    figure = noisy.truth.skeleton
+    options = [
+        TrackingOptions(smoothing=SmoothingOptions(chunk_frames=60, strength_frames=frames))
+        for frames in (420, 10_000)
+    ]
+    sampled, whole = (
+        ik.track(figure, noisy.markers, branches=False, options=one) for one in options
+    )
+    assert sampled.smoothing is not None and whole.smoothing is not None
+    used = whole.smoothing.prior.turn > 0.0
+    ratio = whole.smoothing.prior.turn[used] / sampled.smoothing.prior.turn[used]
+    assert not np.array_equal(sampled.motion.q, whole.motion.q)  # a sample it was
+    assert 0.8 < np.median(ratio) < 1.25 and 0.3 < ratio.min() and ratio.max() < 3.0
+    errors = [
+        np.sqrt(np.mean(figure.difference(one.motion.q, noisy.truth.q)[:, 6:] ** 2))
+        for one in (sampled, whole)
+    ]
+    print(f"angles: {np.degrees(errors[0]):.3f}° by a sample, {np.degrees(errors[1]):.3f}° by all")
+    assert errors[0] < 1.05 * errors[1]
+
+
 def test_smoothing_does_not_depend_on_threads(noisy: SyntheticRecording):
     figure, markers = noisy.truth.skeleton, noisy.markers.between(0.0, 2.0)
     options = TrackingOptions(smoothing=SmoothingOptions(chunk_frames=60))

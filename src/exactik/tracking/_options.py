@@ -204,9 +204,16 @@ class SmoothingOptions:
         overlap_frames: to each side that are solved with them and not used: what lies beyond them
             has no influence any more. test_seams_between_chunks_do_not_show.
         relaxation: times the accelerations that are allowed in the first steps, one each. By hand:
-            with larger ratios the steps grow beyond what their linear model holds for.
-        rounds: of steps with the accelerations as estimated, and estimated again after each but the
-            last.
+            with larger ratios the steps grow beyond what their linear model holds for; one more
+            before them, 100, changes nothing.
+        cutoff_relaxation: the same if a cut-off frequency sets the accelerations: at 3 Hz they are
+            so small that steps from 10 times of them do not come to rest;
+            test_a_lower_cut_off_is_smoother.
+        rounds: of steps with the accelerations as estimated. While they are estimated, again after
+            each, and one more step follows.
+        strength_frames: spread over the recording, by which accelerations are estimated; longer
+            recordings need a step less. A tenth of them changes s by a tenth, ten times as
+            many only cost time.
         max_iterations: of conjugate gradients in a step.
         tolerance: of these: share of what they have gained below which one more is not worth it.
         step_sd: [rad or m] size of a step: keeps it short along what neither markers nor
@@ -225,13 +232,18 @@ class SmoothingOptions:
         noise_lag_seconds: [s] within which residuals change by noise, and hardly by the motion: a
             third of a step of a run.
         noise_frames: by which that is judged, spread over the recording.
+        white_noise_samples: of every marker, each of five frames in a row, spread over the
+            recording, by which its noise is judged: bounds the memory, and the median of so many is
+            right to a hundredth. A tenth of them would do, ten times as many only cost memory.
         assumed_noise: [m] of markers from frame to frame where no marker is seen five frames long.
     """
 
     chunk_frames: int = 400
     overlap_frames: int = 30
-    relaxation: tuple[float, ...] = (100.0, 10.0, 3.0)
-    rounds: int = 3
+    relaxation: tuple[float, ...] = (10.0, 3.0)
+    cutoff_relaxation: tuple[float, ...] = (100.0, 10.0, 3.0)
+    rounds: int = 2
+    strength_frames: int = 20_000
     max_iterations: int = 6
     tolerance: float = 0.02
     step_sd: float = 0.1
@@ -244,6 +256,7 @@ class SmoothingOptions:
     least_count: float = 5.0
     noise_lag_seconds: float = 0.05
     noise_frames: int = 500
+    white_noise_samples: int = 10_000
     assumed_noise: float = 0.001
 
 

@@ -166,6 +166,7 @@ def track(
         changed = _join_gaps(changed, postures)
         take_better_segments(run, prepared.recorded, path, branched, changed)
         unwrap_path(problem, path.q)
+    del branched  # an hour of poses
     problem.update_robust_weights(path.q)
     excess = np.zeros(len(problem))
     if branches:

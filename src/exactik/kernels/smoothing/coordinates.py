@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.linear.ltdl import factor
+from exactik.kernels.linear.ltdl import factor, pad_to_lanes
 from exactik.kernels.smoothing.accelerations import project
 from exactik.spatial import jit
 
@@ -92,12 +92,13 @@ def invert_factor(pattern, L, inverse):
     for n in range(pattern.dof_order.shape[0]):
         i = np.int64(pattern.dof_order[n])
         level, above = np.int64(pattern.dof_level[i]), i
-        for j in range(level):
+        for j in range(inverse.shape[1]):
             inverse[i, j] = 0.0
         inverse[i, level] = 1.0
         for a in range(level - 1, -1, -1):
             above = np.int64(pattern.dof_parent[above])
-            for j in range(a + 1):
+            # On into the padding of whole vectors, which is 0 in all rows.
+            for j in range(pad_to_lanes(a + 1)):
                 inverse[i, j] -= L[i, a] * inverse[above, j]
 
 

@@ -10,8 +10,9 @@ where it is, and what they determine badly follows a smooth course (docs/maths.m
     _noise        σ, from the recording
     _strength     s_k, from the recording or from a cut-off frequency
     _prior        w_k, by bones and dofs
-    _smoother     one step of all frames, chunk by chunk
-    _smooth_path  the stage: one step after another
+    _chunks       which frames are solved together
+    _smoother     steps of all frames, chunk by chunk
+    _smooth_path  the stage: strength, then one step after another
     _variances    what noise leaves in the motion found
 """
 

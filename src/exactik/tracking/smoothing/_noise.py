@@ -15,6 +15,7 @@ from exactik.typing import Array
 
 __all__ = ["estimate_changing_noise", "estimate_noise_between_frames", "estimate_white_noise"]
 
+FOURTH_DIFFERENCE = (1.0, -4.0, 6.0, -4.0, 1.0)
 VARIANCE_OF_FOURTH_DIFFERENCES = 70.0  # 1 + 16 + 36 + 16 + 1 times that of independent values
 NORMAL_QUARTILE = 0.6745  # of a normal distribution: half of it is nearer to the middle, in σ
 MIN_NOISE = 1e-6  # [m] recordings without noise still have rounding
@@ -39,10 +40,16 @@ def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) ->
     """Return what markers change by from frame to frame beyond their motion: its sd [m].
 
     By fourth differences in time, in which motions have next to no part. Half of the samples
-    decide, so that spikes and impacts do not.
+    decide, so that spikes and impacts do not. Of long recordings some are taken, spread over it.
     """
-    differences = np.diff(problem.targets.position[:, problem.targets.weight > 0.0], 4, axis=0)
-    values = np.abs(differences[np.isfinite(differences)])
+    position, used = problem.targets.position, problem.targets.weight > 0.0
+    last = len(FOURTH_DIFFERENCE) - 1
+    first = choose_even_frames(len(position) - last, options.white_noise_samples)
+    differences = np.zeros((len(first), *position.shape[1:]))
+    for n, factor in enumerate(FOURTH_DIFFERENCE):
+        differences += factor * position[first + n]
+    values = np.abs(differences[:, used])
+    values = values[np.isfinite(values)]
     if len(values) == 0:
         return options.assumed_noise
     scale = NORMAL_QUARTILE * np.sqrt(VARIANCE_OF_FOURTH_DIFFERENCES)

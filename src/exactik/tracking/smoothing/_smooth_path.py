@@ -1,19 +1,27 @@
 """The stage of smoothing: one step after another, from poses that were found frame by frame.
 
 Frames that were solved alone tremble far more than s. So the first steps take accelerations lightly
-and each step more seriously: every one of them is then short enough for its linear model.
+and each step more seriously: every one of them is then short enough for its linear model. Strength
+is estimated first, in the whole of a short recording or in a sample of a long one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from exactik.errors import UsageError
+from exactik.kernels.smoothing.accelerations import AccelerationPrior
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
+from exactik.tracking.smoothing._chunks import Chunk, cover_recording, sample_recording
 from exactik.tracking.smoothing._noise import estimate_noise_between_frames
-from exactik.tracking.smoothing._prior import Smoothing, make_prior, weigh_accelerations
+from exactik.tracking.smoothing._prior import (
+    AccelerationSquares,
+    Smoothing,
+    make_prior,
+    weigh_accelerations,
+)
 from exactik.tracking.smoothing._smoother import Smoother, make_smoothing_problem
 from exactik.tracking.smoothing._strength import (
     compute_strength_of_cutoff,
@@ -65,25 +73,57 @@ def smooth_path(
     # What no marker is on or beyond stays at rest and has no say in how the rest of it moves.
     is_seen = np.asarray(information.sum(axis=0) > 0.0)
     smoother = Smoother(problem, options, run.threads, is_seen)
-    q, free = path.q.copy(), make_prior(problem.skeleton)
-    if smooth == "auto":
-        initial = estimate_strength(smoother, q, free)
-    else:
-        initial = compute_strength_of_cutoff(problem, float(smooth), information, noise, free)
-    stages = [*options.relaxation, *([1.0] * options.rounds)]
-    strength, cost, prior = initial, np.empty(len(q)), free
-    for n, relaxation in enumerate(stages):
-        prior = weigh_accelerations(
+    free = make_prior(problem.skeleton)
+
+    def weigh(strength: AccelerationSquares, relaxation: float) -> AccelerationPrior:
+        return weigh_accelerations(
             problem.skeleton, free, is_seen, noise, strength, relaxation=relaxation
         )
-        # Relaxed steps still tremble, and after the last step no other would use the estimate.
-        estimate = smooth == "auto" and relaxation == 1.0 and n + 1 < len(stages)
-        step = smoother.advance(q, prior, noise, estimate=estimate)
-        q, cost = step.q, step.cost
-        if estimate:
-            strength = update_strength(smoother, free, initial, step.observed, step.undetermined)
-        report_frames(len(q) // len(stages))
-    smoothed = path.copy()
-    smoothed.q[:], smoothed.cost[:] = q, cost
+
+    chunks, q = cover_recording(len(path.q), options), path.q
+    relaxation = options.relaxation if smooth == "auto" else options.cutoff_relaxation
+    stages = [*relaxation, *([1.0] * options.rounds)]
+    if smooth == "auto":
+        sample = sample_recording(len(q), options)
+        strength, estimated_q = _settle_strength(smoother, q, noise, sample or chunks, free, weigh)
+        if sample is None:  # all frames are there already, but for the last change of strength
+            q, stages = estimated_q, [1.0]
+        del estimated_q
+    else:
+        strength = compute_strength_of_cutoff(problem, float(smooth), information, noise, free)
+    priors = [weigh(strength, allowed) for allowed in stages]
+    found = smoother.advance(q, priors, noise, chunks, estimate=False, report_frames=report_frames)
+    smoothed = FrameSolutions(found.q, path.outcomes.copy())
+    smoothed.cost[:] = found.cost
     unwrap_path(problem, smoothed.q)
-    return smoothed, Smoothing(prior=prior, noise=noise)
+    return smoothed, Smoothing(prior=priors[-1], noise=noise)
+
+
+def _settle_strength(
+    smoother: Smoother,
+    q: Array,
+    noise: float,
+    chunks: Sequence[Chunk],
+    free: AccelerationPrior,
+    weigh: Callable[[AccelerationSquares, float], AccelerationPrior],
+) -> tuple[AccelerationSquares, Array]:
+    """Return s² as smoothed frames have it, and the poses, (T, nq), smoothed with the one before.
+
+    Args:
+        smoother: of the recording.
+        q: poses to start from, (T, nq).
+        noise: σ [m].
+        chunks: whose frames are smoothed.
+        free: which dofs turn and which shift.
+        weigh: returns the prior of s² and a relaxation.
+    """
+    initial = estimate_strength(smoother, q, free, chunks)
+    strength, relaxations = initial, [*smoother.options.relaxation, 1.0]
+    for _ in range(smoother.options.rounds):
+        priors = [weigh(strength, relaxation) for relaxation in relaxations]
+        smoothed = smoother.advance(q, priors, noise, chunks, estimate=True)
+        strength, q = update_strength(smoother, free, initial, smoothed), smoothed.q
+        relaxations = [
+            1.0
+        ]  # relaxed steps still tremble: they come first, and are not estimated by
+    return strength, q

@@ -1,12 +1,9 @@
-"""Frames of a recording that are moved together.
-
-Long recordings are solved in chunks that overlap; what a chunk does not see has died away.
-"""
+"""Frames of a recording that are moved together, chunk by chunk."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -24,10 +21,11 @@ from exactik.kernels.tree.integrate import integrate_batch
 from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import SmoothingOptions
 from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem
+from exactik.tracking.smoothing._chunks import Chunk
 from exactik.tracking.smoothing._prior import AccelerationSquares
 from exactik.typing import Array, BoolArray
 
-__all__ = ["Smoother", "SmoothingStep", "make_smoothing_problem"]
+__all__ = ["SmoothedFrames", "Smoother", "make_smoothing_problem"]
 
 OfChunk = TypeVar("OfChunk")
 
@@ -42,34 +40,22 @@ def make_smoothing_problem(problem: TrackingProblem, noise: float) -> TrackingPr
     return problem.with_targets(loss=np.array([QUADRATIC, 1.0, 1.0]), rest_weight=rest_weight)
 
 
-class Chunk(NamedTuple):
-    """Frames that are solved together: from `low` to `high`, of which `first` to `end` are kept."""
-
-    first: int
-    end: int
-    low: int
-    high: int
-
-    @property
-    def kept(self) -> slice:
-        """Those that are kept, among those that are solved."""
-        return slice(self.first - self.low, self.end - self.low)
-
-
-class SmoothingStep(NamedTuple):
-    """Where a step has led.
+class SmoothedFrames(NamedTuple):
+    """Where steps have led.
 
     Attributes:
-        q: poses, (T, nq).
-        cost: what the markers of each frame cost there [m²], (T,).
-        observed: Σ|a|² of these poses, and
-        undetermined: Σ V/s², V the posterior variances of a; both 0 unless asked for.
+        q: poses, (T, nq); outside of the chunks as they were.
+        cost: what the markers of each frame cost there [m²], (T,); 0 outside of the chunks.
+        observed: mean |a|² of these poses, and
+        undetermined: mean V/s², V the posterior variances of a; both 0 unless asked for.
+        frame_count: number of frames that these are the means of.
     """
 
     q: Array
     cost: Array
     observed: AccelerationSquares
     undetermined: AccelerationSquares
+    frame_count: int
 
 
 class Smoother:
@@ -125,37 +111,54 @@ class Smoother:
         )
 
     def advance(
-        self, q: Array, prior: AccelerationPrior, noise: float, *, estimate: bool
-    ) -> SmoothingStep:
-        """Take one step from poses q, (T, nq).
+        self,
+        q: Array,
+        priors: Sequence[AccelerationPrior],
+        noise: float,
+        chunks: Sequence[Chunk],
+        *,
+        estimate: bool,
+        report_frames: Callable[[int], None] | None = None,
+    ) -> SmoothedFrames:
+        """Take one step after another from poses q, (T, nq), each chunk by itself.
 
         Args:
             q: poses.
-            prior: weights of accelerations.
+            priors: weights of accelerations in each of the steps.
             noise: σ [m].
-            estimate: whether to estimate accelerations too.
+            chunks: whose frames are moved.
+            estimate: whether to estimate accelerations in the last step too.
+            report_frames: is called with the number of frames solved since its last call.
         """
         damping = np.full(self.problem.skeleton.nv, (noise / self.options.step_sd) ** 2)
         lag = self.count_lag(self.options.update_lag_seconds)
-        result, cost = q.copy(), np.empty(len(q))
+        result, cost, last = q.copy(), np.zeros(len(q)), len(priors) - 1
 
         def solve_chunk(chunk: Chunk) -> tuple[AccelerationSquares, AccelerationSquares]:
             observed, variance = self.new_squares(), self.new_squares()
-            start = np.ascontiguousarray(q[chunk.low : chunk.high])
-            counted = chunk.kept if estimate else slice(0, 0)
-            trial = self._step_from(start, chunk.low, prior, damping, counted, variance)
-            result[chunk.first : chunk.end] = trial[chunk.kept]
+            poses = np.ascontiguousarray(q[chunk.low : chunk.high])
+            for n, prior in enumerate(priors):
+                counted = chunk.counted if estimate and n == last else slice(0, 0)
+                poses = self._step_from(poses, chunk.low, prior, damping, counted, variance)
+            result[chunk.first : chunk.end] = poses[chunk.kept]
             cost[chunk.first : chunk.end] = self.workspace.cost[chunk.kept]
             if estimate:
-                self._add_squares(trial, chunk.kept, lag, prior, observed)
+                self._add_squares(poses, chunk.counted, lag, priors[last], observed)
+            if report_frames is not None:
+                report_frames(chunk.end - chunk.first)
             return observed, variance
 
-        parts = self._run_chunks(solve_chunk)
-        observed = self._add_up(part for part, _ in parts)
-        variance = self._add_up(part for _, part in parts)
+        parts = self._run_chunks(solve_chunk, chunks)
+        count = sum(chunk.counted.stop - chunk.counted.start for chunk in chunks)
+        variance = self._average((part for _, part in parts), count)
         # The kernel has V for σ = 1, so that V/s² is that times the weights σ²/s².
-        undetermined = AccelerationSquares(variance.turn * prior.turn, variance.shift * prior.shift)
-        return SmoothingStep(result, cost, observed, undetermined)
+        turn, shift = priors[last].turn, priors[last].shift
+        undetermined = AccelerationSquares(variance.turn * turn, variance.shift * shift)
+        lag_count = sum(chunk.count_accelerations(lag) for chunk in chunks)
+        observed = self._average((part for part, _ in parts), lag_count)
+        return SmoothedFrames(
+            q=result, cost=cost, observed=observed, undetermined=undetermined, frame_count=count
+        )
 
     def _step_from(
         self,
@@ -196,16 +199,19 @@ class Smoother:
         self.evaluate(start, low, prior, VALUE)
         return start
 
-    def sum_squares(self, q: Array, prior: AccelerationPrior, lag: int) -> AccelerationSquares:
-        """Return Σ|a|² over a lag [frames] of poses q, (T, nq)."""
+    def measure_accelerations(
+        self, q: Array, prior: AccelerationPrior, chunks: Sequence[Chunk], lag: int
+    ) -> AccelerationSquares:
+        """Return the mean |a|² over a lag [frames] of poses q, (T, nq), in some chunks of them."""
 
         def sum_chunk(chunk: Chunk) -> AccelerationSquares:
             poses, sums = q[chunk.low : chunk.high], self.new_squares()
             self.evaluate(poses, chunk.low, prior, VALUE)
-            self._add_squares(poses, chunk.kept, lag, prior, sums)
+            self._add_squares(poses, chunk.counted, lag, prior, sums)
             return sums
 
-        return self._add_up(self._run_chunks(sum_chunk))
+        count = sum(chunk.count_accelerations(lag) for chunk in chunks)
+        return self._average(self._run_chunks(sum_chunk, chunks), count)
 
     def count_lag(self, seconds: float) -> int:
         """Return a lag in frames, at least one and short enough for the recording."""
@@ -234,28 +240,24 @@ class Smoother:
             sums.shift,
         )
 
-    def _add_up(self, parts: Iterable[AccelerationSquares]) -> AccelerationSquares:
-        """Return the sum of those of the chunks."""
+    def _average(self, parts: Iterable[AccelerationSquares], count: int) -> AccelerationSquares:
+        """Return the sum of those of the chunks, divided by a number of frames."""
         total = self.new_squares()
         for part in parts:
             total.turn[:] += part.turn
             total.shift[:] += part.shift
-        return total
+        return AccelerationSquares(total.turn / max(count, 1), total.shift / max(count, 1))
 
-    def _run_chunks(self, work: Callable[[Chunk], OfChunk]) -> list[OfChunk]:
+    def _run_chunks(
+        self, work: Callable[[Chunk], OfChunk], chunks: Sequence[Chunk]
+    ) -> list[OfChunk]:
         """Return what `work` returns for each chunk, in their order; on all threads."""
-        count, options = len(self.problem), self.options
-        starts = range(0, count, options.chunk_frames)
-        results: list[OfChunk | None] = [None] * len(starts)
+        results: list[OfChunk | None] = [None] * len(chunks)
 
         def run_chunk(n: int) -> None:
-            first = starts[n]
-            end = min(first + options.chunk_frames, count)
-            low = max(first - options.overlap_frames, 0)
-            high = min(end + options.overlap_frames, count)
-            results[n] = work(Chunk(first, end, low, high))
+            results[n] = work(chunks[n])
 
-        run_in_threads(self.threads, run_chunk, range(len(starts)))
+        run_in_threads(self.threads, run_chunk, range(len(chunks)))
         return [result for result in results if result is not None]
 
     def _clip(self, q: Array) -> None:

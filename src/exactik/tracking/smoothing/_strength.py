@@ -12,13 +12,16 @@ second differences are (2 sin(π f/rate))² times the motion, so w is the curvat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
 from exactik.tracking._options import SmoothingOptions
 from exactik.tracking._problem import TrackingProblem
+from exactik.tracking.smoothing._chunks import Chunk
 from exactik.tracking.smoothing._prior import AccelerationSquares
-from exactik.tracking.smoothing._smoother import Smoother
+from exactik.tracking.smoothing._smoother import SmoothedFrames, Smoother
 from exactik.typing import Array
 
 __all__ = ["compute_strength_of_cutoff", "estimate_strength", "update_strength"]
@@ -28,17 +31,15 @@ MIN_OWN_CURVATURE = 0.1
 
 
 def estimate_strength(
-    smoother: Smoother, q: Array, prior: AccelerationPrior
+    smoother: Smoother, q: Array, prior: AccelerationPrior, chunks: Sequence[Chunk]
 ) -> AccelerationSquares:
-    """Return the mean squares of accelerations over a lag, of poses q, (T, nq)."""
+    """Return the mean squares of accelerations over a lag, of poses q, (T, nq), in some chunks."""
     lag = smoother.count_lag(smoother.options.lag_seconds)
-    sums = smoother.sum_squares(q, prior, lag)
-    count = max(len(q) - 2 * lag, 1)
+    mean = smoother.measure_accelerations(q, prior, chunks, lag)
     least = _compute_least_strength(smoother.problem, smoother.options)
-    per_dof = count * np.maximum(prior.turn_count, 1)
     return AccelerationSquares(
-        turn=np.maximum(sums.turn / per_dof, least.turn),
-        shift=np.maximum(sums.shift / count, least.shift),
+        turn=np.maximum(mean.turn / np.maximum(prior.turn_count, 1), least.turn),
+        shift=np.maximum(mean.shift, least.shift),
     )
 
 
@@ -46,8 +47,7 @@ def update_strength(
     smoother: Smoother,
     prior: AccelerationPrior,
     initial: AccelerationSquares,
-    observed: AccelerationSquares,
-    undetermined: AccelerationSquares,
+    smoothed: SmoothedFrames,
 ) -> AccelerationSquares:
     """Return the mean squares of accelerations as the last solution has them.
 
@@ -56,15 +56,18 @@ def update_strength(
         prior: which dofs turn and which shift.
         initial: first estimate. It limits later ones: a jump from one solution to another is no
             acceleration.
-        observed: Σ|a|² of the solution.
-        undetermined: Σ V/s², the number of accelerations that markers do not determine.
+        smoothed: that solution, with its accelerations and the share of them that markers do not
+            determine.
     """
     problem, options = smoother.problem, smoother.options
     most = options.max_growth**2
-    count, extra = len(problem), options.least_count
-    least = _compute_least_strength(problem, options)
-    turns = np.maximum(count * prior.turn_count - undetermined.turn, 0.0)
-    shifts = np.maximum(count - undetermined.shift, 0.0)
+    observed, undetermined = smoothed.observed, smoothed.undetermined
+    extra, least = (
+        options.least_count / smoothed.frame_count,
+        _compute_least_strength(problem, options),
+    )
+    turns = np.maximum(prior.turn_count - undetermined.turn, 0.0)
+    shifts = np.maximum(1.0 - undetermined.shift, 0.0)
     return AccelerationSquares(
         turn=np.minimum(
             (observed.turn + extra * least.turn) / (turns + extra), most * initial.turn
