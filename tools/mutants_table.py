@@ -4,26 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from tools.faults import KINDS, Fault
 
-__all__ = ["write_tables"]
+__all__ = ["Reason", "write_tables"]
 
 BEGIN, END = "<!-- written by `make mutants` -->", "<!-- end -->"
+
+
+class Reason(NamedTuple):
+    """Why a fault may survive; harmless if it changes no answer."""
+
+    text: str
+    harmless: bool
 
 
 def write_tables(
     page: Path,
     every: list[Fault],
-    run: list[Fault],
+    chosen: list[Fault],
     results: dict[str, dict],
-    reason_of: Callable[[str], str | None],
+    reason_of: Callable[[str], Reason | None],
+    older: int,
 ) -> None:
-    """Replace the part of a page between its two marks."""
+    """Replace the part of a page between its two marks.
+
+    Args:
+        page: that has them.
+        every: all faults that there are.
+        chosen: those to be run.
+        results: of those that were, by their keys.
+        reason_of: why a fault may survive.
+        older: how many of the results are of an earlier version of their module.
+    """
     text = page.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
+    run = [fault for fault in chosen if fault.key in results]
     parts = [
+        _summarise(every, chosen, run, results, reason_of, older),
         _count(every, run, results),
         _list_survivors(run, results, reason_of),
         _list_caught(run, results),
@@ -37,6 +57,28 @@ def _is_caught(fault: Fault, results: dict[str, dict]) -> bool:
 
 def _module(fault: Fault) -> str:
     return fault.module.removeprefix("exactik.")
+
+
+def _summarise(
+    every: list[Fault],
+    chosen: list[Fault],
+    run: list[Fault],
+    results: dict[str, dict],
+    reason_of: Callable[[str], Reason | None],
+    older: int,
+) -> str:
+    """In two sentences: how many were run, how many caught, and what the others may do."""
+    survivors = [fault for fault in run if not _is_caught(fault, results)]
+    reasons = [reason for fault in survivors if (reason := reason_of(fault.key)) is not None]
+    harmless = sum(reason.harmless for reason in reasons)
+    caught = len(run) - len(survivors)
+    share, felt = (100 * caught / max(count, 1) for count in (len(run), len(run) - harmless))
+    return (
+        f"Of {len(every)} faults {len(chosen)} are chosen; {len(run)} of these were run ({older} "
+        f"when their module was slightly different) and {caught} caught: **{share:.1f} % of all**. "
+        f"{len(survivors)} survive: {harmless} of them change no answer, so that of those that may "
+        f"change one {felt:.1f} % are caught; {len(survivors) - len(reasons)} have no reason yet."
+    )
 
 
 def _count(every: list[Fault], run: list[Fault], results: dict[str, dict]) -> str:
@@ -59,12 +101,14 @@ def _count(every: list[Fault], run: list[Fault], results: dict[str, dict]) -> st
 
 
 def _list_survivors(
-    run: list[Fault], results: dict[str, dict], reason_of: Callable[[str], str | None]
+    run: list[Fault], results: dict[str, dict], reason_of: Callable[[str], Reason | None]
 ) -> str:
-    lines = ["| fault that no quick test notices | why |", "|---|---|"]
+    lines = ["| fault that no quick test notices | may change an answer | why |", "|---|---|---|"]
     for fault in run:
         if not _is_caught(fault, results):
-            lines.append(f"| {_code(fault.key)} | {reason_of(fault.key) or '**no reason yet**'} |")
+            reason = reason_of(fault.key) or Reason("**no reason yet**", harmless=False)
+            felt = "no" if reason.harmless else "yes"
+            lines.append(f"| {_code(fault.key)} | {felt} | {reason.text} |")
     return "\n".join(lines)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from exactik.calibration import Calibration, attach_markers, calibrate
-from exactik.calibration._marker_bones import find_marker_bones
+from exactik.calibration._marker_bones import distance_from_bone, find_marker_bones
 from exactik.calibration.fitting import _fit_parameters as fitting
 from exactik.calibration.fitting import _fit_skeleton as stages
 from exactik.calibration.fitting._frames import (
@@ -18,13 +20,14 @@ from exactik.calibration.fitting._frames import (
 from exactik.calibration.fitting._prior import Prior
 from exactik.calibration.fitting._scaled_skeleton import ScaledSkeleton, make_scaled_skeleton
 from exactik.errors import UsageError
-from exactik.model import Skeleton
+from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Markers, Motion
 from exactik.tracking import make_tracking_problem
 from exactik.typing import Array
 from tests.support.chains import make_chain, move_chain
 
 RATE = 60.0
+fit_from = partial(fitting.fit_parameters, progress_span=(0.0, 1.0))
 
 
 def record(
@@ -124,7 +127,7 @@ def test_in_the_end_all_frames_are_fitted():
 def test_the_pull_to_neutral_is_a_tenth_of_that_of_tracking():
     scaled = scaled_chain()
     markers = record(scaled.skeleton, 4)
-    frames = fitting.FitFrames(markers, "hard", (), np.zeros((4, 0), dtype=np.int64))
+    frames = fitting.FitFrames(markers, "hard", (), np.zeros((4, 0), dtype=np.int64), robust=False)
     problem = fitting.make_fit_problem(scaled, np.zeros(scaled.parameter_count), frames)
     usual = make_tracking_problem(scaled.skeleton, markers)
     ratio = problem.targets.rest_weight[0, 6:] / usual.targets.rest_weight[0, 6:]
@@ -154,10 +157,9 @@ def test_at_rest_no_step_promises_more():
     markers = record(own, 16, noise=0.002)
     q = move_chain(own, 16, bend=0.8)
     prior = Prior(scale_sd=0.1, offset_sd=np.full(12, 0.03), sigma=0.002)
-    frames = fitting.FitFrames(markers, "hard", (), np.zeros((16, 0), dtype=np.int64))
+    frames = fitting.FitFrames(markers, "hard", (), np.zeros((16, 0), dtype=np.int64), robust=False)
     answers = [
-        fitting.fit_parameters(scaled, start, prior, frames, q)
-        for start in (np.zeros(40), theta, 2.0 * theta)
+        fit_from(scaled, start, prior, frames, q) for start in (np.zeros(40), theta, 2.0 * theta)
     ]
     sd = np.sqrt(np.diag(answers[0].covariance))
     for other in answers[1:]:
@@ -169,7 +171,7 @@ def test_a_step_that_raises_the_sum_is_taken_shorter(monkeypatch: pytest.MonkeyP
     """Damping grows eightfold until a step helps, and is given up in the end."""
     scaled = scaled_chain()
     markers = record(scaled.skeleton, 8)
-    frames = fitting.FitFrames(markers, "hard", (), np.zeros((8, 0), dtype=np.int64))
+    frames = fitting.FitFrames(markers, "hard", (), np.zeros((8, 0), dtype=np.int64), robust=False)
     theta = np.full(scaled.parameter_count, 0.02)
     q = move_chain(scaled.skeleton, 8, bend=0.8)
     options = fitting.WARM.options(fitting.make_fit_problem(scaled, theta, frames).frame_problem)
@@ -189,19 +191,38 @@ def test_poses_are_searched_again_when_all_is_at_rest(monkeypatch: pytest.Monkey
     """At steps that are asked for, and at rest, three times more at most."""
     scaled = scaled_chain()
     markers = record(scaled.skeleton, 8)
-    frames = fitting.FitFrames(markers, "hard", (), np.zeros((8, 0), dtype=np.int64))
+    frames = fitting.FitFrames(markers, "hard", (), np.zeros((8, 0), dtype=np.int64), robust=False)
     q = move_chain(scaled.skeleton, 8, bend=0.8)
     prior = Prior(scale_sd=0.1, offset_sd=np.full(12, 0.03), sigma=0.002)
     searches: list[int] = []
     for changed, expected in ((0, 1), (1, 4)):
         searches.clear()
         monkeypatch.setattr(fitting, "improve_poses", lambda *_, n=changed: searches.append(n) or n)
-        answer = fitting.fit_parameters(scaled, np.zeros(40), prior, frames, q)
+        answer = fit_from(scaled, np.zeros(40), prior, frames, q)
         assert answer.converged and len(searches) == expected
     monkeypatch.setattr(fitting, "improve_poses", lambda *_: searches.append(0) or 0)
     searches.clear()
-    fitting.fit_parameters(scaled, np.full(40, 0.02), prior, frames, q, pose_search_steps=(0, 1, 2))
+    fit_from(scaled, np.full(40, 0.02), prior, frames, q, pose_search_steps=(0, 1, 2))
     assert 3 <= len(searches) <= 4
+
+
+def test_after_a_new_search_the_damping_begins_anew(monkeypatch: pytest.MonkeyPatch):
+    """Steps may have ended since none helped, however short; with better poses one may."""
+    scaled = scaled_chain()
+    frames = fitting.FitFrames(
+        record(scaled.skeleton, 8), "hard", (), np.zeros((8, 0), dtype=np.int64), robust=False
+    )
+    prior = Prior(scale_sd=0.1, offset_sd=np.full(12, 0.03), sigma=0.002)
+    dampings: list[float] = []
+
+    def give_up(*arguments):
+        dampings.append(arguments[6])
+        return None, 0.0, 2.0 * fitting.MAX_DAMPING
+
+    monkeypatch.setattr(fitting, "_try_step", give_up)
+    monkeypatch.setattr(fitting, "improve_poses", lambda *_: 1)
+    fit_from(scaled, np.zeros(40), prior, frames, move_chain(scaled.skeleton, 8, bend=0.8))
+    assert len(dampings) > 1 and max(dampings) <= fitting.FIRST_DAMPING
 
 
 # --- frames
@@ -252,6 +273,21 @@ def test_what_is_alike_is_found(monkeypatch: pytest.MonkeyPatch):
 # --- markers on bones
 
 
+def test_a_bone_reaches_to_the_joints_that_follow():
+    bones = [
+        Bone("trunk"),
+        Bone("arm", parent="trunk", offset=(0.0, 0.0, 0.5), joint=Joint.revolute("z")),
+        Bone("hand", parent="arm", offset=(0.3, 0.0, 0.0), joint=Joint.revolute("z")),
+    ]
+    figure = Skeleton.build("one arm", bones, {})
+    for bone, point, distance in (
+        ("trunk", (0.1, 0.0, 0.4), 0.1),
+        ("arm", (0.2, 0.05, 0.0), 0.05),
+        ("hand", (0.0, 0.03, 0.04), 0.05),
+    ):
+        assert distance_from_bone(figure, bone, np.array(point)) == pytest.approx(distance)
+
+
 @pytest.mark.parametrize(("spread", "same"), [(0.05, True), (0.4, False)])
 def test_a_motion_of_another_take_is_refused(spread: float, same: bool):
     """Skin moves by centimetres; half of the markers by more than 15 cm is another take."""
@@ -289,6 +325,9 @@ def test_a_marker_is_on_the_bone_on_which_it_rests():
         markers = place_on("b1", np.array([0.21, 0.0, 0.015]), noise)
         found = find_marker_bones(motion, markers, frames)["RKNE"]
         assert found.bone == expected and found.spread < 0.01
+    place = np.tile(pose.positions[:, 1:2], (1, 2, 1))
+    place[1:, 1] = np.nan  # seen once
+    assert find_marker_bones(motion, Markers(place, ("*7", "LKNE"), RATE), frames) == {}
     still = Motion(chain, np.tile(chain.neutral(), (80, 1)), RATE)
     pose = chain.forward(still.q)
     markers = place_on("b0", np.array([0.3, 0.0, 0.02]), 0.001)

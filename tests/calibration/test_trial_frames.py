@@ -38,6 +38,8 @@ def test_each_of_several_trials_has_its_part_of_half_of_the_frames():
     assert len(choose_diverse_frames([moving], 40).frames) == 40
     pairs = set(zip(chosen.trials.tolist(), chosen.frames.tolist(), strict=True))
     assert len(pairs) == 40
+    of_three = choose_diverse_frames([static, static, moving], 42)
+    assert all(7 <= (of_three.trials == k).sum() <= 9 for k in (0, 1))
     short = choose_diverse_frames([walk(4), moving], 40)
     assert (short.trials == 0).sum() == 4 and len(short.frames) == 40
 
@@ -47,10 +49,11 @@ def test_spikes_are_not_used():
     markers = walk(60)
     place = np.array(markers.positions)
     place[30, 2] += (0.4, 0.0, 0.0)
+    place[5, 1] += (0.4, 0.0, 0.0)
     place[0, 3] += (0.4, 0.0, 0.0)
     chosen = choose_diverse_frames([Markers(place, markers.names, RATE)], 100)
     missing = np.isnan(chosen.markers.positions[:, :, 0])
-    assert np.argwhere(missing).tolist() == [[30, 2]]
+    assert np.argwhere(missing).tolist() == [[5, 1], [30, 2]]
     brief = choose_diverse_frames([Markers(place[28:32], markers.names, RATE)], 100)
     assert np.isfinite(brief.markers.positions).all()
 
@@ -98,7 +101,7 @@ def test_weights_have_settled_when_they_change_by_half_a_hundredth(share: float,
     options = Auto().options(make_fit_problem(scaled, theta, frames).frame_problem)
     renewed, _, changed = _renew(scaled, theta, frames, options, q, search=False)
     assert changed == changes and renewed.weights == pytest.approx(1.0)
-    plain = frames._replace(robust=False, weights=np.empty((0, 12)))
+    plain = frames._replace(robust=False, weights=None)
     assert not _renew(scaled, theta, plain, options, q, search=False)[2]
 
 
@@ -126,7 +129,11 @@ def limited(angle: float, side: float) -> tuple[Array, Array]:
     place = free.forward(np.array([[0.2, angle]])).markers
     scaled = make_scaled_skeleton(arm, tuple(markers), "bone")
     frames = FitFrames(
-        Markers(place, tuple(markers), RATE), "hard", (), np.zeros((1, 0), dtype=np.int64)
+        Markers(place, tuple(markers), RATE),
+        "hard",
+        (),
+        np.zeros((1, 0), dtype=np.int64),
+        robust=False,
     )
     theta = np.zeros(scaled.parameter_count)
     problem = make_fit_problem(scaled, theta, frames)

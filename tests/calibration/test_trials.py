@@ -89,6 +89,24 @@ def test_trials_together_tell_more_than_either(
         assert both.offset_sds[name] < 0.03
 
 
+def test_what_is_said_of_a_calibration(both: Calibration, standing: Calibration):
+    lines = str(both).splitlines()
+    assert "24 frames of 2 trials" in lines[0] and "trial" not in str(standing).splitlines()[0]
+    sizes, markers = (k for k, line in enumerate(lines) if line.startswith(("scale", "marker")))
+    assert markers - sizes == len(both.fit.solution.scaled.scale_groups) + 2
+    assert len(lines) > markers + len(both.moved)
+    used = [trial["frames"] for trial in both.to_dict()["trials"]]
+    assert max(used[0]) < 60 < max(used[1]) and len(used[0]) + len(used[1]) == 24
+    restless = replace(both.fit.solution, converged=False)
+    unfinished = replace(both, fit=both.fit._replace(solution=restless))
+    assert "did not come to rest" in unfinished.warnings[0]
+    assert not any("come to rest" in warning for warning in both.warnings)
+
+
+def test_sizes_that_are_not_fitted_have_no_table(walk: ik.Markers):
+    assert "scale" not in str(calibrate(ik.human(), walk, frames=3, scale=False))
+
+
 def test_each_trial_has_its_share_of_the_frames(both: Calibration):
     """A static is one pose, so that diversity alone would take one of its frames."""
     of_static = float((both.trial_numbers == 0).mean())

@@ -80,10 +80,13 @@ def test_a_marker_that_the_skeleton_lacks(somebody: Subject):
 def test_by_hand(somebody: Subject):
     markers = somebody.markers.renamed({"LTHI": "A", "LKNE": "B", "LSHN": "C"})
     by_hand = {"A": "LTHI", "B": "l_thigh", "C": ("l_shin", (0.03, 0.04, -0.2)), "C7": None}
+    by_hand |= {"RKNE": "r_thigh", "RSHN": "r_thigh"}
     mapping = propose_mapping(ik.human(), markers, by_hand, geometry=False)
     assert (mapping["A"].marker, mapping["A"].bone) == ("LTHI", "l_thigh")
     assert (mapping["B"].marker, mapping["B"].bone, mapping["B"].point) == (None, "l_thigh", None)
     assert mapping["C"].point == (0.03, 0.04, -0.2)
+    # The figure's own marker of that name, where that is on the bone.
+    assert (mapping["RKNE"].marker, mapping["RSHN"].marker) == ("RKNE", None)
     assert mapping["C7"].bone is None and "C7" not in {m.recorded for m in mapping.used}
     middle = 0.5 * np.array(ik.human().bones[ik.human().bone_index("l_shin")].offset)
     assert np.allclose(mapping.applied().markers["B"][1], middle)

@@ -85,6 +85,9 @@ def test_a_set_has_its_toe_marker_elsewhere_than_the_figure(somebody: Subject):
     mapping = propose_mapping(ik.human(), record(somebody, names), geometry=False)
     assert mapping["LTOE"].bone == "l_foot" and mapping["LTOE"].code == "landmark"
     assert mapping["LKNE"].code == "same-name" and mapping["LKNE"].offset_sd is not None
+    fitted = ik.human().with_markers({"LTOE": ("l_toes", (0.01, 0.0, 0.03))})
+    kept = propose_mapping(fitted, record(somebody, names), geometry=False)
+    assert kept["LTOE"].code == "same-name"  # a figure of its own knows where its markers are
     own = propose_mapping(ik.human(), somebody.markers, geometry=False)
     assert own["LTOE"].bone == "l_toes" and own["LTOE"].code == "same-name"
     assert own["LTOE"].offset_sd is None

@@ -329,7 +329,7 @@ def test_reasons_name_what_they_are_about(facts: RecordingFacts):
 
 def test_mirror_images_and_mixed_names_are_told_apart(facts: RecordingFacts):
     assert "left and right" in text_of(replace(facts, handedness=-0.5), "handedness")
-    assert "mixed up" in text_of(replace(facts, handedness=0.0), "handedness")
+    assert "mixed up" in text_of(replace(facts, handedness=-0.1), "handedness")
 
 
 def test_a_verdict_is_an_exit_code_and_a_sentence(facts: RecordingFacts):

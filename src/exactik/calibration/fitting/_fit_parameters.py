@@ -18,7 +18,7 @@ errors by a millimetre.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +28,8 @@ from exactik.calibration.fitting._prior import Prior
 from exactik.calibration.fitting._robust import WEIGHT_TOLERANCE, compute_robust_weights
 from exactik.calibration.fitting._scaled_skeleton import ScaledSkeleton
 from exactik.motion import Markers
-from exactik.solvers import Auto
 from exactik.tracking import (
+    DEFAULT_OPTIONS,
     FrameSolutions,
     TrackingProblem,
     improve_poses,
@@ -49,10 +49,8 @@ MIN_SIGMA = 2e-4  # [m] no marker is measured better than this
 CONVERGED_REDUCTION = 3e-3
 CONVERGED_RELATIVE_REDUCTION = 1e-6  # the same as a share of E
 MAX_STEPS = 40
-MAX_FINAL_POSE_SEARCHES = 3  # after convergence; each may start the steps again
-MAX_REWEIGHTINGS = 2  # of a robust loss after convergence: a third changes less than error bars
-UNSETTLED_FACTOR = 30.0  # times the reduction that counts as converged, while weights still change
-WARM = Auto(tolerance=1e-6, max_iterations=60, initial_damping=1e-3, detour=False, escape=False)
+MAX_RESTARTS = 3  # of the steps after convergence, with better poses or other robust weights
+WARM = replace(DEFAULT_OPTIONS.warm_start, tolerance=1e-6)  # steps take poses to be at their best
 FIRST_DAMPING, MAX_DAMPING = 1e-3, 1e6  # of the diagonal; beyond the second no step helps
 DAMPING_FACTOR, MIN_DAMPING = 8.0, 1e-9
 INDEPENDENT_FRAMES = 8  # that all frames together count as, where σ is not given
@@ -67,7 +65,7 @@ class FitFrames(NamedTuple):
         lock: bones or dofs that stay where they are.
         similar: for each frame the number of others of similar shape, (F, n).
         robust: whether markers that are far off count less.
-        weights: that markers have in the frames, (F, M), or (0, M) where all have the same.
+        weights: that markers have in the frames, (F, M), or None where all have the same.
         progress: called with what is done and to do, or None.
     """
 
@@ -75,8 +73,8 @@ class FitFrames(NamedTuple):
     limits: str
     lock: tuple[str, ...]
     similar: IntArray
-    robust: bool = False
-    weights: Array = np.empty((0, 0))
+    robust: bool
+    weights: Array | None = None
     progress: Progress | None = None
 
     def report_progress(self, span: tuple[float, float], done: float) -> None:
@@ -94,9 +92,7 @@ def make_fit_problem(scaled: ScaledSkeleton, theta: Array, frames: FitFrames) ->
         lock=frames.lock,
         posture=POSTURE_WEIGHT,
     )
-    if len(frames.weights) == 0:
-        return problem
-    return problem.with_targets(confidence=frames.weights)
+    return problem if frames.weights is None else problem.with_targets(confidence=frames.weights)
 
 
 @dataclass(eq=False)
@@ -122,8 +118,8 @@ class FitSolution:
     sigma: float
     covariance: Array
     weights: Array
-    steps: int = 0
-    converged: bool = False
+    steps: int
+    converged: bool
 
 
 class FitIterate(NamedTuple):
@@ -147,7 +143,7 @@ def fit_parameters(
     q: Array,
     *,
     pose_search_steps: tuple[int, ...] = (),
-    progress_span: tuple[float, float] = (0.0, 1.0),
+    progress_span: tuple[float, float],
 ) -> FitSolution:
     """Return the best parameters, from θ and poses q, (F, nq).
 
@@ -164,12 +160,10 @@ def fit_parameters(
     P = prior.precision(scaled)
     options = WARM.options(make_fit_problem(scaled, theta, frames).frame_problem)
     frames, iterate = _renew(scaled, theta, frames, options, q, search=0 in pose_search_steps)[:2]
-    damping, steps, pose_searches, converged = FIRST_DAMPING, 0, 0, False
+    damping, steps, restarts, converged = FIRST_DAMPING, 0, 0, False
     while steps < MAX_STEPS:
         sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
         small = CONVERGED_REDUCTION + CONVERGED_RELATIVE_REDUCTION * iterate.objective(sigma, P)
-        if frames.robust and pose_searches < MAX_REWEIGHTINGS:
-            small *= UNSETTLED_FACTOR
         better, predicted, damping = _try_step(
             scaled, P, sigma, frames, options, iterate, damping, small
         )
@@ -180,18 +174,13 @@ def fit_parameters(
         # Frames may know better poses for each other, and outliers stand out better, whenever the
         # figure has come to rest.
         if at_rest or steps in pose_search_steps:
-            converged, pose_searches = at_rest, pose_searches + at_rest
+            converged = at_rest
             frames, iterate, changed = _renew(
-                scaled,
-                iterate.theta,
-                frames,
-                options,
-                iterate.solutions.q,
-                search=True,
-                reweight=pose_searches <= MAX_REWEIGHTINGS,
+                scaled, iterate.theta, frames, options, iterate.solutions.q, search=True
             )
-            if at_rest and (not changed or pose_searches > MAX_FINAL_POSE_SEARCHES):
+            if at_rest and (not changed or restarts == MAX_RESTARTS):
                 break
+            restarts += at_rest
             damping = min(damping, FIRST_DAMPING)
     sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
     frames.report_progress(progress_span, 1.0)
@@ -216,7 +205,6 @@ def _renew(
     q: Array,
     *,
     search: bool,
-    reweight: bool = True,
 ) -> tuple[FitFrames, FitIterate, bool]:
     """Return frames with new robust weights and their iterate at θ, and whether anything changed.
 
@@ -227,14 +215,13 @@ def _renew(
         options: of the descents.
         q: poses to start from, (F, nq).
         search: whether frames try each other's poses.
-        reweight: whether weights are set anew, if the loss is robust.
     """
     changed = False
     problem = make_fit_problem(scaled, theta, frames)
     solutions = solve_frames(problem, options, np.arange(len(q)), q)
     if search:
         changed = improve_poses(problem, options, solutions, frames.similar) > 0
-    if frames.robust and reweight:
+    if frames.robust:
         distances = np.linalg.norm(problem.residuals(solutions.q), axis=2)
         weights = compute_robust_weights(distances)
         change = np.abs(weights - _weights_of(problem))[problem.seen]

@@ -26,8 +26,13 @@ from exactik.calibration.fitting._prior import Prior
 from exactik.calibration.fitting._scaled_skeleton import make_scaled_skeleton
 from exactik.model import Skeleton
 from exactik.motion import Markers
-from exactik.solvers import Auto
-from exactik.tracking import align_to_markers, find_start_poses, match_markers, solve_frames
+from exactik.tracking import (
+    DEFAULT_OPTIONS,
+    align_to_markers,
+    find_start_poses,
+    match_markers,
+    solve_frames,
+)
 from exactik.typing import Array, IntArray
 
 __all__ = ["SkeletonFit", "fit_skeleton"]
@@ -37,7 +42,6 @@ __all__ = ["SkeletonFit", "fit_skeleton"]
 COARSE_FRAMES = 40
 POSE_SEARCH_STEPS = (0, 2, 5)  # of the rough fit, after which better poses are looked for
 SIMILAR_FRAMES = 3  # frames of similar shape whose poses each frame tries
-ROUGH = Auto(tolerance=1e-4, max_iterations=60, detour=False, escape=False)
 
 
 class SkeletonFit(NamedTuple):
@@ -69,7 +73,7 @@ def fit_skeleton(
     kind: str,
     fixed: Sequence[str],
     frames: int,
-    robust: bool = True,
+    robust: bool,
     limits: str = "hard",
     lock: Sequence[str] = (),
     progress: Progress | None = None,
@@ -111,7 +115,8 @@ def fit_skeleton(
     uniform = scaled.with_groups("none" if kind == "none" else "global")
     uniform = uniform.with_movable(np.zeros(len(names), dtype=bool))
     problem = make_fit_problem(uniform, np.zeros(uniform.parameter_count), few_frames)
-    q = find_start_poses(problem, ROUGH.options(problem.frame_problem), few_frames.similar).q
+    from_afar = DEFAULT_OPTIONS.cold_start.options(problem.frame_problem)
+    q = find_start_poses(problem, from_afar, few_frames.similar).q
     few_frames.report_progress((0.0, 0.2), 1.0)
     theta = np.zeros(scaled.parameter_count)
     if uniform.parameter_count > 0:
@@ -143,8 +148,7 @@ def fit_skeleton(
             scaled, solution.theta, prior, all_frames, q, progress_span=(0.7, 1.0)
         )
     before = make_fit_problem(scaled, np.zeros(scaled.parameter_count), make_frames(chosen))
-    options = ROUGH.options(before.frame_problem)
-    old = solve_frames(before, options, np.arange(len(chosen.frames)), solution.solutions.q)
+    old = solve_frames(before, from_afar, np.arange(len(chosen.frames)), solution.solutions.q)
     errors_before = np.linalg.norm(before.residuals(old.q), axis=2)
     return SkeletonFit(solution=solution, prior=prior, chosen=chosen, errors_before=errors_before)
 

@@ -99,6 +99,7 @@ def _fit_figure(mapping: MarkerMapping, markers: Markers) -> _FittedFigure:
         kind="symmetric",
         fixed=(),
         frames=FIT_FRAMES,
+        robust=True,
     )
     solution = fit.solution
     return _FittedFigure(
