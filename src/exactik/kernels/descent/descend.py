@@ -29,7 +29,11 @@ import numpy as np
 
 from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
-from exactik.kernels.descent.acceptance import accept_trial, reject_trial
+from exactik.kernels.descent.acceptance import (
+    MAX_UNRESOLVED_TRIALS,
+    accept_trial,
+    reject_trial,
+)
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
@@ -42,7 +46,7 @@ from exactik.kernels.descent.options import (
     RULE,
     TRUST_REGION,
 )
-from exactik.kernels.descent.saddles import negative_curvature_direction
+from exactik.kernels.descent.saddles import open_descent_direction
 from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
     CONVERGED,
@@ -125,7 +129,10 @@ def advance(tree, pattern, box, options, q, value, g, H, descent):
     elif state[COST] <= options[NEGLIGIBLE_COST]:
         state[STATUS] = CONVERGED
     elif state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
-        handle_stationary_point(tree, pattern, box, options, q, g, H, descent)
+        handle_stationary_point(tree, pattern, box, options, q, g, H, CONVERGED, descent)
+    elif state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS and options[ESCAPE_SADDLES] != 0.0:
+        # Next to a saddle what a step gains drowns in rounding; along negative curvature it grows.
+        handle_stationary_point(tree, pattern, box, options, q, g, H, STALLED, descent)
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT
     else:
@@ -156,8 +163,8 @@ def update_scale(pattern, box, options, H, descent):
 
 
 @jit_inline_always
-def handle_stationary_point(tree, pattern, box, options, q, g, H, descent):
-    """Stop at a stationary point, unless it is a saddle and the method leaves saddles."""
+def handle_stationary_point(tree, pattern, box, options, q, g, H, ending, descent):
+    """End with this status, unless it is at a saddle and the method leaves saddles."""
     state = descent.state
     for i in range(g.shape[0]):
         # A limit that nothing pushes against holds nothing: the way down may lead away from it.
@@ -166,12 +173,12 @@ def handle_stationary_point(tree, pattern, box, options, q, g, H, descent):
             descent.active_set[i], state[IS_CONVEX] = 0.0, 0.0
     last = state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]
     if last or options[ESCAPE_SADDLES] == 0.0 or state[IS_CONVEX] != 0.0:
-        state[STATUS] = CONVERGED
+        state[STATUS] = ending
     elif state[EVALUATED_ORDER] != EXACT:
         request_evaluation(q, EXACT, descent)
-    elif negative_curvature_direction(pattern, g, H, descent):
+    elif open_descent_direction(pattern, box, q, g, H, descent):
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
         state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0
         set_trial(tree, box, q, INITIAL_ESCAPE_STEP, descent)
     else:
-        state[STATUS] = CONVERGED
+        state[STATUS] = ending

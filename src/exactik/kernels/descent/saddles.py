@@ -7,9 +7,16 @@ shift δ keeps null directions, which redundant skeletons have, from looking lik
 A pivot that almost vanishes makes x almost flat, although some other direction may bend down
 steeply: with H = (2 1; 1 0) the first one found is (0, 1). So δ grows until nothing negative is
 left, and the last direction before that is taken; its curvature is within a factor of the worst.
+
+Dofs that sit on a limit without being pushed against it may leave it, but not pass it. Where such
+limits shut a direction both ways, the dofs that they stop are held and the rest is looked at again;
+where nothing is left, single dofs and pairs on one path are. That finds nearly every way down; what
+it may miss, the certificate of a result does not (`solvers/_critical_cone.py`).
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -17,10 +24,12 @@ from exactik.kernels.linear.active_set import copy_free_block
 from exactik.kernels.linear.ltdl import factor
 from exactik.spatial import jit
 
-__all__ = ["negative_curvature_direction"]
+__all__ = ["negative_curvature_direction", "open_descent_direction"]
 
 FLAT_CURVATURE = 1e-7  # share of D: a curvature above −FLAT_CURVATURE · D is not negative
 SHIFT_GROWTH, MAX_SHIFTS = 10.0, 8  # δ grows to FLAT_CURVATURE · 10⁸ at most
+NEAR_LIMIT = 1e-9  # [rad or m], or share of a smaller range: a dof this near sits on its limit
+NEGLIGIBLE_ENTRY = 1e-9  # of the largest of a direction: a limit may clip it
 
 
 @jit
@@ -63,3 +72,74 @@ def negative_curvature_direction(pattern, g, H, descent):
     for i in range(step.shape[0]):
         step[i] *= (-1.0 if slope > 0.0 else 1.0) / largest
     return True
+
+
+@jit
+def is_open(box, q, descent, i, x):
+    """Return whether dof i may move in the sense of x, as far as limits are concerned."""
+    j = box.coordinate[i]
+    if j < 0:
+        return True
+    near = NEAR_LIMIT * min(descent.upper[i] - descent.lower[i], 1.0)
+    return q[j] - descent.lower[i] > near if x < 0.0 else descent.upper[i] - q[j] > near
+
+
+@jit
+def open_descent_direction(pattern, box, q, g, H, descent):
+    """Write a direction of negative curvature that limits leave open to descent.step; else False.
+
+    Its largest entry is 1. More dofs may be in the active set afterwards.
+    """
+    step, active_set, count = descent.step, descent.active_set, descent.step.shape[0]
+    for i in range(count):
+        descent.rhs[i] = active_set[i]
+    for _ in range(count):
+        if not negative_curvature_direction(pattern, g, H, descent):
+            break
+        ahead, back = 0.0, 0.0
+        for i in range(count):
+            if abs(step[i]) > NEGLIGIBLE_ENTRY:
+                ahead += 0.0 if is_open(box, q, descent, i, step[i]) else step[i] * step[i]
+                back += 0.0 if is_open(box, q, descent, i, -step[i]) else step[i] * step[i]
+        sense = 1.0 if ahead <= back else -1.0
+        for i in range(count):
+            step[i] *= sense
+            shut = abs(step[i]) > NEGLIGIBLE_ENTRY and not is_open(box, q, descent, i, step[i])
+            active_set[i] = 1.0 if shut else active_set[i]
+        if min(ahead, back) == 0.0:
+            return True
+    for i in range(count):
+        active_set[i] = descent.rhs[i]
+    return open_pair_direction(pattern, box, q, H, descent)
+
+
+@jit
+def open_pair_direction(pattern, box, q, H, descent):
+    """Write a direction of negative curvature of one dof, or of two on a path; False if none."""
+    step, active_set, count = descent.step, descent.active_set, descent.step.shape[0]
+    for i in range(count):
+        step[i] = 0.0
+    for i in range(count):
+        level = np.int64(pattern.dof_level[i])
+        flat = FLAT_CURVATURE * descent.scale[i]
+        for sense in (1.0, -1.0):
+            if active_set[i] != 0.0 or not is_open(box, q, descent, i, sense):
+                continue
+            if H[i, level] < -flat:
+                step[i] = sense
+                return True
+            above = i
+            for a in range(level - 1, -1, -1):
+                above = np.int64(pattern.dof_parent[above])
+                other = -sense if H[i, a] > 0.0 else sense
+                if active_set[above] != 0.0 or not is_open(box, q, descent, above, other):
+                    continue
+                own = max(H[i, level] + flat, flat)
+                above_flat = FLAT_CURVATURE * descent.scale[above]
+                across = max(H[above, a] + above_flat, above_flat)
+                if abs(H[i, a]) > math.sqrt(own) * math.sqrt(across):
+                    largest = max(math.sqrt(own), math.sqrt(across))
+                    step[i] = sense * math.sqrt(across) / largest
+                    step[above] = other * math.sqrt(own) / largest
+                    return True
+    return False
