@@ -12,7 +12,6 @@ from exactik.kernels.calculus.evaluate import evaluate_in_layout
 from exactik.kernels.calculus.joint_blocks import quadratic_form
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.calculus.workspace import Workspace, new_workspace
-from exactik.kernels.descent.saddles import FLAT_CURVATURE, negative_curvature_direction
 from exactik.kernels.descent.state import DescentState
 from exactik.kernels.linear.active_set import copy_free_block
 from exactik.kernels.linear.articulated import (
@@ -41,9 +40,9 @@ class Evaluated(NamedTuple):
     def solve(self, damping: float) -> float:
         """Solve for what `descent` prescribes: x in descent.rhs; return the smallest pivot."""
         tree, work = self.problem.skeleton.tree, self.work
-        pivot, _ = eliminate_joints(tree, work.S, work.P, work.g, work.H, damping, self.descent)
+        pivot = eliminate_joints(tree, work.S, work.P, work.g, work.H, damping, self.descent)
         if pivot > 0.0:
-            substitute_joints(tree, work.S, 1, self.descent)
+            substitute_joints(tree, work.S, self.descent)
         return pivot
 
 
@@ -115,29 +114,14 @@ def test_pivots_are_those_of_the_factored_rows(figure: Skeleton):
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_a_way_down_is_found_if_and_only_if_there_is_negative_curvature(figure: Skeleton):
-    """At random poses, far from any minimum, and with damping that takes the curvature away."""
-    bends = 0
-    for seed in range(12):
+def test_a_pivot_tells_whether_the_matrix_is_positive_definite(figure: Skeleton):
+    """At random poses, far from any minimum."""
+    for seed in range(6):
         found = evaluate_blocks(figure, seed, EXACT)
-        work, descent, rng = found.work, found.descent, np.random.default_rng(seed)
-        descent.active_set[:] = rng.random(figure.nv) < 0.3 * (figure.nv > 1)
-        free = descent.active_set == 0.0
-        shifted = found.H + FLAT_CURVATURE * np.diag(descent.scale)
-        lowest = np.linalg.eigvalsh(shifted[np.ix_(free, free)])[0] if free.any() else 1.0
-        actual = negative_curvature_direction(
-            figure.tree, ancestor_pattern(figure), JOINT_BLOCKS, work.g, work.H, work, descent
-        )
-        assert actual == (lowest < 0.0)
-        bends += actual
-        if actual:
-            step = descent.step
-            assert step @ shifted @ step < 0.0 and work.g @ step <= 0.0
-            assert np.abs(step).max() == pytest.approx(1.0, rel=1e-14)
-            assert not step[~free].any()
-            curvature = step @ found.H @ step / (step @ (descent.scale * step))
-            assert curvature < 0.05 * lowest  # within a factor of the worst
-    assert bends > 0 or figure.nv == 1
+        root = np.sqrt(found.descent.scale)
+        lowest = float(np.linalg.eigvalsh(found.H / np.outer(root, root))[0])
+        assert found.solve(1e-9 - lowest) > 0.0
+        assert not found.solve(-1e-9 - lowest) > 0.0
 
 
 def test_a_long_chain_loses_no_digits():

@@ -54,7 +54,8 @@ def test_at_limits() -> None:
     reach = np.sqrt(0.4**2 + 0.3**2 + 2 * 0.4 * 0.3 * np.cos(0.5))
     assert result.goal_errors["HAND"] == pytest.approx(reach - 0.4)
     assert result.why == (
-        f"converged, but HAND is {reach - 0.4:.3g} m short because elbow.rz is at its upper limit"
+        f"converged, but HAND is {reach - 0.4:.3g} m short: elbow.rz is at its upper limit, "
+        "which stops it here; a better pose elsewhere is not excluded, try starts="
     )
     assert result.active_limits == {"elbow.rz": "upper"}
 
@@ -82,8 +83,8 @@ def test_saddle(solver: str) -> None:
     assert result.status == "saddle" and result.converged
     assert result.certificate.saddle and result.certificate.min_eigenvalue < 0.0
     assert re.fullmatch(
-        r"stopped at a saddle \(smallest eigenvalue -\S+\), HAND is 0.4 m short: follow the "
-        r"negative curvature, which solver='auto' does by itself, or start elsewhere",
+        r"stopped at a saddle \(smallest eigenvalue -\S+\), HAND is 0.4 m short: the cost falls "
+        r"from here, go on with solver='auto' or start elsewhere",
         result.why,
     )
     assert ik.solve(arm(), hand(0.3, 0.0)).status == "reached"
@@ -115,7 +116,7 @@ def test_local_minimum() -> None:
     assert result.status == "local-minimum" and result.converged and not result.certificate.saddle
     assert re.fullmatch(
         r"converged to a local minimum, (HAND|elbow) is \S+ m short; "
-        "a better pose is not excluded, try starts=",
+        "a better pose elsewhere is not excluded, try starts=",
         result.why,
     )
     assert ik.solve(arm(), goals, q0=mirrored.q, starts=20).status == "reached"
@@ -127,7 +128,8 @@ def test_starts_that_found_nothing() -> None:
     result = ik.solve(arm(), goals, starts=5)
     assert result.status == "local-minimum"
     assert re.fullmatch(
-        r"converged to a local minimum, (HAND|again) is 50 mm short; 5 starts found nothing better",
+        r"converged to a local minimum, (HAND|again) is 50 mm short; "
+        "nothing better was found in 5 descents",
         result.why,
     )
 
@@ -213,7 +215,8 @@ def test_posture_alone() -> None:
     assert re.fullmatch(r"reached: .*; worst posture, \S+° of 0.573°", result.why)
     result = ik.solve(arm((-0.2, 0.5)), ik.PostureGoal((0.3, 1.5)))
     assert result.why == (
-        "converged, but posture is 57.3° off because elbow.rz is at its upper limit"
+        "converged, but posture is 57.3° off: elbow.rz is at its upper limit, which stops it here; "
+        "a better pose elsewhere is not excluded, try starts="
     )
 
 
@@ -227,7 +230,7 @@ def test_goal_of_a_users_own() -> None:
     result = ik.solve(arm(), Range("elbow", (0.0, 0.0, 0.0), (0.3, 0, 0)), q0=(0.3, 0.5))
     assert result.why == (
         "converged to a local minimum, elbow.Range is 0.3 off; "
-        "a better pose is not excluded, try starts="
+        "a better pose elsewhere is not excluded, try starts="
     )
     assert ik.solve(arm(), Range("elbow", (0.5, 0.5, 0), (0.3, 0, 0))).status == "reached"
 
@@ -241,7 +244,7 @@ def test_rotation_of_a_pose() -> None:
     result = ik.solve(arm(), ik.PoseGoal("elbow", target))
     assert result.why == (
         "converged to a local minimum, elbow.rotation is 3.1° off; "
-        "a better pose is not excluded, try starts="
+        "a better pose elsewhere is not excluded, try starts="
     )
     assert list(result.goal_errors) == ["elbow", "elbow.rotation"]
     assert result.goal_errors["elbow"] < 1e-3

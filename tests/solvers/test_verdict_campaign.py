@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -110,15 +111,21 @@ def curves_down(problem: ik.Problem, q: Array, answer: oracle.OracleAnswer) -> b
     skeleton = problem.skeleton
     own = np.where(skeleton.plain_q >= 0, q[skeleton.plain_q], 0.0)
     free = ~problem.locked & (optimality(problem, q, answer).pushes <= 1e-9)
-    values, vectors = np.linalg.eigh(answer.hessian[np.ix_(free, free)])
-    for value, vector in zip(values, vectors.T, strict=True):
-        way = np.zeros(skeleton.nv)
-        way[free] = vector
-        for step in (way, -way):
-            closed = ((own <= problem.lower) & (step < -1e-9)) | (
-                (own >= problem.upper) & (step > 1e-9)
-            )
-            if value < -1e-8 * np.abs(values).max() and not closed.any():
+    touched = free & ((own <= problem.lower) | (own >= problem.upper))
+    inwards = np.where(own <= problem.lower, 1.0, -1.0)
+    largest = np.abs(np.linalg.eigvalsh(answer.hessian[np.ix_(free, free)])).max(initial=0.0)
+    # Dofs that move no goal make no difference.
+    felt = np.abs(answer.hessian[:, free]).max(axis=1, initial=0.0) > 1e-12 * largest
+    members = np.flatnonzero(touched & felt)
+    assert len(members) <= 12
+    # A way down inside the cone is an eigenvector of some face of it, inside that face.
+    for pattern in product((False, True), repeat=len(members)):
+        moving = np.append(np.flatnonzero(free & ~touched), members[list(pattern)]).astype(int)
+        values, vectors = np.linalg.eigh(answer.hessian[np.ix_(moving, moving)])
+        bounded = np.isin(moving, members)
+        for sense in (1.0, -1.0):
+            allowed = (sense * vectors * inwards[moving][:, None])[bounded] > 0.0
+            if (allowed.all(axis=0) & (values < -1e-8 * largest)).any():
                 return True
     return False
 
@@ -146,22 +153,23 @@ def disagreement(result: ik.Result) -> str:
     answer = oracle.evaluate(problem.skeleton, problem.goals, q, lock=problem.locked)
     judged = optimality(problem, q, answer)
     slope = float(judged.slopes.max())
-    if not result.converged:
+    if not result.converged and status != "out-of-reach":
         return "" if slope > 1e-9 else f"it is converged, {slope:.1e}"
-    if slope > 1e-8:
+    if slope > 1e-8 and result.converged:
         return f"it is not converged, {slope:.1e}"
-    if curves_down(problem, q, answer) != (status == "saddle"):
+    if result.converged and curves_down(problem, q, answer) != (status == "saddle"):
         return "curvature"
     if status == "out-of-reach":
         far = (
             r"out of reach: (.+) is (\S+) m (?:beyond full stretch|away, and no free dof moves it)"
+            r"(?:; stalled before the nearest pose, .*)?"
         )
         named = re.fullmatch(far, result.why)
         assert named is not None, result.why
         best = ik.solve(alone(problem, named[1]), q0=q, starts=100, seed=11).misses[0]
         return "" if best >= 0.995 * float(named[2]) else f"{named[1]} gets as near as {best}"
     if status == "at-limits":
-        named = re.findall(r"(?:because|,) (\S+) is at its (lower|upper) limit", result.why)
+        named = re.findall(r"(?::|,) (\S+) is at its (lower|upper) limit", result.why)
         assert len(named) > 0, result.why
         for dof, side in named:
             i = problem.skeleton.dof_names.index(dof)
@@ -176,7 +184,7 @@ def disagreement(result: ik.Result) -> str:
     "count", [300, pytest.param(2000, marks=pytest.mark.slow)], ids=lambda count: f"{count}"
 )
 def test_verdicts_agree_with_independent_judges(count: int) -> None:
-    """In 99 of 100 at least; and every kind of verdict comes up."""
+    """All of them; and every kind of verdict comes up."""
     wrong, seen = [], Counter()
     for k in range(count):
         problem, q0, solver = random_case(0, k)
@@ -185,5 +193,5 @@ def test_verdicts_agree_with_independent_judges(count: int) -> None:
         solution = disagreement(result)
         if solution != "":
             wrong.append(f"problem {k}, {solver}: {result.why!r}, but {solution}")
-    assert len(wrong) <= 0.01 * count, "\n".join(wrong)
-    assert set(seen) >= {*ik.STATUSES} - {"time-limit"}, seen
+    assert wrong == [], "\n".join(wrong)
+    assert set(seen) >= {*ik.STATUSES} - {"time-limit", "stationary"}, seen

@@ -1,20 +1,44 @@
-"""What is true of a place, however it was found: gradient and curvature on the free dofs."""
+"""What is true of a place, however it was found: gradient and curvature on the free dofs.
+
+A minimum is told from a saddle on the critical cone: dofs on a limit that the goals push against
+stay, dofs on a limit without push may leave it but not pass it, all others go both ways. What
+counts as flat grows with the gradient that is left, because curvature that changes on the rest of
+the way proves nothing; so before a saddle is claimed, Newton's method goes that way.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
+from exactik.solvers._critical_cone import ConeAnswer, find_descent_in_cone
 from exactik.solvers._view import Place, View
-from exactik.typing import Array, BoolArray
+from exactik.typing import Array, BoolArray, IntArray
 
-__all__ = ["FLAT_EIGENVALUE", "Certificate", "find_held_dofs", "make_certificate"]
+__all__ = [
+    "FLAT_EIGENVALUE",
+    "Certificate",
+    "compute_flat_curvature",
+    "find_held_dofs",
+    "make_certificate",
+]
 
 
-FLAT_EIGENVALUE = 1e-8  # of the largest curvature: one within this of zero is none
+FLAT_EIGENVALUE = 1e-8  # of the largest curvature: one within this of zero does not count as rank
+ROUNDED_CURVATURE = 1e-11  # share of weight · lever² that may be rounding
+FLAT_COST = 1e-9  # share of the cost that a turn of 1 rad or a shift of 1 m must take away
+FLAT_PER_GRADIENT = 10.0  # growth of what is flat with the relative gradient that is left
 PUSH_ROUNDING = 1e-9  # relative gradient below which a limit is touched but not pushed against
+NEAR_LIMIT = 1e-9  # [rad or m], or share of a smaller range: a dof this near sits on its limit
+# Newton's way to the stationary point itself: it must be short and lead there.
+POLISH_STEPS = 8
+MAX_POLISH = 0.05  # [rad or m] largest change of a dof
+POLISHED_GRADIENT = 1e-9  # relative gradient at which curvature can be trusted
+POLISH_RANK = 1e-7  # eigenvalues below this share of the largest are not divided by
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +51,15 @@ class Certificate:
     Attributes:
         projected_gradient: largest |gradient| of a reduced dof, relative: over √(2 cost · curvature
             of the dof), which makes it the cosine of the angle between the residual and the effect
-            of the dof; 0 at a stationary point.
+            of the dof; 0 at a stationary point, never above 1.
         min_eigenvalue: smallest eigenvalue of the reduced exact Hessian; negative at a saddle.
         max_eigenvalue: the largest.
         rank: number of its eigenvalues that are not zero (relative to 1e-8 of the largest).
         size: number of reduced dofs; those beyond the rank are undetermined.
-        descent: direction of negative curvature that the limits leave open, (nv,), or None.
+        descent: direction of negative curvature that the limits leave open, unit vector (nv,), or
+            None.
+        decided: False where neither a way down was found nor its absence is proven: the place is
+            too far from a stationary point, or too many dofs touch limits without push.
     """
 
     projected_gradient: float
@@ -41,6 +68,7 @@ class Certificate:
     rank: int
     size: int
     descent: Array | None
+    decided: bool
 
     @property
     def saddle(self) -> bool:
@@ -48,21 +76,38 @@ class Certificate:
         return self.descent is not None
 
 
+class _Cone(NamedTuple):
+    """The critical cone of a place: its dofs, (n,), and which way each may go (0 for both)."""
+
+    dofs: IntArray
+    sides: IntArray
+
+
 def find_held_dofs(problem: Problem, place: Place) -> BoolArray:
     """Return the dofs that are locked, or pushed against a limit by more than rounding, (nv,).
 
     Where a method stopped early, what is left of the gradient elsewhere is noise, too.
     """
-    noise = max(PUSH_ROUNDING, 10.0 * place.slope) * place.scale
+    largest = float(place.scale.max(initial=0.0))
+    scale = np.maximum(place.scale, PUSH_ROUNDING * largest)
+    noise = max(PUSH_ROUNDING, 10.0 * place.slope) * scale
     return problem.locked | (place.held & (np.abs(place.gradient) > noise))
+
+
+def compute_flat_curvature(problem: Problem, place: Place) -> float:
+    """Return the curvature [cost per rad² or m²] below which nothing is proven at a place."""
+    lever, weight = problem.remember("lever and weight", lambda: _measure_levers(problem))
+    scale = weight * lever**2 + np.sqrt(2.0 * max(place.cost, 0.0) * weight) * lever
+    share = max(ROUNDED_CURVATURE, FLAT_PER_GRADIENT * place.slope)
+    return max(share * float(scale), FLAT_COST * place.cost, 1e-300)
 
 
 def make_certificate(problem: Problem, q: Array) -> Certificate:
     """Return the certificate of a configuration inside the limits, (nq,)."""
     view = View(problem)
     place = view.at(q)
-    free = ~find_held_dofs(problem, place)
-    size = int(free.sum())
+    cone = _find_cone(view, place)
+    size = len(cone.dofs)
     if size == 0:
         return Certificate(
             projected_gradient=place.slope,
@@ -71,27 +116,98 @@ def make_certificate(problem: Problem, q: Array) -> Certificate:
             rank=0,
             size=0,
             descent=None,
+            decided=True,
         )
-    H = problem.hessian(q)[np.ix_(free, free)]
-    values, vectors = np.linalg.eigh(H)
+    H = problem.hessian(q)[np.ix_(cone.dofs, cone.dofs)]
+    values = np.linalg.eigvalsh(H)
     largest = float(np.abs(values).max())
     rank = int((np.abs(values) > FLAT_EIGENVALUE * largest).sum()) if largest > 0.0 else 0
-    low, high = view.room(q)
-    descent = None
-    for value, vector in zip(values, vectors.T, strict=True):
-        if value >= -FLAT_EIGENVALUE * largest or descent is not None:
-            break
-        direction = np.zeros(problem.skeleton.nv)
-        direction[free] = vector
-        for signed in (direction, -direction):
-            # A limit that is touched without push may still block this sense.
-            if not ((signed < -1e-9) & (low >= 0.0) | (signed > 1e-9) & (high <= 0.0)).any():
-                descent = signed
+    flat = compute_flat_curvature(problem, place)
+    answer = ConeAnswer(None, decided=True)
+    if values[0] < -flat:
+        answer = _examine_cone(view, place)
     return Certificate(
         projected_gradient=place.slope,
         min_eigenvalue=float(values[0]),
         max_eigenvalue=float(values[-1]),
         rank=rank,
         size=size,
-        descent=descent,
+        descent=answer.direction,
+        decided=answer.decided,
     )
+
+
+def _measure_levers(problem: Problem) -> tuple[float, float]:
+    """Return the longest lever [m] between a joint and a goal, and the largest weight.
+
+    One radian or metre where goals are angles or dofs are shifts.
+    """
+    skeleton, packed = problem.skeleton, problem.packed
+    reach = np.zeros(len(skeleton.bones))
+    for k, bone in enumerate(skeleton.bones):
+        parent = int(skeleton.parents[k])
+        reach[k] = float(np.linalg.norm(bone.offset)) + (reach[parent] if parent >= 0 else 0.0)
+    terms = packed.arrays.terms
+    ends = [
+        reach[int(frame) - 1] + float(np.linalg.norm(point))
+        for frame, point in zip(terms.frame, terms.point, strict=True)
+    ]
+    only_places = len(packed.custom) == 0 and bool((terms.kind == POSITION).all())
+    only_places &= 3 * len(terms.kind) == packed.size and not skeleton.tree.shift_count.any()
+    weight = max(float(np.abs(block).max(initial=0.0)) for block in packed.weights)
+    return max([*ends, 0.0 if only_places else 1.0]), weight
+
+
+def _find_sides(view: View, q: Array) -> tuple[BoolArray, BoolArray]:
+    """Return which dofs cannot go down and which cannot go up, both (nv,)."""
+    low, high = view.room(q)
+    near = NEAR_LIMIT * np.minimum(high - low, 1.0)
+    return low >= -near, high <= near
+
+
+def _find_cone(view: View, place: Place) -> _Cone:
+    at_lower, at_upper = _find_sides(view, place.q)
+    shut = at_lower & at_upper
+    dofs = np.flatnonzero(~find_held_dofs(view.problem, place) & ~shut)
+    sides = at_lower.astype(np.int64) - at_upper.astype(np.int64)
+    return _Cone(dofs=dofs, sides=sides[dofs])
+
+
+def _examine_cone(view: View, place: Place) -> ConeAnswer:
+    """Look for a way down in the critical cone of the stationary point that a place is near."""
+    problem, start = view.problem, place
+    place = _polish(view, place)
+    moved = float(np.abs(view.moved(place.q, start.q)).max(initial=0.0))
+    if place.slope > POLISHED_GRADIENT or moved > MAX_POLISH:
+        return ConeAnswer(None, decided=False)
+    cone, flat = _find_cone(view, place), compute_flat_curvature(problem, place)
+    H = problem.hessian(place.q)[np.ix_(cone.dofs, cone.dofs)]
+    answer = find_descent_in_cone(H, cone.sides, flat)
+    if answer.direction is None:
+        return answer
+    direction = np.zeros(view.nv)
+    direction[cone.dofs] = answer.direction
+    one_way = (np.abs(answer.direction) > 0.0) & (cone.sides != 0)
+    if not one_way.any() and float(start.gradient @ direction) > 0.0:
+        direction = -direction
+    return ConeAnswer(direction, decided=True)
+
+
+def _polish(view: View, place: Place) -> Place:
+    """Return the stationary point next to a place, by Newton's method on its two-sided dofs."""
+    problem = view.problem
+    for _ in range(POLISH_STEPS):
+        cone = _find_cone(view, place)
+        free = cone.dofs[cone.sides == 0]
+        if len(free) == 0 or place.slope == 0.0:
+            break
+        values, vectors = np.linalg.eigh(problem.hessian(place.q)[np.ix_(free, free)])
+        use = np.abs(values) > POLISH_RANK * np.abs(values).max()
+        step = np.zeros(view.nv)
+        slopes = vectors.T @ place.gradient[free]
+        step[free] = -vectors[:, use] @ (slopes[use] / values[use])
+        following = view.at(view.move(place.q, step))
+        if not following.slope < 0.5 * place.slope or np.abs(step).max() > MAX_POLISH:
+            break
+        place = following
+    return place

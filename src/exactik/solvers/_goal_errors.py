@@ -1,14 +1,21 @@
-"""By how much each goal is missed, and by how much it may be."""
+"""By how much each goal is missed, and by how much it may be.
+
+What has no weight is not asked for. Rows of weight 0 do not count, and where a weight matrix has no
+full rank, only the part of the residual in its range does.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from exactik.kernels.goals.errors import compute_term_errors
+from exactik.kernels.goals.terms import LOG, POSITION
 from exactik.problem import Problem
 from exactik.typing import Array
 
-__all__ = ["compute_goal_errors", "compute_term_tolerances"]
+__all__ = ["compute_goal_errors", "compute_term_tolerances", "find_weighted_projector"]
+
+NO_WEIGHT = 1e-12  # share of the largest eigenvalue of a weight matrix: below it is rounding
 
 
 def compute_term_tolerances(problem: Problem) -> Array:
@@ -31,8 +38,10 @@ def compute_goal_errors(problem: Problem, q: Array, term_errors: Array | None = 
         q: where.
         term_errors: of the kernels' terms there, (n,), if known already.
     """
-    parts = problem.packed.error_parts
-    if term_errors is None:
+    parts, projector = problem.packed.error_parts, find_weighted_projector(problem)
+    if projector is not None:
+        term_errors = _project_term_errors(problem, projector @ problem.residual(q))
+    elif term_errors is None:
         term_errors = np.empty(len(problem.packed.arrays.terms.kind))
         compute_term_errors(
             problem.skeleton.tree, problem.packed.arrays, q, term_errors, problem.workspace
@@ -43,6 +52,37 @@ def compute_goal_errors(problem: Problem, q: Array, term_errors: Array | None = 
             errors[k] = term_errors[part.terms].max()
         else:
             residual = problem.residual(q) if residual is None else residual
-            rows = residual[part.rows]
+            rows = residual[part.rows] if projector is None else (projector @ residual)[part.rows]
             errors[k] = np.abs(rows).max(initial=0.0) if part.by_row else np.linalg.norm(rows)
     return errors
+
+
+def find_weighted_projector(problem: Problem) -> Array | None:
+    """Return the projector onto the range of the weight matrix, (m, m); None where rows tell it.
+
+    That is where no weights couple rows, or those that do have full rank.
+    """
+
+    def make() -> Array | None:
+        weight = problem.packed.weight
+        if np.count_nonzero(weight - np.diag(np.diag(weight))) == 0:
+            return None
+        projector, judged = np.zeros_like(weight), np.diag(weight) > 0.0
+        start = 0
+        for block in problem.packed.weights:
+            values, vectors = np.linalg.eigh(block)
+            used = vectors[:, values > NO_WEIGHT * max(float(values[-1]), 1e-300)]
+            rows = slice(start, start + len(block))
+            projector[rows, rows], start = used @ used.T, rows.stop
+        return None if np.allclose(projector, np.diag(judged), rtol=0.0, atol=1e-9) else projector
+
+    return problem.remember("weighted projector", make)
+
+
+def _project_term_errors(problem: Problem, residual: Array) -> Array:
+    """Return the errors of the terms by the part of the residual that has weight, (n,)."""
+    terms = problem.packed.arrays.terms
+    rows = terms.row.astype(np.int64)[:, None] + np.arange(3)
+    norms = np.linalg.norm(residual[rows], axis=1)
+    plain = (terms.kind == POSITION) | (terms.kind == LOG)
+    return np.where(plain, norms, 2.0 * np.arcsin(np.minimum(0.5 * norms, 1.0)))

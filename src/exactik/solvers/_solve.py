@@ -31,6 +31,7 @@ from exactik.solvers._descend import ENDED_WORDS, Descent, count_iterations, des
 from exactik.solvers._goal_errors import (
     compute_goal_errors,
     compute_term_tolerances,
+    find_weighted_projector,
 )
 from exactik.solvers._method import CompiledMethod, Method
 from exactik.solvers._registry import resolve_method
@@ -130,6 +131,7 @@ def require_count(name: str, value: int) -> int:
 def can_solve_compiled(problem: Problem, method: Method) -> bool:
     """Whether one compiled call can do it all: no goals in Python, no clock to watch."""
     on_terms = all(part.has_terms for part in problem.packed.error_parts)
+    on_terms = on_terms and find_weighted_projector(problem) is None
     ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
     return ready and method.max_seconds is None
 

@@ -3,10 +3,12 @@
 The first of these that is true:
 
     reached          every goal is within its tolerance
-    time-limit, iteration-limit, stalled     it was not converged when it stopped
-    saddle           the reduced exact Hessian has a negative eigenvalue along an open direction
+    time-limit, iteration-limit              it was not converged when it stopped
+    stalled          likewise, unless a goal is out of reach, which needs no convergence
+    saddle           the exact Hessian falls along a direction that the limits leave open
     out-of-reach     no pose of the chain can bring a goal within its tolerance (`_reachability`)
-    at-limits        dofs are pushed against their limits
+    stationary       at rest, but whether it is a minimum is not proven (`Certificate.decided`)
+    at-limits        a minimum, and dofs are pushed against their limits
     local-minimum    none of these; another start may do better
 """
 
@@ -16,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from exactik.solvers._certificate import FLAT_EIGENVALUE, find_held_dofs
+from exactik.solvers._certificate import compute_flat_curvature, find_held_dofs
+from exactik.solvers._goal_errors import find_weighted_projector
 from exactik.solvers._reachability import bound_reach
 from exactik.solvers._view import View
 
@@ -31,6 +34,7 @@ STATUSES = (
     "out-of-reach",
     "local-minimum",
     "saddle",
+    "stationary",
     "stalled",
     "iteration-limit",
     "time-limit",
@@ -38,6 +42,7 @@ STATUSES = (
 
 MIN_NAMED_PUSH = 1e-3  # relative gradient above which a limit is worth naming
 MAX_NAMED_LIMITS = 2
+MIN_SEARCH = 3  # descents that are worth mentioning: one start and a detour are no search
 
 
 class Verdict(NamedTuple):
@@ -55,31 +60,47 @@ def make_verdict(result: Result) -> Verdict:
     short = f"{worst} {miss}"
     if not result.converged:
         return _judge_unfinished(result, short)
-    if _may_be_saddle(result) and result.certificate.saddle:
+    uncertain = _may_be_saddle(result)
+    if uncertain and result.certificate.saddle:
         curvature = f"smallest eigenvalue {result.certificate.min_eigenvalue:.3g}"
+        leave = "along certificate.descent" if result.solver == "auto" else "with solver='auto'"
         return Verdict(
             "saddle",
-            f"stopped at a saddle ({curvature}), {short}: follow the negative curvature, which "
-            "solver='auto' does by itself, or start elsewhere",
+            f"stopped at a saddle ({curvature}), {short}: "
+            f"the cost falls from here, go on {leave} or start elsewhere",
         )
     beyond = _describe_out_of_reach(result)
     if beyond is not None:
         return Verdict("out-of-reach", beyond)
-    tried = "" if result.attempts < 3 else f"; {result.attempts} starts found nothing better"
+    searched = _describe_search(result)
+    if uncertain and not result.certificate.decided:
+        return Verdict(
+            "stationary",
+            f"converged, {short}, but whether to a minimum or a saddle is not certain{searched}",
+        )
     limits = _describe_limits(result)
     if limits != "":
-        return Verdict("at-limits", f"converged, but {short} because {limits}{tried}")
-    hint = tried if tried != "" else "; a better pose is not excluded, try starts="
+        return Verdict(
+            "at-limits", f"converged, but {short}: {limits}, which stops it here{searched}"
+        )
     if result.certificate.size == 0:
-        hint = ", because no dof is free to move"
-    return Verdict("local-minimum", f"converged to a local minimum, {short}{hint}")
+        searched = ", because no dof is free to move"
+    return Verdict("local-minimum", f"converged to a local minimum, {short}{searched}")
+
+
+def _describe_search(result: Result) -> str:
+    """Return what is known of poses elsewhere: where nobody looked, and where somebody did."""
+    if result.attempts < MIN_SEARCH:
+        return "; a better pose elsewhere is not excluded, try starts="
+    return f"; nothing better was found in {result.attempts} descents"
 
 
 def _may_be_saddle(result: Result) -> bool:
     """Whether eigenvalues must be looked at: a factorisation costs a tenth of them."""
-    free = ~find_held_dofs(result.problem, View(result.problem).at(result.q))
+    place = View(result.problem).at(result.q)
+    free = ~find_held_dofs(result.problem, place)
     H = result.problem.hessian(result.q)[np.ix_(free, free)]
-    slack = 0.1 * FLAT_EIGENVALUE * float(np.abs(np.diag(H)).max(initial=0.0))
+    slack = compute_flat_curvature(result.problem, place)
     try:
         np.linalg.cholesky(H + slack * np.eye(len(H)))
     except np.linalg.LinAlgError:
@@ -108,21 +129,28 @@ def _judge_unfinished(result: Result, short: str) -> Verdict:
     elif result.ended == "iteration-limit":
         status, why = "iteration-limit", f"out of iterations after {result.iterations}"
     gradient = f"relative projected gradient {result.projected_gradient:.1e}"
+    beyond = _describe_out_of_reach(result) if status == "stalled" else None
+    if beyond is not None:
+        return Verdict("out-of-reach", f"{beyond}; stalled before the nearest pose, {gradient}")
     return Verdict(status, f"{why}, {short}; {gradient}")
 
 
 def _describe_out_of_reach(result: Result) -> str | None:
     """Return the sentence on the goal that is farthest out of reach, if that is proven."""
     problem = result.problem
-    weight = np.diag(problem.packed.weight)
+    weight, projector = np.diag(problem.packed.weight), find_weighted_projector(problem)
     farthest, worst, moves = 0.0, "", True
     for (name, rows), goal in zip(problem.rows.items(), problem.goals, strict=True):
         watched = goal.watched_point(problem.skeleton)
         if watched is None:
             continue
         part = goal.error_parts(problem.skeleton, name, rows, problem.packed.terms[name])[0]
-        if not (weight[part.rows] > 0.0).all():
-            continue
+        rows_of_part = np.arange(part.rows.start, part.rows.stop)
+        whole = projector is None or np.allclose(
+            projector[np.ix_(rows_of_part, rows_of_part)], np.eye(len(rows_of_part)), atol=1e-9
+        )
+        if not whole or not (weight[part.rows] > 0.0).all():
+            continue  # it need not get there in every direction
         reach = bound_reach(problem, *watched, result.q)
         shortfall = goal.shortfall(reach.centre, reach.radius)
         if shortfall > max(farthest, part.tolerance):

@@ -75,7 +75,7 @@ class View:
         update_active_set(box.coordinate, box.lower, box.upper, box.free, q, g, held)
         curve = np.abs(H[np.arange(self.nv), self.problem.pattern.dof_level])
         slope = relative_projected_gradient(g, held, curve, cost)
-        scale = np.sqrt(2.0 * cost * curve)
+        scale = np.sqrt(2.0 * max(cost, 0.0) * curve)  # rounding may leave less than none
         return Place(
             q=q.copy(),
             cost=float(cost),

@@ -212,8 +212,8 @@ class SmoothingOptions:
         rounds: of steps with the accelerations as estimated. While they are estimated, again after
             each, and one more step follows.
         strength_frames: spread over the recording, by which accelerations are estimated; longer
-            recordings need a step less. A tenth of them changes s by a tenth, ten times as
-            many only cost time.
+            recordings need a step less. More of them only cost time;
+            test_accelerations_are_estimated_in_a_sample_of_a_long_recording.
         max_iterations: of conjugate gradients in a step.
         tolerance: of these: share of what they have gained below which one more is not worth it.
         step_sd: [rad or m] size of a step: keeps it short along what neither markers nor

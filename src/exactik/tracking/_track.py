@@ -180,18 +180,22 @@ def track(
         # By what frames leave by themselves: smoothed, they have fewer dofs, nobody knows how many.
         fitted = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
         sigma = estimate_noise(errors, int(fitted.sum()), options.preparation.assumed_noise)
+    outcomes = path.outcomes
+    motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
+    del path  # an hour of poses, of which the motion has a copy
     if smoothing is not None:
-        errors, cost = _measure_errors(prepared.recorded, path.q)
+        del errors, cost
+        errors, cost = _measure_errors(prepared.recorded, motion.q)
     meter.finish()
-    codes = path.outcomes[:, RESULT_STATUS]
+    codes = outcomes[:, RESULT_STATUS]
     return Track(
-        motion=Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis),
+        motion=motion,
         names=problem.names,
         marker_errors=errors,
         cost=cost,
-        projected_gradient=path.outcomes[:, RESULT_PROJECTED_GRADIENT],
+        projected_gradient=outcomes[:, RESULT_PROJECTED_GRADIENT],
         ended=np.array([ENDED_WORDS[int(code)] for code in codes], dtype="U15"),
-        iterations=count_iterations(path.outcomes[:, RESULT_ITERATIONS]),
+        iterations=count_iterations(outcomes[:, RESULT_ITERATIONS]),
         undetermined=postures.undetermined,
         excess=excess,
         marker_weights=problem.targets.robust_weight if robust is not None else None,

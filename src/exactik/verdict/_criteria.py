@@ -250,8 +250,7 @@ def judge_places(facts: RecordingFacts) -> Iterator[Finding]:
     far = [pair for pair in pairs if pair.z >= rms]
     longest = max(pair.distance for pair in far)
     who = _list([f"{pair.left}/{pair.right}" for pair in far])
-    verb = "sits" if len(far) == 1 else "sit"
-    text = f"{who} {verb} at places that are not mirror images, by up to {_mm(longest)}"
+    text = f"{who} sit at places that are not mirror images, by up to {_mm(longest)}"
     yield Finding("places", rms, text, tuple(n for pair in far for n in (pair.left, pair.right)))
 
 

@@ -18,8 +18,10 @@ from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
+    ESCAPE_SADDLES,
     FLETCHER,
     GRADIENT_DESCENT,
+    GRADIENT_TOLERANCE,
     HYBRID,
     LINE_SEARCH,
     RULE,
@@ -57,7 +59,7 @@ from exactik.kernels.descent.trials import (
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
 from exactik.spatial import jit_inline_always
 
-__all__ = ["accept_trial", "reject_trial"]
+__all__ = ["MAX_UNRESOLVED_TRIALS", "accept_trial", "reject_trial"]
 
 NEGLIGIBLE_DAMPING = 1e-10  # μ below it changes no step
 MAX_DAMPING = 1e12  # μ above it leaves no step
@@ -137,7 +139,8 @@ def reject_trial(tree, box, options, q, value, descent):
         state[STEP_LENGTH] *= -1.0 if state[REJECTED_TRIALS] % 2.0 == 1.0 else -0.5
         set_trial(tree, box, q, state[STEP_LENGTH], descent)
         if state[REJECTED_TRIALS] > MAX_ESCAPE_TRIALS:
-            state[STATUS] = CONVERGED
+            converged = state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]
+            state[STATUS] = CONVERGED if converged else STALLED
     elif rule == COORDINATE_DESCENT:
         state[STEP_LENGTH] *= 0.5
         set_trial(tree, box, q, state[STEP_LENGTH], descent)
@@ -170,6 +173,7 @@ def reject_trial(tree, box, options, q, value, descent):
                 order = GAUSS_NEWTON if state[GAUSS_NEWTON_FALLBACK] != 0.0 else EXACT
         if state[PREDICTED_REDUCTION] <= COST_RESOLUTION * state[COST]:
             state[IDLE_TRIALS] += 1.0
-        if failed or state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS:
+        unresolved = state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS
+        if failed or (unresolved and options[ESCAPE_SADDLES] == 0.0):
             state[STATUS] = STALLED
-        request_evaluation(q, order, descent)
+        request_evaluation(q, EXACT if unresolved else order, descent)

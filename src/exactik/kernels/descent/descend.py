@@ -29,7 +29,11 @@ import numpy as np
 
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
-from exactik.kernels.descent.acceptance import accept_trial, reject_trial
+from exactik.kernels.descent.acceptance import (
+    MAX_UNRESOLVED_TRIALS,
+    accept_trial,
+    reject_trial,
+)
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
@@ -46,11 +50,12 @@ from exactik.kernels.descent.options import (
     RULE,
     TRUST_REGION,
 )
-from exactik.kernels.descent.saddles import negative_curvature_direction
+from exactik.kernels.descent.saddles import open_descent_direction
 from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
     CONVERGED,
     COST,
+    EVALUATED_LAYOUT,
     EVALUATED_ORDER,
     EVALUATIONS,
     FOR_DERIVATIVES,
@@ -64,6 +69,7 @@ from exactik.kernels.descent.state import (
     PROJECTED_GRADIENT,
     PURPOSE,
     REJECTED_TRIALS,
+    REQUESTED_LAYOUT,
     REQUESTED_ORDER,
     RUNNING,
     STALLED,
@@ -73,6 +79,7 @@ from exactik.kernels.descent.state import (
 )
 from exactik.kernels.descent.trials import propose_trial, request_evaluation, set_trial
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
+from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit, jit_inline_always
 
@@ -94,7 +101,7 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
     for n in range(passes):
         order = np.int64(descent.state[REQUESTED_ORDER])
         value = evaluate_in_layout(
-            tree, goals, descent.trial, order, np.int64(options[LAYOUT]), work
+            tree, goals, descent.trial, order, np.int64(descent.state[REQUESTED_LAYOUT]), work
         )
         if not advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent):
             return n + 1
@@ -110,6 +117,8 @@ def advance(tree, pattern, box, options, q, value, g, H, work, descent):
     state = descent.state
     state[EVALUATIONS] += 1.0
     state[EVALUATED_ORDER] = state[REQUESTED_ORDER]
+    state[EVALUATED_LAYOUT] = state[REQUESTED_LAYOUT]
+    state[REQUESTED_LAYOUT] = options[LAYOUT]
     purpose, best_cost = state[PURPOSE], state[COST]
     if purpose == FOR_STEP or purpose == FOR_ESCAPE:
         if not accept_trial(box, options, value, g, descent):
@@ -134,7 +143,10 @@ def advance(tree, pattern, box, options, q, value, g, H, work, descent):
     elif state[COST] <= options[NEGLIGIBLE_COST]:
         state[STATUS] = CONVERGED
     elif state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
-        handle_stationary_point(tree, pattern, box, options, q, g, H, work, descent)
+        handle_stationary_point(tree, pattern, box, options, q, g, H, CONVERGED, descent)
+    elif state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS and options[ESCAPE_SADDLES] != 0.0:
+        # Next to a saddle what a step gains drowns in rounding; along negative curvature it grows.
+        handle_stationary_point(tree, pattern, box, options, q, g, H, STALLED, descent)
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT
     else:
@@ -174,8 +186,8 @@ def update_scale(pattern, box, options, H, descent):
 
 
 @jit_inline_always
-def handle_stationary_point(tree, pattern, box, options, q, g, H, work, descent):
-    """Stop at a stationary point, unless it is a saddle and the method leaves saddles."""
+def handle_stationary_point(tree, pattern, box, options, q, g, H, ending, descent):
+    """End with this status, unless it is at a saddle and the method leaves saddles."""
     state = descent.state
     for i in range(g.shape[0]):
         # A limit that nothing pushes against holds nothing: the way down may lead away from it.
@@ -184,14 +196,13 @@ def handle_stationary_point(tree, pattern, box, options, q, g, H, work, descent)
             descent.active_set[i], state[IS_CONVEX] = 0.0, 0.0
     last = state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]
     if last or options[ESCAPE_SADDLES] == 0.0 or state[IS_CONVEX] != 0.0:
-        state[STATUS] = CONVERGED
-    elif state[EVALUATED_ORDER] != EXACT:
+        state[STATUS] = ending
+    elif state[EVALUATED_ORDER] != EXACT or state[EVALUATED_LAYOUT] != WHOLE_ROWS:
         request_evaluation(q, EXACT, descent)
-    elif negative_curvature_direction(
-        tree, pattern, np.int64(options[LAYOUT]), g, H, work, descent
-    ):
+        state[REQUESTED_LAYOUT] = WHOLE_ROWS
+    elif open_descent_direction(pattern, box, q, g, H, descent):
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
         state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0
         set_trial(tree, box, q, INITIAL_ESCAPE_STEP, descent)
     else:
-        state[STATUS] = CONVERGED
+        state[STATUS] = ending

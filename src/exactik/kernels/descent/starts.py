@@ -24,7 +24,7 @@ from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.cycle_counter import read_cycle_counter
 from exactik.kernels.descent.descend import advance
-from exactik.kernels.descent.options import LAYOUT, TRY_DETOUR
+from exactik.kernels.descent.options import TRY_DETOUR
 from exactik.kernels.descent.results import (
     RESULT_ATTEMPTS,
     RESULT_COST,
@@ -41,6 +41,7 @@ from exactik.kernels.descent.state import (
     EVALUATIONS,
     ITERATIONS,
     PROJECTED_GRADIENT,
+    REQUESTED_LAYOUT,
     REQUESTED_ORDER,
     RUNNING,
     STATUS,
@@ -228,9 +229,8 @@ def solve_from_starts(
             start_descent(box, options, not detour or pass_number == 1, q, descent)
             while descent.state[STATUS] == RUNNING:
                 order = np.int64(descent.state[REQUESTED_ORDER])
-                value = evaluate_in_layout(
-                    tree, goals, descent.trial, order, np.int64(options[LAYOUT]), work
-                )
+                layout = np.int64(descent.state[REQUESTED_LAYOUT])
+                value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
                 advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent)
             result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
             result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]

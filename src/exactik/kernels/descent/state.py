@@ -38,6 +38,7 @@ from exactik.kernels.descent.options import (
     INITIAL_DAMPING,
     INITIAL_STEP_LENGTH,
     INITIAL_TRUST_RADIUS,
+    LAYOUT,
 )
 from exactik.kernels.linear.articulated import ABSORBED_SIZE
 from exactik.kernels.tree.packed import Tree
@@ -51,6 +52,7 @@ __all__ = [
     "CURRENT_DOF",
     "DAMPING",
     "DAMPING_GROWTH",
+    "EVALUATED_LAYOUT",
     "EVALUATED_ORDER",
     "EVALUATIONS",
     "FOR_DERIVATIVES",
@@ -67,6 +69,7 @@ __all__ = [
     "PROJECTED_GRADIENT",
     "PURPOSE",
     "REJECTED_TRIALS",
+    "REQUESTED_LAYOUT",
     "REQUESTED_ORDER",
     "RUNNING",
     "STALLED",
@@ -87,7 +90,8 @@ COST, PROJECTED_GRADIENT, ITERATIONS, EVALUATIONS = range(4, 8)
 PREDICTED_REDUCTION, LINEAR_REDUCTION, STEP_LARGEST_ENTRY = range(8, 11)
 DAMPING, DAMPING_GROWTH, TRUST_RADIUS, STEP_LENGTH, STEP_NORM = range(11, 16)
 CURRENT_DOF, REJECTED_TRIALS, IDLE_TRIALS, IS_CONVEX = range(16, 20)
-ACCEPTED_LARGEST_ENTRY, GAUSS_NEWTON_FALLBACK, STATE_SIZE = range(20, 23)
+ACCEPTED_LARGEST_ENTRY, GAUSS_NEWTON_FALLBACK = range(20, 22)
+REQUESTED_LAYOUT, EVALUATED_LAYOUT, STATE_SIZE = range(22, 25)
 
 RUNNING, CONVERGED, STALLED, ITERATION_LIMIT = range(4)
 """Values of STATUS: going on; the projected gradient or the cost vanished; no step lowers the cost;
@@ -163,6 +167,7 @@ def start_descent(box, options, limited, q, descent):
     for i in range(STATE_SIZE):
         state[i] = 0.0
     state[REQUESTED_ORDER] = GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT
+    state[REQUESTED_LAYOUT] = options[LAYOUT]
     state[COST], state[PROJECTED_GRADIENT] = np.inf, np.inf
     state[DAMPING], state[TRUST_RADIUS] = options[INITIAL_DAMPING], options[INITIAL_TRUST_RADIUS]
     state[STEP_LENGTH], state[DAMPING_GROWTH] = options[INITIAL_STEP_LENGTH], 4.0

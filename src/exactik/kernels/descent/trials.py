@@ -16,7 +16,6 @@ from exactik.kernels.descent.options import (
     GRADIENT_DESCENT,
     HYBRID,
     INITIAL_DAMPING,
-    LAYOUT,
     LINE_SEARCH,
     MAX_STEP_ENTRY,
     RULE,
@@ -25,6 +24,7 @@ from exactik.kernels.descent.options import (
 from exactik.kernels.descent.state import (
     DAMPING,
     DAMPING_GROWTH,
+    EVALUATED_LAYOUT,
     EVALUATED_ORDER,
     FOR_DERIVATIVES,
     FOR_STEP,
@@ -179,7 +179,8 @@ def propose_trial(tree, pattern, box, options, q, g, H, work, descent):
 @jit_inline_always
 def compute_model_step(tree, pattern, box, options, q, g, H, work, descent):
     """Write the step of a second-order rule; return False if none was found."""
-    state, rule, layout = descent.state, options[RULE], np.int64(options[LAYOUT])
+    state, rule = descent.state, options[RULE]
+    layout = np.int64(state[EVALUATED_LAYOUT])
     damping = 0.0 if rule == LINE_SEARCH else state[DAMPING]
     for _ in range(MAX_STEP_ATTEMPTS):
         if rule == TRUST_REGION:

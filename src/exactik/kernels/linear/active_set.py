@@ -61,7 +61,8 @@ def relative_projected_gradient(g, active_set, curvature, cost):
     For cost ½ rᵀWr and curvature (JᵀWJ)_ii this is the cosine of the angle between the residual and
     what dof i does to it: between 0 and 1 and without units, 0 at a stationary point. Where
     the curvature of a dof is mere rounding, that of the others is the measure, and where none has
-    any, as for an arm folded back upon its root, the cost itself, unless it is diverging.
+    any, as for an arm folded back upon its root, the cost itself, unless it is diverging. Other
+    measures of curvature than JᵀWJ may be smaller; more than 1 is no cosine and counts as 1.
     """
     result, largest = 0.0, 0.0
     for i in range(g.shape[0]):
@@ -70,7 +71,7 @@ def relative_projected_gradient(g, active_set, curvature, cost):
         if active_set[i] == 0.0 and g[i] != 0.0:
             floor = max(NEGLIGIBLE_CURVATURE * largest, COST_CURVATURE_FLOOR * min(cost, 1.0))
             scale = math.sqrt(2.0 * cost * max(curvature[i], floor))
-            result = max(result, abs(g[i]) / scale if scale > 0.0 else 1.0)
+            result = max(result, abs(g[i]) / scale if abs(g[i]) < scale else 1.0)
     return result
 
 
@@ -121,9 +122,9 @@ def solve_damped(tree, pattern, layout, g, H, work, damping, has_step, descent):
     """
     active_set, step, rhs = descent.active_set, descent.step, descent.rhs
     if layout == JOINT_BLOCKS:
-        smallest_pivot, _ = eliminate_joints(tree, work.S, work.P, g, H, damping, descent)
+        smallest_pivot = eliminate_joints(tree, work.S, work.P, g, H, damping, descent)
         if smallest_pivot > 0.0:
-            substitute_joints(tree, work.S, 1, descent)
+            substitute_joints(tree, work.S, descent)
         return smallest_pivot
     copy_free_block(pattern, H, damping, descent.scale, active_set, descent.L)
     smallest_pivot = factor(pattern, descent.L)

@@ -32,7 +32,6 @@ __all__ = [
     "MIN_ARTICULATED_DOFS",
     "WHOLE_ROWS",
     "eliminate_joints",
-    "negative_pivot_direction",
     "substitute_joints",
 ]
 
@@ -168,11 +167,11 @@ def add_absorbed(A, k, m):
 
 @jit
 def eliminate_joints(tree, S, P, g, H, damping, descent):
-    """Run the sweep from the tips to the root; return the smallest pivot, and −1.
+    """Run the sweep from the tips to the root; return the smallest pivot.
 
-    At the first pivot that is not positive it ends and returns that pivot and its dof. Of H
-    (nv, width) only the blocks H_kk are read. `descent` gives D in `scale`, and in `step` the
-    entries of its active set, 0 for other dofs; it receives t in `rhs` and l in the blocks of `L`.
+    At the first pivot that is not positive it ends and returns that. Of H (nv, width) only the
+    blocks H_kk are read. `descent` gives D in `scale`, and in `step` the entries of its active set,
+    0 for other dofs; it receives t in `rhs` and l in the blocks of `L`.
     """
     U, A, L, rhs = descent.U, descent.absorbed, descent.L, descent.rhs
     scale, active_set, step = descent.scale, descent.active_set, descent.step
@@ -205,7 +204,7 @@ def eliminate_joints(tree, S, P, g, H, damping, descent):
         for i in range(end - 1, first - 1, -1):
             pivot = L[i, i + shift] if active_set[i] == 0.0 else np.inf
             if not pivot > 0.0:
-                return pivot, i
+                return pivot
             smallest = min(smallest, pivot)
             inverse = 1.0 / pivot
             u, t = load(U, i), rhs[i]
@@ -224,19 +223,16 @@ def eliminate_joints(tree, S, P, g, H, damping, descent):
             store_absorbed(A, parent, absorbed)
         else:
             add_absorbed(A, parent, absorbed)
-    return smallest, -1
+    return smallest
 
 
 @jit
-def substitute_joints(tree, S, start, descent):
-    """Run the sweep from frame `start` to the tips: descent.rhs, which holds t, becomes x.
-
-    descent.V holds the twists of the frames before `start`, but for the world's.
-    """
+def substitute_joints(tree, S, descent):
+    """Run the sweep from the root to the tips: descent.rhs, which holds t, becomes x."""
     U, V, L, rhs = descent.U, descent.V, descent.L, descent.rhs
     active_set, step = descent.active_set, descent.step
     store(V, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for k in range(start, tree.parent.shape[0]):
+    for k in range(1, tree.parent.shape[0]):
         first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
         shift = np.int64(tree.depth[k]) - first
         above = load(V, np.int64(tree.parent[k]))
@@ -251,26 +247,3 @@ def substitute_joints(tree, S, start, descent):
             rhs[i] = x
             twist = add_scaled(twist, x, load(S, i))
         store(V, k, twist)
-
-
-@jit
-def negative_pivot_direction(tree, S, dof, descent):
-    """Write to descent.rhs a direction whose curvature is the pivot at which an elimination ended.
-
-    It is 1 at that dof, what minimises the model at the dofs below, and 0 at all others.
-    """
-    V, L, x, joint = descent.V, descent.L, descent.rhs, 1
-    while np.int64(tree.first_v[joint + 1]) <= dof:
-        joint += 1
-    for k in range(joint + 1):
-        store(V, k, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for i in range(x.shape[0]):  # t = 0, and x = 0 in all frames before the joint
-        x[i] = 0.0
-    x[dof] = 1.0
-    first, end = np.int64(tree.first_v[joint]), np.int64(tree.first_v[joint + 1])
-    shift = np.int64(tree.depth[joint]) - first
-    for i in range(dof, end):
-        for j in range(dof, i):
-            x[i] -= L[i, j + shift] * x[j] if descent.active_set[i] == 0.0 else 0.0
-        store(V, joint, add_scaled(load(V, joint), x[i], load(S, i)))
-    substitute_joints(tree, S, joint + 1, descent)

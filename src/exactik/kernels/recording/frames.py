@@ -25,7 +25,6 @@ from exactik.kernels.calculus.evaluate import add_goals, evaluate_in_layout
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.descend import advance
-from exactik.kernels.descent.options import LAYOUT
 from exactik.kernels.descent.results import (
     RESULT_COST,
     RESULT_EVALUATIONS,
@@ -38,6 +37,7 @@ from exactik.kernels.descent.state import (
     EVALUATIONS,
     ITERATIONS,
     PROJECTED_GRADIENT,
+    REQUESTED_LAYOUT,
     REQUESTED_ORDER,
     RUNNING,
     STATUS,
@@ -183,9 +183,8 @@ def solve_frame(tree, pattern, goals, box, options, frames, t, pose, result, des
         start_descent(box, options, True, pose, descent)
         while descent.state[STATUS] == RUNNING:
             order = np.int64(descent.state[REQUESTED_ORDER])
-            value = evaluate_in_layout(
-                tree, goals, descent.trial, order, np.int64(options[LAYOUT]), work
-            )
+            layout = np.int64(descent.state[REQUESTED_LAYOUT])
+            value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
             advance(tree, pattern, box, options, pose, value, work.g, work.H, work, descent)
         result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
         result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]

@@ -95,11 +95,24 @@ def invert_factor(pattern, L, inverse):
         for j in range(inverse.shape[1]):
             inverse[i, j] = 0.0
         inverse[i, level] = 1.0
-        for a in range(level - 1, -1, -1):
+        # Four rows at once, on into the padding of whole vectors, which is 0 in all rows.
+        a = level - 1
+        while a >= 3:
+            b = np.int64(pattern.dof_parent[above])
+            c = np.int64(pattern.dof_parent[b])
+            d = np.int64(pattern.dof_parent[c])
+            above = np.int64(pattern.dof_parent[d])
+            lb, lc, ld, le = L[i, a], L[i, a - 1], L[i, a - 2], L[i, a - 3]
+            for j in range(pad_to_lanes(a + 1)):
+                inverse[i, j] -= (lb * inverse[b, j] + lc * inverse[c, j]) + (
+                    ld * inverse[d, j] + le * inverse[above, j]
+                )
+            a -= 4
+        while a >= 0:
             above = np.int64(pattern.dof_parent[above])
-            # On into the padding of whole vectors, which is 0 in all rows.
             for j in range(pad_to_lanes(a + 1)):
                 inverse[i, j] -= L[i, a] * inverse[above, j]
+            a -= 1
 
 
 @jit

@@ -44,7 +44,7 @@ def estimate_white_noise(problem: TrackingProblem, options: SmoothingOptions) ->
     """
     position, used = problem.targets.position, problem.targets.weight > 0.0
     last = len(FOURTH_DIFFERENCE) - 1
-    first = choose_even_frames(len(position) - last, options.white_noise_samples)
+    first = choose_even_frames(max(len(position) - last, 0), options.white_noise_samples)
     differences = np.zeros((len(first), *position.shape[1:]))
     for n, factor in enumerate(FOURTH_DIFFERENCE):
         differences += factor * position[first + n]

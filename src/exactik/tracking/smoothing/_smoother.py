@@ -44,7 +44,7 @@ class SmoothedFrames(NamedTuple):
     """Where steps have led.
 
     Attributes:
-        q: poses, (T, nq); outside of the chunks as they were.
+        q: poses, (T, nq); 0 outside of the chunks.
         cost: what the markers of each frame cost there [m²], (T,); 0 outside of the chunks.
         observed: mean |a|² of these poses, and
         undetermined: mean V/s², V the posterior variances of a; both 0 unless asked for.
@@ -132,7 +132,8 @@ class Smoother:
         """
         damping = np.full(self.problem.skeleton.nv, (noise / self.options.step_sd) ** 2)
         lag = self.count_lag(self.options.update_lag_seconds)
-        result, cost, last = q.copy(), np.zeros(len(q)), len(priors) - 1
+        # Zeros take no memory until they are written: a sample of an hour is no hour of poses.
+        result, cost, last = np.zeros(q.shape), np.zeros(len(q)), len(priors) - 1
 
         def solve_chunk(chunk: Chunk) -> tuple[AccelerationSquares, AccelerationSquares]:
             observed, variance = self.new_squares(), self.new_squares()
