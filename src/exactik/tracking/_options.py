@@ -291,7 +291,7 @@ class AssessmentOptions:
 
 
 WARM_START = Auto(metric="dof", tolerance=1e-4, initial_damping=1e-3, detour=False, escape=False)
-COLD_START = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
+COLD_START = Auto(metric="dof", tolerance=1e-3, max_iterations=60, detour=False, escape=False)
 
 
 @dataclass(frozen=True)
