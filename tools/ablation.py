@@ -150,6 +150,7 @@ def run_track() -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for case in make_track_cases():
+        ik.track(case.skeleton, case.markers, **case.options)  # kernels may have to be compiled
         for off in list_track_stages():
             options = {**case.options, **off.options}
             if off.name == "without a robust loss" and "robust" not in case.options:
@@ -269,7 +270,7 @@ def run_calibrate() -> str:
                 fit = ik.calibrate(ik.human(), subject.markers, frames=60, **off.options)
                 seconds = time.process_time() - started
             there = 1e3 * float(np.nanmean(fit.errors))
-            track = ik.track(fit.skeleton, subject.held_out, branches=False, smooth=None)
+            track = ik.track(fit.skeleton, subject.held_out, smooth=None)
             cells = [subject.name, off.name, f"{there:.2f}", f"{1e3 * track.mean_error:.2f}"]
             cells += [_scale_error(fit, subject.scales), f"{seconds:.1f}"]
             lines.append("| " + " | ".join(cells) + " |")

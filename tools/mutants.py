@@ -340,7 +340,7 @@ def main() -> int:
     parser.add_argument("packages", nargs="*", help="or modules, report._suspects; all by default")
     parser.add_argument("--only", default="", help="faults whose name has this text")
     parser.add_argument("--kind", choices=KINDS)
-    parser.add_argument("--limit", type=int, default=10**6, help="run so many at most")
+    parser.add_argument("--limit", type=int, default=10**6, help="so many at most, spread evenly")
     parser.add_argument("--jobs", type=int, default=JOBS, help="faults at a time")
     parser.add_argument("--again", action="store_true", help="also what was caught before")
     parser.add_argument("--new", action="store_true", help="not what an earlier version caught")
@@ -365,7 +365,8 @@ def main() -> int:
         if options.again
         or not results.get(fault.key, {}).get("caught_by")
         or (not options.new and results[fault.key]["source"] != digest(fault.module))
-    ][: options.limit]
+    ]
+    due = due[:: max(-(-len(due) // options.limit), 1)]
     print(f"{len(every)} faults, {len(chosen)} chosen, {len(due)} to be run")
     if options.list:
         for fault in chosen:

@@ -293,6 +293,10 @@ def test_what_is_never_determined_is_known_to_half_a_radian_at_most():
     place[[0, -1], 2] = np.nan
     track = ik.track(arm, Markers(place, tuple(arm.markers), 60.0), smooth=None, sigma=0.02)
     assert track.never_determined == ()
+    # By those with fewer than three markers where there are no others.
+    place[:, 0] = np.nan
+    track = ik.track(arm, Markers(place, tuple(arm.markers), 60.0), smooth=None, sigma=0.02)
+    assert track.never_determined == ()
 
 
 def test_a_pose_on_a_ridge_is_no_minimum():

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import exactik as ik
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
-from exactik.motion import Segment
+from exactik.motion import Markers, Segment
 from exactik.tracking import DEFAULT_OPTIONS
 from exactik.tracking._branches import (
     PathWindow,
@@ -21,7 +22,7 @@ from exactik.tracking._continuity import FramePoses, compute_step_charges
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, follow_frames
 from exactik.typing import Array
 from tests.support.chains import make_rigid_body
-from tests.support.two_elbows import ARM, WEIGHTS, make_run, place_arm, place_targets
+from tests.support.two_elbows import ARM, RATE, WEIGHTS, make_run, place_arm, place_targets
 
 UP, DOWN = place_arm(0.9), place_arm(-0.9)
 
@@ -98,15 +99,15 @@ def test_ends_of_a_window_stay_unless_the_recording_ends_there(
 
 
 def test_the_longest_of_many_wrong_stretches_are_mended():
-    """A hundred of three to five frames. Where there are so many, the markers may be to blame."""
-    lengths = np.tile([3, 5, 4, 4], 25)
-    wrong = np.repeat(np.tile([False, True], 100), np.stack([12 - lengths, lengths], 1).ravel())
+    """A hundred of six to eight frames. Where there are so many, the markers may be to blame."""
+    lengths = np.tile([6, 8, 7, 7], 25)
+    wrong = np.repeat(np.tile([False, True], 100), np.stack([24 - lengths, lengths], 1).ravel())
     run = make_arm_run(np.where(wrong, 0.49, -0.4), 0.0)
     path = follow(run, UP)
     improve_poor_segments(run, path, np.full(len(wrong), np.inf))
-    mended = np.any((path.q[:, 1] < 0.0).reshape(100, 12), axis=1)
-    long, short = (float(mended[lengths == n].mean()) for n in (5, 3))
-    assert long > 0.8 and short < 0.3  # some are not found
+    mended = np.any((path.q[:, 1] < 0.0).reshape(100, 24), axis=1)
+    long, short = (float(mended[lengths == n].mean()) for n in (8, 6))
+    assert long > 0.6 and short < 0.35  # some are not found
 
 
 def test_joints_without_limits_are_looked_for_within_a_quarter_of_a_turn():
@@ -114,6 +115,37 @@ def test_joints_without_limits_are_looked_for_within_a_quarter_of_a_turn():
     poses, _ = _make_other_poses(open_window(run, follow(run, UP)), np.arange(100), seed=0)
     elbow = np.abs(poses[:, 1])
     assert elbow.max() <= 0.5 * np.pi and (elbow > 1.0).mean() > 0.1
+
+
+def test_a_gap_beside_a_branch_goes_by_the_course_from_the_branch():
+    """The first frames lead to the elbow up; down it fits better, and is until the gap."""
+    t = np.arange(120)
+    turn = 0.8 * np.sin(t / 12.0)
+    cos, sin = np.cos(turn), np.sin(turn)
+    x, y, z = np.moveaxis(place_targets(np.where(t < 5, -0.4, 0.4)), 2, 0)
+    place = np.stack(
+        [cos[:, None] * x - sin[:, None] * y, sin[:, None] * x + cos[:, None] * y, z], axis=2
+    )
+    place[60:72] = np.nan
+    track = ik.track(ARM, Markers(place, tuple(ARM.markers), RATE), weights=WEIGHTS, smooth=None)
+    q = track.motion.q
+    assert (q[30:60, 1] < 0.0).all() and track.undetermined[60:72].all()
+    assert q[59:73] == pytest.approx(np.linspace(q[59], q[72], 14), abs=0.02)
+
+
+def test_robust_weights_are_those_of_the_path_and_not_of_what_was_tried_last():
+    place = place_targets(np.full(300, -0.4))
+    track = ik.track(
+        ARM,
+        Markers(place, tuple(ARM.markers), RATE),
+        weights=WEIGHTS,
+        robust="huber",
+        sigma=0.004,
+        smooth=None,
+    )
+    assert track.marker_weights is not None and track.marker_errors.max() > 0.02
+    expected = 1.0 / np.maximum(track.marker_errors / 0.01, 1.0)
+    assert track.marker_weights == pytest.approx(expected, abs=1e-6)
 
 
 # A body whose markers fit but for a misfit, and a path beside the solution.

@@ -96,7 +96,7 @@ class Track:
     settings: Mapping[str, Any]
     options: TrackingOptions
     problem: TrackingProblem
-    threads: int = 1
+    threads: int
     smoothing: Smoothing | None = None
     frame_q: Array | None = None
     context: RecordingContext | None = None

@@ -40,7 +40,6 @@ __all__ = ["SkeletonFit", "fit_skeleton"]
 # Frames on which the figure takes shape, before all are used: where it has its shape, one or two
 # steps with all of them are enough. Fewer do not show every joint move.
 COARSE_FRAMES = 40
-POSE_SEARCH_STEPS = (0, 2, 5)  # of the rough fit, after which better poses are looked for
 SIMILAR_FRAMES = 3  # frames of similar shape whose poses each frame tries
 
 
@@ -128,7 +127,6 @@ def fit_skeleton(
             prior,
             first,
             q,
-            pose_search_steps=POSE_SEARCH_STEPS,
             progress_span=(0.2, 0.3),
         )
         theta[: len(scaled.scale_groups)], q = rough.theta[0], rough.solutions.q
@@ -138,7 +136,6 @@ def fit_skeleton(
         prior,
         few_frames,
         q,
-        pose_search_steps=POSE_SEARCH_STEPS,
         progress_span=(0.3, 0.7),
     )
     if len(few.frames) < len(chosen.frames):
