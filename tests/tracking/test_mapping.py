@@ -92,6 +92,8 @@ def test_by_hand(somebody: Subject):
     assert np.allclose(mapping.applied().markers["B"][1], middle)
     with pytest.raises(ik.UnknownNameError, match="no bone or marker named 'thig'"):
         propose_mapping(ik.human(), markers, {"A": "thig"})
+    with pytest.raises(ik.UnknownNameError, match="no bone named 'thig'"):
+        propose_mapping(ik.human(), markers, {"A": ("thig", (0.0, 0.0, 0.0))})
     with pytest.raises(ik.UsageError, match="cannot both be 'LTHI'"):
         propose_mapping(ik.human(), markers, {"A": "LTHI", "B": "LTHI"}, geometry=False)
 

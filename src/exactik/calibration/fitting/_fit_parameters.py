@@ -142,7 +142,6 @@ def fit_parameters(
     frames: FitFrames,
     q: Array,
     *,
-    pose_search_steps: tuple[int, ...] = (),
     progress_span: tuple[float, float],
 ) -> FitSolution:
     """Return the best parameters, from θ and poses q, (F, nq).
@@ -153,13 +152,11 @@ def fit_parameters(
         prior: what is assumed of them.
         frames: what is to be followed.
         q: poses to start from, (F, nq).
-        pose_search_steps: steps after which frames try each other's poses: where the poses are
-            rough, as soon as the figure has taken shape. They always do when all is at rest.
         progress_span: the share of all work that this is, from and to.
     """
     P = prior.precision(scaled)
     options = WARM.options(make_fit_problem(scaled, theta, frames).frame_problem)
-    frames, iterate = _renew(scaled, theta, frames, options, q, search=0 in pose_search_steps)[:2]
+    frames, iterate, _ = _renew(scaled, theta, frames, options, q, search=False)
     damping, steps, restarts, converged = FIRST_DAMPING, 0, 0, False
     while steps < MAX_STEPS:
         sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
@@ -170,17 +167,16 @@ def fit_parameters(
         steps += better is not None
         iterate = better or iterate
         frames.report_progress(progress_span, steps / MAX_STEPS)
-        at_rest = better is None or predicted < small
+        converged = better is None or predicted < small
         # Frames may know better poses for each other, and outliers stand out better, whenever the
         # figure has come to rest.
-        if at_rest or steps in pose_search_steps:
-            converged = at_rest
+        if converged:
             frames, iterate, changed = _renew(
                 scaled, iterate.theta, frames, options, iterate.solutions.q, search=True
             )
-            if at_rest and (not changed or restarts == MAX_RESTARTS):
+            if not changed or restarts == MAX_RESTARTS:
                 break
-            restarts += at_rest
+            restarts += 1
             damping = min(damping, FIRST_DAMPING)
     sigma = prior.sigma or _estimate_sigma(iterate, scaled.parameter_count)
     frames.report_progress(progress_span, 1.0)
