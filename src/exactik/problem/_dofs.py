@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from exactik._arrays import is_number
 from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.descent.state import Box
 from exactik.model import Skeleton
@@ -52,9 +53,9 @@ def compute_strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Arra
     """Return the strength of each dof, (nv,), 1 where no pattern says otherwise."""
     values = np.ones(skeleton.nv)
     for pattern, value in strength.items():
-        if not 0.0 < value < np.inf:
+        if not is_number(value) or not 0.0 < value < np.inf:
             raise UsageError(
-                f"strength of {pattern!r} is {value}; it must be positive and finite "
+                f"strength of {pattern!r} is {value!r}; it must be a positive finite number "
                 "(use lock= to hold a dof)"
             )
         values[find_dofs(skeleton, [pattern])] = value
