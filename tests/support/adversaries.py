@@ -16,7 +16,7 @@ import exactik as ik
 from exactik.typing import Array
 from tests.support.hinge_chains import HingeChain
 
-__all__ = ["FAMILIES", "Trial", "find_falsehood"]
+__all__ = ["FAMILIES", "TOLERANCE", "Trial", "find_falsehood", "limit", "random_chain"]
 
 Rng = np.random.Generator
 

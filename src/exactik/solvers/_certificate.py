@@ -94,11 +94,18 @@ def find_held_dofs(problem: Problem, place: Place) -> BoolArray:
     return problem.locked | (place.held & (np.abs(place.gradient) > noise))
 
 
-def compute_flat_curvature(problem: Problem, place: Place) -> float:
-    """Return the curvature [cost per rad² or m²] below which nothing is proven at a place."""
+def compute_flat_curvature(problem: Problem, place: Place, slope: float = 0.0) -> float:
+    """Return the curvature [cost per rad² or m²] below which there is none.
+
+    Args:
+        problem: what is asked.
+        place: where.
+        slope: relative gradient that is left there: on the way to where it vanishes curvature may
+            change by as much, so that less proves nothing of that place.
+    """
     lever, weight = problem.remember("lever and weight", lambda: _measure_levers(problem))
     scale = weight * lever**2 + np.sqrt(2.0 * max(place.cost, 0.0) * weight) * lever
-    share = max(ROUNDED_CURVATURE, FLAT_PER_GRADIENT * place.slope)
+    share = max(ROUNDED_CURVATURE, FLAT_PER_GRADIENT * slope)
     return max(share * float(scale), FLAT_COST * place.cost, 1e-300)
 
 
@@ -180,7 +187,8 @@ def _examine_cone(view: View, place: Place) -> ConeAnswer:
     moved = float(np.abs(view.moved(place.q, start.q)).max(initial=0.0))
     if place.slope > POLISHED_GRADIENT or moved > MAX_POLISH:
         return ConeAnswer(None, decided=False)
-    cone, flat = _find_cone(view, place), compute_flat_curvature(problem, place)
+    cone = _find_cone(view, place)
+    flat = compute_flat_curvature(problem, place, place.slope)
     H = problem.hessian(place.q)[np.ix_(cone.dofs, cone.dofs)]
     answer = find_descent_in_cone(H, cone.sides, flat)
     if answer.direction is None:

@@ -80,6 +80,7 @@ __all__ = ["advance", "run_descent"]
 
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
+PUSH_PER_GRADIENT = 10.0  # times the relative gradient that is left: the same
 ITERATION_ROUNDING = 1e-9  # of a count that is a sum of fractions
 INITIAL_ESCAPE_STEP = 0.5  # [rad or m] first step away from a saddle
 
@@ -166,9 +167,11 @@ def update_scale(pattern, box, options, H, descent):
 def handle_stationary_point(tree, pattern, box, options, q, g, H, ending, descent):
     """End with this status, unless it is at a saddle and the method leaves saddles."""
     state = descent.state
+    # A limit that nothing pushes against holds nothing: the way down may lead away from it. Where a
+    # method stops early, a push of the size of the gradient that is left is nothing, either.
+    touch = max(TOUCHED_LIMIT_GRADIENT, PUSH_PER_GRADIENT * state[PROJECTED_GRADIENT])
     for i in range(g.shape[0]):
-        # A limit that nothing pushes against holds nothing: the way down may lead away from it.
-        slack = TOUCHED_LIMIT_GRADIENT * math.sqrt(2.0 * state[COST] * descent.max_curvature[i])
+        slack = touch * math.sqrt(2.0 * state[COST] * descent.max_curvature[i])
         if descent.active_set[i] != 0.0 and box.free[i] != 0.0 and abs(g[i]) <= slack:
             descent.active_set[i], state[IS_CONVEX] = 0.0, 0.0
     last = state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]
