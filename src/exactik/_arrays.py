@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -19,7 +21,7 @@ __all__ = [
 ]
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Return whether it is one real number, Python's or numpy's; True and False are none."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
@@ -46,7 +48,7 @@ def fill_masked(value: ArrayLike) -> ArrayLike:
     """Return `value` with NaN for the entries that a masked array masks."""
     if not isinstance(value, np.ma.MaskedArray) or value.dtype.kind not in "fiu":
         return value
-    return value.astype(float).filled(np.nan)
+    return np.where(np.ma.getmaskarray(value), np.nan, value.data)
 
 
 def require_finite(name: str, value: ArrayLike) -> Array:
