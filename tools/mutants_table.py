@@ -77,8 +77,17 @@ def _summarise(
         f"Of {len(every)} faults {len(chosen)} are chosen; {len(run)} of these were run ({older} "
         f"when their module was slightly different) and {caught} caught: **{share:.1f} % of all**. "
         f"{len(survivors)} survive: {harmless} of them change no answer, so that of those that may "
-        f"change one {felt:.1f} % are caught; {len(survivors) - len(reasons)} have no reason yet."
+        f"change one {felt:.1f} % are caught; {len(survivors) - len(reasons)} have no reason yet. "
+        f"Not run yet: {_name_modules(chosen, run)}."
     )
+
+
+def _name_modules(chosen: list[Fault], run: list[Fault]) -> str:
+    """Modules of which something was not run, and how much of it."""
+    left: dict[str, int] = {}
+    for fault in set(chosen) - set(run):
+        left[_module(fault)] = left.get(_module(fault), 0) + 1
+    return ", ".join(f"{count} of {name}" for name, count in sorted(left.items())) or "none"
 
 
 def _count(every: list[Fault], run: list[Fault], results: dict[str, dict]) -> str:
@@ -133,4 +142,5 @@ def _list_caught(run: list[Fault], results: dict[str, dict]) -> str:
 
 
 def _code(text: str) -> str:
-    return "`" + text.replace("|", "\\|").replace("`", "'") + "`"
+    """In backquotes, without what would end them, a cell, or look like a link."""
+    return "`" + text.replace("|", "\\|").replace("`", "'").replace("](", "] (") + "`"

@@ -11,6 +11,7 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from exactik import Problem, Skeleton
+from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.linear.active_set import (
     MAX_ROUNDS,
     box_step,
@@ -19,6 +20,7 @@ from exactik.kernels.linear.active_set import (
     relative_projected_gradient,
     update_active_set,
 )
+from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.spatial import jit
 from exactik.typing import Array
 from tests.support.models import bushy_tree, configuration, serial_chain
@@ -84,15 +86,17 @@ class Model(NamedTuple):
     def step(self) -> Step:
         descent = blank_descent_state(self.figure)
         descent.active_set[:], descent.scale[:] = self.held, self.scale
+        descent.lower[:], descent.upper[:] = self.low, self.high
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
             pivot = box_step(
+                self.figure.tree,
                 ancestor_pattern(self.figure),
                 self.figure.plain_q,
-                self.low,
-                self.high,
+                WHOLE_ROWS,
                 self.q,
                 self.g,
                 to_ancestor_rows(self.figure, self.H),
+                new_workspace(self.figure.tree),
                 self.damping,
                 descent,
             )

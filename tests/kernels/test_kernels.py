@@ -85,9 +85,9 @@ def test_the_hessian_product_reads_only_what_it_wrote():
     problem = Problem(FIGURE, goals[:-1])
     tree, arrays, work = FIGURE.tree, problem.packed.arrays, spoilt_work(FIGURE)
     x, y = np.random.default_rng(0).normal(size=FIGURE.nv), np.full(FIGURE.nv, np.nan)
-    V, A, P = (np.full((n, 6), np.nan) for n in (len(tree.parent), len(tree.parent), FIGURE.nv))
+    V, A = (np.full((len(tree.parent), 6), np.nan) for _ in range(2))
     kernel.begin_evaluation(tree, arrays, q, EXACT, work)
-    kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, P, y, work)
+    kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, y, work)
     assert np.array_equal(y, problem.hessian_product(q, x))
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton
+from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.coordinate_descent import minimise_over_angle
 from exactik.kernels.descent.saddles import FLAT_CURVATURE, negative_curvature_direction
 from exactik.kernels.descent.starts import wrap_angles_into_limits
@@ -70,7 +71,16 @@ class Ball(NamedTuple):
         box = Problem(CHAIN, [MarkerGoal("TIP", (0, 0, 0))], limits="off").box
         rows, q = to_ancestor_rows(CHAIN, self.H), np.zeros(nv)
         with np.errstate(all="ignore"):  # in plain Python numpy would warn of singular matrices
-            found = trust_region_step(ancestor_pattern(CHAIN), box, q, self.g, rows, descent)
+            found = trust_region_step(
+                CHAIN.tree,
+                ancestor_pattern(CHAIN),
+                box,
+                q,
+                self.g,
+                rows,
+                new_workspace(CHAIN.tree),
+                descent,
+            )
         size = math.sqrt(float(descent.step @ (self.D * descent.step)))
         assert not found or descent.state[STEP_NORM] == pytest.approx(size, rel=1e-12)
         return (descent.step, float(descent.state[DAMPING])) if found else None

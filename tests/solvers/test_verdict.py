@@ -162,7 +162,7 @@ def test_iteration_limit() -> None:
     result = ik.solve(arm(), hand(0.5, 0.2), solver=ik.Auto(max_iterations=2))
     assert result.status == "iteration-limit" and not result.converged
     assert re.fullmatch(
-        r"out of iterations after 2, HAND is \S+ mm short; relative projected gradient \S+",
+        r"out of iterations after 2, HAND is \S+ m?m short; relative projected gradient \S+",
         result.why,
     )
 

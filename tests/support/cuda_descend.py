@@ -74,6 +74,7 @@ def kernel_body(tree, goals, box, options, q, passes, descent, work):
             g=work.g[b],
             H=work.H[b],
             path=work.path[b],
+            P=work.P[b],
             e=work.e[b],
             r=work.r[b],
             f=work.f[b],
@@ -93,6 +94,10 @@ def kernel_body(tree, goals, box, options, q, passes, descent, work):
             scale=descent.scale[b],
             path=descent.path[b],
             L=descent.L[b],
+            absorbed=descent.absorbed[b],
+            U=descent.U[b],
+            inverse_pivot=descent.inverse_pivot[b],
+            V=descent.V[b],
             best_q=descent.best_q[b],
             start_q=descent.start_q[b],
         )

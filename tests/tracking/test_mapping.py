@@ -7,6 +7,9 @@ import pytest
 
 import exactik as ik
 from exactik.calibration import calibrate, propose_mapping
+from exactik.calibration.mapping._mapping import Match
+from exactik.calibration.mapping._proposal import Proposal
+from exactik.marker_sets import read_marker_names
 from tests.support.subjects import Subject, make_subject
 
 
@@ -96,6 +99,19 @@ def test_by_hand(somebody: Subject):
         propose_mapping(ik.human(), markers, {"A": ("thig", (0.0, 0.0, 0.0))})
     with pytest.raises(ik.UsageError, match="cannot both be 'LTHI'"):
         propose_mapping(ik.human(), markers, {"A": "LTHI", "B": "LTHI"}, geometry=False)
+
+
+def test_what_is_known_so_far_are_markers_on_a_bone():
+    markers = ik.Markers(np.zeros((1, 3, 3)), ("A", "B", "C"), 60.0)
+    nothing = read_marker_names(())
+    matches = {
+        "A": Match("A", marker="LKNE", bone="l_thigh"),
+        "B": Match("B", reason="no name that is known"),
+        "C": Match("C", marker="RKNE", bone="r_thigh"),
+    }
+    proposal = Proposal(ik.human(), markers, nothing, nothing, matches)
+    assert [match.recorded for match in proposal.known_mapping()] == ["A", "C"]
+    assert [match.recorded for match in proposal.known_mapping(frozenset("C"))] == ["A"]
 
 
 def test_the_table(somebody: Subject):

@@ -46,6 +46,8 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         depth[k] = depth[above + 1] + (bones[above].joint.nv if above >= 0 else 0)
     dof_parent, dof_level = _find_dof_paths(bones, parents, first_v)
     frame_order = _order_depth_first(parents)
+    last_child = np.zeros_like(parent)
+    last_child[parent[1:]] = np.arange(1, len(parent))
     dof_order = [i for k in frame_order for i in range(int(first_v[k]), int(first_v[k + 1]))]
     return Tree(
         parent=_pack(parent),
@@ -55,6 +57,7 @@ def pack_tree(bones: Sequence[Bone], parents: Sequence[int]) -> Tree:
         rotation=_pack(rotation),
         turn_axes=_pack(turn_axes),
         depth=_pack(depth),
+        last_child=_pack(last_child),
         frame_order=_pack(frame_order),
         dof_order=_pack(np.array(dof_order, np.uint32)),
         dof_parent=_pack(dof_parent),

@@ -36,6 +36,7 @@ from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
 from exactik.kernels.calculus.workspace import Workspace, ancestor_row_width, new_workspace
 from exactik.kernels.descent.state import Box, DescentState, new_descent_state
 from exactik.kernels.goals.terms import add_local_model
+from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.model import Skeleton
 from exactik.problem._dofs import compute_strengths, find_locked_dofs, make_box
@@ -184,9 +185,9 @@ class Problem:
             return self.hessian(q) @ x
         tree, arrays = self.skeleton.tree, self._packed.arrays
         self._begin_evaluation(q, EXACT)
-        frames, nv, y = len(tree.parent), self.skeleton.nv, np.zeros(self.skeleton.nv)
-        V, A, P = np.empty((frames, 6)), np.empty((frames, 6)), np.empty((nv, 6))
-        kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, P, y, self._work)
+        frames, y = len(tree.parent), np.zeros(self.skeleton.nv)
+        V, A = np.empty((frames, 6)), np.empty((frames, 6))
+        kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, y, self._work)
         return y
 
     def to_scipy(self) -> ScipyProblem:
@@ -277,7 +278,7 @@ class Problem:
         if len(self._packed.custom) == 0:
             return kernel.evaluate(tree, arrays, q, order, work)
         return self._begin_evaluation(q, order) + kernel.finish_evaluation(
-            tree, arrays, q, order, work
+            tree, arrays, q, order, WHOLE_ROWS, work
         )
 
     # --- evaluation

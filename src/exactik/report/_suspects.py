@@ -47,7 +47,7 @@ LIKELY_SQUARES_RATIO = 0.8
 UNLIKELY_SQUARES_RATIO = 1.25
 CLEAR_EXCHANGED_RATIO = 0.4  # share of the error of the two that is left where it plainly helps
 MAX_EXAMINED = 200  # suspicions; more are a sign of something else
-SOLVER = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
+SOLVER = Auto(metric="dof", tolerance=1e-3, max_iterations=60, detour=False, escape=False)
 FRAMES_MEASURED = 500  # of each suspicion, at most
 CHUNK_FRAMES = 4096  # whose poses are computed together, to bound memory
 

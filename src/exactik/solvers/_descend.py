@@ -222,7 +222,18 @@ def _descend_compiled(
             run_descent(tree, arrays, view.box, options, q, passes, descent, problem.workspace)
         else:
             value, g, H = problem.fill(descent.trial, int(state[REQUESTED_ORDER]))
-            advance(tree, problem.pattern, view.box, options, q, value, g, H, descent)
+            advance(
+                tree,
+                problem.pattern,
+                view.box,
+                options,
+                q,
+                value,
+                g,
+                H,
+                problem.workspace,
+                descent,
+            )
         if state[ITERATIONS] > before:
             control = method.control(state)
             recorder.add(

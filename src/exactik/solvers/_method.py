@@ -18,13 +18,17 @@ from exactik.kernels.descent.options import (
     GRADIENT_TOLERANCE,
     INITIAL_STEP_LENGTH,
     INITIAL_TRUST_RADIUS,
+    LAYOUT,
     MAX_ITERATIONS,
     MAX_STEP_ENTRY,
     NEGLIGIBLE_COST,
     OPTIONS_SIZE,
+    RULE,
+    TRUST_REGION,
     TRY_DETOUR,
 )
 from exactik.kernels.descent.state import DAMPING
+from exactik.kernels.linear.articulated import JOINT_BLOCKS, MIN_ARTICULATED_DOFS
 from exactik.problem import Problem
 from exactik.solvers._goal_errors import compute_term_tolerances
 from exactik.solvers._view import Place, View
@@ -120,6 +124,9 @@ class CompiledMethod(Method):
         options[MAX_STEP_ENTRY] = np.inf
         for index, value in self.settings().items():
             options[index] = value
+        articulated = problem.compiled and problem.skeleton.nv >= MIN_ARTICULATED_DOFS
+        if articulated and options[RULE] != TRUST_REGION:
+            options[LAYOUT] = JOINT_BLOCKS
         return options
 
     def control(self, state: Array) -> float:

@@ -290,8 +290,8 @@ class AssessmentOptions:
     ignored_weight: float = 0.2
 
 
-WARM_START = Auto(tolerance=1e-4, initial_damping=1e-3, detour=False, escape=False)
-COLD_START = Auto(tolerance=1e-3, max_iterations=60, detour=False, escape=False)
+WARM_START = Auto(metric="dof", tolerance=1e-4, initial_damping=1e-3, detour=False, escape=False)
+COLD_START = Auto(metric="dof", tolerance=1e-3, max_iterations=60, detour=False, escape=False)
 
 
 @dataclass(frozen=True)

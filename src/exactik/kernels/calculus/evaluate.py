@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.calculus import sweeps
+from exactik.kernels.calculus.joint_blocks import multiply_joint_blocks
 from exactik.kernels.calculus.sums import (
     EXACT,
     GRADIENT,
@@ -27,16 +28,30 @@ from exactik.kernels.goals.terms import (
     local_residual,
     local_wrench,
 )
+from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
 from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["add_goals", "begin_evaluation", "evaluate", "finish_evaluation", "multiply_hessian"]
+__all__ = [
+    "add_goals",
+    "begin_evaluation",
+    "evaluate",
+    "evaluate_in_layout",
+    "finish_evaluation",
+    "multiply_hessian",
+]
 
 
 @jit_forceinline
 def evaluate(tree, goals, q, order, work):
     """Return the cost at q; fill work.g (order ≥ GRADIENT) and work.H (GAUSS_NEWTON or EXACT)."""
+    return evaluate_in_layout(tree, goals, q, order, WHOLE_ROWS, work)
+
+
+@jit_forceinline
+def evaluate_in_layout(tree, goals, q, order, layout, work):
+    """As `evaluate`, with work.H in this layout; work.P too for JOINT_BLOCKS."""
     cost = begin_evaluation(tree, goals, q, order, work)
-    return cost + finish_evaluation(tree, goals, q, order, work)
+    return cost + finish_evaluation(tree, goals, q, order, layout, work)
 
 
 @jit_forceinline
@@ -81,26 +96,26 @@ def add_term(terms, m, order, work):
 
 
 @jit_forceinline
-def finish_evaluation(tree, goals, q, order, work):
+def finish_evaluation(tree, goals, q, order, layout, work):
     """Run the sweeps over the sums of `begin_evaluation`; return the cost of coordinate goals."""
-    if order > VALUE:
+    if order > GRADIENT and layout == JOINT_BLOCKS:
+        sweeps.sweep_joint_blocks(
+            tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.g, work.P, work.H
+        )
+    elif order > VALUE:
         sum_subtrees(tree, work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
         sweeps.sweep_gradient(tree, work.S, work.sums, goals.free, work.g)
-    if order > GRADIENT:
-        sweeps.sweep_hessian(
-            tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.path, work.H
-        )
+        if order > GRADIENT:
+            sweeps.sweep_hessian(
+                tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.path, work.H
+            )
     return add_coordinates(
         tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X
     )
 
 
 @jit
-def multiply_hessian(tree, goals, q, order, x, V, A, P, y, work):
-    """Write y = H x from the sums of `begin_evaluation`; V, A, P: see `sweep_hessian_product`."""
-    sum_subtrees(tree, work.sums, SUMS_SIZE)
-    sweeps.sweep_hessian_product(
-        tree, q, work.R, work.p, work.S, work.sums, goals.free, order, x, V, A, P, work.H, y
-    )
-    add_coordinates(tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X)
-    sweeps.add_diagonal_blocks(tree, work.H, x, y)
+def multiply_hessian(tree, goals, q, order, x, V, A, y, work):
+    """Write y = H x from the sums of `begin_evaluation`; V, A: see `multiply_joint_blocks`."""
+    finish_evaluation(tree, goals, q, order, JOINT_BLOCKS, work)
+    multiply_joint_blocks(tree, work.S, work.P, work.H, goals.free, x, V, A, y)

@@ -25,12 +25,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.calculus.sums import EXACT
+from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE
 from exactik.kernels.linear.ltdl import pad_to_lanes
 from exactik.kernels.tree.packed import AXES, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import cross, exp_coefficients, jit, jit_forceinline, left_jacobian_derivative
 
-__all__ = ["add_diagonal_blocks", "sweep_gradient", "sweep_hessian", "sweep_hessian_product"]
+__all__ = ["sweep_gradient", "sweep_hessian", "sweep_joint_blocks"]
 
 
 @jit_forceinline
@@ -106,61 +106,31 @@ def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
             subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H)
 
 
-@jit
-def sweep_hessian_product(tree, q, R, p, S, sums, free, order, x, V, A, P, H, y):
-    """Write y = H x (nv,) in O(n) from the sums of subtrees, without the rows of H.
+@jit_forceinline
+def sweep_joint_blocks(tree, q, R, p, S, sums, free, order, g, P, H):
+    """Write g, p_i to P (nv, 6), and the block of each joint with itself to its ancestor rows in H.
 
-    Down the tree V_k is the twist that x gives to frame k, up the tree A_k is the momentum of all
-    that hangs below it; V, A (n+1, 6) and P (nv, 6) are scratch. Of H only the block of each joint
-    with itself is written.
+    All that `joint_blocks` and `linear.articulated` need of the Hessian, in O(n); `sums` are those
+    of the goals on each frame, and become those of subtrees on the way from the tips to the root.
     """
-    n = tree.parent.shape[0]
-    for c in range(6):
-        V[0, c] = 0.0
-    for k in range(1, n):
+    for back in range(1, tree.parent.shape[0]):
+        k = tree.parent.shape[0] - back
         first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
         depth = np.int64(tree.depth[k])
-        parent = np.int64(tree.parent[k])
         matrix = momentum_matrix(sums, k, order)
-        for c in range(6):
-            V[k, c] = V[parent, c]
-            A[k, c] = 0.0
+        wrench = (sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3], sums[k, 4], sums[k, 5])
         for i in range(first, end):
             m = scale_vector(free[i], multiply_twist(matrix, S, i))
-            y[i] = dot(V, parent, m)
+            g[i] = -free[i] * dot(S, i, wrench)
             for c in range(6):
                 P[i, c] = m[c]
-                V[k, c] += free[i] * x[i] * S[i, c]
             for j in range(first, i + 1):
                 H[i, depth + j - first] = free[j] * dot(S, j, m)
         if order == EXACT:
             subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H)
-    for c in range(6):
-        A[0, c] = 0.0
-    for back in range(1, n):
-        k = n - back
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
         parent = np.int64(tree.parent[k])
-        for c in range(6):
-            A[parent, c] += A[k, c]
-        for i in range(first, end):
-            below = (A[k, 0], A[k, 1], A[k, 2], A[k, 3], A[k, 4], A[k, 5])
-            y[i] += free[i] * dot(S, i, below)
-            for c in range(6):
-                A[parent, c] += x[i] * P[i, c]
-
-
-@jit
-def add_diagonal_blocks(tree, H, x, y):
-    """Add the product of x with each joint's block, the last part of `sweep_hessian_product`."""
-    for k in range(1, tree.parent.shape[0]):
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
-        depth = np.int64(tree.depth[k])
-        for i in range(first, end):
-            y[i] += H[i, depth + i - first] * x[i]
-            for j in range(first, i):
-                y[i] += H[i, depth + j - first] * x[j]
-                y[j] += H[i, depth + j - first] * x[i]
+        for j in range(SUMS_SIZE):
+            sums[parent, j] += sums[k, j]
 
 
 @jit_forceinline

@@ -54,6 +54,7 @@ class Workspace(NamedTuple):
     g: Array  #      (nv,) gradient
     H: Array  #      (nv, width) curvature by ancestor rows
     path: Array  #   (6, width)
+    P: Array  #      (nv, 6) momenta of the dofs, see `sweeps.sweep_joint_blocks`
     e: Array  #      (3,) point, residual, force of a term
     r: Array
     f: Array
@@ -78,6 +79,7 @@ def new_workspace(tree: Tree) -> Workspace:
         g=_aligned_zeros(nv),
         H=_aligned_zeros(nv, width),
         path=_aligned_zeros(6, width),
+        P=_aligned_zeros(nv, 6),
         e=_aligned_zeros(3),
         r=_aligned_zeros(3),
         f=_aligned_zeros(3),

@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from exactik.kernels.calculus.evaluate import evaluate
+from exactik.kernels.calculus.evaluate import evaluate_in_layout
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.acceptance import (
     MAX_UNRESOLVED_TRIALS,
@@ -37,11 +37,15 @@ from exactik.kernels.descent.acceptance import (
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
+    CURVATURE_OF_KIND,
+    DAMPED,
     ESCAPE_SADDLES,
     FLETCHER,
     GRADIENT_TOLERANCE,
     HYBRID,
+    LAYOUT,
     MAX_ITERATIONS,
+    METRIC,
     NEGLIGIBLE_COST,
     RULE,
     TRUST_REGION,
@@ -51,6 +55,7 @@ from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
     CONVERGED,
     COST,
+    EVALUATED_LAYOUT,
     EVALUATED_ORDER,
     EVALUATIONS,
     FOR_DERIVATIVES,
@@ -64,6 +69,7 @@ from exactik.kernels.descent.state import (
     PROJECTED_GRADIENT,
     PURPOSE,
     REJECTED_TRIALS,
+    REQUESTED_LAYOUT,
     REQUESTED_ORDER,
     RUNNING,
     STALLED,
@@ -73,6 +79,7 @@ from exactik.kernels.descent.state import (
 )
 from exactik.kernels.descent.trials import propose_trial, request_evaluation, set_trial
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
+from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit, jit_inline_always
 
@@ -94,18 +101,25 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     for n in range(passes):
         order = np.int64(descent.state[REQUESTED_ORDER])
-        value = evaluate(tree, goals, descent.trial, order, work)
-        if not advance(tree, pattern, box, options, q, value, work.g, work.H, descent):
+        value = evaluate_in_layout(
+            tree, goals, descent.trial, order, np.int64(descent.state[REQUESTED_LAYOUT]), work
+        )
+        if not advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent):
             return n + 1
     return passes
 
 
 @jit
-def advance(tree, pattern, box, options, q, value, g, H, descent):
-    """Process cost, gradient and curvature at descent.trial; return whether to continue."""
+def advance(tree, pattern, box, options, q, value, g, H, work, descent):
+    """Process cost, gradient and curvature at descent.trial; return whether to continue.
+
+    `work` is read for the layout JOINT_BLOCKS only: twists and momenta of the dofs.
+    """
     state = descent.state
     state[EVALUATIONS] += 1.0
     state[EVALUATED_ORDER] = state[REQUESTED_ORDER]
+    state[EVALUATED_LAYOUT] = state[REQUESTED_LAYOUT]
+    state[REQUESTED_LAYOUT] = options[LAYOUT]
     purpose, best_cost = state[PURPOSE], state[COST]
     if purpose == FOR_STEP or purpose == FOR_ESCAPE:
         if not accept_trial(box, options, value, g, descent):
@@ -140,7 +154,7 @@ def advance(tree, pattern, box, options, q, value, g, H, descent):
         if options[CURVATURE] == HYBRID:
             vanishing = purpose == FOR_STEP and value < VANISHING_COST_RATIO * best_cost
             state[REQUESTED_ORDER] = GAUSS_NEWTON if vanishing else EXACT
-        propose_trial(tree, pattern, box, options, q, g, H, descent)
+        propose_trial(tree, pattern, box, options, q, g, H, work, descent)
     return state[STATUS] == RUNNING
 
 
@@ -148,11 +162,20 @@ def advance(tree, pattern, box, options, q, value, g, H, descent):
 def update_scale(pattern, box, options, H, descent):
     """Update the largest curvature seen of each dof, and D, the metric of the rule."""
     max_curvature, scale, rule = descent.max_curvature, descent.scale, options[RULE]
-    largest = 0.0
+    by_kind = rule == DAMPED and options[METRIC] == CURVATURE_OF_KIND
+    largest, largest_turn, largest_shift = 0.0, 0.0, 0.0
     for i in range(max_curvature.shape[0]):
         curvature = abs(H[i, np.int64(pattern.dof_level[i])])
         max_curvature[i] = curvature if rule == FLETCHER else max(max_curvature[i], curvature)
-        scale[i] = max_curvature[i] / (box.strength[i] * box.strength[i])
+        if box.is_rotation[i] != 0.0:
+            largest_turn = max(largest_turn, max_curvature[i])
+        else:
+            largest_shift = max(largest_shift, max_curvature[i])
+    for i in range(max_curvature.shape[0]):
+        curvature = max_curvature[i]
+        if by_kind:
+            curvature = largest_turn if box.is_rotation[i] != 0.0 else largest_shift
+        scale[i] = curvature / (box.strength[i] * box.strength[i])
         largest = max(largest, scale[i])
     for i in range(max_curvature.shape[0]):
         if rule == TRUST_REGION:
@@ -177,8 +200,9 @@ def handle_stationary_point(tree, pattern, box, options, q, g, H, ending, descen
     last = state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]
     if last or options[ESCAPE_SADDLES] == 0.0 or state[IS_CONVEX] != 0.0:
         state[STATUS] = ending
-    elif state[EVALUATED_ORDER] != EXACT:
+    elif state[EVALUATED_ORDER] != EXACT or state[EVALUATED_LAYOUT] != WHOLE_ROWS:
         request_evaluation(q, EXACT, descent)
+        state[REQUESTED_LAYOUT] = WHOLE_ROWS
     elif open_descent_direction(pattern, box, q, g, H, descent):
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
         state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0

@@ -10,6 +10,10 @@ INITIAL_TRUST_RADIUS, INITIAL_STEP_LENGTH   of the rules that have one
 MAX_STEP_ENTRY       [rad or m] largest change of a dof in a gradient step
 ESCAPE_SADDLES       1: leave saddles along a direction of negative curvature
 TRY_DETOUR           1: where limits stop a descent short, try once more without them (`starts`)
+LAYOUT               of the Hessian, see `calculus.evaluate`: WHOLE_ROWS, factored as LᵀDL, or
+                     JOINT_BLOCKS, for the articulated recursion; not for TRUST_REGION
+METRIC               D of the rule DAMPED: CURVATURE_OF_DOF, each dof by its own curvature, or
+                     CURVATURE_OF_KIND, all turns alike and all shifts alike
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from __future__ import annotations
 __all__ = [
     "COORDINATE_DESCENT",
     "CURVATURE",
+    "CURVATURE_OF_DOF",
+    "CURVATURE_OF_KIND",
     "DAMPED",
     "ESCAPE_SADDLES",
     "FLETCHER",
@@ -26,9 +32,11 @@ __all__ = [
     "INITIAL_DAMPING",
     "INITIAL_STEP_LENGTH",
     "INITIAL_TRUST_RADIUS",
+    "LAYOUT",
     "LINE_SEARCH",
     "MAX_ITERATIONS",
     "MAX_STEP_ENTRY",
+    "METRIC",
     "NEGLIGIBLE_COST",
     "OPTIONS_SIZE",
     "RULE",
@@ -38,10 +46,16 @@ __all__ = [
 
 RULE, CURVATURE, GRADIENT_TOLERANCE, NEGLIGIBLE_COST, MAX_ITERATIONS = range(5)
 INITIAL_DAMPING, INITIAL_TRUST_RADIUS, INITIAL_STEP_LENGTH, MAX_STEP_ENTRY = range(5, 9)
-ESCAPE_SADDLES, TRY_DETOUR, OPTIONS_SIZE = range(9, 12)
+ESCAPE_SADDLES, TRY_DETOUR, LAYOUT, METRIC, OPTIONS_SIZE = range(9, 14)
 
 DAMPED, FLETCHER, TRUST_REGION, LINE_SEARCH, GRADIENT_DESCENT, COORDINATE_DESCENT = range(6)
 """Values of RULE, see `descend`."""
 
 HYBRID = 4
 """A value of CURVATURE, beside GAUSS_NEWTON and EXACT of `sums`: see `descend`."""
+
+CURVATURE_OF_DOF, CURVATURE_OF_KIND = range(2)
+"""Values of METRIC. Curvatures of a figure differ by four powers of ten, from fingers to root.
+Damping by each dof's own makes the step insensitive to that, which is best near a solution; far
+from it, where the exact Hessian is indefinite and damping large, it holds the root fast while the
+tips turn wildly (docs/maths.md §14)."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.evaluate import add_goals, evaluate
+from exactik.kernels.calculus.evaluate import add_goals, evaluate_in_layout
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.cycle_counter import read_cycle_counter
@@ -41,6 +41,7 @@ from exactik.kernels.descent.state import (
     EVALUATIONS,
     ITERATIONS,
     PROJECTED_GRADIENT,
+    REQUESTED_LAYOUT,
     REQUESTED_ORDER,
     RUNNING,
     STATUS,
@@ -228,8 +229,9 @@ def solve_from_starts(
             start_descent(box, options, not detour or pass_number == 1, q, descent)
             while descent.state[STATUS] == RUNNING:
                 order = np.int64(descent.state[REQUESTED_ORDER])
-                value = evaluate(tree, goals, descent.trial, order, work)
-                advance(tree, pattern, box, options, q, value, work.g, work.H, descent)
+                layout = np.int64(descent.state[REQUESTED_LAYOUT])
+                value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
+                advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent)
             result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
             result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
         reached = are_goals_reached(tree, goals, tolerance, q, term_errors, work)

@@ -38,7 +38,9 @@ from exactik.kernels.descent.options import (
     INITIAL_DAMPING,
     INITIAL_STEP_LENGTH,
     INITIAL_TRUST_RADIUS,
+    LAYOUT,
 )
+from exactik.kernels.linear.articulated import ABSORBED_SIZE
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit
 from exactik.typing import Array, IntArray
@@ -50,6 +52,7 @@ __all__ = [
     "CURRENT_DOF",
     "DAMPING",
     "DAMPING_GROWTH",
+    "EVALUATED_LAYOUT",
     "EVALUATED_ORDER",
     "EVALUATIONS",
     "FOR_DERIVATIVES",
@@ -66,6 +69,7 @@ __all__ = [
     "PROJECTED_GRADIENT",
     "PURPOSE",
     "REJECTED_TRIALS",
+    "REQUESTED_LAYOUT",
     "REQUESTED_ORDER",
     "RUNNING",
     "STALLED",
@@ -86,7 +90,8 @@ COST, PROJECTED_GRADIENT, ITERATIONS, EVALUATIONS = range(4, 8)
 PREDICTED_REDUCTION, LINEAR_REDUCTION, STEP_LARGEST_ENTRY = range(8, 11)
 DAMPING, DAMPING_GROWTH, TRUST_RADIUS, STEP_LENGTH, STEP_NORM = range(11, 16)
 CURRENT_DOF, REJECTED_TRIALS, IDLE_TRIALS, IS_CONVEX = range(16, 20)
-ACCEPTED_LARGEST_ENTRY, GAUSS_NEWTON_FALLBACK, STATE_SIZE = range(20, 23)
+ACCEPTED_LARGEST_ENTRY, GAUSS_NEWTON_FALLBACK = range(20, 22)
+REQUESTED_LAYOUT, EVALUATED_LAYOUT, STATE_SIZE = range(22, 25)
 
 RUNNING, CONVERGED, STALLED, ITERATION_LIMIT = range(4)
 """Values of STATUS: going on; the projected gradient or the cost vanished; no step lowers the cost;
@@ -123,6 +128,10 @@ class DescentState(NamedTuple):
     scale: Array  #         (nv,) D, the metric of the damping
     path: Array  #          (width,) scratch: one number per level of the current path
     L: Array  #             (nv, width) ancestor rows that are factored
+    absorbed: Array  #      (n+1, ABSORBED_SIZE) what frames have absorbed, see `linear.articulated`
+    U: Array  #             (nv, 6) likewise
+    inverse_pivot: Array  # (nv,) likewise; 0 in the active set
+    V: Array  #             (n+1, 6) twists that a step gives to the frames
     best_q: Array  #        (nq,) for callers that compare descents
     start_q: Array  #       (nq,) likewise
 
@@ -142,6 +151,10 @@ def new_descent_state(tree: Tree, width: int) -> DescentState:
         scale=np.zeros(nv),
         path=np.zeros(width),
         L=np.zeros((nv, width)),
+        absorbed=np.zeros((len(tree.parent), ABSORBED_SIZE)),
+        U=np.zeros((nv, 6)),
+        inverse_pivot=np.zeros(nv),
+        V=np.zeros((len(tree.parent), 6)),
         best_q=np.zeros(nq),
         start_q=np.zeros(nq),
     )
@@ -154,6 +167,7 @@ def start_descent(box, options, limited, q, descent):
     for i in range(STATE_SIZE):
         state[i] = 0.0
     state[REQUESTED_ORDER] = GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT
+    state[REQUESTED_LAYOUT] = options[LAYOUT]
     state[COST], state[PROJECTED_GRADIENT] = np.inf, np.inf
     state[DAMPING], state[TRUST_RADIUS] = options[INITIAL_DAMPING], options[INITIAL_TRUST_RADIUS]
     state[STEP_LENGTH], state[DAMPING_GROWTH] = options[INITIAL_STEP_LENGTH], 4.0

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from exactik.kernels.calculus.joint_blocks import quadratic_form
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.coordinate_descent import propose_coordinate_step
 from exactik.kernels.descent.options import (
@@ -21,6 +24,7 @@ from exactik.kernels.descent.options import (
 from exactik.kernels.descent.state import (
     DAMPING,
     DAMPING_GROWTH,
+    EVALUATED_LAYOUT,
     EVALUATED_ORDER,
     FOR_DERIVATIVES,
     FOR_STEP,
@@ -44,6 +48,7 @@ from exactik.kernels.linear.active_set import (
     multiply_ancestor_rows,
     update_active_set,
 )
+from exactik.kernels.linear.articulated import JOINT_BLOCKS
 from exactik.kernels.linear.trust_region import trust_region_step
 from exactik.kernels.tree.integrate import integrate
 from exactik.spatial import jit, jit_inline_always
@@ -126,22 +131,26 @@ def set_line_search_trial(tree, box, options, q, descent):
 
 
 @jit_inline_always
-def predict_reduction(pattern, g, H, descent):
+def predict_reduction(tree, pattern, layout, g, H, work, descent):
     """Return the predicted reduction of the cost by descent.step, without damping."""
-    state = descent.state
-    multiply_ancestor_rows(pattern, H, descent.step, descent.path, descent.rhs)
-    predicted, largest, linear = 0.0, 0.0, 0.0
+    state, step, curvature = descent.state, descent.step, 0.0
+    if layout == JOINT_BLOCKS:
+        curvature = quadratic_form(tree, work.S, work.P, H, step, descent.V)
+    else:
+        multiply_ancestor_rows(pattern, H, step, descent.path, descent.rhs)
+    largest, linear = 0.0, 0.0
     for i in range(g.shape[0]):
-        predicted -= descent.step[i] * (g[i] + 0.5 * descent.rhs[i])
-        linear -= descent.step[i] * g[i]
-        largest = max(largest, abs(descent.step[i]))
+        curvature += step[i] * descent.rhs[i] if layout != JOINT_BLOCKS else 0.0
+        linear -= step[i] * g[i]
+        largest = max(largest, abs(step[i]))
+    predicted = linear - 0.5 * curvature
     state[PREDICTED_REDUCTION], state[LINEAR_REDUCTION] = predicted, linear
     state[STEP_LARGEST_ENTRY] = largest
     return predicted
 
 
 @jit_inline_always
-def propose_trial(tree, pattern, box, options, q, g, H, descent):
+def propose_trial(tree, pattern, box, options, q, g, H, work, descent):
     """Write the next step and trial."""
     state, rule = descent.state, options[RULE]
     state[PURPOSE], state[REJECTED_TRIALS] = FOR_STEP, 0.0
@@ -159,7 +168,7 @@ def propose_trial(tree, pattern, box, options, q, g, H, descent):
         )
         state[STEP_LENGTH] = min(2.0 * state[STEP_LENGTH], max_length)
         set_line_search_trial(tree, box, options, q, descent)
-    elif compute_model_step(pattern, box, options, q, g, H, descent):
+    elif compute_model_step(tree, pattern, box, options, q, g, H, work, descent):
         state[STEP_LENGTH] = 1.0
         if rule == LINE_SEARCH:
             set_line_search_trial(tree, box, options, q, descent)
@@ -168,22 +177,23 @@ def propose_trial(tree, pattern, box, options, q, g, H, descent):
 
 
 @jit_inline_always
-def compute_model_step(pattern, box, options, q, g, H, descent):
+def compute_model_step(tree, pattern, box, options, q, g, H, work, descent):
     """Write the step of a second-order rule; return False if none was found."""
     state, rule = descent.state, options[RULE]
+    layout = np.int64(state[EVALUATED_LAYOUT])
     damping = 0.0 if rule == LINE_SEARCH else state[DAMPING]
     for _ in range(MAX_STEP_ATTEMPTS):
         if rule == TRUST_REGION:
-            has_step = trust_region_step(pattern, box, q, g, H, descent)
+            has_step = trust_region_step(tree, pattern, box, q, g, H, work, descent)
             damping = state[DAMPING]
         else:
             smallest_pivot = box_step(
-                pattern, box.coordinate, descent.lower, descent.upper, q, g, H, damping, descent
+                tree, pattern, box.coordinate, layout, q, g, H, work, damping, descent
             )
             has_step = smallest_pivot > 0.0
         if has_step:
             state[STEP_NORM] *= limit_rotation(box, descent.step)
-        if has_step and predict_reduction(pattern, g, H, descent) > 0.0:
+        if has_step and predict_reduction(tree, pattern, layout, g, H, work, descent) > 0.0:
             convex = state[EVALUATED_ORDER] == EXACT and damping == 0.0
             state[IS_CONVEX] = 1.0 if convex else 0.0
             return True

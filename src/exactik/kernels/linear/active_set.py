@@ -6,8 +6,9 @@ dof whose step leaves the box is put on its limit and joins the active set, and 
 for again with its share moved to the right-hand side. Each round adds at least one dof, so the
 rounds end; `MAX_ROUNDS` bounds them, the last one without solving again.
 
-Matrices are stored as ancestor rows (`sweeps`, `ltdl`). `pattern` tells whose: those of a tree, or
-of one chain of all dofs for matrices that are full.
+Matrices are stored as ancestor rows (`sweeps`, `ltdl`) and factored; or only the blocks of their
+joints are stored, and the linear systems are solved by the articulated recursion (`articulated`).
+`pattern` tells whose rows: those of a tree, or of one chain of all dofs for matrices that are full.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 
 import numpy as np
 
+from exactik.kernels.linear.articulated import JOINT_BLOCKS, eliminate_joints, substitute_joints
 from exactik.kernels.linear.ltdl import factor, solve
 from exactik.spatial import jit, jit_forceinline, jit_inline_always
 
@@ -111,27 +113,46 @@ def copy_free_block(pattern, H, damping, scale, active_set, L):
         L[i, level] = H[i, level] + damping * scale[i] if active_set[i] == 0.0 else 1.0
 
 
+@jit_inline_always
+def solve_damped(tree, pattern, layout, g, H, work, damping, has_step, descent):
+    """Write x with (H + μD)x = −g to descent.rhs, for entries of the active set as in descent.step.
+
+    Returns the smallest pivot; where it is not positive, nothing is written. `has_step`: whether
+    any of those entries is not 0.
+    """
+    active_set, step, rhs = descent.active_set, descent.step, descent.rhs
+    if layout == JOINT_BLOCKS:
+        smallest_pivot = eliminate_joints(tree, work.S, work.P, g, H, damping, descent)
+        if smallest_pivot > 0.0:
+            substitute_joints(tree, work.S, descent)
+        return smallest_pivot
+    copy_free_block(pattern, H, damping, descent.scale, active_set, descent.L)
+    smallest_pivot = factor(pattern, descent.L)
+    if smallest_pivot > 0.0:
+        if has_step:
+            multiply_ancestor_rows(pattern, H, step, descent.path, rhs)
+        for i in range(step.shape[0]):
+            known = rhs[i] if has_step else 0.0
+            rhs[i] = -g[i] - known if active_set[i] == 0.0 else 0.0
+        solve(pattern, descent.L, rhs, descent.path)
+    return smallest_pivot
+
+
 @jit
-def box_step(pattern, coordinate, lower, upper, q, g, H, damping, descent):
+def box_step(tree, pattern, coordinate, layout, q, g, H, work, damping, descent):
     """Write the step (nv,) to descent.step; return the smallest pivot, not positive if it failed.
 
     On return descent.active_set also holds the dofs that were put on a limit; descent.scale is D.
     """
     active_set, step, rhs = descent.active_set, descent.step, descent.rhs
+    lower, upper = descent.lower, descent.upper
     for i in range(step.shape[0]):
         step[i] = 0.0
-    smallest_pivot = np.inf
-    for round_number in range(MAX_ROUNDS):
-        copy_free_block(pattern, H, damping, descent.scale, active_set, descent.L)
-        smallest_pivot = factor(pattern, descent.L)
+    smallest_pivot, outside = np.inf, False
+    for _ in range(MAX_ROUNDS):
+        smallest_pivot = solve_damped(tree, pattern, layout, g, H, work, damping, outside, descent)
         if not smallest_pivot > 0.0:
             return smallest_pivot
-        if round_number > 0:
-            multiply_ancestor_rows(pattern, H, step, descent.path, rhs)
-        for i in range(step.shape[0]):
-            known = rhs[i] if round_number > 0 else 0.0
-            rhs[i] = -g[i] - known if active_set[i] == 0.0 else 0.0
-        solve(pattern, descent.L, rhs, descent.path)
         outside = False
         for i in range(step.shape[0]):
             if active_set[i] != 0.0:

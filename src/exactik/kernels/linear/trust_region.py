@@ -18,6 +18,7 @@ import numpy as np
 
 from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
 from exactik.kernels.linear.active_set import box_step, copy_free_block
+from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import factor, solve
 from exactik.spatial import jit, jit_inline_always
 
@@ -38,7 +39,7 @@ def scaled_norm(s, scale):
 
 
 @jit
-def trust_region_step(pattern, box, q, g, H, descent):
+def trust_region_step(tree, pattern, box, q, g, H, work, descent):
     """Write the step to descent.step and |s|_D to state[STEP_NORM]; return whether it exists."""
     state, active_set, s, w = descent.state, descent.active_set, descent.step, descent.rhs
     radius, scale, path = descent.state[TRUST_RADIUS], descent.scale, descent.path
@@ -91,7 +92,7 @@ def trust_region_step(pattern, box, q, g, H, descent):
     if not definite and not hard_case and upper < np.inf:  # out of rounds at a bad guess
         damping, hard_case = upper, True
     smallest_pivot = box_step(
-        pattern, box.coordinate, descent.lower, descent.upper, q, g, H, damping, descent
+        tree, pattern, box.coordinate, WHOLE_ROWS, q, g, H, work, damping, descent
     )
     if not smallest_pivot > 0.0:
         return False

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.evaluate import add_goals, evaluate
+from exactik.kernels.calculus.evaluate import add_goals, evaluate_in_layout
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.descend import advance
@@ -37,6 +37,7 @@ from exactik.kernels.descent.state import (
     EVALUATIONS,
     ITERATIONS,
     PROJECTED_GRADIENT,
+    REQUESTED_LAYOUT,
     REQUESTED_ORDER,
     RUNNING,
     STATUS,
@@ -182,8 +183,9 @@ def solve_frame(tree, pattern, goals, box, options, frames, t, pose, result, des
         start_descent(box, options, True, pose, descent)
         while descent.state[STATUS] == RUNNING:
             order = np.int64(descent.state[REQUESTED_ORDER])
-            value = evaluate(tree, goals, descent.trial, order, work)
-            advance(tree, pattern, box, options, pose, value, work.g, work.H, descent)
+            layout = np.int64(descent.state[REQUESTED_LAYOUT])
+            value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
+            advance(tree, pattern, box, options, pose, value, work.g, work.H, work, descent)
         result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
         result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
         result[RESULT_ITERATIONS] += descent.state[ITERATIONS]

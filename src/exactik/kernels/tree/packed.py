@@ -32,6 +32,7 @@ class Tree(NamedTuple):
     rotation: IndexArray  #    rotation kind
     turn_axes: IndexArray  #   (n + 1, 3): coordinate axes of an AXES rotation, outermost first
     depth: IndexArray  #       number of dofs above this joint on the path to the root
+    last_child: IndexArray  #  the last frame that hangs on this one; 0 for none
     frame_order: IndexArray  # the frames 1 … n in depth-first order
     dof_order: IndexArray  #   (nv,) the dofs in depth-first order
     dof_parent: IndexArray  #  (nv,) per dof: the dof above it on its path; itself for the first

@@ -48,7 +48,14 @@ MAX_CARRY_S = 0.06  # [s] that a pose holds beyond them: a walking foot moves by
 MAX_COST = 12.0
 """Of a trajectory and a label, at most, and of a trajectory without: 20 cm from its place, or 7 cm
 of spread."""
-DESCENT = Auto(tolerance=1e-3, max_iterations=40, initial_damping=1e-3, detour=False, escape=False)
+DESCENT = Auto(
+    metric="dof",
+    tolerance=1e-3,
+    max_iterations=40,
+    initial_damping=1e-3,
+    detour=False,
+    escape=False,
+)
 
 
 @dataclass(frozen=True, eq=False)

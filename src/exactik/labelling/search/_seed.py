@@ -37,7 +37,14 @@ MISSING_LABEL_SHARE = 0.15
 """What a label costs that is missing beside others, in shares of a point without a label: some are
 hidden or left out, but points are seldom none of the set."""
 MIN_SCALE, MAX_SCALE = 0.45, 1.4  # of the figure: from a small child to a tall man, for 1.75 m
-DESCENT = Auto(tolerance=1e-3, max_iterations=12, initial_damping=1e-2, detour=False, escape=False)
+DESCENT = Auto(
+    metric="dof",
+    tolerance=1e-3,
+    max_iterations=12,
+    initial_damping=1e-2,
+    detour=False,
+    escape=False,
+)
 
 
 class Seed(NamedTuple):

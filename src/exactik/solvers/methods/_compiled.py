@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
+    CURVATURE_OF_DOF,
+    CURVATURE_OF_KIND,
     DAMPED,
     ESCAPE_SADDLES,
     FLETCHER,
@@ -21,6 +23,7 @@ from exactik.kernels.descent.options import (
     INITIAL_TRUST_RADIUS,
     LINE_SEARCH,
     MAX_STEP_ENTRY,
+    METRIC,
     RULE,
     TRUST_REGION,
     TRY_DETOUR,
@@ -37,7 +40,10 @@ class Auto(CompiledMethod):
     """The default: damped Newton with exact curvature, that finds its way around limits.
 
     Attributes:
-        initial_damping: μ of the first step, relative to the curvature of each dof.
+        initial_damping: μ of the first step, relative to the curvature.
+        metric: what damping holds back: "kind", all turns alike and all shifts alike, which finds
+            more of the solutions from afar; or "dof", each dof by its own curvature, which is
+            quicker from nearby.
         escape: leave saddles along a direction of negative curvature.
         detour: where limits stop the descent short of the goals, try once more from the same start
             without limits first.
@@ -45,6 +51,7 @@ class Auto(CompiledMethod):
 
     name: ClassVar[str] = "auto"
     initial_damping: float = 1.0
+    metric: Literal["kind", "dof"] = "kind"
     escape: bool = True
     detour: bool = True
 
@@ -54,6 +61,7 @@ class Auto(CompiledMethod):
             RULE: DAMPED,
             CURVATURE: HYBRID,
             INITIAL_DAMPING: self.initial_damping,
+            METRIC: CURVATURE_OF_KIND if self.metric == "kind" else CURVATURE_OF_DOF,
             ESCAPE_SADDLES: float(self.escape),
             TRY_DETOUR: float(self.detour),
         }

@@ -116,6 +116,6 @@ def solve_constrained_pose(
             )
     goals.append(PostureGoal(q, weight=POSTURE_WEIGHT * compute_posture_weights(skeleton)))
     problem = Problem(skeleton, goals, limits="hard" if limits else "off")
-    solver = Auto(detour=False, escape=False, max_iterations=MAX_ITERATIONS)
+    solver = Auto(metric="dof", detour=False, escape=False, max_iterations=MAX_ITERATIONS)
     result = solve(problem, q0=q, solver=solver)
     return result.q if np.isfinite(result.q).all() else q.copy()

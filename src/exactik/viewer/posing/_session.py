@@ -263,7 +263,7 @@ class PosingSession(EditableFigure):
         if problem is None:
             return None
         # No other pose is searched for: the verdict is about the one that is shown.
-        return solve(problem, q0=q, solver=Auto(detour=False, escape=False))
+        return solve(problem, q0=q, solver=Auto(metric="dof", detour=False, escape=False))
 
     def compare(
         self, names: Iterable[str] | None = None, seconds: float = 1.0
