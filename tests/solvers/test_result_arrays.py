@@ -1,4 +1,4 @@
-"""Results keep what was found: read-only, in parts as numpy has them, through pickles and copies."""
+"""Results keep what was found: read-only, sliced as numpy slices, through pickles and copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import exactik as ik
 @pytest.fixture(scope="module")
 def batch() -> ik.BatchResult:
     problem = ik.Problem(ik.human(), ik.PositionGoal("r_hand", (0.4, 0.3, 1.2)))
-    targets = np.random.default_rng(0).normal(size=(6, 3), scale=0.5) + (0.0, 0.0, 1.2)
+    targets = np.random.default_rng(0).normal((0.0, 0.0, 1.2), 0.5, size=(6, 3))
     return ik.solve_batch(problem, {"r_hand": targets})
 
 
