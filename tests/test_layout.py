@@ -26,7 +26,7 @@ SOURCE = Path(exactik.__file__).parent
 # From the ground up: a module imports its own layer and those of the lines above it, none beside
 # it. "exactik" is the facade, __init__.py.
 LAYERS = """
-    _text
+    _text _threads
     errors typing
     _arrays
     spatial

@@ -17,7 +17,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "architecture.svg"
 FOLDERS = {"exactik": ROOT / "src" / "exactik", "papers": ROOT / "papers/src/exactik_papers"}
-FOUNDATION = ("errors", "typing", "_arrays", "_text")  # imported by nearly all, so not drawn
+FOUNDATION = (
+    "errors",
+    "typing",
+    "_arrays",
+    "_text",
+    "_threads",
+)  # imported by nearly all, so not drawn
 
 BOX_WIDTH, BOX_HEIGHT, COLUMN, ROW, MARGIN = 130, 34, 156, 66, 20  # [px]
 INK, LINE, FILL, PAPER = "#1b2126", "#8a97a3", "#eef3f7", "#ffffff"

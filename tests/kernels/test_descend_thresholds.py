@@ -244,7 +244,8 @@ def first_pass(
     start_descent(PROBLEM.box, chosen, True, q, descent)
     H = to_ancestor_rows(FIGURE, curvature)
     pattern = ancestor_pattern(FIGURE)
-    advance(FIGURE.tree, pattern, PROBLEM.box, chosen, q, cost, g, H, descent)
+    work = PROBLEM.workspace
+    advance(FIGURE.tree, pattern, PROBLEM.box, chosen, q, cost, g, H, work, descent)
     return descent
 
 
@@ -262,6 +263,7 @@ def test_curvature_is_exact_unless_a_step_leaves_a_tenth_of_the_cost(left: float
         left * 0.5,
         g,
         to_ancestor_rows(FIGURE, H),
+        PROBLEM.workspace,
         descent,
     )
     assert descent.state[COST] == left * 0.5 and descent.state[REQUESTED_ORDER] == order
@@ -281,13 +283,17 @@ def test_a_limit_without_push_is_left(push: float, left: float, leaves: bool):
         assert descent.state[STATUS] == CONVERGED
 
 
-@pytest.mark.parametrize(
-    ("curvature", "leaves"), [(-2e-7, True), (-0.5e-7, False), (-2e-3, True), (0.0, False)]
-)
-def test_what_is_flat_is_not_left(curvature: float, leaves: bool):
-    """A ten-millionth of D, which is a thousandth of the largest curvature at least."""
-    descent = first_pass(np.diag([1e-3 * curvature, 1.0]), np.zeros(2))
-    assert (descent.state[PURPOSE] == FOR_ESCAPE) == leaves
+@pytest.mark.parametrize(("curvature", "found"), [(-2e-7, True), (-0.5e-7, False)])
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_what_is_flat_is_not_left(curvature: float, found: bool, scale: float):
+    """A ten-millionth of D; also of a dof alone, and of a pair of them."""
+    descent, pattern = blank_descent_state(FIGURE), ancestor_pattern(FIGURE)
+    descent.scale[:] = scale
+    H, q = to_ancestor_rows(FIGURE, scale * np.diag([curvature, 1.0])), np.ones(2)
+    assert saddles.negative_curvature_direction(pattern, np.zeros(2), H, descent) == found
+    assert saddles.open_pair_direction(pattern, PROBLEM.box, q, H, descent) == found
+    H = to_ancestor_rows(FIGURE, scale * np.array([[1e-7, curvature], [curvature, 0.0]]))
+    assert saddles.open_pair_direction(pattern, PROBLEM.box, q, H, descent) == found
 
 
 # --- directions that limits leave open

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -194,10 +195,71 @@ def test_limits_are_named_where_they_are_pushed_against(beyond: float, status: s
     assert ik.solve(ik.Skeleton.build("slide", [slide]), goals).status == status
 
 
+def test_two_limits_are_named_and_the_others_counted() -> None:
+    """Four slides, all at limits, and a direction that cannot be met."""
+    bones = [
+        ik.Bone(f"s{k}", parent=None if k == 0 else f"s{k - 1}", joint=joint)
+        for k, joint in enumerate([ik.Joint.prismatic("x", limits=(-1, 0.1)) for _ in range(4)])
+    ]
+    goals = [
+        ik.PositionGoal("s3", (0.9, 0, 0), tolerance=0.8),
+        ik.DirectionGoal("s3", axis=(0, 0, 1), target=(1, 0, 0), name="up"),
+    ]
+    result = ik.solve(ik.Skeleton.build("slides", bones), goals)
+    assert re.fullmatch(
+        r"converged, but up is 90° off: s\d\.\w+ is at its upper limit, s\d\.\w+ is at its upper "
+        r"limit and so are 2 more dofs at theirs, which stops it here; a better pose elsewhere .*",
+        result.why,
+    )
+
+
+@pytest.mark.parametrize(
+    ("goals", "lever"),
+    [
+        ([ik.MarkerGoal("HAND", (0.1, 0, 0))], 1.0),
+        ([ik.PositionGoal("b1", (0.1, 0, 0), point=(0.1, 0, 0))], 0.6),
+        ([ik.PositionGoal("b1", (0.1, 0, 0)), ik.PostureGoal((0, 0))], 1.0),
+        ([ik.DirectionGoal("b1", axis=(1, 0, 0), target=(0, 1, 0))], 1.0),
+    ],
+    ids=["marker", "point", "posture", "direction"],
+)
+def test_levers(goals: list[ik.Goal], lever: float) -> None:
+    """From the root to the point; 1 where a goal is an angle."""
+    problem = ik.Problem(planar_chain(2), goals)
+    nothing = View(problem).at(np.zeros(2))._replace(cost=0.0)
+    assert compute_flat_curvature(problem, nothing) == pytest.approx(1e-11 * lever**2)
+
+
+def test_shifts_have_a_lever_of_one_metre() -> None:
+    slide = ik.Skeleton.build("slide", [ik.Bone("s", joint=ik.Joint.prismatic("x"))])
+    problem = ik.Problem(slide, ik.PositionGoal("s", (0.1, 0, 0), point=(0.2, 0, 0)))
+    nothing = View(problem).at(np.zeros(1))._replace(cost=0.0)
+    assert compute_flat_curvature(problem, nothing) == pytest.approx(1e-11)
+
+
+def test_the_way_down_goes_with_the_gradient() -> None:
+    """Where a method stopped next to a saddle, and no limit says which way."""
+    problem = ik.Problem(planar_chain(2), ik.MarkerGoal("HAND", (0.25, 0, 0)))
+    for side in (1.0, -1.0):
+        q = np.array([0.0, side * 1e-3])
+        certificate = make_certificate(problem, q)
+        assert certificate.descent is not None
+        assert certificate.descent @ problem.gradient(q) < 0.0
+        touched = make_certificate(straight_arm(0.25), np.array([0.0, 1e-12]))
+        assert touched.descent is not None and touched.descent[1] > 0.0
+
+
+def test_a_range_of_nothing_is_no_way_down() -> None:
+    """The elbow would bend, but both of its limits are where it is."""
+    chain = planar_chain(2, [(-1, 1), (0, 0)])
+    result = ik.solve(chain, ik.MarkerGoal("HAND", (0.25, 0, 0)), solver="newton")
+    assert result.status in ("local-minimum", "at-limits") and result.certificate.size == 1
+
+
 # --- weights without full rank
 
 
-@pytest.mark.parametrize(("third", "counts"), [(1e-11, True), (1e-13, False)])
+@pytest.mark.parametrize(("third", "counts"), [(2e-12, True), (0.5e-12, False)])
 def test_only_what_has_weight_is_missed(third: float, counts: bool) -> None:
     """A weight of 1, 1 and `third` in turned axes; missed by 3 mm along the third."""
     rng = np.random.default_rng(2)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -261,6 +263,13 @@ def test_bones_alone_are_enough(somebody: Subject):
     fit = calibrate(bare, somebody.markers, bones=bones, frames=40)
     assert 1e3 * np.nanmean(fit.errors) < 4.0
     assert abs(scale_errors(fit, somebody)["l_thigh"]) < 0.05
+
+
+@pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda fit: pickle.loads(pickle.dumps(fit))])
+def test_a_calibration_can_be_pickled_and_copied(fitted: Calibration, twin_of):
+    twin = twin_of(fitted)
+    assert twin.skeleton == fitted.skeleton
+    assert str(twin) == str(fitted)
 
 
 def test_it_prints_what_moved(fitted: Calibration):

@@ -6,17 +6,20 @@ Python's lock. An answer depends on nothing but its problem: not on the batch, n
 
 from __future__ import annotations
 
+import operator
 import os
+import threading
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import as_floats, freeze
+from exactik._threads import run_in_threads
 from exactik.errors import ShapeError, UsageError
 from exactik.goals import pack_batch_targets
 from exactik.kernels.calculus.workspace import new_workspace
@@ -45,10 +48,11 @@ from exactik.solvers import (
     can_solve_compiled,
     compute_term_tolerances,
     count_iterations,
+    count_problems_per_call,
     make_start_table,
     require_count,
     resolve_method,
-    solve,
+    solve_until_stopped,
 )
 from exactik.typing import Array, BoolArray, IntArray
 
@@ -60,7 +64,10 @@ CHUNK_PROBLEMS = 64  # problems a compiled call; fewer where threads would have 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchResult:
-    """Results of a batch, one entry per problem; `batch[i]` is the `Result` of problem i.
+    """Results of a batch, one entry per problem; all arrays are read-only.
+
+    `batch[i]` is the `Result` of problem i. A slice, a list of numbers or a mask, as for a numpy
+    array, picks some: `batch[10:20]` and `batch[~batch.reached]` are batches again.
 
     Attributes:
         problem: what was asked, with the targets it had itself.
@@ -94,9 +101,29 @@ class BatchResult:
     def __len__(self) -> int:
         return len(self.q)
 
-    def __getitem__(self, i: int) -> Result:
-        """Return the result of problem i."""
-        i = range(len(self))[i]
+    def __post_init__(self) -> None:
+        """Keep what was found as it is."""
+        for entry in fields(self):
+            if isinstance(getattr(self, entry.name), np.ndarray):
+                freeze(getattr(self, entry.name))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # pickles forget that arrays are read-only
+
+    @overload
+    def __getitem__(self, i: int) -> Result: ...
+
+    @overload
+    def __getitem__(self, i: slice | Sequence[int] | IntArray | BoolArray) -> BatchResult: ...
+
+    def __getitem__(
+        self, i: int | slice | Sequence[int] | IntArray | BoolArray
+    ) -> Result | BatchResult:
+        """Return the result of problem i; or a batch of those that a numpy index picks."""
+        if isinstance(i, slice | Sequence) or (isinstance(i, np.ndarray) and i.ndim > 0):
+            return self._pick(i)
+        i = range(len(self))[operator.index(i)]
         targets = {name: values[i] for name, values in self.targets.items()}
         return Result(
             problem=self.problem.with_targets(targets),
@@ -112,6 +139,17 @@ class BatchResult:
             seconds=float(self.seconds[i]),
             _term_errors=None if self._term_errors is None else self._term_errors[i],
         )
+
+    def _pick(self, index: slice | Sequence[int] | IntArray | BoolArray) -> BatchResult:
+        """Return the batch of some problems."""
+        index = np.arange(len(self))[index]
+        arrays = {
+            entry.name: getattr(self, entry.name)[index]
+            for entry in fields(self)
+            if isinstance(getattr(self, entry.name), np.ndarray)
+        }
+        targets = {name: freeze(values[index]) for name, values in self.targets.items()}
+        return replace(self, targets=targets, **arrays)
 
     def __iter__(self) -> Iterator[Result]:
         return (self[i] for i in range(len(self)))
@@ -213,7 +251,11 @@ def solve_batch(
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     workers, further = min(workers, max(count, 1)), require_count("starts", starts) - 1
     named = {name: freeze(as_floats(name, value).copy()) for name, value in targets.items()}
-    if isinstance(method, CompiledMethod) and can_solve_compiled(problem, method):
+    if (
+        isinstance(method, CompiledMethod)
+        and can_solve_compiled(problem, method)
+        and count_problems_per_call(problem, method, starts) > 0
+    ):
         return _solve_compiled(problem, method, packed, named, q, further, seed, workers)
     return _solve_in_python(problem, method, named, q, starts, seed, workers)
 
@@ -232,8 +274,11 @@ def _solve_compiled(
     results = np.zeros((count, RESULT_SIZE))
     term_errors = np.zeros((count, len(problem.packed.arrays.terms.kind)))
     tolerances = compute_term_tolerances(problem)
-    size = max(1, min(CHUNK_PROBLEMS, -(-count // (4 * workers))))
+    largest = min(CHUNK_PROBLEMS, count_problems_per_call(problem, method, further + 1))
+    size = max(1, min(largest, -(-count // (4 * workers))))
     chunks = [slice(first, min(first + size, count)) for first in range(0, count, size)]
+
+    stop = threading.Event()
 
     def solve_chunks(chunks: list[slice]) -> None:
         # Goals and tables are written to, so that every thread needs its own.
@@ -242,6 +287,8 @@ def _solve_compiled(
         descent = new_descent_state(tree, work.H.shape[1])
         table = make_start_table(problem, further, seed)
         for chunk in chunks:
+            if stop.is_set():
+                return
             start = time.perf_counter()
             kernel.solve_problems(
                 tree,
@@ -261,11 +308,7 @@ def _solve_compiled(
             total = results[chunk, RESULT_CYCLES].sum()
             results[chunk, RESULT_CYCLES] *= spent / total if total > 0 else 0.0
 
-    if workers == 1:
-        solve_chunks(chunks)
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(solve_chunks, [chunks[k::workers] for k in range(workers)]))
+    run_in_threads(workers, solve_chunks, [chunks[k::workers] for k in range(workers)], stop)
     ended = np.array([ENDED_WORDS[int(code)] for code in results[:, RESULT_STATUS]], dtype="U15")
     return BatchResult(
         problem=problem,
@@ -293,19 +336,22 @@ def _solve_in_python(
     seed: int,
     workers: int,
 ) -> BatchResult:
-    """Solve problem by problem, where compiled code alone cannot."""
+    """Solve problem by problem, where compiled code alone cannot, or not in one short call."""
+    results: dict[int, Result] = {}
+    stop = threading.Event()
 
-    def solve_one(i: int) -> Result:
+    def solve_one(i: int) -> None:
         retargeted = problem.with_targets({name: value[i] for name, value in named.items()})
-        return solve(retargeted, q0=q[i], solver=method, starts=starts, seed=seed)
+        results[i] = solve_until_stopped(
+            retargeted, method, q[i], starts=starts, seed=seed, stop=stop
+        )
 
-    with ThreadPoolExecutor(workers) as pool:
-        results = list(pool.map(solve_one, range(len(q))))
+    run_in_threads(workers, solve_one, range(len(q)), stop)
 
     def column(name: str, kind: type) -> NDArray:
-        return np.array([getattr(result, name) for result in results], dtype=kind)
+        return np.array([getattr(results[i], name) for i in range(len(q))], dtype=kind)
 
-    poses = np.array([result.q for result in results]).reshape(q.shape)
+    poses = np.array([results[i].q for i in range(len(q))]).reshape(q.shape)
     return BatchResult(
         problem=problem,
         targets=named,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from exactik._arrays import is_number
 from exactik.calibration._calibration import Calibration
 from exactik.calibration._trials import join_trials, name_markers_alike
 from exactik.calibration.fitting import SCALE_KINDS, Prior, Progress, fit_skeleton
@@ -148,7 +149,7 @@ def _scale_kind(scale: bool | str) -> str:
 
 
 def _check_options(frames: int, offset_sd: float, scale_sd: float, sigma: float | None) -> None:
-    if not isinstance(frames, int | np.integer) or frames < 1:
+    if not isinstance(frames, int | np.integer) or isinstance(frames, bool) or frames < 1:
         raise UsageError(f"frames is {frames!r}; it must be a whole number ≥ 1")
     positive = {
         "offset_sd": offset_sd,
@@ -156,7 +157,7 @@ def _check_options(frames: int, offset_sd: float, scale_sd: float, sigma: float 
         "sigma": 1.0 if sigma is None else sigma,
     }
     for name, value in positive.items():
-        if not 0.0 < value < np.inf:
+        if not is_number(value) or not 0.0 < value < np.inf:
             raise UsageError(f"{name} is {value!r}; it must be more than 0")
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import freeze, require_finite
+from exactik._arrays import freeze, is_number, require_finite
 from exactik.errors import GoalError, ShapeError
 from exactik.typing import Array
 
@@ -135,13 +135,13 @@ class Goal:
                 object.__setattr__(self, entry.name, freeze(value.copy()))
             elif isinstance(value, list):
                 object.__setattr__(self, entry.name, copy.deepcopy(value))
-        if self.tolerance is not None and not (
-            isinstance(self.tolerance, int | float) and 0.0 < self.tolerance < np.inf
-        ):
-            raise GoalError(
-                f"tolerance of goal {self.label!r} is {self.tolerance!r}; "
-                "it must be a positive number or None"
-            )
+        if self.tolerance is not None:
+            if not is_number(self.tolerance) or not 0.0 < self.tolerance < np.inf:
+                raise GoalError(
+                    f"tolerance of goal {self.label!r} is {self.tolerance!r}; "
+                    "it must be a positive number or None"
+                )
+            object.__setattr__(self, "tolerance", float(self.tolerance))
 
     @property
     def label(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactik._arrays import as_floats, freeze
+from exactik._arrays import as_floats, fill_masked, freeze
 from exactik._text import count_noun
 from exactik.errors import ShapeError, UnknownNameError, UsageError
 from exactik.motion._axes import axes_matrix, permute_axis
@@ -39,7 +39,8 @@ class Markers:
     """A recording of markers.
 
     Attributes:
-        positions: [m], (T, M, 3), world axes of the file; not a number where missing.
+        positions: [m], (T, M, 3), world axes of the file; not a number where missing. Infinite and
+            masked entries are taken as missing.
         names: of the markers, (M,), each once: a name that a file has twice becomes "NAME#2".
         rate: frames a second [Hz].
         first_frame: number of the first frame in the file.
@@ -67,7 +68,7 @@ class Markers:
 
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
-        positions = as_floats("positions", self.positions)
+        positions = as_floats("positions", fill_masked(self.positions))
         if positions.ndim != 3 or positions.shape[1:] != (len(self.names), 3):
             raise ShapeError(
                 f"positions have shape {positions.shape}; expected (T, {len(self.names)}, 3)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik._arrays import is_number
 from exactik.errors import UsageError
 from exactik.typing import Array
 
@@ -12,7 +13,7 @@ __all__ = ["check_rate", "compute_resampled_positions", "slice_frames"]
 
 def check_rate(rate: float) -> float:
     """Return a rate [Hz]; raise `UsageError` unless it is a positive number."""
-    if not 0.0 < float(rate) < np.inf:
+    if not is_number(rate) or not 0.0 < rate < np.inf:
         raise UsageError(f"rate is {rate!r}; it must be a positive number of frames a second")
     return float(rate)
 

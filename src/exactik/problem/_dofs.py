@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from exactik._arrays import is_number
 from exactik.errors import UnknownNameError, UsageError
 from exactik.kernels.descent.state import Box
 from exactik.model import Skeleton
@@ -49,16 +50,21 @@ def find_locked_dofs(skeleton: Skeleton, patterns: Iterable[str]) -> BoolArray:
 
 
 def compute_strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Array:
-    """Return the strength of each dof, (nv,), 1 where no pattern says otherwise."""
+    """Return the strength of each dof, (nv,), 1 where no pattern says otherwise.
+
+    Only their ratios mean anything: they are over the median of all dofs, which is 1 where most
+    keep the default.
+    """
     values = np.ones(skeleton.nv)
     for pattern, value in strength.items():
-        if not 0.0 < value < np.inf:
+        if not is_number(value) or not 0.0 < value < np.inf:
             raise UsageError(
-                f"strength of {pattern!r} is {value}; it must be positive and finite "
+                f"strength of {pattern!r} is {value!r}; it must be a positive finite number "
                 "(use lock= to hold a dof)"
             )
         values[find_dofs(skeleton, [pattern])] = value
-    return values
+    # An entry, not the mean of two, so that equal strengths become exactly 1.
+    return values / np.sort(values)[len(values) // 2] if len(values) > 0 else values
 
 
 def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, strength: Array) -> Box:

@@ -59,8 +59,8 @@ class Problem:
             "off".
         upper: upper limits, likewise.
         locked: (nv,) True for the dofs that may not move.
-        strength: (nv,) how readily each dof moves, 1 by default; changes the metric of the step,
-            never the cost.
+        strength: (nv,) how readily each dof moves compared with the others (over the median), 1 by
+            default; changes the metric of the step, never the cost.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Problem:
             limits: "hard", "soft" or "off".
             lock: names or patterns ("spine*") of bones or dofs that stay where they are.
             strength: name or pattern of bones or dofs → factor > 0; 0.2 makes a dof move a fifth
-                as readily.
+                as readily. Only ratios between dofs count.
             weight_matrix: symmetric W (m, m) over all rows of the residual, in place of the goals'
                 own weights.
         """

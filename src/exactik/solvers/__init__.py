@@ -1,12 +1,25 @@
 """Solvers: every method over one loop; the answer, its proof and its error bars."""
 
 from exactik.solvers._certificate import Certificate
-from exactik.solvers._descend import ENDED_WORDS, Descent, History, count_iterations, descend
+from exactik.solvers._descend import (
+    ENDED_WORDS,
+    Cancelled,
+    Descent,
+    History,
+    count_iterations,
+    descend,
+)
 from exactik.solvers._goal_errors import compute_term_tolerances
 from exactik.solvers._method import CompiledMethod, Method, PythonMethod, Stepper
 from exactik.solvers._registry import METHODS, resolve_method, solvers
 from exactik.solvers._result import CONVERGED_GRADIENT, Result
-from exactik.solvers._solve import can_solve_compiled, require_count, solve
+from exactik.solvers._solve import (
+    can_solve_compiled,
+    count_problems_per_call,
+    require_count,
+    solve,
+    solve_until_stopped,
+)
 from exactik.solvers._starts import make_start_table
 from exactik.solvers._uncertainty import Covariance
 from exactik.solvers._verdict import STATUSES
@@ -37,6 +50,7 @@ __all__ = [
     "METHODS",
     "STATUSES",
     "Auto",
+    "Cancelled",
     "Certificate",
     "CompiledMethod",
     "Covariance",
@@ -61,10 +75,12 @@ __all__ = [
     "can_solve_compiled",
     "compute_term_tolerances",
     "count_iterations",
+    "count_problems_per_call",
     "descend",
     "make_start_table",
     "require_count",
     "resolve_method",
     "solve",
+    "solve_until_stopped",
     "solvers",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import NamedTuple
 
@@ -33,11 +34,31 @@ from exactik.solvers._method import (
 from exactik.solvers._view import View
 from exactik.typing import Array, IntArray
 
-__all__ = ["ENDED_WORDS", "Descent", "History", "count_iterations", "descend"]
+__all__ = [
+    "ENDED_WORDS",
+    "Cancelled",
+    "Descent",
+    "History",
+    "count_iterations",
+    "descend",
+    "raise_if_stopped",
+]
 
 
+# Then the clock is read, and an interrupt (Ctrl-C) seen: 30 ms for a thousand dofs, where reading
+# them costs nothing. Results do not depend on it.
 PASSES_BETWEEN_CLOCK_READS = 64
 MIN_STEP = 1e-14  # [rad or m] below it a step changes nothing
+
+
+class Cancelled(Exception):
+    """A descent was told to stop; its thread ends, and nobody waits for the result."""
+
+
+def raise_if_stopped(stop: threading.Event | None) -> None:
+    """Raise `Cancelled` if another thread said so."""
+    if stop is not None and stop.is_set():
+        raise Cancelled
 
 
 class History(NamedTuple):
@@ -86,12 +107,13 @@ def count_iterations(iterations: ArrayLike) -> IntArray:
 
 
 class HistoryRecorder:
-    """Keeps the time, and collects a history where one is wanted."""
+    """Keeps the time, collects a history where one is wanted, and hears when to stop."""
 
-    def __init__(self, wanted: bool, start: float):
+    def __init__(self, wanted: bool, start: float, stop: threading.Event | None = None):
         """Start at a time of `time.perf_counter`."""
         self.rows: list[tuple[float, float, float, float, float]] | None = [] if wanted else None
         self.start = start
+        self.stop = stop
 
     @property
     def seconds(self) -> float:
@@ -116,6 +138,7 @@ def descend(
     record: bool = False,
     start: float | None = None,
     limited: bool = True,
+    stop: threading.Event | None = None,
 ) -> Descent:
     """Run a method.
 
@@ -126,8 +149,9 @@ def descend(
         record: whether to keep a history.
         start: time of `time.perf_counter` that the time limit counts from; now if None.
         limited: whether to regard the limits; a compiled method can do without.
+        stop: set by another thread to raise `Cancelled`.
     """
-    recorder = HistoryRecorder(record, time.perf_counter() if start is None else start)
+    recorder = HistoryRecorder(record, time.perf_counter() if start is None else start, stop)
     if isinstance(method, CompiledMethod):
         return _descend_compiled(problem, method, q, recorder, limited)
     assert isinstance(method, PythonMethod)
@@ -151,6 +175,7 @@ def _descend_in_python(
         if method.max_seconds is not None and recorder.seconds > method.max_seconds:
             ended = "time-limit"
             break
+        raise_if_stopped(recorder.stop)
         following = stepper.step(place)
         step_size = 0.0
         if following is not None:
@@ -189,6 +214,7 @@ def _descend_compiled(
     state = descent.state
     start_descent(view.box, options, limited, q, descent)
     while state[STATUS] == RUNNING:
+        raise_if_stopped(recorder.stop)
         before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
             arrays = problem.packed.arrays

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from exactik._arrays import is_number
 from exactik.errors import UsageError
 from exactik.goals import DEFAULT_POSITION_TOLERANCE
 from exactik.kernels.descent.options import (
@@ -60,11 +61,22 @@ class Method:
         return False
 
     def __post_init__(self) -> None:
-        """Check the options that are numbers."""
+        """Check the options that are numbers or switches; numpy's become Python's."""
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if isinstance(value, int | float) and not isinstance(value, bool) and not value >= 0:
-                raise UsageError(f"{type(self).__name__}({entry.name}={value!r}): must be ≥ 0")
+            if isinstance(value, np.bool_ | np.number):
+                value = value.item()
+                object.__setattr__(self, entry.name, value)
+            if isinstance(entry.default, bool):
+                fits, wanted = isinstance(value, bool), "True or False"
+            elif is_number(entry.default) or entry.default is None:
+                # None and arrays are left alone where they are allowed.
+                fits = "None" in str(entry.type) and not isinstance(value, bool | str)
+                fits, wanted = value >= 0 if is_number(value) else fits, "a number ≥ 0"
+            else:
+                continue  # a choice by name, which its method checks
+            if not fits:
+                raise UsageError(f"{type(self).__name__}({entry.name}={value!r}): must be {wanted}")
 
 
 class Stepper(Protocol):

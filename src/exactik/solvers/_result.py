@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from exactik._arrays import freeze
 from exactik.problem import Problem
 from exactik.solvers._certificate import Certificate, make_certificate
 from exactik.solvers._descend import History
@@ -30,7 +32,7 @@ class Result:
     Attributes:
         problem: what was asked.
         solver: name of the method.
-        q: the pose, (nq,), never outside the limits.
+        q: the pose, (nq,), never outside the limits; read-only.
         cost: ½ rᵀWr there.
         projected_gradient: as the method measured it last, relative as in `Certificate`.
         tolerance: relative projected gradient that the method aimed at.
@@ -56,10 +58,18 @@ class Result:
     history: History | None = None
     _term_errors: Array | None = None
 
+    def __post_init__(self) -> None:
+        """Keep the pose as it was found: all else is worked out from it."""
+        freeze(self.q)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # pickles forget that arrays are read-only
+
     @cached_property
     def misses(self) -> Array:
         """Goal errors in the order of `goal_errors` [m or rad]."""
-        return compute_goal_errors(self.problem, self.q, self._term_errors)
+        return compute_goal_errors(self.problem, self.q.copy(), self._term_errors)
 
     @property
     def goal_errors(self) -> dict[str, float]:

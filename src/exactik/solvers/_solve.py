@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from exactik.errors import UsageError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.descent import starts as kernel
+from exactik.kernels.descent.options import COORDINATE_DESCENT, RULE, TRY_DETOUR
 from exactik.kernels.descent.results import (
     RESULT_ATTEMPTS,
     RESULT_COST,
@@ -27,7 +29,13 @@ from exactik.kernels.descent.starts import StartTable
 from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.solvers._descend import ENDED_WORDS, Descent, count_iterations, descend
+from exactik.solvers._descend import (
+    ENDED_WORDS,
+    Descent,
+    count_iterations,
+    descend,
+    raise_if_stopped,
+)
 from exactik.solvers._goal_errors import (
     compute_goal_errors,
     compute_term_tolerances,
@@ -39,9 +47,19 @@ from exactik.solvers._result import Result
 from exactik.solvers._starts import make_start_table
 from exactik.typing import Array
 
-__all__ = ["can_solve_compiled", "require_count", "solve"]
+__all__ = [
+    "can_solve_compiled",
+    "count_problems_per_call",
+    "require_count",
+    "solve",
+    "solve_until_stopped",
+]
 
-
+CALL_DOF_PASSES = 4_000_000
+"""Dofs × passes of descents that a compiled call may take at worst, since an interrupt (Ctrl-C) is
+seen only between calls. A pass costs 0.15 µs a dof, and descents end long before they must: a human
+from 180 starts, 0.2 s. Results do not depend on it; tests/solvers/test_interrupts.py does.
+"""
 NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3)))
 
 
@@ -92,7 +110,22 @@ def solve(
         raise UsageError(f"solve needs a Problem or a Skeleton, not {type(problem).__name__}")
     elif goals is not None:
         raise UsageError("goals were given beside a Problem, which has its own")
-    method = resolve_method(solver)
+    return solve_until_stopped(
+        problem, resolve_method(solver), q0, starts=starts, seed=seed, history=history
+    )
+
+
+def solve_until_stopped(
+    problem: Problem,
+    method: Method,
+    q0: ArrayLike | None,
+    *,
+    starts: int,
+    seed: int,
+    history: bool = False,
+    stop: threading.Event | None = None,
+) -> Result:
+    """Solve as `solve` does; raise `Cancelled` soon after another thread sets `stop`."""
     skeleton = problem.skeleton
     q = (
         skeleton.neutral()
@@ -101,9 +134,14 @@ def solve(
     )
     table = make_start_table(problem, require_count("starts", starts) - 1, seed)
     begin = time.perf_counter()
-    if isinstance(method, CompiledMethod) and can_solve_compiled(problem, method) and not history:
+    if (
+        isinstance(method, CompiledMethod)
+        and can_solve_compiled(problem, method)
+        and count_problems_per_call(problem, method, starts) > 0
+        and not history
+    ):
         return _solve_compiled(problem, method, q, table, begin)
-    outcome = _solve_in_python(problem, method, q, table.q, history, begin)
+    outcome = _solve_in_python(problem, method, q, table.q, history, begin, stop)
     seconds = time.perf_counter() - begin
     return Result(
         problem=problem,
@@ -123,7 +161,7 @@ def solve(
 
 def require_count(name: str, value: int) -> int:
     """Return a count of at least one."""
-    if not isinstance(value, int | np.integer) or value < 1:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1")
     return int(value)
 
@@ -134,6 +172,17 @@ def can_solve_compiled(problem: Problem, method: Method) -> bool:
     on_terms = on_terms and find_weighted_projector(problem) is None
     ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
     return ready and method.max_seconds is None
+
+
+def count_problems_per_call(problem: Problem, method: CompiledMethod, starts: int) -> int:
+    """Return how many problems a compiled call may solve, so that an interrupt is seen in time.
+
+    0 if one alone may take too long; then each descent is a call of its own.
+    """
+    nv, settings = problem.skeleton.nv, method.settings()
+    descents = starts + (2 if settings.get(TRY_DETOUR, 0.0) != 0.0 else 0)
+    passes = max(method.max_iterations, 1) * (nv if settings[RULE] == COORDINATE_DESCENT else 1)
+    return int(CALL_DOF_PASSES // (descents * passes * max(nv, 1)))
 
 
 def _solve_compiled(
@@ -185,21 +234,29 @@ class _Outcome(NamedTuple):
 
 
 def _solve_in_python(
-    problem: Problem, method: Method, q: Array, table: Array, record: bool, begin: float
+    problem: Problem,
+    method: Method,
+    q: Array,
+    table: Array,
+    record: bool,
+    begin: float,
+    stop: threading.Event | None,
 ) -> _Outcome:
     """Do in Python what `descent.starts` does compiled: for goals in Python, histories, clocks."""
     tolerances = np.array([part.tolerance for part in problem.packed.error_parts])
     best: Descent | None = None
     iterations, evaluations, attempts = 0, 0, 0
     allowed = np.inf if method.max_seconds is None else method.max_seconds
-    for start, is_detour in _order_starts(problem, method, q, table, begin + allowed):
+    for start, is_detour in _order_starts(problem, method, q, table, begin + allowed, stop):
         if best is not None and time.perf_counter() > begin + allowed:
             break
         if is_detour and (best is None or not kernel.is_on_limit(problem.box, best.q)):
             break
         descent = None
         for limited in (False, True) if is_detour else (True,):
-            descent = descend(problem, method, start, record=record, start=begin, limited=limited)
+            descent = descend(
+                problem, method, start, record=record, start=begin, limited=limited, stop=stop
+            )
             iterations += descent.iterations
             evaluations += descent.evaluations
             start = descent.q
@@ -217,7 +274,12 @@ def _solve_in_python(
 
 
 def _order_starts(
-    problem: Problem, method: Method, q: Array, table: Array, deadline: float
+    problem: Problem,
+    method: Method,
+    q: Array,
+    table: Array,
+    deadline: float,
+    stop: threading.Event | None,
 ) -> Iterator[tuple[Array, bool]]:
     """Yield starts in the order of their cost; then q once more for the detour, if there is one.
 
@@ -229,6 +291,7 @@ def _order_starts(
     if len(table) > 0:
         costs, given_index = [np.inf] * len(starts), len(table)
         for k in (given_index, *range(given_index)):
+            raise_if_stopped(stop)
             if time.perf_counter() < deadline:
                 costs[k] = problem.fill(starts[k], VALUE)[0]
         ranked = sorted(range(len(starts)), key=lambda k: (costs[k], k != given_index, k))

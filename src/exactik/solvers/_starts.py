@@ -22,7 +22,7 @@ def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
     The spread is a randomly shifted Kronecker sequence, k·√prime mod 1: starts keep clear of each
     other, which independent draws do not.
     """
-    if not isinstance(seed, int | np.integer) or seed < 0:
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise UsageError(f"seed is {seed!r}; it must be a whole number ≥ 0")
     q = problem.remember(f"starts {count} {seed}", lambda: _spread_starts(problem, count, seed))
     frames = len(problem.skeleton.tree.parent)

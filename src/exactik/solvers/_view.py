@@ -69,6 +69,7 @@ class View:
 
     def at(self, q: Array) -> Place:
         """Evaluate cost and gradient at coordinates q, (nq,), which must be inside the limits."""
+        q = q.copy()  # the kernels are not compiled for arrays that are read-only
         cost, g, H = self.problem.fill(q, GAUSS_NEWTON)
         self.evaluations += 1
         box, held = self.box, np.zeros(self.nv)
@@ -77,7 +78,7 @@ class View:
         slope = relative_projected_gradient(g, held, curve, cost)
         scale = np.sqrt(2.0 * max(cost, 0.0) * curve)  # rounding may leave less than none
         return Place(
-            q=q.copy(),
+            q=q,
             cost=float(cost),
             gradient=g.copy(),
             held=held != 0.0,

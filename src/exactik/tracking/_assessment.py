@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from exactik._text import Reason, join_names
+from exactik._threads import run_in_threads
 from exactik.kernels.recording import combination_error_bars as combinations
 from exactik.kernels.recording import error_bars as kernel
 from exactik.motion import Segment, find_segments
-from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import DEFAULT_OPTIONS
 from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
 from exactik.tracking.smoothing import Smoothing, compute_smooth_variances

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik._threads import run_in_threads
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
 from exactik.model import Skeleton
 from exactik.motion import Segment, cut_into_segments, find_segments
@@ -26,7 +27,6 @@ from exactik.tracking._frame_solver import (
     TrackingRun,
     find_nearest_equivalents,
     follow_branch,
-    run_in_threads,
     solve_frames,
 )
 from exactik.tracking._options import BranchOptions

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from exactik._threads import run_in_threads
 from exactik.kernels.descent.results import FRAME_RESULT_SIZE
 from exactik.motion import Segment, cut_into_segments
 from exactik.solvers import make_start_table
@@ -27,7 +28,6 @@ from exactik.tracking._frame_solver import (
     TrackingRun,
     find_nearest_equivalents,
     follow_frames,
-    run_in_threads,
     solve_frames,
     unwrap_path,
 )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,12 +23,9 @@ __all__ = [
     "find_nearest_equivalents",
     "follow_branch",
     "follow_frames",
-    "run_in_threads",
     "solve_frames",
     "unwrap_path",
 ]
-
-T = TypeVar("T")
 
 
 class FrameSolutions(NamedTuple):
@@ -185,14 +180,3 @@ def unwrap_path(problem: TrackingProblem, q: Array) -> None:
     """Remove whole turns between neighbouring frames from coordinates q, (n, nq), in place."""
     box = problem.frame_problem.box
     unwrap_coordinates(problem.skeleton.tree, box.lower, box.upper, q)
-
-
-def run_in_threads(threads: int, work: Callable[[T], object], parts: Iterable[T]) -> None:
-    """Call `work` with each of the parts, on a thread pool unless `threads` is 1."""
-    if threads == 1:
-        for part in parts:
-            work(part)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, parts):
-            pass

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik._threads import run_in_threads
 from exactik.model import Skeleton
 from exactik.motion import choose_even_frames
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
-    run_in_threads,
     solve_frames,
 )
 from exactik.tracking._options import GapOptions

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import as_floats, require_shape
+from exactik._arrays import as_floats, is_number, require_shape
 from exactik._text import join_names
 from exactik.errors import ModelError, ShapeError, UnknownNameError, UsageError
 from exactik.goals import MarkerGoal, PostureGoal
@@ -78,6 +78,13 @@ class TrackingProblem:
     targets: FrameTargets
     rate: float
     _local: threading.local = field(default_factory=threading.local)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the buffers behind: they belong to threads."""
+        return {name: value for name, value in self.__dict__.items() if name != "_local"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _local=threading.local())
 
     @property
     def skeleton(self) -> Skeleton:
@@ -237,7 +244,7 @@ def make_tracking_problem(
             f"no marker of the recording is on the skeleton {skeleton.name!r}: the recording has "
             f"{_join(markers.names)}; the skeleton has {_join(tuple(skeleton.markers))}"
         )
-    if not 0.0 <= posture < np.inf:
+    if not is_number(posture) or not 0.0 <= posture < np.inf:
         raise UsageError(f"posture is {posture!r}; it must be a number ≥ 0")
     if robust not in LOSS_KINDS:
         raise UsageError(f"robust is {robust!r}; it must be None, 'huber' or 'tukey'")

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik._arrays import is_number
 from exactik.errors import ModelError, UsageError
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
 from exactik.kernels.descent.results import (
@@ -120,7 +121,7 @@ def track(
     begin = time.perf_counter()
     options = DEFAULT_OPTIONS if options is None else options
     require_smooth(smooth, markers.rate)
-    if sigma is not None and not 0.0 < sigma < np.inf:
+    if sigma is not None and not (is_number(sigma) and 0.0 < sigma < np.inf):
         raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
     problem = make_tracking_problem(
         skeleton,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from exactik._arrays import is_number
 from exactik.errors import UsageError
 from exactik.kernels.smoothing.accelerations import AccelerationPrior
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
@@ -37,9 +38,9 @@ MIN_FRAMES = 3  # with which there is an acceleration
 
 def require_smooth(smooth: float | str | None, rate: float) -> None:
     """Raise unless it is "auto", None or a frequency [Hz] that frames at this rate [Hz] show."""
-    if smooth is None or smooth == "auto":
+    if smooth is None or (isinstance(smooth, str) and smooth == "auto"):
         return
-    if isinstance(smooth, str) or not 0.0 < smooth < 0.5 * rate:
+    if not is_number(smooth) or not 0.0 < smooth < 0.5 * rate:
         raise UsageError(
             f"smooth is {smooth!r}; it must be 'auto', None or a frequency between 0 and "
             f"{rate / 2:g} Hz"

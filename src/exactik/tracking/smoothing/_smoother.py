@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from exactik._threads import run_in_threads
 from exactik.kernels.calculus.sums import GAUSS_NEWTON, VALUE
 from exactik.kernels.recording.frames import QUADRATIC
 from exactik.kernels.smoothing.accelerations import AccelerationPrior, sum_accelerations
@@ -18,7 +19,6 @@ from exactik.kernels.smoothing.evaluation import (
 )
 from exactik.kernels.smoothing.step import compute_sequence_step
 from exactik.kernels.tree.integrate import integrate_batch
-from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import SmoothingOptions
 from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem
 from exactik.tracking.smoothing._chunks import Chunk

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik._threads import run_in_threads
 from exactik.kernels.calculus.sums import GAUSS_NEWTON
 from exactik.kernels.smoothing.variances import estimate_variances
-from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import SmoothingOptions
 from exactik.tracking._problem import UNKNOWN_SD, TrackingProblem, split_into_chunks
 from exactik.tracking.smoothing._prior import Smoothing
