@@ -19,7 +19,12 @@ from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.state import new_descent_state
 from exactik.kernels.linear.active_set import box_step
-from exactik.kernels.linear.articulated import JOINT_BLOCKS, MIN_ARTICULATED_DOFS, WHOLE_ROWS
+from exactik.kernels.linear.articulated import (
+    JOINT_BLOCKS,
+    MIN_ARTICULATED_DOFS,
+    WHOLE_ROWS,
+    JointPattern,
+)
 from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.tree.fk import forward_kinematics
 from exactik.spatial import jit
@@ -67,10 +72,13 @@ def repeat_copy(matrix, g, step, work, count):
 
 @jit
 def repeat_newton(tree, goals, pattern, coordinate, layout, q, damping, descent, work, count):
+    joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
     for _ in range(count):
         q[0] += 1e-12
         evaluate_in_layout(tree, goals, q, EXACT, layout, work)
-        box_step(tree, pattern, coordinate, layout, q, work.g, work.H, work, damping, descent)
+        box_step(
+            joints, pattern, coordinate, layout, q, work.g, work.H, work.S, work.P, damping, descent
+        )
 
 
 def measure_microseconds(
@@ -253,7 +261,7 @@ def measure_growth(report: Report) -> None:
         for column in columns
     ]
     rows.append(["exponent", *(f"{e:.2f}" for e in exponents)])
-    short = ("exact H", "LᵀDL", "articulated")
+    short = ("exact H", "LᵀDL", "O(n)")
     report.table(["n", *(f"{shape}: {s}" for shape in ("chain", "bush") for s in short)], rows)
     report.console.print(
         f"exponent: slope of log time against log n over n = {SIZES[-4]} … {SIZES[-1]}"

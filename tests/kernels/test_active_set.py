@@ -11,7 +11,6 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from exactik import Problem, Skeleton
-from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.linear.active_set import (
     MAX_ROUNDS,
     box_step,
@@ -34,6 +33,7 @@ from tests.support.quadratics import (
     value,
 )
 
+NO_MOMENTA = (np.empty((0, 6)), np.empty((0, 6)))  # read for joint blocks only
 FIGURES = (serial_chain(1), serial_chain(9), bushy_tree(23, 3), menagerie())
 
 
@@ -96,7 +96,7 @@ class Model(NamedTuple):
                 self.q,
                 self.g,
                 to_ancestor_rows(self.figure, self.H),
-                new_workspace(self.figure.tree),
+                *NO_MOMENTA,
                 self.damping,
                 descent,
             )

@@ -245,7 +245,7 @@ def first_pass(
     H = to_ancestor_rows(FIGURE, curvature)
     pattern = ancestor_pattern(FIGURE)
     work = PROBLEM.workspace
-    advance(FIGURE.tree, pattern, PROBLEM.box, chosen, q, cost, g, H, work, descent)
+    advance(FIGURE.tree, pattern, PROBLEM.box, chosen, q, cost, g, H, work.S, work.P, descent)
     return descent
 
 
@@ -263,7 +263,8 @@ def test_curvature_is_exact_unless_a_step_leaves_a_tenth_of_the_cost(left: float
         left * 0.5,
         g,
         to_ancestor_rows(FIGURE, H),
-        PROBLEM.workspace,
+        PROBLEM.workspace.S,
+        PROBLEM.workspace.P,
         descent,
     )
     assert descent.state[COST] == left * 0.5 and descent.state[REQUESTED_ORDER] == order

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton
-from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.coordinate_descent import minimise_over_angle
 from exactik.kernels.descent.saddles import FLAT_CURVATURE, negative_curvature_direction
 from exactik.kernels.descent.starts import wrap_angles_into_limits
@@ -30,6 +29,7 @@ from tests.support.quadratics import (
 )
 
 CHAIN = serial_chain(8)
+NO_MOMENTA = (np.empty((0, 6)), np.empty((0, 6)))  # read for joint blocks only
 
 
 class Ball(NamedTuple):
@@ -78,7 +78,7 @@ class Ball(NamedTuple):
                 q,
                 self.g,
                 rows,
-                new_workspace(CHAIN.tree),
+                *NO_MOMENTA,
                 descent,
             )
         size = math.sqrt(float(descent.step @ (self.D * descent.step)))

@@ -76,7 +76,7 @@ def compile_other_half() -> None:
     work = buffers.workspace
     pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     descent = buffers.descent_state
-    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, work, descent)
+    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, work.S, work.P, descent)
     poses = np.tile(q, (WARM_UP_FRAMES, 1))
     compute_standard_deviations(recording, poses, 1e-3, 1)
     rows = np.zeros((WARM_UP_FRAMES, 1, problem.skeleton.nv))

@@ -231,7 +231,8 @@ def _descend_compiled(
                 value,
                 g,
                 H,
-                problem.workspace,
+                problem.workspace.S,
+                problem.workspace.P,
                 descent,
             )
         if state[ITERATIONS] > before:

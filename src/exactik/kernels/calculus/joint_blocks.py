@@ -17,15 +17,15 @@ __all__ = ["multiply_joint_blocks", "quadratic_form"]
 
 
 @jit
-def quadratic_form(tree, S, P, H, x, V):
+def quadratic_form(joints, S, P, H, x, V):
     """Return xᵀHx from the blocks of the joints; V (n+1, 6) is scratch."""
     total = 0.0
     for c in range(6):
         V[0, c] = 0.0
-    for k in range(1, tree.parent.shape[0]):
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
-        shift = np.int64(tree.depth[k]) - first
-        above = load(V, np.int64(tree.parent[k]))
+    for k in range(1, joints.parent.shape[0]):
+        first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
+        shift = np.int64(joints.depth[k]) - first
+        above = load(V, np.int64(joints.parent[k]))
         twist = above
         for i in range(first, end):
             row = dot(load(P, i), above) + 0.5 * H[i, i + shift] * x[i]

@@ -104,16 +104,18 @@ def run_descent(tree, goals, box, options, q, passes, descent, work):
         value = evaluate_in_layout(
             tree, goals, descent.trial, order, np.int64(descent.state[REQUESTED_LAYOUT]), work
         )
-        if not advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent):
+        if not advance(
+            tree, pattern, box, options, q, value, work.g, work.H, work.S, work.P, descent
+        ):
             return n + 1
     return passes
 
 
 @jit
-def advance(tree, pattern, box, options, q, value, g, H, work, descent):
+def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
     """Process cost, gradient and curvature at descent.trial; return whether to continue.
 
-    `work` is read for the layout JOINT_BLOCKS only: twists and momenta of the dofs.
+    S and P (nv, 6), twists and momenta of the dofs, are read for the layout JOINT_BLOCKS only.
     """
     state = descent.state
     state[EVALUATIONS] += 1.0
@@ -154,7 +156,7 @@ def advance(tree, pattern, box, options, q, value, g, H, work, descent):
         if options[CURVATURE] == HYBRID:
             vanishing = purpose == FOR_STEP and value < VANISHING_COST_RATIO * best_cost
             state[REQUESTED_ORDER] = GAUSS_NEWTON if vanishing else EXACT
-        propose_trial(tree, pattern, box, options, q, g, H, work, descent)
+        propose_trial(tree, pattern, box, options, q, g, H, S, P, descent)
     return state[STATUS] == RUNNING
 
 

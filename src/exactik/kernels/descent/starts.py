@@ -231,7 +231,9 @@ def solve_from_starts(
                 order = np.int64(descent.state[REQUESTED_ORDER])
                 layout = np.int64(descent.state[REQUESTED_LAYOUT])
                 value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
-                advance(tree, pattern, box, options, q, value, work.g, work.H, work, descent)
+                advance(
+                    tree, pattern, box, options, q, value, work.g, work.H, work.S, work.P, descent
+                )
             result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
             result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
         reached = are_goals_reached(tree, goals, tolerance, q, term_errors, work)

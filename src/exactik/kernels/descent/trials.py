@@ -48,7 +48,7 @@ from exactik.kernels.linear.active_set import (
     multiply_ancestor_rows,
     update_active_set,
 )
-from exactik.kernels.linear.articulated import JOINT_BLOCKS
+from exactik.kernels.linear.articulated import JOINT_BLOCKS, JointPattern
 from exactik.kernels.linear.trust_region import trust_region_step
 from exactik.kernels.tree.integrate import integrate
 from exactik.spatial import jit, jit_inline_always
@@ -131,11 +131,11 @@ def set_line_search_trial(tree, box, options, q, descent):
 
 
 @jit_inline_always
-def predict_reduction(tree, pattern, layout, g, H, work, descent):
+def predict_reduction(joints, pattern, layout, g, H, S, P, descent):
     """Return the predicted reduction of the cost by descent.step, without damping."""
     state, step, curvature = descent.state, descent.step, 0.0
     if layout == JOINT_BLOCKS:
-        curvature = quadratic_form(tree, work.S, work.P, H, step, descent.V)
+        curvature = quadratic_form(joints, S, P, H, step, descent.V)
     else:
         multiply_ancestor_rows(pattern, H, step, descent.path, descent.rhs)
     largest, linear = 0.0, 0.0
@@ -150,7 +150,7 @@ def predict_reduction(tree, pattern, layout, g, H, work, descent):
 
 
 @jit_inline_always
-def propose_trial(tree, pattern, box, options, q, g, H, work, descent):
+def propose_trial(tree, pattern, box, options, q, g, H, S, P, descent):
     """Write the next step and trial."""
     state, rule = descent.state, options[RULE]
     state[PURPOSE], state[REJECTED_TRIALS] = FOR_STEP, 0.0
@@ -168,7 +168,7 @@ def propose_trial(tree, pattern, box, options, q, g, H, work, descent):
         )
         state[STEP_LENGTH] = min(2.0 * state[STEP_LENGTH], max_length)
         set_line_search_trial(tree, box, options, q, descent)
-    elif compute_model_step(tree, pattern, box, options, q, g, H, work, descent):
+    elif compute_model_step(tree, pattern, box, options, q, g, H, S, P, descent):
         state[STEP_LENGTH] = 1.0
         if rule == LINE_SEARCH:
             set_line_search_trial(tree, box, options, q, descent)
@@ -177,23 +177,29 @@ def propose_trial(tree, pattern, box, options, q, g, H, work, descent):
 
 
 @jit_inline_always
-def compute_model_step(tree, pattern, box, options, q, g, H, work, descent):
+def compute_model_step(tree, pattern, box, options, q, g, H, S, P, descent):
     """Write the step of a second-order rule; return False if none was found."""
     state, rule = descent.state, options[RULE]
     layout = np.int64(state[EVALUATED_LAYOUT])
+    joints = JointPattern(
+        parent=tree.parent,
+        last_child=tree.last_child,
+        first_v=tree.first_v,
+        depth=tree.depth,
+    )
     damping = 0.0 if rule == LINE_SEARCH else state[DAMPING]
     for _ in range(MAX_STEP_ATTEMPTS):
         if rule == TRUST_REGION:
-            has_step = trust_region_step(tree, pattern, box, q, g, H, work, descent)
+            has_step = trust_region_step(joints, pattern, box, q, g, H, S, P, descent)
             damping = state[DAMPING]
         else:
             smallest_pivot = box_step(
-                tree, pattern, box.coordinate, layout, q, g, H, work, damping, descent
+                joints, pattern, box.coordinate, layout, q, g, H, S, P, damping, descent
             )
             has_step = smallest_pivot > 0.0
         if has_step:
             state[STEP_NORM] *= limit_rotation(box, descent.step)
-        if has_step and predict_reduction(tree, pattern, layout, g, H, work, descent) > 0.0:
+        if has_step and predict_reduction(joints, pattern, layout, g, H, S, P, descent) > 0.0:
             convex = state[EVALUATED_ORDER] == EXACT and damping == 0.0
             state[IS_CONVEX] = 1.0 if convex else 0.0
             return True

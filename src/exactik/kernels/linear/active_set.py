@@ -114,7 +114,7 @@ def copy_free_block(pattern, H, damping, scale, active_set, L):
 
 
 @jit_inline_always
-def solve_damped(tree, pattern, layout, g, H, work, damping, has_step, descent):
+def solve_damped(joints, pattern, layout, g, H, S, P, damping, has_step, descent):
     """Write x with (H + μD)x = −g to descent.rhs, for entries of the active set as in descent.step.
 
     Returns the smallest pivot; where it is not positive, nothing is written. `has_step`: whether
@@ -122,9 +122,9 @@ def solve_damped(tree, pattern, layout, g, H, work, damping, has_step, descent):
     """
     active_set, step, rhs = descent.active_set, descent.step, descent.rhs
     if layout == JOINT_BLOCKS:
-        smallest_pivot = eliminate_joints(tree, work.S, work.P, g, H, damping, descent)
+        smallest_pivot = eliminate_joints(joints, S, P, g, H, damping, descent)
         if smallest_pivot > 0.0:
-            substitute_joints(tree, work.S, descent)
+            substitute_joints(joints, S, descent)
         return smallest_pivot
     copy_free_block(pattern, H, damping, descent.scale, active_set, descent.L)
     smallest_pivot = factor(pattern, descent.L)
@@ -139,7 +139,7 @@ def solve_damped(tree, pattern, layout, g, H, work, damping, has_step, descent):
 
 
 @jit
-def box_step(tree, pattern, coordinate, layout, q, g, H, work, damping, descent):
+def box_step(joints, pattern, coordinate, layout, q, g, H, S, P, damping, descent):
     """Write the step (nv,) to descent.step; return the smallest pivot, not positive if it failed.
 
     On return descent.active_set also holds the dofs that were put on a limit; descent.scale is D.
@@ -150,7 +150,9 @@ def box_step(tree, pattern, coordinate, layout, q, g, H, work, damping, descent)
         step[i] = 0.0
     smallest_pivot, outside = np.inf, False
     for _ in range(MAX_ROUNDS):
-        smallest_pivot = solve_damped(tree, pattern, layout, g, H, work, damping, outside, descent)
+        smallest_pivot = solve_damped(
+            joints, pattern, layout, g, H, S, P, damping, outside, descent
+        )
         if not smallest_pivot > 0.0:
             return smallest_pivot
         outside = False

@@ -21,19 +21,36 @@ rest as it is.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
 from exactik.spatial import jit, jit_forceinline
+from exactik.typing import IndexArray
 
 __all__ = [
     "ABSORBED_SIZE",
     "JOINT_BLOCKS",
     "MIN_ARTICULATED_DOFS",
     "WHOLE_ROWS",
+    "JointPattern",
     "eliminate_joints",
     "substitute_joints",
 ]
+
+
+class JointPattern(NamedTuple):
+    """Which joint hangs on which: what the recursion needs of a `Tree`.
+
+    A tree has fields of the same names; this is a shorter list of arguments.
+    """
+
+    parent: IndexArray  #     (n+1,)
+    last_child: IndexArray  # (n+1,)
+    first_v: IndexArray  #    (n+2,)
+    depth: IndexArray  #      (n+1,)
+
 
 WHOLE_ROWS, JOINT_BLOCKS = 0, 1
 """Layouts of a Hessian: all of its ancestor rows, to be factored (`ltdl`); or of each row only the
@@ -165,26 +182,25 @@ def add_absorbed(A, k, m):
     A[k, 26] += m[26]
 
 
-@jit
-def eliminate_joints(tree, S, P, g, H, damping, descent):
+@jit_forceinline
+def eliminate_joints(joints, S, P, g, H, damping, descent):
     """Run the sweep from the tips to the root; return the smallest pivot.
 
-    At the first pivot that is not positive it ends and returns that. Of H (nv, width) only the
-    blocks H_kk are read. `descent` gives D in `scale`, and in `step` the entries of its active set,
-    0 for other dofs; it receives t in `rhs` and l in the blocks of `L`.
+    At a joint with a pivot that is not positive it ends, and what it returns is not positive. Of H
+    (nv, width) only the blocks H_kk are read. `descent` gives D in `scale`, and in `step` the
+    entries of its active set, 0 for other dofs; it receives t in `rhs` and l in the blocks of `L`.
     """
     U, A, L, rhs = descent.U, descent.absorbed, descent.L, descent.rhs
     scale, active_set, step = descent.scale, descent.active_set, descent.step
-    frame_count, smallest = tree.parent.shape[0], np.inf
+    frame_count, smallest = joints.parent.shape[0], np.inf
     for back in range(1, frame_count):
         k = frame_count - back
-        if tree.last_child[k] == 0:
+        if joints.last_child[k] == 0:
             for c in range(ABSORBED_SIZE):
                 A[k, c] = 0.0
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
-        shift = (
-            np.int64(tree.depth[k]) - first
-        )  # column of dof j in the rows of its joint: j + shift
+        first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
+        # The column of dof j in the rows of its joint is j + shift.
+        shift = np.int64(joints.depth[k]) - first
         wrench = (A[k, 21], A[k, 22], A[k, 23], A[k, 24], A[k, 25], A[k, 26])
         for i in range(first, end):
             s = load(S, i)
@@ -200,11 +216,11 @@ def eliminate_joints(tree, S, P, g, H, damping, descent):
                     rhs[j] += step[i] * (L[i, j + shift] if j < i else L[j, i + shift])
                 for c in range(6):
                     A[k, DELTA_SIZE + c] -= step[i] * U[i, c]
+        parent, failed = np.int64(joints.parent[k]), False
         absorbed = load_absorbed(A, k)
         for i in range(end - 1, first - 1, -1):
             pivot = L[i, i + shift] if active_set[i] == 0.0 else np.inf
-            if not pivot > 0.0:
-                return pivot
+            failed |= not pivot > 0.0
             smallest = min(smallest, pivot)
             inverse = 1.0 / pivot
             u, t = load(U, i), rhs[i]
@@ -217,25 +233,27 @@ def eliminate_joints(tree, S, P, g, H, damping, descent):
             for j in range(first, i):
                 L[i, j + shift] *= inverse
             descent.inverse_pivot[i] = inverse
-            absorbed = add_product(absorbed, u, t, inverse)
-        parent = np.int64(tree.parent[k])
-        if np.int64(tree.last_child[parent]) == k:  # the first to come here
+            if parent > 0:
+                absorbed = add_product(absorbed, u, t, inverse)
+        if failed:
+            return min(smallest, 0.0)
+        if np.int64(joints.last_child[parent]) == k:  # the first to come here
             store_absorbed(A, parent, absorbed)
         else:
             add_absorbed(A, parent, absorbed)
     return smallest
 
 
-@jit
-def substitute_joints(tree, S, descent):
+@jit_forceinline
+def substitute_joints(joints, S, descent):
     """Run the sweep from the root to the tips: descent.rhs, which holds t, becomes x."""
     U, V, L, rhs = descent.U, descent.V, descent.L, descent.rhs
     active_set, step = descent.active_set, descent.step
     store(V, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for k in range(1, tree.parent.shape[0]):
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
-        shift = np.int64(tree.depth[k]) - first
-        above = load(V, np.int64(tree.parent[k]))
+    for k in range(1, joints.parent.shape[0]):
+        first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
+        shift = np.int64(joints.depth[k]) - first
+        above = load(V, np.int64(joints.parent[k]))
         twist = above
         for i in range(first, end):
             x = step[i]

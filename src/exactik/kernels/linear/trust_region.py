@@ -39,7 +39,7 @@ def scaled_norm(s, scale):
 
 
 @jit
-def trust_region_step(tree, pattern, box, q, g, H, work, descent):
+def trust_region_step(joints, pattern, box, q, g, H, S, P, descent):
     """Write the step to descent.step and |s|_D to state[STEP_NORM]; return whether it exists."""
     state, active_set, s, w = descent.state, descent.active_set, descent.step, descent.rhs
     radius, scale, path = descent.state[TRUST_RADIUS], descent.scale, descent.path
@@ -92,7 +92,7 @@ def trust_region_step(tree, pattern, box, q, g, H, work, descent):
     if not definite and not hard_case and upper < np.inf:  # out of rounds at a bad guess
         damping, hard_case = upper, True
     smallest_pivot = box_step(
-        tree, pattern, box.coordinate, WHOLE_ROWS, q, g, H, work, damping, descent
+        joints, pattern, box.coordinate, WHOLE_ROWS, q, g, H, S, P, damping, descent
     )
     if not smallest_pivot > 0.0:
         return False

@@ -185,7 +185,9 @@ def solve_frame(tree, pattern, goals, box, options, frames, t, pose, result, des
             order = np.int64(descent.state[REQUESTED_ORDER])
             layout = np.int64(descent.state[REQUESTED_LAYOUT])
             value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
-            advance(tree, pattern, box, options, pose, value, work.g, work.H, work, descent)
+            advance(
+                tree, pattern, box, options, pose, value, work.g, work.H, work.S, work.P, descent
+            )
         result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
         result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
         result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
