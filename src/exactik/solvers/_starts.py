@@ -9,7 +9,7 @@ from exactik.kernels.descent.starts import StartTable
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
 
-__all__ = ["make_start_table"]
+__all__ = ["make_start_table", "require_seed"]
 
 
 def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
@@ -22,8 +22,7 @@ def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
     The spread is a randomly shifted Kronecker sequence, k·√prime mod 1: starts keep clear of each
     other, which independent draws do not.
     """
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        raise UsageError(f"seed is {seed!r}; it must be a whole number ≥ 0")
+    require_seed(seed)
     q = problem.remember(f"starts {count} {seed}", lambda: _spread_starts(problem, count, seed))
     frames = len(problem.skeleton.tree.parent)
     # Frames can be kept only where no start depends on where the problem starts itself.
@@ -35,6 +34,13 @@ def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
         p=np.empty((placed_count, frames, 3)),
         origin=np.empty((placed_count, 3)),
     )
+
+
+def require_seed(seed: int) -> int:
+    """Return a seed of random numbers."""
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise UsageError(f"seed is {seed!r}; it must be a whole number ≥ 0")
+    return int(seed)
 
 
 def _spread_starts(problem: Problem, count: int, seed: int) -> Array:
