@@ -242,7 +242,7 @@ def test_targets_are_copied_and_goals_made_when_asked() -> None:
     moved = problem.with_targets({"ROOT0": place})
     place[:] = 9.0
     again = moved.with_targets({"ROOT1": (0.0, 0.0, 1.0)})
-    goals = dict(zip(again.rows, again.goals, strict=True))
+    goals: dict[str, Any] = dict(zip(again.rows, again.goals, strict=True))
     np.testing.assert_array_equal(goals["ROOT0"].target, [0.1, 0.2, 0.3])
     np.testing.assert_array_equal(goals["ROOT1"].target, [0.0, 0.0, 1.0])
     assert again.goals is again.goals and again.packed is again.packed

@@ -112,13 +112,13 @@ class BatchResult:
         self.__post_init__()  # pickles forget that arrays are read-only
 
     @overload
-    def __getitem__(self, i: int) -> Result: ...
+    def __getitem__(self, i: int | np.integer) -> Result: ...
 
     @overload
     def __getitem__(self, i: slice | Sequence[int] | IntArray | BoolArray) -> BatchResult: ...
 
     def __getitem__(
-        self, i: int | slice | Sequence[int] | IntArray | BoolArray
+        self, i: int | np.integer | slice | Sequence[int] | IntArray | BoolArray
     ) -> Result | BatchResult:
         """Return the result of problem i; or a batch of those that a numpy index picks."""
         if isinstance(i, slice | Sequence) or (isinstance(i, np.ndarray) and i.ndim > 0):
