@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import require_shape
 from exactik.errors import UsageError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
@@ -29,10 +28,15 @@ from exactik.solvers._goal_errors import (
 from exactik.solvers._method import Method
 from exactik.solvers._registry import resolve_method
 from exactik.solvers._result import Result
-from exactik.solvers._starts import make_start_table, require_seed
+from exactik.solvers._starts import (
+    make_start_table,
+    require_count,
+    require_seed,
+    require_start,
+)
 from exactik.typing import Array
 
-__all__ = ["require_count", "require_start", "solve", "solve_until_stopped"]
+__all__ = ["solve", "solve_until_stopped"]
 
 
 def solve(
@@ -121,23 +125,6 @@ def solve_until_stopped(
         seconds=seconds,
         history=outcome.best.history,
     )
-
-
-def require_start(problem: Problem, q0: ArrayLike | None) -> Array:
-    """Return where to start, (nq,), the caller's own."""
-    skeleton = problem.skeleton
-    if q0 is None:
-        return problem.remember("neutral", skeleton.neutral).copy()
-    if not isinstance(q0, np.ndarray) or q0.shape != (skeleton.nq,):
-        q0 = require_shape("q0", q0, skeleton.nq)
-    return skeleton.normalised(q0, "q0")
-
-
-def require_count(name: str, value: int) -> int:
-    """Return a count of at least one."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1")
-    return int(value)
 
 
 class _Outcome(NamedTuple):
