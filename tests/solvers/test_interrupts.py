@@ -96,7 +96,7 @@ def test_descents_in_calls_of_their_own_give_the_same_answer(
 def test_a_call_takes_fewer_problems_the_more_they_may_cost() -> None:
     problem = ik.Problem(ik.human(), ik.PositionGoal("r_hand", (0.4, 0.3, 1.2)))
     once = count_problems_per_call(problem, ik.Auto(), 1)
-    assert 10 < once < 200  # half a second at worst: 500 passes of 44 dofs, three descents
+    assert 50 < once < 300  # 500 passes of 58 dofs at most, in three descents
     assert count_problems_per_call(problem, ik.Auto(), 100) < once
     assert count_problems_per_call(problem, ik.Auto(), 15_000) == 0
     assert count_problems_per_call(problem, Newton(max_iterations=10_000_000), 1) == 0

@@ -53,10 +53,11 @@ __all__ = [
     "find_compiled_solve",
 ]
 
-CALL_DOF_PASSES = 4_000_000
+CALL_DOF_PASSES = 10_000_000
 """Dofs × passes of descents that a compiled call may take at worst, since an interrupt (Ctrl-C) is
-seen only between calls. A pass costs 0.15 µs a dof, and descents end long before they must: a human
-from 180 starts, 0.2 s. Results do not depend on it; tests/solvers/test_interrupts.py does.
+seen only between calls. A pass costs 0.15 µs a dof, but descents end long before they must: a human
+from 340 starts, 0.1 s. Beyond it every descent is a call of its own, 0.05 ms more for each. Results
+do not depend on it; tests/solvers/test_interrupts.py does.
 """
 NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3)))
 
