@@ -5,12 +5,23 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import core, files, noisy_markers, playing, posing, robots, start_up, tracking
+from benchmarks import (
+    calls,
+    core,
+    files,
+    noisy_markers,
+    playing,
+    posing,
+    robots,
+    start_up,
+    tracking,
+)
 from benchmarks.support.report import Report, describe_machine
 
 SECTIONS = {
     "core": core.run,
     "robots": robots.run,
+    "calls": calls.run,
     "noisy-markers": noisy_markers.run,
     "tracking": tracking.run,
     "files": files.run,

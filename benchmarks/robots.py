@@ -284,7 +284,7 @@ def measure_case(report: Report, case: Case) -> None:
         f"{single.median - with_targets_ms:.4f} ms for the rest"
     )
     # The bars are for the robot of the protocol.
-    bars = [60.0, 100.0, 0.05, 0.5, 0.15] if case.name == "Panda" else [None] * 5
+    bars = [60.0, 100.0, 0.05, 0.5, 0.06] if case.name == "Panda" else [None] * 5
     name = case.name
     report.add(
         Metric(f"{name}: success, one start", once.success, "%", bars[0], at_least=True),

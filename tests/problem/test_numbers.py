@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from exactik.errors import ExactikError
 
 TARGET = (0.4, 0.3, 1.2)
 MASKED = np.ma.masked_array(TARGET, mask=(False, True, False))
+FALSE: Any = np.False_
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +38,7 @@ def test_numbers_of_numpy_are_numbers(figure: ik.Skeleton, number: float) -> Non
 
 
 @pytest.mark.parametrize("wrong", [True, False, np.True_, "1", "", [1.0], 1j, np.nan, -1.0])
-def test_what_is_no_number_is_refused_at_once(figure: ik.Skeleton, wrong: object) -> None:
+def test_what_is_no_number_is_refused_at_once(figure: ik.Skeleton, wrong: Any) -> None:
     for make in (
         lambda: ik.PositionGoal("r_hand", TARGET, tolerance=wrong),
         lambda: ik.Problem(figure, ik.PositionGoal("r_hand", TARGET), strength={"r_hand": wrong}),
@@ -51,7 +54,7 @@ def test_what_is_no_number_is_refused_at_once(figure: ik.Skeleton, wrong: object
 
 
 @pytest.mark.parametrize("wrong", [True, "1", np.nan, -1.0])
-def test_optional_numbers_are_checked_too(wrong: object) -> None:
+def test_optional_numbers_are_checked_too(wrong: Any) -> None:
     for make in (
         lambda: ik.Auto(max_seconds=wrong),
         lambda: ik.DampedLeastSquares(max_step=wrong),
@@ -62,10 +65,10 @@ def test_optional_numbers_are_checked_too(wrong: object) -> None:
 
 
 @pytest.mark.parametrize("wrong", [1, 0.0, "yes", None])
-def test_switches_are_true_or_false(wrong: object) -> None:
+def test_switches_are_true_or_false(wrong: Any) -> None:
     with pytest.raises(ExactikError, match="must be True or False"):
         ik.Auto(escape=wrong)
-    assert ik.Auto(escape=np.False_).escape is False
+    assert ik.Auto(escape=FALSE).escape is False
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
@@ -120,7 +123,8 @@ def test_a_masked_or_infinite_marker_is_missing() -> None:
     positions[1, 2, 0] = np.inf
     markers = ik.Markers(positions, ("a", "b", "c"), 100.0)
     assert markers.missing.tolist() == [[False, True, False], [False, False, True]]
-    whole = ik.Markers(np.ma.masked_array(np.ones((1, 1, 3), np.int64)), ("a",), 100.0)
+    whole_numbers: Any = np.ma.masked_array(np.ones((1, 1, 3), np.int64))
+    whole = ik.Markers(whole_numbers, ("a",), 100.0)
     assert not whole.missing.any()
 
 

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 import exactik as ik
+from exactik.goals import pack_batch_targets
 from exactik.typing import Array
 from tests.support.models import configuration, planar_arm, random_rotation
 from tests.support.problems import (
@@ -218,6 +219,34 @@ def test_nearly_rotations_are_made_rotations() -> None:
     rough[:3, :3] = np.round(rough[:3, :3], 9)
     moved = problem.with_targets({name: rough})
     assert_same(everything(moved, q), everything(make_problem(problem, {name: rough}), q), 1e-12)
+
+
+@pytest.mark.parametrize("error", [0.0, 3e-15, 2e-14, 1e-9])
+def test_one_target_and_a_batch_are_mended_alike(error: float) -> None:
+    """A short test of a single rotation may not let through what a batch would mend."""
+    skeleton = planar_arm()
+    bone = skeleton.bone_names[-1]
+    target = np.eye(4)
+    target[:3, :3] = random_rotation(np.random.default_rng(4))
+    target[:3, :3] *= 1.0 + 0.5 * error
+    problem = ik.Problem(skeleton, [ik.PoseGoal(bone, np.eye(4))])
+    one = problem.with_targets({bone: target}).packed.arrays.terms
+    batch = pack_batch_targets(problem.goals, problem.packed, {bone: target[None]})
+    np.testing.assert_array_equal(one.rotation[1], batch.rotation[0, 1])
+    np.testing.assert_array_equal(one.target, batch.target[0])
+
+
+def test_targets_are_copied_and_goals_made_when_asked() -> None:
+    problem, _ = scene()
+    place = np.array([0.1, 0.2, 0.3])
+    moved = problem.with_targets({"ROOT0": place})
+    place[:] = 9.0
+    again = moved.with_targets({"ROOT1": (0.0, 0.0, 1.0)})
+    goals: dict[str, Any] = dict(zip(again.rows, again.goals, strict=True))
+    np.testing.assert_array_equal(goals["ROOT0"].target, [0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(goals["ROOT1"].target, [0.0, 0.0, 1.0])
+    assert again.goals is again.goals and again.packed is again.packed
+    assert len(again.goals) == len(problem.goals)
 
 
 MISUSE: dict[str, tuple[dict[str, Any], type[Exception], str]] = {

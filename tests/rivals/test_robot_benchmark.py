@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.calls import measure_calls
 from benchmarks.support.robot_peers import PEERS, Judge
 from tests.support.robot_files import pinocchio, write
 
@@ -56,3 +57,11 @@ def test_peers_see_the_same_robot(arm: Path, name: str):
     judge.check(peer, np.array([q, -q]))
     if name == "mink":  # the toolbox asks for six joints
         assert judge.is_reached(peer.solve(judge.forward(q), np.zeros((1, 2))), judge.forward(q))
+
+
+def test_calls_take_turns_over_all_poses() -> None:
+    asked: list[tuple[str, int]] = []
+    calls = {name: lambda i, name=name: asked.append((name, i)) for name in ("one", "two")}
+    spent = measure_calls(calls, poses=3, count=5)
+    assert [i for name, i in asked if name == "two"] == [0, 0, 1, 2, 0, 1]  # the first is not timed
+    assert all(us.shape == (5,) and (us > 0.0).all() for us in spent.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 import threading
@@ -10,8 +11,13 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.solvers import Cancelled, Newton, count_problems_per_call, solve_until_stopped
-from exactik.solvers import _solve as solve_module
+from exactik.solvers import (
+    Cancelled,
+    Newton,
+    _compiled_solve,
+    count_problems_per_call,
+    solve_until_stopped,
+)
 
 # Interrupts itself 0.3 s into each call, and prints how long the call went on after that.
 SCRIPT = """
@@ -72,7 +78,8 @@ def test_descents_in_calls_of_their_own_give_the_same_answer(
     targets = {"r_hand": np.array([[0.4, 0.3, 1.2], [9.0, 0.0, 1.0]])}
     whole = ik.solve(unreachable, solver=solver, starts=5)
     batch = ik.solve_batch(unreachable, targets, solver=solver, starts=5, threads=2)
-    monkeypatch.setattr(solve_module, "CALL_DOF_PASSES", 1)
+    monkeypatch.setattr(_compiled_solve, "CALL_DOF_PASSES", 1)
+    unreachable = copy.deepcopy(unreachable)  # which remembers nothing
     cut = ik.solve(unreachable, solver=solver, starts=5)
     cut_batch = ik.solve_batch(unreachable, targets, solver=solver, starts=5, threads=2)
     np.testing.assert_array_equal(cut.q, whole.q)
@@ -89,7 +96,7 @@ def test_descents_in_calls_of_their_own_give_the_same_answer(
 def test_a_call_takes_fewer_problems_the_more_they_may_cost() -> None:
     problem = ik.Problem(ik.human(), ik.PositionGoal("r_hand", (0.4, 0.3, 1.2)))
     once = count_problems_per_call(problem, ik.Auto(), 1)
-    assert 10 < once < 200  # half a second at worst: 500 passes of 44 dofs, three descents
+    assert 50 < once < 300  # 500 passes of 58 dofs at most, in three descents
     assert count_problems_per_call(problem, ik.Auto(), 100) < once
     assert count_problems_per_call(problem, ik.Auto(), 15_000) == 0
     assert count_problems_per_call(problem, Newton(max_iterations=10_000_000), 1) == 0

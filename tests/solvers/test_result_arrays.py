@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,8 +50,9 @@ def test_a_part_of_a_batch_is_a_batch(batch: ik.BatchResult) -> None:
     for wrong in (6, -7, [6]):
         with pytest.raises(IndexError):
             batch[wrong]
+    fraction: Any = 1.0
     with pytest.raises(TypeError):
-        batch[1.0]
+        batch[fraction]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,7 @@ def test_results_survive_pickles_and_copies(batch: ik.BatchResult, twin_of) -> N
     twin = twin_of(result)
     np.testing.assert_array_equal(twin.q, result.q)
     assert twin.why == result.why and not twin.q.flags.writeable
+    assert result.history is not None
     np.testing.assert_array_equal(twin.history.cost, result.history.cost)
     other = twin_of(batch)
     assert other.why == batch.why and not other.q.flags.writeable

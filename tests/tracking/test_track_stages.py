@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik._threads import run_in_threads
 from exactik.motion import Markers
 from exactik.tracking import Track, _frame_solver
-from exactik.tracking._frame_solver import run_in_threads
 from exactik.tracking._options import COLD_START, WARM_START, TrackingOptions
 from exactik.tracking._track import PROGRESS_SHARES, _choose_methods
 from exactik.typing import Array

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,18 +112,18 @@ class BatchResult:
         self.__post_init__()  # pickles forget that arrays are read-only
 
     @overload
-    def __getitem__(self, i: int) -> Result: ...
+    def __getitem__(self, i: int | np.integer) -> Result: ...
 
     @overload
     def __getitem__(self, i: slice | Sequence[int] | IntArray | BoolArray) -> BatchResult: ...
 
     def __getitem__(
-        self, i: int | slice | Sequence[int] | IntArray | BoolArray
+        self, i: int | np.integer | slice | Sequence[int] | IntArray | BoolArray
     ) -> Result | BatchResult:
         """Return the result of problem i; or a batch of those that a numpy index picks."""
         if isinstance(i, slice | Sequence) or (isinstance(i, np.ndarray) and i.ndim > 0):
             return self._pick(i)
-        i = range(len(self))[operator.index(i)]
+        i = range(len(self))[operator.index(cast("int", i))]
         targets = {name: values[i] for name, values in self.targets.items()}
         return Result(
             problem=self.problem.with_targets(targets),

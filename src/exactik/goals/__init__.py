@@ -15,7 +15,13 @@ from exactik.goals._goal import (
 from exactik.goals._orientation import OrientationGoal, PoseGoal
 from exactik.goals._packing import PackedGoals, as_goals, pack_goals
 from exactik.goals._position import MarkerGoal, PositionGoal
-from exactik.goals._retarget import pack_batch_targets, retarget_goals
+from exactik.goals._retarget import (
+    NewTargets,
+    check_new_targets,
+    pack_batch_targets,
+    retarget_goals,
+    retarget_packed,
+)
 
 __all__ = [
     "DEFAULT_POSITION_TOLERANCE",
@@ -26,6 +32,7 @@ __all__ = [
     "Goal",
     "GoalPart",
     "MarkerGoal",
+    "NewTargets",
     "OrientationGoal",
     "PackedGoals",
     "PoseGoal",
@@ -35,8 +42,10 @@ __all__ = [
     "Term",
     "TermGoal",
     "as_goals",
+    "check_new_targets",
     "pack_batch_targets",
     "pack_goals",
     "require_weight_matrix",
     "retarget_goals",
+    "retarget_packed",
 ]

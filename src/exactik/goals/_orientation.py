@@ -152,10 +152,15 @@ class PoseGoal(TermGoal):
 
     def check_targets(self, what: str, targets: Array) -> Array:
         """Return rigid transforms, (B, 4, 4)."""
-        skewed = np.abs(targets[:, 3] - (0, 0, 0, 1)).max(axis=1, initial=0.0) > 1e-9
-        refuse_any(skewed, what, "not a rigid transform: its last row must be (0, 0, 0, 1)")
+        if len(targets) != 1 or targets[0, 3].tolist() != [0.0, 0.0, 0.0, 1.0]:
+            skewed = np.abs(targets[:, 3] - (0, 0, 0, 1)).max(axis=1, initial=0.0) > 1e-9
+            refuse_any(skewed, what, "not a rigid transform: its last row must be (0, 0, 0, 1)")
+        rotations = targets[:, :3, :3]
+        nearest = require_rotations(what, rotations)
+        if nearest is rotations:
+            return targets
         targets = targets.copy()
-        targets[:, :3, :3] = require_rotations(what, targets[:, :3, :3])
+        targets[:, :3, :3] = nearest
         return targets
 
     def write_targets(self, targets: Array, points: Array, rotations: Array) -> None:

@@ -19,7 +19,7 @@ from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 
 __all__ = ["PackedGoals", "PythonTerm", "as_goals", "choose_origin", "pack_goals"]
 
@@ -84,6 +84,17 @@ class PackedGoals:
     coupled: bool
     targets: Array
     error_parts: tuple[GoalPart, ...]
+
+    @cached_property
+    def is_place(self) -> Array:
+        """1 for terms whose target is a place, which is stored relative to the origin, (n, 1)."""
+        kind = self.arrays.terms.kind
+        return ((kind == kinds.POSITION) | (kind == kinds.AIM)).astype(float)[:, None]
+
+    @cached_property
+    def origin_terms(self) -> IntArray:
+        """The terms that `choose_origin` chooses among."""
+        return find_origin_terms(self.arrays.terms.kind)
 
     @cached_property
     def size(self) -> int:
@@ -161,7 +172,7 @@ def pack_goals(
     terms = [term for entry in entries for term in entry.terms]
     kind = np.array([term.kind for term in terms], np.uint32)
     targets = np.array([term.target for term in terms]).reshape(-1, 3)
-    origin = choose_origin(kind, targets)
+    origin = choose_origin(find_origin_terms(kind), targets)
     packed = _pack_terms(skeleton, entries, origin, pool=not coupled)
     slot, clouds = _pool_terms(skeleton, packed)
     return PackedGoals(
@@ -209,18 +220,22 @@ def _number_name(name: str, taken: dict[str, slice]) -> str:
     return unused
 
 
-def choose_origin(kind: NDArray[np.uint32], target: Array) -> Array:
+def find_origin_terms(kind: NDArray[np.uint32]) -> IntArray:
+    """Return the terms whose targets are places to keep digits of: positions, else aims."""
+    positions = np.flatnonzero(kind == kinds.POSITION)
+    return positions if len(positions) > 0 else np.flatnonzero(kind == kinds.AIM)
+
+
+def choose_origin(terms: IntArray, target: Array) -> Array:
     """Return what targets (…, n, 3) are stored relative to: a place among them, to keep digits.
 
-    The median, because one marker that is far off must not take digits from the others.
+    The median of `terms`, because one marker that is far off must not take digits from the others.
     """
-    for code in (kinds.POSITION, kinds.AIM):
-        places = target[..., kind == code, :]
-        if places.shape[-2] == 1:
-            return places[..., 0, :].copy()
-        if places.shape[-2] > 1:
-            return np.median(places, axis=-2)
-    return np.zeros((*target.shape[:-2], 3))
+    if len(terms) == 0:
+        return np.zeros((*target.shape[:-2], 3))
+    if len(terms) == 1:
+        return target[..., terms[0], :].copy()
+    return np.median(target[..., terms, :], axis=-2)
 
 
 def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: bool) -> Terms:

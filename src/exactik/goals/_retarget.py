@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,30 +14,78 @@ from exactik.errors import GoalError, ShapeError, UnknownNameError
 from exactik.goals._goal import Goal
 from exactik.goals._packing import PackedGoals, choose_origin
 from exactik.kernels.goals.targets import Targets, retarget
-from exactik.kernels.goals.terms import AIM, POSITION
 from exactik.typing import Array
 
-__all__ = ["pack_batch_targets", "retarget_goals"]
+__all__ = [
+    "NewTargets",
+    "check_new_targets",
+    "pack_batch_targets",
+    "retarget_goals",
+    "retarget_packed",
+]
 
 
-def retarget_goals(
-    goals: Sequence[Goal], packed: PackedGoals, targets: Mapping[str, ArrayLike]
-) -> tuple[tuple[Goal, ...], PackedGoals]:
-    """Return goals and packed goals with new targets; see `Problem.with_targets`."""
-    batch_of_one = {
-        name: require_finite(what, as_floats(what, value))[None]
-        for name, value in _require_mapping(targets).items()
-        for what in (f"target of goal {name!r}",)
-    }
-    points, rotations = _write_targets(goals, packed, batch_of_one, single=True)
-    arrays = packed.copy_arrays()
-    retarget(arrays, _relate_to_origin(packed, points, rotations), 0)
-    named = dict(zip(packed.rows, goals, strict=True))
-    for name, value in batch_of_one.items():
-        named[name] = named[name].with_target(value[0])
+class NewTargets(NamedTuple):
+    """Other targets for the goals of a problem.
+
+    Attributes:
+        values: name of each goal with a new one → the target as it was given.
+        points: targets of all terms in world coordinates, (1, n, 3).
+        packed: the same as the kernels take them: a batch of one problem.
+    """
+
+    values: dict[str, Array]
+    points: Array
+    packed: Targets
+
+
+def check_new_targets(
+    goals: Mapping[str, Goal],
+    packed: PackedGoals,
+    before: NewTargets | None,
+    targets: Mapping[str, ArrayLike],
+) -> NewTargets:
+    """Return new targets for goals by name, checked; see `Problem.with_targets`.
+
+    Args:
+        goals: by name, with any targets.
+        packed: the same goals.
+        before: targets that took the place of those in `packed` already.
+        targets: by name of the goal.
+    """
+    if len(_require_mapping(targets)) == 0:
+        raise GoalError("no targets were given; name at least one goal")
+    if before is None:
+        values, points = {}, packed.targets[None].copy()
+        rotations = packed.arrays.terms.rotation[None].copy()
+    else:
+        values, points = before.values.copy(), before.points.copy()
+        rotations = before.packed.rotation.copy()
+    for name, value in targets.items():
+        what = f"target of goal {name!r}"
+        own = np.array(require_finite(what, value))  # the caller may go on to change theirs
+        checked, terms = _check_targets(goals, name, own[None], single=True), packed.terms[name]
+        goals[name].write_targets(checked, points[:, terms], rotations[:, terms])
+        values[name] = own
+    return NewTargets(
+        values=values, points=points, packed=_relate_to_origin(packed, points, rotations)
+    )
+
+
+def retarget_goals(goals: Mapping[str, Goal], new: NewTargets) -> tuple[Goal, ...]:
+    """Return the goals with new targets."""
+    return tuple(
+        goal.with_target(new.values[name]) if name in new.values else goal
+        for name, goal in goals.items()
+    )
+
+
+def retarget_packed(packed: PackedGoals, goals: Sequence[Goal], new: NewTargets) -> PackedGoals:
+    """Return the packed goals with new targets; `goals` have them already."""
+    arrays, named = packed.copy_arrays(), dict(zip(packed.rows, goals, strict=True))
+    retarget(arrays, new.packed, 0)
     custom = tuple(term._replace(goal=named[term.name]) for term in packed.custom)
-    packed = replace(packed, arrays=arrays, custom=custom, targets=points[0])
-    return tuple(named.values()), packed
+    return replace(packed, arrays=arrays, custom=custom, targets=new.points[0])
 
 
 def pack_batch_targets(
@@ -54,24 +103,21 @@ def _require_mapping(targets: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike
 
 def _relate_to_origin(packed: PackedGoals, points: Array, rotations: Array) -> Targets:
     """Return targets as the kernels take them: places relative to one among them."""
-    kind = packed.arrays.terms.kind
-    is_place = (kind == POSITION) | (kind == AIM)
-    origin = choose_origin(kind, points)
-    return Targets(origin, points - is_place[:, None] * origin[:, None], rotations)
+    origin = choose_origin(packed.origin_terms, points)
+    return Targets(origin, points - packed.is_place * origin[:, None], rotations)
 
 
 def _write_targets(
     goals: Sequence[Goal],
     packed: PackedGoals,
     targets: Mapping[str, ArrayLike],
-    single: bool = False,
 ) -> tuple[Array, Array]:
     """Return targets (B, n, 3) and rotations (B, n, 3, 3) of all terms, in world coordinates."""
     named = dict(zip(packed.rows, goals, strict=True))
     B = None
     checked: dict[str, Array] = {}
     for name, value in targets.items():
-        checked[name] = _check_targets(named, name, value, single)
+        checked[name] = _check_targets(named, name, value)
         if B is not None and len(checked[name]) != B:
             raise ShapeError(f"targets of goal {name!r} are {len(checked[name])}; of others {B}")
         B = len(checked[name])
@@ -85,7 +131,9 @@ def _write_targets(
     return points, rotations
 
 
-def _check_targets(named: Mapping[str, Goal], name: str, value: ArrayLike, single: bool) -> Array:
+def _check_targets(
+    named: Mapping[str, Goal], name: str, value: ArrayLike, single: bool = False
+) -> Array:
     """Return targets (B, …) of a goal, checked and normalised; `single` if the user gave one."""
     if name not in named:
         raise UnknownNameError("goal", name, tuple(named))

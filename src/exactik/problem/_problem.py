@@ -12,7 +12,7 @@ where the last term comes from the same sweep, driven by the forces Wr.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -23,12 +23,15 @@ from exactik._arrays import contiguous_copy, freeze, require_shape
 from exactik.errors import GoalError, UsageError
 from exactik.goals import (
     Goal,
+    NewTargets,
     PackedGoals,
     SoftLimitGoal,
     as_goals,
+    check_new_targets,
     pack_goals,
     require_weight_matrix,
     retarget_goals,
+    retarget_packed,
 )
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
@@ -46,6 +49,9 @@ from exactik.typing import Array
 __all__ = ["Problem"]
 
 T = TypeVar("T")
+MAX_THREAD_MEMORIES = 8
+"""Kinds of calls on one problem that a thread keeps buffers for; more begin anew, which costs some
+40 µs a call. Large enough for a program that takes turns; buffers of many starts are megabytes."""
 
 
 class Problem:
@@ -91,7 +97,6 @@ class Problem:
         lock = (lock,) if isinstance(lock, str) else tuple(lock)
         strength = dict(strength or {})
         self._arguments: dict[str, Any] = {
-            "goals": goals,
             "limits": limits,
             "lock": lock,
             "strength": strength,
@@ -117,17 +122,35 @@ class Problem:
             self._arguments["weight_matrix"] = weight
         free = freeze(np.where(self.locked, 0.0, 1.0))
         self._packed = pack_goals(skeleton, self.goals, free, weight)
+        # What problems with other targets share: these goals, packed and by name.
+        self._template = self._packed
+        self._named_goals = dict(zip(self._packed.rows, self.goals, strict=True))
+        self._new_targets: NewTargets | None = None
         self._local = threading.local()
-        self._memory: dict[str, Any] = {}
+        self._memory: dict[Hashable, Any] = {}
         _ = self.box, self.pattern  # computed now, so that problems with other targets share them
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.skeleton, self._arguments)
+        goals = self.goals[:-1] if self.limits == "soft" else self.goals
+        return _rebuild, (self.skeleton, {**self._arguments, "goals": goals})
 
     def __repr__(self) -> str:
-        names = ", ".join(self._packed.rows)
+        names = ", ".join(self._template.rows)
         rows = f"{self.residual_size} residuals ({names})"
         return f"<Problem: {self.skeleton.name!r}, {rows}, limits {self.limits}>"
+
+    # A problem with other targets makes goals and packed goals when asked: solves need neither.
+
+    @cached_property
+    def goals(self) -> tuple[Goal, ...]:
+        """In the order of the rows of the residual; `limits="soft"` adds one at the end."""
+        assert self._new_targets is not None
+        return retarget_goals(self._named_goals, self._new_targets)
+
+    @cached_property
+    def _packed(self) -> PackedGoals:
+        assert self._new_targets is not None
+        return retarget_packed(self._template, self.goals, self._new_targets)
 
     @property
     def packed(self) -> PackedGoals:
@@ -135,14 +158,24 @@ class Problem:
         return self._packed
 
     @property
+    def template(self) -> PackedGoals:
+        """The same, but for the targets, which may be those of another problem."""
+        return self._template
+
+    @property
+    def new_targets(self) -> NewTargets | None:
+        """The targets that take the place of those of `template`; None if none do."""
+        return self._new_targets
+
+    @property
     def rows(self) -> dict[str, slice]:
         """Name of each goal → its rows of the residual."""
-        return dict(self._packed.rows)
+        return dict(self._template.rows)
 
     @property
     def residual_size(self) -> int:
         """Number of rows of the residual."""
-        return self._packed.size
+        return self._template.size
 
     # --- the public methods: all derivatives at v = 0 of cost(integrate(q, v))
 
@@ -204,11 +237,14 @@ class Problem:
             targets: name of a goal on a bone → its new target, as the goal takes it: (3,) for a
                 position, marker, direction or aim, (3, 3) for an orientation, (4, 4) for a pose.
         """
+        new = check_new_targets(self._named_goals, self._template, self._new_targets, targets)
         retargeted = object.__new__(type(self))
         retargeted.__dict__.update(self.__dict__)
-        retargeted.goals, retargeted._packed = retarget_goals(self.goals, self._packed, targets)
-        goals = retargeted.goals[:-1] if self.limits == "soft" else retargeted.goals
-        retargeted._arguments = {**self._arguments, "goals": goals}
+        retargeted._new_targets = new
+        for name in ("goals", "_packed"):
+            retargeted.__dict__.pop(name, None)
+        if len(self._template.custom) > 0:
+            _ = retargeted.goals  # a goal of the user's may refuse its target: now, not later
         return retargeted
 
     # --- for solvers
@@ -216,35 +252,47 @@ class Problem:
     @cached_property
     def box(self) -> Box:
         """Limits, locks and strengths as plain arrays."""
-        free = self._packed.arrays.free
+        free = self._template.arrays.free
         return make_box(self.skeleton, self.lower, self.upper, free, self.strength)
 
     @cached_property
     def pattern(self) -> AncestorPattern:
         """Whose ancestor rows `fill` gives: the tree's, or one chain's, full ones, if coupled."""
         tree, nv = self.skeleton.tree, self.skeleton.nv
-        if not self._packed.coupled:
+        if not self._template.coupled:
             return AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
         chain = np.arange(nv, dtype=np.uint32)
         return AncestorPattern(
             dof_order=chain, dof_parent=np.maximum(chain, 1) - np.uint32(1), dof_level=chain
         )
 
-    def remember(self, key: str, make: Callable[[], T]) -> T:
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` returned the first time; kept for problems with other targets too."""
         if key not in self._memory:
             self._memory[key] = make()
         return self._memory[key]
 
+    def remember_in_thread(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returned the first time in this thread; of the last few keys only."""
+        try:
+            memory = self._local.memory
+        except AttributeError:
+            memory = self._local.memory = {}
+        if key not in memory:
+            if len(memory) >= MAX_THREAD_MEMORIES:
+                memory.clear()
+            memory[key] = make()
+        return memory[key]
+
     @property
     def compiled(self) -> bool:
         """Whether compiled code alone can evaluate it: no goals in Python, none coupled."""
-        return not self._packed.coupled and len(self._packed.custom) == 0
+        return not self._template.coupled and len(self._template.custom) == 0
 
     @property
     def row_width(self) -> int:
         """Width of the rows that `fill` gives."""
-        coupled = self._packed.coupled
+        coupled = self._template.coupled
         return ancestor_row_width(self.skeleton.nv) if coupled else self._work.H.shape[1]
 
     @property

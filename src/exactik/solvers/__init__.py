@@ -1,6 +1,11 @@
 """Solvers: every method over one loop; the answer, its proof and its error bars."""
 
 from exactik.solvers._certificate import Certificate
+from exactik.solvers._compiled_solve import (
+    Solver,
+    can_solve_compiled,
+    count_problems_per_call,
+)
 from exactik.solvers._descend import (
     ENDED_WORDS,
     Cancelled,
@@ -13,14 +18,8 @@ from exactik.solvers._goal_errors import compute_term_tolerances
 from exactik.solvers._method import CompiledMethod, Method, PythonMethod, Stepper
 from exactik.solvers._registry import METHODS, resolve_method, solvers
 from exactik.solvers._result import CONVERGED_GRADIENT, Result
-from exactik.solvers._solve import (
-    can_solve_compiled,
-    count_problems_per_call,
-    require_count,
-    solve,
-    solve_until_stopped,
-)
-from exactik.solvers._starts import make_start_table
+from exactik.solvers._solve import solve, solve_until_stopped
+from exactik.solvers._starts import make_start_table, require_count
 from exactik.solvers._uncertainty import Covariance
 from exactik.solvers._verdict import STATUSES
 from exactik.solvers._view import Place, View
@@ -70,6 +69,7 @@ __all__ = [
     "PseudoInverse",
     "PythonMethod",
     "Result",
+    "Solver",
     "Stepper",
     "View",
     "can_solve_compiled",

@@ -36,6 +36,7 @@ from exactik.typing import Array, IntArray
 
 __all__ = [
     "ENDED_WORDS",
+    "ITERATION_ROUNDING",
     "Cancelled",
     "Descent",
     "History",
@@ -48,6 +49,7 @@ __all__ = [
 # Then the clock is read, and an interrupt (Ctrl-C) seen: 30 ms for a thousand dofs, where reading
 # them costs nothing. Results do not depend on it.
 PASSES_BETWEEN_CLOCK_READS = 64
+ITERATION_ROUNDING = 1e-9  # of a count that is a sum of fractions
 MIN_STEP = 1e-14  # [rad or m] below it a step changes nothing
 
 
@@ -103,7 +105,7 @@ class Descent(NamedTuple):
 
 def count_iterations(iterations: ArrayLike) -> IntArray:
     """Return counts of iterations, begun ones included; a sweep of ccd is made of many parts."""
-    return np.ceil(np.asarray(iterations) - 1e-9).astype(np.int64)
+    return np.ceil(np.asarray(iterations) - ITERATION_ROUNDING).astype(np.int64)
 
 
 class HistoryRecorder:

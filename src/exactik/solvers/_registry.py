@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from exactik.errors import UnknownNameError
 from exactik.solvers._method import Method
 from exactik.solvers.methods import (
@@ -55,4 +57,9 @@ def resolve_method(solver: str | Method) -> Method:
         return solver
     if not isinstance(solver, str) or solver not in METHODS:
         raise UnknownNameError("solver", str(solver), tuple(METHODS))
-    return METHODS[solver]()
+    return _make_default(solver)
+
+
+@cache
+def _make_default(name: str) -> Method:
+    return METHODS[name]()

@@ -10,57 +10,33 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import require_shape
 from exactik.errors import UsageError
 from exactik.goals import Goal
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.descent import starts as kernel
-from exactik.kernels.descent.options import COORDINATE_DESCENT, RULE, TRY_DETOUR
-from exactik.kernels.descent.results import (
-    RESULT_ATTEMPTS,
-    RESULT_COST,
-    RESULT_EVALUATIONS,
-    RESULT_ITERATIONS,
-    RESULT_PROJECTED_GRADIENT,
-    RESULT_SIZE,
-    RESULT_STATUS,
-)
-from exactik.kernels.descent.starts import StartTable
-from exactik.kernels.goals.targets import Targets
 from exactik.model import Skeleton
 from exactik.problem import Problem
+from exactik.solvers._compiled_solve import find_compiled_solve
 from exactik.solvers._descend import (
-    ENDED_WORDS,
     Descent,
-    count_iterations,
     descend,
     raise_if_stopped,
 )
 from exactik.solvers._goal_errors import (
     compute_goal_errors,
-    compute_term_tolerances,
-    find_weighted_projector,
 )
-from exactik.solvers._method import CompiledMethod, Method
+from exactik.solvers._method import Method
 from exactik.solvers._registry import resolve_method
 from exactik.solvers._result import Result
-from exactik.solvers._starts import make_start_table
+from exactik.solvers._starts import (
+    make_start_table,
+    require_count,
+    require_seed,
+    require_start,
+)
 from exactik.typing import Array
 
-__all__ = [
-    "can_solve_compiled",
-    "count_problems_per_call",
-    "require_count",
-    "solve",
-    "solve_until_stopped",
-]
-
-CALL_DOF_PASSES = 4_000_000
-"""Dofs × passes of descents that a compiled call may take at worst, since an interrupt (Ctrl-C) is
-seen only between calls. A pass costs 0.15 µs a dof, and descents end long before they must: a human
-from 180 starts, 0.2 s. Results do not depend on it; tests/solvers/test_interrupts.py does.
-"""
-NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3)))
+__all__ = ["solve", "solve_until_stopped"]
 
 
 def solve(
@@ -126,21 +102,13 @@ def solve_until_stopped(
     stop: threading.Event | None = None,
 ) -> Result:
     """Solve as `solve` does; raise `Cancelled` soon after another thread sets `stop`."""
-    skeleton = problem.skeleton
-    q = (
-        skeleton.neutral()
-        if q0 is None
-        else skeleton.normalised(require_shape("q0", q0, skeleton.nq), "q0")
-    )
-    table = make_start_table(problem, require_count("starts", starts) - 1, seed)
+    starts, seed = require_count("starts", starts), require_seed(seed)
+    q = require_start(problem, q0)
+    compiled = None if history else find_compiled_solve(problem, method, starts, seed)
+    if compiled is not None:
+        return compiled.solve(problem, q)
     begin = time.perf_counter()
-    if (
-        isinstance(method, CompiledMethod)
-        and can_solve_compiled(problem, method)
-        and count_problems_per_call(problem, method, starts) > 0
-        and not history
-    ):
-        return _solve_compiled(problem, method, q, table, begin)
+    table = make_start_table(problem, starts - 1, seed)
     outcome = _solve_in_python(problem, method, q, table.q, history, begin, stop)
     seconds = time.perf_counter() - begin
     return Result(
@@ -156,71 +124,6 @@ def solve_until_stopped(
         attempts=outcome.attempts,
         seconds=seconds,
         history=outcome.best.history,
-    )
-
-
-def require_count(name: str, value: int) -> int:
-    """Return a count of at least one."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1")
-    return int(value)
-
-
-def can_solve_compiled(problem: Problem, method: Method) -> bool:
-    """Whether one compiled call can do it all: no goals in Python, no clock to watch."""
-    on_terms = all(part.has_terms for part in problem.packed.error_parts)
-    on_terms = on_terms and find_weighted_projector(problem) is None
-    ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
-    return ready and method.max_seconds is None
-
-
-def count_problems_per_call(problem: Problem, method: CompiledMethod, starts: int) -> int:
-    """Return how many problems a compiled call may solve, so that an interrupt is seen in time.
-
-    0 if one alone may take too long; then each descent is a call of its own.
-    """
-    nv, settings = problem.skeleton.nv, method.settings()
-    descents = starts + (2 if settings.get(TRY_DETOUR, 0.0) != 0.0 else 0)
-    passes = max(method.max_iterations, 1) * (nv if settings[RULE] == COORDINATE_DESCENT else 1)
-    return int(CALL_DOF_PASSES // (descents * passes * max(nv, 1)))
-
-
-def _solve_compiled(
-    problem: Problem, method: CompiledMethod, q: Array, table: StartTable, begin: float
-) -> Result:
-    arrays, options = problem.packed.arrays, method.options(problem)
-    results = np.empty((1, RESULT_SIZE))
-    term_errors = np.empty((1, len(arrays.terms.kind)))
-    answer = q[None]
-    kernel.solve_problems(
-        problem.skeleton.tree,
-        arrays,
-        problem.box,
-        options,
-        compute_term_tolerances(problem),
-        table,
-        NO_TARGETS,
-        answer,
-        results,
-        term_errors,
-        problem.descent_state,
-        problem.workspace,
-    )
-    seconds = time.perf_counter() - begin
-    row = results[0].tolist()
-    return Result(
-        problem=problem,
-        solver=method.name,
-        q=answer[0],
-        cost=row[RESULT_COST],
-        projected_gradient=row[RESULT_PROJECTED_GRADIENT],
-        tolerance=method.tolerance,
-        ended=ENDED_WORDS[int(row[RESULT_STATUS])],
-        iterations=int(count_iterations(row[RESULT_ITERATIONS])),
-        evaluations=int(row[RESULT_EVALUATIONS]),
-        attempts=int(row[RESULT_ATTEMPTS]),
-        seconds=seconds,
-        _term_errors=term_errors[0],
     )
 
 

@@ -1,15 +1,17 @@
-"""Where else to start: a seeded table of poses that fill the limits evenly."""
+"""Where to start: the pose given, and a seeded table of others that fill the limits evenly."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from exactik._arrays import require_shape
 from exactik.errors import UsageError
 from exactik.kernels.descent.starts import StartTable
 from exactik.problem import Problem
 from exactik.typing import Array, IntArray
 
-__all__ = ["make_start_table"]
+__all__ = ["make_start_table", "require_count", "require_seed", "require_start"]
 
 
 def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
@@ -22,8 +24,7 @@ def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
     The spread is a randomly shifted Kronecker sequence, k·√prime mod 1: starts keep clear of each
     other, which independent draws do not.
     """
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        raise UsageError(f"seed is {seed!r}; it must be a whole number ≥ 0")
+    require_seed(seed)
     q = problem.remember(f"starts {count} {seed}", lambda: _spread_starts(problem, count, seed))
     frames = len(problem.skeleton.tree.parent)
     # Frames can be kept only where no start depends on where the problem starts itself.
@@ -35,6 +36,30 @@ def make_start_table(problem: Problem, count: int, seed: int) -> StartTable:
         p=np.empty((placed_count, frames, 3)),
         origin=np.empty((placed_count, 3)),
     )
+
+
+def require_start(problem: Problem, q0: ArrayLike | None) -> Array:
+    """Return where to start, (nq,), the caller's own."""
+    skeleton = problem.skeleton
+    if q0 is None:
+        return problem.remember("neutral", skeleton.neutral).copy()
+    if not isinstance(q0, np.ndarray) or q0.shape != (skeleton.nq,):
+        q0 = require_shape("q0", q0, skeleton.nq)
+    return skeleton.normalised(q0, "q0")
+
+
+def require_count(name: str, value: int) -> int:
+    """Return a count of at least one."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{name} is {value!r}; it must be a whole number of at least 1")
+    return int(value)
+
+
+def require_seed(seed: int) -> int:
+    """Return a seed of random numbers."""
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise UsageError(f"seed is {seed!r}; it must be a whole number ≥ 0")
+    return int(seed)
 
 
 def _spread_starts(problem: Problem, count: int, seed: int) -> Array:

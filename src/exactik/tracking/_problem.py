@@ -286,9 +286,11 @@ def _as_weights(names: tuple[str, ...], weights: Mapping[str, float] | ArrayLike
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
-        for name in weights:
+        for name, value in weights.items():
             if name not in names:
                 raise UnknownNameError("marker", name, names)
+            if not is_number(value):
+                raise UsageError(f"weight of marker {name!r} is {value!r}; it must be a number ≥ 0")
         weights = [weights.get(name, 1.0) for name in names]
     array = np.array(as_floats("weights", weights), dtype=float)
     if array.shape != (len(names),):

@@ -1,9 +1,10 @@
-"""Tracks go through pickles and deep copies: clusters need them."""
+"""Tracks go through pickles and deep copies, which clusters need; weights are numbers."""
 
 from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,13 @@ TWINS = [copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))]
 def track() -> ik.Track:
     skeleton, _, markers = make_moving_menagerie(30, noise=1e-3)
     return ik.track(skeleton, markers)
+
+
+@pytest.mark.parametrize("wrong", [True, "1", None])
+def test_a_weight_is_a_number(track: ik.Track, wrong: Any) -> None:
+    name = track.names[0]
+    with pytest.raises(ik.UsageError, match=f"weight of marker '{name}'"):
+        ik.track(track.motion.skeleton, track.markers, weights={name: wrong})
 
 
 @pytest.mark.parametrize("twin_of", TWINS)

@@ -1,0 +1,269 @@
+"""A solve that is one compiled call: what its calls share is made once and kept with the problem.
+
+A call costs what the solve costs, and some 15 µs: checks of the start, a row of results, and 90
+arrays that Numba unpacks.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik._arrays import freeze
+from exactik.errors import UsageError
+from exactik.kernels.calculus.workspace import new_workspace
+from exactik.kernels.descent import starts as kernel
+from exactik.kernels.descent.options import COORDINATE_DESCENT, RULE, TRY_DETOUR
+from exactik.kernels.descent.results import (
+    RESULT_ATTEMPTS,
+    RESULT_COST,
+    RESULT_EVALUATIONS,
+    RESULT_ITERATIONS,
+    RESULT_PROJECTED_GRADIENT,
+    RESULT_REACHED,
+    RESULT_SIZE,
+    RESULT_STATUS,
+)
+from exactik.kernels.descent.state import new_descent_state
+from exactik.kernels.goals.targets import Targets
+from exactik.problem import Problem
+from exactik.solvers._descend import ENDED_WORDS, ITERATION_ROUNDING
+from exactik.solvers._goal_errors import compute_term_tolerances, find_weighted_projector
+from exactik.solvers._method import CompiledMethod, Method
+from exactik.solvers._registry import resolve_method
+from exactik.solvers._result import Result, make_result
+from exactik.solvers._starts import (
+    make_start_table,
+    require_count,
+    require_seed,
+    require_start,
+)
+from exactik.typing import Array
+
+__all__ = [
+    "CompiledSolve",
+    "Solver",
+    "can_solve_compiled",
+    "count_problems_per_call",
+    "find_compiled_solve",
+]
+
+CALL_DOF_PASSES = 10_000_000
+"""Dofs × passes of descents that a compiled call may take at worst, since an interrupt (Ctrl-C) is
+seen only between calls. A pass costs 0.15 µs a dof, but descents end long before they must: a human
+from 340 starts, 0.1 s. Beyond it every descent is a call of its own, 0.05 ms more for each. Results
+do not depend on it; tests/solvers/test_interrupts.py does.
+"""
+NO_TARGETS = Targets(np.empty((0, 3)), np.empty((0, 0, 3)), np.empty((0, 0, 3, 3)))
+
+
+def can_solve_compiled(problem: Problem, method: Method) -> bool:
+    """Whether one compiled call can do it all: no goals in Python, no clock to watch."""
+    on_terms = all(part.has_terms for part in problem.template.error_parts)
+    on_terms = on_terms and find_weighted_projector(problem) is None
+    ready = problem.compiled and on_terms and isinstance(method, CompiledMethod)
+    return ready and method.max_seconds is None
+
+
+def count_problems_per_call(problem: Problem, method: CompiledMethod, starts: int) -> int:
+    """Return how many problems a compiled call may solve, so that an interrupt is seen in time.
+
+    0 if one alone may take too long; then each descent is a call of its own.
+    """
+    nv, settings = problem.skeleton.nv, method.settings()
+    descents = starts + (2 if settings.get(TRY_DETOUR, 0.0) != 0.0 else 0)
+    passes = max(method.max_iterations, 1) * (nv if settings[RULE] == COORDINATE_DESCENT else 1)
+    return int(CALL_DOF_PASSES // (descents * passes * max(nv, 1)))
+
+
+class CompiledSolve:
+    """Solves a problem with any targets, in one thread at a time; the buffers of its calls."""
+
+    def __init__(self, problem: Problem, method: CompiledMethod, starts: int, seed: int):
+        """Prepare; `starts` and `seed` as for `solve`."""
+        self.method = method
+        self.term_count = len(problem.template.arrays.terms.kind)
+        self._tree = problem.skeleton.tree
+        self._goals = problem.template.copy_arrays()  # new targets are written to them
+        self._settings = (
+            problem.box,
+            method.options(problem),
+            compute_term_tolerances(problem),
+            make_start_table(problem, starts - 1, seed),
+        )
+        workspace = new_workspace(self._tree)
+        self._buffers = (new_descent_state(self._tree, workspace.H.shape[1]), workspace)
+        self._function: Callable[..., Any] | None = None
+
+    def run(self, problem: Problem, q: Array, results: Array, term_errors: Array) -> None:
+        """Solve from q (1, nq), which becomes the answer; see `solve_problems` for the others.
+
+        The problem may be any that `with_targets` made from the one given first.
+        """
+        new = problem.new_targets
+        targets = NO_TARGETS if new is None else new.packed
+        goals = problem.packed.arrays if new is None else self._goals
+        arguments = (self._tree, goals, *self._settings, targets, q, results, term_errors)
+        if self._function is None:
+            kernel.solve_problems(*arguments, *self._buffers)
+            self._function = _find_compiled_function()
+        else:
+            self._function(*arguments, *self._buffers)
+
+    def solve(self, problem: Problem, q: Array) -> Result:
+        """Solve from q (nq,), which becomes the answer."""
+        begin = time.perf_counter()
+        results, term_errors = np.empty((1, RESULT_SIZE)), np.empty((1, self.term_count))
+        self.run(problem, q[None], results, term_errors)
+        seconds = time.perf_counter() - begin
+        return self.make_result(problem, q, results, term_errors, seconds)
+
+    def make_result(
+        self, problem: Problem, q: Array, results: Array, term_errors: Array, seconds: float
+    ) -> Result:
+        """Return the result of what `run` wrote; it keeps q (nq,) and the errors."""
+        row = results[0].tolist()
+        return make_result(
+            problem=problem,
+            solver=self.method.name,
+            q=freeze(q),
+            cost=row[RESULT_COST],
+            projected_gradient=row[RESULT_PROJECTED_GRADIENT],
+            tolerance=self.method.tolerance,
+            ended=ENDED_WORDS[int(row[RESULT_STATUS])],
+            iterations=math.ceil(row[RESULT_ITERATIONS] - ITERATION_ROUNDING),
+            evaluations=int(row[RESULT_EVALUATIONS]),
+            attempts=int(row[RESULT_ATTEMPTS]),
+            seconds=seconds,
+            _term_errors=term_errors[0],
+        )
+
+
+def _find_compiled_function() -> Callable[..., Any]:
+    """Return the machine code of `solve_problems`, past Numba's look at the types of 90 arrays.
+
+    That look is 10 µs of a call. Where the function was compiled for one kind of arguments only,
+    which is how the arrays are made, those of the call before are of that kind.
+    """
+    compiled = list(getattr(kernel.solve_problems, "overloads", {}).values())
+    return compiled[0].entry_point if len(compiled) == 1 else kernel.solve_problems
+
+
+def find_compiled_solve(
+    problem: Problem, method: Method, starts: int, seed: int
+) -> CompiledSolve | None:
+    """Return the solve for calls of this kind, made once a thread; None if Python must take part.
+
+    Args:
+        problem: what is asked.
+        method: how.
+        starts: as for `solve`.
+        seed: as for `solve`.
+    """
+
+    def make() -> CompiledSolve | None:
+        if not isinstance(method, CompiledMethod) or not can_solve_compiled(problem, method):
+            return None
+        if count_problems_per_call(problem, method, starts) == 0:
+            return None
+        return CompiledSolve(problem, method, starts, seed)
+
+    if not isinstance(method, CompiledMethod):
+        return None
+    try:
+        hash(method)
+    except TypeError:  # a method of the user's with an option that is no key
+        return make()
+    return problem.remember_in_thread((method, starts, seed), make)
+
+
+class Solver:
+    """A problem with the buffers to solve it, for loops that ask it with ever new targets.
+
+        solver = ik.Solver(problem)
+        while True:
+            q = solver.solve(targets={"tool": T})   # from the last answer on
+
+    Answers are, bit for bit, those of `solve(problem.with_targets(…), …)`. After the first call
+    nothing of size is allocated: what a call makes anew are the targets and the pose. Not for two
+    threads at once; one each.
+
+    Attributes:
+        problem: what was asked last.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        solver: str | Method = "auto",
+        starts: int = 1,
+        seed: int = 0,
+    ):
+        """Prepare; the arguments are those of `solve`.
+
+        The method must be compiled and without `max_seconds`, the goals none of Python's: only such
+        calls take the same time again and again. `max_iterations` bounds it.
+        """
+        if not isinstance(problem, Problem):
+            raise UsageError(f"a Solver needs a Problem, not {type(problem).__name__}")
+        method = resolve_method(solver)
+        if not isinstance(method, CompiledMethod) or not can_solve_compiled(problem, method):
+            raise UsageError(
+                f"solver {method.name!r} cannot solve this problem in compiled code alone "
+                "(methods and goals in Python, coupling weights and time limits cannot); use solve"
+            )
+        starts, seed = require_count("starts", starts), require_seed(seed)
+        self.problem = problem
+        self._compiled = CompiledSolve(problem, method, starts, seed)
+        self._results = np.zeros((1, RESULT_SIZE))
+        self._term_errors = np.zeros((1, self._compiled.term_count))
+        self._answer: Array | None = None
+        self._seconds = 0.0
+
+    def solve(
+        self, q0: ArrayLike | None = None, targets: Mapping[str, ArrayLike] | None = None
+    ) -> Array:
+        """Return the pose, (nq,), the caller's own.
+
+        Args:
+            q0: where to start, (nq,); where the last call ended if None, at first the neutral pose.
+            targets: new ones, as for `Problem.with_targets`; goals that it does not name keep
+                theirs.
+        """
+        begin = time.perf_counter()
+        if targets is not None:
+            self.problem = self.problem.with_targets(targets)
+        answer = self._answer
+        q = answer.copy() if q0 is None and answer is not None else require_start(self.problem, q0)
+        self._compiled.run(self.problem, q[None], self._results, self._term_errors)
+        self._answer = q
+        self._seconds = time.perf_counter() - begin
+        return q.copy()
+
+    @property
+    def reached(self) -> bool:
+        """Whether the last answer has every goal within its tolerance."""
+        return bool(self._results[0, RESULT_REACHED] != 0.0)
+
+    @property
+    def cost(self) -> float:
+        """½ rᵀWr of the last answer."""
+        return float(self._results[0, RESULT_COST])
+
+    def result(self) -> Result:
+        """Return the last answer with all that can be asked of it; it stays what it is."""
+        if self._answer is None:
+            raise UsageError("nothing was solved yet; call solve first")
+        return self._compiled.make_result(
+            self.problem,
+            self._answer.copy(),
+            self._results,
+            self._term_errors.copy(),
+            self._seconds,
+        )
