@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
@@ -55,7 +55,9 @@ def make_calls(case: Case) -> dict[str, Call]:
     return calls
 
 
-def measure_calls(calls: dict[str, Call], poses: int, count: int = CALL_COUNT) -> dict[str, Array]:
+def measure_calls(
+    calls: Mapping[str, Call], poses: int, count: int = CALL_COUNT
+) -> dict[str, Array]:
     """Return the time of each call [µs], (count,), by name."""
     spent = {name: np.empty(count) for name in calls}
     for call in calls.values():
