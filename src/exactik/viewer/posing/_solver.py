@@ -45,6 +45,7 @@ def make_update_method(solver: str | Method, budget: float) -> Method:
     if isinstance(method, Auto):
         return replace(
             method,
+            metric="dof",
             escape=False,
             detour=False,
             max_iterations=MAX_ITERATIONS,
