@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
-from exactik.spatial import jit, jit_forceinline
+from exactik.spatial import jit_forceinline
 from exactik.typing import IndexArray
 
 __all__ = [
