@@ -118,7 +118,7 @@ FAULTS: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "code": (in_array(b"(4, 3)", b"exit()"), "array 'q' has no head of a known kind"),
     "no skeleton": (with_json(lambda a: a.pop("skeleton")), "no 'skeleton'"),
     "no rate": (with_json(lambda a: a.pop("rate")), "fit together: no 'rate'"),
-    "rate": (with_json(lambda a: a.update(rate="x")), "do not fit together: could not convert"),
+    "rate": (with_json(lambda a: a.update(rate="x")), "do not fit together: rate is 'x'"),
     "large rate": (with_json(lambda a: a.update(rate=10**400)), "do not fit together"),
     "frame": (with_json(lambda a: a.update(first_frame="x")), "first_frame is 'x'; expected a wh"),
     "axis": (with_json(lambda a: a.update(up_axis=[1])), r"up_axis is \[1\]; expected x, y, z"),

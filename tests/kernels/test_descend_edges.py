@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def first_step(
 @pytest.mark.parametrize("lock", [(), ("hinge", "swing", "root.tx")], ids=["free", "locked"])
 @pytest.mark.parametrize(
     "method",
-    [ik.Auto(), ik.Auto(metric="dof"), ik.Newton(), ik.LevenbergMarquardt()],
+    [ik.Auto(metric="kind"), ik.Auto(metric="dof"), ik.Newton(), ik.LevenbergMarquardt()],
     ids=["auto", "auto by dofs", "newton", "levenberg-marquardt"],
 )
 def test_a_damped_step_is_measured_by_the_strengths(method: CompiledMethod, lock: tuple[str, ...]):
@@ -70,6 +71,18 @@ def test_a_damped_step_is_measured_by_the_strengths(method: CompiledMethod, lock
         size = math.sqrt(float(step @ (D * step)))
         assert state[STEP_NORM] == pytest.approx(size, rel=1e-12)
         assert size <= 1.1 * method.options(problem)[INITIAL_TRUST_RADIUS]
+
+
+@pytest.mark.parametrize(("root", "metric"), [("free", "kind"), ("fixed", "dof")])
+def test_damping_is_by_kind_where_the_root_moves(root: str, metric: Literal["kind", "dof"]):
+    figure = menagerie() if root == "free" else planar_arm()
+    problem = Problem(figure, [MarkerGoal(next(iter(figure.markers)), (0.1, 0.2, 0.3))])
+    chosen, expected = ik.Auto().options(problem), ik.Auto(metric=metric).options(problem)
+    assert np.array_equal(chosen, expected)
+    other = ik.Auto(metric="dof" if metric == "kind" else "kind").options(problem)
+    assert not np.array_equal(chosen, other)
+    with pytest.raises(ik.UsageError, match="must be 'auto', 'kind' or 'dof'"):
+        ik.Auto(metric="root")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_gradient_step_grows_with_the_square_of_the_strength():

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from exactik.errors import UsageError
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
@@ -29,6 +30,7 @@ from exactik.kernels.descent.options import (
     TRY_DETOUR,
 )
 from exactik.kernels.descent.state import STEP_LENGTH, TRUST_RADIUS
+from exactik.problem import Problem
 from exactik.solvers._method import CompiledMethod
 from exactik.typing import Array
 
@@ -42,8 +44,9 @@ class Auto(CompiledMethod):
     Attributes:
         initial_damping: μ of the first step, relative to the curvature.
         metric: what damping holds back: "kind", all turns alike and all shifts alike, which finds
-            more of the solutions from afar; or "dof", each dof by its own curvature, which is
-            quicker from nearby.
+            more of the solutions of a figure from afar; or "dof", each dof by its own curvature,
+            which is quicker from nearby and finds more of those of an arm; "auto" is "kind" where a
+            root moves and "dof" where all are fixed.
         escape: leave saddles along a direction of negative curvature.
         detour: where limits stop the descent short of the goals, try once more from the same start
             without limits first.
@@ -51,9 +54,15 @@ class Auto(CompiledMethod):
 
     name: ClassVar[str] = "auto"
     initial_damping: float = 1.0
-    metric: Literal["kind", "dof"] = "kind"
+    metric: Literal["auto", "kind", "dof"] = "auto"
     escape: bool = True
     detour: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        if self.metric not in ("auto", "kind", "dof"):
+            raise UsageError(f"Auto(metric={self.metric!r}): must be 'auto', 'kind' or 'dof'")
 
     def settings(self) -> dict[int, float]:
         """Damping, both curvatures."""
@@ -61,10 +70,17 @@ class Auto(CompiledMethod):
             RULE: DAMPED,
             CURVATURE: HYBRID,
             INITIAL_DAMPING: self.initial_damping,
-            METRIC: CURVATURE_OF_KIND if self.metric == "kind" else CURVATURE_OF_DOF,
             ESCAPE_SADDLES: float(self.escape),
             TRY_DETOUR: float(self.detour),
         }
+
+    def options(self, problem: Problem) -> Array:
+        """Return the kernel's options, (OPTIONS_SIZE,)."""
+        options, tree = super().options(problem), problem.skeleton.tree
+        root_moves = bool((tree.shift_count[1:][tree.parent[1:] == 0] == 3).any())
+        by_kind = root_moves if self.metric == "auto" else self.metric == "kind"
+        options[METRIC] = CURVATURE_OF_KIND if by_kind else CURVATURE_OF_DOF
+        return options
 
 
 @dataclass(frozen=True, kw_only=True)
