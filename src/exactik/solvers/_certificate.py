@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.kernels.descent.saddles import NEAR_LIMIT
 from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 from exactik.solvers._critical_cone import ConeAnswer, find_descent_in_cone
@@ -33,7 +34,6 @@ ROUNDED_CURVATURE = 1e-11  # share of weight · lever² that may be rounding
 FLAT_COST = 1e-9  # share of the cost that a turn of 1 rad or a shift of 1 m must take away
 FLAT_PER_GRADIENT = 10.0  # growth of what is flat with the relative gradient that is left
 PUSH_ROUNDING = 1e-9  # relative gradient below which a limit is touched but not pushed against
-NEAR_LIMIT = 1e-9  # [rad or m], or share of a smaller range: a dof this near sits on its limit
 # Newton's way to the stationary point itself: it must be short and lead there.
 POLISH_STEPS = 8
 MAX_POLISH = 0.05  # [rad or m] largest change of a dof

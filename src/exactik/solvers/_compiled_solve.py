@@ -18,6 +18,7 @@ from exactik._arrays import freeze
 from exactik.errors import UsageError
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent import starts as kernel
+from exactik.kernels.descent.descend import ITERATION_ROUNDING
 from exactik.kernels.descent.options import COORDINATE_DESCENT, RULE, TRY_DETOUR
 from exactik.kernels.descent.results import (
     RESULT_ATTEMPTS,
@@ -32,7 +33,7 @@ from exactik.kernels.descent.results import (
 from exactik.kernels.descent.state import new_descent_state
 from exactik.kernels.goals.targets import Targets
 from exactik.problem import Problem
-from exactik.solvers._descend import ENDED_WORDS, ITERATION_ROUNDING
+from exactik.solvers._descend import ENDED_WORDS
 from exactik.solvers._goal_errors import compute_term_tolerances, find_weighted_projector
 from exactik.solvers._method import CompiledMethod, Method
 from exactik.solvers._registry import resolve_method

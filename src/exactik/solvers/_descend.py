@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik.kernels.descent.descend import advance, run_descent
+from exactik.kernels.descent.descend import ITERATION_ROUNDING, advance, run_descent
 from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
     CONVERGED,
@@ -36,7 +36,6 @@ from exactik.typing import Array, IntArray
 
 __all__ = [
     "ENDED_WORDS",
-    "ITERATION_ROUNDING",
     "Cancelled",
     "Descent",
     "History",
@@ -49,7 +48,6 @@ __all__ = [
 # Then the clock is read, and an interrupt (Ctrl-C) seen: 30 ms for a thousand dofs, where reading
 # them costs nothing. Results do not depend on it.
 PASSES_BETWEEN_CLOCK_READS = 64
-ITERATION_ROUNDING = 1e-9  # of a count that is a sum of fractions
 MIN_STEP = 1e-14  # [rad or m] below it a step changes nothing
 
 

@@ -83,7 +83,7 @@ from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit, jit_inline_always
 
-__all__ = ["advance", "run_descent"]
+__all__ = ["ITERATION_ROUNDING", "advance", "run_descent"]
 
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof

@@ -24,7 +24,7 @@ from exactik.kernels.linear.active_set import copy_free_block
 from exactik.kernels.linear.ltdl import factor
 from exactik.spatial import jit
 
-__all__ = ["negative_curvature_direction", "open_descent_direction"]
+__all__ = ["NEAR_LIMIT", "negative_curvature_direction", "open_descent_direction"]
 
 FLAT_CURVATURE = 1e-7  # share of D: a curvature above −FLAT_CURVATURE · D is not negative
 SHIFT_GROWTH, MAX_SHIFTS = 10.0, 8  # δ grows to FLAT_CURVATURE · 10⁸ at most

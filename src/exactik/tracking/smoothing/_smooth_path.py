@@ -124,7 +124,6 @@ def _settle_strength(
         priors = [weigh(strength, relaxation) for relaxation in relaxations]
         smoothed = smoother.advance(q, priors, noise, chunks, estimate=True)
         strength, q = update_strength(smoother, free, initial, smoothed), smoothed.q
-        relaxations = [
-            1.0
-        ]  # relaxed steps still tremble: they come first, and are not estimated by
+        # Relaxed steps still tremble: they come first, and are not estimated by.
+        relaxations = [1.0]
     return strength, q
