@@ -43,7 +43,7 @@ LAYERS = """
     labelling
     verdict report
     pipeline
-    synthetic
+    synthetic precompile
     viewer
     exactik
     cli

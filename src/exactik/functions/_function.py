@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from exactik._arrays import as_floats, contiguous_copy, require_finite
 from exactik.errors import ModelError
 from exactik.kernels.tree import functions as kernel
+from exactik.spatial import runnable
 from exactik.typing import Array
 
 __all__ = [
@@ -94,7 +95,7 @@ class CoordinateFunction(ABC):
             flat = contiguous_copy(np.broadcast_to(as_floats("x", values), shape).reshape(-1))
             out = np.empty((len(flat), 3))
             table = np.array([[part.kind, 0, part.count]], np.uint32)
-            kernel.evaluate_function_batch(table, np.array(part.data), 0, flat, out)
+            runnable(kernel.evaluate_function_batch)(table, np.array(part.data), 0, flat, out)
             results.append(out.reshape(*shape, 3))
         return results
 
