@@ -42,7 +42,7 @@ LAYERS = """
     labelling
     verdict report
     pipeline
-    synthetic
+    synthetic precompile
     viewer
     exactik
     cli

@@ -13,7 +13,7 @@ from exactik.errors import UnknownNameError
 from exactik.kernels.tree import fk
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
-from exactik.spatial import sincos
+from exactik.spatial import runnable, sincos
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def compute_frames(skeleton: Skeleton, request: JacobianRequest) -> WorldFrames:
     R, p, S = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((skeleton.nv, 6))
     sine, cosine = np.empty((2, skeleton.nq))
     origin = np.empty(3)
-    fk.root_position(tree, q, request.bone, origin)
-    fk.forward_kinematics(tree, q, origin, sine, cosine, R, p, S)
+    runnable(fk.root_position)(tree, q, request.bone, origin)
+    runnable(fk.forward_kinematics)(tree, q, origin, sine, cosine, R, p, S)
     return WorldFrames(origin=origin, R=R, p=p, S=S)
 
 
@@ -124,14 +124,14 @@ def bone_jacobian(
     _, b, point, frame_code, rows_code, J = request
     if route_code == ROUTES["cross"]:
         frames = compute_frames(skeleton, request)
-        routes.cross_jacobian(skeleton.tree, b, point, frame_code, rows_code, *frames, J)
+        runnable(routes.cross_jacobian)(skeleton.tree, b, point, frame_code, rows_code, *frames, J)
         return J
     sine, cosine = np.empty((2, skeleton.nq))
-    sincos(request.q, sine, cosine)
+    runnable(sincos)(request.q, sine, cosine)
     workspace = routes.AdjointWorkspace(
         A=np.empty((3, 3)), t=np.empty(3), Q=np.empty((3, 3)), U=np.empty((3, 3))
     )
-    routes.adjoint_jacobian(
+    runnable(routes.adjoint_jacobian)(
         skeleton.tree,
         request.q,
         sine,
@@ -178,5 +178,7 @@ def bone_jacobian_dot(
     q, b, point, frame_code, rows_code, J = request
     frames = compute_frames(skeleton, request)
     scratch = np.empty((len(skeleton.bones) + 1, 6)), np.empty((6, 3))
-    rates.jacobian_dot(skeleton.tree, q, v, b, point, frame_code, rows_code, *frames, *scratch, J)
+    runnable(rates.jacobian_dot)(
+        skeleton.tree, q, v, b, point, frame_code, rows_code, *frames, *scratch, J
+    )
     return J

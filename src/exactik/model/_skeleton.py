@@ -21,6 +21,7 @@ from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jaco
 from exactik.model._packing import ancestor_pairs, pack_tree
 from exactik.model._pose import Pose
 from exactik.model._structure import find_chains, format_tree, order_parents_first
+from exactik.spatial import runnable
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["Skeleton"]
@@ -252,7 +253,9 @@ class Skeleton:
         R, p = np.empty((len(flat), n, 3, 3)), np.empty((len(flat), n, 3))
         scratch = np.empty((2, self.nq))
         S = np.empty((self.nv, 6))
-        fk.forward_kinematics_batch(self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S)
+        runnable(fk.forward_kinematics_batch, len(flat))(
+            self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S
+        )
         lead = q.shape[:-1]
         return Pose(self, p[:, 1:].reshape(*lead, n - 1, 3), R[:, 1:].reshape(*lead, n - 1, 3, 3))
 
@@ -267,7 +270,7 @@ class Skeleton:
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         q, v = _as_rows(q, lead), _as_rows(v, lead)
         out = np.empty_like(q)
-        integration.integrate_batch(self.tree, q, v, out)
+        runnable(integration.integrate_batch, len(q))(self.tree, q, v, out)
         return out.reshape(*lead, self.nq)
 
     def difference(self, q1: ArrayLike, q0: ArrayLike) -> Array:
@@ -276,7 +279,7 @@ class Skeleton:
         lead = np.broadcast_shapes(q1.shape[:-1], q0.shape[:-1])
         q1, q0 = _as_rows(q1, lead), _as_rows(q0, lead)
         out = np.empty((len(q1), self.nv))
-        integration.difference_batch(self.tree, q1, q0, out)
+        runnable(integration.difference_batch, len(q1))(self.tree, q1, q0, out)
         return out.reshape(*lead, self.nv)
 
     def reparameterise(self, q: ArrayLike) -> Array:
@@ -286,7 +289,7 @@ class Skeleton:
         as it is.
         """
         q = require_shape("q", q, self.nq).copy()
-        integration.reparameterise(self.tree, q, self.lower, self.upper)
+        runnable(integration.reparameterise)(self.tree, q, self.lower, self.upper)
         return q
 
     def jacobian(
