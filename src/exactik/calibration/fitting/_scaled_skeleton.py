@@ -141,7 +141,7 @@ class ScaledSkeleton:
         return carried
 
     def scale_jacobian(self, theta: Array, pose: Pose) -> Array:
-        """Return ∂y/∂a in the world [m], (F, M, 3, groups), at poses (F,) of the scaled skeleton."""
+        """Return ∂y/∂a in the world [m], (F, M, 3, groups), at poses (F,) of the scaled figure."""
         scale, R_world_bone = self.bone_scales(theta), pose.rotations
         out = np.zeros((len(R_world_bone), len(self.marker_names), 3, len(self.scale_groups)))
         for k in np.flatnonzero((self.bone_groups >= 0) & self.vectors_to_markers.any(axis=(1, 2))):
