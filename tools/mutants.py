@@ -9,7 +9,8 @@ is known to pass; then each fault runs them in a forked child that imports the l
 on anew, until the first test fails. Kernels are not touched: they would compile again.
 
 The second area, `--area solver`, is the compiled descent, certificates and verdicts of poses. There
-kernels run in the interpreter, nothing is sampled, and numbers inside functions are faults, too.
+kernels run in the interpreter, functions are given their faulty code without importing anything
+anew, nothing is sampled, and numbers inside functions are faults, too.
 
 What was caught is kept in build/mutants.json and not run again as long as the module is the same;
 survivors are. --write puts the tables into docs/stages.md. Survivors need a reason in
@@ -21,9 +22,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
 import math
 import os
@@ -36,7 +34,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL, SIGXCPU
-from types import CodeType, ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "papers" / "src")]
@@ -46,6 +43,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", CI="1")
 import pytest  # noqa: E402
 
 from tools.faults import KINDS, Fault, find_faults, sample_faults  # noqa: E402
+from tools.faulty_modules import FaultyFinder, put_into_functions  # noqa: E402
 from tools.mutants_settings import AREAS, Area, Settings, path_of  # noqa: E402
 from tools.mutants_table import write_tables  # noqa: E402
 
@@ -91,43 +89,13 @@ class Watch:
             self.failed = f"{report.nodeid} (import)"
 
 
-class FaultyLoader(importlib.machinery.SourceFileLoader):
-    """Compiles a module with a fault in it."""
-
-    fault: Fault
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Return the module's code; nothing is cached."""
-        path = self.get_filename(fullname)
-        source = Path(path).read_text("utf-8")
-        return compile(self.fault.apply(source), path, "exec", dont_inherit=True)
-
-
-class FaultyFinder(importlib.abc.MetaPathFinder):
-    """Finds the one faulty module."""
-
-    def __init__(self, fault: Fault):
-        self.fault = fault
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """See `MetaPathFinder`."""
-        if fullname != self.fault.module:
-            return None
-        file = str(path_of(fullname))
-        loader = FaultyLoader(fullname, file)
-        loader.fault = self.fault
-        return importlib.util.spec_from_file_location(fullname, file, loader=loader)
-
-
-def forget_upper_layers(above: Sequence[str]) -> None:
-    """Take the facade, the tests and these layers, or all, out of `sys.modules`."""
+def forget_upper_layers(area: Area) -> None:
+    """Take the tests out of `sys.modules`, the facade and the layers that hold faults, too."""
     beside = tuple(str(ROOT / folder) + os.sep for folder in ("tests", "benchmarks", "papers"))
     for name, module in list(sys.modules.items()):
         package, _, rest = name.partition(".")
         layer = rest.partition(".")[0]
-        upper = package == "exactik" and (len(above) == 0 or layer in ("", *above))
+        upper = package == "exactik" and not area.interpreted and layer in ("", *area.above)
         if upper or (getattr(module, "__file__", None) or "").startswith(beside):
             del sys.modules[name]
 
@@ -171,7 +139,10 @@ class Child:
             resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
             code = 1
             try:
-                sys.meta_path.insert(0, FaultyFinder(fault))
+                if area.interpreted:
+                    put_into_functions(fault)
+                else:
+                    sys.meta_path.insert(0, FaultyFinder(fault))
                 watch = Watch(order=order)
                 run_tests(tests, watch, area, stop=True)
                 os.write(write, (watch.failed or "-").encode())
@@ -226,7 +197,7 @@ def run_faults(
             raise SystemExit(f"without any fault, {failed}")
         seconds = time.process_time() - started
         print(f"{' '.join(tests)}: {len(watch.seconds)} tests, {seconds:.0f} s", flush=True)
-        forget_upper_layers(area.above)
+        forget_upper_layers(area)
         _run_group(own, list(tests), watch, PATIENCE * seconds + GRACE, results, jobs, area)
 
 

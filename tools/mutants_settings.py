@@ -23,8 +23,9 @@ class Area:
     Attributes:
         packages: or modules, "solvers._verdict".
         above: layers that are imported anew for every fault: those that may hold what a faulty
-            module made; none for all of them.
-        interpreted: whether kernels run in the interpreter, so that none compiles again.
+            module made.
+        interpreted: whether kernels run in the interpreter, so that none compiles again and faults
+            are put into functions as they are; nothing is imported anew then but tests.
         literals: whether numbers inside functions are faults, too.
         comparisons: of each module at most; all other faults are tried.
         mark: of its tables in docs/stages.md.
