@@ -5,7 +5,7 @@ Fletcher's growth, halved steps, active sets at the trial, and steps of one dof.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ def plain(function: Any) -> Callable[..., Any]:
     return getattr(function, "py_func", function)
 
 
-def state_of(slots: dict[int, float]) -> DescentState:
+def state_of(slots: Mapping[int, float]) -> DescentState:
     """A descent at `HERE` of cost 1, in the middle of a step."""
     descent = blank_descent_state(FIGURE)
     descent.lower[:], descent.upper[:] = 0.0, 2.0
@@ -75,12 +75,12 @@ def state_of(slots: dict[int, float]) -> DescentState:
     standard = {COST: 1.0, PURPOSE: FOR_STEP, DAMPING: 1.0, DAMPING_GROWTH: 4.0, STEP_LENGTH: 1.0}
     standard |= {TRUST_RADIUS: 1.0, EVALUATED_ORDER: EXACT, STEP_NORM: 1.0}
     standard |= {PREDICTED_REDUCTION: 0.1, LINEAR_REDUCTION: 0.1}
-    for slot, value in (standard | slots).items():
+    for slot, value in {**standard, **slots}.items():
         descent.state[slot] = value
     return descent
 
 
-def options_of(rule: int, slots: dict[int, float] | None = None) -> Array:
+def options_of(rule: int, slots: Mapping[int, float] | None = None) -> Array:
     options = ik.Auto(escape=False).options(PROBLEM)
     options[RULE] = rule
     for slot, value in (slots or {}).items():
@@ -89,7 +89,7 @@ def options_of(rule: int, slots: dict[int, float] | None = None) -> Array:
 
 
 def accept(
-    value: float, slots: dict[int, float], rule: int, g: Array | None = None
+    value: float, slots: Mapping[int, float], rule: int, g: Array | None = None
 ) -> tuple[bool, DescentState]:
     descent = state_of(slots)
     slope = np.zeros(2) if g is None else g
@@ -98,9 +98,9 @@ def accept(
 
 
 def reject(
-    slots: dict[int, float],
+    slots: Mapping[int, float],
     rule: int,
-    options: dict[int, float] | None = None,
+    options: Mapping[int, float] | None = None,
     value: float = 2.0,
 ) -> DescentState:
     descent = state_of(slots)
@@ -237,6 +237,8 @@ def test_a_way_off_a_saddle_is_tried_both_ways() -> None:
     assert descent.state[PURPOSE] == FOR_ESCAPE and descent.state[REJECTED_TRIALS] == 1.0
     descent = reject(slots | {STEP_LENGTH: -0.5, REJECTED_TRIALS: 1.0}, DAMPED)
     np.testing.assert_allclose(descent.trial, HERE + 0.25 * STEP)
+    descent = reject({**slots, STEP_LENGTH: 0.25, REJECTED_TRIALS: 2.0}, DAMPED)
+    np.testing.assert_allclose(descent.trial, HERE - 0.25 * STEP)
 
 
 @pytest.mark.parametrize("rule", [DAMPED, FLETCHER, TRUST_REGION])

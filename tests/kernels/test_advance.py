@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ def plain(function: Any) -> Callable[..., Any]:
     return getattr(function, "py_func", function)
 
 
-def options_of(slots: dict[int, float]) -> Array:
+def options_of(slots: Mapping[int, float]) -> Array:
     options = ik.Auto().options(PROBLEM)
     options[LAYOUT], options[CURVATURE] = WHOLE_ROWS, EXACT
     for slot, value in slots.items():
@@ -86,11 +86,11 @@ def make_pass(
     value: float,
     g: Array,
     matrix: Array,
-    slots: dict[int, float] | None = None,
-    **options: dict[int, float],
+    slots: Mapping[int, float] | None = None,
+    options: Mapping[int, float] | None = None,
 ) -> tuple[DescentState, Array, bool]:
     """One pass of a descent at `HERE` of cost 1, whose trial is 0.1 rad further on."""
-    chosen = options_of(options.get("options", {}))
+    chosen = options_of(options or {})
     descent, q = blank_descent_state(FIGURE), HERE.copy()
     start_descent(PROBLEM.box, chosen, True, q, descent)
     descent.state[COST], descent.state[PURPOSE] = 1.0, FOR_STEP
@@ -108,6 +108,20 @@ def make_pass(
 
 
 SLOPE, BOWL = np.array([0.3, -0.2]), np.diag([1.0, 0.5])
+
+
+# --- the start
+
+
+def test_a_start_is_moved_into_the_limits_unless_there_are_none() -> None:
+    """A descent without limits keeps the start as it is; quaternions have none to begin with."""
+    for limited, begun in ((True, [0.0, 2.0]), (False, [-1.0, 3.0])):
+        descent, q = blank_descent_state(FIGURE), np.array([-1.0, 3.0])
+        start_descent(PROBLEM.box, options_of({}), limited, q, descent)
+        assert q.tolist() == descent.trial.tolist() == begun
+        ends = [0.0, 0.0, 2.0, 2.0] if limited else [-np.inf, -np.inf, np.inf, np.inf]
+        assert [*descent.lower, *descent.upper] == ends
+        assert descent.state[STATUS] == RUNNING and descent.state[COST] == np.inf
 
 
 # --- what is kept
@@ -187,7 +201,9 @@ def test_iterations_are_counted_to_a_billionth(before: float, status: int) -> No
         (0.5, SLOPE, {GRADIENT_TOLERANCE: 0.29}, RUNNING),
     ],
 )
-def test_when_it_is_at_rest(value: float, g: Array, options: dict[int, float], status: int) -> None:
+def test_when_it_is_at_rest(
+    value: float, g: Array, options: Mapping[int, float], status: int
+) -> None:
     """√(2 cost · curvature) is 1 for the first dof, and 0.7 for the second."""
     descent, _, goes_on = make_pass(value, g, BOWL, options=options)
     assert descent.state[STATUS] == status and goes_on == (status == RUNNING)

@@ -19,7 +19,7 @@ from exactik.kernels.descent.saddles import (
     open_pair_direction,
 )
 from exactik.kernels.descent.state import DescentState
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 from tests.support.models import bushy_tree
 from tests.support.quadratics import ancestor_pattern, blank_descent_state, to_ancestor_rows
 from tests.support.solver_problems import planar_chain
@@ -55,7 +55,7 @@ def lowest_of(matrix: Array) -> float:
     return float(np.linalg.eigvalsh(matrix)[0])
 
 
-def falls_on_a_face(H: Array, sides: Array) -> bool:
+def falls_on_a_face(H: Array, sides: IntArray) -> bool:
     """Whether the form is negative somewhere in the cone, by all of its faces."""
     bounded, other = np.flatnonzero(sides), np.flatnonzero(sides == 0)
     for chosen in product((False, True), repeat=len(bounded)):

@@ -61,7 +61,7 @@ def solve_by_hand(problem: ik.Problem, method: CompiledMethod, q0: Array, count:
     starts = [q0, *(np.where(np.isnan(row), q0, row) for row in rows)]
     costs = [problem.cost(start) for start in starts]
     ways = [(starts[k],) for k in np.argsort(costs, kind="stable")]
-    best, iterations, evaluations, attempts = None, 0, 0, 0
+    best, iterations, evaluations, attempts, reached = None, 0, 0, 0, False
     detour = isinstance(method, ik.Auto) and method.detour
     for way in [*ways, *([(q0, None)] if detour else [])]:
         if len(way) == 2:

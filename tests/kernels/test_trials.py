@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import exactik as ik
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.descend import advance, run_descent
 from exactik.kernels.descent.options import (
+    COORDINATE_DESCENT,
     CURVATURE,
     DAMPED,
     ESCAPE_SADDLES,
@@ -65,7 +67,7 @@ def problem_of(size: int, room: float = np.inf, **more: Any) -> ik.Problem:
     return ik.Problem(chain, ik.MarkerGoal("HAND", (0.25, 0.1, 0)), **more)
 
 
-def options_of(problem: ik.Problem, rule: int, slots: dict[int, float] | None = None) -> Array:
+def options_of(problem: ik.Problem, rule: int, slots: Mapping[int, float] | None = None) -> Array:
     options = ik.Auto(escape=False).options(problem)
     options[RULE], options[CURVATURE], options[LAYOUT] = rule, EXACT, WHOLE_ROWS
     options[INITIAL_TRUST_RADIUS], options[INITIAL_STEP_LENGTH] = 1.0, 0.5
@@ -80,7 +82,7 @@ def propose(
     rule: int,
     g: Array,
     matrix: Array,
-    slots: dict[int, float] | None = None,
+    slots: Mapping[int, float] | None = None,
     q: Array | None = None,
     cost: float = 1.0,
 ) -> DescentState:
@@ -312,6 +314,15 @@ def test_quaternions_take_gradient_steps_unclipped() -> None:
     descent = propose(problem, GRADIENT_DESCENT, g, np.eye(3), q=q)
     assert descent.state[PREDICTED_REDUCTION] == pytest.approx(g @ g, rel=1e-12)
     np.testing.assert_allclose(figure.difference(descent.trial, figure.neutral()), -g, atol=1e-12)
+
+
+def test_a_step_of_one_dof_is_tried_as_it_is() -> None:
+    """The last dof first: −A cos δ − B sin δ has its least value at atan2(B, A)."""
+    g, q = np.array([0.3, -0.2]), np.array([0.1, 0.4])
+    descent = propose(problem_of(2), COORDINATE_DESCENT, g, np.eye(2), q=q)
+    np.testing.assert_allclose(descent.step, [0.0, math.atan2(0.2, 1.0)], rtol=1e-12)
+    np.testing.assert_allclose(descent.trial, q + descent.step, rtol=1e-12)
+    assert descent.state[PURPOSE] == FOR_STEP
 
 
 # --- whole descents

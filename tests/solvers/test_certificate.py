@@ -44,7 +44,7 @@ def test_flat_directions_are_not_gone_along(light: float, moves: bool) -> None:
 
 def newton_step(view: View, place: Place) -> tuple[Array, Place]:
     """One step of Newton's method on all dofs, and where it leads."""
-    step = np.linalg.solve(view.problem.hessian(place.q), -place.gradient)
+    step = np.asarray(np.linalg.solve(view.problem.hessian(place.q), -place.gradient), float)
     return step, view.at(view.move(place.q, step))
 
 
