@@ -51,6 +51,7 @@ from exactik.kernels.descent.state import (
     TRUST_RADIUS,
     DescentState,
 )
+from exactik.kernels.descent.trials import write_trial
 from exactik.typing import Array
 from tests.support.quadratics import blank_descent_state
 from tests.support.solver_problems import planar_chain
@@ -105,7 +106,9 @@ def reject(
 ) -> DescentState:
     descent = state_of(slots)
     chosen = options_of(rule, options)
-    plain(acceptance.reject_trial)(FIGURE.tree, PROBLEM.box, chosen, HERE.copy(), value, descent)
+    plain(acceptance.reject_trial)(chosen, value, descent.state, FIGURE.nv)
+    if descent.state[STATUS] == RUNNING:
+        write_trial(FIGURE.tree, PROBLEM.box, chosen[RULE], HERE.copy(), descent)
     return descent
 
 
