@@ -97,6 +97,34 @@ def test_levers_are_summed_along_the_chain(links: int) -> None:
     assert compute_flat_curvature(problem, nothing) == pytest.approx(1e-11)
 
 
+@pytest.mark.parametrize(
+    ("root", "offset", "shift", "lever"),
+    [
+        (ik.Joint.revolute("z"), (0.0, 0.0, 0.0), 0.4, 0.4 + 0.3),  # what its function shifts
+        (
+            ik.Joint.revolute("z"),
+            (0.5, 0.0, 0.0),
+            -0.4,
+            0.5 + 0.3,
+        ),  # shortened to 0.1 m: offsets count
+        (ik.Joint.custom(turns=[("z", None, "r")], shifts=[("x", 0.2)]), (0.0, 0.0, 0.0), 0.4, 0.7),
+    ],
+    ids=["length in a function", "length in the offset", "a root that is shifted"],
+)
+def test_levers_of_joints_with_functions(
+    root: ik.Joint, offset: tuple[float, float, float], shift: float, lever: float
+) -> None:
+    sliding = ik.Joint.custom(turns=[("z", None, "f")], shifts=[("x", shift)])
+    bones = [
+        ik.Bone("root", joint=root),
+        ik.Bone("knee", parent="root", offset=offset, joint=sliding),
+    ]
+    figure = ik.Skeleton.build("leg", bones, {"TOE": ("knee", (0.3, 0, 0))})
+    problem = ik.Problem(figure, ik.MarkerGoal("TOE", (0.1, 0, 0)))
+    nothing = View(problem).at(np.zeros(2))._replace(cost=0.0)
+    assert compute_flat_curvature(problem, nothing) == pytest.approx(1e-11 * lever**2)
+
+
 def test_what_has_no_weight_has_some_flatness() -> None:
     """So that comparisons with it can be made; nothing is a way down where nothing costs."""
     problem = ik.Problem(planar_chain(2), ik.MarkerGoal("HAND", (0.1, 0, 0), weight=0.0))

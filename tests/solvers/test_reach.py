@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.functions import Linear
 from exactik.solvers._goal_errors import compute_goal_errors
 from exactik.solvers._reachability import bound_reach
 from exactik.spatial import exp_rotation
@@ -134,6 +135,43 @@ def test_no_pose_of_a_longer_chain_is_outside_its_ball() -> None:
         tips = figure.forward(coordinates).markers[:, 0]
         farthest = np.linalg.norm(tips - reach.centre, axis=1).max()
         assert reach.moves and 0.3 * reach.radius < farthest <= reach.radius * (1.0 + 1e-12)
+
+
+def test_shifts_by_functions_have_no_bound() -> None:
+    """Of a joint's own coordinate, or of a slide that follows another dof."""
+    custom = ik.Joint.custom(turns=[("z", None, "f")], shifts=[("x", 0.4)])
+    slide = ik.Joint.prismatic("x", limits=(-0.1, 0.1))
+    for joint, couplings, radius in (
+        (custom, [], np.inf),
+        (slide, [ik.Coupling("b.tx", "a.rz", Linear(0.2))], np.inf),
+        (slide, [], 0.5 + 0.3 + 0.1),
+    ):
+        bones = [
+            ik.Bone("a", joint=ik.Joint.revolute("z")),
+            ik.Bone("b", parent="a", offset=(0.5, 0, 0), joint=joint),
+        ]
+        figure = ik.Skeleton.build("sliding", bones, {"TIP": ("b", (0.3, 0, 0))}, couplings)
+        assert radius_of(ik.Problem(figure, ik.MarkerGoal("TIP", FAR))) == pytest.approx(radius)
+
+
+def test_a_hinge_that_follows_another_is_not_bound_by_the_limits_of_the_next() -> None:
+    """Straight where the first is at 0.5 rad; the last one moves a little only."""
+    joints = [ik.Joint.revolute("z", limits=pair) for pair in ((-1, 1), (-9, 9), (0, 0.1))]
+    bones = [
+        ik.Bone(
+            name,
+            parent=parent,
+            offset=(0.0 if parent is None else 0.5, 0, 0),
+            pre=exp_rotation(np.array([0.0, 0.0, -1.5])) if name == "b" else None,
+            joint=joint,
+        )
+        for name, parent, joint in zip("abc", (None, "a", "b"), joints, strict=True)
+    ]
+    coupling = ik.Coupling("b.rz", "a.rz", Linear(3.0))
+    figure = ik.Skeleton.build("following", bones, {"TIP": ("c", (0.3, 0, 0))}, [coupling])
+    problem = ik.Problem(figure, ik.MarkerGoal("TIP", FAR))
+    straight = float(np.linalg.norm(figure.forward([0.5, 0.0]).markers[0]))
+    assert straight == pytest.approx(1.3) and radius_of(problem) >= straight - 1e-12
 
 
 def test_what_nothing_moves_stays() -> None:
