@@ -14,7 +14,7 @@ import numpy as np
 import exactik as ik
 from benchmarks.peers.protocol import Arm, Array, Figure
 from benchmarks.peers.tasks import find_free_dofs
-from benchmarks.support.hdm05 import LOCK, find_hdm05_folder, load_take
+from benchmarks.support.hdm05 import LOCK, find_take_folder, load_take
 
 TITLE, PACKAGE = "exactik", "exactik"
 PASSES = 5
@@ -82,7 +82,7 @@ class _Frames:
     """A call for every frame; cold ones from the pose that all are given."""
 
     def __init__(self, task: Figure) -> None:
-        folder = find_hdm05_folder()
+        folder = find_take_folder(task.take)
         assert folder is not None
         self.take = load_take(folder, task.take)
         skeleton = self.take.skeleton
