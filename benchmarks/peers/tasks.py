@@ -21,7 +21,7 @@ from benchmarks.support.urdf import add_inertia, rpy_from_matrix, strip_urdf
 from exactik.typing import Array
 
 TRACKED_FRAMES, COLD_FRAMES = 300, 60
-UNSEEN_TAKE = "06-03_03"  # no setting of any tool was chosen on it
+THIRD_TAKE = "06-03_03"  # no setting of another tool was chosen on it
 WIDE_LIMIT = 100.0  # [rad or m] for programs that want a limit
 
 
@@ -78,7 +78,7 @@ def _draw_arm(path: Path, tool: str, seed: int, count: int = 200) -> Arm:
 
 def make_figure_tasks(folder: Path) -> Iterator[Task]:
     """Yield takes of HDM05 with the markers fixed to the bones where they are on average."""
-    for name in (*TAKES, UNSEEN_TAKE):
+    for name in (*TAKES, THIRD_TAKE):
         source = find_take_folder(name)
         if source is not None:
             path = folder / f"{name}.urdf"

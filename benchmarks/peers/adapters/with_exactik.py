@@ -2,12 +2,13 @@
 
 Arms: its defaults; goals weighted 1 for metres and 0.1 for radians, and as many starts as the
 others have. Markers: its defaults without limits, the thumbs locked; "a call a frame" is used as
-the others are, "track" takes the whole recording at once, which looks ahead.
+the others are, "track" takes the whole recording at once, which looks ahead, and does not smooth.
 """
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,14 @@ class _Track(_Frames):
 
     def __init__(self, task: Figure, branches: bool, starts: int) -> None:
         super().__init__(task)
-        self.options = {"limits": "off", "lock": LOCK, "starts": starts, "branches": branches}
+        # Smoothing would leave the minimum of each frame, by which the others are judged.
+        self.options: dict[str, Any] = {
+            "limits": "off",
+            "lock": LOCK,
+            "starts": starts,
+            "branches": branches,
+            "smooth": None,
+        }
 
     def track(self, first: int, count: int) -> tuple[Array, float]:
         """Frames that follow each other, and milliseconds for each of them."""
