@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from exactik.typing import Array, BoolArray, IntArray
+    from exactik.typing import Array, IntArray
 
 __all__ = ["SOLVERS", "Armature"]
 
@@ -59,7 +59,7 @@ class Armature:
         self.bpy: Any = import_module("bpy")
         self.matrix: Any = import_module("mathutils").Matrix
         self.hinges, self.ends = len(parent), len(carrier)
-        self.bounded: BoolArray = np.isfinite(limits).all(axis=1)
+        self.bounded = np.isfinite(limits[:, 0]) & np.isfinite(limits[:, 1])
         self.middle = np.where(self.bounded[:, None], limits, 0.0).mean(axis=1)
         at_rest = np.empty_like(constant)
         for k, above in enumerate(parent):
