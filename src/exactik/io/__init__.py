@@ -4,7 +4,6 @@ from exactik.errors import Note
 from exactik.io._files import open_atomic, read_text
 from exactik.io._load import (
     check_axis,
-    load_couplings,
     load_joint_names,
     load_markers,
     load_motion,
@@ -44,14 +43,13 @@ from exactik.io.inspection import (
     inspect_markers,
     measure_space,
 )
-from exactik.io.robots import Coupling, JointPlace, apply_couplings
+from exactik.io.robots import JointPlace
 
 __all__ = [
     "FORMATS",
     "READABLE",
     "BoneFacts",
     "Conversion",
-    "Coupling",
     "DofFacts",
     "Facts",
     "Format",
@@ -59,7 +57,6 @@ __all__ = [
     "MarkerFacts",
     "Note",
     "SkeletonFacts",
-    "apply_couplings",
     "check_axis",
     "choose_unit",
     "collect_warnings",
@@ -71,7 +68,6 @@ __all__ = [
     "find_up_axis",
     "inspect_file",
     "inspect_markers",
-    "load_couplings",
     "load_joint_names",
     "load_markers",
     "load_motion",

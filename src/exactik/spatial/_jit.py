@@ -3,7 +3,6 @@
     jit                 compiled at its first call, or taken from the cache
     jit_nogil           the same for long calls: other Python threads run meanwhile
     jit_forceinline     small functions in inner loops: LLVM inlines them into their callers
-    jit_inline_always   functions with one caller: Numba inlines them before it infers types
 
 Floating point: `contract` lets the compiler fuse a multiply and an add; `nsz` and `arcp` drop
 signed zeros and divide by a common divisor once. Nothing that reorders sums: reassociation breaks
@@ -27,7 +26,13 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["jit", "jit_forceinline", "jit_inline_always", "jit_nogil"]
+__all__ = [
+    "has_machine_code",
+    "is_cached",
+    "jit",
+    "jit_forceinline",
+    "jit_nogil",
+]
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -57,12 +62,35 @@ def jit(function: Function, **more: Any) -> Function:
     except RuntimeError:  # nowhere to keep a cache: a read-only installation without a home
         options["cache"] = False
         compiled = numba.njit(**options)(function)
-    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    # Both are private to Numba; without them the cache is merely less careful.
-    if index is not None and hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
+    index = _find_cache_index(compiled)
+    if index is not None:
         index._source_stamp = (index._source_stamp, _STAMP)
         index._load_index = _ignore_unreadable(index._load_index)
     return cast(Function, compiled)
+
+
+def has_machine_code(compiled: Any) -> bool:
+    """Whether the function was compiled or loaded in this process."""
+    return len(compiled.overloads) > 0
+
+
+def is_cached(compiled: Any) -> bool | None:
+    """Whether machine code for this processor is on disk; None: there is no cache."""
+    index = _find_cache_index(compiled)
+    if index is None:
+        return None
+    processor = compiled.targetctx.codegen().magic_tuple()
+    return any(processor in key for key in index._load_index())
+
+
+def _find_cache_index(compiled: Any) -> Any:
+    """Return what Numba keeps of a function's cache, None where there is none.
+
+    It is private to Numba; without it the cache is merely less careful.
+    """
+    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    complete = hasattr(index, "_source_stamp") and hasattr(index, "_load_index")
+    return index if complete else None
 
 
 def _ignore_unreadable(load: Callable[[], dict]) -> Callable[[], dict]:
@@ -85,13 +113,3 @@ def jit_nogil(function: Function) -> Function:
 def jit_forceinline(function: Function) -> Function:
     """As `jit`, and inline the function into its callers: a call costs some fifty operations."""
     return jit(function, forceinline=True)
-
-
-def jit_inline_always(function: Function) -> Function:
-    """As `jit_forceinline`, but inlined before types are inferred, and never compiled by itself.
-
-    Every level of calls is optimised again in each caller's module; this saves a level. For a
-    function with one caller.
-    """
-    options: dict[str, Any] = {**_OPTIONS, "cache": False, "inline": "always"}
-    return cast(Function, numba.njit(**options)(function))
