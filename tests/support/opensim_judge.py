@@ -70,7 +70,7 @@ def write_poses(path, out, count, seed):
     places = np.empty((count, len(markers), 3))
     coordinates = [model.getCoordinateSet().get(name) for name in names]
     for row, pose in enumerate(values):
-        for coordinate, value in zip(coordinates, pose):
+        for coordinate, value in zip(coordinates, pose, strict=True):
             coordinate.setValue(state, float(value), False)
         model.realizePosition(state)
         for k, body in enumerate(bodies):

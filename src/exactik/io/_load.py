@@ -10,8 +10,8 @@ from exactik.io._notes import Notes
 from exactik.io.formats import reader_of
 from exactik.io.opensim import IkSetup, OpenSimModel, read_ik_setup, read_model
 from exactik.io.robots import Coupling, JointPlace, read_robot
-from exactik.model import Skeleton
 from exactik.io.tables import CoordinateTable, read_mot, read_trc_times
+from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.typing import Array
 

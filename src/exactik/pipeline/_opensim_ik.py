@@ -1,4 +1,4 @@
-"""OpenSim's inverse kinematics tool: what its set-up file asks for, solved, and written as it would.
+"""What a set-up file of OpenSim's inverse kinematics tool asks for, solved and written.
 
 The cost is OpenSim's, times Σ w of the markers seen in a frame:
 

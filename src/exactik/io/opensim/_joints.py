@@ -1,7 +1,7 @@
 """Joints of a model: their frames, their coordinates and, for custom joints, six motions.
 
-Since version 4 joints are in a <JointSet> and have frames of their own; before, a body had its joint
-inside it, with the name of the parent body and places of both ends.
+Since version 4 joints are in a <JointSet> and have frames of their own; before, a body had its
+joint inside it, with the name of the parent body and places of both ends.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def read_model(path: str | os.PathLike[str], notes: Notes) -> OpenSimModel:
     units = text_of(model, "length_units", default="meters")
     if units.lower() not in ("meters", "metres", "m"):
         notes.assume(
-            f"the model says its lengths are in {units[:20]!r}; OpenSim takes metres, and so is done",
+            f"lengths are said to be in {units[:20]!r}; OpenSim takes them for metres, as here",
             code="unit-ignored",
         )
     couplers, constraints = _read_constraints(model, notes)

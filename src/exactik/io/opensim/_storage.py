@@ -13,8 +13,8 @@ __all__ = ["write_storage"]
 UNITS = (
     "",
     "Units are S.I. units (second, meters, Newtons, ...)",
-    "If the header above contains a line with 'inDegrees', this indicates whether rotational values "
-    "are in degrees (yes) or radians (no).",
+    "If the header above contains a line with 'inDegrees', this indicates whether rotational "
+    "values are in degrees (yes) or radians (no).",
     "",
 )
 

@@ -44,7 +44,7 @@ class CoordinateColumn(NamedTuple):
 
 
 def list_coordinate_columns(skeleton: Skeleton) -> list[CoordinateColumn]:
-    """Return a column for each dof that adds to a coordinate, bone by bone, driven ones included."""
+    """Return a column for each dof, bone by bone, also for those that follow others."""
     index = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
     moving = [bone for bone in skeleton.bones if bone.joint.nv > 0]
     short = Counter(name for bone in moving for name in bone.joint.dof_names)
