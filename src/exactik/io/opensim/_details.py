@@ -20,7 +20,7 @@ def describe_opensim_model(path: str, notes: Notes) -> Mapping[str, str]:
     details = {
         "model": f"document version {model.version}, "
         f"{count_noun(len(model.bodies), 'body', 'bodies')}, {model.mass:.4g} kg",
-        "coordinates": _describe_coordinates(model),
+        "joints": _describe_coordinates(model),
         "markers": count_noun(len(model.markers), "marker"),
     }
     meshes = sum(len(body.meshes) for body in model.bodies)
@@ -36,7 +36,7 @@ def describe_opensim_model(path: str, notes: Notes) -> Mapping[str, str]:
 
 def _describe_coordinates(model: OpenSimModel) -> str:
     coordinates = model.coordinates
-    parts = [f"{len(coordinates)}"]
+    parts = [count_noun(len(coordinates), "coordinate")]
     for word, names in (
         ("locked", [c.name for c in coordinates if c.locked]),
         ("clamped", [c.name for c in coordinates if c.clamped and not c.locked]),
