@@ -1,4 +1,4 @@
-"""Models of OpenSim: five versions of one leg, what is odd or wrong in files, tables of coordinates.
+"""Models of OpenSim: five versions of one leg, what is odd or wrong in files, coordinates.
 
 What OpenSim itself says is in tests/formats/test_opensim_judge.py; the numbers in `LEG_PLACES` are
 its answers for the leg of `tests.support.opensim_files`.
@@ -92,7 +92,7 @@ def test_bytes_of_cp1252_and_stray_tags_are_read(tmp_path: Path) -> None:
     [
         ("<socket_parent_frame>pelvis_offset</socket_parent_frame>", "", "socket_parent_frame"),
         ("PinJoint", "HingeJoint", "a joint of type HingeJoint"),
-        ("/bodyset/thigh</socket_parent><translation>0 0 0", "/bodyset/x</socket_parent>", "'/bod"),
+        ("<socket_parent>/bodyset/thigh<", "<socket_parent>/bodyset/x<", "'/bodyset/x'"),
         ("<x>-2 -1 -0.3 0.2 1</x>", "", "0 values of x and 5 of y"),
         ("<x>-2 -1 -0.3 0.2 1</x>", "<x>-2 -1 -1 0.2 1</x>", "do not increase"),
         ("frame>/bodyset/foot</socket_parent_frame>", "frame>/x</socket_parent_frame>", "'/x'"),
