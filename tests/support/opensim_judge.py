@@ -93,6 +93,27 @@ def write_poses(path, out, count, seed):
     )
 
 
+def write_motion_places(path, motion, out):
+    """Write where the markers are in each row of a .mot, by OpenSim's own reading of it."""
+    model, state = open_model(path)
+    table = osim.TimeSeriesTable(motion)
+    if table.getTableMetaDataString("inDegrees") == "yes":
+        model.getSimbodyEngine().convertDegreesToRadians(table)
+    labels = list(table.getColumnLabels())
+    coordinates = model.getCoordinateSet()
+    markers = [model.getMarkerSet().get(i) for i in range(model.getNumMarkers())]
+    places = np.empty((table.getNumRows(), len(markers), 3))
+    for row in range(table.getNumRows()):
+        values = table.getRowAtIndex(row).to_numpy()
+        for i in range(coordinates.getSize()):
+            value = float(values[labels.index(coordinates.get(i).getName())])
+            coordinates.get(i).setValue(state, value, False)
+        model.realizePosition(state)
+        for k, marker in enumerate(markers):
+            places[row, k] = marker.getLocationInGround(state).to_numpy()
+    np.savez(out, markers=np.array([marker.getName() for marker in markers]), places=places)
+
+
 def give_away(thing):
     """Return an object that C++ takes over and that Python must therefore not delete."""
     thing.thisown = False
@@ -185,6 +206,9 @@ def main():
     poses.add_argument("--count", type=int, default=200)
     poses.add_argument("--seed", type=int, default=1)
     commands.add_parser("model").add_argument("model")
+    motion = commands.add_parser("motion")
+    for name in ("model", "motion", "out"):
+        motion.add_argument(name)
     ik = commands.add_parser("ik")
     ik.add_argument("setup")
     ik.add_argument("out")
@@ -193,6 +217,8 @@ def main():
     osim.Logger.setLevelString("error")
     if given.command == "poses":
         write_poses(given.model, given.out, given.count, given.seed)
+    elif given.command == "motion":
+        write_motion_places(given.model, given.motion, given.out)
     elif given.command == "model":
         write_model(given.model)
     else:
