@@ -15,10 +15,11 @@ from exactik.io.opensim._description import (
     TransformAxis,
 )
 from exactik.io.opensim._details import describe_opensim_model
-from exactik.io.opensim._ik_setup import CoordinateTask, IkSetup, is_ik_setup, read_ik_setup
+from exactik.io.opensim._ik_setup import IkSetup, is_ik_setup, read_ik_setup
 from exactik.io.opensim._model import read_model
 from exactik.io.opensim._skeleton import build_skeleton, read_opensim_skeleton
 from exactik.io.opensim._storage import write_storage
+from exactik.io.opensim._tasks import CoordinateTask
 
 __all__ = [
     "CoordinateTask",
