@@ -9,6 +9,7 @@ from exactik.errors import UsageError
 from exactik.io._notes import Notes
 from exactik.io.formats import reader_of
 from exactik.io.opensim import IkSetup, OpenSimModel, read_ik_setup, read_model
+from exactik.io.opensim.scaling import GenericModel, ScaleSetup, read_scale_setup
 from exactik.io.robots import Coupling, JointPlace, read_robot
 from exactik.io.tables import CoordinateTable, read_mot, read_trc_times
 from exactik.model import Skeleton
@@ -19,12 +20,14 @@ __all__ = [
     "check_axis",
     "load_coordinate_table",
     "load_couplings",
+    "load_generic_model",
     "load_ik_setup",
     "load_joint_names",
     "load_marker_times",
     "load_markers",
     "load_motion",
     "load_opensim_model",
+    "load_scale_setup",
     "load_skeleton",
 ]
 
@@ -140,6 +143,19 @@ def load_ik_setup(path: PathLike) -> IkSetup:
     """Return what a set-up file of OpenSim's inverse kinematics tool asks for."""
     path = os.fspath(path)
     return read_ik_setup(path, Notes(path))
+
+
+def load_scale_setup(path: PathLike) -> ScaleSetup:
+    """Return what a set-up file of OpenSim's scale tool asks for."""
+    path = os.fspath(path)
+    return read_scale_setup(path, Notes(path))
+
+
+def load_generic_model(path: PathLike, marker_set_path: PathLike | None = None) -> GenericModel:
+    """Return an .osim file that is to be scaled, with the markers of a marker set put on it."""
+    path = os.fspath(path)
+    markers = None if marker_set_path is None else os.fspath(marker_set_path)
+    return GenericModel(path, markers, Notes(path))
 
 
 def load_marker_times(path: PathLike) -> Array:

@@ -8,6 +8,7 @@ recording tracked. What was decided on the way is kept as the track's `context`.
 from exactik.pipeline._handedness import measure_handedness
 from exactik.pipeline._match import MatchedRecording, match_recording
 from exactik.pipeline._opensim_ik import SolvedSetup, solve_ik_setup, write_ik_results
+from exactik.pipeline._opensim_scale import ScaledModel, scale_model
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
 from exactik.pipeline._subjects import choose_subjects
@@ -19,6 +20,7 @@ from exactik.pipeline._weights import resolve_weights
 __all__ = [
     "MatchedRecording",
     "PreparedSkeleton",
+    "ScaledModel",
     "SolvedRecording",
     "SolvedSetup",
     "align_up_axis",
@@ -31,6 +33,7 @@ __all__ = [
     "measure_handedness",
     "prepare_skeleton",
     "resolve_weights",
+    "scale_model",
     "solve_ik_setup",
     "solve_recording",
     "write_ik_results",

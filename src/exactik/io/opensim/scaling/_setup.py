@@ -1,4 +1,4 @@
-"""Set-up files of OpenSim's scale tool: measurements between markers, scales by hand, a static pose.
+"""Set-up files of OpenSim's scale tool: measurements, scales by hand, a static pose.
 
 A measurement is the mean, over pairs of markers, of the recorded distance over that on the model in
 its default pose; it becomes the scale of some bodies along some axes. What comes later in the order
