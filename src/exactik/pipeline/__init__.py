@@ -7,8 +7,6 @@ recording tracked. What was decided on the way is kept as the track's `context`.
 
 from exactik.pipeline._handedness import measure_handedness
 from exactik.pipeline._match import MatchedRecording, match_recording
-from exactik.pipeline._opensim_ik import SolvedSetup, solve_ik_setup, write_ik_results
-from exactik.pipeline._opensim_scale import ScaledModel, scale_model
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
 from exactik.pipeline._subjects import choose_subjects
@@ -16,6 +14,13 @@ from exactik.pipeline._take import attach_from_take
 from exactik.pipeline._units import correct_unit
 from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_person
 from exactik.pipeline._weights import resolve_weights
+from exactik.pipeline.opensim import (
+    ScaledModel,
+    SolvedSetup,
+    scale_model,
+    solve_ik_setup,
+    write_ik_results,
+)
 
 __all__ = [
     "MatchedRecording",

@@ -41,8 +41,8 @@ class GenericModel:
         self.root, version = read_document(path, notes, "Model")
         if version < OLDEST_VERSION:
             raise self.root.error(
-                f"document version {version}; expected {OLDEST_VERSION} or later: open the model in "
-                "OpenSim 4 and save it first"
+                f"document version {version}; expected {OLDEST_VERSION} or later: open and save it "
+                "in OpenSim 4 first"
             )
         self.model = read_model(path, notes)
         markers = {marker.name: marker for marker in self.model.markers}

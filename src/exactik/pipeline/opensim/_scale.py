@@ -1,8 +1,8 @@
 """What a set-up file of OpenSim's scale tool asks for: a model scaled, its markers placed.
 
 Scaling measures distances between markers in the recording and on the model in its default pose.
-Placing solves the mean frame of a static pose for its tasks, and then puts every marker of the model
-that is not fixed where it was recorded.
+Placing solves the mean frame of a static pose for its tasks, and then puts every marker of the
+model that is not fixed where it was recorded.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from exactik.io import (
     write_storage,
 )
 from exactik.motion import Markers
-from exactik.pipeline._opensim_tasks import TaskSetup, track_tasks
+from exactik.pipeline.opensim._tasks import TaskSetup, track_tasks
 from exactik.tracking import Track
 from exactik.typing import Array
 

@@ -1,9 +1,5 @@
 """What a set-up file of OpenSim's inverse kinematics tool asks for, solved and written.
 
-The cost is OpenSim's, times Σ w of the markers seen in a frame:
-
-    ½ Σ_m w_m |r_m|² + ½ (Σ_m w_m) Σ_c w_c (q_c − reference_c)²
-
 Every frame is solved by itself to rest, so `accuracy` has no part in it, and couplers hold exactly,
 whatever `constraint_weight` says.
 """
@@ -31,6 +27,7 @@ from exactik.io import (
     write_storage,
 )
 from exactik.motion import Markers
+from exactik.pipeline.opensim._tasks import TaskSetup, track_tasks
 from exactik.tracking import (
     Track,
 )
