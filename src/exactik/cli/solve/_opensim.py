@@ -1,11 +1,16 @@
-"""`exactik solve subject01_Setup_IK.xml`: what OpenSim's inverse kinematics tool would do."""
+"""OpenSim's tools from their set-up files: `exactik solve …_IK.xml`, `exactik calibrate …_Scale.xml`.
+
+What computes is imported when it is needed: the command line shows its help without it.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from exactik._text import count_noun
 from exactik.cli._app import err, frames_bar, print_json, say
@@ -13,15 +18,17 @@ from exactik.cli._outputs import OutputPlan, format_entry, print_solved, write_m
 from exactik.cli.solve._solve_options import SolveOptions
 from exactik.errors import ExactikError, Note
 from exactik.io import collect_warnings
-from exactik.pipeline import SolvedSetup, solve_ik_setup, write_ik_results
-from exactik.report import headline_of, summary_of, write_report
-from exactik.verdict import EXIT_CODES
 
-__all__ = ["solve_setups"]
+if TYPE_CHECKING:
+    from exactik.pipeline import SolvedSetup
+
+__all__ = ["run_scale_setup", "solve_setups"]
 
 
 def solve_setups(plans: Sequence[OutputPlan], options: SolveOptions) -> int:
     """Run set-up files, each as it says; return the exit code, that of the gravest verdict."""
+    from exactik.verdict import EXIT_CODES
+
     solved: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     for plan in plans:
@@ -41,6 +48,9 @@ def solve_setups(plans: Sequence[OutputPlan], options: SolveOptions) -> int:
 
 def _run(plan: OutputPlan, options: SolveOptions) -> dict[str, Any]:
     """Run one set-up file, write its files, say so; return the summary."""
+    from exactik.pipeline import solve_ik_setup, write_ik_results
+    from exactik.report import headline_of, summary_of, write_report
+
     warned: list[Note] = []
     with collect_warnings(warned, str(plan.source)), frames_bar() as bar:
         task = bar.add_task("solving", total=None)
@@ -80,3 +90,46 @@ def _print_inputs(plan: OutputPlan, result: SolvedSetup, notes: Sequence[str]) -
     say(format_entry("markers", f"{os.path.relpath(setup.marker_path)}: {frames}, {times}"))
     for note in notes:
         say(format_entry("note", note))
+
+
+def run_scale_setup(path: str, as_json: bool) -> None:
+    """Scale a model and place its markers as a set-up file says, and say so."""
+    from exactik.pipeline import scale_model
+
+    warned: list[Note] = []
+    with collect_warnings(warned, path):
+        scaled = scale_model(path)
+    notes = [*map(str, warned), *scaled.notes]
+    if as_json:
+        print_json(
+            {
+                "factors": {body: list(values) for body, values in scaled.factors.items()},
+                "moved_m": dict(scaled.moved),
+                "mass_kg": scaled.model.mass,
+                "written": [path for path, _ in scaled.written],
+                "notes": notes,
+            }
+        )
+        return
+    say(format_entry("read", f"{path}: {os.path.relpath(scaled.setup.generic_path)}"))
+    for note in notes:
+        say(format_entry("note", note))
+    say()
+    for body, (x, y, z) in scaled.factors.items():
+        same = x == y == z
+        say(
+            f"  {body.ljust(20)} {x:.4f}" if same else f"  {body.ljust(20)} {x:.4f} {y:.4f} {z:.4f}"
+        )
+    if scaled.pose is not None and len(scaled.moved) > 0:
+        rms = 1e3 * float(np.sqrt(np.nanmean(scaled.pose.marker_errors**2)))
+        worst = max(scaled.moved, key=lambda name: scaled.moved[name])
+        say()
+        say(
+            format_entry(
+                "markers",
+                f"{len(scaled.moved)} moved to where they were recorded, {rms:.1f} mm in the mean "
+                f"square before that, at most {worst} by {1e3 * scaled.moved[worst]:.0f} mm",
+            )
+        )
+    for written, words in scaled.written:
+        say(format_entry("written", f"{written}: {words}"))
