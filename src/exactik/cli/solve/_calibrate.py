@@ -25,7 +25,6 @@ from exactik.cli._options import (
     UpOption,
     parse_length_unit,
 )
-from exactik.cli.solve._opensim import run_scale_setup
 from exactik.errors import FileError, UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +95,7 @@ def calibrate(
     from exactik.cli._inputs import find_recordings, read_skeleton
     from exactik.cli._outputs import format_entry
     from exactik.cli.solve._marker_tables import parse_mapping
+    from exactik.cli.solve._opensim import run_scale_setup
     from exactik.io import files_to_write, is_scale_setup, load_motion, save_skeleton
     from exactik.io.formats import NPZ
     from exactik.pipeline import attach_from_take

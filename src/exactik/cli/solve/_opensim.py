@@ -1,14 +1,11 @@
-"""OpenSim's tools from their set-up files: `exactik solve …_IK.xml`, `exactik calibrate …_Scale.xml`.
-
-What computes is imported when it is needed: the command line shows its help without it.
-"""
+"""Set-up files of OpenSim: inverse kinematics under `solve`, the scale tool under `calibrate`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +15,15 @@ from exactik.cli._outputs import OutputPlan, format_entry, print_solved, write_m
 from exactik.cli.solve._solve_options import SolveOptions
 from exactik.errors import ExactikError, Note
 from exactik.io import collect_warnings
-
-if TYPE_CHECKING:
-    from exactik.pipeline import SolvedSetup
+from exactik.pipeline import SolvedSetup, scale_model, solve_ik_setup, write_ik_results
+from exactik.report import headline_of, summary_of, write_report
+from exactik.verdict import EXIT_CODES
 
 __all__ = ["run_scale_setup", "solve_setups"]
 
 
 def solve_setups(plans: Sequence[OutputPlan], options: SolveOptions) -> int:
     """Run set-up files, each as it says; return the exit code, that of the gravest verdict."""
-    from exactik.verdict import EXIT_CODES
-
     solved: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     for plan in plans:
@@ -48,9 +43,6 @@ def solve_setups(plans: Sequence[OutputPlan], options: SolveOptions) -> int:
 
 def _run(plan: OutputPlan, options: SolveOptions) -> dict[str, Any]:
     """Run one set-up file, write its files, say so; return the summary."""
-    from exactik.pipeline import solve_ik_setup, write_ik_results
-    from exactik.report import headline_of, summary_of, write_report
-
     warned: list[Note] = []
     with collect_warnings(warned, str(plan.source)), frames_bar() as bar:
         task = bar.add_task("solving", total=None)
@@ -94,8 +86,6 @@ def _print_inputs(plan: OutputPlan, result: SolvedSetup, notes: Sequence[str]) -
 
 def run_scale_setup(path: str, as_json: bool) -> None:
     """Scale a model and place its markers as a set-up file says, and say so."""
-    from exactik.pipeline import scale_model
-
     warned: list[Note] = []
     with collect_warnings(warned, path):
         scaled = scale_model(path)
