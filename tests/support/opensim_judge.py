@@ -185,6 +185,33 @@ def write_model(path):
     model.printToXML(path)
 
 
+def run_scale(setup):
+    """Run the scale tool as its set-up file says, from that file's folder."""
+    os.chdir(os.path.dirname(os.path.abspath(setup)))
+    if not osim.ScaleTool(os.path.basename(setup)).run():
+        raise SystemExit("the tool failed")
+
+
+def write_properties(path, out):
+    """Write what scaling changes: masses, inertias, places in the default pose, muscles."""
+    model = osim.Model(path)
+    state = model.initSystem()
+    found = {"mass": [], "center": [], "inertia": [], "place": [], "marker": [], "muscle": []}
+    for i in range(model.getNumBodies()):
+        body = model.getBodySet().get(i)
+        found["mass"].append(body.getMass())
+        found["center"].append(body.getMassCenter().to_numpy())
+        found["inertia"].append(body.getInertia().getMoments().to_numpy())
+        found["place"].append(body.getPositionInGround(state).to_numpy())
+    for i in range(model.getNumMarkers()):
+        found["marker"].append(model.getMarkerSet().get(i).get_location().to_numpy())
+    for i in range(model.getMuscles().getSize()):
+        muscle = model.getMuscles().get(i)
+        fibre, tendon = muscle.getOptimalFiberLength(), muscle.getTendonSlackLength()
+        found["muscle"].append((fibre, tendon, muscle.getLength(state)))
+    np.savez(out, **{key: np.array(values) for key, values in found.items()})
+
+
 def run_ik(setup, out, accuracy):
     """Run the IK tool as its set-up file says, from that file's folder; keep its time [s]."""
     os.chdir(os.path.dirname(os.path.abspath(setup)))
@@ -206,6 +233,10 @@ def main():
     poses.add_argument("--count", type=int, default=200)
     poses.add_argument("--seed", type=int, default=1)
     commands.add_parser("model").add_argument("model")
+    commands.add_parser("scale").add_argument("setup")
+    properties = commands.add_parser("properties")
+    properties.add_argument("model")
+    properties.add_argument("out")
     motion = commands.add_parser("motion")
     for name in ("model", "motion", "out"):
         motion.add_argument(name)
@@ -217,6 +248,10 @@ def main():
     osim.Logger.setLevelString("error")
     if given.command == "poses":
         write_poses(given.model, given.out, given.count, given.seed)
+    elif given.command == "scale":
+        run_scale(given.setup)
+    elif given.command == "properties":
+        write_properties(given.model, given.out)
     elif given.command == "motion":
         write_motion_places(given.model, given.motion, given.out)
     elif given.command == "model":
