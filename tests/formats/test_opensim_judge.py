@@ -14,7 +14,14 @@ import pytest
 
 import exactik as ik
 from exactik.errors import FileWarning
-from exactik.io import IkSetup, list_coordinate_columns, load_ik_setup, load_opensim_model
+from exactik.io import (
+    IkSetup,
+    list_coordinate_columns,
+    load_coordinate_table,
+    load_ik_setup,
+    load_marker_times,
+    load_opensim_model,
+)
 from exactik.pipeline import solve_ik_setup, write_ik_results
 from exactik.typing import Array
 from tests.support.opensim_files import ask_judge, judge_poses, make_leg
@@ -100,8 +107,10 @@ def compute_cost(setup: IkSetup) -> tuple[Array, ik.Motion]:
     motion = ik.load_motion(setup.motion_path, skeleton)
     markers = ik.load_markers(setup.marker_path)
     names = [n for n in markers.names if n in setup.marker_weights and n in skeleton.markers]
-    first = round(max(setup.time_range[0], 0.0) * markers.rate)
-    targets = markers.chosen(names).positions[first : first + len(motion)]
+    solved = load_coordinate_table(setup.motion_path).times
+    recorded = load_marker_times(setup.marker_path)
+    frames = np.abs(recorded[None] - solved[:, None]).argmin(axis=1)
+    targets = markers.chosen(names).positions[frames]
     order = [list(skeleton.markers).index(name) for name in names]
     squares = ((motion.forward().markers[:, order] - targets) ** 2).sum(axis=2)
     weights = np.array([setup.marker_weights[name] for name in names])
