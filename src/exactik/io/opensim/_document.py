@@ -23,6 +23,7 @@ __all__ = [
     "objects_of",
     "open_set",
     "read_document",
+    "read_finite",
     "read_flag",
     "read_number",
     "read_numbers",
@@ -124,6 +125,14 @@ def read_number(element: Element, tag: str, default: float) -> float:
     if child is None or child.text == "":
         return default
     (value,) = child.parse_text(1, infinite=True)
+    return value
+
+
+def read_finite(element: Element, tag: str, default: float) -> float:
+    """Return a property of one finite number."""
+    value = read_number(element, tag, default)
+    if not math.isfinite(value):
+        raise element.error(f"its {tag} is {value:g}; expected a finite number")
     return value
 
 

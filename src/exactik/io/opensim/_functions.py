@@ -10,8 +10,6 @@ MultiplierFunction         scale × another function
 
 from __future__ import annotations
 
-import math
-
 from exactik.errors import ModelError
 from exactik.functions import (
     Constant,
@@ -23,7 +21,7 @@ from exactik.functions import (
     Scaled,
 )
 from exactik.io._xml import Element
-from exactik.io.opensim._document import first_child, read_number, read_numbers
+from exactik.io.opensim._document import first_child, read_finite, read_numbers
 
 __all__ = ["FUNCTION_TAGS", "find_function", "read_function"]
 
@@ -75,11 +73,11 @@ def read_function(element: Element, depth: int = 0) -> Function:
             raise element.error("multiplies nothing; expected a function in it")
         if depth >= MAX_NESTED:
             raise element.error(f"multiples of multiples, more than {MAX_NESTED} deep")
-        scale = _require_finite(element, "scale", 1.0)
+        scale = read_finite(element, "scale", 1.0)
         function = read_function(inner, depth + 1)
         return function if scale == 1.0 else Scaled(function, scale)
     if tag == "Constant":
-        return Constant(_require_finite(element, "value", 0.0))
+        return Constant(read_finite(element, "value", 0.0))
     try:
         return _read_points(element) if tag in POINT_TAGS else _read_polynomial(element)
     except ModelError as error:
@@ -108,10 +106,3 @@ def _read_points(element: Element) -> Function:
             f"{len(x)} values of x and {len(y)} of y; expected as many of both, at least 2"
         )
     return CubicSpline(x, y) if element.tag in SPLINE_TAGS else PiecewiseLinear(x, y)
-
-
-def _require_finite(element: Element, tag: str, default: float) -> float:
-    value = read_number(element, tag, default)
-    if not math.isfinite(value):
-        raise element.error(f"its {tag} is {value:g}; expected a finite number")
-    return value

@@ -6,6 +6,7 @@ joint inside it, with the name of the parent body and places of both ends.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,8 +25,8 @@ from exactik.io.opensim._document import (
     name_of,
     objects_of,
     open_set,
+    read_finite,
     read_flag,
-    read_number,
     read_numbers,
     read_vector,
     read_words,
@@ -114,7 +115,7 @@ def _read_joint(
         axes=axes,
         radii=read_vector(element, radii_tag, (1.0, 1.0, 1.0)),
         winging_origin=(origin[0], origin[1]),
-        winging_direction=read_number(element, "scapula_winging_axis_direction", 0.0),
+        winging_direction=read_finite(element, "scapula_winging_axis_direction", 0.0),
     )
 
 
@@ -164,7 +165,7 @@ def _read_coordinates(element: Element) -> Iterator[OpenSimCoordinate]:
         function = find_function(coordinate, "prescribed_function")
         yield OpenSimCoordinate(
             name=name,
-            default=read_number(coordinate, "default_value", 0.0),
+            default=read_finite(coordinate, "default_value", 0.0),
             low=ends[0],
             high=ends[1],
             clamped=read_flag(coordinate, "clamped", False),
@@ -208,8 +209,8 @@ def _read_axis(axis: Element, default: tuple[float, float, float]) -> TransformA
         raise axis.error(f"{len(drivers)} coordinates drive one axis; expected at most one")
     driver = drivers[0] if len(drivers) == 1 else None
     direction = np.array(read_vector(axis, "axis", default))
-    length = float(np.linalg.norm(direction))
-    if not 0.0 < length < np.inf:
+    length = math.hypot(*direction.tolist())
+    if not 0.0 < length < math.inf:
         raise axis.error("its axis has no direction; expected a vector that is not zero")
     x, y, z = (direction / length).tolist()
     return TransformAxis((x, y, z), driver, _read_axis_function(axis, driver))

@@ -22,8 +22,8 @@ from exactik.io.opensim._document import (
     objects_of,
     open_set,
     read_document,
+    read_finite,
     read_flag,
-    read_number,
     read_vector,
     read_words,
     text_of,
@@ -109,7 +109,7 @@ def _read_bodies(model: Element, notes: Notes) -> list[OpenSimBody]:
         meshes = (mesh.text for mesh in element.find_descendants(*MESH_TAGS) if mesh.text != "")
         bodies[name] = OpenSimBody(
             name=name,
-            mass=read_number(element, "mass", 0.0),
+            mass=read_finite(element, "mass", 0.0),
             mass_center=read_vector(element, "mass_center", ZERO),
             meshes=tuple(dict.fromkeys(meshes)),
         )
@@ -161,7 +161,7 @@ def _read_constraints(
         function = find_function(element, "coupled_coordinates_function")
         if function is None:
             raise element.error("no <coupled_coordinates_function>; expected one")
-        scale = read_number(element, "scale_factor", 1.0)
+        scale = read_finite(element, "scale_factor", 1.0)
         couplers.append(
             OpenSimCoupler(
                 name=name_of(element),
