@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exactik.functions import Function
+from exactik.functions import CoordinateFunction
 from exactik.typing import Array
 
 __all__ = [
@@ -60,7 +60,7 @@ class TransformAxis:
 
     axis: Vector
     coordinate: str | None
-    function: Function
+    function: CoordinateFunction
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class OpenSimCoupler:
     name: str
     dependent: str
     independent: str
-    function: Function
+    function: CoordinateFunction
 
 
 class OpenSimMarker(NamedTuple):

@@ -14,7 +14,7 @@ from exactik.errors import ModelError
 from exactik.functions import (
     Constant,
     CubicSpline,
-    Function,
+    CoordinateFunction,
     Linear,
     PiecewiseLinear,
     Polynomial,
@@ -59,7 +59,7 @@ def find_function(owner: Element, *places: str) -> Element | None:
     return None
 
 
-def read_function(element: Element, depth: int = 0) -> Function:
+def read_function(element: Element, depth: int = 0) -> CoordinateFunction:
     """Return the function that an element describes, or raise an error that names it."""
     tag = element.tag
     if tag not in FUNCTION_TAGS:
@@ -84,7 +84,7 @@ def read_function(element: Element, depth: int = 0) -> Function:
         raise element.error(str(error)) from error
 
 
-def _read_polynomial(element: Element) -> Function:
+def _read_polynomial(element: Element) -> CoordinateFunction:
     coefficients = read_numbers(element, "coefficients")
     if element.tag == "PolynomialFunction":
         if len(coefficients) == 0:
@@ -99,7 +99,7 @@ def _read_polynomial(element: Element) -> Function:
     return Linear(slope, intercept)
 
 
-def _read_points(element: Element) -> Function:
+def _read_points(element: Element) -> CoordinateFunction:
     x, y = read_numbers(element, "x"), read_numbers(element, "y")
     if len(x) < 2 or len(x) != len(y):
         raise element.error(

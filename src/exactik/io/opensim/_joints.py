@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from exactik.functions import Constant, Function, Linear
+from exactik.functions import Constant, CoordinateFunction, Linear
 from exactik.io._notes import Notes
 from exactik.io._xml import Element
 from exactik.io.opensim._description import (
@@ -220,7 +220,7 @@ def _is_axis(element: Element, name: str) -> bool:
     return element.tag == name or name_of(element) == name
 
 
-def _read_axis_function(axis: Element, driver: str | None) -> Function:
+def _read_axis_function(axis: Element, driver: str | None) -> CoordinateFunction:
     """Return the function of an axis: without one it is the coordinate itself, or zero."""
     element = find_function(axis, "function")
     function = None if element is None else read_function(element)
@@ -237,5 +237,5 @@ def _read_axis_function(axis: Element, driver: str | None) -> Function:
     return function
 
 
-def _value_at_zero(function: Function) -> float:
+def _value_at_zero(function: CoordinateFunction) -> float:
     return float(function(*[0.0] * function.coordinate_count))
