@@ -115,7 +115,7 @@ def compute_cost(setup: IkSetup) -> tuple[Array, ik.Motion]:
     squares = ((motion.forward().markers[:, order] - targets) ** 2).sum(axis=2)
     weights = np.array([setup.marker_weights[name] for name in names])
     cost = squares @ weights / weights.sum()
-    columns = {column.name: column.index for column in list_coordinate_columns(skeleton)}
+    columns = {column.name: column.q_index for column in list_coordinate_columns(skeleton)}
     defaults = {coordinate.name: coordinate.default for coordinate in model.coordinates}
     for task in setup.coordinate_tasks:
         assert task.value_type == "default_value"

@@ -13,8 +13,8 @@ from __future__ import annotations
 from exactik.errors import ModelError
 from exactik.functions import (
     Constant,
-    CubicSpline,
     CoordinateFunction,
+    CubicSpline,
     Linear,
     PiecewiseLinear,
     Polynomial,

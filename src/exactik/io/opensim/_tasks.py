@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from exactik.io._notes import Notes
 from exactik.io._xml import Element
@@ -30,7 +29,7 @@ __all__ = [
 
 UNSET = ("", "unassigned")  # what an empty path is written as
 
-ValueType = Literal["default_value", "manual_value", "from_file"]
+VALUE_TYPES = ("default_value", "manual_value", "from_file")
 
 
 @dataclass(frozen=True)
@@ -40,13 +39,14 @@ class CoordinateTask:
     Attributes:
         name: of the coordinate.
         weight: of its square error [1/rad² or 1/m²], against a mean of the markers' in m².
-        value_type: where the value is from: the model's default, this task, or a file.
+        value_type: where the value is from: "default_value" of the model, "manual_value" of this
+            task, or "from_file".
         value: of "manual_value" [rad or m].
     """
 
     name: str
     weight: float
-    value_type: ValueType
+    value_type: str
     value: float
 
 
@@ -65,8 +65,8 @@ def read_tasks(tool: Element, notes: Notes) -> tuple[dict[str, float], tuple[Coo
             markers[name] = weight
         elif task.tag == "IKCoordinateTask":
             value_type = text_of(task, "value_type", default="default_value").lower()
-            if value_type not in get_args(ValueType):
-                expected = ", ".join(get_args(ValueType))
+            if value_type not in VALUE_TYPES:
+                expected = ", ".join(VALUE_TYPES)
                 raise task.error(f"value_type is {value_type[:40]!r}; expected one of {expected}")
             value = read_number(task, "value", 0.0)
             coordinates.append(CoordinateTask(name, weight, value_type, value))

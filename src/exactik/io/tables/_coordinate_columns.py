@@ -33,13 +33,13 @@ class CoordinateColumn(NamedTuple):
     Attributes:
         name: of the column, that of the dof or of the coordinate alone.
         dof: name of the dof, "bone.dof".
-        index: of the coordinate in q; −1 for a dof that follows another.
+        q_index: of the coordinate in q; −1 for a dof that follows another.
         is_angle: whether it is in radians, and in degrees where a table is.
     """
 
     name: str
     dof: str
-    index: int
+    q_index: int
     is_angle: bool
 
 
@@ -57,7 +57,7 @@ def list_coordinate_columns(skeleton: Skeleton) -> list[CoordinateColumn]:
                 CoordinateColumn(
                     name=name if by_short_name and short[name] == 1 else dof,
                     dof=dof,
-                    index=index.get(dof, -1),
+                    q_index=index.get(dof, -1),
                     is_angle=_is_angle(bone.joint, k),
                 )
             )
@@ -80,8 +80,8 @@ def match_columns(skeleton: Skeleton, names: Sequence[str]) -> dict[int, Coordin
 
 def compute_column(skeleton: Skeleton, column: CoordinateColumn, q: Array) -> Array:
     """Return the values of a coordinate [rad or m], (T,), in poses q, (T, nq)."""
-    if column.index >= 0:
-        return q[:, column.index]
+    if column.q_index >= 0:
+        return q[:, column.q_index]
     index = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
     values: dict[str, Array] = {}
     for coupling in skeleton.couplings:  # each comes after that of its driver

@@ -123,9 +123,9 @@ def read_mot_motion(
             f"expected names such as {expected!r}"
         )
     for number, column in matches.items():
-        if column.index >= 0:  # one that follows another has its value from that
+        if column.q_index >= 0:  # one that follows another has its value from that
             scale = np.pi / 180.0 if table.in_degrees and column.is_angle else 1.0
-            q[:, column.index] = table.values[:, number] * scale
+            q[:, column.q_index] = table.values[:, number] * scale
     # Joint angles are what we write beside the coordinates; the pose does not need them.
     unmatched = [
         name

@@ -70,7 +70,7 @@ def scale_model(path: str | os.PathLike[str]) -> ScaledModel:
     setup = load_scale_setup(path)
     generic = load_generic_model(setup.generic_path, setup.marker_set_path)
     written: list[tuple[str, str]] = []
-    notes = [note.as_sentence() for note in setup.notes]
+    notes: list[str] = [note.as_sentence() for note in setup.notes]
     factors: dict[str, Vector] = {body.name: (1.0, 1.0, 1.0) for body in generic.model.bodies}
     if setup.scaling is not None:
         factors, said = _compute_factors(setup, setup.scaling, generic)

@@ -154,7 +154,7 @@ def make_references(
         if task.name not in columns:
             raise FileError(setup.path, f"task {task.name!r} is for no coordinate of the model")
         column = columns[task.name]
-        if column.index < 0:
+        if column.q_index < 0:
             driven.append(task.name)
             continue
         value: float | Array = task.value
