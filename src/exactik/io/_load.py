@@ -8,7 +8,16 @@ from dataclasses import replace
 from exactik.errors import UsageError
 from exactik.io._notes import Notes
 from exactik.io.formats import reader_of
-from exactik.io.opensim import IkSetup, OpenSimModel, read_ik_setup, read_model
+from exactik.io.opensim import (
+    IkSetup,
+    ImuSetup,
+    OpenSimModel,
+    OrientationTable,
+    read_ik_setup,
+    read_imu_setup,
+    read_model,
+    read_orientations,
+)
 from exactik.io.opensim.scaling import GenericModel, ScaleSetup, read_scale_setup
 from exactik.io.robots import Coupling, JointPlace, read_robot
 from exactik.io.tables import CoordinateTable, read_mot, read_trc_times
@@ -22,11 +31,13 @@ __all__ = [
     "load_couplings",
     "load_generic_model",
     "load_ik_setup",
+    "load_imu_setup",
     "load_joint_names",
     "load_marker_times",
     "load_markers",
     "load_motion",
     "load_opensim_model",
+    "load_orientations",
     "load_scale_setup",
     "load_skeleton",
 ]
@@ -143,6 +154,18 @@ def load_ik_setup(path: PathLike) -> IkSetup:
     """Return what a set-up file of OpenSim's inverse kinematics tool asks for."""
     path = os.fspath(path)
     return read_ik_setup(path, Notes(path))
+
+
+def load_imu_setup(path: PathLike) -> ImuSetup:
+    """Return what a set-up file of OpenSim's tool for inertial sensors asks for."""
+    path = os.fspath(path)
+    return read_imu_setup(path, Notes(path))
+
+
+def load_orientations(path: PathLike) -> OrientationTable:
+    """Return the orientations of sensors in a .sto file of quaternions."""
+    path = os.fspath(path)
+    return read_orientations(path, Notes(path))
 
 
 def load_scale_setup(path: PathLike) -> ScaleSetup:

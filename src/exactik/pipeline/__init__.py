@@ -16,16 +16,20 @@ from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_
 from exactik.pipeline._weights import resolve_weights
 from exactik.pipeline.opensim import (
     ScaledModel,
+    SolvedOrientations,
     SolvedSetup,
     scale_model,
     solve_ik_setup,
+    solve_imu_setup,
     write_ik_results,
+    write_imu_results,
 )
 
 __all__ = [
     "MatchedRecording",
     "PreparedSkeleton",
     "ScaledModel",
+    "SolvedOrientations",
     "SolvedRecording",
     "SolvedSetup",
     "align_up_axis",
@@ -40,6 +44,8 @@ __all__ = [
     "resolve_weights",
     "scale_model",
     "solve_ik_setup",
+    "solve_imu_setup",
     "solve_recording",
     "write_ik_results",
+    "write_imu_results",
 ]

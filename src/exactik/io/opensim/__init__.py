@@ -16,6 +16,13 @@ from exactik.io.opensim._description import (
 )
 from exactik.io.opensim._details import describe_opensim_model
 from exactik.io.opensim._ik_setup import IkSetup, is_ik_setup, read_ik_setup
+from exactik.io.opensim._imu_setup import (
+    ImuSetup,
+    OrientationTable,
+    is_imu_setup,
+    read_imu_setup,
+    read_orientations,
+)
 from exactik.io.opensim._model import read_model
 from exactik.io.opensim._skeleton import build_skeleton, read_opensim_skeleton
 from exactik.io.opensim._storage import write_storage
@@ -25,18 +32,23 @@ __all__ = [
     "CoordinateTask",
     "FramePlace",
     "IkSetup",
+    "ImuSetup",
     "OpenSimBody",
     "OpenSimCoordinate",
     "OpenSimCoupler",
     "OpenSimJoint",
     "OpenSimMarker",
     "OpenSimModel",
+    "OrientationTable",
     "TransformAxis",
     "build_skeleton",
     "describe_opensim_model",
     "is_ik_setup",
+    "is_imu_setup",
     "read_ik_setup",
+    "read_imu_setup",
     "read_model",
     "read_opensim_skeleton",
+    "read_orientations",
     "write_storage",
 ]
