@@ -175,9 +175,9 @@ def solve(
 
 def _are_setups(sources: list[Path], skeleton: str | None) -> bool:
     """Whether the sources are set-up files, which name a model; else a skeleton has to be given."""
-    from exactik.io import is_ik_setup
+    from exactik.io import is_ik_setup, is_imu_setup
 
-    setups = [source for source in sources if is_ik_setup(source)]
+    setups = [source for source in sources if is_ik_setup(source) or is_imu_setup(source)]
     if len(setups) == 0 and skeleton is None:
         raise UsageError("no figure; expected --skeleton with a file, or human")
     if len(setups) > 0 and len(setups) < len(sources):

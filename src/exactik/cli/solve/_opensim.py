@@ -13,9 +13,16 @@ from exactik._text import count_noun
 from exactik.cli._app import err, frames_bar, print_json, say
 from exactik.cli._outputs import OutputPlan, format_entry, print_solved, write_motion
 from exactik.cli.solve._solve_options import SolveOptions
-from exactik.errors import ExactikError, Note
-from exactik.io import collect_warnings
-from exactik.pipeline import SolvedSetup, scale_model, solve_ik_setup, write_ik_results
+from exactik.errors import ExactikError, Note, UsageError
+from exactik.io import collect_warnings, is_imu_setup
+from exactik.pipeline import (
+    SolvedSetup,
+    scale_model,
+    solve_ik_setup,
+    solve_imu_setup,
+    write_ik_results,
+    write_imu_results,
+)
 from exactik.report import headline_of, summary_of, write_report
 from exactik.verdict import EXIT_CODES
 
@@ -28,7 +35,8 @@ def solve_setups(plans: Sequence[OutputPlan], options: SolveOptions) -> int:
     failed: list[dict[str, str]] = []
     for plan in plans:
         try:
-            solved.append(_run(plan, options))
+            run = _run_imu if is_imu_setup(plan.source) else _run
+            solved.append(run(plan, options))
         except ExactikError as error:
             if len(plans) == 1:
                 raise
@@ -38,7 +46,7 @@ def solve_setups(plans: Sequence[OutputPlan], options: SolveOptions) -> int:
         print_json({"solved": solved, "failed": failed})
     if len(failed) > 0:
         return 2
-    return max((EXIT_CODES[summary["verdict"]] for summary in solved), default=0)
+    return max((EXIT_CODES[s["verdict"]] for s in solved if "verdict" in s), default=0)
 
 
 def _run(plan: OutputPlan, options: SolveOptions) -> dict[str, Any]:
@@ -66,6 +74,39 @@ def _run(plan: OutputPlan, options: SolveOptions) -> dict[str, Any]:
     if not options.as_json:
         _print_inputs(plan, result, notes)
         print_solved(summary, headline_of(summary), written, options.list_all)
+    return summary
+
+
+def _run_imu(plan: OutputPlan, options: SolveOptions) -> dict[str, Any]:
+    """Run one set-up file of inertial sensors; without markers there is no verdict."""
+    if plan.report is not None:
+        raise UsageError(f"{plan.source} is about inertial sensors; expected no --report")
+    warned: list[Note] = []
+    with collect_warnings(warned, str(plan.source)):
+        result = solve_imu_setup(plan.source)
+    written = [(Path(path), words) for path, words in write_imu_results(result)]
+    for path in plan.targets:
+        written += write_motion(result.motion, path, options.angles, options.rotations)
+    errors = np.degrees(result.errors)
+    worst = result.names[int(np.nanargmax(np.nanmax(errors, axis=0)))]
+    notes = [*map(str, warned), *result.notes]
+    summary: dict[str, Any] = {
+        "subject": result.setup.name,
+        "frames": len(result.times),
+        "mean_error_deg": float(np.nanmean(errors)),
+        "largest_error_deg": float(np.nanmax(errors)),
+        "written": [str(path) for path, _ in written],
+        "notes": notes,
+    }
+    if not options.as_json:
+        sensors = count_noun(len(result.names), "sensor")
+        say(format_entry("read", f"{plan.source}: {sensors}, {len(result.times)} frames"))
+        for note in notes:
+            say(format_entry("note", note))
+        mean, largest = summary["mean_error_deg"], summary["largest_error_deg"]
+        say(f"\nSensors are {mean:.2f}° off on average, {worst} by {largest:.2f}° at most.\n")
+        for path, words in written:
+            say(format_entry("written", f"{path}: {words}"))
     return summary
 
 

@@ -161,7 +161,7 @@ def _solve_frames(
     default = default_pose(model, skeleton)
     weights = {name: setup.weights.get(name, 1.0) for name in targets}
     posture = PostureGoal(default, weight=IMU_POSTURE * sum(weights.values()))
-    first, solvers = default, {}
+    solvers: dict[tuple[str, ...], tuple[Solver, Solver]] = {}
     frames = len(next(iter(targets.values())))
     q = np.empty((frames, skeleton.nq))
     for t in range(frames):
@@ -182,7 +182,7 @@ def _solve_frames(
             )
         cold, warm = solvers[seen]
         now = {name: targets[name][t] for name in seen}
-        q[t] = (cold if t == 0 else warm).solve(first if t == 0 else q[t - 1], now)
+        q[t] = cold.solve(default, now) if t == 0 else warm.solve(q[t - 1], now)
     return q
 
 
