@@ -19,6 +19,7 @@ from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.model import Skeleton
+from exactik.spatial import runnable
 from exactik.typing import Array, IntArray
 
 __all__ = ["PackedGoals", "PythonTerm", "as_goals", "choose_origin", "pack_goals"]
@@ -279,7 +280,7 @@ def _pool_terms(skeleton: Skeleton, terms: Terms) -> tuple[NDArray[np.uint32], C
         rows_used=np.zeros(count, np.uint32),
         floor=np.zeros(1),
     )
-    cloud.reduce_to_clouds(terms, slot, clouds)
+    runnable(cloud.reduce_to_clouds)(terms, slot, clouds)
     return slot, clouds
 
 

@@ -5,7 +5,6 @@ from exactik.io._files import open_atomic, read_text
 from exactik.io._load import (
     check_axis,
     load_coordinate_table,
-    load_couplings,
     load_generic_model,
     load_ik_setup,
     load_imu_setup,
@@ -82,7 +81,7 @@ from exactik.io.opensim.scaling import (
     write_marker_set,
     write_scale_set,
 )
-from exactik.io.robots import Coupling, JointPlace, apply_couplings
+from exactik.io.robots import JointPlace
 from exactik.io.tables import (
     CoordinateColumn,
     CoordinateTable,
@@ -98,7 +97,6 @@ __all__ = [
     "CoordinateColumn",
     "CoordinateTable",
     "CoordinateTask",
-    "Coupling",
     "DofFacts",
     "Facts",
     "Format",
@@ -123,7 +121,6 @@ __all__ = [
     "ScaleSetup",
     "SkeletonFacts",
     "TransformAxis",
-    "apply_couplings",
     "build_skeleton",
     "check_axis",
     "choose_unit",
@@ -143,7 +140,6 @@ __all__ = [
     "is_scale_setup",
     "list_coordinate_columns",
     "load_coordinate_table",
-    "load_couplings",
     "load_generic_model",
     "load_ik_setup",
     "load_imu_setup",

@@ -93,7 +93,6 @@ class Format:
         outline_of: `function(path, notes) -> Outline`, what such a motion tells all the same.
         details_of: `function(path, notes) -> Mapping[str, str]`, what a file with a skeleton has
             besides it, in words: subject → sentence.
-        has_couplings: whether dofs of its skeletons may follow others, see `load_couplings`.
         keeps: what survives writing (or reading, if it cannot be written); for the documentation.
         loses: what does not.
         assumes: what reading takes for granted.
@@ -117,7 +116,6 @@ class Format:
     companion: str = ""
     outline_of: Function | None = None
     details_of: Function | None = None
-    has_couplings: bool = False
     keeps: str = ""
     loses: str = "–"
     assumes: str = "–"

@@ -19,7 +19,7 @@ from exactik.io.opensim import (
     read_orientations,
 )
 from exactik.io.opensim.scaling import GenericModel, ScaleSetup, read_scale_setup
-from exactik.io.robots import Coupling, JointPlace, read_robot
+from exactik.io.robots import JointPlace, read_robot
 from exactik.io.tables import CoordinateTable, read_mot, read_trc_times
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
@@ -28,7 +28,6 @@ from exactik.typing import Array
 __all__ = [
     "check_axis",
     "load_coordinate_table",
-    "load_couplings",
     "load_generic_model",
     "load_ik_setup",
     "load_imu_setup",
@@ -200,20 +199,11 @@ def check_axis(up_axis: str) -> str:
     return str(up_axis).lower()
 
 
-def load_couplings(path: PathLike, length_unit: Unit = None) -> dict[str, Coupling]:
-    """Return how some dofs of a robot follow others: dependent dof → `Coupling`.
-
-    URDF calls this mimic, MJCF an equality between joints. `load_skeleton` leaves dependent dofs as
-    free as all others; `apply_couplings` sets them from their sources.
-    """
-    return read_robot(os.fspath(path), length_unit, False).couplings
-
-
 def load_joint_names(path: PathLike, floating: bool = False) -> dict[str, JointPlace]:
     """Return where the joints of a robot's file are in its skeleton, by their names in the file.
 
     `q[load_joint_names(path)["elbow"].q]` is the coordinate of the joint "elbow". Joints that do
-    not move are left out.
+    not move, or follow others, are left out.
 
     Args:
         path: the file.

@@ -106,8 +106,7 @@ URDF = Format(
     },
     up_axis="z",
     up_axis_is_fixed=True,
-    has_couplings=True,
-    keeps="links, joints, limits; couplings by `load_couplings`",
+    keeps="links, joints, limits, mimic joints as couplings",
     assumes="metres, z up; the root is fixed unless `floating=True`",
 )
 MJCF = Format(
@@ -118,7 +117,6 @@ MJCF = Format(
     },
     up_axis="z",
     up_axis_is_fixed=True,
-    has_couplings=True,
     keeps="bodies, joints, limits, defaults, includes; equalities of joints as couplings",
     assumes="as for URDF",
 )

@@ -36,7 +36,12 @@ from exactik.goals import (
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
-from exactik.kernels.calculus.workspace import Workspace, ancestor_row_width, new_workspace
+from exactik.kernels.calculus.workspace import (
+    SLOPE,
+    Workspace,
+    ancestor_row_width,
+    new_workspace,
+)
 from exactik.kernels.descent.state import Box, DescentState, new_descent_state
 from exactik.kernels.goals.terms import add_local_model
 from exactik.kernels.linear.articulated import WHOLE_ROWS
@@ -44,6 +49,7 @@ from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.model import Skeleton
 from exactik.problem._dofs import compute_strengths, find_locked_dofs, make_box
 from exactik.problem._scipy import ScipyProblem, to_scipy
+from exactik.spatial import runnable
 from exactik.typing import Array
 
 __all__ = ["Problem"]
@@ -212,15 +218,15 @@ class Problem:
         return self._compute_rows(self._check_q(q), GRADIENT)
 
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
-        """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
+        """Return H x for the exact Hessian, (nv,), in O(n) unless goals or dofs are coupled."""
         q, x = self._check_q(q), contiguous_copy(require_shape("x", x, self.skeleton.nv))
-        if self._packed.coupled:
+        if self._packed.coupled or len(self.skeleton.couplings) > 0:
             return self.hessian(q) @ x
         tree, arrays = self.skeleton.tree, self._packed.arrays
         self._begin_evaluation(q, EXACT)
         frames, y = len(tree.parent), np.zeros(self.skeleton.nv)
         V, A = np.empty((frames, 6)), np.empty((frames, 6))
-        kernel.multiply_hessian(tree, arrays, q, EXACT, x, V, A, y, self._work)
+        runnable(kernel.multiply_hessian)(tree, arrays, q, EXACT, x, V, A, y, self._work)
         return y
 
     def to_scipy(self) -> ScipyProblem:
@@ -324,8 +330,8 @@ class Problem:
     def _fill(self, q: Array, order: int) -> float:
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
         if len(self._packed.custom) == 0:
-            return kernel.evaluate(tree, arrays, q, order, work)
-        return self._begin_evaluation(q, order) + kernel.finish_evaluation(
+            return runnable(kernel.evaluate)(tree, arrays, q, order, work)
+        return self._begin_evaluation(q, order) + runnable(kernel.finish_evaluation)(
             tree, arrays, q, order, WHOLE_ROWS, work
         )
 
@@ -351,13 +357,15 @@ class Problem:
     def _begin_evaluation(self, q: Array, order: int) -> float:
         """Update the kinematics, sum all goals on bones and return their cost."""
         work = self._work
-        cost = kernel.begin_evaluation(self.skeleton.tree, self._packed.arrays, q, order, work)
+        cost = runnable(kernel.begin_evaluation)(
+            self.skeleton.tree, self._packed.arrays, q, order, work
+        )
         for frame, _, weight, r, D, D2 in self._evaluate_custom_goals(order):
             force = weight @ r
             cost += 0.5 * float(r @ force)
             if order > VALUE:
                 X = D.T @ weight @ D + (np.tensordot(force, D2, 1) if order == EXACT else 0.0)
-                add_local_model(frame, work.p[frame], -D.T @ force, X, order, work.sums)
+                runnable(add_local_model)(frame, work.p[frame], -D.T @ force, X, order, work.sums)
         return cost
 
     def _evaluate_custom_goals(
@@ -374,11 +382,12 @@ class Problem:
         """Return the residual, (m,), and J, (m, nv); for VALUE without the J of goals in Python."""
         r, J = np.zeros(self.residual_size), np.zeros((self.residual_size, self.skeleton.nv))
         work, tree, arrays = self._work, self.skeleton.tree, self._packed.arrays
-        dense.write_residual_and_jacobian(tree, arrays, q, work, r, J)
+        runnable(dense.write_residual_and_jacobian)(tree, arrays, q, work, r, J)
         for frame, rows, _, residual, D, _ in self._evaluate_custom_goals(order):
             r[rows] = residual
-            dense.write_jacobian_rows(
-                tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J
+            slope = work.joint_dofs[SLOPE]
+            runnable(dense.write_jacobian_rows)(
+                tree, arrays.free, slope, work.S, frame, work.p[frame], D, rows.start, J
             )
         return r, J
 
@@ -389,11 +398,13 @@ class Problem:
         cost, g = 0.5 * float(r @ force), -J.T @ force
         H = J.T @ W @ J if order > GRADIENT else np.empty((0, 0))
         if order == EXACT:
-            dense.begin_residual_curvature(arrays, force, work)
+            runnable(dense.begin_residual_curvature)(arrays, force, work)
             for frame, rows, _, _, D, D2 in self._evaluate_custom_goals(order):
                 X = np.tensordot(force[rows], D2, 1)
-                add_local_model(frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums)
-            dense.finish_residual_curvature(self.skeleton.tree, arrays, q, force, work)
+                runnable(add_local_model)(
+                    frame, work.p[frame], -D.T @ force[rows], X, EXACT, work.sums
+                )
+            runnable(dense.finish_residual_curvature)(self.skeleton.tree, arrays, q, force, work)
             H = H + self._to_dense(work.H)
         return cost, g, H
 

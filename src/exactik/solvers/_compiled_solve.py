@@ -44,6 +44,7 @@ from exactik.solvers._starts import (
     require_seed,
     require_start,
 )
+from exactik.spatial import runnable
 from exactik.typing import Array
 
 __all__ = [
@@ -99,6 +100,7 @@ class CompiledSolve:
         )
         workspace = new_workspace(self._tree)
         self._buffers = (new_descent_state(self._tree, workspace.H.shape[1]), workspace)
+        self._descents = starts
         self._function: Callable[..., Any] | None = None
 
     def run(self, problem: Problem, q: Array, results: Array, term_errors: Array) -> None:
@@ -111,7 +113,7 @@ class CompiledSolve:
         goals = problem.packed.arrays if new is None else self._goals
         arguments = (self._tree, goals, *self._settings, targets, q, results, term_errors)
         if self._function is None:
-            kernel.solve_problems(*arguments, *self._buffers)
+            runnable(kernel.solve_problems, self._descents)(*arguments, *self._buffers)
             self._function = _find_compiled_function()
         else:
             self._function(*arguments, *self._buffers)
@@ -145,14 +147,15 @@ class CompiledSolve:
         )
 
 
-def _find_compiled_function() -> Callable[..., Any]:
+def _find_compiled_function() -> Callable[..., Any] | None:
     """Return the machine code of `solve_problems`, past Numba's look at the types of 90 arrays.
 
     That look is 10 µs of a call. Where the function was compiled for one kind of arguments only,
-    which is how the arrays are made, those of the call before are of that kind.
+    which is how the arrays are made, those of the call before are of that kind. None while calls
+    are interpreted.
     """
     compiled = list(getattr(kernel.solve_problems, "overloads", {}).values())
-    return compiled[0].entry_point if len(compiled) == 1 else kernel.solve_problems
+    return compiled[0].entry_point if len(compiled) == 1 else None
 
 
 def find_compiled_solve(

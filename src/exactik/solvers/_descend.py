@@ -32,6 +32,7 @@ from exactik.solvers._method import (
     compute_negligible_cost,
 )
 from exactik.solvers._view import View
+from exactik.spatial import runnable
 from exactik.typing import Array, IntArray
 
 __all__ = [
@@ -212,17 +213,19 @@ def _descend_compiled(
     options, tree = method.options(problem), problem.skeleton.tree
     descent = problem.descent_state
     state = descent.state
-    start_descent(view.box, options, limited, q, descent)
+    runnable(start_descent)(view.box, options, limited, q, descent)
     while state[STATUS] == RUNNING:
         raise_if_stopped(recorder.stop)
         before = state[ITERATIONS] if state[EVALUATIONS] > 0.0 else -1.0
         if problem.compiled:
             arrays = problem.packed.arrays
             passes = 1 if recorder.rows is not None else PASSES_BETWEEN_CLOCK_READS
-            run_descent(tree, arrays, view.box, options, q, passes, descent, problem.workspace)
+            runnable(run_descent)(
+                tree, arrays, view.box, options, q, passes, descent, problem.workspace
+            )
         else:
             value, g, H = problem.fill(descent.trial, int(state[REQUESTED_ORDER]))
-            advance(
+            runnable(advance)(
                 tree,
                 problem.pattern,
                 view.box,

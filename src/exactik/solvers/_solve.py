@@ -34,6 +34,7 @@ from exactik.solvers._starts import (
     require_seed,
     require_start,
 )
+from exactik.spatial import runnable
 from exactik.typing import Array
 
 __all__ = ["solve", "solve_until_stopped"]
@@ -153,7 +154,7 @@ def _solve_in_python(
     for start, is_detour in _order_starts(problem, method, q, table, begin + allowed, stop):
         if best is not None and time.perf_counter() > begin + allowed:
             break
-        if is_detour and (best is None or not kernel.is_on_limit(problem.box, best.q)):
+        if is_detour and (best is None or not runnable(kernel.is_on_limit)(problem.box, best.q)):
             break
         descent = None
         for limited in (False, True) if is_detour else (True,):
@@ -164,7 +165,7 @@ def _solve_in_python(
             evaluations += descent.evaluations
             start = descent.q
             if not limited:
-                kernel.wrap_angles_into_limits(problem.box, start)
+                runnable(kernel.wrap_angles_into_limits)(problem.box, start)
         assert descent is not None
         attempts += 1
         reached = bool((compute_goal_errors(problem, descent.q) <= tolerances).all())
@@ -190,7 +191,7 @@ def _order_starts(
     """
     starts = [q.copy() for _ in range(len(table) + 1)]
     for row, start in zip(table, starts, strict=False):
-        kernel.fill_start(q, row, start)
+        runnable(kernel.fill_start)(q, row, start)
     if len(table) > 0:
         costs, given_index = [np.inf] * len(starts), len(table)
         for k in (given_index, *range(given_index)):

@@ -15,6 +15,7 @@ from exactik.kernels.linear.active_set import (
 )
 from exactik.kernels.tree.integrate import integrate
 from exactik.problem import Problem
+from exactik.spatial import runnable
 from exactik.typing import Array, BoolArray
 
 __all__ = ["Place", "View"]
@@ -73,9 +74,9 @@ class View:
         cost, g, H = self.problem.fill(q, GAUSS_NEWTON)
         self.evaluations += 1
         box, held = self.box, np.zeros(self.nv)
-        update_active_set(box.coordinate, box.lower, box.upper, box.free, q, g, held)
+        runnable(update_active_set)(box.coordinate, box.lower, box.upper, box.free, q, g, held)
         curve = np.abs(H[np.arange(self.nv), self.problem.pattern.dof_level])
-        slope = relative_projected_gradient(g, held, curve, cost)
+        slope = runnable(relative_projected_gradient)(g, held, curve, cost)
         scale = np.sqrt(2.0 * max(cost, 0.0) * curve)  # rounding may leave less than none
         return Place(
             q=q,
@@ -89,14 +90,14 @@ class View:
     def project(self, q: Array) -> Array:
         """Return q, (nq,), with coordinates outside their limits moved to the limit."""
         q = q.copy()
-        clip_to_limits(self.box.coordinate, self.box.lower, self.box.upper, q)
+        runnable(clip_to_limits)(self.box.coordinate, self.box.lower, self.box.upper, q)
         return q
 
     def move(self, q: Array, v: Array) -> Array:
         """Return q ⊕ v, (nq,), projected into the limits."""
         out = np.empty_like(q)
-        integrate(self.problem.skeleton.tree, q, np.ascontiguousarray(v), out)
-        clip_to_limits(self.box.coordinate, self.box.lower, self.box.upper, out)
+        runnable(integrate)(self.problem.skeleton.tree, q, np.ascontiguousarray(v), out)
+        runnable(clip_to_limits)(self.box.coordinate, self.box.lower, self.box.upper, out)
         return out
 
     def room(self, q: Array) -> tuple[Array, Array]:

@@ -24,6 +24,7 @@ from exactik.spatial._so3 import (
     log_coefficients,
     log_vector,
 )
+from exactik.spatial._tiers import runnable
 
 __all__ = [
     "RigidTransforms",
@@ -46,6 +47,7 @@ __all__ = [
     "nearest_rotation",
     "other_euler_angles",
     "rotation_taking_z_to",
+    "runnable",
     "sincos",
     "skew",
     "wrap_angles",

@@ -27,7 +27,14 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["jit", "jit_forceinline", "jit_inline_always", "jit_nogil"]
+__all__ = [
+    "has_machine_code",
+    "is_cached",
+    "jit",
+    "jit_forceinline",
+    "jit_inline_always",
+    "jit_nogil",
+]
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -57,12 +64,35 @@ def jit(function: Function, **more: Any) -> Function:
     except RuntimeError:  # nowhere to keep a cache: a read-only installation without a home
         options["cache"] = False
         compiled = numba.njit(**options)(function)
-    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    # Both are private to Numba; without them the cache is merely less careful.
-    if index is not None and hasattr(index, "_source_stamp") and hasattr(index, "_load_index"):
+    index = _find_cache_index(compiled)
+    if index is not None:
         index._source_stamp = (index._source_stamp, _STAMP)
         index._load_index = _ignore_unreadable(index._load_index)
     return cast(Function, compiled)
+
+
+def has_machine_code(compiled: Any) -> bool:
+    """Whether the function was compiled or loaded in this process."""
+    return len(compiled.overloads) > 0
+
+
+def is_cached(compiled: Any) -> bool | None:
+    """Whether machine code for this processor is on disk; None: there is no cache."""
+    index = _find_cache_index(compiled)
+    if index is None:
+        return None
+    processor = compiled.targetctx.codegen().magic_tuple()
+    return any(processor in key for key in index._load_index())
+
+
+def _find_cache_index(compiled: Any) -> Any:
+    """Return what Numba keeps of a function's cache, None where there is none.
+
+    It is private to Numba; without it the cache is merely less careful.
+    """
+    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    complete = hasattr(index, "_source_stamp") and hasattr(index, "_load_index")
+    return index if complete else None
 
 
 def _ignore_unreadable(load: Callable[[], dict]) -> Callable[[], dict]:

@@ -23,6 +23,7 @@ from exactik.solvers import (
     make_start_table,
     resolve_method,
 )
+from exactik.spatial import runnable
 from exactik.typing import Array
 from exactik.viewer.posing._goals import InteractiveGoals
 
@@ -98,7 +99,7 @@ class InteractiveSolver:
     def compute_handle_poses(self, q: Array) -> tuple[Array, Array]:
         """Return positions [m, world], (n, 3), and R_world_bone, (n, 3, 3), of the handles at q."""
         problem, work, goals = self.goals.problem, self._work, self.goals
-        update_kinematics_noinline(problem.skeleton.tree, problem.packed.arrays, q, work)
+        runnable(update_kinematics_noinline)(problem.skeleton.tree, problem.packed.arrays, q, work)
         R_world_bone = work.R[goals.bones]
         arms = (R_world_bone @ goals.points[:, :, None])[:, :, 0]
         return work.p[goals.bones] + work.origin + arms, R_world_bone
@@ -117,7 +118,7 @@ class InteractiveSolver:
             self._limit_middle >= q[self._offset_index], START_OFFSET, -START_OFFSET
         )
         if self._compiled:
-            solve_problems(
+            runnable(solve_problems)(
                 problem.skeleton.tree,
                 problem.packed.arrays,
                 problem.box,
@@ -139,7 +140,7 @@ class InteractiveSolver:
     def _descend_in_python(self, q: Array, start: Array) -> tuple[Array, float]:
         """Run a method that is written in Python; keep q if the cost rose, as it may with some."""
         problem = self.goals.problem
-        retarget(problem.packed.arrays, self.goals.targets, 0)
+        runnable(retarget)(problem.packed.arrays, self.goals.targets, 0)
         before = problem.fill(q, VALUE)[0]
         next_q = descend(problem, self.method, start).q
         after = problem.fill(next_q, VALUE)[0] if np.isfinite(next_q).all() else np.inf
