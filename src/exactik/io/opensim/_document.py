@@ -17,7 +17,7 @@ from exactik.io._notes import Notes
 from exactik.io._xml import Element, read_xml
 
 __all__ = [
-    "Document",
+    "OpenSimDocument",
     "first_child",
     "name_of",
     "objects_of",
@@ -35,7 +35,7 @@ __all__ = [
 BRACKETS = str.maketrans("()[]~,", "      ")  # that vectors of old files are written with
 
 
-class Document(NamedTuple):
+class OpenSimDocument(NamedTuple):
     """A file of OpenSim.
 
     Attributes:
@@ -47,7 +47,7 @@ class Document(NamedTuple):
     version: int
 
 
-def read_document(path: str, notes: Notes, *tags: str) -> Document:
+def read_document(path: str, notes: Notes, *tags: str) -> OpenSimDocument:
     """Return the object in a file of OpenSim; `tags` are what it may be."""
     root = read_xml(path, tolerant=notes)
     version = 10500
@@ -63,7 +63,7 @@ def read_document(path: str, notes: Notes, *tags: str) -> Document:
         root = inner[0] if len(inner) > 0 else root.children[0]
     if root.tag not in tags:
         raise root.error(f"a <{root.tag[:40]}>; expected a <{tags[0]}> of OpenSim")
-    return Document(root, version)
+    return OpenSimDocument(root, version)
 
 
 def first_child(element: Element, tag: str) -> Element | None:
