@@ -103,9 +103,9 @@ def accept(
 
 
 def reject(slots: dict[int, float], rule: int = DAMPED, **options: float) -> Array:
-    descent, q = state_of(slots), np.zeros(2)
+    descent = state_of(slots)
     chosen = options_of(rule=rule, **options)
-    plain(acceptance.reject_trial)(FIGURE.tree, PROBLEM.box, chosen, q, 2.0, descent)
+    plain(acceptance.reject_trial)(chosen, 2.0, descent.state, FIGURE.nv)
     return descent.state
 
 

@@ -1,6 +1,6 @@
 """Rotations in numpy and compiled for the kernels; the decorators that compile."""
 
-from exactik.spatial._jit import jit, jit_forceinline, jit_inline_always, jit_nogil
+from exactik.spatial._jit import jit, jit_forceinline, jit_nogil
 from exactik.spatial._rigid_fit import RigidTransforms, fit_rigid_transforms
 from exactik.spatial._rotations import (
     axis_rotation,
@@ -37,7 +37,6 @@ __all__ = [
     "is_rotation",
     "jit",
     "jit_forceinline",
-    "jit_inline_always",
     "jit_nogil",
     "left_jacobian_derivative",
     "log_coefficients",

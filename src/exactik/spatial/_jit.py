@@ -3,7 +3,6 @@
     jit                 compiled at its first call, or taken from the cache
     jit_nogil           the same for long calls: other Python threads run meanwhile
     jit_forceinline     small functions in inner loops: LLVM inlines them into their callers
-    jit_inline_always   functions with one caller: Numba inlines them before it infers types
 
 Floating point: `contract` lets the compiler fuse a multiply and an add; `nsz` and `arcp` drop
 signed zeros and divide by a common divisor once. Nothing that reorders sums: reassociation breaks
@@ -32,7 +31,6 @@ __all__ = [
     "is_cached",
     "jit",
     "jit_forceinline",
-    "jit_inline_always",
     "jit_nogil",
 ]
 
@@ -115,13 +113,3 @@ def jit_nogil(function: Function) -> Function:
 def jit_forceinline(function: Function) -> Function:
     """As `jit`, and inline the function into its callers: a call costs some fifty operations."""
     return jit(function, forceinline=True)
-
-
-def jit_inline_always(function: Function) -> Function:
-    """As `jit_forceinline`, but inlined before types are inferred, and never compiled by itself.
-
-    Every level of calls is optimised again in each caller's module; this saves a level. For a
-    function with one caller.
-    """
-    options: dict[str, Any] = {**_OPTIONS, "cache": False, "inline": "always"}
-    return cast(Function, numba.njit(**options)(function))

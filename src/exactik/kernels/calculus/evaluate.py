@@ -52,7 +52,7 @@ __all__ = [
 @jit_forceinline
 def evaluate(tree, goals, q, order, work):
     """Return the cost at q; fill work.g (order ≥ GRADIENT) and work.H (GAUSS_NEWTON or EXACT)."""
-    return evaluate_in_layout(tree, goals, q, order, WHOLE_ROWS, work)
+    return evaluate_in_layout(tree, goals, q, order, np.int64(WHOLE_ROWS), work)
 
 
 @jit_forceinline

@@ -53,11 +53,9 @@ from exactik.kernels.descent.trials import (
     fall_back_to_gauss_newton,
     raise_damping,
     request_evaluation,
-    set_line_search_trial,
-    set_trial,
 )
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
-from exactik.spatial import jit_inline_always
+from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["MAX_UNRESOLVED_TRIALS", "accept_trial", "reject_trial"]
 
@@ -73,7 +71,7 @@ MAX_HALVINGS = 6.0  # of a step of one dof
 MAX_UNRESOLVED_TRIALS = 4.0
 
 
-@jit_inline_always
+@jit_forceinline
 def accept_trial(box, options, value, g, descent):
     """Return whether to accept the trial; adapt damping or trust radius if so."""
     state, rule = descent.state, options[RULE]
@@ -121,7 +119,7 @@ def accept_trial(box, options, value, g, descent):
     return True
 
 
-@jit_inline_always
+@jit_forceinline
 def fletcher_growth(value, state):
     """Return ν of Fletcher's rule."""
     linear = state[LINEAR_REDUCTION]
@@ -129,30 +127,27 @@ def fletcher_growth(value, state):
     return min(max(2.0 + rise, 2.0), 10.0) if math.isfinite(value) else 10.0
 
 
-@jit_inline_always
-def reject_trial(tree, box, options, q, value, descent):
-    """Write a shorter trial along the same step, or request derivatives at q for another one."""
-    state, rule = descent.state, options[RULE]
+@jit
+def reject_trial(options, value, state, dof_count):
+    """Shorten the step, or request derivatives at the best q for another one."""
+    rule = options[RULE]
     state[REJECTED_TRIALS] += 1.0
     if state[PURPOSE] == FOR_ESCAPE:
         # Forward, backward, both half as far …
         state[STEP_LENGTH] *= -1.0 if state[REJECTED_TRIALS] % 2.0 == 1.0 else -0.5
-        set_trial(tree, box, q, state[STEP_LENGTH], descent)
         if state[REJECTED_TRIALS] > MAX_ESCAPE_TRIALS:
             converged = state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]
             state[STATUS] = CONVERGED if converged else STALLED
     elif rule == COORDINATE_DESCENT:
         state[STEP_LENGTH] *= 0.5
-        set_trial(tree, box, q, state[STEP_LENGTH], descent)
         if state[REJECTED_TRIALS] > MAX_HALVINGS:
             state[IDLE_TRIALS] += 1.0
-            request_evaluation(q, state[REQUESTED_ORDER], descent)
-        if state[IDLE_TRIALS] > 2.0 * descent.step.shape[0]:
+            request_evaluation(state[REQUESTED_ORDER], state)
+        if state[IDLE_TRIALS] > 2.0 * dof_count:
             state[STATUS] = STALLED
     elif rule == LINE_SEARCH or rule == GRADIENT_DESCENT:
         unresolved = state[PREDICTED_REDUCTION] <= COST_RESOLUTION * state[COST]
         state[STEP_LENGTH] *= 0.5
-        set_line_search_trial(tree, box, options, q, descent)
         if unresolved or state[STEP_LENGTH] < MIN_STEP_LENGTH:
             state[STATUS] = STALLED
     else:
@@ -176,4 +171,4 @@ def reject_trial(tree, box, options, q, value, descent):
         unresolved = state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS
         if failed or (unresolved and options[ESCAPE_SADDLES] == 0.0):
             state[STATUS] = STALLED
-        request_evaluation(q, EXACT if unresolved else order, descent)
+        request_evaluation(EXACT if unresolved else order, state)

@@ -25,14 +25,14 @@ from exactik.kernels.descent.state import (
     STEP_LARGEST_ENTRY,
     STEP_LENGTH,
 )
-from exactik.spatial import jit_inline_always
+from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["minimise_over_angle", "propose_coordinate_step"]
 
 NEGLIGIBLE_REDUCTION = 1e-14  # of the cost: below its rounding
 
 
-@jit_inline_always
+@jit_forceinline
 def minimise_over_angle(gradient, curvature, lower, upper):
     """Return the δ in [lower, upper], which contains 0, of least −A cos δ − B sin δ."""
     best = math.atan2(-gradient, curvature)
@@ -43,7 +43,7 @@ def minimise_over_angle(gradient, curvature, lower, upper):
     return lower if math.cos(lower - best) > math.cos(upper - best) else upper
 
 
-@jit_inline_always
+@jit
 def propose_coordinate_step(pattern, box, q, g, H, descent):
     """Write the step of the next dof that lowers the cost; where there is none, stall."""
     state, step, count = descent.state, descent.step, descent.step.shape[0]

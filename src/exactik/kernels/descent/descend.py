@@ -34,6 +34,7 @@ from exactik.kernels.descent.acceptance import (
     accept_trial,
     reject_trial,
 )
+from exactik.kernels.descent.coordinate_descent import propose_coordinate_step
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
@@ -41,6 +42,7 @@ from exactik.kernels.descent.options import (
     DAMPED,
     ESCAPE_SADDLES,
     FLETCHER,
+    GRADIENT_DESCENT,
     GRADIENT_TOLERANCE,
     HYBRID,
     LAYOUT,
@@ -77,24 +79,31 @@ from exactik.kernels.descent.state import (
     STEP_LARGEST_ENTRY,
     STEP_LENGTH,
 )
-from exactik.kernels.descent.trials import propose_trial, request_evaluation, set_trial
+from exactik.kernels.descent.trials import (
+    propose_gradient_step,
+    propose_model_step,
+    request_evaluation,
+    write_trial,
+)
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
 from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import AncestorPattern
-from exactik.spatial import jit, jit_inline_always
+from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["ITERATION_ROUNDING", "advance", "run_descent"]
+__all__ = ["ITERATION_ROUNDING", "UNTIL_ITS_END", "advance", "run_descent"]
 
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
 PUSH_PER_GRADIENT = 10.0  # times the relative gradient that is left: the same
 ITERATION_ROUNDING = 1e-9  # of a count that is a sum of fractions
+# Passes: the options allow fewer iterations. (Of a Python int Numba would make a type of its own.)
+UNTIL_ITS_END = np.int64(2**62)
 INITIAL_ESCAPE_STEP = 0.5  # [rad or m] first step away from a saddle
 
 
 @jit
 def run_descent(tree, goals, box, options, q, passes, descent, work):
-    """Make passes of a descent that `start_descent` prepared; return how many were made.
+    """Make passes of a descent that `start_descent` prepared, at most so many; return how many.
 
     q (nq,) is the best configuration so far.
     """
@@ -125,7 +134,9 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
     purpose, best_cost = state[PURPOSE], state[COST]
     if purpose == FOR_STEP or purpose == FOR_ESCAPE:
         if not accept_trial(box, options, value, g, descent):
-            reject_trial(tree, box, options, q, value, descent)
+            reject_trial(options, value, state, g.shape[0])
+            if state[STATUS] == RUNNING:
+                write_trial(tree, box, options[RULE], q, descent)
             return state[STATUS] == RUNNING
         state[ITERATIONS] += 1.0 / g.shape[0] if options[RULE] == COORDINATE_DESCENT else 1.0
         state[ACCEPTED_LARGEST_ENTRY] = state[STEP_LARGEST_ENTRY] * abs(state[STEP_LENGTH])
@@ -146,21 +157,29 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
     elif state[COST] <= options[NEGLIGIBLE_COST]:
         state[STATUS] = CONVERGED
     elif state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
-        handle_stationary_point(tree, pattern, box, options, q, g, H, CONVERGED, descent)
+        handle_stationary_point(pattern, box, options, q, g, H, np.float64(CONVERGED), descent)
     elif state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS and options[ESCAPE_SADDLES] != 0.0:
         # Next to a saddle what a step gains drowns in rounding; along negative curvature it grows.
-        handle_stationary_point(tree, pattern, box, options, q, g, H, STALLED, descent)
+        handle_stationary_point(pattern, box, options, q, g, H, np.float64(STALLED), descent)
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT
     else:
         if options[CURVATURE] == HYBRID:
             vanishing = purpose == FOR_STEP and value < VANISHING_COST_RATIO * best_cost
             state[REQUESTED_ORDER] = GAUSS_NEWTON if vanishing else EXACT
-        propose_trial(tree, pattern, box, options, q, g, H, S, P, descent)
+        state[PURPOSE], state[REJECTED_TRIALS] = FOR_STEP, 0.0
+        if options[RULE] == COORDINATE_DESCENT:
+            propose_coordinate_step(pattern, box, q, g, H, descent)
+        elif options[RULE] == GRADIENT_DESCENT:
+            propose_gradient_step(box, options, g, descent)
+        else:
+            propose_model_step(tree, pattern, box, options, q, g, H, S, P, descent)
+    if state[STATUS] == RUNNING:
+        write_trial(tree, box, options[RULE], q, descent)
     return state[STATUS] == RUNNING
 
 
-@jit_inline_always
+@jit_forceinline
 def update_scale(pattern, box, options, H, descent):
     """Update the largest curvature seen of each dof, and D, the metric of the rule."""
     max_curvature, scale, rule = descent.max_curvature, descent.scale, options[RULE]
@@ -188,8 +207,8 @@ def update_scale(pattern, box, options, H, descent):
             scale[i] = max(scale[i], 1e-3 * largest if largest > 0.0 else 1.0)
 
 
-@jit_inline_always
-def handle_stationary_point(tree, pattern, box, options, q, g, H, ending, descent):
+@jit
+def handle_stationary_point(pattern, box, options, q, g, H, ending, descent):
     """End with this status, unless it is at a saddle and the method leaves saddles."""
     state = descent.state
     # A limit that nothing pushes against holds nothing: the way down may lead away from it. Where a
@@ -203,11 +222,10 @@ def handle_stationary_point(tree, pattern, box, options, q, g, H, ending, descen
     if last or options[ESCAPE_SADDLES] == 0.0 or state[IS_CONVEX] != 0.0:
         state[STATUS] = ending
     elif state[EVALUATED_ORDER] != EXACT or state[EVALUATED_LAYOUT] != WHOLE_ROWS:
-        request_evaluation(q, EXACT, descent)
+        request_evaluation(EXACT, state)
         state[REQUESTED_LAYOUT] = WHOLE_ROWS
     elif open_descent_direction(pattern, box, q, g, H, descent):
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
         state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0
-        set_trial(tree, box, q, INITIAL_ESCAPE_STEP, descent)
     else:
         state[STATUS] = ending

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.evaluate import add_goals, evaluate_in_layout
+from exactik.kernels.calculus.evaluate import add_goals
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.cycle_counter import read_cycle_counter
-from exactik.kernels.descent.descend import advance
+from exactik.kernels.descent.descend import UNTIL_ITS_END, run_descent
 from exactik.kernels.descent.options import TRY_DETOUR
 from exactik.kernels.descent.results import (
     RESULT_ATTEMPTS,
@@ -41,17 +41,13 @@ from exactik.kernels.descent.state import (
     EVALUATIONS,
     ITERATIONS,
     PROJECTED_GRADIENT,
-    REQUESTED_LAYOUT,
-    REQUESTED_ORDER,
-    RUNNING,
     STATUS,
     start_descent,
 )
 from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.goals.errors import are_goals_reached
 from exactik.kernels.goals.targets import retarget
-from exactik.kernels.linear.ltdl import AncestorPattern
-from exactik.spatial import jit, jit_inline_always, jit_nogil
+from exactik.spatial import jit, jit_nogil
 from exactik.typing import Array
 
 __all__ = [
@@ -121,7 +117,7 @@ def place_starts(tree, goals, table, work):
                     table.R[k, frame, i, j] = work.R[frame, i, j]
 
 
-@jit_inline_always
+@jit
 def rank_starts(tree, goals, table, descent, work):
     """Write the costs of all starts to the table; the given one is the last."""
     n = table.q.shape[0]
@@ -136,7 +132,7 @@ def rank_starts(tree, goals, table, descent, work):
         else:
             update_kinematics_noinline(tree, goals, q, work)
         table.cost[k] = add_goals(goals, np.int64(VALUE), work) + add_coordinates(
-            tree, goals.coordinates, q, VALUE, goals.free, work.g, work.H, work.D, work.X
+            tree, goals.coordinates, q, np.int64(VALUE), goals.free, work.g, work.H, work.D, work.X
         )
 
 
@@ -153,9 +149,9 @@ def load_placed_start(goals, table, k, work):
                 work.R[frame, i, j] = table.R[k, frame, i, j]
 
 
-@jit_inline_always
+@jit
 def take_cheapest_start(table, descent, q):
-    """Write the start of least cost to q, and set its cost to ∞ as tried."""
+    """Write the start of least cost to q, the given one if all were tried; its cost becomes ∞."""
     n, best = table.q.shape[0], table.q.shape[0]
     for k in range(n):
         if table.cost[k] < table.cost[best]:
@@ -177,75 +173,44 @@ def solve_problems(
     `goals` already. Writes `results` (B, RESULT_SIZE), see there, and the errors of the terms,
     `term_errors` (B, n) [m or rad].
     """
-    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     place_starts(tree, goals, table, work)
+    start_count = table.q.shape[0] + 1
     for b in range(q.shape[0]):
-        start = read_cycle_counter()
+        begin = read_cycle_counter()
         if targets.origin.shape[0] > 0:
             retarget(goals, targets, b)
-        problem_q, result, errors = q[b], results[b], term_errors[b]
-        solve_from_starts(
-            tree,
-            pattern,
-            goals,
-            box,
-            options,
-            tolerance,
-            table,
-            problem_q,
-            result,
-            errors,
-            descent,
-            work,
-        )
-        results[b, RESULT_CYCLES] = float(read_cycle_counter() - start)
-
-
-@jit_inline_always
-def solve_from_starts(
-    tree, pattern, goals, box, options, tolerance, table, q, result, term_errors, descent, work
-):
-    """Solve one problem from q (nq,), which becomes the solution; see `solve_problems`."""
-    for i in range(RESULT_SIZE):
-        result[i] = 0.0
-    result[RESULT_COST] = np.inf
-    for j in range(q.shape[0]):
-        descent.start_q[j] = q[j]
-    rank_starts(tree, goals, table, descent, work)
-    start_count = table.q.shape[0] + 1
-    for attempt in range(start_count + 1):
-        detour = attempt == start_count
-        if detour and (options[TRY_DETOUR] == 0.0 or not is_on_limit(box, descent.best_q)):
-            break
-        if detour:
-            for j in range(q.shape[0]):
-                q[j] = descent.start_q[j]
-        else:
-            take_cheapest_start(table, descent, q)
-        result[RESULT_ATTEMPTS] += 1.0
-        for pass_number in range(2 if detour else 1):
-            if pass_number == 1:
-                wrap_angles_into_limits(box, q)
-            start_descent(box, options, not detour or pass_number == 1, q, descent)
-            while descent.state[STATUS] == RUNNING:
-                order = np.int64(descent.state[REQUESTED_ORDER])
-                layout = np.int64(descent.state[REQUESTED_LAYOUT])
-                value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
-                advance(
-                    tree, pattern, box, options, q, value, work.g, work.H, work.S, work.P, descent
-                )
-            result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
-            result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
-        reached = are_goals_reached(tree, goals, tolerance, q, term_errors, work)
-        if reached or descent.state[COST] < result[RESULT_COST] or attempt == 0:
-            result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
-            result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
-            for j in range(q.shape[0]):
-                descent.best_q[j] = q[j]
-        if reached:
-            result[RESULT_REACHED] = 1.0
-            break
-    for j in range(q.shape[0]):
-        q[j] = descent.best_q[j]
-    if result[RESULT_REACHED] == 0.0:
-        are_goals_reached(tree, goals, tolerance, q, term_errors, work)
+        place, result, errors, reached = q[b], results[b], term_errors[b], False
+        for i in range(RESULT_SIZE):
+            result[i] = 0.0
+        result[RESULT_COST] = np.inf
+        for j in range(place.shape[0]):
+            descent.start_q[j] = place[j]
+        rank_starts(tree, goals, table, descent, work)
+        for attempt in range(start_count + 1):
+            detour = attempt == start_count
+            if detour and (options[TRY_DETOUR] == 0.0 or not is_on_limit(box, descent.best_q)):
+                break
+            result[RESULT_ATTEMPTS] += 1.0
+            take_cheapest_start(table, descent, place)
+            for pass_number in range(2 if detour else 1):
+                if pass_number == 1:
+                    wrap_angles_into_limits(box, place)
+                start_descent(box, options, not detour or pass_number == 1, place, descent)
+                run_descent(tree, goals, box, options, place, UNTIL_ITS_END, descent, work)
+                result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+                result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+            reached = are_goals_reached(tree, goals, tolerance, place, errors, work)
+            if reached or descent.state[COST] < result[RESULT_COST] or attempt == 0:
+                result[RESULT_STATUS] = descent.state[STATUS]
+                result[RESULT_COST] = descent.state[COST]
+                result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
+                for j in range(place.shape[0]):
+                    descent.best_q[j] = place[j]
+            if reached:
+                break
+        for j in range(place.shape[0]):
+            place[j] = descent.best_q[j]
+        if not reached:
+            are_goals_reached(tree, goals, tolerance, place, errors, work)
+        result[RESULT_REACHED] = 1.0 if reached else 0.0
+        result[RESULT_CYCLES] = float(read_cycle_counter() - begin)

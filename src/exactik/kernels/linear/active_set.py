@@ -19,7 +19,7 @@ import numpy as np
 
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, eliminate_joints, substitute_joints
 from exactik.kernels.linear.ltdl import factor, solve
-from exactik.spatial import jit, jit_forceinline, jit_inline_always
+from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
     "box_step",
@@ -75,7 +75,7 @@ def relative_projected_gradient(g, active_set, curvature, cost):
     return result
 
 
-@jit_inline_always
+@jit_forceinline
 def multiply_ancestor_rows(pattern, H, x, path, y):
     """Write y = H x: down the paths for the rows, up again for the columns.
 
@@ -101,7 +101,7 @@ def multiply_ancestor_rows(pattern, H, x, path, y):
             path[a] += H[i, a] * x[i]
 
 
-@jit_inline_always
+@jit_forceinline
 def copy_free_block(pattern, H, damping, scale, active_set, L):
     """L = H + μD, with rows and columns of the active set replaced by those of the identity."""
     for i in range(active_set.shape[0]):
@@ -113,12 +113,11 @@ def copy_free_block(pattern, H, damping, scale, active_set, L):
         L[i, level] = H[i, level] + damping * scale[i] if active_set[i] == 0.0 else 1.0
 
 
-@jit_inline_always
-def solve_damped(joints, pattern, layout, g, H, S, P, damping, has_step, descent):
+@jit_forceinline
+def solve_damped(joints, pattern, layout, g, H, S, P, damping, descent):
     """Write x with (H + μD)x = −g to descent.rhs, for entries of the active set as in descent.step.
 
-    Returns the smallest pivot; where it is not positive, nothing is written. `has_step`: whether
-    any of those entries is not 0.
+    Returns the smallest pivot; where it is not positive, nothing is written.
     """
     active_set, step, rhs = descent.active_set, descent.step, descent.rhs
     if layout == JOINT_BLOCKS:
@@ -129,10 +128,13 @@ def solve_damped(joints, pattern, layout, g, H, S, P, damping, has_step, descent
     copy_free_block(pattern, H, damping, descent.scale, active_set, descent.L)
     smallest_pivot = factor(pattern, descent.L)
     if smallest_pivot > 0.0:
-        if has_step:
+        largest = 0.0
+        for i in range(step.shape[0]):
+            largest = max(largest, abs(step[i]))
+        if largest > 0.0:
             multiply_ancestor_rows(pattern, H, step, descent.path, rhs)
         for i in range(step.shape[0]):
-            known = rhs[i] if has_step else 0.0
+            known = rhs[i] if largest > 0.0 else 0.0
             rhs[i] = -g[i] - known if active_set[i] == 0.0 else 0.0
         solve(pattern, descent.L, rhs, descent.path)
     return smallest_pivot
@@ -148,11 +150,9 @@ def box_step(joints, pattern, coordinate, layout, q, g, H, S, P, damping, descen
     lower, upper = descent.lower, descent.upper
     for i in range(step.shape[0]):
         step[i] = 0.0
-    smallest_pivot, outside = np.inf, False
+    smallest_pivot = np.inf
     for _ in range(MAX_ROUNDS):
-        smallest_pivot = solve_damped(
-            joints, pattern, layout, g, H, S, P, damping, outside, descent
-        )
+        smallest_pivot = solve_damped(joints, pattern, layout, g, H, S, P, damping, descent)
         if not smallest_pivot > 0.0:
             return smallest_pivot
         outside = False

@@ -20,7 +20,7 @@ from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
 from exactik.kernels.linear.active_set import box_step, copy_free_block
 from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import factor, solve
-from exactik.spatial import jit, jit_inline_always
+from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["trust_region_step"]
 
@@ -29,7 +29,7 @@ BRACKET_TOLERANCE = 1e-6  # relative width of the bracket around μ at which the
 RADIUS_TOLERANCE = 0.1  # relative; Δ is only a guess, so that |s| = Δ need not hold closely
 
 
-@jit_inline_always
+@jit_forceinline
 def scaled_norm(s, scale):
     """Return |s|_D."""
     total = 0.0
@@ -91,8 +91,9 @@ def trust_region_step(joints, pattern, box, q, g, H, S, P, descent):
             damping = 0.5 * (lower + upper) if upper < np.inf else max(4.0 * lower, initial_damping)
     if not definite and not hard_case and upper < np.inf:  # out of rounds at a bad guess
         damping, hard_case = upper, True
+    layout = np.int64(WHOLE_ROWS)
     smallest_pivot = box_step(
-        joints, pattern, box.coordinate, WHOLE_ROWS, q, g, H, S, P, damping, descent
+        joints, pattern, box.coordinate, layout, q, g, H, S, P, damping, descent
     )
     if not smallest_pivot > 0.0:
         return False
@@ -102,7 +103,7 @@ def trust_region_step(joints, pattern, box, q, g, H, S, P, descent):
     return True
 
 
-@jit_inline_always
+@jit
 def extend_to_boundary(pattern, radius, descent):
     """Lengthen the step to |s|_D = Δ along the direction of least curvature of H + μD."""
     s, z, scale = descent.step, descent.rhs, descent.scale

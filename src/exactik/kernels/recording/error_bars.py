@@ -24,7 +24,7 @@ from exactik.kernels.linear.active_set import (
 )
 from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
 from exactik.kernels.recording.frames import set_frame
-from exactik.spatial import jit, jit_inline_always, jit_nogil
+from exactik.spatial import jit, jit_nogil
 
 __all__ = [
     "check_convexity",
@@ -61,7 +61,7 @@ def check_convexity(
         is_convex[k] = 1.0 if factor(pattern, descent.L) > 0.0 else 0.0
 
 
-@jit_inline_always
+@jit
 def square_weights(goals):
     """Replace every weight of a marker by its square."""
     for m in range(goals.terms.weight.shape[0]):

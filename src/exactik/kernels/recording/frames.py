@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.calculus.evaluate import add_goals, evaluate_in_layout
+from exactik.kernels.calculus.evaluate import add_goals
 from exactik.kernels.calculus.sums import VALUE
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
-from exactik.kernels.descent.descend import advance
+from exactik.kernels.descent.descend import UNTIL_ITS_END, run_descent
 from exactik.kernels.descent.results import (
     RESULT_COST,
     RESULT_EVALUATIONS,
@@ -37,16 +37,13 @@ from exactik.kernels.descent.state import (
     EVALUATIONS,
     ITERATIONS,
     PROJECTED_GRADIENT,
-    REQUESTED_LAYOUT,
-    REQUESTED_ORDER,
-    RUNNING,
     STATUS,
     start_descent,
 )
 from exactik.kernels.goals.clouds import reduce_to_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.tree.fk import root_position
-from exactik.spatial import jit, jit_inline_always
+from exactik.spatial import jit
 from exactik.typing import Array
 
 __all__ = [
@@ -115,7 +112,7 @@ def compute_cost(tree, goals, q, work):
     """Return the cost of pose q, with the weights that are set."""
     update_kinematics_noinline(tree, goals, q, work)
     return add_goals(goals, np.int64(VALUE), work) + add_coordinates(
-        tree, goals.coordinates, q, VALUE, goals.free, work.g, work.H, work.D, work.X
+        tree, goals.coordinates, q, np.int64(VALUE), goals.free, work.g, work.H, work.D, work.X
     )
 
 
@@ -169,12 +166,12 @@ def compute_robust_cost(tree, goals, frames, t, pose, work):
             value = c * c / 6.0 * (1.0 - inside**3) + TUKEY_HUBER_SHARE * value
         total += weight * value
     return total + add_coordinates(
-        tree, goals.coordinates, pose, VALUE, goals.free, work.g, work.H, work.D, work.X
+        tree, goals.coordinates, pose, np.int64(VALUE), goals.free, work.g, work.H, work.D, work.X
     )
 
 
-@jit_inline_always
-def solve_frame(tree, pattern, goals, box, options, frames, t, pose, result, descent, work):
+@jit
+def solve_frame(tree, goals, box, options, frames, t, pose, result, descent, work):
     """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the solution."""
     result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS] = 0.0, 0.0
     robust, width = frames.loss[0] != QUADRATIC, frames.loss[2]
@@ -185,13 +182,7 @@ def solve_frame(tree, pattern, goals, box, options, frames, t, pose, result, des
                 break
             width = max(0.5 * width, 1.0)
         start_descent(box, options, True, pose, descent)
-        while descent.state[STATUS] == RUNNING:
-            order = np.int64(descent.state[REQUESTED_ORDER])
-            layout = np.int64(descent.state[REQUESTED_LAYOUT])
-            value = evaluate_in_layout(tree, goals, descent.trial, order, layout, work)
-            advance(
-                tree, pattern, box, options, pose, value, work.g, work.H, work.S, work.P, descent
-            )
+        run_descent(tree, goals, box, options, pose, UNTIL_ITS_END, descent, work)
         result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
         result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
         result[RESULT_ITERATIONS] += descent.state[ITERATIONS]

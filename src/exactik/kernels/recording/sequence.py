@@ -14,7 +14,6 @@ from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.results import RESULT_COST
 from exactik.kernels.linear.active_set import clip_to_limits
-from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.kernels.recording.frames import (
     compute_cost,
     compute_marker_residual,
@@ -22,7 +21,7 @@ from exactik.kernels.recording.frames import (
     solve_frame,
 )
 from exactik.kernels.tree.integrate import difference, integrate
-from exactik.spatial import jit_inline_always, jit_nogil
+from exactik.spatial import jit, jit_nogil
 
 __all__ = ["compute_residuals", "evaluate_frames", "solve_sequence"]
 
@@ -54,7 +53,6 @@ def solve_sequence(
     `min_distance` [m] of the other solution's, or where the cost saved against the other is
     `max_loss` below its best.
     """
-    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
     gain, best_gain = 0.0, 0.0
     for k in range(q.shape[0]):
         t, pose = frame_numbers[k], q[k]
@@ -64,7 +62,7 @@ def solve_sequence(
         set_frame(tree, goals, frames, t, pose)
         if warm_start and k > 1:
             extrapolate_pose(tree, goals, box, q[k - 1], q[k - 2], pose, descent, work)
-        solve_frame(tree, pattern, goals, box, options, frames, t, pose, results[k], descent, work)
+        solve_frame(tree, goals, box, options, frames, t, pose, results[k], descent, work)
         if other_residual.shape[0] > 0:
             gain += other_cost[k] - results[k, RESULT_COST]
             best_gain = max(best_gain, gain)
@@ -77,7 +75,7 @@ def solve_sequence(
     return q.shape[0]
 
 
-@jit_inline_always
+@jit
 def extrapolate_pose(tree, goals, box, previous, earlier, pose, descent, work):
     """Replace `pose`, the previous one, by the extrapolated motion if that costs less."""
     difference(tree, previous, earlier, descent.rhs)
@@ -88,7 +86,7 @@ def extrapolate_pose(tree, goals, box, previous, earlier, pose, descent, work):
             pose[j] = descent.best_q[j]
 
 
-@jit_inline_always
+@jit
 def largest_marker_distance(tree, goals, pose, other_residual, work):
     """Return the largest distance [m] of a marker from that of a pose with these residuals."""
     update_kinematics_noinline(tree, goals, pose, work)
