@@ -253,7 +253,8 @@ MOT = Format(
     outline_of=Function("exactik.io.tables:outline_mot"),
     keeps="joint angles, coordinates, gaps, times",
     loses="the skeleton, frame numbers, up axis; quaternions are refused",
-    assumes="degrees, if the header does not say; columns are named `bone.dof`",
+    assumes="degrees, if the header does not say; columns are named `bone.dof`, or as OpenSim's "
+    "coordinates",
 )
 STO = Format(
     name="STO",

@@ -15,7 +15,7 @@ from exactik.pipeline._units import correct_unit
 from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_person
 from exactik.pipeline._weights import resolve_weights
 from exactik.pipeline.opensim import (
-    ScaledModel,
+    ScaledSubject,
     SolvedOrientations,
     SolvedSetup,
     scale_model,
@@ -28,7 +28,7 @@ from exactik.pipeline.opensim import (
 __all__ = [
     "MatchedRecording",
     "PreparedSkeleton",
-    "ScaledModel",
+    "ScaledSubject",
     "SolvedOrientations",
     "SolvedRecording",
     "SolvedSetup",

@@ -26,6 +26,7 @@ from exactik.io.opensim._document import (
 )
 from exactik.io.opensim._tasks import (
     CoordinateTask,
+    is_setup,
     read_path,
     read_tasks,
     read_time_range,
@@ -78,15 +79,8 @@ class IkSetup:
 
 
 def is_ik_setup(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a set-up of inverse kinematics, by its name and its first tags."""
-    if not os.fspath(path).lower().endswith(".xml"):
-        return False
-    try:
-        with open(path, "rb") as file:
-            head = file.read(4096)
-    except OSError:
-        return False
-    return any(f"<{tag}".encode() in head for tag in TOOL_TAGS)
+    """Whether a file is a set-up of inverse kinematics, by its first lines."""
+    return is_setup(path, *TOOL_TAGS)
 
 
 def read_ik_setup(path: str | os.PathLike[str], notes: Notes) -> IkSetup:

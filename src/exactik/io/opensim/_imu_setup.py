@@ -27,7 +27,13 @@ from exactik.io.opensim._document import (
     read_vector,
     text_of,
 )
-from exactik.io.opensim._tasks import read_path, read_time_range, require_path, resolve_path
+from exactik.io.opensim._tasks import (
+    is_setup,
+    read_path,
+    read_time_range,
+    require_path,
+    resolve_path,
+)
 from exactik.spatial import axis_rotation, matrix_from_wxyz
 from exactik.typing import Array
 
@@ -80,14 +86,8 @@ class ImuSetup:
 
 
 def is_imu_setup(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a set-up for inertial sensors, by its name and its first tags."""
-    if not os.fspath(path).lower().endswith(".xml"):
-        return False
-    try:
-        with open(path, "rb") as file:
-            return f"<{TOOL_TAG}".encode() in file.read(4096)
-    except OSError:
-        return False
+    """Whether a file is a set-up for inertial sensors, by its first lines."""
+    return is_setup(path, TOOL_TAG)
 
 
 def read_imu_setup(path: str | os.PathLike[str], notes: Notes) -> ImuSetup:
@@ -108,7 +108,7 @@ def read_imu_setup(path: str | os.PathLike[str], notes: Notes) -> ImuSetup:
     if folder != "":
         output = os.path.join(resolve_path(path, folder), os.path.basename(output))
     if os.path.splitext(output)[1] == "":
-        output += ".mot"
+        output = f"{output}.mot"
     reports = read_flag(tool, "report_errors", True)
     errors = f"{os.path.splitext(output)[0]}_orientationErrors.sto"
     return ImuSetup(

@@ -19,6 +19,7 @@ from exactik.io.opensim._document import (
 
 __all__ = [
     "CoordinateTask",
+    "is_setup",
     "read_path",
     "read_tasks",
     "read_time_range",
@@ -27,6 +28,7 @@ __all__ = [
     "resolve_path",
 ]
 
+HEAD_BYTES = 4096  # in which the tag of a tool stands, behind a declaration and comments
 UNSET = ("", "unassigned")  # what an empty path is written as
 
 VALUE_TYPES = ("default_value", "manual_value", "from_file")
@@ -75,6 +77,18 @@ def read_tasks(tool: Element, notes: Notes) -> tuple[dict[str, float], tuple[Coo
     if len(markers) == 0:
         raise tool.error("no marker has a task that applies; expected some in its <IKTaskSet>")
     return markers, tuple(coordinates)
+
+
+def is_setup(path: str | os.PathLike[str], *tags: str) -> bool:
+    """Whether a file is a set-up of the tool with one of these tags, by its first lines."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return False
+    return head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"<" and any(
+        f"<{tag}".encode() in head for tag in tags
+    )
 
 
 def read_time_range(tool: Element) -> tuple[float, float]:

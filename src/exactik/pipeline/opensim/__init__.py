@@ -6,10 +6,10 @@ from exactik.pipeline.opensim._imu import (
     solve_imu_setup,
     write_imu_results,
 )
-from exactik.pipeline.opensim._scale import ScaledModel, scale_model
+from exactik.pipeline.opensim._scale import ScaledSubject, scale_model
 
 __all__ = [
-    "ScaledModel",
+    "ScaledSubject",
     "SolvedOrientations",
     "SolvedSetup",
     "scale_model",

@@ -37,13 +37,13 @@ from exactik.pipeline.opensim._tasks import TaskSetup, track_tasks
 from exactik.tracking import Track
 from exactik.typing import Array
 
-__all__ = ["ScaledModel", "scale_model"]
+__all__ = ["ScaledSubject", "scale_model"]
 
 Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaledModel:
+class ScaledSubject:
     """What the scale tool's set-up led to.
 
     Attributes:
@@ -65,7 +65,7 @@ class ScaledModel:
     notes: tuple[str, ...]
 
 
-def scale_model(path: str | os.PathLike[str]) -> ScaledModel:
+def scale_model(path: str | os.PathLike[str]) -> ScaledSubject:
     """Do what a set-up file of OpenSim's scale tool asks for, and write its files."""
     setup = load_scale_setup(path)
     generic = load_generic_model(setup.generic_path, setup.marker_set_path)
@@ -90,7 +90,7 @@ def scale_model(path: str | os.PathLike[str]) -> ScaledModel:
         pose, moved, said = _place_markers(setup, setup.placing, generic, model)
         notes += said
         written += _write_placing(setup, setup.placing, generic, model, pose)
-    return ScaledModel(
+    return ScaledSubject(
         setup=setup,
         factors=factors,
         model=model,

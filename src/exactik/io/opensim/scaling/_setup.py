@@ -29,6 +29,7 @@ from exactik.io.opensim._document import (
 )
 from exactik.io.opensim._tasks import (
     CoordinateTask,
+    is_setup,
     read_path,
     read_tasks,
     read_time_range,
@@ -145,14 +146,8 @@ class ScaleSetup:
 
 
 def is_scale_setup(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a set-up of the scale tool, by its name and its first tags."""
-    if not os.fspath(path).lower().endswith(".xml"):
-        return False
-    try:
-        with open(path, "rb") as file:
-            return b"<ScaleTool" in file.read(4096)
-    except OSError:
-        return False
+    """Whether a file is a set-up of the scale tool, by its first lines."""
+    return is_setup(path, "ScaleTool")
 
 
 def read_scale_setup(path: str | os.PathLike[str], notes: Notes) -> ScaleSetup:
