@@ -12,7 +12,7 @@ import os
 import time
 
 import numpy as np
-import opensim as osim
+import opensim as osim  # pyright: ignore[reportMissingImports]
 
 RANGE_EXCESS = 0.2  # share of a coordinate's range by which poses go beyond it, at either end
 
@@ -209,7 +209,8 @@ def write_properties(path, out):
         muscle = model.getMuscles().get(i)
         fibre, tendon = muscle.getOptimalFiberLength(), muscle.getTendonSlackLength()
         found["muscle"].append((fibre, tendon, muscle.getLength(state)))
-    np.savez(out, **{key: np.array(values) for key, values in found.items()})
+    arrays = {key: np.array(values) for key, values in found.items()}
+    np.savez(out, **arrays)  # pyright: ignore[reportArgumentType]
 
 
 def run_ik(setup, out, accuracy):

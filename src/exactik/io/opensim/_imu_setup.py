@@ -147,7 +147,7 @@ def read_orientations(path: str, notes: Notes) -> OrientationTable:
     wxyz = np.array(rows, dtype=float).reshape(len(rows), len(names) - 1, 4)
     length = np.linalg.norm(wxyz, axis=2, keepdims=True)
     wxyz = np.divide(wxyz, length, out=np.full_like(wxyz, np.nan), where=length > 1e-9)
-    is_missing = np.isnan(wxyz).any(axis=2)
+    is_missing = np.asarray(np.isnan(wxyz).any(axis=2))
     rotations = matrix_from_wxyz(np.where(is_missing[..., None], (1.0, 0.0, 0.0, 0.0), wxyz))
     rotations[is_missing] = np.nan
     return OrientationTable(tuple(names[1:]), rotations, np.array(times))
