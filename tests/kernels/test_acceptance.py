@@ -17,6 +17,8 @@ from exactik.kernels.descent import acceptance
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
+    CURVATURE_OF_DOF,
+    CURVATURE_OF_KIND,
     DAMPED,
     ESCAPE_SADDLES,
     FLETCHER,
@@ -24,6 +26,7 @@ from exactik.kernels.descent.options import (
     HYBRID,
     INITIAL_DAMPING,
     LINE_SEARCH,
+    METRIC,
     RULE,
     TRUST_REGION,
 )
@@ -145,6 +148,25 @@ def test_growth_of_damping_begins_anew_after_a_step(rule: int) -> None:
     for ratio in (0.9, 0.5, 0.1):
         _, descent = accept(1.0 - 0.1 * ratio, {DAMPING_GROWTH: 64.0}, rule)
         assert descent.state[DAMPING_GROWTH] == 4.0
+
+
+@pytest.mark.parametrize(
+    ("metric", "left", "after"),
+    [
+        (CURVATURE_OF_DOF, 0.6, 0.1),
+        (CURVATURE_OF_KIND, 0.6, 1.0 / 3.0),
+        (CURVATURE_OF_KIND, 0.51, 1.0 / 3.0),
+        (CURVATURE_OF_KIND, 0.49, 0.1),
+        (CURVATURE_OF_DOF, 0.49, 0.1),
+    ],
+)
+def test_damping_by_kind_falls_gently_while_much_of_the_cost_is_left(
+    metric: int, left: float, after: float
+) -> None:
+    descent = state_of({PREDICTED_REDUCTION: 1.0 - left})
+    options = options_of(DAMPED, {METRIC: metric})
+    assert plain(acceptance.accept_trial)(PROBLEM.box, options, left, np.zeros(2), descent)
+    assert descent.state[DAMPING] == pytest.approx(after)
 
 
 def test_a_radius_never_grows_by_a_bad_step() -> None:
