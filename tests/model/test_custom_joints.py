@@ -136,5 +136,5 @@ def test_rerooting_keeps_couplings_off_its_path():
     for name in skeleton.bone_names:
         R = skeleton.forward(q).rotations[skeleton.bone_index(name)]
         np.testing.assert_allclose(there.rotations[moved.bone_index(name)], R, atol=1e-12)
-    with pytest.raises(ModelError, match="cannot re-root over 'patella.rz'"):
+    with pytest.raises(ModelError, match=r"cannot re-root over 'patella.rz'"):
         skeleton.reroot("patella")
