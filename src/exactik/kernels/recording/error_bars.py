@@ -14,23 +14,19 @@ import math
 
 import numpy as np
 
-from exactik.kernels.calculus.evaluate import evaluate
+from exactik.kernels.calculus.evaluate import evaluate_in_layout
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.goals.clouds import reduce_to_clouds
-from exactik.kernels.linear.active_set import (
-    copy_free_block,
-    multiply_ancestor_rows,
-    update_active_set,
-)
-from exactik.kernels.linear.ltdl import AncestorPattern, factor, solve
+from exactik.kernels.linear.active_set import update_active_set
+from exactik.kernels.linear.articulated import JOINT_BLOCKS, JointPattern, eliminate_joints
+from exactik.kernels.linear.variances import compute_variances
 from exactik.kernels.recording.frames import set_frame
 from exactik.spatial import jit, jit_nogil
 
 __all__ = [
     "check_convexity",
-    "compute_variance",
+    "eliminate_frame",
     "estimate_standard_deviations",
-    "factor_frame",
 ]
 
 
@@ -42,23 +38,24 @@ def check_convexity(
 
     D is the largest curvature of each dof, as for descents.
     """
-    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
+    joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
     for k in range(q.shape[0]):
         set_frame(tree, goals, frames, frame_numbers[k], q[k])
-        evaluate(tree, goals, q[k], np.int64(EXACT), work)
+        evaluate_in_layout(tree, goals, q[k], np.int64(EXACT), np.int64(JOINT_BLOCKS), work)
         update_active_set(
             box.coordinate, box.lower, box.upper, box.free, q[k], work.g, descent.active_set
         )
         largest = 0.0
         for i in range(descent.scale.shape[0]):
-            descent.scale[i] = abs(work.H[i, np.int64(pattern.dof_level[i])])
+            descent.scale[i] = abs(work.H[i, np.int64(tree.dof_level[i])])
             largest = max(largest, descent.scale[i])
         for i in range(descent.scale.shape[0]):
             descent.scale[i] = max(descent.scale[i], 1e-3 * largest)
-        copy_free_block(
-            pattern, work.H, flat_curvature, descent.scale, descent.active_set, descent.L
+            descent.step[i] = 0.0
+        smallest_pivot = eliminate_joints(
+            joints, work.S, work.P, work.g, work.H, flat_curvature, descent
         )
-        is_convex[k] = 1.0 if factor(pattern, descent.L) > 0.0 else 0.0
+        is_convex[k] = 1.0 if smallest_pivot > 0.0 else 0.0
 
 
 @jit
@@ -71,53 +68,47 @@ def square_weights(goals):
 
 
 @jit
-def factor_frame(tree, goals, box, frames, prior, frame, q, pattern, B, descent, work):
-    """Write the factors of A to `descent.L` and B, without the dofs in the active set."""
+def eliminate_frame(tree, joints, goals, box, frames, prior, frame, q, descent, work):
+    """Eliminate A of a frame; work.P and work.H become those of B. Return the smallest pivot.
+
+    Where that is not positive, A is singular and B is not written.
+    """
+    layout, smallest_pivot = np.int64(JOINT_BLOCKS), 0.0
     set_frame(tree, goals, frames, frame, q)
-    evaluate(tree, goals, q, np.int64(EXACT), work)
-    update_active_set(box.coordinate, box.lower, box.upper, box.free, q, work.g, descent.active_set)
-    copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
-    definite = factor(pattern, descent.L) > 0.0
-    if not definite:  # not quite a minimum; Gauss–Newton's curvature is never negative
-        evaluate(tree, goals, q, np.int64(GAUSS_NEWTON), work)
-        copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, descent.L)
-        factor(pattern, descent.L)
-    square_weights(goals)
-    evaluate(tree, goals, q, np.int64(GAUSS_NEWTON), work)
-    copy_free_block(pattern, work.H, 1.0, prior, descent.active_set, B)
-
-
-@jit
-def compute_variance(pattern, B, descent):
-    """Return (A⁻¹a)ᵀ B (A⁻¹a) of the combination a in `descent.rhs`, which it overwrites."""
-    solve(pattern, descent.L, descent.rhs, descent.path)
-    multiply_ancestor_rows(pattern, B, descent.rhs, descent.path, descent.step)
-    total = 0.0
-    for i in range(descent.rhs.shape[0]):
-        total += descent.rhs[i] * descent.step[i]
-    return max(total, 0.0)
+    for i in range(prior.shape[0]):
+        descent.scale[i], descent.step[i] = prior[i], 0.0
+    for order in (EXACT, GAUSS_NEWTON):
+        # Where it is not quite a minimum: Gauss–Newton's curvature is never negative.
+        evaluate_in_layout(tree, goals, q, np.int64(order), layout, work)
+        update_active_set(
+            box.coordinate, box.lower, box.upper, box.free, q, work.g, descent.active_set
+        )
+        smallest_pivot = eliminate_joints(joints, work.S, work.P, work.g, work.H, 1.0, descent)
+        if smallest_pivot > 0.0:
+            square_weights(goals)
+            evaluate_in_layout(tree, goals, q, np.int64(GAUSS_NEWTON), layout, work)
+            for i in range(prior.shape[0]):
+                work.H[i, np.int64(tree.dof_level[i])] += prior[i]
+            break
+    return smallest_pivot
 
 
 @jit_nogil
 def estimate_standard_deviations(
-    tree, goals, box, frames, prior, sigma, frame_numbers, q, B, sd, descent, work
+    tree, goals, box, frames, prior, sigma, frame_numbers, q, scratch, sd, descent, work
 ):
     """Write the standard deviation of every dof [rad or m], (n, nv), at poses q (n, nq).
 
     Args: `prior` (nv,) weights to add to the posture's; `sigma` [m] (n,) noise of the markers. Dofs
-    that a limit or a lock holds get 0. B (nv, width) is scratch.
+    that a limit or a lock holds get 0, others ∞ where A is singular. `scratch`: `VarianceScratch`.
     """
-    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
-    count = sd.shape[1]
+    joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
     for k in range(q.shape[0]):
-        factor_frame(
-            tree, goals, box, frames, prior, frame_numbers[k], q[k], pattern, B, descent, work
+        smallest_pivot = eliminate_frame(
+            tree, joints, goals, box, frames, prior, frame_numbers[k], q[k], descent, work
         )
-        for i in range(count):
-            if descent.active_set[i] != 0.0:
-                sd[k, i] = 0.0
-                continue
-            for a in range(count):
-                descent.rhs[a] = 0.0
-            descent.rhs[i] = 1.0
-            sd[k, i] = sigma[k] * math.sqrt(compute_variance(pattern, B, descent))
+        if smallest_pivot > 0.0:
+            compute_variances(joints, work.S, work.P, work.H, sd[k], scratch, descent)
+        for i in range(sd.shape[1]):
+            variance = max(sd[k, i], 0.0) if smallest_pivot > 0.0 else np.inf
+            sd[k, i] = sigma[k] * math.sqrt(variance) if descent.active_set[i] == 0.0 else 0.0
