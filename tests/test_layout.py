@@ -31,6 +31,7 @@ LAYERS = """
     _arrays
     spatial
     kernels
+    functions
     model
     motion goals
     marker_sets
@@ -54,7 +55,7 @@ RANK = {name: rank for rank, line in enumerate(LAYERS.splitlines()) for name in 
 # third-party packages. The oracle judges the kernels, so it shares no code with them.
 ONLY = {
     "kernels": {"typing", "errors", "spatial", "numpy", "numba", "llvmlite"},
-    "check.oracle": {"typing", "errors", "model", "goals", "numpy"},
+    "check.oracle": {"typing", "errors", "functions", "model", "goals", "numpy"},
 }
 
 

@@ -1,5 +1,6 @@
 """exactik: exact second-order inverse kinematics of articulated figures."""
 
+from exactik import functions
 from exactik.batch import BatchResult, solve_batch
 from exactik.calibration import (
     Calibration,
@@ -35,11 +36,8 @@ from exactik.goals import (
 )
 from exactik.io import (
     Conversion,
-    Coupling,
     JointPlace,
-    apply_couplings,
     convert,
-    load_couplings,
     load_joint_names,
     load_markers,
     load_motion,
@@ -48,7 +46,18 @@ from exactik.io import (
     save_motion,
     save_skeleton,
 )
-from exactik.model import Bone, Joint, Pose, Skeleton, hand, human, octopus, quadruped
+from exactik.model import (
+    Bone,
+    Coupling,
+    Joint,
+    JointAxis,
+    Pose,
+    Skeleton,
+    hand,
+    human,
+    octopus,
+    quadruped,
+)
 from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
 from exactik.solvers import (
@@ -113,6 +122,7 @@ __all__ = [
     "History",
     "JacobianTranspose",
     "Joint",
+    "JointAxis",
     "JointPlace",
     "Keyframes",
     "LevenbergMarquardt",
@@ -150,14 +160,13 @@ __all__ = [
     "UnknownNameError",
     "UsageError",
     "View",
-    "apply_couplings",
     "attach_markers",
     "calibrate",
     "check_derivatives",
     "convert",
+    "functions",
     "hand",
     "human",
-    "load_couplings",
     "load_joint_names",
     "load_markers",
     "load_motion",

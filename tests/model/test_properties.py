@@ -67,7 +67,7 @@ def shuffle_bones(
         left.remove(bone)
         taken.append(bone)
         placed.add(bone.name)
-    other = Skeleton.build(skeleton.name, taken, skeleton.markers)
+    other = skeleton.with_bones(taken)
     assert other.bone_names == tuple(bone.name for bone in taken)
 
     def places(sizes: list[int], order: list[int]) -> Indices:
@@ -76,12 +76,10 @@ def shuffle_bones(
         return np.concatenate(actual).astype(int)
 
     order = [skeleton.bone_index(bone.name) for bone in taken]
-    joints = [bone.joint for bone in skeleton.bones]
-    return (
-        other,
-        places([joint.nq for joint in joints], order),
-        places([joint.nv for joint in joints], order),
-    )
+    counts = [
+        np.diff(first[1:]).tolist() for first in (skeleton.tree.first_q, skeleton.tree.first_v)
+    ]
+    return other, places(counts[0], order), places(counts[1], order)
 
 
 def relist_goal(goal: Goal, to_q: Indices, to_v: Indices) -> Goal:

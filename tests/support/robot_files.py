@@ -65,6 +65,8 @@ def pinocchio_poses(
     pin_q = pin.neutral(model)
     for k in range(1, model.njoints):
         name, joint = model.names[k], model.joints[k]
+        if joint.nq == 0:
+            continue  # it follows another
         first = root if name == "root_joint" and root is not None else joints[name].q
         assert first is not None
         kind = joint.shortname()

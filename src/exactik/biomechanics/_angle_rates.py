@@ -21,7 +21,7 @@ from exactik.biomechanics._joint_angles import (
     name_segment,
 )
 from exactik.kernels.tree import fk
-from exactik.model import Skeleton
+from exactik.model import Skeleton, compute_dof_rates
 from exactik.spatial import axis_rotation
 from exactik.typing import Array, BoolArray
 
@@ -39,7 +39,7 @@ def compute_angle_rates(segments: BodySegments, names: tuple[str, ...], q: Array
     skeleton = segments.skeleton
     rotations, axes = _compute_axes(skeleton, q)
     carries = _find_carriers(skeleton)
-    rates = np.zeros((len(q), len(names), skeleton.nv))
+    rates = np.zeros((len(q), len(names), axes.shape[1]))
     for joint, side in find_joints(segments):
         wanted = [
             (k, names.index(name_angle(angle, side)), sign)
@@ -62,6 +62,8 @@ def compute_angle_rates(segments: BodySegments, names: tuple[str, ...], q: Array
         joint_rates = inverse @ np.swapaxes(R_world_proximal, 1, 2) @ velocities
         for k, column, sign in wanted:
             rates[:, column, dofs] = sign * joint_rates[:, k]
+    if len(skeleton.couplings) > 0:
+        rates = np.stack([rates[t] @ compute_dof_rates(skeleton, q[t])[0] for t in range(len(q))])
     return rates
 
 
@@ -75,14 +77,16 @@ def _make_axes(order: str, angles: Array) -> Array:
 
 
 def _compute_axes(skeleton: Skeleton, q: Array) -> tuple[Array, Array]:
-    """Return R_world_bone, (T, n_bones, 3, 3), and the axes of all dofs in the world, (T, nv, 3).
+    """Return R_world_bone, (T, n_bones, 3, 3), and the axes in the world, (T, n, 3).
 
-    The axis of a shift is zero.
+    Of all dofs of the joints, which are those of the skeleton unless it has couplings. The axis of
+    a shift is zero.
     """
-    n = len(skeleton.bones) + 1
-    rotations, axes = np.empty((len(q), n, 3, 3)), np.empty((len(q), skeleton.nv, 3))
-    R, p, S = np.empty((1, n, 3, 3)), np.empty((1, n, 3)), np.empty((skeleton.nv, 6))
-    scratch, origin, rows = np.empty((2, skeleton.nq)), np.zeros(3), skeleton.normalised(q)
+    n, nv = len(skeleton.bones) + 1, int(skeleton.tree.joint_v[-1])
+    rotations, axes = np.empty((len(q), n, 3, 3)), np.empty((len(q), nv, 3))
+    R, p, S = np.empty((1, n, 3, 3)), np.empty((1, n, 3)), np.empty((nv, 6))
+    origin, rows = np.zeros(3), skeleton.joint_coordinates(q)
+    scratch = np.empty((2, rows.shape[1]))
     for t in range(len(q)):
         # The batch of `Skeleton.forward`, which is compiled already, keeps the last frame's twists.
         fk.forward_kinematics_batch(
@@ -93,11 +97,11 @@ def _compute_axes(skeleton: Skeleton, q: Array) -> tuple[Array, Array]:
 
 
 def _find_carriers(skeleton: Skeleton) -> BoolArray:
-    """Return which dofs carry which bones, (n_bones, nv): their own and those above them."""
-    carries = np.zeros((len(skeleton.bones), skeleton.nv), dtype=bool)
+    """Return which dofs of the joints carry which bones, (n_bones, n): own ones and those above."""
+    first_dof = skeleton.tree.joint_v
+    carries = np.zeros((len(skeleton.bones), int(first_dof[-1])), dtype=bool)
     for k, parent in enumerate(skeleton.parents.tolist()):
         if parent >= 0:
             carries[k] = carries[parent]
-        first = int(skeleton.tree.first_v[k + 1])
-        carries[k, first : first + skeleton.bones[k].joint.nv] = True
+        carries[k, int(first_dof[k + 1]) : int(first_dof[k + 2])] = True
     return carries

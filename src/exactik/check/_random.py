@@ -168,6 +168,8 @@ _COORDINATES: dict[str, Callable[[Rng, Joint], Array]] = {
     "swing_twist": _draw_swing_and_twist,
     "quaternion": _draw_unit_quaternion,
     "free": _draw_shifts_and_rotation,
+    "screw": _draw_angles,
+    "custom": _draw_angles,
 }
 
 
@@ -177,4 +179,10 @@ def _draw_joint_coordinates(rng: Rng, joint: Joint) -> Array:
 
 def random_coordinates(rng: Rng, skeleton: Skeleton) -> Array:
     """Return q, (nq,), far from zero and partly outside the limits."""
-    return np.concatenate([_draw_joint_coordinates(rng, bone.joint) for bone in skeleton.bones])
+    driven = {coupling.driven for coupling in skeleton.couplings}
+    parts = []
+    for bone in skeleton.bones:
+        part, names = _draw_joint_coordinates(rng, bone.joint), bone.joint.dof_names
+        kept = [f"{bone.name}.{name}" not in driven for name in names]
+        parts.append(part[kept] if not all(kept) else part)
+    return np.concatenate(parts)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exactik.check._random import random_coordinates, random_rotation, random_skeleton
+from exactik.check._random_mechanisms import add_mechanisms
 from exactik.check.oracle import forward
 from exactik.goals import (
     AimGoal,
@@ -134,14 +135,13 @@ def _draw_direction(rng: Rng) -> Array:
 def _draw_rest_posture(rng: Rng, skeleton: Skeleton, q: Array, far: bool) -> tuple[Array, float]:
     """Return a rest posture and the largest rotation vector of its quaternions."""
     v = rng.normal(scale=0.7, size=skeleton.nv)
-    largest, start = 0.0, 0
-    for bone in skeleton.bones:
+    largest = 0.0
+    for k, bone in enumerate(skeleton.bones):
         if bone.joint.rotation_part.kind == "quaternion":
-            first = start + bone.joint.nv - 3
+            first = int(np.flatnonzero(skeleton.dof_bones == k)[-3])
             angle = _draw_log_angle(rng, far)
             v[first : first + 3] = angle * _draw_direction(rng)
             largest = max(largest, angle)
-        start += bone.joint.nv
     return skeleton.integrate(q, v), largest
 
 
@@ -246,9 +246,14 @@ class RandomProblem:
 
 
 def random_problem(seed: int, tree: int = 0) -> RandomProblem:
-    """Return problem number `tree` of a seed; the same two numbers give the same problem."""
+    """Return problem number `tree` of a seed; the same two numbers give the same problem.
+
+    Every second tree has screws, custom joints and couplings.
+    """
     rng = np.random.default_rng([seed, tree])
     skeleton = random_skeleton(rng, f"random {seed}/{tree}")
+    if tree % 2 == 1:
+        skeleton = add_mechanisms(np.random.default_rng([seed, tree, 2]), skeleton)
     q = random_coordinates(rng, skeleton)
     goals, largest = random_goals(rng, skeleton, q, far=rng.random() < 0.3)
     limits = str(rng.choice(["hard", "soft", "off"]))

@@ -91,7 +91,8 @@ class Format:
         needs_skeleton: whether a motion in it is of no use without the file of a skeleton.
         companion: suffix of the file with the skeleton that lies beside such a motion.
         outline_of: `function(path, notes) -> Outline`, what such a motion tells all the same.
-        has_couplings: whether dofs of its skeletons may follow others, see `load_couplings`.
+        details_of: `function(path, notes) -> Mapping[str, str]`, what a file with a skeleton has
+            besides it, in words: subject → sentence.
         keeps: what survives writing (or reading, if it cannot be written); for the documentation.
         loses: what does not.
         assumes: what reading takes for granted.
@@ -114,7 +115,7 @@ class Format:
     needs_skeleton: bool = False
     companion: str = ""
     outline_of: Function | None = None
-    has_couplings: bool = False
+    details_of: Function | None = None
     keeps: str = ""
     loses: str = "–"
     assumes: str = "–"

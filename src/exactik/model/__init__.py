@@ -1,15 +1,18 @@
 """The figure: bones, joints, markers, limits; forward kinematics and Jacobians."""
 
 from exactik.model._bone import Bone
+from exactik.model._coupling import Coupling
 from exactik.model._jacobian import (
     Frame,
     Route,
     Rows,
     bone_jacobian,
     bone_jacobian_dot,
+    compute_dof_rates,
 )
 from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
 from exactik.model._joint import EULER_ORDERS, Joint
+from exactik.model._joint_axis import JointAxis
 from exactik.model._joint_kinds import JOINT_KINDS, JointKind
 from exactik.model._pose import Pose
 from exactik.model._reroot import reroot, reroot_coordinates
@@ -20,8 +23,10 @@ __all__ = [
     "EULER_ORDERS",
     "JOINT_KINDS",
     "Bone",
+    "Coupling",
     "Frame",
     "Joint",
+    "JointAxis",
     "JointKind",
     "Pose",
     "Route",
@@ -29,6 +34,7 @@ __all__ = [
     "Skeleton",
     "bone_jacobian",
     "bone_jacobian_dot",
+    "compute_dof_rates",
     "finite_difference_jacobian",
     "hand",
     "human",

@@ -10,16 +10,27 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.errors import UnknownNameError
-from exactik.kernels.tree import fk
+from exactik.kernels.tree import couplings, fk
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
+from exactik.kernels.tree.packed import NONE
 from exactik.spatial import runnable, sincos
 from exactik.typing import Array
 
 if TYPE_CHECKING:
     from exactik.model._skeleton import Skeleton
 
-__all__ = ["Frame", "Route", "Rows", "bone_jacobian", "bone_jacobian_dot"]
+__all__ = [
+    "Frame",
+    "Route",
+    "Rows",
+    "bone_jacobian",
+    "bone_jacobian_dot",
+    "check_request",
+    "compute_dof_rates",
+    "compute_frames",
+    "reduce_columns",
+]
 
 Frame = Literal["world", "body", "spatial"]
 Rows = Literal["linear", "angular", "both"]
@@ -31,9 +42,9 @@ ROUTES = {"cross": 0, "poe": 1, "adjusted": 2}
 
 
 class JacobianRequest(NamedTuple):
-    """The checked arguments of a Jacobian, and an array for it."""
+    """The checked arguments of a Jacobian, and an array for that of all dofs of the joints."""
 
-    q: Array
+    q: Array  # of all joints
     bone: int  # frame number: one more than the bone's index
     point: Array
     frame: int
@@ -48,7 +59,7 @@ class WorldFrames(NamedTuple):
         origin: position of the bone's root in the world [m], (3,).
         R: R_world_bone of all frames, the world's first, (n_bones + 1, 3, 3).
         p: origins of all frames from `origin` [m], (n_bones + 1, 3).
-        S: twists of all dofs, (nv, 6).
+        S: twists of all dofs of the joints, (n, 6).
     """
 
     origin: Array
@@ -71,21 +82,39 @@ def check_request(
     rows_code = find_code("rows", rows, ROWS)
     return JacobianRequest(
         # A copy: compiled code tells read-only arrays from others and would be compiled twice.
-        q=np.array(skeleton.normalised(require_shape("q", q, skeleton.nq))),
+        q=np.array(skeleton.joint_coordinates(require_shape("q", q, skeleton.nq))),
         bone=skeleton.bone_index(bone) + 1,
         point=np.array(require_shape("point", point, 3)),
         frame=find_code("frame", frame, FRAMES),
         rows=rows_code,
-        J=np.empty((6 if rows_code == routes.BOTH else 3, skeleton.nv)),
+        J=np.empty((6 if rows_code == routes.BOTH else 3, int(skeleton.tree.joint_v[-1]))),
     )
+
+
+def compute_dof_rates(skeleton: Skeleton, q: ArrayLike) -> tuple[Array, Array]:
+    """Return Φ and Φ', how the dofs of the joints follow those of the skeleton, both (n, nv).
+
+    With velocities v of the dofs, those of the joints are Φ v, and Φ changes by Φ' with its columns
+    times v: each dof of a joint follows one other at most.
+    """
+    tree = skeleton.tree
+    slope, bend = np.empty((2, int(tree.joint_v[-1])))
+    joint_q = np.empty(int(tree.joint_q[-1]))
+    q = np.array(skeleton.normalised(require_shape("q", q, skeleton.nq)))
+    runnable(couplings.expand_coordinates)(tree, q, joint_q, slope, bend)
+    sources = tree.joint_dofs[couplings.SOURCE, : len(slope)]
+    moved = np.flatnonzero(sources != NONE)
+    first, second = np.zeros((2, len(slope), skeleton.nv))
+    first[moved, sources[moved]], second[moved, sources[moved]] = slope[moved], bend[moved]
+    return first, second
 
 
 def compute_frames(skeleton: Skeleton, request: JacobianRequest) -> WorldFrames:
     """Run forward kinematics about the bone's root: a distant figure keeps its digits."""
     tree, q = skeleton.tree, request.q
     n = len(skeleton.bones) + 1
-    R, p, S = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((skeleton.nv, 6))
-    sine, cosine = np.empty((2, skeleton.nq))
+    R, p, S = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((request.J.shape[1], 6))
+    sine, cosine = np.empty((2, len(q)))
     origin = np.empty(3)
     runnable(fk.root_position)(tree, q, request.bone, origin)
     runnable(fk.forward_kinematics)(tree, q, origin, sine, cosine, R, p, S)
@@ -125,8 +154,8 @@ def bone_jacobian(
     if route_code == ROUTES["cross"]:
         frames = compute_frames(skeleton, request)
         runnable(routes.cross_jacobian)(skeleton.tree, b, point, frame_code, rows_code, *frames, J)
-        return J
-    sine, cosine = np.empty((2, skeleton.nq))
+        return reduce_columns(skeleton, q, J)
+    sine, cosine = np.empty((2, len(request.q)))
     runnable(sincos)(request.q, sine, cosine)
     workspace = routes.AdjointWorkspace(
         A=np.empty((3, 3)), t=np.empty(3), Q=np.empty((3, 3)), U=np.empty((3, 3))
@@ -144,7 +173,12 @@ def bone_jacobian(
         workspace,
         J,
     )
-    return J
+    return reduce_columns(skeleton, q, J)
+
+
+def reduce_columns(skeleton: Skeleton, q: ArrayLike, J: Array) -> Array:
+    """Return the Jacobian of the skeleton's dofs from that of all dofs of the joints."""
+    return J if len(skeleton.couplings) == 0 else J @ compute_dof_rates(skeleton, q)[0]
 
 
 def bone_jacobian_dot(
@@ -175,10 +209,19 @@ def bone_jacobian_dot(
     """
     request = check_request(skeleton, q, bone, point, frame, rows)
     v = np.array(require_shape("v", v, skeleton.nv))
-    q, b, point, frame_code, rows_code, J = request
-    frames = compute_frames(skeleton, request)
+    joint_q, b, x, frame_code, rows_code, J = request
+    frames, tree = compute_frames(skeleton, request), skeleton.tree
     scratch = np.empty((len(skeleton.bones) + 1, 6)), np.empty((6, 3))
+    if len(skeleton.couplings) == 0:
+        runnable(rates.jacobian_dot)(
+            tree, joint_q, v, b, x, frame_code, rows_code, *frames, *scratch, J
+        )
+        return J
+    first, second = compute_dof_rates(skeleton, q)
+    w = first @ v
     runnable(rates.jacobian_dot)(
-        skeleton.tree, q, v, b, point, frame_code, rows_code, *frames, *scratch, J
+        tree, joint_q, w, b, x, frame_code, rows_code, *frames, *scratch, J
     )
-    return J
+    J_now = np.empty_like(J)
+    runnable(routes.cross_jacobian)(tree, b, x, frame_code, rows_code, *frames, J_now)
+    return J @ first + J_now @ (second * v)

@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike
 
 from exactik.kernels.tree import jacobian as routes
 from exactik.kernels.tree import jacobian_dot as rates
-from exactik.model._jacobian import Frame, Rows, check_request, compute_frames
+from exactik.model._jacobian import (
+    Frame,
+    Rows,
+    check_request,
+    compute_frames,
+    reduce_columns,
+)
 from exactik.spatial import log_rotation
 from exactik.typing import Array
 
@@ -54,9 +60,9 @@ def finite_difference_jacobian(
     h = _STEPS[scheme] if step is None else step
     steps = h * np.eye(skeleton.nv)
     is_central = scheme == "central"
-    pose = skeleton.forward(request.q)
-    ahead = skeleton.forward(skeleton.integrate(request.q, steps))
-    behind = skeleton.forward(skeleton.integrate(request.q, -steps)) if is_central else pose
+    pose = skeleton.forward(q)
+    ahead = skeleton.forward(skeleton.integrate(q, steps))
+    behind = skeleton.forward(skeleton.integrate(q, -steps)) if is_central else pose
     k, width = request.bone - 1, 2.0 * h if is_central else h
     linear = (ahead.point(bone, point) - behind.point(bone, point)).T / width
     R_step = ahead.rotations[:, k] @ np.swapaxes(behind.rotations[..., k, :, :], -1, -2)
@@ -82,8 +88,8 @@ def unit_velocity_jacobian(
     request = check_request(skeleton, q, bone, point, frame, rows)
     _, b, point, frame_code, rows_code, J = request
     frames = compute_frames(skeleton, request)
-    scratch = np.empty(skeleton.nv), np.empty((len(skeleton.bones) + 1, 6))
+    scratch = np.empty(J.shape[1]), np.empty((len(skeleton.bones) + 1, 6))
     rates.unit_velocity_jacobian(
         skeleton.tree, b, point, frame_code, rows_code, *frames, *scratch, J
     )
-    return J
+    return reduce_columns(skeleton, q, J)

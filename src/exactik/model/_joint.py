@@ -11,6 +11,9 @@
 | swing_twist | exp[αŝ + βt̂] · Rot(n̂, τ),  n̂ = ŝ × t̂         | 3 [rad]    | 3                   |
 | quaternion  | R(wxyz), updated on the right                 | 4          | 3 (body axes, rad)  |
 | free        | translation, then any rotation joint          | 3 + q      | 3 + dofs            |
+| screw       | shift pitch·θ/2π along, turn θ about an axis  | θ [rad]    | 1                   |
+| custom      | up to three shifts, then up to three turns,   | 0–6        | as q                |
+|             | about any axes, each a function of q          | [rad or m] |                     |
 
 Axes and shifts are those of the joint's base frame: the parent's frame turned by the bone's `pre`.
 """
@@ -18,15 +21,17 @@ Axes and shifts are those of the joint's base frame: the parent's frame turned b
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from exactik._arrays import as_floats, require_shape
+from exactik._arrays import as_floats, is_number
 from exactik.errors import ModelError, NonFiniteError, ShapeError
 from exactik.kernels.tree.packed import NO_ROTATION
+from exactik.model._joint_axis import JointAxis, as_joint_axes, check_axis, find_coordinates
 from exactik.model._joint_kinds import JOINT_KINDS, UNIT_AXES
 from exactik.typing import Array
 
@@ -37,21 +42,6 @@ _BALL_KINDS = ("quaternion", "exp_map", "swing_twist")  # that `Joint.free` take
 _NO_LIMIT = (-math.inf, math.inf)
 
 Limits = tuple[tuple[float, float], ...]
-
-
-def _check_axis(value: str | ArrayLike) -> tuple[float, float, float]:
-    if isinstance(value, str):
-        if value.lower() not in UNIT_AXES:
-            raise ModelError(f"axis {value!r} is not one of 'x', 'y', 'z' or a unit 3-vector")
-        return UNIT_AXES[value.lower()]
-    vector = require_shape("axis", value, 3)
-    length = float(np.linalg.norm(vector))
-    if abs(length - 1.0) > 1e-6:
-        raise ModelError(
-            f"axis {tuple(vector.tolist())} has length {length:.6g}; it must be a unit vector"
-        )
-    x, y, z = (vector / length).tolist()
-    return (x, y, z)
 
 
 def _check_limits(
@@ -88,12 +78,16 @@ class Joint:
 
     Attributes:
         kind: "fixed", "revolute", "prismatic", "translation", "euler", "exp_map", "swing_twist",
-            "quaternion" or "free".
-        axis: unit axis in the base frame (revolute, prismatic).
+            "quaternion", "free", "screw" or "custom".
+        axis: unit axis in the base frame (revolute, prismatic, screw).
         order: Euler order, outermost first, such as "ZYX" or "XZ"; for swing_twist the twist axis,
             "X", "Y" or "Z".
         rotation: the rotation joint inside a free joint.
         limits: one (lower, upper) per dof [rad or m], infinite where free.
+        pitch: of a screw, the shift along its axis in a whole turn [m].
+        turns: of a custom joint, the axes that it turns about, outermost first.
+        shifts: of a custom joint, the axes that it shifts along, before it turns.
+        coordinates: of a custom joint, the names of its coordinates in their order.
     """
 
     kind: str
@@ -101,6 +95,10 @@ class Joint:
     order: str = ""
     rotation: Joint | None = None
     limits: Limits = ()
+    pitch: float = 0.0
+    turns: tuple[JointAxis, ...] = ()
+    shifts: tuple[JointAxis, ...] = ()
+    coordinates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no constructor makes."""
@@ -117,12 +115,12 @@ class Joint:
     @staticmethod
     def revolute(axis: str | ArrayLike = "z", limits: ArrayLike | None = None) -> Joint:
         """Return a hinge about `axis`: "x", "y", "z" or a unit 3-vector."""
-        return _with_limits(Joint("revolute", axis=_check_axis(axis)), limits)
+        return _with_limits(Joint("revolute", axis=check_axis(axis)), limits)
 
     @staticmethod
     def prismatic(axis: str | ArrayLike = "z", limits: ArrayLike | None = None) -> Joint:
         """Return a slider along `axis`: "x", "y", "z" or a unit 3-vector."""
-        return _with_limits(Joint("prismatic", axis=_check_axis(axis)), limits)
+        return _with_limits(Joint("prismatic", axis=check_axis(axis)), limits)
 
     @staticmethod
     def translation(limits: ArrayLike | None = None) -> Joint:
@@ -189,6 +187,50 @@ class Joint:
             array = np.concatenate([array, np.asarray(joint.limits).reshape(-1, 2)])
         return _with_limits(Joint("free", rotation=joint), array)
 
+    @staticmethod
+    def screw(
+        axis: str | ArrayLike = "z", pitch: float = 0.0, limits: ArrayLike | None = None
+    ) -> Joint:
+        """Return a hinge about `axis` that shifts along it by `pitch` [m] in a whole turn."""
+        if not is_number(pitch) or not math.isfinite(pitch):
+            raise ModelError(f"pitch of a screw is {pitch!r}; expected metres in a whole turn")
+        return _with_limits(Joint("screw", axis=check_axis(axis), pitch=float(pitch)), limits)
+
+    @staticmethod
+    def custom(
+        turns: Sequence[JointAxis | Sequence] = (),
+        shifts: Sequence[JointAxis | Sequence] = (),
+        *,
+        coordinates: Sequence[str] | None = None,
+        limits: ArrayLike | None = None,
+    ) -> Joint:
+        """Return a joint whose coordinates drive turns and shifts through functions.
+
+        In the order of OpenSim's CustomJoint: with shifts d_i along the axes b_i of the base frame
+        and turns θ_i about the axes a_i, each turned by those before it, the motion is
+
+            shift Σ d_i b_i ,   rotation Rot(a_1, θ_1) Rot(a_2, θ_2) Rot(a_3, θ_3)
+
+        A knee that bends by one coordinate, which also moves its centre:
+
+            Joint.custom(
+                turns=[("z", None, "flexion")],
+                shifts=[("x", functions.CubicSpline(angles, forward), "flexion")],
+                limits=(-2.1, 0.2),
+            )
+
+        Args:
+            turns: up to three `JointAxis`, or their arguments (axis, function, coordinates).
+            shifts: up to three, likewise.
+            coordinates: their names in the order that q has them; None for the order in which the
+                axes use them, turns first.
+            limits: one (lower, upper) per coordinate.
+        """
+        turns, shifts = as_joint_axes("turns", turns), as_joint_axes("shifts", shifts)
+        names = find_coordinates((*turns, *shifts), coordinates)
+        joint = Joint("custom", turns=turns, shifts=shifts, coordinates=names)
+        return _with_limits(joint, limits)
+
     @property
     def nv(self) -> int:
         """Number of degrees of freedom."""
@@ -215,6 +257,16 @@ class Joint:
         return JOINT_KINDS[self.kind].shift_axes(self)
 
     @property
+    def turning_dofs(self) -> tuple[int, ...]:
+        """Numbers of the dofs that are angles [rad]; the others are shifts [m]."""
+        return JOINT_KINDS[self.kind].turning_dofs(self)
+
+    @property
+    def driven_axes(self) -> tuple[tuple[JointAxis, ...], tuple[JointAxis, ...]]:
+        """Turns and shifts of a joint whose coordinates drive axes: a screw or a custom joint."""
+        return JOINT_KINDS[self.kind].driven_axes(self)
+
+    @property
     def periodic_dofs(self) -> tuple[int, ...]:
         """Numbers of the dofs that a whole turn brings to the same pose."""
         return JOINT_KINDS[self.kind].periodic_dofs(self)
@@ -228,6 +280,11 @@ class Joint:
     def rotates(self) -> bool:
         """Whether it turns its bone."""
         return JOINT_KINDS[self.rotation_part.kind].rotation_code != NO_ROTATION
+
+    @property
+    def moves_freely(self) -> bool:
+        """Whether it can take its bone anywhere, as a free joint can."""
+        return JOINT_KINDS[self.kind].moves_freely(self)
 
     @property
     def axis_letter(self) -> str:
@@ -262,6 +319,8 @@ class Joint:
 
     def __str__(self) -> str:
         """Return a short description such as "euler ZYX" or "revolute (0, 1, 0)"."""
+        if self.kind == "custom":
+            return f"custom {' '.join(self.coordinates)}".strip()
         if self.axis is not None:
             return f"{self.kind} {self.axis_letter or tuple(round(a, 4) for a in self.axis)}"
         inner = self.order if self.rotation is None else str(self.rotation)

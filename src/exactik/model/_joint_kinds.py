@@ -1,7 +1,8 @@
 """What each kind of joint is: one class a kind, and `JOINT_KINDS`, the table of all of them.
 
 A joint is, in this order, shifts along axes of its base frame and then one rotation; the kernels
-know no more of it than the axes, the rotation's code and its letters (`kernels.tree.packed`). All
+know no more of it than the axes, the rotation's code and its letters (`kernels.tree.packed`), and
+of a joint whose coordinates drive axes these and their functions. All
 that the model needs to know about a kind is here: the names of its dofs, how it is packed, which
 joint undoes it, and its coordinates for a given motion. What is not here is the forward motion
 itself, which the kernels compute and the oracle computes a second time.
@@ -13,10 +14,12 @@ does not do both, its inverse has Qᵀ and −d.
     Euler ABC (α, β, γ)    Euler CBA (−γ, −β, −α)
     quaternion             conjugate
     swing-twist (s, τ)     (−Z s, −τ) with Z = Rot(n, −τ), as Z exp[−s] = exp[−Z s] Z
+    screw                  negated coordinate: it shifts along the axis of its turn
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -25,7 +28,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from exactik.errors import ModelError
+from exactik.functions import Linear
 from exactik.kernels.tree import packed
+from exactik.model._custom_fit import fit_coordinates
+from exactik.model._joint_axis import UNIT_VECTORS, JointAxis
 from exactik.spatial import (
     euler_angles,
     log_rotation,
@@ -43,9 +49,10 @@ __all__ = ["JOINT_KINDS", "UNIT_AXES", "JointKind"]
 
 Axis = tuple[float, float, float]
 
-UNIT_AXES: Mapping[str, Axis] = MappingProxyType(
-    {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-)
+UNIT_AXES: Mapping[str, Axis] = MappingProxyType(UNIT_VECTORS)
+
+MIN_SINE = 1e-3
+"""Of the angle between axes that do not do the same: nearer ones need turns of a thousand."""
 
 
 class JointKind:
@@ -69,9 +76,21 @@ class JointKind:
         """Whether it moves the origin of its bone."""
         return len(self.shift_axes(joint)) > 0
 
+    def moves_freely(self, joint: Joint) -> bool:
+        """Whether it can take its bone anywhere."""
+        return False
+
     def coordinate_axes(self, joint: Joint) -> tuple[Array, str]:
         """Return A and letters: the rotation is A · (rotation about coordinate axes) · Aᵀ."""
         return np.eye(3), ""
+
+    def turning_dofs(self, joint: Joint) -> tuple[int, ...]:
+        """Return the dofs that are angles, by their number; the others are shifts."""
+        return tuple(range(len(self.shift_axes(joint)), joint.nv))
+
+    def driven_axes(self, joint: Joint) -> tuple[tuple[JointAxis, ...], tuple[JointAxis, ...]]:
+        """Return turns and shifts where functions of the coordinates drive them; else none."""
+        return (), ()
 
     def periodic_dofs(self, joint: Joint) -> tuple[int, ...]:
         """Return the dofs that a whole turn brings to the same pose, by their number."""
@@ -264,6 +283,9 @@ class _Free(_Translation):
         assert joint.rotation is not None
         return ("tx", "ty", "tz", *joint.rotation.dof_names)
 
+    def moves_freely(self, joint: Joint) -> bool:
+        return True
+
     def periodic_dofs(self, joint: Joint) -> tuple[int, ...]:
         assert joint.rotation is not None
         return tuple(3 + dof for dof in joint.rotation.periodic_dofs)
@@ -277,6 +299,80 @@ class _Free(_Translation):
         assert joint.rotation is not None
         turning = replace(joint.rotation, limits=joint.limits[3:])
         return np.concatenate([shift, turning.coordinates_for(shift, rotation)], axis=-1)
+
+
+class _Screw(JointKind):
+    name = "screw"
+    rotation_code = packed.CUSTOM
+    has_axis = True
+
+    def dof_names(self, joint: Joint) -> tuple[str, ...]:
+        return ("screw_" + joint.axis_letter if joint.axis_letter else "screw",)
+
+    def translates(self, joint: Joint) -> bool:
+        return joint.pitch != 0.0
+
+    def driven_axes(self, joint: Joint) -> tuple[tuple[JointAxis, ...], tuple[JointAxis, ...]]:
+        assert joint.axis is not None
+        lead = Linear(joint.pitch / (2.0 * math.pi))
+        (name,) = joint.dof_names
+        return (JointAxis(joint.axis, Linear(), name),), (JointAxis(joint.axis, lead, name),)
+
+    def coordinates_for(self, joint: Joint, shift: Array, rotation: Array) -> Array:
+        # The turn is known within whole turns; the shift says which.
+        turn = _angle_about(np.array(joint.axis), rotation)
+        if joint.pitch == 0.0:
+            return turn
+        along = shift @ np.array(joint.axis)[:, None] / joint.pitch
+        return turn + 2.0 * math.pi * np.round(along - turn / (2.0 * math.pi))
+
+
+class _Custom(JointKind):
+    name = "custom"
+    rotation_code = packed.CUSTOM
+
+    def dof_names(self, joint: Joint) -> tuple[str, ...]:
+        return joint.coordinates
+
+    def translates(self, joint: Joint) -> bool:
+        return len(joint.shifts) > 0
+
+    def turning_dofs(self, joint: Joint) -> tuple[int, ...]:
+        turning = {name for axis in joint.turns for name in axis.coordinates}
+        return tuple(i for i, name in enumerate(joint.coordinates) if name in turning)
+
+    def driven_axes(self, joint: Joint) -> tuple[tuple[JointAxis, ...], tuple[JointAxis, ...]]:
+        return joint.turns, joint.shifts
+
+    def periodic_dofs(self, joint: Joint) -> tuple[int, ...]:
+        shifting = {name for axis in joint.shifts for name in axis.coordinates}
+        once = [
+            axis.coordinates[0]
+            for axis in joint.turns
+            if isinstance(axis.function, Linear) and abs(axis.function.slope) == 1.0
+        ]
+        others = {
+            name for axis in joint.turns for name in axis.coordinates if name not in once
+        } | shifting
+        return tuple(
+            i for i, name in enumerate(joint.coordinates) if name in once and name not in others
+        )
+
+    def moves_freely(self, joint: Joint) -> bool:
+        axes = (*joint.turns, *joint.shifts)
+        linear = [isinstance(axis.function, Linear) and axis.function.slope != 0.0 for axis in axes]
+        turns, shifts = (np.array([a.axis for a in part]) for part in (joint.turns, joint.shifts))
+        if len(joint.coordinates) != 6 or not all(linear) or len(axes) != 6:
+            return False
+        # The middle axis of a turn must not be in line with one beside it.
+        sines = [float(np.linalg.norm(np.cross(turns[1], turns[k]))) for k in (0, 2)]
+        return min(sines) > MIN_SINE and abs(float(np.linalg.det(shifts))) > MIN_SINE
+
+    def inverse(self, joint: Joint) -> Joint:
+        raise ModelError("the inverse of its custom joint turns before it shifts")
+
+    def coordinates_for(self, joint: Joint, shift: Array, rotation: Array) -> Array:
+        return fit_coordinates(joint, shift, rotation)
 
 
 def _angle_about(axis: Array, rotation: Array) -> Array:
@@ -298,6 +394,8 @@ JOINT_KINDS: Mapping[str, JointKind] = MappingProxyType(
             _SwingTwist(),
             _Quaternion(),
             _Free(),
+            _Screw(),
+            _Custom(),
         )
     }
 )

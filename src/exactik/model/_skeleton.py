@@ -15,8 +15,10 @@ from exactik._arrays import as_floats, contiguous_copy, freeze, require_finite, 
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels.tree import fk
 from exactik.kernels.tree import integrate as integration
+from exactik.kernels.tree.couplings import expand_coordinates_batch
 from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
+from exactik.model._coupling import Coupling, check_couplings
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
 from exactik.model._packing import ancestor_pairs, pack_tree
 from exactik.model._pose import Pose
@@ -39,17 +41,20 @@ class Skeleton:
         name: what the figure is called.
         bones: the bones, parents before children.
         markers: name → (bone, point in the bone's frame [m]).
+        couplings: dofs that follow others and are no coordinates, each after its driver.
     """
 
     name: str
     bones: tuple[Bone, ...]
     markers: Mapping[str, tuple[str, Point]]
+    couplings: tuple[Coupling, ...]
 
     def __init__(
         self,
         name: str,
         bones: Sequence[Bone],
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
+        couplings: Sequence[Coupling] = (),
     ):
         """See `Skeleton.build`."""
         ordered = order_parents_first(tuple(bones))
@@ -64,6 +69,7 @@ class Skeleton:
             x, y, z = require_shape(f"point of marker {marker!r}", point, 3).tolist()
             checked[str(marker)] = (bone, (x, y, z))
         self._set("markers", MappingProxyType(checked))
+        self._set("couplings", check_couplings(ordered, tuple(couplings)))
 
     _index: dict[str, int]
 
@@ -73,6 +79,7 @@ class Skeleton:
         name: str,
         bones: Sequence[Bone],
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
+        couplings: Sequence[Coupling] = (),
     ) -> Skeleton:
         """Return the skeleton of `bones`; children may be listed before their parents.
 
@@ -81,12 +88,13 @@ class Skeleton:
             bones: at least one; the order is kept where it has parents first, else parents are
                 moved forward.
             markers: name → (bone, point in the bone's frame [m]).
+            couplings: dofs that follow others; these are then no coordinates of the skeleton.
 
         Raises:
-            ModelError: duplicate names or a cycle.
-            UnknownNameError: a parent or a marker's bone that does not exist.
+            ModelError: duplicate names, a cycle, or a dof that cannot be coupled.
+            UnknownNameError: a parent, a marker's bone or a coupled dof that does not exist.
         """
-        return cls(name, bones, markers)
+        return cls(name, bones, markers, couplings)
 
     def _set(self, key: str, value: object) -> None:
         object.__setattr__(self, key, value)
@@ -98,13 +106,13 @@ class Skeleton:
         raise AttributeError(f"a Skeleton is immutable; cannot delete {key!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, self.bones, dict(self.markers))
+        return type(self), (self.name, self.bones, dict(self.markers), self.couplings)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
             return NotImplemented
-        mine = (self.name, self.bones, dict(self.markers))
-        return mine == (other.name, other.bones, dict(other.markers))
+        mine = (self.name, self.bones, dict(self.markers), self.couplings)
+        return mine == (other.name, other.bones, dict(other.markers), other.couplings)
 
     def __hash__(self) -> int:
         return hash((self.name, self.bones))
@@ -114,7 +122,7 @@ class Skeleton:
     @cached_property
     def tree(self) -> Tree:
         """The packed arrays that the kernels read."""
-        return pack_tree(self.bones, self.parents.tolist())
+        return pack_tree(self.bones, self.parents.tolist(), self.couplings)
 
     @cached_property
     def ancestor_pairs(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -130,12 +138,12 @@ class Skeleton:
     @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
-        return sum(bone.joint.nq for bone in self.bones)
+        return sum(bone.joint.nq for bone in self.bones) - len(self.couplings)
 
     @cached_property
     def nv(self) -> int:
         """Number of degrees of freedom; differs from `nq` only by one per quaternion joint."""
-        return sum(bone.joint.nv for bone in self.bones)
+        return len(self._dofs)
 
     @cached_property
     def bone_names(self) -> tuple[str, ...]:
@@ -143,30 +151,47 @@ class Skeleton:
         return tuple(bone.name for bone in self.bones)
 
     @cached_property
+    def _dofs(self) -> tuple[tuple[int, int], ...]:
+        """Bone, and number within its joint, of every dof that follows no other."""
+        driven = {coupling.driven for coupling in self.couplings}
+        return tuple(
+            (k, a)
+            for k, bone in enumerate(self.bones)
+            for a, dof in enumerate(bone.joint.dof_names)
+            if f"{bone.name}.{dof}" not in driven
+        )
+
+    @cached_property
     def dof_names(self) -> tuple[str, ...]:
-        """Names of the dofs, such as "lower.ry", in order."""
-        return tuple(f"{bone.name}.{dof}" for bone in self.bones for dof in bone.joint.dof_names)
+        """Names of the dofs, such as "lower.ry", in order; not of those that follow others."""
+        bones = self.bones
+        return tuple(f"{bones[k].name}.{bones[k].joint.dof_names[a]}" for k, a in self._dofs)
+
+    @cached_property
+    def dof_bones(self) -> IntArray:
+        """Index of the bone whose joint each dof belongs to, (nv,)."""
+        return freeze(np.array([k for k, _ in self._dofs], dtype=np.int64))
 
     @cached_property
     def lower(self) -> Array:
         """Lower limits [rad or m], shape (nv,), −inf where free."""
-        return freeze(
-            np.array([low for bone in self.bones for low, _ in bone.joint.limits], dtype=float)
-        )
+        return self._pick_limits(0)
 
     @cached_property
     def upper(self) -> Array:
         """Upper limits [rad or m], shape (nv,), inf where free."""
-        return freeze(
-            np.array([high for bone in self.bones for _, high in bone.joint.limits], dtype=float)
-        )
+        return self._pick_limits(1)
+
+    def _pick_limits(self, side: int) -> Array:
+        limits = [self.bones[k].joint.limits[a][side] for k, a in self._dofs]
+        return freeze(np.array(limits, dtype=float))
 
     @cached_property
     def quaternions(self) -> tuple[tuple[str, int], ...]:
         """Bone and first coordinate of every quaternion."""
-        first = self.tree.first_q + np.append(self.tree.shift_count, 0)
+        end = self.tree.first_q  # no dof of a quaternion's joint follows another
         return tuple(
-            (bone.name, int(first[k]))
+            (bone.name, int(end[k + 1]) - 4)
             for k, bone in enumerate(self.bones, start=1)
             if bone.joint.rotation_part.kind == "quaternion"
         )
@@ -177,17 +202,25 @@ class Skeleton:
         index = np.full(self.nv, -1, dtype=np.int64)
         tree = self.tree
         for k, bone in enumerate(self.bones, start=1):
-            count = bone.joint.nv - (3 if bone.joint.nq > bone.joint.nv else 0)
+            count = int(tree.first_v[k + 1]) - int(tree.first_v[k])
+            count -= 3 if bone.joint.nq > bone.joint.nv else 0
             index[tree.first_v[k] : tree.first_v[k] + count] = tree.first_q[k] + np.arange(count)
         return freeze(index)
 
     @cached_property
     def turns(self) -> BoolArray:
         """Which dofs are rotations [rad]; the others are shifts [m], (nv,)."""
-        turns, tree = np.ones(self.nv, dtype=bool), self.tree
-        for k in range(1, len(tree.parent)):
-            turns[tree.first_v[k] : tree.first_v[k] + tree.shift_count[k]] = False
-        return freeze(turns)
+        turning = [bone.joint.turning_dofs for bone in self.bones]
+        return freeze(np.array([a in turning[k] for k, a in self._dofs], dtype=bool))
+
+    @cached_property
+    def is_periodic(self) -> BoolArray:
+        """Which dofs a whole turn brings to the same pose, (nv,); none that others follow."""
+        drivers = {coupling.driver for coupling in self.couplings}
+        periodic = [bone.joint.periodic_dofs for bone in self.bones]
+        pairs = zip(self._dofs, self.dof_names, strict=True)
+        flags = [a in periodic[k] and name not in drivers for (k, a), name in pairs]
+        return freeze(np.array(flags, dtype=bool))
 
     def bone_index(self, bone: str) -> int:
         """Return the index of a bone; raise `UnknownNameError` with near misses."""
@@ -222,7 +255,23 @@ class Skeleton:
 
     def with_markers(self, markers: Mapping[str, tuple[str, ArrayLike]]) -> Skeleton:
         """Return the same skeleton with these markers instead of its own."""
-        return Skeleton(self.name, self.bones, markers)
+        return Skeleton(self.name, self.bones, markers, self.couplings)
+
+    def with_bones(
+        self,
+        bones: Sequence[Bone],
+        markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
+        name: str | None = None,
+    ) -> Skeleton:
+        """Return the same skeleton of other bones, with its couplings.
+
+        Args:
+            bones: with the same names and the same dofs where couplings name them.
+            markers: on these bones; None for its own.
+            name: of the new skeleton; None for the same.
+        """
+        markers = dict(self.markers) if markers is None else markers
+        return Skeleton(self.name if name is None else name, bones, markers, self.couplings)
 
     # --- motion
 
@@ -247,17 +296,33 @@ class Skeleton:
         Args:
             q: coordinates, shape (…, nq); quaternions need not have unit length.
         """
-        q = self.normalised(q)
-        flat = np.ascontiguousarray(q.reshape(math.prod(q.shape[:-1]), self.nq))
+        q = self.joint_coordinates(q)
+        flat = np.ascontiguousarray(q.reshape(math.prod(q.shape[:-1]), q.shape[-1]))
         n = len(self.bones) + 1
         R, p = np.empty((len(flat), n, 3, 3)), np.empty((len(flat), n, 3))
-        scratch = np.empty((2, self.nq))
-        S = np.empty((self.nv, 6))
+        scratch = np.empty((2, q.shape[-1]))
+        S = np.empty((int(self.tree.joint_v[-1]), 6))
         runnable(fk.forward_kinematics_batch, len(flat))(
             self.tree, flat, np.zeros(3), scratch[0], scratch[1], R, p, S
         )
         lead = q.shape[:-1]
         return Pose(self, p[:, 1:].reshape(*lead, n - 1, 3), R[:, 1:].reshape(*lead, n - 1, 3, 3))
+
+    def joint_coordinates(self, q: ArrayLike) -> Array:
+        """Return the coordinates of all joints at q, (…, n), those of driven dofs included.
+
+        They run over the bones in order, each bone's own together: the same as q unless the
+        skeleton has couplings.
+        """
+        q = self.normalised(q)
+        if len(self.couplings) == 0:
+            return q
+        tree = self.tree
+        out = np.empty((math.prod(q.shape[:-1]), int(tree.joint_q[-1])))
+        slope, bend = np.empty((2, int(tree.joint_v[-1])))
+        flat = np.ascontiguousarray(q.reshape(len(out), self.nq))
+        runnable(expand_coordinates_batch, len(flat))(tree, flat, out, slope, bend)
+        return out.reshape(*q.shape[:-1], out.shape[1])
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return q moved by the tangent step v; quaternions are multiplied on the right.

@@ -56,7 +56,7 @@ def turn_skeleton(skeleton: Skeleton, axes: str) -> Skeleton:
     """
     matrix = axes_matrix(axes)
     bones = [_turn_root(bone, matrix) if bone.parent is None else bone for bone in skeleton.bones]
-    return Skeleton.build(skeleton.name, bones, skeleton.markers)
+    return skeleton.with_bones(bones)
 
 
 def _turn_root(root: Bone, matrix: Array) -> Bone:

@@ -69,11 +69,6 @@ def compute_strengths(skeleton: Skeleton, strength: Mapping[str, float]) -> Arra
 
 def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, strength: Array) -> Box:
     """Return what the kernels must know of the dofs to move them; arrays (nv,)."""
-    tree = skeleton.tree
-    period = np.zeros(skeleton.nv)
-    for k, bone in enumerate(skeleton.bones, start=1):
-        for dof in bone.joint.periodic_dofs:
-            period[int(tree.first_v[k]) + dof] = 2.0 * math.pi
     return Box(
         coordinate=skeleton.plain_q,
         lower=lower,
@@ -81,5 +76,5 @@ def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, streng
         free=free,
         strength=strength,
         is_rotation=skeleton.turns.astype(float),
-        period=period,
+        period=2.0 * math.pi * skeleton.is_periodic,
     )

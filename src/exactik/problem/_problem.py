@@ -36,7 +36,12 @@ from exactik.goals import (
 from exactik.kernels.calculus import dense
 from exactik.kernels.calculus import evaluate as kernel
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT, VALUE
-from exactik.kernels.calculus.workspace import Workspace, ancestor_row_width, new_workspace
+from exactik.kernels.calculus.workspace import (
+    SLOPE,
+    Workspace,
+    ancestor_row_width,
+    new_workspace,
+)
 from exactik.kernels.descent.state import Box, DescentState, new_descent_state
 from exactik.kernels.goals.terms import add_local_model
 from exactik.kernels.linear.articulated import WHOLE_ROWS
@@ -213,9 +218,9 @@ class Problem:
         return self._compute_rows(self._check_q(q), GRADIENT)
 
     def hessian_product(self, q: ArrayLike, x: ArrayLike) -> Array:
-        """Return H x for the exact Hessian, (nv,), in O(n) unless the goals are coupled."""
+        """Return H x for the exact Hessian, (nv,), in O(n) unless goals or dofs are coupled."""
         q, x = self._check_q(q), contiguous_copy(require_shape("x", x, self.skeleton.nv))
-        if self._packed.coupled:
+        if self._packed.coupled or len(self.skeleton.couplings) > 0:
             return self.hessian(q) @ x
         tree, arrays = self.skeleton.tree, self._packed.arrays
         self._begin_evaluation(q, EXACT)
@@ -380,8 +385,9 @@ class Problem:
         runnable(dense.write_residual_and_jacobian)(tree, arrays, q, work, r, J)
         for frame, rows, _, residual, D, _ in self._evaluate_custom_goals(order):
             r[rows] = residual
+            slope = work.joint_dofs[SLOPE]
             runnable(dense.write_jacobian_rows)(
-                tree, arrays.free, work.S, frame, work.p[frame], D, rows.start, J
+                tree, arrays.free, slope, work.S, frame, work.p[frame], D, rows.start, J
             )
         return r, J
 

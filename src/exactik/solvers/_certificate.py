@@ -151,16 +151,20 @@ def _measure_levers(problem: Problem) -> tuple[float, float]:
     """
     skeleton, packed = problem.skeleton, problem.packed
     reach = np.zeros(len(skeleton.bones))
+    places = skeleton.forward(skeleton.neutral()).positions
     for k, bone in enumerate(skeleton.bones):
         parent = int(skeleton.parents[k])
-        reach[k] = float(np.linalg.norm(bone.offset)) + (reach[parent] if parent >= 0 else 0.0)
+        length = float(np.linalg.norm(bone.offset))
+        if len(bone.joint.driven_axes[1]) > 0 and parent >= 0:  # lengths may be in its functions
+            length = max(length, float(np.linalg.norm(places[k] - places[parent])))
+        reach[k] = length + (reach[parent] if parent >= 0 else 0.0)
     terms = packed.arrays.terms
     ends = [
         reach[int(frame) - 1] + float(np.linalg.norm(point))
         for frame, point in zip(terms.frame, terms.point, strict=True)
     ]
     only_places = len(packed.custom) == 0 and bool((terms.kind == POSITION).all())
-    only_places &= 3 * len(terms.kind) == packed.size and not skeleton.tree.shift_count.any()
+    only_places &= 3 * len(terms.kind) == packed.size and bool(skeleton.turns.all())
     weight = max(float(np.abs(block).max(initial=0.0)) for block in packed.weights)
     return max([*ends, 0.0 if only_places else 1.0]), weight
 

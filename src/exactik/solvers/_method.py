@@ -124,7 +124,9 @@ class CompiledMethod(Method):
         options[MAX_STEP_ENTRY] = np.inf
         for index, value in self.settings().items():
             options[index] = value
-        articulated = problem.compiled and problem.skeleton.nv >= MIN_ARTICULATED_DOFS
+        skeleton = problem.skeleton
+        articulated = problem.compiled and skeleton.nv >= MIN_ARTICULATED_DOFS
+        articulated = articulated and len(skeleton.couplings) == 0  # these have whole rows only
         if articulated and options[RULE] != TRUST_REGION:
             options[LAYOUT] = JOINT_BLOCKS
         return options

@@ -76,9 +76,18 @@ def _joint_dofs(skeleton: Skeleton, k: int) -> slice:
     return slice(int(tree.first_v[k + 1]), int(tree.first_v[k + 2]))
 
 
+def _has_driven_dofs(skeleton: Skeleton, k: int) -> bool:
+    """Whether dofs of a joint follow others."""
+    dofs = _joint_dofs(skeleton, k)
+    return dofs.stop - dofs.start < skeleton.bones[k].joint.nv
+
+
 def _bound_slides(problem: Problem, k: int, q: Array) -> float:
     """Return how far [m] the joint's slides can take the bone from its joint centre."""
     skeleton = problem.skeleton
+    joint = skeleton.bones[k].joint
+    if joint.translates and (_has_driven_dofs(skeleton, k) or len(joint.shift_axes) == 0):
+        return math.inf  # by a function: its bounds are not those of a dof
     count = int(skeleton.tree.shift_count[k + 1])
     dofs = np.arange(count) + _joint_dofs(skeleton, k).start
     now = q[skeleton.plain_q[dofs]]
@@ -112,7 +121,8 @@ def _bound_links(problem: Problem, joints: list[int], links: list[Array], q: Arr
 def _find_first_dof_range(problem: Problem, k: int, q: Array) -> tuple[float, float]:
     """Return how far the first dof of a joint can go; a locked one stays where it is."""
     dof = _joint_dofs(problem.skeleton, k).start
-    if dof >= problem.skeleton.nv or problem.skeleton.plain_q[dof] < 0:
+    skeleton = problem.skeleton
+    if dof >= skeleton.nv or skeleton.plain_q[dof] < 0 or _has_driven_dofs(skeleton, k):
         return -np.inf, np.inf
     if problem.locked[dof]:
         angle = float(q[problem.skeleton.plain_q[dof]])

@@ -29,7 +29,7 @@ import numpy as np
 
 from exactik.errors import CoordinateError
 from exactik.kernels.calculus import dense
-from exactik.kernels.calculus.workspace import update_kinematics
+from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
 from exactik.kernels.goals import terms as term
 from exactik.problem import Problem
 from exactik.solvers._certificate import find_held_dofs
@@ -166,7 +166,7 @@ def _compute_target_derivatives(problem: Problem, q: Array) -> dict[str, Array]:
             L = np.zeros((6, problem.skeleton.nv))
             frame = int(arrays.terms.frame[m])
             runnable(dense.write_jacobian_rows)(
-                tree, arrays.free, work.S, frame, work.e, -np.eye(6), 0, L
+                tree, arrays.free, work.joint_dofs[SLOPE], work.S, frame, work.e, -np.eye(6), 0, L
             )
             by_term.append(-J.T @ W[:, rows] @ first + L.T @ mixed)
         if len(by_term) > 0:

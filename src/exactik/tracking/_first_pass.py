@@ -162,7 +162,7 @@ def align_to_markers(problem: TrackingProblem, q: Array, frames: IntArray) -> Ar
     roots = np.flatnonzero(skeleton.parents < 0)
     for k in roots:
         dofs = slice(int(tree.first_v[k + 1]), int(tree.first_v[k + 2]))
-        if skeleton.bones[k].joint.kind != "free" or problem.frame_problem.locked[dofs].any():
+        if not skeleton.bones[k].joint.moves_freely or problem.frame_problem.locked[dofs].any():
             return q.copy()
     position = problem.targets.position[frames]
     seen = ~np.isnan(position[:, :, 0])

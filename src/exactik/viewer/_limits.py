@@ -50,6 +50,5 @@ def compute_limit_state(skeleton: Skeleton, q: Array) -> LimitState:
     near = np.where(room <= NEAR_SHARE * width, NEAR_LIMIT, INSIDE)
     level = np.where(room <= AT_SHARE * width, AT_LIMIT, near).astype(np.uint8)
     bones = np.zeros(len(skeleton.bones), np.uint8)
-    owner = np.repeat(np.arange(len(skeleton.bones)), [b.joint.nv for b in skeleton.bones])
-    np.maximum.at(bones, owner, level)
+    np.maximum.at(bones, skeleton.dof_bones, level)
     return LimitState(below=below, above=above, level=level, bones=bones)

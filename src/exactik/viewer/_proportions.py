@@ -65,8 +65,7 @@ def compute_posture_weights(skeleton: Skeleton) -> Array:
             carried[skeleton.parents[k]] += carried[k]
     share = carried / max(float(carried.max(initial=0.0)), 1e-12)
     bone_weights = LEAF_WEIGHT + CARRIED_WEIGHT * share**2
-    dof_weights = np.repeat(bone_weights, [bone.joint.nv for bone in skeleton.bones])
-    return dof_weights * np.where(skeleton.turns, lever**2, 1.0)
+    return bone_weights[skeleton.dof_bones] * np.where(skeleton.turns, lever**2, 1.0)
 
 
 def fit_head_sphere(skeleton: Skeleton, bone: str) -> tuple[Array, float] | None:

@@ -1,4 +1,4 @@
-"""Joints that follow others: as data, in both formats."""
+"""Joints that follow others, in both formats: couplings of the skeleton."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exactik.errors import ModelError, UnknownNameError
-from exactik.io import Coupling, apply_couplings, load_couplings, load_joint_names, load_skeleton
+from exactik.errors import FileError, FileWarning
+from exactik.functions import Constant, Linear
+from exactik.io import JointPlace, load_joint_names, load_skeleton
+from exactik.model import Coupling, Skeleton
 from tests.support.robot_files import largest_error, mujoco, pinocchio, pinocchio_poses, write
 
 URDF = """<robot name="hand">
@@ -25,24 +27,43 @@ URDF = """<robot name="hand">
   <mimic joint="j1"/></joint></robot>"""
 
 
+def load_couplings(path: Path, length_unit: float | str | None = None) -> dict[str, Coupling]:
+    return {c.driven: c for c in load_skeleton(path, length_unit=length_unit).couplings}
+
+
 def test_mimic_joints(tmp_path: Path):
     path = write(tmp_path, "hand.urdf", URDF)
-    couplings = load_couplings(path)
-    assert couplings == {"b.tx": Coupling("a.rz", -0.5, 0.25), "c.ry": Coupling("a.rz", 1.0, 0.0)}
     skeleton = load_skeleton(path)
-    assert skeleton.nv == 3  # dependent dofs are dofs
-    q = apply_couplings(skeleton, couplings, [[0.5, 9, 9], [1.0, 9, 9]])
+    assert set(skeleton.couplings) == {
+        Coupling("b.tx", "a.rz", Linear(-0.5, 0.25)),
+        Coupling("c.ry", "a.rz", Linear(1.0, 0.0)),
+    }
+    assert skeleton.dof_names == ("a.rz",)  # what follows is no dof
+    q = skeleton.joint_coordinates([[0.5], [1.0]])
     np.testing.assert_array_equal(q, [[0.5, 0.0, 0.5], [1.0, -0.25, 1.0]])
+    assert list(load_joint_names(path)) == ["j1"]
+
+
+def test_limits_of_what_follows_are_kept(tmp_path: Path):
+    """The slider within ±1 would let the hinge go to −1.5 and 2.5: its own limits are narrower."""
+    skeleton = load_skeleton(write(tmp_path, "hand.urdf", URDF))
+    assert (skeleton.lower.tolist(), skeleton.upper.tolist()) == ([-1.0], [1.0])
+    narrow = URDF.replace('multiplier="-0.5"', 'multiplier="-5"')
+    skeleton = load_skeleton(write(tmp_path, "hand.urdf", narrow))
+    np.testing.assert_allclose([skeleton.lower[0], skeleton.upper[0]], [-0.15, 0.25])
 
 
 def test_mimic_in_another_unit(tmp_path: Path):
-    """A dependent length is scaled, and so is what it follows."""
+    """A driven length is scaled, and so is what it follows."""
     path = write(tmp_path, "hand.urdf", URDF)
-    assert load_couplings(path, "cm")["b.tx"] == Coupling("a.rz", -0.005, 0.0025)
+    assert load_couplings(path, "cm")["b.tx"].function == Linear(-0.005, 0.0025)
     swapped = URDF.replace('"revolute"><parent link="palm"', '"prismatic"><parent link="palm"')
     path = write(tmp_path, "hand.urdf", swapped)
-    assert load_couplings(path, 0.5)["c.ry"] == Coupling("a.tz", 2.0, 0.0)
-    assert load_couplings(path, 0.5)["b.tx"] == Coupling("a.tz", -0.5, 0.125)
+    assert load_couplings(path, 0.5)["c.ry"] == Coupling("c.ry", "a.tz", Linear(2.0, 0.0))
+    assert load_couplings(path, 0.5)["b.tx"] == Coupling("b.tx", "a.tz", Linear(-0.5, 0.125))
+
+
+EVERY_JOINT = {f"j{k + 1}": JointPlace("abc"[k], k, k, 1, 1) for k in range(3)}
 
 
 def test_mimic_against_pinocchio(tmp_path: Path):
@@ -53,9 +74,8 @@ def test_mimic_against_pinocchio(tmp_path: Path):
     reduced = pin.buildModelFromUrdf(str(path), mimic=True)
     assert reduced.nv == 1
     full = pin.buildModelFromUrdf(str(path))
-    q = apply_couplings(skeleton, load_couplings(path), [0.7, 0, 0])
-    poses = pinocchio_poses(full, load_joint_names(path), q)
-    assert largest_error(skeleton, q, poses) < 1e-12
+    poses = pinocchio_poses(full, EVERY_JOINT, skeleton.joint_coordinates([0.7]))
+    assert largest_error(skeleton, np.array([0.7]), poses) < 1e-12
     data = reduced.createData()
     pin.framesForwardKinematics(reduced, data, np.array([0.7]))
     for link, (position, rotation) in poses.items():
@@ -69,7 +89,15 @@ def test_following_a_joint_that_does_not_move(tmp_path: Path):
         '<mimic joint="j1"/></joint>\n', '<mimic joint="weld" offset="0.5"/></joint>\n'
     )
     couplings = load_couplings(write(tmp_path, "hand.urdf", text))
-    assert couplings["c.ry"] == Coupling(None, 0.0, 0.5)
+    assert couplings["c.ry"] == Coupling("c.ry", None, Constant(0.5))
+
+
+def test_following_a_joint_that_is_not_there(tmp_path: Path):
+    """It stays free, as in the file of a real humanoid, and a warning says so."""
+    text = URDF.replace('<mimic joint="j1"/></joint>\n', '<mimic joint="none"/></joint>\n')
+    with pytest.warns(FileWarning, match="mimics 'none', and there is no such joint"):
+        skeleton = load_skeleton(write(tmp_path, "hand.urdf", text))
+    assert skeleton.dof_names == ("a.rz", "c.ry")
 
 
 CONNECT = '<connect body1="a" body2="b" anchor="0 0 0"/>'
@@ -87,67 +115,87 @@ MJCF = f"""<mujoco><worldbody>
 </equality></mujoco>"""
 
 
+def load_with_loop(path: Path, length_unit: float | None = None) -> Skeleton:
+    with pytest.warns(FileWarning, match="1 loop \\(1 connect\\) in <equality> not kept"):
+        return load_skeleton(path, length_unit=length_unit)
+
+
 def test_equalities_of_joints_against_mujoco(tmp_path: Path):
-    """What MuJoCo holds for a violated equality vanishes at the coordinates set by ours."""
+    """What MuJoCo holds for a violated equality vanishes at the coordinates of the joints."""
     mj = mujoco()
-    path = write(tmp_path, "hand.xml", MJCF)
-    skeleton, couplings = load_skeleton(path), load_couplings(path)
-    assert set(couplings) == {"b.tz", "c.rx", "d.rz"}
-    assert (couplings["c.rx"].source, couplings["c.rx"].higher) == ("b.tz", ())
-    assert couplings["d.rz"] == Coupling(None, 0.0, 0.7)
+    skeleton = load_with_loop(write(tmp_path, "hand.xml", MJCF))
+    assert skeleton.dof_names == ("a.rz",)
     model = mj.MjModel.from_xml_string(MJCF.replace(CONNECT, ""))
     data = mj.MjData(model)
     for x in (-1.0, 0.0, 0.4, 2.0):
-        data.qpos[:] = apply_couplings(skeleton, couplings, [x, 0.0, 0.0, 0.0])
+        data.qpos[:] = skeleton.joint_coordinates([x])
         mj.mj_forward(model, data)
         assert data.ne == 3
         np.testing.assert_allclose(data.efc_pos[:3], 0.0, atol=1e-13)
 
 
 def test_equalities_by_hand(tmp_path: Path):
-    coupling = load_couplings(write(tmp_path, "hand.xml", MJCF))["b.tz"]
-    assert coupling.source == "a.rz"
-    assert len(coupling.coefficients) == 5
-    x, x0 = 0.9, math.radians(30)
-    d = x - x0
-    assert coupling.value(x) == pytest.approx(
-        0.5 + 0.1 + 0.2 * d + 0.3 * d**2 + 0.4 * d**3 + 0.5 * d**4
-    )
-    assert coupling.slope(x) == pytest.approx(0.2 + 0.6 * d + 1.2 * d**2 + 2.0 * d**3)
-    halved = load_couplings(tmp_path / "hand.xml", length_unit=0.5)["b.tz"]
-    assert halved.value(x) == pytest.approx(0.5 * coupling.value(x))
-    linear = load_couplings(tmp_path / "hand.xml")["c.rx"]
-    assert linear.value(0.5) == pytest.approx(math.radians(10) + 1.0)
-    assert linear.multiplier == 1.0
-    halved = load_couplings(tmp_path / "hand.xml", length_unit=0.5)["c.rx"]
-    assert halved.value(0.25) == pytest.approx(linear.value(0.5))
+    path = write(tmp_path, "hand.xml", MJCF)
+    couplings = {c.driven: c for c in load_with_loop(path).couplings}
+    halved = {c.driven: c for c in load_with_loop(path, 0.5).couplings}
+    assert couplings["d.rz"] == Coupling("d.rz", None, Constant(0.7))
+    x, d = 0.9, 0.9 - math.radians(30)
+    assert couplings["b.tz"].driver == "a.rz"
+    value = couplings["b.tz"].function(x)
+    assert value == pytest.approx(0.5 + 0.1 + 0.2 * d + 0.3 * d**2 + 0.4 * d**3 + 0.5 * d**4)
+    assert halved["b.tz"].function(x) == pytest.approx(0.5 * value)
+    linear = couplings["c.rx"].function
+    assert linear == Linear(1.0, math.radians(10) + 1.0 - 0.5)
+    assert halved["c.rx"].function(0.25) == pytest.approx(linear(0.5))
 
 
-def test_chains_are_followed_in_any_order(tmp_path: Path):
-    skeleton = load_skeleton(write(tmp_path, "hand.urdf", URDF))
-    couplings = {"c.ry": Coupling("b.tx", 2.0), "b.tx": Coupling("a.rz", 3.0, 1.0)}
-    assert apply_couplings(skeleton, couplings, [1.0, 0, 0]).tolist() == [1.0, 4.0, 8.0]
+TENDONS = """<mujoco><worldbody>
+<body name="a"><joint name="x" ref="30"/><geom size=".1"/></body>
+<body name="b"><joint name="y" type="slide" ref=".5"/><geom size=".1"/></body>
+<body name="c"><joint name="z" axis="1 0 0" ref="10"/><geom size=".1"/></body>
+<body name="d"><joint name="w"/><geom size=".1"/></body>
+<body name="e"><joint name="v"/><geom size=".1"/></body>
+</worldbody><tendon>
+<fixed name="t1"><joint joint="y" coef="2"/></fixed>
+<fixed name="t2"><joint joint="x" coef="-3"/></fixed>
+<fixed name="t3"><joint joint="z" coef="1"/><joint joint="w" coef="-2"/></fixed>
+<fixed name="t4"><joint joint="v" coef=".5"/></fixed>
+</tendon><equality>
+<tendon tendon1="t1" tendon2="t2" polycoef=".1 .2 .3"/>
+<tendon tendon1="t3" polycoef=".4"/><tendon tendon1="t4"/>
+</equality></mujoco>"""
+
+
+def test_equalities_of_tendons_against_mujoco(tmp_path: Path):
+    mj = mujoco()
+    skeleton = load_skeleton(write(tmp_path, "tendons.xml", TENDONS))
+    assert skeleton.dof_names == ("a.rz", "d.rz")
+    model = mj.MjModel.from_xml_string(TENDONS)
+    data = mj.MjData(model)
+    for q in ([0.0, 0.0], [0.7, -0.4]):
+        data.qpos[:] = skeleton.joint_coordinates(q)
+        mj.mj_forward(model, data)
+        assert data.ne == 3
+        np.testing.assert_allclose(data.efc_pos[:3], 0.0, atol=1e-13)
 
 
 def test_impossible_couplings(tmp_path: Path):
-    skeleton = load_skeleton(write(tmp_path, "hand.urdf", URDF), floating=True)
-    q = skeleton.neutral()
-    with pytest.raises(UnknownNameError, match="did you mean"):
-        apply_couplings(skeleton, {"a.rx": Coupling("b.tx")}, q)
-    with pytest.raises(UnknownNameError):  # one coordinate of a quaternion is no dof
-        apply_couplings(skeleton, {"a.rz": Coupling("palm.wx")}, q)
-    ring = {"a.rz": Coupling("b.tx"), "b.tx": Coupling("c.ry"), "c.ry": Coupling("a.rz")}
-    with pytest.raises(ModelError, match=r"ring: a.rz → b.tx → c.ry → a.rz"):
-        apply_couplings(skeleton, ring, q)
+    ring = URDF.replace(
+        'effort="1" velocity="1"/></joint>',
+        'effort="1" velocity="1"/><mimic joint="j3"/></joint>',
+        1,
+    )
+    with pytest.raises(FileError, match=r"ring: (a.rz|b.tx|c.ry) → "):
+        load_skeleton(write(tmp_path, "ring.urdf", ring))
 
 
 def test_real_couplings(shared_data: Path):
     robots = shared_data / "data" / "robots"
     assert load_couplings(robots / "urdf" / "panda.urdf") == {
-        "panda_rightfinger.t": Coupling("panda_leftfinger.ty")
+        "panda_rightfinger.t": Coupling("panda_rightfinger.t", "panda_leftfinger.ty")
     }
     assert load_couplings(robots / "mjcf" / "franka_emika_panda__panda.xml") == {
-        "left_finger.ty": Coupling("right_finger.ty")
+        "left_finger.ty": Coupling("left_finger.ty", "right_finger.ty")
     }
     assert len(load_couplings(robots / "urdf" / "simple_mimic_gripper.urdf")) == 3
     assert load_couplings(robots / "urdf" / "talos_reduced.urdf") == {}  # they are on fixed joints

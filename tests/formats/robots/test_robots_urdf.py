@@ -202,7 +202,7 @@ def test_real_robots_against_pinocchio(shared_data: Path, name: str, floating: b
     pin = pinocchio()
     path = shared_data / "data" / "robots" / "urdf" / name
     base = (pin.JointModelFreeFlyer(),) if floating else ()
-    model = pin.buildModelFromUrdf(str(path), *base)
+    model = pin.buildModelFromUrdf(str(path), *base, mimic=True)
     skeleton, joints = load_skeleton(path, floating=floating), load_joint_names(path, floating)
     assert skeleton.nv == model.nv
     rng = np.random.default_rng(7)
@@ -213,7 +213,7 @@ def test_real_robots_against_pinocchio(shared_data: Path, name: str, floating: b
         assert largest_error(skeleton, q, poses) < 1e-12
     for k in range(1, model.njoints):
         joint = model.joints[k]
-        if joint.nq == 1:
+        if joint.nq == 1 and len(skeleton.couplings) == 0:
             dof = joints[model.names[k]].v
             assert skeleton.lower[dof] == model.lowerPositionLimit[joint.idx_q]
             assert skeleton.upper[dof] == model.upperPositionLimit[joint.idx_q]

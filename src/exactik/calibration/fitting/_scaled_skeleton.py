@@ -108,7 +108,7 @@ class ScaledSkeleton:
             name: (bone, points.get(name, scale[skeleton.bone_index(bone)] * np.asarray(point)))
             for name, (bone, point) in skeleton.markers.items()
         }
-        return Skeleton(skeleton.name, bones, markers)
+        return skeleton.with_bones(bones, markers)
 
     @cached_property
     def vectors_to_markers(self) -> Array:

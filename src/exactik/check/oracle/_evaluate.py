@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from exactik.check.oracle._goals import residual, weight
 from exactik.check.oracle._jet import concatenate, constant, dot, transform, variables
-from exactik.check.oracle._kinematics import compute_frames
+from exactik.check.oracle._kinematics import compute_frames, find_slices
 from exactik.goals import Goal, SoftLimitGoal
 from exactik.typing import Array
 
@@ -62,7 +62,7 @@ def evaluate(
         weight_matrix: W over all rows in the order of the goals, instead of their own weights.
     """
     goals = [*goals, SoftLimitGoal()] if limits == "soft" else [*goals]
-    nv = sum(bone.joint.nv for bone in skeleton.bones)
+    nv = max(part.v.stop for part in find_slices(skeleton).values())
     free = np.ones(nv, dtype=bool) if lock is None else ~np.asarray(lock, dtype=bool)
     # Only free dofs are variables: a locked one then has derivatives zero by construction.
     moving = variables(np.zeros(int(free.sum())))

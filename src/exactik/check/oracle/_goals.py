@@ -12,6 +12,7 @@ from exactik.check.oracle._kinematics import (
     JetFrame,
     exp,
     find_slices,
+    free_dofs,
     log,
     place_point,
     quaternion_matrix,
@@ -95,10 +96,11 @@ def _compute_posture_rows(goal: PostureGoal, skeleton: Skeleton, q: ArrayLike, s
     rows = []
     for bone in skeleton.bones:
         part = find_slices(skeleton)[bone.name]
-        plain = bone.joint.nv - (3 if bone.joint.rotation_part.kind == "quaternion" else 0)
+        count = part.v.stop - part.v.start
+        plain = count - (3 if bone.joint.rotation_part.kind == "quaternion" else 0)
         d, a, b = step[part.v], now[part.q], rest[part.q]
         rows.append(b[:plain] - a[:plain] - d[:plain])
-        if plain < bone.joint.nv:
+        if plain < count:
             rotation = quaternion_matrix(a[plain:]) @ exp(d[plain:])
             rows.append(log(rotation.T @ quaternion_matrix(b[plain:])))
     return concatenate(rows)
@@ -108,7 +110,8 @@ def _compute_limit_rows(skeleton: Skeleton, q: ArrayLike, step: Jet) -> Jet:
     now, gap, outside = np.asarray(q, dtype=float), np.zeros(step.shape), np.zeros(step.shape)
     for bone in skeleton.bones:
         part = find_slices(skeleton)[bone.name]
-        for a, (low, high) in enumerate(bone.joint.limits):
+        limits = [bone.joint.limits[a] for a in free_dofs(skeleton, bone)]
+        for a, (low, high) in enumerate(limits):
             # Dofs of a quaternion have no limits; those before them have the index of their q.
             if np.isfinite(low) or np.isfinite(high):
                 x, row = now[part.q][a], part.v.start + a

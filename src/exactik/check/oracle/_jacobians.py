@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik.check.oracle._jet import transform, variables
-from exactik.check.oracle._kinematics import compute_frames, place_point
+from exactik.check.oracle._kinematics import compute_frames, find_slices, place_point
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def point_jacobian(
             in the bone's axes; "spatial": the velocity of that point of the bone which passes the
             world's origin.
     """
-    nv = sum(b.joint.nv for b in skeleton.bones)
+    nv = max(part.v.stop for part in find_slices(skeleton).values())
     r = _compute_rates(skeleton, q, np.zeros(nv), bone, point)
     return _in_frame(frame, r.linear, r.angular, r.R_world_bone, r.p_world_point)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from exactik.check.oracle._functions import apply_function
 from exactik.check.oracle._jet import (
     Jet,
     atanc,
@@ -37,6 +38,7 @@ __all__ = [
     "exp",
     "find_slices",
     "forward",
+    "free_dofs",
     "log",
     "place_point",
     "quaternion_matrix",
@@ -59,15 +61,21 @@ class Slices(NamedTuple):
     v: slice
 
 
+def free_dofs(skeleton: Skeleton, bone: Bone) -> list[int]:
+    """Return the numbers of the dofs of a bone's joint that follow no other."""
+    driven = [coupling.driven for coupling in skeleton.couplings]
+    names = bone.joint.dof_names
+    return [a for a, name in enumerate(names) if f"{bone.name}.{name}" not in driven]
+
+
 def find_slices(skeleton: Skeleton) -> dict[str, Slices]:
     """Return the place of every bone in q and v: bone after bone, in the order of the skeleton."""
     slices, q, v = {}, 0, 0
     for bone in skeleton.bones:
-        slices[bone.name] = Slices(
-            slice(q, q + bone.joint.nq),
-            slice(v, v + bone.joint.nv),
-        )
-        q, v = q + bone.joint.nq, v + bone.joint.nv
+        dofs = len(free_dofs(skeleton, bone))
+        coordinates = dofs + bone.joint.nq - bone.joint.nv
+        slices[bone.name] = Slices(slice(q, q + coordinates), slice(v, v + dofs))
+        q, v = q + coordinates, v + dofs
     return slices
 
 
@@ -120,7 +128,6 @@ def quaternion_matrix(wxyz: ArrayLike) -> Array:
 
 def joint_motion(joint: Joint, q: Array, increments: list[Jet], n: int) -> tuple[Jet, Jet]:
     """Return rotation (3, 3) and shift (3,) of a joint, in its base frame."""
-    rotation, shift = constant(np.eye(3), n), constant(np.zeros(3), n)
     if joint.kind == "free":
         assert joint.rotation is not None
         shift = sum((d[:3] for d in increments), constant(q[:3], n))
@@ -130,8 +137,16 @@ def joint_motion(joint: Joint, q: Array, increments: list[Jet], n: int) -> tuple
         rotation = constant(quaternion_matrix(q), n)
         for d in increments:
             rotation = rotation @ exp(d)
-        return rotation, shift
-    x = sum(increments, constant(q, n))
+        return rotation, constant(np.zeros(3), n)
+    return plain_motion(joint, sum(increments, constant(q, n)), n)
+
+
+def plain_motion(joint: Joint, x: Jet, n: int) -> tuple[Jet, Jet]:
+    """Return rotation and shift of a joint without quaternions at the coordinates x."""
+    rotation, shift = constant(np.eye(3), n), constant(np.zeros(3), n)
+    if joint.kind == "free":
+        assert joint.rotation is not None
+        return plain_motion(joint.rotation, x[3:], n)[0], x[:3]
     if joint.kind == "revolute":
         assert joint.axis is not None
         rotation = axis_rotation(joint.axis, x[0])
@@ -149,9 +164,45 @@ def joint_motion(joint: Joint, q: Array, increments: list[Jet], n: int) -> tuple
         twist = "XYZ".index(joint.order)
         s, t, n_axis = (_AXES["XYZ"[(twist + k) % 3]] for k in (1, 2, 0))
         rotation = exp(s * x[0] + t * x[1]) @ axis_rotation(n_axis, x[2])
+    elif joint.kind == "screw":
+        assert joint.axis is not None
+        rotation = axis_rotation(joint.axis, x[0])
+        shift = np.asarray(joint.axis) * (x[0] * (joint.pitch / (2.0 * np.pi)))
+    elif joint.kind == "custom":
+        values = {name: x[i] for i, name in enumerate(joint.coordinates)}
+        for axis in joint.shifts:
+            d = apply_function(axis.function, [values[c] for c in axis.coordinates], n)
+            shift = shift + np.asarray(axis.axis) * d
+        for axis in joint.turns:
+            d = apply_function(axis.function, [values[c] for c in axis.coordinates], n)
+            rotation = rotation @ axis_rotation(axis.axis, d)
     elif joint.kind != "fixed":
         raise NotImplementedError(f"the oracle knows no joint of kind {joint.kind!r}")
     return rotation, shift
+
+
+def coupled_values(skeleton: Skeleton, q: Array, increments: tuple[Jet, ...], n: int) -> dict:
+    """Return the values of the dofs that drive others or follow them, by name."""
+    values: dict[str, Jet] = {}
+    if len(skeleton.couplings) == 0:
+        return values
+    for bone in skeleton.bones:
+        if bone.joint.nq == bone.joint.nv:  # a quaternion has no coordinates for its dofs
+            part = find_slices(skeleton)[bone.name]
+            x = sum((d[part.v] for d in increments), constant(q[part.q], n))
+            for i, a in enumerate(free_dofs(skeleton, bone)):
+                values[f"{bone.name}.{bone.joint.dof_names[a]}"] = x[i]
+    left = list(skeleton.couplings)
+    while len(left) > 0:
+        coupling = left.pop(0)
+        if coupling.driver is None:
+            values[coupling.driven] = apply_function(coupling.function, [], n)
+        elif coupling.driver in values:
+            driver = values[coupling.driver]
+            values[coupling.driven] = apply_function(coupling.function, [driver], n)
+        else:
+            left.append(coupling)
+    return values
 
 
 def compute_frames(skeleton: Skeleton, q: ArrayLike, *increments: Jet) -> dict[str, JetFrame]:
@@ -160,8 +211,9 @@ def compute_frames(skeleton: Skeleton, q: ArrayLike, *increments: Jet) -> dict[s
     n = increments[0].n if len(increments) > 0 else 0
     slices = find_slices(skeleton)
     bones: dict[str, Bone] = {bone.name: bone for bone in skeleton.bones}
-    if q.shape != (sum(bone.joint.nq for bone in skeleton.bones),):
+    if q.shape != (max(part.q.stop for part in slices.values()),):
         raise ShapeError(f"q has shape {q.shape}; expected ({skeleton.nq},)")
+    values = coupled_values(skeleton, q, increments, n)
     world = JetFrame(constant(np.eye(3), n), constant(np.zeros(3), n))
     frames: dict[str, JetFrame] = {}
 
@@ -171,9 +223,14 @@ def compute_frames(skeleton: Skeleton, q: ArrayLike, *increments: Jet) -> dict[s
             parent = world if bone.parent is None else find_frame(bone.parent)
             pre = np.eye(3) if bone.pre is None else np.array(bone.pre)
             post = np.eye(3) if bone.post is None else np.array(bone.post)
-            rotation, shift = joint_motion(
-                bone.joint, q[part.q], [d[part.v] for d in increments], n
-            )
+            if len(free_dofs(skeleton, bone)) < bone.joint.nv:
+                names = [f"{name}.{dof}" for dof in bone.joint.dof_names]
+                x = stack([values[dof] for dof in names])
+                rotation, shift = plain_motion(bone.joint, x, n)
+            else:
+                rotation, shift = joint_motion(
+                    bone.joint, q[part.q], [d[part.v] for d in increments], n
+                )
             frames[name] = JetFrame(
                 parent.R_world_bone @ (pre @ rotation) @ post,
                 parent.p_world_bone + parent.R_world_bone @ (pre @ shift + np.array(bone.offset)),

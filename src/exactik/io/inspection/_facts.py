@@ -168,19 +168,19 @@ def name_unit(metres: float) -> str:
     return _UNIT_NAMES.get(metres, f"{1e3 * metres:g} mm")
 
 
-def describe_skeleton(skeleton: Skeleton, coupled: int = 0) -> SkeletonFacts:
-    """Return bones, dofs and limits of a skeleton."""
-    bones, first_dof = [], 0
-    for bone in skeleton.bones:
-        dofs = []
-        for name, pair in zip(bone.joint.dof_names, bone.joint.limits, strict=True):
-            unit = "rad" if skeleton.turns[first_dof + len(dofs)] else "m"
-            low, high = (float(x) if np.isfinite(x) else None for x in pair)
-            dofs.append(DofFacts(name=name, unit=unit, lower=low, upper=high))
-        first_dof += len(dofs)
-        bones.append(
-            BoneFacts(name=bone.name, parent=bone.parent, joint=str(bone.joint), dofs=tuple(dofs))
-        )
+def describe_skeleton(skeleton: Skeleton) -> SkeletonFacts:
+    """Return bones, dofs and limits of a skeleton; not of dofs that follow others."""
+    dofs_of: list[list[DofFacts]] = [[] for _ in skeleton.bones]
+    for i, (name, k) in enumerate(zip(skeleton.dof_names, skeleton.dof_bones, strict=True)):
+        pair = (skeleton.lower[i], skeleton.upper[i])
+        low, high = (float(x) if np.isfinite(x) else None for x in pair)
+        short = name.removeprefix(f"{skeleton.bones[k].name}.")
+        unit = "rad" if skeleton.turns[i] else "m"
+        dofs_of[k].append(DofFacts(name=short, unit=unit, lower=low, upper=high))
+    bones = [
+        BoneFacts(name=bone.name, parent=bone.parent, joint=str(bone.joint), dofs=tuple(dofs))
+        for bone, dofs in zip(skeleton.bones, dofs_of, strict=True)
+    ]
     limited = sum(dof.is_limited for bone in bones for dof in bone.dofs)
     places = skeleton.forward(skeleton.neutral()).positions
     x, y, z = (places.max(axis=0) - places.min(axis=0)).tolist()
@@ -189,7 +189,7 @@ def describe_skeleton(skeleton: Skeleton, coupled: int = 0) -> SkeletonFacts:
         bones=tuple(bones),
         dofs=skeleton.nv,
         limited=limited,
-        coupled=coupled,
+        coupled=len(skeleton.couplings),
         size=(x, y, z),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from exactik._text import count_noun
 from exactik.errors import FileError, Note
-from exactik.io._load import load_couplings, load_motion, load_skeleton
+from exactik.io._load import load_motion, load_skeleton
 from exactik.io._notes import Notes
 from exactik.io.formats import ASF, Format, suffix_of
 from exactik.io.inspection._facts import (
@@ -81,7 +81,6 @@ def inspect_skeleton(
     path: str, form: Format, skeleton: Skeleton, notes: Sequence[Note], length_unit: Unit = None
 ) -> Facts:
     """Return the facts of a file that holds a skeleton and no motion."""
-    couplings = load_couplings(path) if form.has_couplings else {}
     assumed, odd = split_notes(notes)
     unit = name_unit(length_unit) if isinstance(length_unit, float) else form.length_unit or "m"
     if form.unit_of is not None:
@@ -97,7 +96,8 @@ def inspect_skeleton(
         length_unit=unit,
         up_axis=form.up_axis if form is ASF else None,  # robots: a custom, no word of the file
         prefixes=count_prefixes(skeleton.bone_names),
-        skeleton=describe_skeleton(skeleton, len(couplings)),
+        skeleton=describe_skeleton(skeleton),
+        details={} if form.details_of is None else form.details_of.resolve()(path, Notes(path)),
         assumed=assumed,
         oddities=odd,
     )

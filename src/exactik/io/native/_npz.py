@@ -23,7 +23,13 @@ from exactik.errors import ExactikError, FileError
 from exactik.io._files import open_atomic, read_bytes
 from exactik.io._notes import Notes
 from exactik.io.formats import Content
-from exactik.model import Bone, Joint, Skeleton
+from exactik.io.native._mechanisms import (
+    driven_joint_from_json,
+    driven_joint_to_json,
+    function_from_json,
+    function_to_json,
+)
+from exactik.model import Bone, Coupling, Joint, Skeleton
 from exactik.motion import Markers, Motion, Series
 
 __all__ = [
@@ -304,10 +310,17 @@ def _skeleton_to_json(skeleton: Skeleton) -> dict[str, Any]:
         for bone in skeleton.bones
     ]
     markers = {name: [bone, list(point)] for name, (bone, point) in skeleton.markers.items()}
-    return {"name": skeleton.name, "bones": bones, "markers": markers}
+    couplings = [
+        [coupling.driven, coupling.driver, function_to_json(coupling.function)]
+        for coupling in skeleton.couplings
+    ]
+    contents = {"name": skeleton.name, "bones": bones, "markers": markers}
+    return contents if len(couplings) == 0 else {**contents, "couplings": couplings}
 
 
 def _joint_to_json(joint: Joint) -> dict[str, Any]:
+    if joint.kind in ("screw", "custom"):
+        return driven_joint_to_json(joint)
     return {
         "kind": joint.kind,
         "axis": None if joint.axis is None else list(joint.axis),
@@ -320,6 +333,8 @@ def _joint_to_json(joint: Joint) -> dict[str, Any]:
 def _joint_from_json(value: dict[str, Any]) -> Joint:
     kind, pairs = value["kind"], [[float(x) for x in pair] for pair in value["limits"]]
     limits: Any = pairs if len(pairs) > 0 else None
+    if kind in ("screw", "custom"):
+        return driven_joint_from_json(value, limits)
     if kind == "fixed":
         return Joint.fixed()
     if kind in ("revolute", "prismatic"):
@@ -350,6 +365,10 @@ def _skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
             for bone in value["bones"]
         ]
         markers = {name: (bone, point) for name, (bone, point) in value["markers"].items()}
-        return Skeleton.build(value["name"], bones, markers)
+        couplings = [
+            Coupling(driven, driver, function_from_json(function))
+            for driven, driver, function in value.get("couplings", [])
+        ]
+        return Skeleton.build(value["name"], bones, markers, couplings)
     except (*CONTENT_ERRORS, IndexError, RecursionError) as error:
         raise notes.error(f"the skeleton cannot be built: {_describe(error)}") from None

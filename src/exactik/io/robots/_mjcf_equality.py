@@ -1,11 +1,14 @@
-"""Equalities between joints in MJCF: one coordinate is a polynomial of another.
+"""Equalities in MJCF: one coordinate is a polynomial of another.
 
 MuJoCo measures both from the pose that the file describes, where they are y₀ and x₀,
 
     y − y₀ = Σ c_k (x − x₀)^k,  k = 0 … 4
 
-and a coupling is in powers of x itself. Other equalities (connect, weld, tendon) close loops, which
-a tree cannot have, and are skipped.
+and a coupling is in powers of x itself. An equality between fixed tendons, whose lengths are sums
+a q₁ + b q₂ + … of coordinates, says the same of these; it becomes a coupling where it has two
+coordinates in all, or one, and is linear in the one that it drives. Other equalities (connect,
+weld, more coordinates) close loops, which a tree cannot have: they are not kept, and a warning says
+so.
 """
 
 from __future__ import annotations
@@ -13,48 +16,137 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from exactik._text import count_noun
+from exactik.functions import Constant, CoordinateFunction, Linear
+from exactik.functions import Polynomial as PolynomialFunction
 from exactik.io._xml import Element
-from exactik.io.robots._couplings import Coupling
 from exactik.io.robots._mjcf_bodies import Body
 from exactik.io.robots._mjcf_settings import DefaultClasses
 from exactik.io.robots._robot import RobotBuilder
+from exactik.model import Coupling
 
 __all__ = ["add_couplings"]
+
+LINEAR_POLYCOEF = (0.0, 1.0, 0.0, 0.0, 0.0)  # MuJoCo's default
 
 
 def add_couplings(
     robot: RobotBuilder, root: Element, defaults: DefaultClasses, bodies: list[Body], metres: float
 ) -> None:
-    """Add the couplings of all active <equality> joints to a robot whose bones are complete."""
+    """Add the couplings of all active equalities to a robot whose bones are complete."""
     refs = {joint.name: joint.ref for body in bodies for joint in body.joints}
+    tendons = _read_tendons(root)
+    dropped: dict[str, list[Element]] = {}
     for section in root.find_children("equality"):
-        for element in section.find_children("joint"):
+        for element in section.children:
             element = defaults.apply_to(element, None, "equality")
-            if element.read_choice("active", "true", "true", "false") == "true":
-                _add_equality(robot, element, refs, metres)
+            if element.read_choice("active", "true", "true", "false") != "true":
+                continue
+            if element.tag == "joint":
+                _add_joint_equality(robot, element, refs, metres)
+            elif element.tag != "tendon" or not _add_tendon_equality(
+                robot, element, tendons, refs, metres
+            ):
+                dropped.setdefault(element.tag, []).append(element)
+    if len(dropped) > 0:
+        kinds = ", ".join(f"{len(elements)} {tag}" for tag, elements in dropped.items())
+        count = count_noun(sum(map(len, dropped.values())), "loop")
+        next(iter(dropped.values()))[0].warn(
+            f"{count} ({kinds}) in <equality> not kept: the tree moves as if they were open",
+            code="loop-not-kept",
+        )
 
 
-def _add_equality(
+def _read_tendons(root: Element) -> dict[str, list[tuple[str, float]]]:
+    """Return the joints and coefficients of the fixed tendons, by name."""
+    tendons: dict[str, list[tuple[str, float]]] = {}
+    for section in root.find_children("tendon"):
+        for tendon in section.find_children("fixed"):
+            tendons[tendon.attributes.get("name", "").strip()] = [
+                (
+                    part.read_required("joint", "a joint of the tendon"),
+                    part.read_number("coef", 0.0),
+                )
+                for part in tendon.find_children("joint")
+            ]
+    return tendons
+
+
+def _add_joint_equality(
     robot: RobotBuilder, element: Element, refs: dict[str, float], metres: float
 ) -> None:
-    c = element.read_numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), fewer=True)
+    c = element.read_numbers("polycoef", LINEAR_POLYCOEF, fewer=True)
     joint1 = element.read_required("joint1", "the name of the joint that follows")
-    dependent, dependent_joint = robot.find_dof(element, joint1)
-    y_unit = metres if dependent_joint.translates else 1.0
     joint2 = element.attributes.get("joint2", "").strip()
     if joint2 == "":
-        offset = y_unit * (refs[joint1] + c[0])
-        coupling = Coupling(source=None, multiplier=0.0, offset=offset)
-        robot.add_coupling(element, dependent, coupling)
+        _add_coupling(
+            robot, element, joint1, None, Polynomial([refs.get(joint1, 0.0) + c[0]]), metres
+        )
         return
-    source, source_joint = robot.find_dof(element, joint2)
+    shifted = Polynomial([-refs.get(joint2, 0.0), 1.0])
+    y = refs.get(joint1, 0.0) + Polynomial(c)(shifted)
+    _add_coupling(robot, element, joint1, joint2, y, metres)
+
+
+def _add_tendon_equality(
+    robot: RobotBuilder,
+    element: Element,
+    tendons: dict[str, list[tuple[str, float]]],
+    refs: dict[str, float],
+    metres: float,
+) -> bool:
+    """Add the coupling of two joints that an equality of tendons says; return whether it is one."""
+    c = element.read_numbers("polycoef", LINEAR_POLYCOEF, fewer=True)
+    first = tendons.get(element.attributes.get("tendon1", "").strip())
+    second = tendons.get(element.attributes.get("tendon2", "").strip(), [])
+    if first is None or ("tendon2" in element.attributes and len(second) == 0):
+        return False
+    for joint, _ in (*first, *second):
+        if joint not in refs:
+            raise element.error(f"no joint is named {joint!r}")
+    if len(first) == 1 and len(second) <= 1:
+        ((driven, a),) = first
+        if a == 0.0:
+            return False
+        if len(second) == 0:
+            _add_coupling(
+                robot, element, driven, None, Polynomial([refs[driven] + c[0] / a]), metres
+            )
+            return True
+        ((driver, b),) = second
+        length = Polynomial([-b * refs[driver], b])
+        y = refs[driven] + Polynomial(c)(length) / a
+    elif len(first) == 2 and len(second) == 0:
+        (driven, a), (driver, b) = first
+        if a == 0.0:
+            return False
+        y = Polynomial([refs[driven] + (c[0] + b * refs[driver]) / a, -b / a])
+    else:
+        return False
+    _add_coupling(robot, element, driven, driver, y, metres)
+    return True
+
+
+def _add_coupling(
+    robot: RobotBuilder,
+    element: Element,
+    driven: str,
+    driver: str | None,
+    y: Polynomial,
+    metres: float,
+) -> None:
+    """Add y(x) in units of the file as a coupling of two joints in metres; no driver: held."""
+    name, joint = robot.find_dof(element, driven)
+    y_unit = metres if joint.translates else 1.0
+    if driver is None:
+        held = Constant(y_unit * float(y.coef[0]))
+        robot.add_coupling(element, Coupling(name, None, held))
+        return
+    source, source_joint = robot.find_dof(element, driver)
     x_unit = metres if source_joint.translates else 1.0
-    y = refs[joint1] + Polynomial(c)(Polynomial([-refs[joint2], 1.0]))
-    coefficients = np.zeros(5)
-    coefficients[: len(y.coef)] = y.coef
-    scaled = (coefficients * y_unit / x_unit ** np.arange(5)).tolist()
-    while len(scaled) > 2 and scaled[-1] == 0.0:
-        scaled.pop()
-    offset, multiplier, *higher = scaled
-    coupling = Coupling(source=source, multiplier=multiplier, offset=offset, higher=tuple(higher))
-    robot.add_coupling(element, dependent, coupling)
+    scaled = np.trim_zeros(y.coef * y_unit / x_unit ** np.arange(len(y.coef)), "b").tolist()
+    scaled += [0.0] * (2 - len(scaled))
+    function: CoordinateFunction = Linear(scaled[1], scaled[0])
+    if len(scaled) > 2:
+        function = PolynomialFunction(tuple(scaled))
+    robot.add_coupling(element, Coupling(name, source, function))

@@ -1,14 +1,19 @@
-"""What a robot's file gives: a skeleton, where its named joints are in it, and its couplings."""
+"""What a robot's file gives: a skeleton, and where its named joints are in it.
+
+Joints that follow others (URDF's mimic, MJCF's equality between joints) become couplings of the
+skeleton. Where one is a multiple of another, its limits become limits of the joint that it follows,
+unless that leaves nothing: a solver keeps them then.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exactik.errors import ExactikError, FileError
-from exactik.io.robots._couplings import Coupling, sort_couplings
-from exactik.model import Bone, Joint, Skeleton
+from exactik.functions import Linear
+from exactik.model import Bone, Coupling, Joint, Skeleton
 
 if TYPE_CHECKING:
     from exactik.io._xml import Element
@@ -40,13 +45,12 @@ class Robot:
 
     Attributes:
         skeleton: its bones, one for each link or body.
-        joints: name in the file → place, for the joints that move, in the order of their dofs.
-        couplings: dependent dof → coupling.
+        joints: name in the file → place, for the joints that move and follow no other, in the order
+            of their dofs.
     """
 
     skeleton: Skeleton
     joints: dict[str, JointPlace]
-    couplings: dict[str, Coupling]
 
 
 class RobotBuilder:
@@ -56,7 +60,7 @@ class RobotBuilder:
         name: of the robot.
         bones: added so far.
         bones_of_joint: name of a joint in the file → the bones that it moves.
-        couplings: dependent dof → coupling.
+        couplings: driven dof → coupling.
     """
 
     def __init__(self, name: str, root: Element):
@@ -96,36 +100,52 @@ class RobotBuilder:
             raise element.error(f"joint {joint!r} has {len(names)} dofs; a coupling needs one")
         return names[0], bones[0].joint
 
-    def add_coupling(self, element: Element, dependent: str, coupling: Coupling) -> None:
+    def add_coupling(self, element: Element, coupling: Coupling) -> None:
         """Add a coupling; a dof follows one other at most."""
-        if dependent in self.couplings:
-            raise element.error(f"a second coupling of {dependent!r}; expected at most one")
-        self.couplings[dependent] = coupling
+        if coupling.driven in self.couplings:
+            raise element.error(f"a second coupling of {coupling.driven!r}; expected at most one")
+        self.couplings[coupling.driven] = coupling
 
     def build(self) -> Robot:
         """Return the robot."""
+        couplings = tuple(self.couplings.values())
         try:
-            skeleton = Skeleton.build(self.name, self.bones)
-            sort_couplings(self.couplings)
+            skeleton = Skeleton.build(self.name, self.bones, None, couplings)
+            skeleton = skeleton.with_bones(_hand_down_limits(skeleton))
         except ExactikError as error:
             raise FileError(self.root.path, str(error)) from error
-        q = v = 0
-        first_q: dict[str, int] = {}
-        first_v: dict[str, int] = {}
-        for bone in skeleton.bones:
-            first_q[bone.name], first_v[bone.name] = q, v
-            q, v = q + bone.joint.nq, v + bone.joint.nv
-        joints = {
-            name: JointPlace(
-                bone=bones[-1].name,
-                q=first_q[bones[0].name],
-                v=first_v[bones[0].name],
-                nq=sum(bone.joint.nq for bone in bones),
-                nv=sum(bone.joint.nv for bone in bones),
-            )
-            for name, bones in self.bones_of_joint.items()
-        }
-        return Robot(skeleton=skeleton, joints=joints, couplings=self.couplings)
+        tree = skeleton.tree
+        joints = {}
+        for name, bones in self.bones_of_joint.items():
+            first = skeleton.bone_index(bones[0].name) + 1
+            last = skeleton.bone_index(bones[-1].name) + 1
+            q, v = (int(part[first]) for part in (tree.first_q, tree.first_v))
+            end_q, end_v = (int(part[last + 1]) for part in (tree.first_q, tree.first_v))
+            if end_v > v:
+                joints[name] = JointPlace(bones[-1].name, q, v, end_q - q, end_v - v)
+        return Robot(skeleton=skeleton, joints=joints)
+
+
+def _hand_down_limits(skeleton: Skeleton) -> list[Bone]:
+    """Return the bones with limits of dofs that follow others as limits of what these follow."""
+    limits = {
+        f"{bone.name}.{dof}": pair
+        for bone in skeleton.bones
+        for dof, pair in zip(bone.joint.dof_names, bone.joint.limits, strict=True)
+    }
+    for coupling in reversed(skeleton.couplings):  # what follows others comes before these
+        function, driver = coupling.function, coupling.driver
+        if driver is not None and isinstance(function, Linear) and function.slope != 0.0:
+            ends = [(end - function.intercept) / function.slope for end in limits[coupling.driven]]
+            low, high = limits[driver]
+            narrowed = max(low, min(ends)), min(high, max(ends))
+            if narrowed[0] < narrowed[1]:
+                limits[driver] = narrowed
+    bones = []
+    for bone in skeleton.bones:
+        kept = tuple(limits[f"{bone.name}.{dof}"] for dof in bone.joint.dof_names)
+        bones.append(replace(bone, joint=replace(bone.joint, limits=kept)))
+    return bones
 
 
 def check_limits(joint: Element, low: float, high: float) -> tuple[float, float]:

@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
+from exactik.functions import Constant, Linear
 from exactik.io._xml import Element
-from exactik.io.robots._couplings import Coupling
 from exactik.io.robots._robot import Robot, RobotBuilder, check_limits
-from exactik.model import Joint
+from exactik.model import Coupling, Joint
 from exactik.spatial import axis_rotation, matrix_from_wxyz, rotation_taking_z_to
 from exactik.typing import Array
 
@@ -191,7 +191,10 @@ def _group_by_parent(
 def _add_mimic(
     robot: RobotBuilder, joint: Element, joints: dict[str, Element], metres: float
 ) -> None:
-    """Add the coupling of a joint with a <mimic>; one that follows a fixed joint is held still."""
+    """Add the coupling of a joint with a <mimic>; one that follows a fixed joint is held still.
+
+    One that follows a joint that is not there stays free, and a warning says so.
+    """
     mimic = joint.find_child("mimic")
     if mimic is None:
         return
@@ -200,22 +203,22 @@ def _add_mimic(
         mimic.read_required("joint", "the joint to follow"),
     )
     if other not in joints:
-        raise joint.error(
-            f"no joint {other!r} to follow (there are: {', '.join(list(joints)[:40])})"
-        )
+        if name in robot.bones_of_joint:
+            text = f"it mimics {other!r}, and there is no such joint: it moves by itself"
+            joint.warn(text, code="coupling-not-kept")
+        return
     multiplier, offset = mimic.read_number("multiplier", 1.0), mimic.read_number("offset", 0.0)
     if name not in robot.bones_of_joint:
         return
     dependent, dependent_joint = robot.find_dof(joint, name)
     y_unit = metres if dependent_joint.translates else 1.0
-    coupling = Coupling(source=None, multiplier=0.0, offset=y_unit * offset)
+    coupling = Coupling(dependent, None, Constant(y_unit * offset))
     if other in robot.bones_of_joint:
         source, source_joint = robot.find_dof(joint, other)
         x_unit = metres if source_joint.translates else 1.0
-        coupling = Coupling(
-            source=source, multiplier=multiplier * y_unit / x_unit, offset=y_unit * offset
-        )
-    robot.add_coupling(joint, dependent, coupling)
+        function = Linear(multiplier * y_unit / x_unit, y_unit * offset)
+        coupling = Coupling(dependent, source, function)
+    robot.add_coupling(joint, coupling)
 
 
 def _make_plane_axes(normal: Array) -> tuple[Array, Array]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.calculus import sweeps
+from exactik.kernels.calculus.evaluate import sweep_driven_tree
 from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE, clear_sums, sum_subtrees
-from exactik.kernels.calculus.workspace import update_kinematics
+from exactik.kernels.calculus.workspace import SLOPE, update_kinematics
 from exactik.kernels.goals.coordinates import add_coordinate_curvature, write_coordinate_rows
 from exactik.kernels.goals.terms import (
     add_local_model,
@@ -21,6 +22,8 @@ from exactik.kernels.goals.terms import (
     local_residual,
     local_wrench,
 )
+from exactik.kernels.tree.couplings import SOURCE
+from exactik.kernels.tree.packed import NONE
 from exactik.spatial import jit
 
 __all__ = [
@@ -32,21 +35,27 @@ __all__ = [
 
 
 @jit
-def write_jacobian_rows(tree, free, S, k, e, D, row, J):
+def write_jacobian_rows(tree, free, slope, S, k, e, D, row, J):
     """Write J = −D ∂(ω, δ)/∂v for the rows of one goal at the point e of frame k.
 
-    J_i = −(D_ω ω_i + D_δ (v_i + ω_i × e)) for the dofs i on the path of k.
+    J_i = −(D_ω ω_i + D_δ (v_i + ω_i × e)) for the dofs i of the joints on the path of k, each times
+    its `slope` φ' in the column of the dof that it follows; J is zeroed before.
     """
     frame = k
     while frame > 0:
-        for i in range(np.int64(tree.first_v[frame]), np.int64(tree.first_v[frame + 1])):
+        for i in range(np.int64(tree.joint_v[frame]), np.int64(tree.joint_v[frame + 1])):
+            if tree.joint_dofs[SOURCE, i] == NONE:
+                continue
+            column = np.int64(tree.joint_dofs[SOURCE, i])
+            scale = free[column] * slope[i]
             a, b, c = S[i, 0], S[i, 1], S[i, 2]
             x = S[i, 3] + b * e[2] - c * e[1]
             y = S[i, 4] + c * e[0] - a * e[2]
             z = S[i, 5] + a * e[1] - b * e[0]
             for m in range(D.shape[0]):
                 turning = D[m, 0] * a + D[m, 1] * b + D[m, 2] * c
-                J[row + m, i] = -free[i] * (turning + (D[m, 3] * x + D[m, 4] * y + D[m, 5] * z))
+                shifting = D[m, 3] * x + D[m, 4] * y + D[m, 5] * z
+                J[row + m, column] -= scale * (turning + shifting)
         frame = np.int64(tree.parent[frame])
 
 
@@ -62,9 +71,8 @@ def write_residual_and_jacobian(tree, goals, q, work, r, J):
         local_derivatives(
             goals.terms, m, work.R, work.shift, work.e, work.r, work.f, work.D, work.X
         )
-        write_jacobian_rows(
-            tree, goals.free, work.S, np.int64(goals.terms.frame[m]), work.e, work.D, row, J
-        )
+        frame, slope = np.int64(goals.terms.frame[m]), work.joint_dofs[SLOPE]
+        write_jacobian_rows(tree, goals.free, slope, work.S, frame, work.e, work.D, row, J)
         for i in range(3):
             r[row + i] = work.r[i]
     write_coordinate_rows(tree, goals.coordinates, q, goals.free, r, J, work.D, work.X)
@@ -92,8 +100,11 @@ def begin_residual_curvature(goals, force, work):
 @jit
 def finish_residual_curvature(tree, goals, q, force, work):
     """Run the sweep over the sums of `begin_residual_curvature`: work.H = Σ force·∂²r/∂v²."""
-    sum_subtrees(tree, work.sums, SUMS_SIZE)
-    sweeps.sweep_hessian(
-        tree, q, work.R, work.p, work.S, work.sums, goals.free, EXACT, work.path, work.H
-    )
+    if tree.driven.shape[0] != 0:
+        sweep_driven_tree(tree, goals.free, np.int64(EXACT), work)
+    else:
+        sum_subtrees(tree, work.sums, SUMS_SIZE)
+        sweeps.sweep_hessian(
+            tree, q, work.R, work.p, work.S, work.sums, goals.free, EXACT, work.path, work.H
+        )
     add_coordinate_curvature(tree, goals.coordinates, q, force, goals.free, work.H, work.D, work.X)

@@ -19,7 +19,13 @@ from exactik.kernels.calculus.sums import (
     clear_sums,
     sum_subtrees,
 )
-from exactik.kernels.calculus.workspace import update_kinematics
+from exactik.kernels.calculus.workspace import (
+    BEND,
+    JOINT_GRADIENT,
+    ONE,
+    SLOPE,
+    update_kinematics,
+)
 from exactik.kernels.goals.clouds import add_clouds
 from exactik.kernels.goals.coordinates import add_coordinates
 from exactik.kernels.goals.terms import (
@@ -29,6 +35,7 @@ from exactik.kernels.goals.terms import (
     local_wrench,
 )
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
+from exactik.kernels.tree.couplings import reduce_gradient, reduce_hessian
 from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
@@ -38,6 +45,7 @@ __all__ = [
     "evaluate_in_layout",
     "finish_evaluation",
     "multiply_hessian",
+    "sweep_driven_tree",
 ]
 
 
@@ -49,7 +57,10 @@ def evaluate(tree, goals, q, order, work):
 
 @jit_forceinline
 def evaluate_in_layout(tree, goals, q, order, layout, work):
-    """As `evaluate`, with work.H in this layout; work.P too for JOINT_BLOCKS."""
+    """As `evaluate`, with work.H in this layout; work.P too for JOINT_BLOCKS.
+
+    Trees whose dofs follow others have whole rows only.
+    """
     cost = begin_evaluation(tree, goals, q, order, work)
     return cost + finish_evaluation(tree, goals, q, order, layout, work)
 
@@ -98,7 +109,9 @@ def add_term(terms, m, order, work):
 @jit_forceinline
 def finish_evaluation(tree, goals, q, order, layout, work):
     """Run the sweeps over the sums of `begin_evaluation`; return the cost of coordinate goals."""
-    if order > GRADIENT and layout == JOINT_BLOCKS:
+    if tree.driven.shape[0] != 0:
+        sweep_driven_tree(tree, goals.free, order, work)
+    elif order > GRADIENT and layout == JOINT_BLOCKS:
         sweeps.sweep_joint_blocks(
             tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.g, work.P, work.H
         )
@@ -112,6 +125,32 @@ def finish_evaluation(tree, goals, q, order, layout, work):
     return add_coordinates(
         tree, goals.coordinates, q, order, goals.free, work.g, work.H, work.D, work.X
     )
+
+
+@jit
+def sweep_driven_tree(tree, free, order, work):
+    """Write g and H, by whole rows, where dofs follow others: of all joints first, then reduced."""
+    if order == VALUE:
+        return
+    slope, bend, ones = work.joint_dofs[SLOPE], work.joint_dofs[BEND], work.joint_dofs[ONE]
+    joint_g = work.joint_dofs[JOINT_GRADIENT]
+    sum_subtrees(tree, work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
+    sweeps.sweep_gradient(tree, work.S, work.sums, ones, joint_g)
+    reduce_gradient(tree, joint_g, slope, free, work.g)
+    if order > GRADIENT:
+        sweeps.sweep_hessian(
+            tree,
+            work.joint_q,
+            work.R,
+            work.p,
+            work.S,
+            work.sums,
+            ones,
+            order,
+            work.path,
+            work.joint_H,
+        )
+        reduce_hessian(tree, joint_g, work.joint_H, slope, bend, order == EXACT, free, work.H)
 
 
 @jit

@@ -14,6 +14,8 @@ does to the axis of the outer dof j,
 
     H_ij −= D_ji · (τ − p_k × F) ,     D_ji = ∂ω_j/∂θ_i ,  j ≤ i      (`subtract_joint_curvature`)
 
+and `tree.custom` has what a custom joint adds. Dofs are those of the joints, driven ones too.
+
 Gauss–Newton is the same sweep with its own 𝓗 and w = 0.
 
 H is stored as ancestor rows: H[i, l] couples dof i with the dof at level l of its path. Frames
@@ -27,7 +29,8 @@ import numpy as np
 
 from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE
 from exactik.kernels.linear.ltdl import pad_to_lanes
-from exactik.kernels.tree.packed import AXES, EXP_MAP, NO_ROTATION, QUATERNION
+from exactik.kernels.tree.custom import subtract_custom_curvature
+from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import cross, exp_coefficients, jit, jit_forceinline, left_jacobian_derivative
 
 __all__ = ["sweep_gradient", "sweep_hessian", "sweep_joint_blocks"]
@@ -37,7 +40,7 @@ __all__ = ["sweep_gradient", "sweep_hessian", "sweep_joint_blocks"]
 def sweep_gradient(tree, S, sums, free, g):
     """Write g (nv,) from the wrenches of subtrees; `free` is 0 for locked dofs, 1 for others."""
     for k in range(1, tree.parent.shape[0]):
-        for i in range(np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])):
+        for i in range(np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])):
             turn = S[i, 0] * sums[k, 0] + S[i, 1] * sums[k, 1] + S[i, 2] * sums[k, 2]
             shift = S[i, 3] * sums[k, 3] + S[i, 4] * sums[k, 4] + S[i, 5] * sums[k, 5]
             g[i] = -free[i] * (turn + shift)
@@ -89,8 +92,8 @@ def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
     """
     for n in range(tree.frame_order.shape[0]):
         k = np.int64(tree.frame_order[n])
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
-        depth = np.int64(tree.depth[k])
+        first, end = np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])
+        depth = np.int64(tree.joint_depth[k])
         matrix = momentum_matrix(sums, k, order)
         for i in range(first, end):
             p0, p1, p2, p3, p4, p5 = scale_vector(free[i], multiply_twist(matrix, S, i))
@@ -115,8 +118,8 @@ def sweep_joint_blocks(tree, q, R, p, S, sums, free, order, g, P, H):
     """
     for back in range(1, tree.parent.shape[0]):
         k = tree.parent.shape[0] - back
-        first, end = np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])
-        depth = np.int64(tree.depth[k])
+        first, end = np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])
+        depth = np.int64(tree.joint_depth[k])
         matrix = momentum_matrix(sums, k, order)
         wrench = (sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3], sums[k, 4], sums[k, 5])
         for i in range(first, end):
@@ -148,9 +151,11 @@ def dot(S, i, m):
 
 @jit_forceinline
 def subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H):
-    """Subtract D_ji · (τ − p_k × F) for the pairs j ≤ i of a ball joint; other joints need none."""
+    """Subtract D_ji · (τ − p_k × F) for the pairs j ≤ i of a ball joint; hinges need none."""
     kind = tree.rotation[k]
-    if kind != AXES and kind != NO_ROTATION:
+    if kind == CUSTOM:
+        subtract_custom_curvature(tree, k, q, R, p, sums, free, H)
+    elif kind != AXES and kind != NO_ROTATION:
         subtract_ball_curvature(tree, k, q, R, p, S, sums, free, H)
 
 
@@ -158,9 +163,9 @@ def subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H):
 def subtract_ball_curvature(tree, k, q, R, p, S, sums, free, H):
     """As `subtract_joint_curvature`, for a ball joint."""
     shifts = np.int64(tree.shift_count[k])
-    first = np.int64(tree.first_v[k]) + shifts
-    idx_q = np.int64(tree.first_q[k]) + shifts
-    level = np.int64(tree.depth[k]) + shifts
+    first = np.int64(tree.joint_v[k]) + shifts
+    idx_q = np.int64(tree.joint_q[k]) + shifts
+    level = np.int64(tree.joint_depth[k]) + shifts
     fx, fy, fz = cross(p[k, 0], p[k, 1], p[k, 2], sums[k, 3], sums[k, 4], sums[k, 5])
     mx, my, mz = sums[k, 0] - fx, sums[k, 1] - fy, sums[k, 2] - fz  # moment about the joint
     kind = tree.rotation[k]

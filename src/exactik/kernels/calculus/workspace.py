@@ -11,12 +11,17 @@ from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.kernels.linear.ltdl import LANES
+from exactik.kernels.tree.couplings import LEVEL, expand_coordinates
 from exactik.kernels.tree.fk import forward_kinematics, root_position
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array, IndexArray
 
 __all__ = [
+    "BEND",
+    "JOINT_GRADIENT",
+    "ONE",
+    "SLOPE",
     "Goals",
     "Workspace",
     "ancestor_row_width",
@@ -26,6 +31,8 @@ __all__ = [
 ]
 
 CACHE_LINE = 8  # numbers
+SLOPE, BEND, JOINT_GRADIENT, ONE = 0, 1, 2, 3
+"""Rows of `Workspace.joint_dofs`."""
 
 
 class Goals(NamedTuple):
@@ -43,17 +50,20 @@ class Goals(NamedTuple):
 class Workspace(NamedTuple):
     """Scratch arrays and results of one evaluation; one per thread."""
 
-    sine: Array
+    sine: Array  #   (joint nq,)
     cosine: Array
     R: Array  #      (n+1, 3, 3) frames in the world
     origin: Array  # (3,) the first root, about which all sums are taken [m, world]
     shift: Array  #  (3,) it, from `Goals.origin`
     p: Array  #      (n+1, 3) origins of the frames, relative to it [m]
-    S: Array  #      (nv, 6) twists of the dofs
+    S: Array  #      (joint nv, 6) twists of the dofs of the joints
     sums: Array  #   (n+1, 27) see `sums`
     g: Array  #      (nv,) gradient
     H: Array  #      (nv, width) curvature by ancestor rows
     path: Array  #   (6, width)
+    joint_q: Array  # (joint nq,) coordinates of all joints, if some follow others; else (0,)
+    joint_dofs: Array  # (4, joint nv) φ', φ'', g_c and 1 for each dof of the joints, see below
+    joint_H: Array  # (joint nv, width) H_c by their ancestor rows; else (0, width)
     P: Array  #      (nv, 6) momenta of the dofs, see `sweeps.sweep_joint_blocks`
     e: Array  #      (3,) point, residual, force of a term
     r: Array
@@ -65,20 +75,28 @@ class Workspace(NamedTuple):
 
 def new_workspace(tree: Tree) -> Workspace:
     """Return the workspace of problems on a tree."""
-    n, nv, nq = len(tree.parent), int(tree.first_v[-1]), int(tree.first_q[-1])
-    width = ancestor_row_width(int(tree.dof_level.max(initial=0)) + 1)
+    n, nv = len(tree.parent), int(tree.first_v[-1])
+    joint_nv, joint_nq = int(tree.joint_v[-1]), int(tree.joint_q[-1])
+    has_driven = len(tree.driven) > 0
+    longest = max(tree.dof_level.max(initial=0), tree.joint_dofs[LEVEL, :joint_nv].max(initial=0))
+    width = ancestor_row_width(int(longest) + 1)
+    joint_dofs = _aligned_zeros(4, joint_nv)
+    joint_dofs[[SLOPE, ONE]] = 1.0
     return Workspace(
-        sine=_aligned_zeros(nq),
-        cosine=_aligned_zeros(nq),
+        sine=_aligned_zeros(joint_nq),
+        cosine=_aligned_zeros(joint_nq),
         R=_aligned_zeros(n, 3, 3),
         origin=_aligned_zeros(3),
         shift=_aligned_zeros(3),
         p=_aligned_zeros(n, 3),
-        S=_aligned_zeros(nv, 6),
+        S=_aligned_zeros(joint_nv, 6),
         sums=_aligned_zeros(n, SUMS_SIZE),
         g=_aligned_zeros(nv),
         H=_aligned_zeros(nv, width),
         path=_aligned_zeros(6, width),
+        joint_q=_aligned_zeros(joint_nq if has_driven else 0),
+        joint_dofs=joint_dofs,
+        joint_H=_aligned_zeros(joint_nv if has_driven else 0, width),
         P=_aligned_zeros(nv, 6),
         e=_aligned_zeros(3),
         r=_aligned_zeros(3),
@@ -106,10 +124,26 @@ def _aligned_zeros(*shape: int) -> Array:
 @jit_forceinline
 def update_kinematics(tree, goals, q, work):
     """Compute all frames, about the first root: far from it, lever arms would lose their digits."""
-    root_position(tree, q, 1, work.origin)
+    if tree.driven.shape[0] == 0:
+        place_frames(tree, goals, q, work)
+    else:
+        update_driven_kinematics(tree, goals, q, work)
+
+
+@jit_forceinline
+def place_frames(tree, goals, joint_q, work):
+    """As `update_kinematics`, for the coordinates of all joints."""
+    root_position(tree, joint_q, 1, work.origin)
     for i in range(3):
         work.shift[i] = work.origin[i] - goals.origin[i]
-    forward_kinematics(tree, q, work.origin, work.sine, work.cosine, work.R, work.p, work.S)
+    forward_kinematics(tree, joint_q, work.origin, work.sine, work.cosine, work.R, work.p, work.S)
+
+
+@jit
+def update_driven_kinematics(tree, goals, q, work):
+    """As `update_kinematics`, where dofs follow others."""
+    expand_coordinates(tree, q, work.joint_q, work.joint_dofs[SLOPE], work.joint_dofs[BEND])
+    place_frames(tree, goals, work.joint_q, work)
 
 
 @jit

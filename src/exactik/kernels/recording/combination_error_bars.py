@@ -14,9 +14,7 @@ import math
 
 import numpy as np
 
-from exactik.kernels.calculus.joint_blocks import quadratic_form
-from exactik.kernels.linear.articulated import JointPattern, reduce_right_side, substitute_joints
-from exactik.kernels.recording.error_bars import eliminate_frame
+from exactik.kernels.recording.error_bars import compute_variance, eliminate_frame
 from exactik.spatial import jit_nogil
 
 __all__ = ["estimate_combination_deviations"]
@@ -31,17 +29,13 @@ def estimate_combination_deviations(
     Args: as for `estimate_standard_deviations`, and `rows` (n, m, nv), the combinations of each
     frame. Dofs that a limit or a lock holds add nothing.
     """
-    joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
     for k in range(q.shape[0]):
         smallest_pivot = eliminate_frame(
-            tree, joints, goals, box, frames, prior, frame_numbers[k], q[k], descent, work
+            tree, goals, box, frames, prior, frame_numbers[k], q[k], descent, work
         )
         for m in range(rows.shape[1]):
             for i in range(rows.shape[2]):
                 descent.rhs[i] = 0.0 if descent.active_set[i] != 0.0 else rows[k, m, i]
-            variance = np.inf
-            if smallest_pivot > 0.0:
-                reduce_right_side(joints, work.S, descent)
-                substitute_joints(joints, work.S, descent)
-                variance = quadratic_form(joints, work.S, work.P, work.H, descent.rhs, descent.V)
-            sd[k, m] = sigma[k] * math.sqrt(max(variance, 0.0))
+            definite = smallest_pivot > 0.0
+            variance = compute_variance(tree, descent, work) if definite else np.inf
+            sd[k, m] = sigma[k] * math.sqrt(variance)

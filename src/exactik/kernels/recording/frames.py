@@ -81,7 +81,11 @@ class FrameTargets(NamedTuple):
 @jit
 def set_frame(tree, goals, frames, t, q):
     """Write the targets of frame t into `goals`, relative to the root of the pose q (nq,)."""
-    root_position(tree, q, 1, goals.origin)
+    if tree.driven.shape[0] == 0:
+        root_position(tree, q, 1, goals.origin)
+    else:  # q does not say where it is; any place near the skeleton will do
+        for i in range(3):
+            goals.origin[i] = tree.offset[1, i]
     point = frames.point[t if frames.point.shape[0] > 1 else 0]
     trusted = frames.confidence.shape[0] > 0
     weighted = frames.robust_weight.shape[0] > 0 and frames.loss[0] == QUADRATIC

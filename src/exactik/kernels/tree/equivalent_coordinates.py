@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION
+from exactik.kernels.tree.couplings import is_coupled
+from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION, SWING_TWIST
 from exactik.spatial import jit, jit_nogil
 
 __all__ = ["to_nearest_equivalent", "unwrap_coordinates"]
@@ -38,6 +39,8 @@ def to_nearest_equivalent(tree, lower, upper, reference, q):
     """
     for n in range(q.shape[0]):
         for k in range(1, tree.parent.shape[0]):
+            if is_coupled(tree, k):  # other coordinates of this joint move other joints
+                continue
             kind = tree.rotation[k]
             shifts = np.int64(tree.shift_count[k])
             j, i = np.int64(tree.first_q[k]) + shifts, np.int64(tree.first_v[k]) + shifts
@@ -52,7 +55,7 @@ def to_nearest_equivalent(tree, lower, upper, reference, q):
                 to_nearest_euler_angles(tree, k, count, j, i, lower, upper, reference[n], q[n])
             elif kind == EXP_MAP:
                 to_nearest_rotation_vector(j, i, lower, upper, reference[n], q[n])
-            elif count == 3:  # swing and twist: the twist is an angle
+            elif kind == SWING_TWIST:  # the twist is an angle
                 q[n, j + 2] = nearest_equivalent_angle(
                     q[n, j + 2], reference[n, j + 2], lower[i + 2], upper[i + 2]
                 )

@@ -32,6 +32,8 @@ right, and each one trims the six columns of Ad(E) to those that its dofs need:
     quaternion           columns Ad(E)(0, e_a);  A ← A Qᵀ           its update is on the right
     shift along a        column Ad(E)(a, 0);  t ← t − A d           along the base's axes, so
                                                                     after Q is undone
+    custom joint         its turns and shifts as above, each column times φ', added up in those of
+                         its coordinates
     pre, offset          A ← A preᵀ;  t ← t − A offset
 
 At the top E = T_e⁻¹, so that R_b = Aᵀ turns the columns to world axes, and t is the world's origin
@@ -45,11 +47,13 @@ is the identity only where the inner angles vanish; it is no rotation, and singu
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.tree.packed import AXES, NO_ROTATION, QUATERNION, SWING_TWIST
+from exactik.kernels.tree.custom import NO_AXIS, SHIFTS, axis_motion
+from exactik.kernels.tree.packed import AXES, CUSTOM, NO_ROTATION, QUATERNION, SWING_TWIST
 from exactik.spatial import cross, exp_coefficients, jit
 from exactik.typing import Array
 
@@ -63,6 +67,7 @@ __all__ = [
     "AdjointWorkspace",
     "adjoint_jacobian",
     "cross_jacobian",
+    "origin_velocity",
 ]
 
 WORLD, BODY, SPATIAL = 0, 1, 2
@@ -108,7 +113,7 @@ def rotate_rows(tree, b, M, J):
     """Multiply each block of three rows by Mᵀ in the columns on the path of b."""
     k = b
     while k != 0:
-        for i in range(np.int64(tree.first_v[k]), np.int64(tree.first_v[k + 1])):
+        for i in range(np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])):
             for r in range(0, J.shape[0], 3):
                 x, y, z = J[r, i], J[r + 1, i], J[r + 2, i]
                 for c in range(3):
@@ -139,17 +144,28 @@ def cross_jacobian(tree, b, point, frame, rows, origin, R, p, S, J):
     ex, ey, ez = point_position(b, point, frame, origin, R, p)
     k = b
     while k != 0:
-        first = np.int64(tree.first_v[k])
+        first = np.int64(tree.joint_v[k])
         turns = first + np.int64(tree.shift_count[k])
         for i in range(first, turns):
             write_column(J, i, rows, (S[i, 3], S[i, 4], S[i, 5]), (0.0, 0.0, 0.0))
         x, y, z = ex - p[k, 0], ey - p[k, 1], ez - p[k, 2]
-        for i in range(turns, np.int64(tree.first_v[k + 1])):
+        for i in range(turns, np.int64(tree.joint_v[k + 1])):
             w = (S[i, 0], S[i, 1], S[i, 2])
-            write_column(J, i, rows, cross(w[0], w[1], w[2], x, y, z), w)
+            vx, vy, vz = cross(w[0], w[1], w[2], x, y, z)
+            if tree.rotation[k] == CUSTOM:  # it moves the joint's centre, too
+                cx, cy, cz = origin_velocity(S, i, p, k)
+                vx, vy, vz = vx + cx, vy + cy, vz + cz
+            write_column(J, i, rows, (vx, vy, vz), w)
         k = np.int64(tree.parent[k])
     if frame == BODY:
         rotate_rows(tree, b, R[b], J)
+
+
+@jit
+def origin_velocity(S, i, p, k):
+    """Return the velocity that one unit of dof i gives to the origin of frame k."""
+    x, y, z = cross(S[i, 0], S[i, 1], S[i, 2], p[k, 0], p[k, 1], p[k, 2])
+    return S[i, 3] + x, S[i, 4] + y, S[i, 5] + z
 
 
 # --- routes "poe" and "adjusted"
@@ -179,13 +195,13 @@ def walk_to_root(tree, q, sine, cosine, b, point, rows, adjusted, adjoint, J):
     k = b
     while k != 0:
         shifts = np.int64(tree.shift_count[k])
-        first_q, first_v = np.int64(tree.first_q[k]), np.int64(tree.first_v[k])
+        first_q, first_v = np.int64(tree.joint_q[k]), np.int64(tree.joint_v[k])
         idx_q, idx_v = first_q + shifts, first_v + shifts
         if tree.has_post[k] != 0:
             undo_rotation(A, tree.post[k])
         kind = tree.rotation[k]
         if kind == AXES:
-            count = np.int64(tree.first_v[k + 1]) - idx_v
+            count = np.int64(tree.joint_v[k + 1]) - idx_v
             if adjusted and count > 1:
                 write_euler_columns(tree, k, count, sine, cosine, idx_q, idx_v, rows, adjoint, J)
             else:
@@ -194,6 +210,8 @@ def walk_to_root(tree, q, sine, cosine, b, point, rows, adjusted, adjoint, J):
                     axis = np.int64(tree.turn_axes[k, a])
                     write_axis_column(J, idx_v + a, rows, A, t, axis)
                     rotate_about_axis(A, axis, -sine[idx_q + a], cosine[idx_q + a])
+        elif kind == CUSTOM:
+            undo_custom_joint(tree, k, q, first_q, first_v, rows, A, t, J)
         elif kind != NO_ROTATION:
             write_ball_columns(kind, q, sine, cosine, idx_q, idx_v, rows, A, t, J)
         if shifts != 0:
@@ -305,6 +323,47 @@ def multiply_map(A, x, y, z, f, g):
         A[r, 0] = ax + f * bx + g * cx
         A[r, 1] = ay + f * by + g * cy
         A[r, 2] = az + f * bz + g * cz
+
+
+@jit
+def undo_custom_joint(tree, k, q, first_q, first_v, rows, A, t, J):
+    """Add the columns of a custom joint's axes, innermost first, and undo its motion."""
+    joint, axes = np.int64(tree.turn_axes[k, 0]), tree.custom_axes
+    for back in range(1, 2 * SHIFTS + 1):
+        a = 2 * SHIFTS - back
+        if tree.custom_functions[joint, a, 0] == NO_AXIS:
+            continue
+        d, by_i, by_j, i, j, _, _, _ = axis_motion(tree, joint, a, q, first_q)
+        x, y, z = axes[joint, a, 0], axes[joint, a, 1], axes[joint, a, 2]
+        u = (
+            A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
+            A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
+            A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
+        )
+        v, w = u, (0.0, 0.0, 0.0)
+        if a >= SHIFTS:
+            v, w = cross(t[0], t[1], t[2], u[0], u[1], u[2]), u
+        add_column(J, first_v + i, rows, by_i, v, w)
+        add_column(J, first_v + j, rows, by_j, v, w)
+        if a >= SHIFTS:
+            half = math.sin(0.5 * d)
+            multiply_map(A, x, y, z, -math.sin(d), 2.0 * half * half)
+        else:
+            for r in range(3):
+                t[r] -= d * u[r]
+
+
+@jit
+def add_column(J, i, rows, scale, v, w):
+    """Add a multiple of (v, ω) to the rows of a column that are asked for."""
+    if scale != 0.0:
+        if rows == LINEAR or rows == BOTH:
+            for c in range(3):
+                J[c, i] += scale * v[c]
+        if rows == ANGULAR or rows == BOTH:
+            first = 0 if rows == ANGULAR else 3
+            for c in range(3):
+                J[first + c, i] += scale * w[c]
 
 
 @jit

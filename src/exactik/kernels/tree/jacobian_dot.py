@@ -18,6 +18,11 @@ where ω̇_i is ω_λ × ω_i plus what the joint's own motion does to the axis:
     exponential map, swing          + P_k Σ_j v_j ∂(J_l(w) e_i)/∂w_j
     twist, quaternion               the axis is fixed in the bone: ω_k × ω_i in all
 
+A custom joint's coordinate θ has the twist S_θ = Σ φ_a' S_a of its axes a (`custom`). These move
+with Ṡ_a = [V, S_a], V the velocity of all that is outside of a, so that with (ω̇, v̇) of
+
+    Ṡ_θ = Σ ( φ_a' Ṡ_a + (dφ_a'/dt) S_a )     the column changes by  ( v̇ + ω̇ × e + ω × ė , ω̇ )
+
 For a quaternion this is not the derivative with respect to exponential coordinates about q, whose
 within-joint part is half as large: J(q(t)) refers to the tangent space at q(t).
 """
@@ -26,15 +31,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from exactik.kernels.tree.custom import (
+    NO_AXIS,
+    SHIFTS,
+    axis_in_world,
+    axis_motion,
+    turn_about,
+)
+from exactik.kernels.tree.frames import load_frame, multiply_matrix
 from exactik.kernels.tree.jacobian import (
     BODY,
     SPATIAL,
+    add_column,
     clear_jacobian,
+    origin_velocity,
     point_position,
     rotate_rows,
     write_column,
 )
-from exactik.kernels.tree.packed import AXES, EXP_MAP, QUATERNION, SWING_TWIST
+from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, QUATERNION, SWING_TWIST
 from exactik.spatial import cross, exp_coefficients, jit, left_jacobian_derivative
 
 __all__ = ["jacobian_dot", "propagate_velocity", "unit_velocity_jacobian"]
@@ -58,14 +73,20 @@ def propagate_velocity(tree, last, v, p, S, V):
         V[k, 3] = V[parent, 3] + x
         V[k, 4] = V[parent, 4] + y
         V[k, 5] = V[parent, 5] + z
-        first = np.int64(tree.first_v[k])
+        first = np.int64(tree.joint_v[k])
         turns = first + np.int64(tree.shift_count[k])
         for c in range(3):
             V[k, c] = V[parent, c]
             for i in range(first, turns):
                 V[k, 3 + c] += S[i, 3 + c] * v[i]
-            for i in range(turns, np.int64(tree.first_v[k + 1])):
+            for i in range(turns, np.int64(tree.joint_v[k + 1])):
                 V[k, c] += S[i, c] * v[i]
+        if tree.rotation[k] == CUSTOM:
+            for i in range(turns, np.int64(tree.joint_v[k + 1])):
+                x, y, z = origin_velocity(S, i, p, k)
+                V[k, 3] += x * v[i]
+                V[k, 4] += y * v[i]
+                V[k, 5] += z * v[i]
 
 
 @jit
@@ -103,12 +124,17 @@ def jacobian_dot(tree, q, v, b, point, frame, rows, origin, R, p, S, V, W, J):
         ux, uy, uz = velocity_at(V, b, ex - p[b, 0], ey - p[b, 1], ez - p[b, 2])
     k = b
     while k != 0:
+        if tree.rotation[k] == CUSTOM:
+            e, velocity = (ex, ey, ez), (ux, uy, uz)
+            add_custom_rates(tree, k, q, v, b, e, velocity, frame, rows, R, p, S, V, J)
+            k = np.int64(tree.parent[k])
+            continue
         axis_rates(tree, k, q, v, R, S, V, W)
-        first = np.int64(tree.first_v[k])
+        first = np.int64(tree.joint_v[k])
         turns = first + np.int64(tree.shift_count[k])
         x, y, z = ex - p[k, 0], ey - p[k, 1], ez - p[k, 2]
         dx, dy, dz = ux - V[k, 3], uy - V[k, 4], uz - V[k, 5]
-        for i in range(first, np.int64(tree.first_v[k + 1])):
+        for i in range(first, np.int64(tree.joint_v[k + 1])):
             lx, ly, lz = S[i, 3], S[i, 4], S[i, 5]  # the column of J, then its rate
             wx, wy, wz = 0.0, 0.0, 0.0
             mx, my, mz = W[i - first, 0], W[i - first, 1], W[i - first, 2]
@@ -135,8 +161,8 @@ def jacobian_dot(tree, q, v, b, point, frame, rows, origin, R, p, S, V, W, J):
 def axis_rates(tree, k, q, v, R, S, V, W):
     """Fill W with the rate of the world axis of each dof of joint k, ȧ or ω̇, in their order."""
     parent = np.int64(tree.parent[k])
-    first, shifts = np.int64(tree.first_v[k]), np.int64(tree.shift_count[k])
-    count = np.int64(tree.first_v[k + 1]) - first
+    first, shifts = np.int64(tree.joint_v[k]), np.int64(tree.shift_count[k])
+    count = np.int64(tree.joint_v[k + 1]) - first
     kind = tree.rotation[k]
     x, y, z = V[parent, 0], V[parent, 1], V[parent, 2]
     for a in range(count):
@@ -156,7 +182,7 @@ def axis_rates(tree, k, q, v, R, S, V, W):
 @jit
 def add_map_rates(tree, k, parent, kind, q, v, idx_v, shifts, R, W):
     """Add P_k Σ_j v_j ∂(J_l(w) e_i)/∂w_j to the rates of an exponential map or a swing."""
-    idx_q = np.int64(tree.first_q[k]) + shifts
+    idx_q = np.int64(tree.joint_q[k]) + shifts
     count = 3 if kind == EXP_MAP else 2
     w = (q[idx_q], q[idx_q + 1], q[idx_q + 2] if kind == EXP_MAP else 0.0)
     _, b, c, db, dc = exp_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -173,3 +199,69 @@ def add_map_rates(tree, k, parent, kind, q, v, idx_v, shifts, R, W):
         )
         for r in range(3):
             W[shifts + i, r] += R[parent, r, 0] * x + R[parent, r, 1] * y + R[parent, r, 2] * z
+
+
+@jit
+def add_custom_rates(tree, k, q, v, b, e, velocity, frame, rows, R, p, S, V, J):
+    """Add the rates of a custom joint's columns at a point e with this velocity; J is zeroed."""
+    joint, parent = np.int64(tree.turn_axes[k, 0]), np.int64(tree.parent[k])
+    first_q, first = np.int64(tree.joint_q[k]), np.int64(tree.joint_v[k])
+    m = load_frame(R, parent)
+    if tree.has_pre[k] != 0:
+        m = multiply_matrix(m, tree.pre, k)
+    # Twist of what is outside of the current axis: (ω, velocity at the origin of the world).
+    wx, wy, wz = V[parent, 0], V[parent, 1], V[parent, 2]
+    x, y, z = cross(wx, wy, wz, p[parent, 0], p[parent, 1], p[parent, 2])
+    vx, vy, vz = V[parent, 3] - x, V[parent, 4] - y, V[parent, 5] - z
+    for a in range(2 * SHIFTS):
+        if tree.custom_functions[joint, a, 0] == NO_AXIS:
+            continue
+        d, by_i, by_j, i, j, ii, ij, jj = axis_motion(tree, joint, a, q, first_q)
+        x, y, z = axis_in_world(tree, joint, a, m)
+        ax, ay, az = 0.0, 0.0, 0.0
+        if a >= SHIFTS:
+            ax, ay, az = x, y, z
+            x, y, z = cross(p[k, 0], p[k, 1], p[k, 2], ax, ay, az)
+        # Ṡ_a = [V, S_a]
+        rx, ry, rz = cross(wx, wy, wz, ax, ay, az)
+        sx, sy, sz = cross(wx, wy, wz, x, y, z)
+        ox, oy, oz = cross(vx, vy, vz, ax, ay, az)
+        sx, sy, sz = sx + ox, sy + oy, sz + oz
+        rate_i, rate_j = v[first + i], v[first + j]
+        for n in range(2):
+            column = first + (i if n == 0 else j)
+            slope = by_i if n == 0 else by_j
+            bend = ii * rate_i + ij * rate_j if n == 0 else ij * rate_i + jj * rate_j
+            if slope != 0.0 or bend != 0.0:
+                twist = (slope * ax, slope * ay, slope * az, slope * x, slope * y, slope * z)
+                rate = (
+                    slope * rx + bend * ax,
+                    slope * ry + bend * ay,
+                    slope * rz + bend * az,
+                    slope * sx + bend * x,
+                    slope * sy + bend * y,
+                    slope * sz + bend * z,
+                )
+                add_rate_column(J, column, rows, frame, twist, rate, e, velocity, V, b)
+        speed = by_i * rate_i + by_j * rate_j
+        wx, wy, wz = wx + speed * ax, wy + speed * ay, wz + speed * az
+        vx, vy, vz = vx + speed * x, vy + speed * y, vz + speed * z
+        if a >= SHIFTS:
+            m = turn_about(tree, joint, a, m, d)
+
+
+@jit
+def add_rate_column(J, i, rows, frame, twist, rate, e, velocity, V, b):
+    """Add v̇ + ω̇ × e + ω × ė and ω̇ to a column, for the body frame less ω_b × the column of J."""
+    mx, my, mz = cross(rate[0], rate[1], rate[2], e[0], e[1], e[2])
+    gx, gy, gz = cross(twist[0], twist[1], twist[2], velocity[0], velocity[1], velocity[2])
+    mx, my, mz = mx + gx + rate[3], my + gy + rate[4], mz + gz + rate[5]
+    nx, ny, nz = rate[0], rate[1], rate[2]
+    if frame == BODY:
+        lx, ly, lz = cross(twist[0], twist[1], twist[2], e[0], e[1], e[2])
+        lx, ly, lz = lx + twist[3], ly + twist[4], lz + twist[5]
+        gx, gy, gz = cross(V[b, 0], V[b, 1], V[b, 2], lx, ly, lz)
+        mx, my, mz = mx - gx, my - gy, mz - gz
+        gx, gy, gz = cross(V[b, 0], V[b, 1], V[b, 2], twist[0], twist[1], twist[2])
+        nx, ny, nz = nx - gx, ny - gy, nz - gz
+    add_column(J, i, rows, 1.0, (mx, my, mz), (nx, ny, nz))

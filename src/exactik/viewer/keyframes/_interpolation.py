@@ -60,9 +60,15 @@ class PoseInterpolator:
         self.skeleton = skeleton
         rotations: list[FreeRotation] = []
         unlimited: list[int] = []
-        dof = coordinate = 0
-        for bone in skeleton.bones:
+        tree = skeleton.tree
+        drivers = {coupling.driver for coupling in skeleton.couplings}
+        for k, bone in enumerate(skeleton.bones, start=1):
             joint, part = bone.joint, bone.joint.rotation_part
+            dof, end, coordinate = (
+                int(x) for x in (tree.first_v[k], tree.first_v[k + 1], tree.first_q[k])
+            )
+            if end - dof < joint.nv or not drivers.isdisjoint(skeleton.dof_names[dof:end]):
+                continue  # dofs that follow others: a turn of their drivers is another pose
             first = joint.nv - part.nv  # dofs of the shift
             free = not np.isfinite(np.asarray(joint.limits[first:], dtype=float)).any()
             if part.kind == "exp_map" and free:
@@ -70,10 +76,9 @@ class PoseInterpolator:
             elif part.kind == "euler" and part.nv == 3 and free:
                 rotations.append(FreeRotation(dof + first, coordinate + first, part.order))
             elif part.kind in ("euler", "revolute"):
-                for k in range(first, joint.nv):
-                    if not np.isfinite(joint.limits[k]).any():
-                        unlimited.append(dof + k)
-            dof, coordinate = dof + joint.nv, coordinate + joint.nq
+                for i in range(first, joint.nv):
+                    if not np.isfinite(joint.limits[i]).any():
+                        unlimited.append(dof + i)
         self._free_rotations = tuple(rotations)
         self._unlimited = np.array(unlimited, dtype=np.int64)  # dofs
 

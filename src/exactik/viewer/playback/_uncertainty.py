@@ -24,9 +24,8 @@ def compute_joint_deviations(skeleton: Skeleton, sd: Array) -> Array:
         skeleton: the figure.
         sd: of every dof [rad or m], (nv,).
     """
-    owner = np.repeat(np.arange(len(skeleton.bones)), [b.joint.nv for b in skeleton.bones])
     deviation = np.zeros(len(skeleton.bones))
-    np.maximum.at(deviation, owner, np.where(skeleton.turns, sd, 0.0))
+    np.maximum.at(deviation, skeleton.dof_bones, np.where(skeleton.turns, sd, 0.0))
     return deviation
 
 

@@ -65,7 +65,7 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
             places[bone] = (point, "tip")
     points = {bone: pose.point(bone, point) for bone, (point, _) in places.items()}
     low = min((float(p[2]) for p in points.values()), default=0.0)
-    moving = {b.name for b in skeleton.bones if b.joint.kind == "free"}
+    moving = {b.name for b in skeleton.bones if b.joint.moves_freely}
     standing = {
         bone
         for bone, (_, kind) in places.items()

@@ -22,7 +22,8 @@ class JointPanel:
         self._sliders: dict[str, Any] = {}
         self._updating = False
         gui = server.gui
-        names = [b.name for b in session.skeleton.bones if b.joint.nv > 0]
+        skeleton = session.skeleton
+        names = [skeleton.bone_names[k] for k in dict.fromkeys(skeleton.dof_bones.tolist())]
         self.bone = gui.add_dropdown("bone", names)
         self.lock = gui.add_checkbox("locked", False, hint="Its joint does not move.")
         self.strength = gui.add_slider("strength", 0.1, 3.0, 0.1, 1.0, hint="How readily it moves.")

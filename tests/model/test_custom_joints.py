@@ -1,0 +1,124 @@
+"""Joints whose coordinates drive axes, and dofs that follow others: the model's side."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.errors import ModelError, UnknownNameError
+from exactik.functions import Constant, CubicSpline, Linear, Product, Sine
+
+
+def knee() -> ik.Joint:
+    """A knee that bends by one coordinate, which also moves its centre."""
+    angles = (-2.0, -1.0, 0.0, 0.2)
+    return ik.Joint.custom(
+        turns=[("z", None, "flexion")],
+        shifts=[("x", CubicSpline(angles, (0.0, 0.01, 0.0, 0.0)), "flexion"), ("y", -0.4)],
+        limits=(-2.0, 0.2),
+    )
+
+
+def leg() -> ik.Skeleton:
+    bones = [
+        ik.Bone("thigh", joint=ik.Joint.euler("ZXY")),
+        ik.Bone("shank", parent="thigh", joint=knee()),
+        ik.Bone("patella", parent="thigh", offset=(0.05, -0.4, 0), joint=ik.Joint.revolute("z")),
+    ]
+    coupling = ik.Coupling("patella.rz", "shank.flexion", Linear(0.5))
+    return ik.Skeleton.build("leg", bones, {"TOE": ("shank", (0, -0.4, 0.1))}, [coupling])
+
+
+def test_a_user_sees_coordinates_only():
+    skeleton = leg()
+    assert skeleton.dof_names == ("thigh.rz", "thigh.rx", "thigh.ry", "shank.flexion")
+    assert (skeleton.nq, skeleton.nv) == (4, 4)
+    assert skeleton.lower.tolist() == [-math.inf] * 3 + [-2.0]
+    assert skeleton.dof_bones.tolist() == [0, 0, 0, 1]
+    assert skeleton.turns.all()
+    # A whole turn of what drives others is another pose, and the knee moves as well as it turns.
+    assert skeleton.is_periodic.tolist() == [True, True, True, False]
+    np.testing.assert_array_equal(
+        skeleton.joint_coordinates([[0, 0, 0, -1.0]]), [[0, 0, 0, -1, -0.5]]
+    )
+    assert pickle.loads(pickle.dumps(skeleton)) == skeleton
+    assert skeleton != ik.Skeleton.build(skeleton.name, skeleton.bones, skeleton.markers)
+
+
+def test_a_custom_joint_shifts_in_its_base_and_turns_in_sequence():
+    """By hand, as OpenSim's CustomJoint: R = Rot(a₁) Rot(a₂), p = Σ d b, in the parent's frame."""
+    a, b = np.array([0.6, 0.8, 0.0]), np.array([0.0, 0.6, 0.8])
+    joint = ik.Joint.custom(
+        turns=[(a, Linear(2.0, 0.1), "u"), ("y", Sine(), "v")],
+        shifts=[(b, Product(Linear(), Sine(1.0, 1.0, math.pi / 2)), ("v", "u")), ("x", 0.25)],
+        coordinates=("v", "u"),
+    )
+    assert (joint.dof_names, joint.nq, str(joint)) == (("v", "u"), 2, "custom v u")
+    skeleton = ik.Skeleton.build("one", [ik.Bone("b", joint=joint)])
+    v, u = 0.3, -0.7
+    pose = skeleton.forward([v, u])
+
+    def turn(axis: np.ndarray, angle: float) -> np.ndarray:
+        x, y, z = axis
+        K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K
+
+    R = turn(a, 2 * u + 0.1) @ turn(np.array([0, 1.0, 0]), math.sin(v))
+    np.testing.assert_allclose(pose.rotations[0], R, atol=1e-15)
+    np.testing.assert_allclose(pose.positions[0], v * math.cos(u) * b + [0.25, 0, 0], atol=1e-15)
+
+
+def test_a_screw_advances_by_its_pitch_in_a_turn():
+    joint = ik.Joint.screw((0.6, 0.0, 0.8), pitch=0.02)
+    skeleton = ik.Skeleton.build("bolt", [ik.Bone("b", joint=joint)])
+    pose = skeleton.forward([[2 * math.pi], [-math.pi]])
+    np.testing.assert_allclose(pose.positions[:, 0], [[0.012, 0, 0.016], [-0.006, 0, -0.008]])
+    np.testing.assert_allclose(pose.rotations[0, 0], np.eye(3), atol=1e-15)
+    assert skeleton.dof_names == ("b.screw",)
+    assert ik.Joint.screw("y").dof_names == ("screw_y",)
+    shift, rotation = pose.positions[:, 0], pose.rotations[:, 0]
+    np.testing.assert_allclose(joint.coordinates_for(shift, rotation)[0], [2 * math.pi])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coordinates_of_a_custom_joint_are_found_from_its_motion(seed: int):
+    rng = np.random.default_rng(seed)
+    pelvis = ik.Joint.custom(
+        turns=[("z", None, "tilt"), ("x", None, "list"), ("y", None, "rotation")],
+        shifts=[(axis, None, "t" + axis) for axis in "xyz"],
+    )
+    assert pelvis.moves_freely
+    for joint in (pelvis, knee()):
+        skeleton = ik.Skeleton.build("one", [ik.Bone("b", joint=joint)])
+        q = rng.uniform(-1.2, 0.0, (5, joint.nq))
+        pose = skeleton.forward(q)
+        found = joint.coordinates_for(pose.positions[:, 0], pose.rotations[:, 0])
+        np.testing.assert_allclose(found, q, atol=1e-9)
+    assert not knee().moves_freely
+
+
+def test_what_cannot_be_said_is_refused():
+    one = [ik.Bone("a", joint=ik.Joint.revolute()), ik.Bone("b", joint=ik.Joint.quaternion())]
+    with pytest.raises(ModelError, match="takes 1 coordinates, not 2"):
+        ik.JointAxis("x", Linear(), ("a", "b"))
+    with pytest.raises(ModelError, match="4 turns; expected three at most"):
+        ik.Joint.custom(turns=[("x", None, "a")] * 4)
+    with pytest.raises(ModelError, match="the axes of the joint use a"):
+        ik.Joint.custom(turns=[("x", None, "a")], coordinates=("a", "b"))
+    with pytest.raises(ModelError, match="one of a ball joint"):
+        ik.Skeleton.build("x", one, None, [ik.Coupling("a.rz", "b.wx")])
+    with pytest.raises(UnknownNameError):
+        ik.Skeleton.build("x", one, None, [ik.Coupling("a.rz", "b.none")])
+    with pytest.raises(ModelError, match=r"ring: a.rz → a.rz"):
+        ik.Skeleton.build("x", one, None, [ik.Coupling("a.rz", "a.rz")])
+    with pytest.raises(ModelError, match="follows two others"):
+        held = ik.Coupling("a.rz", None, Constant(0.5))
+        ik.Skeleton.build("x", one, None, [held, held])
+    with pytest.raises(ModelError, match="pitch"):
+        ik.Joint.screw("x", math.inf)
+    with pytest.raises(ModelError, match="turns before it shifts"):
+        knee().inverse()
