@@ -68,7 +68,8 @@ def solve_ik_setup(
 
     Args:
         path: the set-up file; paths in it start at its folder.
-        branches: see `track`.
+        branches: whether to look for better solutions, also where a path has gone wrong; without
+            it every frame is solved from the one before it, as OpenSim does.
         threads: see `track`.
         progress: is called with the number of frames done and to do.
     """
