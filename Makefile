@@ -43,7 +43,7 @@ bench: $(PEERS) ## run the benchmarks, beside other tools (ARGS=robots to choose
 peers: $(STAMP) ## measure other tools, each in its own environment, and write docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
-mutants: $(STAMP) ## make faults in tracking, calibration and verdict and see which test notices (ARGS="tracking --only gaps")
+mutants: $(STAMP) ## make faults in how recordings are solved and see which test notices (ARGS="--area solver", ARGS="tracking --only gaps")
 	@$(BIN)/python tools/mutants.py $(ARGS)
 
 recordings: $(STAMP) ## solve and judge every recording of a person in ../shared (ARGS=--spoiled)

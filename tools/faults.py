@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 __all__ = ["KINDS", "Fault", "find_faults", "make_named_fault", "sample_faults"]
 
-KINDS = ("named", "constant", "stage", "comparison")
+KINDS = ("named", "constant", "literal", "stage", "comparison")
 # Calls without which nothing but a progress bar changes.
 PROGRESS_CALLS = {"finish", "report_frames", "report_progress", "progress", "report"}
 TURNED = {
@@ -73,12 +73,20 @@ class Number(NamedTuple):
     node: ast.expr
 
 
-def find_faults(module: str, path: Path) -> list[Fault]:
-    """Return all faults of a module, in the order of its text."""
+def find_faults(module: str, path: Path, *, literals: bool = False) -> list[Fault]:
+    """Return all faults of a module, in the order of its text.
+
+    Args:
+        module: dotted name.
+        path: its file.
+        literals: whether numbers inside functions count.
+    """
     source = path.read_text("utf-8")
     finder = _Finder(module, source)
     tree = ast.parse(source)
     faults = [*finder.constants(tree), *finder.statements(tree), *finder.comparisons(tree)]
+    if literals:
+        faults += finder.literals(tree)
     seen: Counter[str] = Counter()
     numbered = []
     for fault in sorted(faults, key=lambda fault: (fault.start, fault.name)):
@@ -177,6 +185,23 @@ class _Finder:
         if isinstance(value, float):
             return [(f"{text} × 10", f"({text} * 10)"), (f"{text} ÷ 10", f"({text} / 10)")]
         return [(f"({text}) × 10", f"(({text}) * 10)"), (f"({text}) ÷ 10", f"(({text}) // 10)")]
+
+    def literals(self, tree: ast.Module) -> Iterator[Fault]:
+        """Numbers inside functions, but for 0 and 1: ten times as large and small."""
+        for node, scope in _walk_scopes(tree):
+            if not _is_function(scope) or not isinstance(node, ast.stmt):
+                continue
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                continue
+            own = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+            for number in (number for part in own for number in ast.walk(part)):
+                if not isinstance(number, ast.Constant) or not isinstance(number.value, float):
+                    continue
+                if number.value in (0.0, 1.0):
+                    continue
+                for name, text in self._write_others(number):
+                    label = f"{scope[-1][1]}: {name} in {self.text(node)[:60]}"
+                    yield self.make(number, "literal", label, text)
 
     # --- calls left out
 
@@ -280,6 +305,8 @@ def _find_numbers(value: ast.expr, label: str) -> Iterator[Number]:
             name = key.value if isinstance(key, ast.Constant) else "…"
             yield from _find_numbers(element, f"{label}[{name!r}]")
     elif isinstance(value, ast.Call):
+        if _last_name(value.func) == "range":
+            return  # names for numbers: with another count of them nothing can be imported
         for k, argument in enumerate(value.args):
             yield from _find_numbers(argument, f"{label}({k})")
         for keyword in value.keywords:

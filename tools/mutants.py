@@ -1,12 +1,16 @@
 """Deliberate faults in tracking, calibration and verdict: does a quick test notice each of them?
 
-    python tools/mutants.py [PACKAGE …] [--only TEXT] [--kind KIND] [--limit N] [--jobs N]
-                            [--again | --new] [--write]
+    python tools/mutants.py [PACKAGE …] [--area AREA] [--only TEXT] [--kind KIND] [--limit N]
+                            [--jobs N] [--again | --new] [--write]
 
 A fault is a constant × 10 or ÷ 10, a call left out, or a comparison turned (tools/faults.py). The
 tests of a module run once without a fault, in this process, so that the kernels are loaded and all
 is known to pass; then each fault runs them in a forked child that imports the layers from tracking
-on anew, until the first test fails. Kernels are never touched: they would compile again.
+on anew, until the first test fails. Kernels are not touched: they would compile again.
+
+The second area, `--area solver`, is the compiled descent, certificates and verdicts of poses. There
+kernels run in the interpreter, functions are given their faulty code without importing anything
+anew, nothing is sampled, and numbers inside functions are faults, too.
 
 What was caught is kept in build/mutants.json and not run again as long as the module is the same;
 survivors are. --write puts the tables into docs/stages.md. Survivors need a reason in
@@ -18,21 +22,18 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
+import math
 import os
+import resource
 import select
-import signal
 import sys
 import time
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, ModuleType
+from signal import SIGKILL, SIGXCPU
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "papers" / "src")]
@@ -41,74 +42,18 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", CI="1")
 
 import pytest  # noqa: E402
 
-from tools.faults import KINDS, Fault, find_faults, make_named_fault, sample_faults  # noqa: E402
-from tools.mutants_table import Reason, write_tables  # noqa: E402
+from tools.faults import KINDS, Fault, find_faults, sample_faults  # noqa: E402
+from tools.faulty_modules import FaultyFinder, put_into_functions  # noqa: E402
+from tools.mutants_settings import AREAS, Area, Settings, path_of  # noqa: E402
+from tools.mutants_table import write_tables  # noqa: E402
 
-PACKAGES = ("tracking", "calibration", "verdict")
-SETTINGS = ROOT / "tools" / "mutants.toml"
 RESULTS = ROOT / "build" / "mutants.json"
 MIN_CAUGHT = 0.9  # share of the faults
 JOBS = 2  # faults at a time
 SEED = 14
-COMPARISONS = 8  # of each module at most; all constants and calls are tried
-PATIENCE, GRACE = 3.0, 15.0  # times the time without a fault, and seconds, after which one hangs
-# Layers that are imported anew for every fault: those that may hold what a faulty module made.
-ABOVE = (
-    *("tracking", "marker_sets", "calibration", "biomechanics", "landscape", "labelling"),
-    *("verdict", "report", "pipeline", "synthetic", "viewer", "cli"),
-)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What tools/mutants.toml says.
-
-    Attributes:
-        tests: part of a fault's key → its tests, the sharpest first; the longest key counts.
-        harmless: fault, or its beginning before a "*" → why it changes no answer.
-        reasons: likewise, of faults that may change one → why no quick test notices it.
-        named: faults by hand: module, the text that is replaced, and by what.
-    """
-
-    tests: dict[str, list[str]]
-    harmless: dict[str, str]
-    reasons: dict[str, str]
-    named: list[dict[str, str]]
-
-    @classmethod
-    def load(cls) -> Settings:
-        """Read them."""
-        data = tomllib.loads(SETTINGS.read_text("utf-8"))
-        return cls(
-            tests=data["tests"],
-            harmless=data["harmless"],
-            reasons=data["survivors"],
-            named=data["named"],
-        )
-
-    def tests_of(self, fault: Fault) -> list[str]:
-        """Return the tests that run against a fault."""
-        keys = [key for key in self.tests if fault.key.startswith(key)]
-        if len(keys) == 0:
-            raise SystemExit(f"tools/mutants.toml names no tests of {fault.module}")
-        return self.tests[max(keys, key=len)]
-
-    def named_faults(self, packages: Sequence[str]) -> list[Fault]:
-        """Return the faults by hand of some packages."""
-        return [
-            make_named_fault(f"exactik.{fault['module']}", path, fault["old"], fault["new"])
-            for fault in self.named
-            if (path := path_of(f"exactik.{fault['module']}")).exists()
-            and fault["module"].startswith(tuple(packages))
-        ]
-
-    def reason_of(self, key: str) -> Reason | None:
-        """Return why a fault may survive."""
-        for harmless, reasons in ((True, self.harmless), (False, self.reasons)):
-            for pattern, text in reasons.items():
-                if key == pattern or (pattern.endswith("*") and key.startswith(pattern[:-1])):
-                    return Reason(text, harmless)
-        return None
+# Times the processor time without a fault, and seconds of it, after which one hangs; and times that
+# on the clock, where the process sleeps or others need the machine.
+PATIENCE, GRACE, MAX_CLOCK = 3.0, 10.0, 20.0
 
 
 @dataclass
@@ -144,58 +89,26 @@ class Watch:
             self.failed = f"{report.nodeid} (import)"
 
 
-class FaultyLoader(importlib.machinery.SourceFileLoader):
-    """Compiles a module with a fault in it."""
-
-    fault: Fault
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Return the module's code; nothing is cached."""
-        path = self.get_filename(fullname)
-        source = Path(path).read_text("utf-8")
-        return compile(self.fault.apply(source), path, "exec", dont_inherit=True)
-
-
-class FaultyFinder(importlib.abc.MetaPathFinder):
-    """Finds the one faulty module."""
-
-    def __init__(self, fault: Fault):
-        self.fault = fault
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """See `MetaPathFinder`."""
-        if fullname != self.fault.module:
-            return None
-        file = str(path_of(fullname))
-        loader = FaultyLoader(fullname, file)
-        loader.fault = self.fault
-        return importlib.util.spec_from_file_location(fullname, file, loader=loader)
-
-
-def path_of(module: str) -> Path:
-    """Return the file of a module of ours."""
-    return ROOT / "src" / Path(*module.split(".")).with_suffix(".py")
-
-
-def forget_upper_layers() -> None:
-    """Take the facade, the tests and all layers from tracking on out of `sys.modules`."""
+def forget_upper_layers(area: Area) -> None:
+    """Take the tests out of `sys.modules`, the facade and the layers that hold faults, too."""
     beside = tuple(str(ROOT / folder) + os.sep for folder in ("tests", "benchmarks", "papers"))
     for name, module in list(sys.modules.items()):
         package, _, rest = name.partition(".")
-        upper = package == "exactik" and (rest == "" or rest.split(".")[0] in ABOVE)
+        layer = rest.partition(".")[0]
+        upper = package == "exactik" and not area.interpreted and layer in ("", *area.above)
         if upper or (getattr(module, "__file__", None) or "").startswith(beside):
             del sys.modules[name]
 
 
-def run_tests(tests: Sequence[str], watch: Watch, *, stop: bool) -> int:
+def run_tests(tests: Sequence[str], watch: Watch, area: Area, *, stop: bool) -> int:
     """Run tests in this process, silently; return pytest's exit code."""
     silent = os.open(os.devnull, os.O_WRONLY)
     kept = os.dup(1), os.dup(2)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     arguments = ["-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *tests]
+    if area.interpreted:  # where compiled code divides by zero in silence, numpy warns
+        arguments += ["-W", "ignore::RuntimeWarning"]
     try:
         return int(pytest.main([*arguments, "-x"] if stop else arguments, plugins=[watch]))
     finally:
@@ -209,18 +122,29 @@ def run_tests(tests: Sequence[str], watch: Watch, *, stop: bool) -> int:
 class Child:
     """A forked process with a fault in it."""
 
-    def __init__(self, fault: Fault, tests: Sequence[str], order: dict[str, float], limit: float):
+    def __init__(
+        self,
+        fault: Fault,
+        tests: Sequence[str],
+        order: dict[str, float],
+        limit: float,
+        area: Area,
+    ):
         self.fault, self.started, self.limit = fault, time.monotonic(), limit
         self.pipe, write = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.pipe)
             os.setpgid(0, 0)
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
             code = 1
             try:
-                sys.meta_path.insert(0, FaultyFinder(fault))
+                if area.interpreted:
+                    put_into_functions(fault)
+                else:
+                    sys.meta_path.insert(0, FaultyFinder(fault))
                 watch = Watch(order=order)
-                run_tests(tests, watch, stop=True)
+                run_tests(tests, watch, area, stop=True)
                 os.write(write, (watch.failed or "-").encode())
                 code = 0
             finally:
@@ -231,49 +155,50 @@ class Child:
         """Return the outcome if there is one."""
         seconds = time.monotonic() - self.started
         if len(select.select([self.pipe], [], [], 0.0)[0]) == 0:
-            if seconds < self.limit:
+            if seconds < MAX_CLOCK * self.limit:
                 return None
-            os.killpg(self.pid, signal.SIGKILL)
-            answer = f"stopped after {seconds:.0f} s"
-        else:
-            answer = os.read(self.pipe, 4096).decode() or "the process ended"
-        os.waitpid(self.pid, 0)
+            os.killpg(self.pid, SIGKILL)
+        answer = os.read(self.pipe, 4096).decode()
+        status = os.waitpid(self.pid, 0)[1]
+        if answer == "":
+            hangs = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (SIGXCPU, SIGKILL)
+            answer = f"stopped after {seconds:.0f} s" if hangs else "the process ended"
         os.close(self.pipe)
         return Outcome(caught_by="" if answer == "-" else answer, seconds=seconds)
 
 
-def collect_faults(packages: Sequence[str]) -> list[Fault]:
+def collect_faults(packages: Sequence[str], area: Area) -> list[Fault]:
     """Return the faults of packages, or of modules "report._suspects"."""
     faults = []
     for name in packages:
         path = path_of(f"exactik.{name}")
         folder = path.with_suffix("")
-        files = sorted(folder.rglob("_*.py")) if folder.is_dir() else [path]
+        files = sorted(folder.rglob("*.py")) if folder.is_dir() else [path]
         for file in files:
             if file.name != "__init__.py":
                 parts = file.relative_to(ROOT / "src").with_suffix("").parts
-                faults += find_faults(".".join(parts), file)
+                faults += find_faults(".".join(parts), file, literals=area.literals)
     return faults
 
 
 def run_faults(
-    faults: list[Fault], settings: Settings, results: dict[str, dict], jobs: int
+    faults: list[Fault], settings: Settings, results: dict[str, dict], jobs: int, area: Area
 ) -> None:
     """Run the tests of each fault, `jobs` at a time, and write down what became of it."""
     groups: dict[tuple[str, ...], list[Fault]] = defaultdict(list)
     for fault in faults:
         groups[tuple(settings.tests_of(fault))].append(fault)
     for tests, own in groups.items():
-        started = time.monotonic()
+        started = time.process_time()
         watch = Watch()
-        code = run_tests(tests, watch, stop=False)
+        code = run_tests(tests, watch, area, stop=False)
         if code != 0:
             failed = watch.failed or "pytest ended with " + str(code)
             raise SystemExit(f"without any fault, {failed}")
-        seconds = time.monotonic() - started
+        seconds = time.process_time() - started
         print(f"{' '.join(tests)}: {len(watch.seconds)} tests, {seconds:.0f} s", flush=True)
-        forget_upper_layers()
-        _run_group(own, list(tests), watch, PATIENCE * seconds + GRACE, results, jobs)
+        forget_upper_layers(area)
+        _run_group(own, list(tests), watch, PATIENCE * seconds + GRACE, results, jobs, area)
 
 
 def _run_group(
@@ -283,6 +208,7 @@ def _run_group(
     limit: float,
     results: dict[str, dict],
     jobs: int,
+    area: Area,
 ) -> None:
     """Run faults that share their tests, `jobs` at a time."""
     # Files in the order of the table. Setting up what tests share falls to the first of a file.
@@ -296,7 +222,7 @@ def _run_group(
             for name, count in catches[fault.module].items():
                 if usual.seconds.get(name, 9.0) < 5.0:
                     order[name] = -float(count)
-            running.append(Child(fault, tests, order, limit))
+            running.append(Child(fault, tests, order, limit, area))
         time.sleep(0.02)
         for child in list(running):
             outcome = child.poll()
@@ -338,42 +264,52 @@ def main() -> int:
     """Run what is asked for and judge it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("packages", nargs="*", help="or modules, report._suspects; all by default")
+    parser.add_argument("--area", choices=tuple(AREAS), default="recordings")
     parser.add_argument("--only", default="", help="faults whose name has this text")
     parser.add_argument("--kind", choices=KINDS)
     parser.add_argument("--limit", type=int, default=10**6, help="so many at most, spread evenly")
     parser.add_argument("--jobs", type=int, default=JOBS, help="faults at a time")
     parser.add_argument("--again", action="store_true", help="also what was caught before")
-    parser.add_argument("--new", action="store_true", help="not what an earlier version caught")
+    parser.add_argument(
+        "--new",
+        action="store_true",
+        help="not what an earlier version caught, nor survivors with a reason",
+    )
     parser.add_argument("--list", action="store_true", help="show the faults and run none")
     parser.add_argument("--write", action="store_true", help="write the tables of docs/stages.md")
     options = parser.parse_args()
     os.chdir(ROOT)
-    packages = options.packages or [
-        p for p in PACKAGES if path_of(f"exactik.{p}.__init__").exists()
-    ]
+    area = AREAS[options.area]
+    if area.interpreted:  # read when numba is loaded, which the first test does
+        os.environ["NUMBA_DISABLE_JIT"] = "1"
+    packages = options.packages or list(area.packages)
     settings = Settings.load()
-    every = settings.named_faults(packages) + collect_faults(packages)
+    every = settings.named_faults(packages) + collect_faults(packages, area)
     chosen = [
         fault
-        for fault in sample_faults(every, COMPARISONS, SEED)
+        for fault in sample_faults(every, area.comparisons, SEED)
         if options.only in fault.key and options.kind in (None, fault.kind)
     ]
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    due = [
-        fault
-        for fault in chosen
-        if options.again
-        or not results.get(fault.key, {}).get("caught_by")
-        or (not options.new and results[fault.key]["source"] != digest(fault.module))
-    ]
+
+    def is_due(fault: Fault) -> bool:
+        known = results.get(fault.key)
+        if options.again or known is None:
+            return True
+        if not known["caught_by"]:
+            return not options.new or settings.reason_of(fault.key) is None
+        return not options.new and known["source"] != digest(fault.module)
+
+    due = [fault for fault in chosen if is_due(fault)]
     due = due[:: max(-(-len(due) // options.limit), 1)]
     print(f"{len(every)} faults, {len(chosen)} chosen, {len(due)} to be run")
     if options.list:
         for fault in chosen:
             print(f"{fault.kind:10s} {fault.key}")
         return 0
-    run_faults(due, settings, results, options.jobs)
-    return judge(every, chosen, settings, results, write=options.write)
+    run_faults(due, settings, results, options.jobs, area)
+    mark = area.mark if options.write else None
+    return judge(every, chosen, settings, results, mark)
 
 
 def judge(
@@ -381,10 +317,12 @@ def judge(
     chosen: list[Fault],
     settings: Settings,
     results: dict[str, dict],
-    *,
-    write: bool,
+    mark: str | None,
 ) -> int:
-    """Print what survived, with its reason; return the exit code."""
+    """Print what survived, with its reason; return the exit code.
+
+    Tables are written after this mark of docs/stages.md, if one is given.
+    """
     run = [fault for fault in chosen if fault.key in results]
     survivors = [fault for fault in run if not results[fault.key]["caught_by"]]
     share = 1.0 - len(survivors) / max(len(run), 1)
@@ -394,9 +332,10 @@ def judge(
         unexplained += reason is None
         print(f"survives: {fault.key}\n    {reason.text if reason else 'NO REASON GIVEN'}")
     print(f"{len(run)} faults, {len(run) - len(survivors)} caught ({100 * share:.1f} %)")
-    if write:
+    if mark is not None:
         older = sum(results[fault.key]["source"] != digest(fault.module) for fault in run)
-        write_tables(ROOT / "docs" / "stages.md", every, chosen, results, settings.reason_of, older)
+        page = ROOT / "docs" / "stages.md"
+        write_tables(page, mark, every, chosen, results, settings.reason_of, older)
     return int(unexplained > 0 or share < MIN_CAUGHT)
 
 

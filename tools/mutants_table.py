@@ -10,7 +10,14 @@ from tools.faults import KINDS, Fault
 
 __all__ = ["Reason", "write_tables"]
 
-BEGIN, END = "<!-- written by `make mutants` -->", "<!-- end -->"
+END = "<!-- end -->"
+TITLES = {
+    "named": "by hand",
+    "constant": "constants",
+    "literal": "numbers",
+    "stage": "calls",
+    "comparison": "comparisons",
+}
 
 
 class Reason(NamedTuple):
@@ -22,6 +29,7 @@ class Reason(NamedTuple):
 
 def write_tables(
     page: Path,
+    begin: str,
     every: list[Fault],
     chosen: list[Fault],
     results: dict[str, dict],
@@ -32,6 +40,7 @@ def write_tables(
 
     Args:
         page: that has them.
+        begin: the first of them; the second is `END`.
         every: all faults that there are.
         chosen: those to be run.
         results: of those that were, by their keys.
@@ -39,7 +48,7 @@ def write_tables(
         older: how many of the results are of an earlier version of their module.
     """
     text = page.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
+    before, _, rest = text.partition(begin)
     _, _, after = rest.partition(END)
     run = [fault for fault in chosen if fault.key in results]
     parts = [
@@ -48,7 +57,7 @@ def write_tables(
         _list_survivors(run, results, reason_of),
         _list_caught(run, results),
     ]
-    page.write_text(before + BEGIN + "\n\n" + "\n\n".join(parts) + "\n\n" + END + after, "utf-8")
+    page.write_text(before + begin + "\n\n" + "\n\n".join(parts) + "\n\n" + END + after, "utf-8")
 
 
 def _is_caught(fault: Fault, results: dict[str, dict]) -> bool:
@@ -91,17 +100,16 @@ def _name_modules(chosen: list[Fault], run: list[Fault]) -> str:
 
 
 def _count(every: list[Fault], run: list[Fault], results: dict[str, dict]) -> str:
-    lines = [
-        "| module | faults | tried | by hand | constants | calls | comparisons | caught |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    kinds = [kind for kind in KINDS if any(fault.kind == kind for fault in every)]
+    titles = ["module", "faults", "tried", *(TITLES[kind] for kind in kinds), "caught"]
+    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
     modules = [*dict.fromkeys(map(_module, run)), "all"]
     for module in modules:
         own = [fault for fault in run if module in ("all", _module(fault))]
         there = [fault for fault in every if module in ("all", _module(fault))]
         caught = [fault for fault in own if _is_caught(fault, results)]
         cells = [module, str(len(there)), str(len(own))]
-        for kind in KINDS:
+        for kind in kinds:
             both = [sum(fault.kind == kind for fault in part) for part in (caught, own)]
             cells.append(f"{both[0]} of {both[1]}")
         cells.append(f"{100 * len(caught) / max(len(own), 1):.0f} %")

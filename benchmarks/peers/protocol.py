@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from exactik.typing import Array
+from benchmarks.support.arrays import Array
 
 TOLERANCE_SHARE = (
     0.9  # of the judge's tolerance, where tools may stop: their measures differ a little

@@ -12,7 +12,7 @@ from benchmarks.peers.environments import Answers
 from benchmarks.peers.judge import Judge
 from benchmarks.peers.protocol import Arm, Figure
 from benchmarks.peers.tasks import find_free_dofs
-from benchmarks.support.hdm05 import LOCK, find_hdm05_folder, load_take
+from benchmarks.support.hdm05 import LOCK, find_take_folder, load_take
 from exactik.typing import Array
 
 SEARCH_STARTS = 48  # starts for each frame, for the best objective known
@@ -77,7 +77,7 @@ def compute_distances(judge: Judge, task: Figure, q: Array, places: Array) -> Ar
 
 def search_best(task: Figure) -> tuple[Array, Array]:
     """Return the coordinates of a search from many starts, for the tracked and the cold frames."""
-    folder = find_hdm05_folder()
+    folder = find_take_folder(task.take)
     assert folder is not None
     take = load_take(folder, task.take)
     free = find_free_dofs(take.skeleton)

@@ -15,12 +15,13 @@ import exactik as ik
 from benchmarks.peers.judge import POSITION_TOLERANCE, ROTATION_TOLERANCE, Judge
 from benchmarks.peers.protocol import Arm, Figure
 from benchmarks.robots import SHARED, START_COUNT, URDF, draw_coordinates
-from benchmarks.support.hdm05 import LOCK, TAKES, Take, find_hdm05_folder, load_take
+from benchmarks.support.hdm05 import LOCK, TAKES, Take, find_take_folder, load_take
 from benchmarks.support.tracking_peers import list_hinges_and_sliders
 from benchmarks.support.urdf import add_inertia, rpy_from_matrix, strip_urdf
 from exactik.typing import Array
 
 TRACKED_FRAMES, COLD_FRAMES = 300, 60
+THIRD_TAKE = "06-03_03"  # no setting of another tool was chosen on it
 WIDE_LIMIT = 100.0  # [rad or m] for programs that want a limit
 
 
@@ -77,11 +78,11 @@ def _draw_arm(path: Path, tool: str, seed: int, count: int = 200) -> Arm:
 
 def make_figure_tasks(folder: Path) -> Iterator[Task]:
     """Yield takes of HDM05 with the markers fixed to the bones where they are on average."""
-    source = find_hdm05_folder()
-    for name in TAKES if source is not None else ():
-        assert source is not None
-        path = folder / f"{name}.urdf"
-        yield Task(f"hdm05-{name}", f"HDM05 {name}", make_figure(load_take(source, name), path))
+    for name in (*TAKES, THIRD_TAKE):
+        source = find_take_folder(name)
+        if source is not None:
+            path = folder / f"{name}.urdf"
+            yield Task(f"hdm05-{name}", f"HDM05 {name}", make_figure(load_take(source, name), path))
 
 
 def make_figure(take: Take, path: Path) -> Figure:
@@ -97,7 +98,7 @@ def make_figure(take: Take, path: Path) -> Figure:
     pose = take.skeleton.forward(take.q[0])
     ours = np.array([pose.point(*take.skeleton.marker(name)) for name in names])
     np.testing.assert_allclose(judge.forward(q[0], names)[:, :3, 3], ours, atol=1e-9)
-    frames = np.arange(first, first + TRACKED_FRAMES)
+    frames = np.arange(first, min(first + TRACKED_FRAMES, len(take)))
     cold = np.linspace(0, len(take) - 1, COLD_FRAMES).astype(np.int64)
     starts = np.array([_align_rest_pose(judge, names, places[t]) for t in cold])
     return Figure(

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.support.arrays import Array
 from benchmarks.support.urdf import find_chain, make_axis_frame, read_origin
-from exactik.typing import Array
 
 
 class Tree:

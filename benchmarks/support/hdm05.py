@@ -17,7 +17,7 @@ import exactik as ik
 from exactik.typing import Array
 from exactik_papers.hdm05 import BONES, LOCK, TAKES
 
-__all__ = ["LOCK", "TAKES", "Take", "find_hdm05_folder", "load_take"]
+__all__ = ["LOCK", "TAKES", "Take", "find_hdm05_folder", "find_take_folder", "load_take"]
 
 
 LIMIT_MARGIN = 0.05  # by which limits from data are widened, of their absolute value
@@ -73,6 +73,15 @@ def find_hdm05_folder() -> Path | None:
     )
     folder = Path(os.environ.get("EXACTIK_HDM05", beside_checkout))
     return folder if (folder / "HDM_dg.asf").is_file() else None
+
+
+def find_take_folder(name: str) -> Path | None:
+    """Return the folder that holds a take: that of the others or one beside it; None without."""
+    folder = find_hdm05_folder()
+    if folder is None:
+        return None
+    candidates = (folder, folder.with_name(f"{folder.name}_crlf"))
+    return next((f for f in candidates if (f / f"HDM_dg_{name}_120.c3d").is_file()), None)
 
 
 def load_take(folder: Path, name: str) -> Take:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from benchmarks.support.arrays import Array
 from benchmarks.support.urdf import (
     find_chain,
     make_axis_frame,
@@ -21,7 +22,6 @@ from benchmarks.support.urdf import (
     read_origin,
     strip_urdf,
 )
-from exactik.typing import Array
 
 POSITION_TOLERANCE, ROTATION_TOLERANCE = 1e-3, 1e-2  # [m], [rad] that count as reached
 LIMIT_ROUNDING = 1e-9  # [rad] past a limit that are no violation

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exactik.typing import Array
+from benchmarks.support.arrays import Array
 
 
 def find_chain(path: Path, tool: str) -> list[ET.Element]:

@@ -11,9 +11,20 @@ from numpy.typing import ArrayLike
 
 import exactik as ik
 from exactik import Bone, Joint, MarkerGoal, PositionGoal, Problem, Skeleton, human
+from exactik.kernels.descent.acceptance import accept_trial
 from exactik.kernels.descent.descend import run_descent
 from exactik.kernels.descent.options import INITIAL_TRUST_RADIUS
-from exactik.kernels.descent.state import COST, DAMPING, STALLED, STATUS, STEP_NORM
+from exactik.kernels.descent.state import (
+    COST,
+    DAMPING,
+    FOR_STEP,
+    PREDICTED_REDUCTION,
+    PURPOSE,
+    STALLED,
+    STATUS,
+    STEP_NORM,
+    new_descent_state,
+)
 from exactik.solvers import CompiledMethod
 from exactik.typing import Array
 from tests.support.descents import EVERY_METHOD, SECOND_ORDER, descend
@@ -83,6 +94,22 @@ def test_damping_is_by_kind_where_the_root_moves(root: str, metric: Literal["kin
     assert not np.array_equal(chosen, other)
     with pytest.raises(ik.UsageError, match="must be 'auto', 'kind' or 'dof'"):
         ik.Auto(metric="root")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("metric", "cost_left", "factor"),
+    [("kind", 0.6, 1 / 3), ("kind", 0.4, 0.1), ("dof", 0.6, 0.1), ("dof", 0.4, 0.1)],
+)
+def test_damping_by_kind_falls_gently_unless_a_step_halves_the_cost(
+    metric: Literal["kind", "dof"], cost_left: float, factor: float
+):
+    problem = straight_arm((0.35, 0, 0))
+    descent = new_descent_state(problem.skeleton.tree, 2)
+    descent.state[[PURPOSE, COST, PREDICTED_REDUCTION]] = FOR_STEP, 1.0, 1.0 - cost_left
+    descent.state[DAMPING] = 0.7
+    options = ik.Auto(metric=metric).options(problem)
+    assert accept_trial(problem.box, options, cost_left, np.zeros(2), descent)
+    assert descent.state[DAMPING] == pytest.approx(0.7 * factor, rel=1e-12)
 
 
 def test_a_gradient_step_grows_with_the_square_of_the_strength():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import exactik as ik
-from benchmarks.peers.environments import Tool, read_tools
+from benchmarks.peers.environments import ROOT, Tool, read_tools
 from benchmarks.peers.judge import Judge
 from benchmarks.peers.page import (
     Results,
@@ -134,6 +136,16 @@ def test_adapters_say_what_they_need():
     assert all(
         tool.requirements and tool.about for tool in found.values() if tool.name != "exactik"
     )
+
+
+def test_what_runs_beside_another_tool_needs_no_exactik():
+    """Each tool has an environment of its own, where exactik is not installed."""
+    code = """if True:
+        import sys
+        sys.modules["exactik"] = None
+        import benchmarks.peers.ask, benchmarks.peers.tree, benchmarks.support.robot_peers
+        """
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_page():

@@ -20,6 +20,7 @@ import numpy as np
 import exactik as ik
 from tests.support.c3d_files import make_c3d
 from tests.support.models import EVERY_JOINT, chain_of, configuration
+from tests.support.opensim_files import make_leg
 from tests.support.robot_files import random_mjcf, random_urdf
 
 __all__ = ["READERS", "Reader", "files_of", "real_files"]
@@ -61,7 +62,7 @@ class Reader:
         return ik.load_motion(path, given, positions=any_of(["replace", "add"]), **options)
 
 
-_SKELETONS = (".asf", ".bvh", ".urdf", ".xml", ".glb", ".gltf", ".npz")
+_SKELETONS = (".asf", ".bvh", ".urdf", ".xml", ".osim", ".glb", ".gltf", ".npz")
 _MOTIONS = (".amc", ".bvh", ".glb", ".gltf", ".npz", ".mot", ".sto")
 _MARKERS = (".c3d", ".trc", ".tsv", ".npz")
 READERS = [
@@ -124,6 +125,8 @@ def files_of(folder: Path) -> tuple[dict[str, bytes], dict[str, ik.Skeleton]]:
         made[f"skeleton.urdf/random{k}"] = random_urdf(rng, 5).encode()
         made[f"skeleton.xml/random{k}"] = random_mjcf(rng, 5).encode()
     made["skeleton.xml/includes"] = _INCLUDES
+    for version in (30000, 40000):
+        made[f"skeleton.osim/leg{version}"] = make_leg(version).encode()
     for what in ("skeleton", "motion"):
         for name in [key for key in made if key.startswith(f"{what}.glb/")]:
             made[name.replace(".glb", ".gltf")] = _as_gltf(made[name])

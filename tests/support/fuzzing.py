@@ -182,6 +182,7 @@ MUTATORS: dict[str, list[Mutator]] = {
     ".glb": BYTES + [change_glb] * 12,
     ".gltf": BYTES + TEXT + [change_gltf] * 15,
     ".urdf": BYTES + TEXT + [change_xml] * 15,
+    ".osim": BYTES + TEXT + [change_xml] * 15,
     ".xml": BYTES + TEXT + [change_xml] * 15,
 }
 

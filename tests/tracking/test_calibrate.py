@@ -23,6 +23,7 @@ from exactik.calibration.fitting._normal_equations import compute_normal_equatio
 from exactik.calibration.fitting._scaled_skeleton import find_mirrored_bone, make_scaled_skeleton
 from exactik.solvers import Auto
 from exactik.tracking import follow_frames, make_tracking_problem, solve_frames, track
+from tests.support.mechanisms import legs
 from tests.support.models import INNER_JOINTS, chain_of
 from tests.support.subjects import (
     Subject,
@@ -107,7 +108,7 @@ def many_joints() -> ik.Skeleton:
     return chain.with_markers(marks)
 
 
-@pytest.mark.parametrize("make", [ik.human, many_joints])
+@pytest.mark.parametrize("make", [ik.human, many_joints, legs])
 @pytest.mark.parametrize("kind", ["bone", "symmetric", "global"])
 def test_derivatives_agree_with_differences(make, kind: str):
     """∂y/∂a and ∂y/∂d of all markers, at poses and parameters of chance."""
@@ -115,12 +116,12 @@ def test_derivatives_agree_with_differences(make, kind: str):
     figure = make_scaled_skeleton(skeleton, tuple(skeleton.markers), kind)
     theta = rng.normal(0.0, 0.1, figure.parameter_count)
     q = skeleton.integrate(skeleton.neutral(), rng.normal(0.0, 0.4, (3, skeleton.nv)))
-    rotations = figure.build(theta).forward(q).rotations
+    pose = figure.build(theta).forward(q)
     groups = len(figure.scale_groups)
     exact = np.zeros((3, len(figure.marker_names), 3, figure.parameter_count))
-    exact[..., :groups] = figure.scale_jacobian(theta, rotations)
+    exact[..., :groups] = figure.scale_jacobian(theta, pose)
     for m, bone in enumerate(figure.marker_bones):
-        exact[:, m, :, groups + 3 * m : groups + 3 * m + 3] = rotations[:, bone]
+        exact[:, m, :, groups + 3 * m : groups + 3 * m + 3] = pose.rotations[:, bone]
     for i in range(figure.parameter_count):
         step = np.zeros(figure.parameter_count)
         step[i] = 1e-6

@@ -2,19 +2,20 @@
 
 Arms: its defaults; goals weighted 1 for metres and 0.1 for radians, and as many starts as the
 others have. Markers: its defaults without limits, the thumbs locked; "a call a frame" is used as
-the others are, "track" takes the whole recording at once, which looks ahead.
+the others are, "track" takes the whole recording at once, which looks ahead, and does not smooth.
 """
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
 import exactik as ik
 from benchmarks.peers.protocol import Arm, Array, Figure
 from benchmarks.peers.tasks import find_free_dofs
-from benchmarks.support.hdm05 import LOCK, find_hdm05_folder, load_take
+from benchmarks.support.hdm05 import LOCK, find_take_folder, load_take
 
 TITLE, PACKAGE = "exactik", "exactik"
 PASSES = 5
@@ -82,7 +83,7 @@ class _Frames:
     """A call for every frame; cold ones from the pose that all are given."""
 
     def __init__(self, task: Figure) -> None:
-        folder = find_hdm05_folder()
+        folder = find_take_folder(task.take)
         assert folder is not None
         self.take = load_take(folder, task.take)
         skeleton = self.take.skeleton
@@ -107,7 +108,14 @@ class _Track(_Frames):
 
     def __init__(self, task: Figure, branches: bool, starts: int) -> None:
         super().__init__(task)
-        self.options = {"limits": "off", "lock": LOCK, "starts": starts, "branches": branches}
+        # Smoothing would leave the minimum of each frame, by which the others are judged.
+        self.options: dict[str, Any] = {
+            "limits": "off",
+            "lock": LOCK,
+            "starts": starts,
+            "branches": branches,
+            "smooth": None,
+        }
 
     def track(self, first: int, count: int) -> tuple[Array, float]:
         """Frames that follow each other, and milliseconds for each of them."""

@@ -87,7 +87,7 @@ class FollowedSamples:
     Attributes:
         q: its poses, (n, nq).
         objective: sum of the squared errors of all ends [unit²], (n,).
-        evaluations: of the cost, a mean over samples.
+        evaluations: of the cost, a mean over samples; NaN where the method does not say.
         ms: processor time of a sample.
     """
 

@@ -91,6 +91,8 @@ class Format:
         needs_skeleton: whether a motion in it is of no use without the file of a skeleton.
         companion: suffix of the file with the skeleton that lies beside such a motion.
         outline_of: `function(path, notes) -> Outline`, what such a motion tells all the same.
+        details_of: `function(path, notes) -> Mapping[str, str]`, what a file with a skeleton has
+            besides it, in words: subject → sentence.
         keeps: what survives writing (or reading, if it cannot be written); for the documentation.
         loses: what does not.
         assumes: what reading takes for granted.
@@ -113,6 +115,7 @@ class Format:
     needs_skeleton: bool = False
     companion: str = ""
     outline_of: Function | None = None
+    details_of: Function | None = None
     keeps: str = ""
     loses: str = "–"
     assumes: str = "–"

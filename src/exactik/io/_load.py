@@ -8,15 +8,36 @@ from dataclasses import replace
 from exactik.errors import UsageError
 from exactik.io._notes import Notes
 from exactik.io.formats import reader_of
+from exactik.io.opensim import (
+    IkSetup,
+    ImuSetup,
+    OpenSimModel,
+    OrientationTable,
+    read_ik_setup,
+    read_imu_setup,
+    read_model,
+    read_orientations,
+)
+from exactik.io.opensim.scaling import GenericModel, ScaleSetup, read_scale_setup
 from exactik.io.robots import JointPlace, read_robot
+from exactik.io.tables import CoordinateTable, read_mot, read_trc_times
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
+from exactik.typing import Array
 
 __all__ = [
     "check_axis",
+    "load_coordinate_table",
+    "load_generic_model",
+    "load_ik_setup",
+    "load_imu_setup",
     "load_joint_names",
+    "load_marker_times",
     "load_markers",
     "load_motion",
+    "load_opensim_model",
+    "load_orientations",
+    "load_scale_setup",
     "load_skeleton",
 ]
 
@@ -31,7 +52,8 @@ def load_skeleton(
 
     Args:
         path: a robot, as .urdf or MuJoCo's .xml or .mjcf: each link or body is a bone of the same
-            name, also those that do not move; or a figure, as .asf, .bvh, .glb, .gltf or .npz.
+            name, also those that do not move; a model of OpenSim, as .osim, likewise; or a figure,
+            as .asf, .bvh, .glb, .gltf or .npz.
         length_unit: "m", "cm", "mm", "in", … or the metres in one unit of the file. URDF, MJCF and
             glTF are in metres unless this says otherwise; ASF states a unit; BVH states none and
             needs one, or "auto" for a guess that is announced.
@@ -119,6 +141,55 @@ def load_markers(
     if up_axis is not None:
         markers = replace(markers, up_axis=check_axis(up_axis))
     return markers if axes is None else markers.turned(axes)
+
+
+def load_opensim_model(path: PathLike) -> OpenSimModel:
+    """Return what an .osim file says about kinematics: bodies with masses, joints, markers, …."""
+    path = os.fspath(path)
+    return read_model(path, Notes(path))
+
+
+def load_ik_setup(path: PathLike) -> IkSetup:
+    """Return what a set-up file of OpenSim's inverse kinematics tool asks for."""
+    path = os.fspath(path)
+    return read_ik_setup(path, Notes(path))
+
+
+def load_imu_setup(path: PathLike) -> ImuSetup:
+    """Return what a set-up file of OpenSim's tool for inertial sensors asks for."""
+    path = os.fspath(path)
+    return read_imu_setup(path, Notes(path))
+
+
+def load_orientations(path: PathLike) -> OrientationTable:
+    """Return the orientations of sensors in a .sto file of quaternions."""
+    path = os.fspath(path)
+    return read_orientations(path, Notes(path))
+
+
+def load_scale_setup(path: PathLike) -> ScaleSetup:
+    """Return what a set-up file of OpenSim's scale tool asks for."""
+    path = os.fspath(path)
+    return read_scale_setup(path, Notes(path))
+
+
+def load_generic_model(path: PathLike, marker_set_path: PathLike | None = None) -> GenericModel:
+    """Return an .osim file that is to be scaled, with the markers of a marker set put on it."""
+    path = os.fspath(path)
+    markers = None if marker_set_path is None else os.fspath(marker_set_path)
+    return GenericModel(path, markers, Notes(path))
+
+
+def load_marker_times(path: PathLike) -> Array:
+    """Return the times of the frames of a .trc file, as it has them [s], (T,)."""
+    path = os.fspath(path)
+    return read_trc_times(path, Notes(path))
+
+
+def load_coordinate_table(path: PathLike) -> CoordinateTable:
+    """Return the columns of a .mot or .sto file, whatever they are."""
+    path = os.fspath(path)
+    return read_mot(path, Notes(path))
 
 
 def check_axis(up_axis: str) -> str:

@@ -6,6 +6,10 @@ part of the tag, as in the parsers that robots are written for, and need no decl
 
 Values are in attributes (URDF, MJCF) or in the text of an element (OpenSim). Text is no longer than
 the file, since there are no entities; blanks between elements are not kept.
+
+OpenSim's own parser takes files that no strict one takes: bytes of cp1252 under a declaration of
+UTF-8, and closing tags after the end of the document. `read_xml` takes them too where it is given
+notes to say so in.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.expatreader import create_parser
 
 from exactik.errors import FileError, Note
-from exactik.io._notes import warn_of
+from exactik.io._notes import Notes, warn_of
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "read_xml"]
 
@@ -152,10 +156,18 @@ class Element:
         return values
 
 
-def read_xml(path: str | os.PathLike[str]) -> Element:
-    """Return the root element of an XML file, or raise a `FileError` that says what is wrong."""
+def read_xml(path: str | os.PathLike[str], tolerant: Notes | None = None) -> Element:
+    """Return the root element of an XML file, or raise a `FileError` that says what is wrong.
+
+    Args:
+        path: the file.
+        tolerant: takes note of bytes that are no UTF-8 and of text behind the root element; without
+            it such files are refused.
+    """
     path = os.fspath(path)
     data = _read_bytes(path)
+    if tolerant is not None:
+        data = _to_utf8(data, tolerant)
     parser = create_parser(forbid_dtd=False, forbid_entities=True, forbid_external=True)
     handler = TreeBuilder(path, parser)
     parser.setContentHandler(handler)
@@ -163,6 +175,10 @@ def read_xml(path: str | os.PathLike[str]) -> Element:
         parser.feed(data)
         parser.close()
     except SAXParseException as error:
+        if tolerant is not None and handler.root is not None and len(handler.open) == 0:
+            text = f"text behind the end of <{shorten(handler.root.tag)}> was left out"
+            tolerant.remark(text, f"line {error.getLineNumber()}", code="stray-text")
+            return handler.root
         text = f"not well-formed XML: {error.getMessage()}"
         raise FileError(path, text, f"line {error.getLineNumber()}") from None
     except DefusedXmlException:
@@ -226,6 +242,20 @@ def _read_bytes(path: str) -> bytes:
         raise FileError(path, f"larger than {MAX_BYTES // 2**20} MiB; expected a robot description")
     if data.strip() == b"":
         raise FileError(path, "empty; expected XML")
+    return data
+
+
+def _to_utf8(data: bytes, notes: Notes) -> bytes:
+    """Return the bytes as UTF-8, if they declare it, or nothing, and are in fact cp1252."""
+    declared = re.match(rb"\s*<\?xml[^>]*encoding\s*=\s*[\"']([^\"']*)", data[:200])
+    if declared is not None and declared[1].lower() not in (b"utf-8", b"utf8"):
+        return data
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        notes.remark("a byte is no UTF-8; read as cp1252", f"line {line}", code="not-utf-8")
+        return data.decode("cp1252", errors="replace").encode("utf-8")
     return data
 
 

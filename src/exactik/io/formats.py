@@ -28,6 +28,7 @@ __all__ = [
     "MJCF",
     "MOT",
     "NPZ",
+    "OSIM",
     "STO",
     "TRC",
     "TSV",
@@ -118,6 +119,19 @@ MJCF = Format(
     up_axis_is_fixed=True,
     keeps="bodies, joints, limits, defaults, includes; equalities of joints as couplings",
     assumes="as for URDF",
+)
+
+# --- people: y up, since OpenSim's gravity is along −y unless a model says otherwise
+
+OSIM = Format(
+    name="OSIM",
+    maker="OpenSim",
+    suffixes=(".osim",),
+    readers={"skeleton": Function("exactik.io.opensim:read_opensim_skeleton")},
+    details_of=Function("exactik.io.opensim:describe_opensim_model"),
+    up_axis="y",
+    keeps="bodies, joints, coordinates, clamped ranges, locks, coordinate couplers, markers",
+    assumes="metres, y up; ranges that are not clamped are no limits",
 )
 
 # --- figures and motions
@@ -239,7 +253,8 @@ MOT = Format(
     outline_of=Function("exactik.io.tables:outline_mot"),
     keeps="joint angles, coordinates, gaps, times",
     loses="the skeleton, frame numbers, up axis; quaternions are refused",
-    assumes="degrees, if the header does not say; columns are named `bone.dof`",
+    assumes="degrees, if the header does not say; columns are named `bone.dof`, or as OpenSim's "
+    "coordinates",
 )
 STO = Format(
     name="STO",
@@ -262,7 +277,7 @@ CSV = Format(
     loses="everything else: it is for other programs",
 )
 
-FORMATS = (C3D, TRC, TSV, URDF, MJCF, ASF, AMC, BVH, GLB, GLTF, NPZ, MOT, STO, CSV)
+FORMATS = (C3D, TRC, TSV, URDF, MJCF, OSIM, ASF, AMC, BVH, GLB, GLTF, NPZ, MOT, STO, CSV)
 
 _BY_SUFFIX: Mapping[str, Format] = MappingProxyType(
     {suffix: form for form in FORMATS for suffix in form.suffixes}

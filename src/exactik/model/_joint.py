@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import as_floats, is_number
 from exactik.errors import ModelError, NonFiniteError, ShapeError
+from exactik.functions import Scaled
 from exactik.kernels.tree.packed import NO_ROTATION
 from exactik.model._joint_axis import JointAxis, as_joint_axes, check_axis, find_coordinates
 from exactik.model._joint_kinds import JOINT_KINDS, UNIT_AXES
@@ -290,6 +291,14 @@ class Joint:
     def axis_letter(self) -> str:
         """The axis as "x", "y" or "z"; empty if it is none of these or there is no axis."""
         return next((letter for letter, axis in UNIT_AXES.items() if axis == self.axis), "")
+
+    def with_scaled_shifts(self, factor: float) -> Joint:
+        """Return a custom joint that shifts `factor` times as far; others as they are."""
+        shifts = (
+            JointAxis(axis.axis, Scaled(axis.function, factor), axis.coordinates)
+            for axis in self.shifts
+        )
+        return replace(self, shifts=tuple(shifts)) if factor != 1.0 else self
 
     def inverse(self) -> Joint:
         """Return the joint that moves the parent as this one moves the bone, seen from the bone.

@@ -17,7 +17,7 @@ from exactik.model._joint_kinds import JOINT_KINDS
 from exactik.model._packing_functions import FunctionTable, pack_custom_joints
 from exactik.typing import IndexArray, IntArray
 
-__all__ = ["ancestor_pairs", "pack_tree"]
+__all__ = ["ancestor_pairs", "find_last_dofs", "pack_tree"]
 
 
 def pack_tree(
@@ -55,10 +55,7 @@ def pack_tree(
     last_child = np.zeros_like(parent)
     last_child[parent[1:]] = np.arange(1, len(parent))
     joints = _number_dofs(bones, parents, frame_order, {}, {})
-    driven = [coupling.driven for coupling in couplings]
-    free = _number_dofs(
-        bones, parents, frame_order, driven, _place_drivers(bones, parents, couplings)
-    )
+    free = _number_free_dofs(bones, parents, couplings)
     joint_dofs, driven_rows = _relate_dofs(bones, joints, free, couplings, functions)
     table, data = functions.arrays()
     return Tree(
@@ -118,6 +115,7 @@ class _Numbering(NamedTuple):
     dof_parent: IndexArray
     dof_level: IndexArray
     dofs: dict[str, int]  # name → number
+    last: IntArray  # (n + 1,) last dof on the path to each frame, −1 for none
 
 
 def _number_dofs(
@@ -173,7 +171,24 @@ def _number_dofs(
         dof_parent=upward,
         dof_level=level,
         dofs=dofs,
+        last=last,
     )
+
+
+def _number_free_dofs(
+    bones: Sequence[Bone], parents: Sequence[int], couplings: Sequence[Coupling]
+) -> _Numbering:
+    """Number the dofs that follow no other."""
+    driven = [coupling.driven for coupling in couplings]
+    places = _place_drivers(bones, parents, couplings)
+    return _number_dofs(bones, parents, _order_depth_first(parents), driven, places)
+
+
+def find_last_dofs(
+    bones: Sequence[Bone], parents: Sequence[int], couplings: Sequence[Coupling]
+) -> IntArray:
+    """Return the last dof on the path to each frame of the tree, (n + 1,), −1 for none."""
+    return _number_free_dofs(bones, parents, couplings).last
 
 
 def _find_sources(couplings: Sequence[Coupling]) -> dict[str, str | None]:

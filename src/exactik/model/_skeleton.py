@@ -20,7 +20,7 @@ from exactik.kernels.tree.packed import Tree
 from exactik.model._bone import Bone
 from exactik.model._coupling import Coupling, check_couplings
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
-from exactik.model._packing import ancestor_pairs, pack_tree
+from exactik.model._packing import ancestor_pairs, find_last_dofs, pack_tree
 from exactik.model._pose import Pose
 from exactik.model._structure import find_chains, format_tree, order_parents_first
 from exactik.spatial import runnable
@@ -128,6 +128,14 @@ class Skeleton:
     def ancestor_pairs(self) -> tuple[IntArray, IntArray, IntArray]:
         """Where the ancestor rows of the kernels lie in a full matrix: dof, level, dof above."""
         return ancestor_pairs(self.tree)
+
+    @cached_property
+    def last_dofs(self) -> IntArray:
+        """The last dof on the path of the kernels to each of their frames, the world's first.
+
+        −1 for none, shape (n_bones + 1,). Dofs that drive others are on the paths of all of these.
+        """
+        return freeze(find_last_dofs(self.bones, self.parents.tolist(), self.couplings))
 
     @cached_property
     def parents(self) -> IntArray:

@@ -14,11 +14,24 @@ from exactik.pipeline._take import attach_from_take
 from exactik.pipeline._units import correct_unit
 from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_person
 from exactik.pipeline._weights import resolve_weights
+from exactik.pipeline.opensim import (
+    ScaledSubject,
+    SolvedOrientations,
+    SolvedSetup,
+    scale_model,
+    solve_ik_setup,
+    solve_imu_setup,
+    write_ik_results,
+    write_imu_results,
+)
 
 __all__ = [
     "MatchedRecording",
     "PreparedSkeleton",
+    "ScaledSubject",
+    "SolvedOrientations",
     "SolvedRecording",
+    "SolvedSetup",
     "align_up_axis",
     "attach_from_take",
     "choose_subjects",
@@ -29,5 +42,10 @@ __all__ = [
     "measure_handedness",
     "prepare_skeleton",
     "resolve_weights",
+    "scale_model",
+    "solve_ik_setup",
+    "solve_imu_setup",
     "solve_recording",
+    "write_ik_results",
+    "write_imu_results",
 ]

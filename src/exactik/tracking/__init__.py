@@ -35,6 +35,7 @@ from exactik.tracking._prepare import fill_gaps, find_spikes
 from exactik.tracking._problem import (
     LOSS_KINDS,
     UNKNOWN_SD,
+    CoordinateReference,
     TrackingProblem,
     make_tracking_problem,
     match_markers,
@@ -51,6 +52,7 @@ __all__ = [
     "AssessmentOptions",
     "Attention",
     "BranchOptions",
+    "CoordinateReference",
     "FirstPassOptions",
     "FrameSolutions",
     "GapOptions",

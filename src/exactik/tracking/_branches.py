@@ -164,8 +164,10 @@ def _make_other_poses(window: PathWindow, frames: IntArray, seed: int) -> tuple[
     """
     problem, path, options = window.run.problem, window.path, window.run.options.branches
     rng, skeleton = np.random.default_rng([seed, window.first]), problem.skeleton
-    lower = np.maximum(problem.frame_problem.lower, -options.unlimited_range)
-    upper = np.minimum(problem.frame_problem.upper, options.unlimited_range)
+    # Limits may lie beyond that range, as those of a dof that is held far from zero.
+    reach = options.unlimited_range
+    lower = np.clip(problem.frame_problem.lower, -reach, reach)
+    upper = np.clip(problem.frame_problem.upper, -reach, reach)
     neutral, poses, pose_frames = skeleton.neutral()[None], [], []
     for dofs, markers in _find_limbs_and_markers(problem, options):
         limb_frames = frames

@@ -55,8 +55,8 @@ class FramePostures(NamedTuple):
 
     Attributes:
         skeleton: whose they are.
-        neutral: (nq,).
-        neutral_weight: how firmly all are pulled to neutral, (nv,).
+        neutral: for all frames or each, (1 or T, nq).
+        neutral_weight: how firmly they are pulled to neutral, (1 or T, nv).
         frames: that have a course, (k,), in order.
         course: of these, (k, nq).
         course_weight: how firmly they are pulled to it, (k, nv).
@@ -73,8 +73,10 @@ class FramePostures(NamedTuple):
 
     def combine(self, frames: IntArray) -> tuple[Array, Array]:
         """Return the one posture that each frame is pulled to, (n, nq), and how firmly, (n, nv)."""
-        posture = np.repeat(self.neutral[None], len(frames), axis=0)
-        weight = np.repeat(self.neutral_weight[None], len(frames), axis=0)
+        posture = self.neutral[frames if len(self.neutral) > 1 else np.zeros_like(frames)]
+        weight = self.neutral_weight[
+            frames if len(self.neutral_weight) > 1 else np.zeros_like(frames)
+        ]
         k = np.searchsorted(self.frames, frames)
         has_course = k < len(self.frames)
         has_course[has_course] = self.frames[k[has_course]] == frames[has_course]
@@ -92,6 +94,12 @@ class FramePostures(NamedTuple):
         """Return those of the frames from `first` on, `end` excluded, counted from `first`."""
         inside = (self.frames >= first) & (self.frames < end)
         return self._replace(
+            neutral=self.neutral[first:end] if len(self.neutral) > 1 else self.neutral,
+            neutral_weight=(
+                self.neutral_weight[first:end]
+                if len(self.neutral_weight) > 1
+                else self.neutral_weight
+            ),
             frames=self.frames[inside] - first,
             course=self.course[inside],
             course_weight=self.course_weight[inside],
@@ -124,8 +132,8 @@ def make_postures(
     curvature = information.sum(axis=0)
     return FramePostures(
         skeleton=problem.skeleton,
-        neutral=problem.targets.rest[0],
-        neutral_weight=problem.targets.rest_weight[0],
+        neutral=problem.targets.rest,
+        neutral_weight=problem.targets.rest_weight,
         frames=frames,
         course=course,
         course_weight=options.course_pull * curvature * share**2 * undetermined[frames],
@@ -141,7 +149,7 @@ def solve_gap_frames(run: TrackingRun, path: FrameSolutions, postures: FramePost
         frames, course = postures.frames[rows], postures.course[rows]
         posture, weight = postures.combine(frames)
         to_course = postures.undetermined[frames] * skeleton.difference(course, path.q[frames])
-        chunk = problem.with_targets(rest=posture, rest_weight=weight).select(frames)
+        chunk = problem.select(frames).with_targets(rest=posture, rest_weight=weight)
         start = skeleton.integrate(path.q[frames], to_course)
         path.put(frames, solve_frames(chunk, run.warm_start, np.arange(len(frames)), start))
 

@@ -33,6 +33,7 @@ __all__ = [
     "LOSS_KINDS",
     "POSTURE_WEIGHT",
     "UNKNOWN_SD",
+    "CoordinateReference",
     "ThreadBuffers",
     "TrackingProblem",
     "make_tracking_problem",
@@ -52,6 +53,20 @@ only settles what the markers leave open (docs/maths.md §15). Set by hand; erro
 """
 UNKNOWN_SD = np.pi / np.sqrt(3.0)
 """[rad or m] standard deviation of what nothing determines: of an angle anywhere from −π to π."""
+
+
+class CoordinateReference(NamedTuple):
+    """What a coordinate should be, as one more goal beside the markers.
+
+    It costs ½ weight (q − value)², where a marker costs ½ weight |r|².
+
+    Attributes:
+        value: [rad or m], for all frames or each, (T,).
+        weight: [m²/rad², or 1 for a shift], likewise.
+    """
+
+    value: ArrayLike
+    weight: ArrayLike
 
 
 class ThreadBuffers(NamedTuple):
@@ -135,9 +150,11 @@ class TrackingProblem:
         return self.with_targets(loss=np.array([kind, width, WIDE_LOSS]))
 
     def select(self, frames: IntArray) -> TrackingProblem:
-        """Return the problem of some frames alone, (n,); postures set for them already are kept."""
+        """Return the problem of some frames alone, (n,)."""
         targets = self.targets
         return self.with_targets(
+            rest=_select_rows(targets.rest, frames, shared=1),
+            rest_weight=_select_rows(targets.rest_weight, frames, shared=1),
             position=np.ascontiguousarray(targets.position[frames]),
             point=_select_rows(targets.point, frames, shared=1),
             confidence=_select_rows(targets.confidence, frames),
@@ -233,6 +250,7 @@ def make_tracking_problem(
     width: float = 0.05,
     offsets: ArrayLike | None = None,
     posture: float = POSTURE_WEIGHT,
+    references: Mapping[str, CoordinateReference] | None = None,
 ) -> TrackingProblem:
     """Return the problem of tracking markers; see `track` for the arguments.
 
@@ -265,14 +283,17 @@ def make_tracking_problem(
         point = require_shape("offsets", offsets, len(position), len(names), 3)
     fixed = frame_problem.locked | _find_root_dofs(skeleton)
     posture_weight = np.where(fixed, 0.0, posture * _mean_square_size(skeleton, names))
+    rest, rest_weight = skeleton.neutral()[None], posture_weight[None] * float(weight.mean())
+    if references is not None:
+        rest, rest_weight = _add_references(skeleton, references, rest, rest_weight, len(position))
     robust_frames = len(position) if robust is not None else 0
     targets = FrameTargets(
         position=position,
         weight=weight,
         confidence=np.empty((0, len(names))),
         point=np.ascontiguousarray(point),
-        rest=skeleton.neutral()[None],
-        rest_weight=posture_weight[None] * float(weight.mean()),
+        rest=rest,
+        rest_weight=rest_weight,
         loss=np.array([LOSS_KINDS[robust], width, 1.0]),
         robust_weight=np.ones((robust_frames, len(names))),
     )
@@ -298,6 +319,34 @@ def _as_weights(names: tuple[str, ...], weights: Mapping[str, float] | ArrayLike
     if not (array >= 0.0).all() or not np.isfinite(array).all() or array.sum() == 0.0:
         raise UsageError("weights of markers must be numbers ≥ 0, not all zero")
     return array
+
+
+def _add_references(
+    skeleton: Skeleton,
+    references: Mapping[str, CoordinateReference],
+    rest: Array,
+    rest_weight: Array,
+    frames: int,
+) -> tuple[Array, Array]:
+    """Return rest posture and weights, (1 or T, nq) and (1 or T, nv), with these coordinates'."""
+    is_constant = all(np.ndim(x) == 0 for reference in references.values() for x in reference)
+    rows = 1 if is_constant else frames
+    rest, rest_weight = np.repeat(rest, rows, axis=0), np.repeat(rest_weight, rows, axis=0)
+    for name, reference in references.items():
+        if name not in skeleton.dof_names:
+            raise UnknownNameError("dof", name, skeleton.dof_names)
+        dof = skeleton.dof_names.index(name)
+        if skeleton.plain_q[dof] < 0:
+            raise UsageError(f"dof {name!r} is of a quaternion, which has no reference")
+        value, weight = (as_floats(f"reference of {name!r}", x) for x in reference)
+        for numbers in (value, weight):
+            if numbers.shape not in ((), (rows,)) or not np.isfinite(numbers).all():
+                raise ShapeError(f"the reference of {name!r} must be a number, or {frames} of them")
+        if (weight < 0.0).any():
+            raise UsageError(f"the weight of the reference of {name!r} must be ≥ 0")
+        rest[:, skeleton.plain_q[dof]] = value
+        rest_weight[:, dof] = weight
+    return rest, rest_weight
 
 
 def _find_root_dofs(skeleton: Skeleton) -> BoolArray:

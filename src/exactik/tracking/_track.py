@@ -45,6 +45,7 @@ from exactik.tracking._options import DEFAULT_OPTIONS, TrackingOptions
 from exactik.tracking._prepare import prepare_markers
 from exactik.tracking._problem import (
     POSTURE_WEIGHT,
+    CoordinateReference,
     TrackingProblem,
     make_tracking_problem,
     split_into_chunks,
@@ -82,6 +83,7 @@ def track(
     starts: int = STARTS,
     posture: float = POSTURE_WEIGHT,
     offsets: ArrayLike | None = None,
+    references: Mapping[str, CoordinateReference] | None = None,
     options: TrackingOptions | None = None,
 ) -> Track:
     """Find the motion that a recording of markers shows.
@@ -113,6 +115,7 @@ def track(
             the markers leave open. 0 for none.
         offsets: places of the markers in their bones in each frame [m], (T, M, 3), in place of the
             skeleton's.
+        references: dof → what it should be, one more goal beside the markers; not with `smooth`.
         options: thresholds of the stages; seldom worth a change.
 
     Returns:
@@ -123,6 +126,8 @@ def track(
     require_smooth(smooth, markers.rate)
     if sigma is not None and not (is_number(sigma) and 0.0 < sigma < np.inf):
         raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
+    if references is not None and smooth is not None:
+        raise UsageError("references hold frame by frame; they need smooth=None")
     problem = make_tracking_problem(
         skeleton,
         markers,
@@ -133,6 +138,7 @@ def track(
         robust=robust,
         offsets=offsets,
         posture=posture,
+        references=references,
     )
     if len(problem) == 0:
         raise ModelError("the recording has no frames")

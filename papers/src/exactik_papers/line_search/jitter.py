@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from exactik.typing import Array
+from exactik_papers.blender import BLENDER, add_blender, describe_blender, follow_method
 from exactik_papers.experiment import (
     Experiment,
     Findings,
@@ -19,13 +20,11 @@ from exactik_papers.experiment import (
 from exactik_papers.recording import Recording
 from exactik_papers.sampled import (
     AUTO,
-    FOLLOWERS,
     LINE_SEARCH,
     SVD,
     TRANSPOSE,
     UNIT,
     Sampled,
-    follow_samples,
     sample_take,
 )
 from exactik_papers.stick import draw_dots, draw_stick, hide_axes
@@ -37,7 +36,13 @@ INTERVALS = (1.0 / 30.0, 0.175)  # [s]
 BUDGET = 100  # gradients for a sample
 SHOWN = 9  # frames in the picture
 METHODS = (TRANSPOSE, LINE_SEARCH, SVD, AUTO)
-COLORS = {TRANSPOSE: "tab:red", LINE_SEARCH: "tab:green", SVD: "tab:blue", AUTO: "black"}
+COLORS = {
+    TRANSPOSE: "tab:red",
+    LINE_SEARCH: "tab:green",
+    SVD: "tab:blue",
+    AUTO: "black",
+    BLENDER: "tab:orange",
+}
 
 
 def distances_from_take(data: Sampled, q: Array) -> Array:
@@ -63,11 +68,11 @@ def run(
     budget: int = BUDGET,
 ) -> Findings:
     """Follow the motion and compare every bone with it."""
-    rows, poses, near, rough = [], {}, {}, {}
+    rows, poses, near, rough, methods = [], {}, {}, {}, add_blender(METHODS)
     data = sample_take(recording, intervals[0])
     for k, interval in enumerate(intervals):
         data = sample_take(recording, interval)
-        poses = {name: follow_samples(data, FOLLOWERS[name], budget).q for name in METHODS}
+        poses = {name: follow_method(data, name, budget).q for name in methods}
         for name, q in poses.items():
             off = distances_from_take(data, q)
             distance, second = np.linalg.norm(off, axis=-1), compute_jitter(off)
@@ -76,6 +81,8 @@ def run(
             largest = float(distance.max()), float(second.max())
             row = near[interval, name], largest[0], rough[interval, name], largest[1]
             rows.append((interval, name, *row))
+        if BLENDER not in methods:
+            rows.append((interval, f"{BLENDER}, not run", *[None] * 4))
         progress(k + 1, len(intervals))
     first, last = intervals[0], intervals[-1]
 
@@ -118,6 +125,18 @@ def run(
                 less(rough, LINE_SEARCH, SVD),
             ),
             (
+                "it is closer to the reference than Blender itself",
+                "seen, of a Blender before 2011",
+                said(near, LINE_SEARCH, BLENDER) if BLENDER in methods else "not run",
+                less(near, LINE_SEARCH, BLENDER) if BLENDER in methods else None,
+            ),
+            (
+                "Blender itself jitters more than the line search",
+                "seen, of a Blender before 2011",
+                "jitter: " + said(rough, LINE_SEARCH, BLENDER) if BLENDER in methods else "not run",
+                less(rough, LINE_SEARCH, BLENDER) if BLENDER in methods else None,
+            ),
+            (
                 "an optimisation avoids jitter 'completely' by its variable step",
                 "said",
                 "jitter: " + said(rough, LINE_SEARCH, TRANSPOSE, AUTO),
@@ -131,7 +150,7 @@ def run(
             Picture(
                 "pls-fig11",
                 f"Samples {last:g} s apart. Grey: the take; dots: its hands, feet, pelvis and "
-                "head.",
+                "head." + ("" if BLENDER in methods else f" {BLENDER} was not run."),
                 _draw_figures(data, poses),
             ),
             Picture(
@@ -141,6 +160,7 @@ def run(
             ),
         ],
         [
+            describe_blender(),
             "The paper shows pictures; distance and jitter are measures of ours. Jitter is the "
             "second difference, from sample to sample, of what a bone is off, so that the take's "
             "own accelerations do not count.",
@@ -157,9 +177,9 @@ def _draw_figures(data: Sampled, poses: Mapping[str, Array]) -> object:
     from matplotlib.figure import Figure
 
     chosen = np.linspace(1, len(data.q) - 1, SHOWN).round().astype(int)
-    figure = Figure(figsize=(12.5, 7.2), layout="constrained")
     wide = 6.5  # units between figures; one is about 9 tall
-    names = (SVD, LINE_SEARCH, AUTO)
+    names = [name for name in (BLENDER, SVD, LINE_SEARCH, AUTO) if name in poses]
+    figure = Figure(figsize=(12.5, 2.4 * len(names)), layout="constrained")
     for axes, name in zip(figure.subplots(len(names), 1), names, strict=True):
         for k, n in enumerate(chosen):
             root = data.targets[n, 0]

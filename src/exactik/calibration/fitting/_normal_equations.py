@@ -80,8 +80,9 @@ def compute_normal_equations(
     linear = _linearise_frames(problem, q)
     J, r = linear.J, linear.r
     root_weight = linear.root_weight[..., None, None]
-    R_world_bone = problem.skeleton.forward(q).rotations
-    K_scales = root_weight * scaled.scale_jacobian(theta, R_world_bone)
+    pose = problem.skeleton.forward(q)
+    R_world_bone = pose.rotations
+    K_scales = root_weight * scaled.scale_jacobian(theta, pose)
     # Of the markers that may move: ∂y/∂d is the rotation of their bone.
     R = (root_weight * R_world_bone[:, scaled.marker_bones])[:, scaled.movable]
     groups, n = len(scaled.scale_groups), scaled.parameter_count

@@ -6,7 +6,8 @@
 
 s_b multiplies what is attached to bone b, so that the bone grows about its own joint: the joint
 centres of its children and its markers. What a joint shifts by, and where a root stands, are not
-scaled. The parameters are
+scaled, unless it is a custom joint without slides: its shifts follow its turns, as in a knee, and
+belong to the bone that carries it. The parameters are
 
     θ = (a, d)    s_b = exp(a_g) for all bones b of a group g;  d_m for the markers that may move
 
@@ -25,7 +26,7 @@ from functools import cached_property
 import numpy as np
 
 from exactik.errors import UsageError
-from exactik.model import Bone, Skeleton
+from exactik.model import Bone, Pose, Skeleton
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = ["SCALE_KINDS", "ScaledSkeleton", "find_mirrored_bone", "make_scaled_skeleton"]
@@ -99,7 +100,9 @@ class ScaledSkeleton:
                     parent=bone.parent,
                     offset=factor * np.asarray(bone.offset),
                     pre=bone.pre,
-                    joint=bone.joint,
+                    joint=bone.joint.with_scaled_shifts(factor)
+                    if _has_scaled_shifts(bone)
+                    else bone.joint,
                     post=bone.post,
                 )
             )
@@ -112,23 +115,43 @@ class ScaledSkeleton:
 
     @cached_property
     def vectors_to_markers(self) -> Array:
-        """v, from each bone towards each marker, in the bone's frame [m], (n_bones, M, 3)."""
+        """v, from each bone towards each marker, in the bone's frame [m], (n_bones, M, 3).
+
+        0 where it changes with the pose, see `shifted_markers`.
+        """
         skeleton = self.skeleton
         vectors = np.zeros((len(skeleton.bones), len(self.marker_names), 3))
         for m, k in enumerate(self.marker_bones.tolist()):
             vectors[k, m] = self.marker_points[m]
             while (parent := int(skeleton.parents[k])) >= 0:
-                vectors[parent, m] = skeleton.bones[k].offset
+                if not _has_scaled_shifts(skeleton.bones[k]):
+                    vectors[parent, m] = skeleton.bones[k].offset
                 k = parent
         return vectors
 
-    def scale_jacobian(self, theta: Array, R_world_bone: Array) -> Array:
-        """Return ∂y/∂a in the world [m], (F, M, 3, groups), at rotations (F, n_bones, 3, 3)."""
-        scale = self.bone_scales(theta)
+    @cached_property
+    def shifted_markers(self) -> dict[int, BoolArray]:
+        """Bones whose joint's shifts are scaled → which markers they carry, (M,)."""
+        skeleton, carried = self.skeleton, {}
+        for m, k in enumerate(self.marker_bones.tolist()):
+            while k >= 0:
+                if _has_scaled_shifts(skeleton.bones[k]):
+                    carried.setdefault(k, np.zeros(len(self.marker_names), dtype=bool))[m] = True
+                k = int(skeleton.parents[k])
+        return carried
+
+    def scale_jacobian(self, theta: Array, pose: Pose) -> Array:
+        """Return ∂y/∂a in the world [m], (F, M, 3, groups), at poses (F,) of the scaled figure."""
+        scale, R_world_bone = self.bone_scales(theta), pose.rotations
         out = np.zeros((len(R_world_bone), len(self.marker_names), 3, len(self.scale_groups)))
         for k in np.flatnonzero((self.bone_groups >= 0) & self.vectors_to_markers.any(axis=(1, 2))):
             scaled = scale[k] * self.vectors_to_markers[k]
             out[..., self.bone_groups[k]] += np.einsum("fij,mj->fmi", R_world_bone[:, k], scaled)
+        for k, carried in self.shifted_markers.items():
+            parent = int(self.skeleton.parents[k])
+            if self.bone_groups[parent] >= 0:
+                away = pose.positions[:, k] - pose.positions[:, parent]
+                out[:, carried, :, self.bone_groups[parent]] += away[None]
         return out
 
     def with_groups(self, kind: str) -> ScaledSkeleton:
@@ -139,6 +162,13 @@ class ScaledSkeleton:
     def with_movable(self, movable: BoolArray) -> ScaledSkeleton:
         """Return the same with other markers that may move, (M,)."""
         return replace(self, movable=movable)
+
+
+def _has_scaled_shifts(bone: Bone) -> bool:
+    """Whether a bone's joint shifts it as it turns, by lengths of the bone that carries it."""
+    joint = bone.joint
+    is_custom = bone.parent is not None and joint.kind == "custom" and len(joint.shifts) > 0
+    return is_custom and len(joint.turning_dofs) == joint.nv
 
 
 def make_scaled_skeleton(
@@ -173,7 +203,7 @@ def _find_scale_groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], 
     grows = np.zeros(len(skeleton.bones), dtype=bool)
     grows[[skeleton.bone_index(bone) for bone, _ in skeleton.markers.values()]] = True
     for k, bone in enumerate(skeleton.bones):
-        if skeleton.parents[k] >= 0 and any(bone.offset):
+        if skeleton.parents[k] >= 0 and (any(bone.offset) or _has_scaled_shifts(bone)):
             grows[skeleton.parents[k]] = True
     names = [bone.name for bone, scales in zip(skeleton.bones, grows, strict=True) if scales]
     if kind == "none" or len(names) == 0:

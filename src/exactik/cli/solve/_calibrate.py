@@ -41,15 +41,20 @@ def calibrate(
     recordings: Annotated[
         list[str],
         typer.Argument(
-            metavar="MARKERS…", help="Recordings of the subject: a static and walks, for instance."
+            metavar="MARKERS…",
+            help="Recordings of the subject: a static and walks, for instance; or a set-up file of "
+            "OpenSim's scale tool.",
         ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Skeleton to write, as .npz: it keeps markers.")
-    ],
+        Path | None,
+        typer.Option("--output", "-o", help="Skeleton to write, as .npz: it keeps markers."),
+    ] = None,
     skeleton: Annotated[
         str,
-        typer.Option(help="The figure: a file (.asf .bvh .npz .glb .urdf .xml), or human, ours."),
+        typer.Option(
+            help="The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours."
+        ),
     ] = "human",
     mapping: MappingOption = None,
     take: TakeOption = None,
@@ -90,10 +95,18 @@ def calibrate(
     from exactik.cli._inputs import find_recordings, read_skeleton
     from exactik.cli._outputs import format_entry
     from exactik.cli.solve._marker_tables import parse_mapping
-    from exactik.io import files_to_write, load_motion, save_skeleton
+    from exactik.cli.solve._opensim import run_scale_setup
+    from exactik.io import files_to_write, is_scale_setup, load_motion, save_skeleton
     from exactik.io.formats import NPZ
     from exactik.pipeline import attach_from_take
 
+    if len(recordings) == 1 and is_scale_setup(recordings[0]):
+        if output is not None:
+            raise UsageError(f"{recordings[0]} names the files to write; expected no --output")
+        run_scale_setup(recordings[0], as_json)
+        return
+    if output is None:
+        raise UsageError("nothing to write; expected -o with a skeleton to write, as .npz")
     if output.suffix.lower() != NPZ.suffix:
         text = f"no skeleton with markers can be written so; expected {NPZ.suffix}"
         raise FileError(output, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,12 +41,19 @@ __all__ = ["solve"]
 @app.command()
 def solve(
     recordings: Annotated[
-        list[str], typer.Argument(metavar="MARKERS…", help="Recordings: files, patterns, folders.")
+        list[str],
+        typer.Argument(
+            metavar="MARKERS…",
+            help="Recordings: files, patterns, folders; or set-up files of OpenSim's IK tool.",
+        ),
     ],
     skeleton: Annotated[
-        str,
-        typer.Option(help="The figure: a file (.asf .bvh .npz .glb .urdf .xml), or human, ours."),
-    ],
+        str | None,
+        typer.Option(
+            help="The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours. "
+            "Set-up files name their own."
+        ),
+    ] = None,
     output: Annotated[
         list[str] | None,
         typer.Option("--output", "-o", help="File to write, or folder; may be given repeatedly."),
@@ -119,14 +127,18 @@ def solve(
     """
     from exactik.cli._inputs import find_recordings, read_skeleton
     from exactik.cli._outputs import plan_outputs
+    from exactik.cli.solve._opensim import solve_setups
     from exactik.cli.solve._solve_all import solve_all
 
     sources = find_recordings(recordings)
     outputs = output or []
-    if len(outputs) == 0 and report is None and not as_json:
+    are_setups = _are_setups(sources, skeleton)
+    if len(outputs) == 0 and report is None and not as_json and not are_setups:
         raise UsageError("nothing to write; expected -o with a file or folder, --report or --json")
     plans = plan_outputs(sources, outputs, formats, report, [n for n in (skeleton, take) if n])
-    loaded = read_skeleton(skeleton, parse_length_unit(skeleton_unit), skeleton_up)
+    loaded = None
+    if skeleton is not None:
+        loaded = read_skeleton(skeleton, parse_length_unit(skeleton_unit), skeleton_up)
     options = SolveOptions(
         recording=RecordingOptions(
             up=up, axes=axes, length_unit=parse_length_unit(length_unit), start=start, end=end
@@ -144,7 +156,7 @@ def solve(
         mapping=mapping,
         take=take,
         computed=computed,
-        fit=loaded.built_in if calibrate is None else calibrate,
+        fit=(loaded is not None and loaded.built_in) if calibrate is None else calibrate,
         subject=subject,
         command=f"exactik {shlex.join(sys.argv[1:])}",
         as_json=as_json,
@@ -153,7 +165,23 @@ def solve(
         rotations=check_word("--rotations", rotations, ("coordinates", "wxyz", "swing-twist")),
     )
     try:
+        if loaded is None:
+            raise typer.Exit(solve_setups(plans, options))
         raise typer.Exit(solve_all(plans, loaded, options))
     except KeyboardInterrupt:
         err.print("Stopped. Files that were written are complete; there are no others.")
         raise typer.Exit(130) from None
+
+
+def _are_setups(sources: list[Path], skeleton: str | None) -> bool:
+    """Whether the sources are set-up files, which name a model; else a skeleton has to be given."""
+    from exactik.io import is_ik_setup, is_imu_setup
+
+    setups = [source for source in sources if is_ik_setup(source) or is_imu_setup(source)]
+    if len(setups) == 0 and skeleton is None:
+        raise UsageError("no figure; expected --skeleton with a file, or human")
+    if len(setups) > 0 and len(setups) < len(sources):
+        raise UsageError(f"{setups[0]} is a set-up file; expected such files alone, or recordings")
+    if len(setups) > 0 and skeleton is not None:
+        raise UsageError(f"{setups[0]} names its model; expected no --skeleton beside it")
+    return len(setups) > 0

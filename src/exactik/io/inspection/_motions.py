@@ -97,6 +97,7 @@ def inspect_skeleton(
         up_axis=form.up_axis if form is ASF else None,  # robots: a custom, no word of the file
         prefixes=count_prefixes(skeleton.bone_names),
         skeleton=describe_skeleton(skeleton),
+        details={} if form.details_of is None else form.details_of.resolve()(path, Notes(path)),
         assumed=assumed,
         oddities=odd,
     )

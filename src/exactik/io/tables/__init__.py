@@ -5,15 +5,32 @@ unchecked cells. Here a cell that is no number is refused with its line and colu
 rates and names that contradict the rows are noted.
 """
 
+from exactik.io.tables._coordinate_columns import (
+    CoordinateColumn,
+    compute_column,
+    list_coordinate_columns,
+)
 from exactik.io.tables._csv import write_csv_angles, write_csv_markers, write_csv_motion
-from exactik.io.tables._mot import outline_mot, read_mot_motion, write_mot
-from exactik.io.tables._trc import read_trc, write_trc
+from exactik.io.tables._mot import (
+    CoordinateTable,
+    outline_mot,
+    read_mot,
+    read_mot_motion,
+    write_mot,
+)
+from exactik.io.tables._trc import read_trc, read_trc_times, write_trc
 from exactik.io.tables._tsv import read_tsv
 
 __all__ = [
+    "CoordinateColumn",
+    "CoordinateTable",
+    "compute_column",
+    "list_coordinate_columns",
     "outline_mot",
+    "read_mot",
     "read_mot_motion",
     "read_trc",
+    "read_trc_times",
     "read_tsv",
     "write_csv_angles",
     "write_csv_markers",

@@ -16,6 +16,11 @@ from exactik.io._files import open_atomic, read_text
 from exactik.io._notes import Notes
 from exactik.io.formats import Outline
 from exactik.io.tables._cells import estimate_rate, parse_cell, parse_row
+from exactik.io.tables._coordinate_columns import (
+    compute_column,
+    list_coordinate_columns,
+    match_columns,
+)
 from exactik.io.tables._motion_columns import AngleColumns, Column, list_clinical_columns
 from exactik.model import Skeleton
 from exactik.motion import Motion
@@ -108,22 +113,25 @@ def read_mot_motion(
             "holds no skeleton; give one: load_motion(path, skeleton)", code="no-skeleton"
         )
     table = read_mot(path, notes)
-    q_index = dict(zip(skeleton.dof_names, skeleton.plain_q.tolist(), strict=True))
     q = np.tile(skeleton.neutral(), (len(table.times), 1))
-    matched = {name for name in table.names if q_index.get(name, -1) >= 0}
-    if len(matched) == 0:
-        column, dof = ((*names, "none")[0] for names in (table.names, q_index))
+    matches = match_columns(skeleton, table.names)
+    if len(matches) == 0:
+        columns = list_coordinate_columns(skeleton)
+        first, expected = (*table.names, "none")[0], columns[0].name if len(columns) > 0 else "none"
         raise notes.error(
-            f"no column is named as a dof of the skeleton: the first is {column[:40]!r}; "
-            f"expected names such as {dof!r}"
+            f"no column is named as a dof of the skeleton: the first is {first[:40]!r}; "
+            f"expected names such as {expected!r}"
         )
-    is_rotation = dict(zip(skeleton.dof_names, skeleton.turns.tolist(), strict=True))
-    for column, name in enumerate(table.names):
-        if name in matched:
-            scale = np.pi / 180.0 if table.in_degrees and is_rotation[name] else 1.0
-            q[:, q_index[name]] = table.values[:, column] * scale
+    for number, column in matches.items():
+        if column.q_index >= 0:  # one that follows another has its value from that
+            scale = np.pi / 180.0 if table.in_degrees and column.is_angle else 1.0
+            q[:, column.q_index] = table.values[:, number] * scale
     # Joint angles are what we write beside the coordinates; the pose does not need them.
-    unmatched = [name for name in table.names if name not in matched and name not in ANGLE_NAMES]
+    unmatched = [
+        name
+        for number, name in enumerate(table.names)
+        if number not in matches and name not in ANGLE_NAMES
+    ]
     if len(unmatched) > 0:
         shown = ", ".join(unmatched[:5])
         notes.remark(f"{len(unmatched)} columns match no dof and were left out: {shown}")
@@ -161,7 +169,7 @@ def write_mot(
 
 
 def _list_coordinates(motion: Motion, path: str) -> list[Column]:
-    skeleton = motion.skeleton
+    skeleton, q = motion.skeleton, motion.q
     if len(skeleton.quaternions) > 0:
         bone, _ = skeleton.quaternions[0]
         hint = "BVH and NPZ can hold it, and a skeleton read from BVH has angles instead"
@@ -170,6 +178,7 @@ def _list_coordinates(motion: Motion, path: str) -> list[Column]:
         if name != name.lstrip() or any(c in name for c in "\t\n\r"):
             rule = "in .mot a name has no tabs, no line ends and no blanks before it"
             raise FileError(path, f"cannot be written: bone {name!r} must be renamed, for {rule}")
-    units = np.where(skeleton.turns, "rad", "m").tolist()
-    columns = zip(skeleton.dof_names, units, skeleton.plain_q.tolist(), strict=True)
-    return [Column(name, unit, motion.q[:, index]) for name, unit, index in columns]
+    return [
+        Column(column.name, "rad" if column.is_angle else "m", compute_column(skeleton, column, q))
+        for column in list_coordinate_columns(skeleton)
+    ]

@@ -33,7 +33,7 @@ from exactik.io.tables._cells import (
 from exactik.motion import Markers, Series
 from exactik.typing import Array
 
-__all__ = ["read_trc", "write_trc"]
+__all__ = ["read_trc", "read_trc_times", "write_trc"]
 
 AXES = ("X", "Y", "Z")
 # Cells of the table for each character of the file. One long row among many short ones would make
@@ -98,6 +98,13 @@ def read_trc(
         metadata={"format": "TRC", **header.values},
         notes=notes.all,
     )
+
+
+def read_trc_times(path: str, notes: Notes) -> Array:
+    """Return the times of the frames of a TRC file as it has them [s], (T,)."""
+    lines = read_text(path).split("\n")
+    _, times, _ = _read_rows(lines, _read_header(lines, notes), notes)
+    return times
 
 
 def _read_header(lines: list[str], notes: Notes) -> TrcHeader:

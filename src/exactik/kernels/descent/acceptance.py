@@ -1,9 +1,14 @@
 """Whether a trial is accepted, and what follows if not; ratio = actual / predicted reduction.
 
     DAMPED         ratio > ¾: μ/10, or 0 below `NEGLIGIBLE_DAMPING`;  < ¼: 4μ;  rejected: 4μ, 8μ …
+                   with CURVATURE_OF_KIND only μ/3, unless the step at least halves the cost
     FLETCHER       ratio > ¾: μ/2;  < ¼ or rejected: νμ,  ν = 2 + 2(f₊ − f)/(−g·s) in [2, 10]
     TRUST_REGION   ratio > ¾ at the boundary: 2Δ;  < ¼ or rejected: Δ/4
     LINE_SEARCH, GRADIENT_DESCENT   accepted if the reduction is at least `ARMIJO` of −g·s
+
+From afar, where the exact curvature is indefinite, μ/10 overshoots: H + μD is hardly positive
+definite then, and the long step that follows lowers the cost far less than predicted, but enough
+to be accepted in the valley of another minimum (docs/maths.md §14).
 
 Near a minimum with a residual the cost cannot tell good steps from bad: a reduction below
 `COST_RESOLUTION` of it drowns in rounding. There a step is accepted if it lowers the projected
@@ -18,12 +23,14 @@ from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
+    CURVATURE_OF_KIND,
     ESCAPE_SADDLES,
     FLETCHER,
     GRADIENT_DESCENT,
     GRADIENT_TOLERANCE,
     HYBRID,
     LINE_SEARCH,
+    METRIC,
     RULE,
     TRUST_REGION,
 )
@@ -64,6 +71,7 @@ MAX_DAMPING = 1e12  # μ above it leaves no step
 MAX_EXACT_DAMPING = 1e6  # μ above which HYBRID curvature falls back to Gauss–Newton's
 COST_RESOLUTION = 1e-11  # share of the cost below which a reduction cannot be measured
 COST_ROUNDING = 1e-13  # share of the cost by which rounding may raise it
+SLOW_COST_RATIO = 0.5  # a step that leaves more of the cost: damping is lowered gently
 ARMIJO = 1e-4
 MIN_STEP_LENGTH = 1e-16  # step length or trust radius at which a method has failed
 MAX_ESCAPE_TRIALS = 16.0
@@ -112,7 +120,9 @@ def accept_trial(box, options, value, g, descent):
         elif ratio < 0.25:
             state[DAMPING] *= fletcher_growth(value, state)
     elif ratio > 0.75:
-        state[DAMPING] *= 0.1 if state[DAMPING] > NEGLIGIBLE_DAMPING else 0.0
+        gently = options[METRIC] == CURVATURE_OF_KIND and value > SLOW_COST_RATIO * cost
+        shrink = 1.0 / 3.0 if gently else 0.1
+        state[DAMPING] *= shrink if state[DAMPING] > NEGLIGIBLE_DAMPING else 0.0
     elif ratio < 0.25:
         state[DAMPING] = max(4.0 * state[DAMPING], 10.0 * NEGLIGIBLE_DAMPING)
     state[DAMPING_GROWTH] = 4.0

@@ -27,7 +27,7 @@ from exactik.spatial import jit
 __all__ = ["NEAR_LIMIT", "negative_curvature_direction", "open_descent_direction"]
 
 FLAT_CURVATURE = 1e-7  # share of D: a curvature above −FLAT_CURVATURE · D is not negative
-SHIFT_GROWTH, MAX_SHIFTS = 10.0, 8  # δ grows to FLAT_CURVATURE · 10⁸ at most
+SHIFT_GROWTH, MAX_SHIFTS = 10.0, 30  # of δ; far beyond any curvature, where numbers are numbers
 NEAR_LIMIT = 1e-9  # [rad or m], or share of a smaller range: a dof this near sits on its limit
 NEGLIGIBLE_ENTRY = 1e-9  # of the largest of a direction: a limit may clip it
 

@@ -11,6 +11,9 @@ three: the rest of its turn is its parent's. Shifts of joints cost ½ w (q_{t−
 Turned by ω_t in the world, v changes by  J_l⁻¹(v) ω_{t+1} − J_r⁻¹(v) ω_t,  and a bone turns with
 all dofs above it: ω = Σ S_i x_i down the tree, and torques are summed up it. The change of P is
 left out of the gradient, and J out of the curvature: both are of the order of an acceleration.
+
+`axes` are those of the dofs of the joints, times φ' where these follow others (`tree.couplings`),
+and of any length in custom joints: P is that of their directions.
 """
 
 from __future__ import annotations
@@ -19,12 +22,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exactik.kernels.tree.couplings import SOURCE
+from exactik.kernels.tree.packed import CUSTOM, NONE
 from exactik.spatial import cross, jit, jit_forceinline, log_vector
 from exactik.typing import Array, IndexArray, IntArray
 
 __all__ = [
     "AccelerationPrior",
     "add_accelerations",
+    "find_source",
+    "has_scaled_axes",
+    "inverse_square",
     "multiply_accelerations",
     "project",
     "sum_accelerations",
@@ -36,24 +44,50 @@ class AccelerationPrior(NamedTuple):
 
     turn: Array  #              (n + 1,) of the bones
     shift: Array  #             (nv,) of the dofs that shift, 0 for others
-    turn_count: IndexArray  #   (n + 1,) number of dofs of a joint that turn, the last ones of it
+    turn_count: IndexArray  #   (n + 1,) number of dofs of a joint that turn; 3 for more
+    first_turn: IndexArray  #   (n + 1,) the first of them, and of what else follows in the joint
+    last_dof: IntArray  #       (n + 1,) the last dof on the path to a bone, −1 for none
     shift_coordinate: IntArray  # (nv,) coordinate of a dof that shifts, −1 for others
 
 
 @jit_forceinline
 def project(tree, prior, b, axes, weight, x, y, z):
-    """Return weight · P (x, y, z) for bone b; `axes` (nv, 3) are those of all dofs."""
+    """Return weight · P (x, y, z) for bone b; `axes` (…, 3) are those of all dofs of the joints."""
     count = np.int64(prior.turn_count[b])
     if count == 3:
         return weight * x, weight * y, weight * z
     px, py, pz = 0.0, 0.0, 0.0
-    end = np.int64(tree.first_v[b + 1])
-    for i in range(end - count, end):
+    is_scaled = has_scaled_axes(tree, b)
+    for i in range(np.int64(prior.first_turn[b]), np.int64(tree.joint_v[b + 1])):
         along = weight * (axes[i, 0] * x + axes[i, 1] * y + axes[i, 2] * z)
+        if is_scaled:
+            along *= inverse_square(axes, i)
         px += along * axes[i, 0]
         py += along * axes[i, 1]
         pz += along * axes[i, 2]
     return px, py, pz
+
+
+@jit_forceinline
+def has_scaled_axes(tree, b):
+    """Whether axes of joint b are of any length."""
+    return tree.rotation[b] == CUSTOM or tree.driven.shape[0] != 0
+
+
+@jit_forceinline
+def inverse_square(axes, i):
+    """Return 1/|axis i|², 0 for no axis."""
+    square = axes[i, 0] * axes[i, 0] + axes[i, 1] * axes[i, 1] + axes[i, 2] * axes[i, 2]
+    return 1.0 / square if square > 0.0 else 0.0
+
+
+@jit_forceinline
+def find_source(tree, i):
+    """Return the dof that moves dof i of the joints, −1 if none does."""
+    if tree.driven.shape[0] == 0:
+        return i
+    source = tree.joint_dofs[SOURCE, i]
+    return np.int64(source) if source != NONE else -1
 
 
 @jit
@@ -86,7 +120,8 @@ def clear_ends(array):
 def add_accelerations(tree, prior, with_gradient, q, axes, R, velocity, torque, total_torque, g):
     """Return what the accelerations of q (T, nq) cost [m²], and add the gradient to g (T, nv).
 
-    Args: `axes` (T, nv, 3) of the dofs and rotations R (T, n + 1, 3, 3) of the bones, in the world.
+    Args: `axes` (T, …, 3) of the dofs of the joints and rotations R (T, n + 1, 3, 3) of the bones,
+    in the world.
     `velocity`, `torque` (T, n + 1, 3) and `total_torque` (n + 1, 3) are scratch.
     """
     frames, bones = q.shape[0], tree.parent.shape[0]
@@ -155,11 +190,14 @@ def add_to_dofs(tree, prior, axes, torque, out):
     The torques become those of whole subtrees.
     """
     for b in range(tree.parent.shape[0] - 1, 0, -1):
-        end = np.int64(tree.first_v[b + 1])
-        for i in range(end - np.int64(prior.turn_count[b]), end):
-            out[i] += (
-                axes[i, 0] * torque[b, 0] + axes[i, 1] * torque[b, 1] + axes[i, 2] * torque[b, 2]
-            )
+        for i in range(np.int64(prior.first_turn[b]), np.int64(tree.joint_v[b + 1])):
+            dof = find_source(tree, i)
+            if dof >= 0:
+                out[dof] += (
+                    axes[i, 0] * torque[b, 0]
+                    + axes[i, 1] * torque[b, 1]
+                    + axes[i, 2] * torque[b, 2]
+                )
         parent = np.int64(tree.parent[b])
         for c in range(3):
             torque[parent, c] += torque[b, c]
@@ -171,12 +209,14 @@ def turn_bones(tree, prior, axes, x, turn):
     for c in range(3):
         turn[0, c] = 0.0
     for b in range(1, tree.parent.shape[0]):
-        parent, end = np.int64(tree.parent[b]), np.int64(tree.first_v[b + 1])
+        parent, end = np.int64(tree.parent[b]), np.int64(tree.joint_v[b + 1])
         tx, ty, tz = turn[parent, 0], turn[parent, 1], turn[parent, 2]
-        for i in range(end - np.int64(prior.turn_count[b]), end):
-            tx += axes[i, 0] * x[i]
-            ty += axes[i, 1] * x[i]
-            tz += axes[i, 2] * x[i]
+        for i in range(np.int64(prior.first_turn[b]), end):
+            dof = find_source(tree, i)
+            if dof >= 0:
+                tx += axes[i, 0] * x[dof]
+                ty += axes[i, 1] * x[dof]
+                tz += axes[i, 2] * x[dof]
         turn[b, 0], turn[b, 1], turn[b, 2] = tx, ty, tz
 
 

@@ -19,7 +19,13 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.linear.ltdl import factor, pad_to_lanes
-from exactik.kernels.smoothing.accelerations import project
+from exactik.kernels.smoothing.accelerations import (
+    find_source,
+    has_scaled_axes,
+    inverse_square,
+    project,
+)
+from exactik.kernels.tree.couplings import LEVEL, PARENT
 from exactik.spatial import jit
 
 __all__ = ["factor_frame", "solve_transposed", "solve_unit"]
@@ -39,11 +45,14 @@ def factor_frame(tree, pattern, prior, damping, t, sequence):
     active_set, subtree = sequence.active_set[t], sequence.subtree
     bones = tree.parent.shape[0]
     sum_prior_weights(tree, prior, axes, subtree)
+    if tree.driven.shape[0] != 0:
+        add_driven_prior(tree, prior, damping, axes, subtree, active_set, L)
+        bones = 0
     for b in range(1, bones):
         end = np.int64(tree.first_v[b + 1])
         for i in range(np.int64(tree.first_v[b]), end):
             level, above = np.int64(tree.dof_level[i]), i
-            turns = i >= end - np.int64(prior.turn_count[b])
+            turns = i >= np.int64(prior.first_turn[b])
             x, y, z = (axes[i, 0], axes[i, 1], axes[i, 2]) if turns else (0.0, 0.0, 0.0)
             wx = subtree[b, 0, 0] * x + subtree[b, 0, 1] * y + subtree[b, 0, 2] * z
             wy = subtree[b, 1, 0] * x + subtree[b, 1, 1] * y + subtree[b, 1, 2] * z
@@ -66,6 +75,42 @@ def factor_frame(tree, pattern, prior, damping, t, sequence):
 
 
 @jit
+def add_driven_prior(tree, prior, damping, axes, subtree, active_set, L):
+    """Add what `factor_frame` adds to H_t where dofs follow others: pairs of dofs of the joints.
+
+    Each pair on a path belongs to the entry of the two dofs that move them, as in `reduce_hessian`.
+    """
+    for i in range(active_set.shape[0]):
+        level, above = np.int64(tree.dof_level[i]), i
+        for a in range(level, -1, -1):
+            if active_set[i] != 0.0 or active_set[above] != 0.0:
+                L[i, a] = 0.0
+            above = np.int64(tree.dof_parent[above])
+        L[i, level] += damping[i] + prior.shift[i] if active_set[i] == 0.0 else 1.0
+    for b in range(1, tree.parent.shape[0]):
+        for i in range(np.int64(tree.joint_v[b]), np.int64(tree.joint_v[b + 1])):
+            dof = find_source(tree, i)
+            if dof < 0 or active_set[dof] != 0.0:
+                continue
+            x, y, z = axes[i, 0], axes[i, 1], axes[i, 2]
+            wx = subtree[b, 0, 0] * x + subtree[b, 0, 1] * y + subtree[b, 0, 2] * z
+            wy = subtree[b, 1, 0] * x + subtree[b, 1, 1] * y + subtree[b, 1, 2] * z
+            wz = subtree[b, 2, 0] * x + subtree[b, 2, 1] * y + subtree[b, 2, 2] * z
+            level, above = np.int64(tree.dof_level[dof]), i
+            for _ in range(np.int64(tree.joint_dofs[LEVEL, i]) + 1):
+                other = find_source(tree, above)
+                if other >= 0 and active_set[other] == 0.0:
+                    along = wx * axes[above, 0] + wy * axes[above, 1] + wz * axes[above, 2]
+                    along *= 2.0 if other == dof and above != i else 1.0
+                    other_level = np.int64(tree.dof_level[other])
+                    if other_level <= level:
+                        L[dof, other_level] += along
+                    else:
+                        L[other, level] += along
+                above = np.int64(tree.joint_dofs[PARENT, above])
+
+
+@jit
 def sum_prior_weights(tree, prior, axes, subtree):
     """Write the weights w P of the accelerations of each bone and all below it, (n + 1, 3, 3)."""
     bones = tree.parent.shape[0]
@@ -74,14 +119,18 @@ def sum_prior_weights(tree, prior, axes, subtree):
             for e in range(3):
                 subtree[b, c, e] = 0.0
     for b in range(bones - 1, 0, -1):
-        count, end = np.int64(prior.turn_count[b]), np.int64(tree.first_v[b + 1])
+        count, end = np.int64(prior.turn_count[b]), np.int64(tree.joint_v[b + 1])
+        is_scaled = has_scaled_axes(tree, b)
         for c in range(3):
             if count == 3:
                 subtree[b, c, c] += prior.turn[b]
             else:
-                for i in range(end - count, end):
+                for i in range(np.int64(prior.first_turn[b]), end):
+                    weight = prior.turn[b]
+                    if is_scaled:
+                        weight *= inverse_square(axes, i)
                     for e in range(3):
-                        subtree[b, c, e] += prior.turn[b] * axes[i, c] * axes[i, e]
+                        subtree[b, c, e] += weight * axes[i, c] * axes[i, e]
             for e in range(3):
                 subtree[np.int64(tree.parent[b]), c, e] += subtree[b, c, e]
 
@@ -121,19 +170,20 @@ def compute_stiffness(tree, prior, axes, inverse, bone_turn, stiffness):
     for i in range(stiffness.shape[0]):
         stiffness[i] = 0.0
     for b in range(1, tree.parent.shape[0]):
-        parent, end = np.int64(tree.parent[b]), np.int64(tree.first_v[b + 1])
-        above = np.int64(tree.depth[b])
-        length = above + end - np.int64(tree.first_v[b])
+        parent, end = np.int64(tree.parent[b]), np.int64(tree.joint_v[b + 1])
+        above, last = np.int64(tree.depth[b]), np.int64(prior.last_dof[b])
+        length = np.int64(tree.dof_level[last]) + 1 if last >= 0 else 0
         turn, count = bone_turn[b], np.int64(prior.turn_count[b])
         for c in range(3):
             for a in range(length):
                 turn[c, a] = bone_turn[parent, c, a] if parent > 0 and a < above else 0.0
-        for i in range(end - count, end):
+        for i in range(np.int64(prior.first_turn[b]), end):
+            dof = find_source(tree, i)
             for c in range(3):
-                for a in range(np.int64(tree.dof_level[i]) + 1):
-                    turn[c, a] += axes[i, c] * inverse[i, a]
+                for a in range(np.int64(tree.dof_level[dof]) + 1 if dof >= 0 else 0):
+                    turn[c, a] += axes[i, c] * inverse[dof, a]
         if count > 0:
-            dof = end - 1
+            dof = last
             for a in range(length - 1, -1, -1):
                 x, y, z = turn[0, a], turn[1, a], turn[2, a]
                 wx, wy, wz = project(tree, prior, b, axes, prior.turn[b], x, y, z)

@@ -14,6 +14,7 @@ import numpy as np
 
 from exactik.kernels.calculus.evaluate import evaluate
 from exactik.kernels.calculus.sums import VALUE
+from exactik.kernels.calculus.workspace import SLOPE
 from exactik.kernels.recording.frames import set_frame
 from exactik.kernels.smoothing.accelerations import add_accelerations
 from exactik.kernels.tree.packed import Tree
@@ -33,7 +34,7 @@ class SequenceWorkspace(NamedTuple):
     cost: Array  #            (T,) of the markers [m²]
     g: Array  #               (T, nv) gradient of the sum
     L: Array  #               (T, nv, width) curvature of the cost by ancestor rows, then factors
-    axes: Array  #            (T, nv, 3) of the dofs
+    axes: Array  #            (T, joint nv, 3) of the dofs of the joints, see `accelerations`
     R: Array  #               (T, n + 1, 3, 3) R_world_bone
     # The coordinates of a frame, see `coordinates.py`.
     active_set: Array  #      (T, nv) 1 for dofs held at a limit
@@ -71,7 +72,7 @@ def new_sequence_workspace(tree: Tree, frames: int, width: int) -> SequenceWorks
         cost=np.zeros(frames),
         g=np.zeros(by_dof),
         L=np.zeros((frames, nv, width)),
-        axes=np.zeros((frames, nv, 3)),
+        axes=np.zeros((frames, int(tree.joint_v[-1]), 3)),
         R=np.zeros((frames, bones, 3, 3)),
         active_set=np.zeros(by_dof),
         pivot=np.zeros(by_dof),
@@ -123,9 +124,14 @@ def evaluate_sequence(tree, goals, targets, prior, order, frame_numbers, q, work
             for i in range(3):
                 for j in range(3):
                     sequence.R[k, b, i, j] = work.R[b, i, j]
-        for i in range(sequence.g.shape[1]):
+        for i in range(work.S.shape[0]):
             for c in range(3):
                 sequence.axes[k, i, c] = work.S[i, c]
+        if tree.driven.shape[0] != 0:
+            for i in range(work.S.shape[0]):
+                for c in range(3):
+                    sequence.axes[k, i, c] *= work.joint_dofs[SLOPE, i]
+        for i in range(sequence.g.shape[1]):
             if order > VALUE:
                 sequence.g[k, i] = work.g[i]
                 for j in range(work.H.shape[1]):

@@ -63,7 +63,7 @@ def add_variances(tree, prior, t, sequence, turn_sum, shift_sum, variance):
         of_change[i] = (1.0 - gain) / stiffness if free and stiffness > 0.0 else 0.0
     for b in range(1, tree.parent.shape[0]):
         if prior.turn_count[b] > 0:
-            turn, dof = sequence.bone_turn[b], np.int64(tree.first_v[b + 1]) - 1
+            turn, dof = sequence.bone_turn[b], np.int64(prior.last_dof[b])
             for a in range(np.int64(tree.dof_level[dof]), -1, -1):
                 x, y, z = turn[0, a], turn[1, a], turn[2, a]
                 px, py, pz = project(tree, prior, b, sequence.axes[t], 1.0, x, y, z)

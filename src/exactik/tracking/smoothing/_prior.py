@@ -45,16 +45,19 @@ def make_prior(skeleton: Skeleton) -> AccelerationPrior:
     """Return which dofs turn and which shift, with weights 0."""
     tree = skeleton.tree
     turn_count = np.zeros(len(tree.parent), dtype=np.uint32)
-    shift_coordinate = np.full(skeleton.nv, -1, dtype=np.int64)
+    first_turn = np.zeros(len(tree.parent), dtype=np.uint32)
     for b in range(1, len(tree.parent)):
-        first, end = int(tree.first_v[b]), int(tree.first_v[b + 1])
-        shifts = int(tree.shift_count[b])
-        turn_count[b] = end - first - shifts
-        shift_coordinate[first : first + shifts] = int(tree.first_q[b]) + np.arange(shifts)
+        # What follows other bones has no accelerations of its own.
+        own = skeleton.turns & (skeleton.dof_bones == b - 1)
+        turn_count[b] = min(int(own.sum()), 3)
+        first_turn[b] = tree.joint_v[b] + tree.shift_count[b]
+    shift_coordinate = np.where(skeleton.turns, -1, skeleton.plain_q)
     return AccelerationPrior(
         turn=np.zeros(len(tree.parent)),
         shift=np.zeros(skeleton.nv),
         turn_count=turn_count,
+        first_turn=first_turn,
+        last_dof=skeleton.last_dofs,
         shift_coordinate=shift_coordinate,
     )
 
@@ -92,7 +95,6 @@ def _weigh(noise: float, relaxation: float, mean_square: Array, used: BoolArray)
 
 def _find_seen_turns(skeleton: Skeleton, prior: AccelerationPrior, is_seen: BoolArray) -> BoolArray:
     """Return the bones, (n + 1,), with a turn that markers tell of, by dofs that they do, (nv,)."""
-    seen, end = np.zeros(len(prior.turn_count), dtype=bool), skeleton.tree.first_v[1:]
-    for b in np.flatnonzero(prior.turn_count):
-        seen[b] = is_seen[int(end[b]) - int(prior.turn_count[b]) : int(end[b])].any()
+    seen = np.zeros(len(prior.turn_count), dtype=bool)
+    np.logical_or.at(seen, skeleton.dof_bones + 1, is_seen & skeleton.turns)
     return seen

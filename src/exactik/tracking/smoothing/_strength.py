@@ -108,12 +108,13 @@ def compute_strength_of_cutoff(
         noise: σ [m].
         prior: which dofs turn and which shift.
     """
-    tree, curvature = problem.skeleton.tree, information.sum(axis=0)
+    skeleton, curvature = problem.skeleton, information.sum(axis=0)
+    tree = skeleton.tree
     least = 1e-9 * float(curvature.max(initial=1.0))  # of what no marker is on: not zero
     of_bone = np.zeros(len(tree.parent))
     for b in np.flatnonzero(prior.turn_count):
-        end = int(tree.first_v[b + 1])
-        of_bone[b] = curvature[end - int(prior.turn_count[b]) : end].mean()
+        own = (skeleton.dof_bones == b - 1) & skeleton.turns
+        of_bone[b] = curvature[own].mean()
     own = of_bone.copy()
     for b in range(1, len(own)):
         own[int(tree.parent[b])] -= of_bone[b]

@@ -1,0 +1,54 @@
+"""OpenSim: models, coordinates over time, and the set-up files of its tools.
+
+Written by hand rather than with OpenSim's own library, which is the judge in the tests: it is
+large, and gives neither lines of the file nor derivatives of joints. What is read is kinematics.
+"""
+
+from exactik.io.opensim._description import (
+    FramePlace,
+    OpenSimBody,
+    OpenSimCoordinate,
+    OpenSimCoupler,
+    OpenSimJoint,
+    OpenSimMarker,
+    OpenSimModel,
+    TransformAxis,
+)
+from exactik.io.opensim._details import describe_opensim_model
+from exactik.io.opensim._ik_setup import IkSetup, is_ik_setup, read_ik_setup
+from exactik.io.opensim._imu_setup import (
+    ImuSetup,
+    OrientationTable,
+    is_imu_setup,
+    read_imu_setup,
+    read_orientations,
+)
+from exactik.io.opensim._model import read_model
+from exactik.io.opensim._skeleton import build_skeleton, read_opensim_skeleton
+from exactik.io.opensim._storage import write_storage
+from exactik.io.opensim._tasks import CoordinateTask
+
+__all__ = [
+    "CoordinateTask",
+    "FramePlace",
+    "IkSetup",
+    "ImuSetup",
+    "OpenSimBody",
+    "OpenSimCoordinate",
+    "OpenSimCoupler",
+    "OpenSimJoint",
+    "OpenSimMarker",
+    "OpenSimModel",
+    "OrientationTable",
+    "TransformAxis",
+    "build_skeleton",
+    "describe_opensim_model",
+    "is_ik_setup",
+    "is_imu_setup",
+    "read_ik_setup",
+    "read_imu_setup",
+    "read_model",
+    "read_opensim_skeleton",
+    "read_orientations",
+    "write_storage",
+]

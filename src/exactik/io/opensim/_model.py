@@ -1,0 +1,202 @@
+"""An .osim file as a description: bodies, joints, couplers and markers; and what was left out."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from exactik.functions import Scaled
+from exactik.io._notes import Notes
+from exactik.io._xml import Element
+from exactik.io.opensim._description import (
+    OpenSimBody,
+    OpenSimCoupler,
+    OpenSimJoint,
+    OpenSimMarker,
+    OpenSimModel,
+)
+from exactik.io.opensim._document import (
+    name_of,
+    objects_of,
+    open_set,
+    read_document,
+    read_finite,
+    read_flag,
+    read_vector,
+    read_words,
+    text_of,
+)
+from exactik.io.opensim._frames import FrameTable, read_socket
+from exactik.io.opensim._functions import find_function, read_function
+from exactik.io.opensim._joints import read_joints
+
+__all__ = ["describe_not_read", "read_markers", "read_model"]
+
+COUPLER = "CoordinateCouplerConstraint"
+# Sets of things that do not change where bones and markers are.
+SETS_NOT_READ = ("ForceSet", "ContactGeometrySet", "ControllerSet", "ProbeSet")
+MESH_TAGS = ("mesh_file", "geometry_file")
+ZERO = (0.0, 0.0, 0.0)
+
+
+def read_model(path: str | os.PathLike[str], notes: Notes) -> OpenSimModel:
+    """Return what an .osim file says about kinematics."""
+    path = os.fspath(path)
+    model, version = read_document(path, notes, "Model")
+    frames = FrameTable(model, notes)
+    bodies = _read_bodies(model, notes)
+    joints = read_joints(model, frames, notes)
+    _check_tree(model, bodies, joints)
+    units = text_of(model, "length_units", default="meters")
+    if units.lower() not in ("meters", "metres", "m"):
+        notes.assume(
+            f"lengths are said to be in {units[:20]!r}; OpenSim takes them for metres, as here",
+            code="unit-ignored",
+        )
+    couplers, constraints = _read_constraints(model, notes)
+    _check_couplers(model, couplers, joints)
+    return OpenSimModel(
+        name=name_of(model) or Path(path).stem,
+        path=path,
+        version=version,
+        bodies=tuple(bodies),
+        joints=tuple(joints),
+        couplers=tuple(couplers),
+        markers=tuple(read_markers(open_set(model, "MarkerSet", notes), frames)),
+        frames={
+            path.rpartition("/")[2]: frames.find(frames.offsets[path], path, path, "frame")
+            for path in frames.standing_offsets
+        },
+        not_read={**constraints, **_count_not_read(model, notes)},
+    )
+
+
+def read_markers(marker_set: Element | None, frames: FrameTable) -> list[OpenSimMarker]:
+    """Return the markers of a set; those of a name that came before are left out."""
+    markers: dict[str, OpenSimMarker] = {}
+    for element in objects_of(marker_set):
+        if element.tag != "Marker":
+            continue
+        name = name_of(element)
+        if name == "":
+            raise element.error("a marker without name; expected one")
+        # A marker's own path has no part in finding its body, which is never inside it.
+        socket = read_socket(element, "parent_frame") or text_of(element, "body")
+        place = frames.find(element, f"/markerset/{name}", socket, "body")
+        location = place.rotation @ read_vector(element, "location", ZERO)
+        x, y, z = (place.position + location).tolist()
+        fixed = read_flag(element, "fixed", False)
+        markers.setdefault(name, OpenSimMarker(name, place.body, (x, y, z), fixed))
+    return list(markers.values())
+
+
+def describe_not_read(counts: Mapping[str, int]) -> str:
+    """Return what was left out, most of all first, such as "54 muscles, 2 forces"."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count} {kind}" for kind, count in ordered)
+
+
+def _read_bodies(model: Element, notes: Notes) -> list[OpenSimBody]:
+    bodies: dict[str, OpenSimBody] = {}
+    for element in objects_of(open_set(model, "BodySet", notes)):
+        name = name_of(element)
+        if element.tag != "Body" or name == "ground":
+            continue
+        if name == "" or name in bodies:
+            raise element.error("a body without a name of its own; expected one")
+        meshes = (mesh.text for mesh in element.find_descendants(*MESH_TAGS) if mesh.text != "")
+        bodies[name] = OpenSimBody(
+            name=name,
+            mass=read_finite(element, "mass", 0.0),
+            mass_center=read_vector(element, "mass_center", ZERO),
+            meshes=tuple(dict.fromkeys(meshes)),
+        )
+    if len(bodies) == 0:
+        raise model.error("no <Body> in its <BodySet>; expected at least one")
+    return list(bodies.values())
+
+
+def _check_tree(model: Element, bodies: list[OpenSimBody], joints: list[OpenSimJoint]) -> None:
+    """Raise if a body has no joint, or two, or joints run in a ring."""
+    above: dict[str, OpenSimJoint] = {}
+    for joint in joints:
+        if joint.child.body in above or joint.child.body == "ground":
+            other = above[joint.child.body].name if joint.child.body in above else ""
+            why = f"joint {other!r} has it too" if other != "" else "it never moves"
+            raise model.error(
+                f"joint {joint.name!r} has {joint.child.body!r} for its child, but {why}; expected "
+                "a tree that starts at the ground"
+            )
+        above[joint.child.body] = joint
+    for body in bodies:
+        if body.name not in above:
+            raise model.error(f"body {body.name!r} is the child of no joint; expected one")
+        seen, name = [body.name], above[body.name].parent.body
+        while name != "ground":
+            if name in seen:
+                raise model.error(f"the joints above body {body.name!r} run in a ring")
+            seen.append(name)
+            name = above[name].parent.body
+
+
+def _read_constraints(
+    model: Element, notes: Notes
+) -> tuple[list[OpenSimCoupler], Mapping[str, int]]:
+    """Return the couplers, and how many other constraints there are that are enforced."""
+    couplers: list[OpenSimCoupler] = []
+    others: Counter[str] = Counter()
+    for element in objects_of(open_set(model, "ConstraintSet", notes)):
+        if not read_flag(element, "isEnforced", True) or read_flag(element, "isDisabled", False):
+            continue
+        if element.tag != COUPLER:
+            others[element.tag] += 1
+            continue
+        independent = read_words(element, "independent_coordinate_names")
+        dependent = text_of(element, "dependent_coordinate_name")
+        if len(independent) != 1 or dependent == "":
+            n = len(independent)
+            raise element.error(f"{n} coordinates drive {dependent[:60]!r}; expected one")
+        function = find_function(element, "coupled_coordinates_function")
+        if function is None:
+            raise element.error("no <coupled_coordinates_function>; expected one")
+        scale = read_finite(element, "scale_factor", 1.0)
+        couplers.append(
+            OpenSimCoupler(
+                name=name_of(element),
+                dependent=dependent,
+                independent=independent[0],
+                function=Scaled(read_function(function), scale),
+            )
+        )
+    if len(others) > 0:
+        notes.flag_damage(
+            f"constraints that are not kept: {describe_not_read(others)}",
+            code="constraints-not-kept",
+        )
+    return couplers, others
+
+
+def _check_couplers(
+    model: Element, couplers: list[OpenSimCoupler], joints: list[OpenSimJoint]
+) -> None:
+    names = {coordinate.name for joint in joints for coordinate in joint.coordinates}
+    for coupler in couplers:
+        for name in (coupler.dependent, coupler.independent):
+            if name not in names:
+                raise model.error(
+                    f"constraint {coupler.name!r} couples {name[:60]!r}, which is no coordinate"
+                )
+
+
+def _count_not_read(model: Element, notes: Notes) -> dict[str, int]:
+    """Return how many objects of each kind were left out."""
+    counts: Counter[str] = Counter()
+    for tag in SETS_NOT_READ:
+        for element in objects_of(open_set(model, tag, notes)):
+            counts["muscles" if "Muscle" in element.tag else element.tag] += 1
+    counts["wrap objects"] = sum(
+        len(list(objects_of(wraps))) for wraps in model.find_descendants("WrapObjectSet")
+    )
+    return {kind: count for kind, count in counts.items() if count > 0}

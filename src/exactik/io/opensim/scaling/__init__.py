@@ -1,0 +1,33 @@
+"""OpenSim's scale tool: its set-up files, and models whose text is changed to a scaled one."""
+
+from exactik.io.opensim.scaling._muscles import default_pose
+from exactik.io.opensim.scaling._scale_text import Factors
+from exactik.io.opensim.scaling._scaled_model import (
+    GenericModel,
+    write_marker_set,
+    write_scale_set,
+)
+from exactik.io.opensim.scaling._setup import (
+    ManualScale,
+    MarkerPlacing,
+    Measurement,
+    ModelScaling,
+    ScaleSetup,
+    is_scale_setup,
+    read_scale_setup,
+)
+
+__all__ = [
+    "Factors",
+    "GenericModel",
+    "ManualScale",
+    "MarkerPlacing",
+    "Measurement",
+    "ModelScaling",
+    "ScaleSetup",
+    "default_pose",
+    "is_scale_setup",
+    "read_scale_setup",
+    "write_marker_set",
+    "write_scale_set",
+]

@@ -1,0 +1,247 @@
+"""Set-up files of OpenSim's scale tool: measurements, scales by hand, a static pose.
+
+A measurement is the mean, over pairs of markers, of the recorded distance over that on the model in
+its default pose; it becomes the scale of some bodies along some axes. What comes later in the order
+of scaling replaces what came before.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from exactik.errors import Note
+from exactik.io._notes import Notes
+from exactik.io._xml import Element
+from exactik.io.opensim._document import (
+    first_child,
+    name_of,
+    objects_of,
+    open_set,
+    read_document,
+    read_flag,
+    read_number,
+    read_vector,
+    read_words,
+    text_of,
+)
+from exactik.io.opensim._tasks import (
+    CoordinateTask,
+    is_setup,
+    read_path,
+    read_tasks,
+    read_time_range,
+    require_file,
+    require_path,
+)
+
+__all__ = [
+    "ManualScale",
+    "MarkerPlacing",
+    "Measurement",
+    "ModelScaling",
+    "ScaleSetup",
+    "is_scale_setup",
+    "read_scale_setup",
+]
+
+ORDERS = ("measurements", "manualScale")
+AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measurement: its name, pairs of markers, and body → the axes that it scales, of "xyz"."""
+
+    name: str
+    pairs: tuple[tuple[str, str], ...]
+    bodies: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ManualScale:
+    """A scale by hand: the body, and its factors along x, y and z."""
+
+    body: str
+    factors: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class ModelScaling:
+    """The step that scales.
+
+    Attributes:
+        order: of "measurements" and "manualScale".
+        measurements: those that apply.
+        scales: those that apply.
+        marker_path: recording in which distances are measured; None without measurements.
+        time_range: of it [s].
+        keeps_mass_distribution: whether masses stay in proportion, else they go with volume.
+        model_path: .osim to write; None for none.
+        scales_path: .xml of the scales to write; None for none.
+    """
+
+    order: tuple[str, ...]
+    measurements: tuple[Measurement, ...]
+    scales: tuple[ManualScale, ...]
+    marker_path: str | None
+    time_range: tuple[float, float]
+    keeps_mass_distribution: bool
+    model_path: str | None
+    scales_path: str | None
+
+
+@dataclass(frozen=True)
+class MarkerPlacing:
+    """The step that puts markers of the model where they were recorded in a static pose.
+
+    Attributes:
+        marker_path: recording of the static pose.
+        coordinate_path: .mot or .sto with values of coordinates; None if there is none.
+        time_range: of it, whose mean is the pose [s].
+        marker_weights: as in `IkSetup`.
+        coordinate_tasks: as in `IkSetup`.
+        moves_markers: whether markers that are not fixed are moved.
+        model_path: .osim to write; None for none.
+        motion_path: .mot of the pose to write; None for none.
+        markers_path: .xml of the markers to write; None for none.
+    """
+
+    marker_path: str
+    coordinate_path: str | None
+    time_range: tuple[float, float]
+    marker_weights: Mapping[str, float]
+    coordinate_tasks: tuple[CoordinateTask, ...]
+    moves_markers: bool
+    model_path: str | None
+    motion_path: str | None
+    markers_path: str | None
+
+
+@dataclass(frozen=True)
+class ScaleSetup:
+    """What a scale tool is to do.
+
+    Attributes:
+        path: of the set-up file.
+        name: of the subject, which becomes the model's.
+        mass: of the subject [kg]; not positive if the model's is kept.
+        generic_path: the .osim file to scale.
+        marker_set_path: .xml with markers to put on it; None for none.
+        scaling: None if it does not apply.
+        placing: None if it does not apply.
+        notes: what is odd about the file.
+    """
+
+    path: str
+    name: str
+    mass: float
+    generic_path: str
+    marker_set_path: str | None
+    scaling: ModelScaling | None
+    placing: MarkerPlacing | None
+    notes: tuple[Note, ...] = ()
+
+
+def is_scale_setup(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a set-up of the scale tool, by its first lines."""
+    return is_setup(path, "ScaleTool")
+
+
+def read_scale_setup(path: str | os.PathLike[str], notes: Notes) -> ScaleSetup:
+    """Return what a set-up file asks for; files that it names must exist."""
+    path = os.fspath(path)
+    tool = read_document(path, notes, "ScaleTool").root
+    maker = first_child(tool, "GenericModelMaker")
+    if maker is None:
+        raise tool.error("no <GenericModelMaker>; expected the model to scale")
+    marker_set = read_path(maker, "marker_set_file")
+    if marker_set is not None:
+        require_file(maker, "marker_set_file", marker_set)
+    scaler, placer = first_child(tool, "ModelScaler"), first_child(tool, "MarkerPlacer")
+    return ScaleSetup(
+        path=path,
+        name=name_of(tool),
+        mass=read_number(tool, "mass", -1.0),
+        generic_path=require_path(maker, "model_file", "the model to scale, an .osim file"),
+        marker_set_path=marker_set,
+        scaling=None if scaler is None else _read_scaling(scaler, notes),
+        placing=None if placer is None else _read_placing(placer, notes),
+        notes=notes.all,
+    )
+
+
+def _read_scaling(scaler: Element, notes: Notes) -> ModelScaling | None:
+    if not read_flag(scaler, "apply", True):
+        return None
+    order = read_words(scaler, "scaling_order") or ORDERS
+    for word in order:
+        if word not in ORDERS:
+            raise scaler.error(f"scaling_order has {word[:40]!r}; expected {' or '.join(ORDERS)}")
+    measurements = tuple(
+        _read_measurement(element)
+        for element in objects_of(open_set(scaler, "MeasurementSet", notes))
+        if read_flag(element, "apply", True)
+    )
+    markers = read_path(scaler, "marker_file")
+    if len(measurements) > 0 and "measurements" in order:
+        markers = require_path(scaler, "marker_file", "the recording to measure, a .trc file")
+    return ModelScaling(
+        order=order,
+        measurements=measurements,
+        scales=tuple(_read_scales(scaler, notes)),
+        marker_path=markers,
+        time_range=read_time_range(scaler),
+        keeps_mass_distribution=read_flag(scaler, "preserve_mass_distribution", False),
+        model_path=read_path(scaler, "output_model_file"),
+        scales_path=read_path(scaler, "output_scale_file"),
+    )
+
+
+def _read_measurement(element: Element) -> Measurement:
+    pairs = []
+    for pair in objects_of(first_child(element, "MarkerPairSet")):
+        names = read_words(pair, "markers")
+        if len(names) != 2:
+            raise pair.error(f"{len(names)} markers; expected two")
+        pairs.append((names[0], names[1]))
+    bodies = {}
+    for body in objects_of(first_child(element, "BodyScaleSet")):
+        axes = "".join(read_words(body, "axes")).lower()
+        if not set(axes) <= set(AXES):
+            raise body.error(f"axes are {axes[:20]!r}; expected some of X Y Z")
+        bodies[name_of(body)] = axes
+    return Measurement(name=name_of(element), pairs=tuple(pairs), bodies=bodies)
+
+
+def _read_scales(scaler: Element, notes: Notes) -> list[ManualScale]:
+    scales = []
+    for element in objects_of(open_set(scaler, "ScaleSet", notes)):
+        if read_flag(element, "apply", True):
+            factors = read_vector(element, "scales", (1.0, 1.0, 1.0))
+            if not all(math.isfinite(f) and f > 0.0 for f in factors):
+                raise element.error(f"scales are {factors}; expected three positive numbers")
+            scales.append(ManualScale(text_of(element, "segment"), factors))
+    return scales
+
+
+def _read_placing(placer: Element, notes: Notes) -> MarkerPlacing | None:
+    if not read_flag(placer, "apply", True):
+        return None
+    weights, tasks = read_tasks(placer, notes)
+    coordinates = read_path(placer, "coordinate_file")
+    if coordinates is not None:
+        require_file(placer, "coordinate_file", coordinates)
+    return MarkerPlacing(
+        marker_path=require_path(placer, "marker_file", "the static pose, a .trc file"),
+        coordinate_path=coordinates,
+        time_range=read_time_range(placer),
+        marker_weights=weights,
+        coordinate_tasks=tasks,
+        moves_markers=read_flag(placer, "move_model_markers", True),
+        model_path=read_path(placer, "output_model_file"),
+        motion_path=read_path(placer, "output_motion_file"),
+        markers_path=read_path(placer, "output_marker_file"),
+    )

@@ -1,0 +1,20 @@
+"""OpenSim's tools, run from their own set-up files: inverse kinematics and scaling."""
+
+from exactik.pipeline.opensim._ik import SolvedSetup, solve_ik_setup, write_ik_results
+from exactik.pipeline.opensim._imu import (
+    SolvedOrientations,
+    solve_imu_setup,
+    write_imu_results,
+)
+from exactik.pipeline.opensim._scale import ScaledSubject, scale_model
+
+__all__ = [
+    "ScaledSubject",
+    "SolvedOrientations",
+    "SolvedSetup",
+    "scale_model",
+    "solve_ik_setup",
+    "solve_imu_setup",
+    "write_ik_results",
+    "write_imu_results",
+]

@@ -1,0 +1,160 @@
+"""Set-up files of OpenSim's scale tool, run on a leg whose scales are known."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.errors import FileError
+from exactik.io import load_generic_model, load_opensim_model
+from exactik.pipeline import scale_model
+from tests.support.opensim_files import ask_judge, make_leg
+
+FACTORS = {"thigh": 1.1, "foot": 1.25}
+MUSCLE = (
+    '<Thelen2003Muscle name="calf"><GeometryPath name="path"><PathPointSet><objects>'
+    '<PathPoint name="P1"><socket_parent_frame>/bodyset/thigh</socket_parent_frame>'
+    "<location>-0.02 -0.38 0</location></PathPoint>"
+    '<PathPoint name="P2"><socket_parent_frame>/bodyset/foot</socket_parent_frame>'
+    "<location>-0.05 0.02 0</location></PathPoint></objects></PathPointSet></GeometryPath>"
+    "<optimal_fiber_length>0.1</optimal_fiber_length>"
+    "<tendon_slack_length>0.3</tendon_slack_length></Thelen2003Muscle>"
+)
+
+
+def measurement(body: str, first: str, second: str) -> str:
+    return (
+        f'<Measurement name="{body}"><apply>true</apply><MarkerPairSet><objects><MarkerPair>'
+        f"<markers>{first} {second}</markers></MarkerPair></objects></MarkerPairSet>"
+        f'<BodyScaleSet><objects><BodyScale name="{body}"><axes>X Y Z</axes></BodyScale>'
+        "</objects></BodyScaleSet></Measurement>"
+    )
+
+
+def make_setup() -> str:
+    tasks = "".join(
+        f'<IKMarkerTask name="{name}"><apply>true</apply><weight>1</weight></IKMarkerTask>'
+        for name in ("R.ASIS", "Sacrum", "knee-lat", "shin", "Heel", "Toe")
+    )
+    return (
+        '<OpenSimDocument Version="20302"><ScaleTool name="subject"><mass>15</mass>'
+        "<GenericModelMaker><model_file>leg.osim</model_file>"
+        "<marker_set_file>Unassigned</marker_set_file></GenericModelMaker>"
+        "<ModelScaler><apply>true</apply><scaling_order>measurements manualScale</scaling_order>"
+        f"<MeasurementSet><objects>{measurement('foot', 'Heel', 'Toe')}</objects></MeasurementSet>"
+        "<ScaleSet><objects><Scale><scales>1.1 1.1 1.1</scales><segment>thigh</segment>"
+        "<apply>true</apply></Scale></objects></ScaleSet><marker_file>static.trc</marker_file>"
+        "<time_range>0 0.1</time_range><preserve_mass_distribution>true"
+        "</preserve_mass_distribution><output_model_file>scaled.osim</output_model_file>"
+        "<output_scale_file>scales.xml</output_scale_file></ModelScaler>"
+        f"<MarkerPlacer><apply>true</apply><IKTaskSet><objects>{tasks}</objects></IKTaskSet>"
+        "<marker_file>static.trc</marker_file><time_range>0 0.1</time_range>"
+        "<output_motion_file>static.mot</output_motion_file>"
+        "<output_model_file>placed.osim</output_model_file></MarkerPlacer>"
+        "</ScaleTool></OpenSimDocument>"
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a leg that has a muscle, and a static pose of a larger one."""
+    text = make_leg().replace("</objects></ForceSet>", f"{MUSCLE}</objects></ForceSet>")
+    (tmp_path / "leg.osim").write_text(text)
+    (tmp_path / "setup.xml").write_text(make_setup())
+    larger = load_generic_model(tmp_path / "leg.osim")
+    factors = {body: np.full(3, factor) for body, factor in FACTORS.items()}
+    larger.scale(factors, mass=15.0, keeps_mass_distribution=True)
+    larger.save(str(tmp_path / "larger.osim"), "larger")
+    skeleton = ik.load_skeleton(tmp_path / "larger.osim")
+    q = skeleton.clip(np.linspace(-0.1, 0.1, skeleton.nq))
+    markers = skeleton.forward(np.tile(q, (6, 1))).markers
+    ik.Markers(markers, tuple(skeleton.markers), 50.0).save(tmp_path / "static.trc")
+    return tmp_path
+
+
+def test_scales_are_found_and_the_subject_has_its_mass(folder: Path) -> None:
+    scaled = scale_model(folder / "setup.xml")
+    for body, factor in scaled.factors.items():
+        assert factor == pytest.approx((FACTORS.get(body, 1.0),) * 3, abs=1e-7)
+    assert load_opensim_model(folder / "scaled.osim").mass == pytest.approx(15.0)
+    assert load_opensim_model(folder / "placed.osim").name == "subject"
+    # The recording is of this very leg: its markers stay where scaling put them.
+    assert max(scaled.moved.values()) < 1e-6
+    first, second = (ik.load_skeleton(folder / f"{name}.osim") for name in ("larger", "placed"))
+    for name, (bone, point) in first.markers.items():
+        assert second.markers[name][0] == bone
+        assert second.markers[name][1] == pytest.approx(point, abs=1e-6)
+    assert "<segment>foot</segment>" in (folder / "scales.xml").read_text()
+
+
+def test_only_numbers_of_the_text_change(folder: Path) -> None:
+    """Comments, muscles, unknown objects and layout are those of the generic model."""
+    path = folder / "leg.osim"
+    text = path.read_text().replace("<Model name", "<!--kept <a> & all--><Model name")
+    path.write_text(text)
+    scale_model(folder / "setup.xml")
+    scaled = (folder / "scaled.osim").read_text()
+    assert "<!--kept <a> & all-->" in scaled
+
+    def outline(text: str) -> list[str]:
+        """Tags in their order, without markers and the multiples that scaling adds."""
+        text = re.sub(r"<MarkerSet.*?</MarkerSet>", "", text, flags=re.S)
+        text = re.sub(
+            r"<MultiplierFunction[^>]*><function>|</function><scale>.*?Function>", "", text
+        )
+        added = r"<scale_factors>.*?</scale_factors>"
+        return re.findall(r"</?\w+", re.sub(added, "", text))
+
+    multiples = text.count("<MultiplierFunction")
+    assert multiples == 1  # it is of the shank's translation, whose scale is changed in place
+    assert outline(text) == outline(scaled)
+
+
+def test_muscles_grow_with_their_paths(folder: Path) -> None:
+    scale_model(folder / "setup.xml")
+    lengths = [
+        float(re.findall(r"<optimal_fiber_length>(.*?)<", (folder / name).read_text())[0])
+        for name in ("leg.osim", "scaled.osim", "placed.osim")
+    ]
+    assert lengths[1] == lengths[2]
+    # The thigh's tenth is a small part of a calf, and the heel's quarter moves its end backwards.
+    assert 1.0 < lengths[1] / lengths[0] < 1.1
+
+
+def test_old_documents_are_refused_in_a_sentence(folder: Path) -> None:
+    (folder / "leg.osim").write_text(make_leg(30000))
+    with pytest.raises(FileError, match="document version 30000; expected 30517 or later"):
+        scale_model(folder / "setup.xml")
+
+
+@pytest.mark.slow
+def test_gait2354_is_scaled_as_opensim_scales_it(shared_data: Path, tmp_path: Path) -> None:
+    """Masses, inertias, frames, markers, and fibre and tendon lengths of all 54 muscles."""
+    source = shared_data / "data" / "opensim" / "gait2354"
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+        for file in ("subject01_Setup_Scale.xml", "gait2354_Scale_MarkerSet.xml"):
+            shutil.copy(source / file, tmp_path / name / file)
+        shutil.copy(source / "subject01_static.trc", tmp_path / name)
+        shutil.copy(
+            source / "gait2354_simbody_generic.osim", tmp_path / name / "gait2354_simbody.osim"
+        )
+    scaled = scale_model(tmp_path / "ours" / "subject01_Setup_Scale.xml")
+    published = (source / "subject01_scaleSet_applied.xml").read_text()
+    for body, (x, _, _) in scaled.factors.items():
+        pattern = rf"<scales> (\S+) \S+ \S+</scales>\s*<segment>{body}</segment>"
+        assert f"{x:.6g}" == re.findall(pattern, published)[0]
+    ask_judge("scale", tmp_path / "theirs" / "subject01_Setup_Scale.xml")
+    found = {}
+    for name in ("ours", "theirs"):
+        out = tmp_path / f"{name}.npz"
+        ask_judge("properties", tmp_path / name / "subject01_scaledOnly.osim", out)
+        with np.load(out) as file:
+            found[name] = dict(file)
+    for key, values in found["ours"].items():
+        assert np.abs(values - found["theirs"][key]).max() < 1e-12, key
