@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import config
 
 from exactik.spatial._link_only import LinkOnlyCompiler
 
@@ -60,8 +61,8 @@ _OPTIONS = {
 class Kernel:
     """A function with machine code of its own for Python, and code to link for its callers.
 
-    Numba would optimise every function by itself and again in each of its callers. Other kernels see
-    `linked`, so that code is optimised once, in the function that Python calls: compiling takes
+    Numba would optimise every function by itself and again in each of its callers. Other kernels
+    see `linked`, so that code is optimised once, in the function that Python calls: compiling takes
     half the time.
     """
 
@@ -83,7 +84,7 @@ class Kernel:
 
 def jit(function: Function, **more: Any) -> Function:
     """Compile a function at its first call, or take it from the cache."""
-    if numba.config.DISABLE_JIT:
+    if getattr(config, "DISABLE_JIT", False):
         return function
     options: dict[str, Any] = {**_OPTIONS, **more}
     try:

@@ -7,7 +7,7 @@ caller, where it is optimised again, and so on up to the function that Python ca
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -34,7 +34,7 @@ class _LinkOnlyLowering(NativeLowering):
 
     _name = "link_only_lowering"
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: Any) -> Literal[True]:
         context = state.targetctx
         state.library = _LinkOnlyLibrary(context.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
