@@ -40,10 +40,9 @@ would be if limits did not count. "30 attempts": the start and 29 others, until 
 it arrived; the same points for all, but exactik, the Robotics Toolbox and TRAC-IK draw their own.
 One attempt of exactik may be three descents: where limits stop the first, one more goes without
 them, and from its end one inside them again. "No detour" is a single descent, as most others
-make. Blender holds joints that may turn further within half a turn of their middle, which reaches
-the same poses. Slow tools answer fewer poses, as many as 20 s of the processor allow. Rows are in
-the order of their time with 30 attempts. The poses of the other tables than the first were drawn
-with seeds on which nothing was tuned.
+make. Slow tools answer fewer poses, as many as 20 s of the processor allow. Rows are in the order
+of their time with 30 attempts. The poses of the other tables than the first were drawn with seeds
+on which nothing was tuned.
 """
 
 FIGURES = """## Motion capture

@@ -18,9 +18,11 @@ from exactik.kernels.linear.articulated import (
     JOINT_BLOCKS,
     WHOLE_ROWS,
     eliminate_joints,
+    reduce_right_side,
     substitute_joints,
 )
 from exactik.kernels.linear.ltdl import factor
+from exactik.kernels.linear.variances import compute_variances, new_variance_scratch
 from exactik.typing import Array
 from tests.support.models import bushy_tree, serial_chain
 from tests.support.problems import make_pose_and_goals, menagerie
@@ -154,3 +156,35 @@ def test_blocks_are_those_of_the_whole_rows(order: int):
         columns = slice(int(tree.depth[k]), int(tree.depth[k]) + rows.stop - rows.start)
         expected, actual = (np.tril(work.H[rows, columns]) for work in (whole, blocks))
         np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("order", [GAUSS_NEWTON, EXACT])
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_variances_are_those_of_dense_inverses(figure: Skeleton, order: int):
+    """diag A⁻¹GA⁻¹ with A exact or not, G Gauss–Newton's, dofs free, locked and held."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        one = evaluate_blocks(figure, seed, order, lock=seed % 2 == 1)
+        other = evaluate_blocks(figure, seed, GAUSS_NEWTON, lock=seed % 2 == 1)
+        descent, work = one.descent, other.work
+        descent.scale[:] = rng.uniform(0.5, 2.0, size=figure.nv)
+        descent.active_set[rng.random(figure.nv) < 0.2] = 1.0
+        prior, actual = rng.uniform(0.1, 1.0, size=figure.nv), np.full(figure.nv, np.nan)
+        scratch, damping = new_variance_scratch(figure.tree), damping_for(one.H, descent.scale)
+        for array in scratch:
+            array[...] = np.nan
+        assert one.solve(damping) > 0.0
+        work.H[np.arange(figure.nv), figure.tree.dof_level] += prior
+        free, expected = descent.active_set == 0.0, np.zeros(figure.nv)
+        inverse = np.linalg.inv((one.H + damping * np.diag(descent.scale))[np.ix_(free, free)])
+        G = (other.H + np.diag(prior))[np.ix_(free, free)]
+        expected[free] = np.diag(inverse @ G @ inverse)
+        descent.rhs[:] = np.where(free, rng.normal(size=figure.nv), 0.0)
+        combined = inverse @ descent.rhs[free]
+        reduce_right_side(figure.tree, work.S, descent)
+        substitute_joints(figure.tree, work.S, descent)
+        np.testing.assert_allclose(
+            descent.rhs[free], -combined, rtol=0.0, atol=1e-12 * np.abs(combined).max(initial=1.0)
+        )
+        compute_variances(figure.tree, work.S, work.P, work.H, actual, scratch, descent)
+        np.testing.assert_allclose(actual, expected, rtol=1e-11, atol=0.0)

@@ -9,6 +9,7 @@ import pytest
 
 import exactik as ik
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.linear.variances import new_variance_scratch
 from exactik.kernels.recording.error_bars import estimate_standard_deviations
 from exactik.kernels.recording.frames import TUKEY_HUBER_SHARE
 from exactik.kernels.recording.sequence import evaluate_frames
@@ -307,7 +308,7 @@ def test_standard_deviations_are_those_of_a_result():
         np.full(2, sigma),
         np.arange(2),
         q,
-        np.zeros_like(scratch.workspace.H),
+        new_variance_scratch(skeleton.tree),
         sd,
         scratch.descent_state,
         scratch.workspace,

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import exactik as ik
+from exactik.functions import Linear
 from exactik.motion import Markers
-from exactik.tracking import Track
+from exactik.tracking import Track, make_tracking_problem
 from exactik.tracking._assessment import (
     UNKNOWN_SD,
     are_minima,
+    compute_combination_deviations,
     compute_standard_deviations,
     estimate_noise,
 )
@@ -278,6 +280,32 @@ def test_error_bars_are_noise_over_lever_and_end_where_nothing_is_known():
     assert compute_standard_deviations(problem, q, 0.0, 1) == pytest.approx(least)
     assert compute_standard_deviations(problem, q, 1e-6 / 3, 2) == pytest.approx(least)
     assert least[0, 1] < 0.2 * compute_standard_deviations(problem, q, 1e-5, 1)[0, 1]
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_error_bars_are_those_of_dense_inverses(coupled: bool):
+    """Where markers fit exactly: σ² (JᵀJ + P)⁻¹; also where a hinge follows another one."""
+    names = ("a", "b", "c")
+    bones = [
+        ik.Bone(name, parent=above, offset=(0.3, 0, 0), joint=ik.Joint.revolute(axis))
+        for name, above, axis in zip(names, (None, "a", "b"), ("z", "y", "z"), strict=True)
+    ]
+    places = {name.upper(): (name, (0.2, 0.1, 0.05)) for name in names}
+    couplings = [ik.Coupling("c.rz", "b.ry", Linear(0.5))] if coupled else []
+    figure, sigma = ik.Skeleton.build("three", bones, places, couplings), 0.002
+    q = np.tile(np.linspace(0.2, 0.5, figure.nv), (2, 1))
+    markers = ik.Markers(figure.forward(q).markers, tuple(figure.markers), 100.0)
+    problem = make_tracking_problem(figure, markers, posture=0.0)
+    goals = [ik.MarkerGoal(n, x) for n, x in zip(markers.names, markers.positions[0], strict=True)]
+    curvature = ik.Problem(figure, goals).gauss_newton(q[0])
+    covariance = sigma**2 * np.linalg.inv(curvature + (sigma / UNKNOWN_SD) ** 2 * np.eye(figure.nv))
+    sd = compute_standard_deviations(problem, q, sigma, 1)
+    np.testing.assert_allclose(sd, np.tile(np.sqrt(np.diag(covariance)), (2, 1)), rtol=1e-10)
+    rows = np.random.default_rng(0).normal(size=(2, 4, figure.nv))
+    actual = compute_combination_deviations(problem, q, sigma, 1, 4, lambda frames: rows[frames])
+    expected = np.sqrt(np.einsum("tmi,ij,tmj->tm", rows, covariance, rows))
+    np.testing.assert_allclose(actual, expected, rtol=1e-10)
+    assert are_minima(problem, q).all()
 
 
 def test_what_is_never_determined_is_known_to_half_a_radian_at_most():

@@ -5,9 +5,9 @@ and bpy alone. `python armature.py TASK ANSWER` reads arrays and writes arrays, 
 
 A hinge is a bone whose z axis is that of the hinge, with x and y locked. Blender wants zero within
 the limits of a bone and limits within half a turn of it, so that at rest every hinge is in the
-middle of its limits. An end is one more bone without freedom, whose tail is there, with an IK
-constraint for all bones up to the root. No bone of a chain may slide but by stretching, so that a
-base that moves is the place of the whole object.
+middle of its limits; a hinge that may turn all around has none in Blender. An end is one more bone
+without freedom, whose tail is there, with an IK constraint for all bones up to the root. No bone of
+a chain may slide but by stretching, so that a base that moves is the place of the whole object.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Armature:
         self.bpy: Any = import_module("bpy")
         self.matrix: Any = import_module("mathutils").Matrix
         self.hinges, self.ends = len(parent), len(carrier)
-        self.bounded = np.isfinite(limits[:, 0]) & np.isfinite(limits[:, 1])
-        self.middle = np.where(self.bounded[:, None], limits, 0.0).mean(axis=1)
+        self.endless = np.isinf(limits[:, 0]) | np.isinf(limits[:, 1])
+        self.middle = np.where(self.endless[:, None], 0.0, limits).mean(axis=1)
         at_rest = np.empty_like(constant)
         for k, above in enumerate(parent):
             T = constant[k] if above < 0 else at_rest[above] @ constant[k]
@@ -107,9 +107,9 @@ class Armature:
             bone.rotation_mode = "XYZ"
             bone.lock_ik_x = bone.lock_ik_y = True
             bone.lock_ik_z = k >= self.hinges
-            if k < self.hinges and self.bounded[k]:
+            if k < self.hinges and limits[k, 1] - limits[k, 0] < 2.0 * np.pi:
                 bone.use_ik_limit_z = True
-                bone.ik_min_z, bone.ik_max_z = np.clip(limits[k] - self.middle[k], -np.pi, np.pi)
+                bone.ik_min_z, bone.ik_max_z = limits[k] - self.middle[k]
 
     def _constrain_ends(self, turned: bool, iterations: int) -> None:
         self.targets, self.constraints = [], []
@@ -161,7 +161,7 @@ class Armature:
         moved = np.linalg.inv(self._get_parent_frames(frames) @ self.between) @ frames
         angles = self.middle + np.arctan2(moved[:, 1, 0], moved[:, 0, 0])[: self.hinges]
         nearest = q + np.angle(np.exp(1j * (angles - q)))  # turns that were made are not seen
-        return np.where(self.bounded, angles, nearest)
+        return np.where(self.endless, nearest, angles)
 
 
 def _turn_about_z(angle: float) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from exactik._text import Reason, join_names
 from exactik._threads import run_in_threads
+from exactik.kernels.linear.variances import new_variance_scratch
 from exactik.kernels.recording import combination_error_bars as combinations
 from exactik.kernels.recording import error_bars as kernel
 from exactik.motion import Segment, find_segments
@@ -143,10 +144,10 @@ def _estimate_deviations(
         noise, chunk_sd = np.full(len(frames), sigma), np.empty((len(frames), count))
         model = (problem.skeleton.tree, buffers.goals, problem.frame_problem.box, targets)
         poses = (prior, noise, frames, q[frames])
-        scratch = np.zeros_like(buffers.workspace.H)
-        results = (scratch, chunk_sd, buffers.descent_state, buffers.workspace)
+        results = (chunk_sd, buffers.descent_state, buffers.workspace)
         if compute_rows is None:
-            kernel.estimate_standard_deviations(*model, *poses, *results)
+            scratch = new_variance_scratch(problem.skeleton.tree)
+            kernel.estimate_standard_deviations(*model, *poses, scratch, *results)
         else:
             rows = compute_rows(frames)
             combinations.estimate_combination_deviations(*model, *poses, rows, *results)

@@ -26,16 +26,19 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
-from exactik.spatial import jit_forceinline
+from exactik.spatial import jit, jit_forceinline
 from exactik.typing import IndexArray
 
 __all__ = [
     "ABSORBED_SIZE",
+    "DELTA_SIZE",
     "JOINT_BLOCKS",
     "MIN_ARTICULATED_DOFS",
     "WHOLE_ROWS",
     "JointPattern",
     "eliminate_joints",
+    "multiply_delta",
+    "reduce_right_side",
     "substitute_joints",
 ]
 
@@ -242,6 +245,29 @@ def eliminate_joints(joints, S, P, g, H, damping, descent):
         else:
             add_absorbed(A, parent, absorbed)
     return smallest
+
+
+@jit
+def reduce_right_side(joints, S, descent):
+    """Take descent.rhs for g in what was eliminated last: it becomes t, for `substitute_joints`."""
+    U, A, L, rhs = descent.U, descent.absorbed, descent.L, descent.rhs
+    frame_count = joints.parent.shape[0]
+    for k in range(frame_count):
+        for c in range(DELTA_SIZE, ABSORBED_SIZE):
+            A[k, c] = 0.0
+    for back in range(1, frame_count):
+        k = frame_count - back
+        first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
+        shift, parent = np.int64(joints.depth[k]) - first, np.int64(joints.parent[k])
+        wrench = (A[k, 21], A[k, 22], A[k, 23], A[k, 24], A[k, 25], A[k, 26])
+        for i in range(first, end):
+            rhs[i] -= dot(load(S, i), wrench)
+        for i in range(end - 1, first - 1, -1):
+            for j in range(first, i):
+                rhs[j] -= L[i, j + shift] * rhs[i]
+            wrench = add_scaled(wrench, rhs[i] * descent.inverse_pivot[i], load(U, i))
+        for c in range(6):
+            A[parent, DELTA_SIZE + c] += wrench[c]
 
 
 @jit_forceinline

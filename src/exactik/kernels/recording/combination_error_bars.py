@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 
-from exactik.kernels.linear.ltdl import AncestorPattern
-from exactik.kernels.recording.error_bars import compute_variance, factor_frame
+import numpy as np
+
+from exactik.kernels.recording.error_bars import compute_variance, eliminate_frame
 from exactik.spatial import jit_nogil
 
 __all__ = ["estimate_combination_deviations"]
@@ -21,20 +22,20 @@ __all__ = ["estimate_combination_deviations"]
 
 @jit_nogil
 def estimate_combination_deviations(
-    tree, goals, box, frames, prior, sigma, frame_numbers, q, rows, B, sd, descent, work
+    tree, goals, box, frames, prior, sigma, frame_numbers, q, rows, sd, descent, work
 ):
     """Write the standard deviation of every combination of dofs, (n, m), at poses q (n, nq).
 
     Args: as for `estimate_standard_deviations`, and `rows` (n, m, nv), the combinations of each
     frame. Dofs that a limit or a lock holds add nothing.
     """
-    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
-    count = rows.shape[2]
     for k in range(q.shape[0]):
-        factor_frame(
-            tree, goals, box, frames, prior, frame_numbers[k], q[k], pattern, B, descent, work
+        smallest_pivot = eliminate_frame(
+            tree, goals, box, frames, prior, frame_numbers[k], q[k], descent, work
         )
         for m in range(rows.shape[1]):
-            for i in range(count):
+            for i in range(rows.shape[2]):
                 descent.rhs[i] = 0.0 if descent.active_set[i] != 0.0 else rows[k, m, i]
-            sd[k, m] = sigma[k] * math.sqrt(compute_variance(pattern, B, descent))
+            definite = smallest_pivot > 0.0
+            variance = compute_variance(tree, descent, work) if definite else np.inf
+            sd[k, m] = sigma[k] * math.sqrt(variance)
