@@ -270,7 +270,11 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=10**6, help="so many at most, spread evenly")
     parser.add_argument("--jobs", type=int, default=JOBS, help="faults at a time")
     parser.add_argument("--again", action="store_true", help="also what was caught before")
-    parser.add_argument("--new", action="store_true", help="not what an earlier version caught")
+    parser.add_argument(
+        "--new",
+        action="store_true",
+        help="not what an earlier version caught, nor survivors with a reason",
+    )
     parser.add_argument("--list", action="store_true", help="show the faults and run none")
     parser.add_argument("--write", action="store_true", help="write the tables of docs/stages.md")
     options = parser.parse_args()
@@ -287,13 +291,16 @@ def main() -> int:
         if options.only in fault.key and options.kind in (None, fault.kind)
     ]
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    due = [
-        fault
-        for fault in chosen
-        if options.again
-        or not results.get(fault.key, {}).get("caught_by")
-        or (not options.new and results[fault.key]["source"] != digest(fault.module))
-    ]
+
+    def is_due(fault: Fault) -> bool:
+        known = results.get(fault.key)
+        if options.again or known is None:
+            return True
+        if not known["caught_by"]:
+            return not options.new or settings.reason_of(fault.key) is None
+        return not options.new and known["source"] != digest(fault.module)
+
+    due = [fault for fault in chosen if is_due(fault)]
     due = due[:: max(-(-len(due) // options.limit), 1)]
     print(f"{len(every)} faults, {len(chosen)} chosen, {len(due)} to be run")
     if options.list:
