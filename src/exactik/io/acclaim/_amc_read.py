@@ -160,6 +160,8 @@ def _find_columns(
     skeleton: Skeleton, metres: float, radians: float, notes: Notes
 ) -> list[BoneColumns]:
     """Return where each bone's values go, in the order of the bones; none if it does not move."""
+    if len(skeleton.couplings) > 0:
+        raise notes.error("dofs of the skeleton follow others; expected that of its ASF file")
     roots = [bone.name for bone in skeleton.bones if bone.parent is None]
     file_dofs = skeleton.acclaim.dofs if isinstance(skeleton, AcclaimSkeleton) else {}
     columns = []

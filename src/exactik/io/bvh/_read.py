@@ -323,7 +323,8 @@ def _match_coordinates(
         if len(absent) > 0:
             shown = join_names(list(map(repr, absent)), MAX_LISTED_BONES, last=", ", rest=", …")
             raise notes.error(f"bones {shown} move, but the {where} does not have them")
-    out = np.zeros((len(q), skeleton.nq))
+    first_q = skeleton.tree.joint_q  # dofs that follow others are read, and left out at the end
+    out = np.zeros((len(q), int(first_q[-1])))
     for k, bone in enumerate(skeleton.bones, start=1):
         if bone.name not in file_skeleton.bone_names:
             continue
@@ -339,9 +340,9 @@ def _match_coordinates(
                 f"bone {bone.name!r} of the skeleton has a rotation before or after its joint; "
                 "expected none, as in BVH"
             )
-        target, source = int(skeleton.tree.first_q[k]), int(file_skeleton.tree.first_q[index + 1])
+        target, source = int(first_q[k]), int(file_skeleton.tree.first_q[index + 1])
         out[:, target : target + bone.joint.nq] = q[:, source : source + bone.joint.nq]
         shift = np.array(file_bone.offset) - np.array(bone.offset)
         for i, axis in enumerate(bone.joint.shift_axes):
             out[:, target + i] += shift @ np.array(axis)
-    return out
+    return out[:, skeleton.free_coordinates]
