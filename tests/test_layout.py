@@ -195,17 +195,18 @@ IMPORT_PROBE = """
 import json, sys
 import numba
 from numba.core import event
-from numba.core.dispatcher import Dispatcher
 
 before = set(sys.modules)
 with event.install_recorder("numba:compile") as compiled:
     import exactik
 ours = [m for name, m in sys.modules.items() if name.split(".")[0] == "exactik"]
-functions = [f for m in ours for f in vars(m).values() if isinstance(f, Dispatcher)]
+from exactik.spatial._jit import Kernel
+functions = [f for m in ours for f in vars(m).values() if isinstance(f, Kernel)]
 print(json.dumps({
     "loaded": sorted(set(sys.modules) - before),
     "compiled": len(compiled.buffer),
-    "ready": sorted({f.__qualname__ for f in functions if f.signatures}),
+    "functions": len(functions),
+    "ready": sorted({f.__qualname__ for f in functions if f.signatures or f.linked.signatures}),
 }))
 """
 
@@ -225,6 +226,7 @@ def test_import_loads_no_optional_package_and_compiles_nothing():
     loaded = [m for m in report["loaded"] if m.split(".")[0] in heavy or m == "numba.cuda"]
     assert loaded == []
     assert report["compiled"] == 0
+    assert report["functions"] > 100
     assert report["ready"] == []
 
 

@@ -428,7 +428,7 @@ ROWS = {
     "gltf/khronos/CesiumMan.glb": (
         "GLB motion COLLADA2GLTF 48 24 Hz 2 s 19 bones, 75 dofs m 0.0 % 0"
     ),
-    "robots/urdf/panda.urdf": ("URDF skeleton – – – – 13 bones, 9 dofs m – 0"),
+    "robots/urdf/panda.urdf": ("URDF skeleton – – – – 13 bones, 8 dofs m – 0"),
     "trc/opensim/std_walking5_markers.trc": (
         "TRC markers – 112 25 Hz 4.48 s 34 markers, 6 computed points mm 46.4 % 2"
     ),

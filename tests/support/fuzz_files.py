@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import exactik as ik
+from exactik.io import load_ik_setup
 from tests.support.c3d_files import make_c3d
 from tests.support.models import EVERY_JOINT, chain_of, configuration
 from tests.support.opensim_files import make_leg
@@ -31,7 +32,7 @@ class Reader:
     """One function that loads files of one suffix.
 
     Attributes:
-        what: "skeleton", "motion" or "markers".
+        what: "skeleton", "motion", "markers" or "setup" (of OpenSim's inverse kinematics).
         suffix: of the files.
     """
 
@@ -50,6 +51,8 @@ class Reader:
             skeleton: for formats that hold none.
             rng: decides the options.
         """
+        if self.what == "setup":
+            return load_ik_setup(path)
         any_of = Random(0).choice if rng is None else rng.choice
         options: dict[str, Any] = {"strict": rng is not None and rng.random() < 0.15}
         if self.suffix == ".bvh":
@@ -69,6 +72,7 @@ READERS = [
     *(Reader("skeleton", suffix) for suffix in _SKELETONS),
     *(Reader("motion", suffix) for suffix in _MOTIONS),
     *(Reader("markers", suffix) for suffix in _MARKERS),
+    Reader("setup", ".xml"),
 ]
 
 
@@ -127,6 +131,8 @@ def files_of(folder: Path) -> tuple[dict[str, bytes], dict[str, ik.Skeleton]]:
     made["skeleton.xml/includes"] = _INCLUDES
     for version in (30000, 40000):
         made[f"skeleton.osim/leg{version}"] = make_leg(version).encode()
+    (folder / "leg.osim").write_bytes(made["skeleton.osim/leg40000"])
+    made["setup.xml/leg"] = _SETUP
     for what in ("skeleton", "motion"):
         for name in [key for key in made if key.startswith(f"{what}.glb/")]:
             made[name.replace(".glb", ".gltf")] = _as_gltf(made[name])
@@ -154,6 +160,17 @@ _INCLUDES = (
     b'<body name="b" euler="0 0 .1"><joint name="k"/></body>'
     b'</body></worldbody><equality><joint joint1="j" joint2="k" polycoef="0 1 0 0 0"/></equality>'
     b"</mujoco>"
+)
+
+
+_SETUP = (  # a mutant is beside the folder of the sound files
+    b'<OpenSimDocument Version="30000"><InverseKinematicsTool name="leg">'
+    b"<model_file>sound/leg.osim</model_file><constraint_weight>Infinity</constraint_weight>"
+    b'<IKTaskSet><objects><IKMarkerTask name="Toe"><apply>true</apply><weight>2</weight>'
+    b'</IKMarkerTask><IKCoordinateTask name="knee"><weight>10</weight>'
+    b"<value_type>manual_value</value_type><value>0.1</value></IKCoordinateTask></objects>"
+    b"</IKTaskSet><marker_file>sound/own.trc</marker_file><time_range>0 0.05</time_range>"
+    b"<output_motion_file>out.mot</output_motion_file></InverseKinematicsTool></OpenSimDocument>"
 )
 
 

@@ -61,16 +61,17 @@ def _draw_function(rng: Rng) -> CoordinateFunction:
         return Linear(rng.normal(), rng.normal(scale=0.3))
     if kind == 1:
         powers = np.arange(rng.integers(1, 5))
-        return Polynomial(rng.normal(scale=0.5 / 3.0**powers))
+        return Polynomial(tuple(rng.normal(scale=0.5 / 3.0**powers).tolist()))
     if kind == 2:
         return Sine(*rng.normal(size=4))
     points = np.cumsum(rng.uniform(0.3, 1.0, size=rng.integers(2, 7)))
-    points, values = points - points.mean(), rng.normal(scale=0.5, size=len(points))
+    x = tuple((points - points.mean()).tolist())
+    y = tuple(rng.normal(scale=0.5, size=len(points)).tolist())
     if kind == 3:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it has corners
-            return PiecewiseLinear(points, values)
-    spline = CubicSpline(points, values)
+            return PiecewiseLinear(x, y)
+    spline = CubicSpline(x, y)
     return spline if kind == 4 else Scaled(spline, rng.normal())
 
 

@@ -37,12 +37,12 @@ class PackedFunction(NamedTuple):
 
     Attributes:
         kind: POLYNOMIAL, PIECES or SINE.
-        count: number of coefficients or points.
+        length: number of coefficients or points.
         data: the numbers that follow from the kind.
     """
 
     kind: int
-    count: int
+    length: int
     data: tuple[float, ...]
 
 
@@ -94,7 +94,7 @@ class CoordinateFunction(ABC):
         for part, values in zip(packed, x, strict=True):
             flat = contiguous_copy(np.broadcast_to(as_floats("x", values), shape).reshape(-1))
             out = np.empty((len(flat), 3))
-            table = np.array([[part.kind, 0, part.count]], np.uint32)
+            table = np.array([[part.kind, 0, part.length]], np.uint32)
             runnable(kernel.evaluate_function_batch)(table, np.array(part.data), 0, flat, out)
             results.append(out.reshape(*shape, 3))
         return results
@@ -178,7 +178,7 @@ class Sine(CoordinateFunction):
 
 def _scale(packed: PackedFunction, factor: float) -> PackedFunction:
     """Return a packed function times a number."""
-    points = packed.count if packed.kind == kernel.PIECES else 0  # x of the points stay
+    points = packed.length if packed.kind == kernel.PIECES else 0  # x of the points stay
     kept = (1, 2) if packed.kind == kernel.SINE else range(points)
     data = [x if i in kept else factor * x for i, x in enumerate(packed.data)]
     return packed._replace(data=tuple(data))

@@ -44,7 +44,7 @@ def compute_coordinates(skeleton: Skeleton, positions: Array, rotations: Array) 
         post = np.eye(3) if bone.post is None else np.array(bone.post)
         shift = (p_parent_bone - bone.offset) @ pre
         parts.append(bone.joint.coordinates_for(shift, pre.T @ R_parent_bone @ post.T))
-    return np.concatenate(parts, axis=1)
+    return np.concatenate(parts, axis=1)[:, skeleton.free_coordinates]
 
 
 def make_continuous(skeleton: Skeleton, q: Array) -> Array:
@@ -58,12 +58,15 @@ def make_continuous(skeleton: Skeleton, q: Array) -> Array:
         wxyz = slice(start, start + 4)
         dots = (q[1:, wxyz] * q[:-1, wxyz]).sum(axis=1)
         q[1:, wxyz] *= np.cumprod(np.where(dots < 0.0, -1.0, 1.0))[:, None]
-    bone_start = 0
-    for bone in skeleton.bones:
+    tree = skeleton.tree
+    for b, bone in enumerate(skeleton.bones, start=1):
         rotation = bone.joint.rotation_part
         shift_dofs = bone.joint.nv - rotation.nv  # they come before those that turn
-        start = bone_start + shift_dofs
-        bone_start += bone.joint.nq
+        start, turns_from = int(tree.first_q[b]) + shift_dofs, int(tree.first_v[b]) + shift_dofs
+        turning = [turns_from + k for k in rotation.periodic_dofs]
+        whole = int(tree.first_v[b + 1]) - int(tree.first_v[b]) == bone.joint.nv
+        if not whole or not skeleton.is_periodic[turning].all():
+            continue  # dofs that follow others: a turn of their drivers is another pose
         if rotation.kind == "euler" and len(rotation.order) == 3:
             q[:, start : start + 3] = _stay_on_branch(rotation.order, q[:, start : start + 3])
         for k in rotation.periodic_dofs:

@@ -71,6 +71,13 @@ def compute_rest_frames(skeleton: Skeleton) -> RestFrames:
 
 def compute_local_positions(skeleton: Skeleton, rest: RestFrames, k: int, q: Array) -> Array:
     """Return W_λ offset + G shift(q) of bone k [m], (T, 3) or (1, 3), for q (T, nq)."""
+    if len(skeleton.bones[k].joint.driven_axes[1]) > 0:
+        pose, parent = skeleton.forward(q), int(skeleton.parents[k])
+        if parent < 0:
+            return pose.positions[:, k]
+        p_from_parent = pose.positions[:, k] - pose.positions[:, parent]
+        R_rest_world = rest.R_world_parent[k] @ np.swapaxes(pose.rotations[:, parent], -1, -2)
+        return (R_rest_world @ p_from_parent[..., None])[..., 0]
     axes, first = skeleton.bones[k].joint.shift_axes, int(skeleton.tree.first_q[k + 1])
     p_parent_bone = (rest.R_world_parent[k] @ np.array(skeleton.bones[k].offset))[None]
     if len(axes) == 0:

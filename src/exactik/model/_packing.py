@@ -54,7 +54,7 @@ def pack_tree(
     frame_order = _order_depth_first(parents)
     last_child = np.zeros_like(parent)
     last_child[parent[1:]] = np.arange(1, len(parent))
-    joints = _number_dofs(bones, parents, frame_order, {}, {})
+    joints = _number_dofs(bones, parents, frame_order, (), {})
     free = _number_free_dofs(bones, parents, couplings)
     joint_dofs, driven_rows = _relate_dofs(bones, joints, free, couplings, functions)
     table, data = functions.arrays()

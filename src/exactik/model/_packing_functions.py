@@ -31,7 +31,7 @@ class FunctionTable:
         """Return the table, (n, 3), and the numbers of all functions."""
         table, data = np.zeros((len(self._numbers), 3), np.uint32), []
         for function, row in zip(self._numbers, table, strict=True):
-            row[:] = function.kind, len(data), function.count
+            row[:] = function.kind, len(data), function.length
             data.extend(function.data)
         return table, np.array(data, dtype=float)
 

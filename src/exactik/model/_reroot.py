@@ -54,11 +54,13 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
     Raises:
         UnknownNameError: no such bone.
         ModelError: the root's joint is neither fixed nor free, or has limits, or a joint on the
-            path has no inverse of its own kind: a free joint, or a swing with limits.
+            path has no inverse of its own kind (a free or custom joint, or a swing with limits),
+            or drives other joints, or follows one.
     """
     path = _find_path(skeleton, bone)
     if len(path) == 1:
         return skeleton
+    _refuse_coupled_joints(skeleton, path)
     new_origins = {above.name: np.array(below.offset) for above, below in pairwise(path)}
     no_shift = np.zeros(3)
     changed = {path[-1].name: _make_root(skeleton, path)}
@@ -87,7 +89,7 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
         for b in skeleton.bones
     ]
     markers = {m: (b, x - new_origins.get(b, no_shift)) for m, (b, x) in skeleton.markers.items()}
-    return type(skeleton)(skeleton.name, bones, markers)
+    return skeleton.with_bones(bones, markers)
 
 
 def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:
@@ -117,6 +119,17 @@ def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:
     }
     changed[bone] = _compute_root_coordinates(skeleton, rerooted, bone, q)
     return np.concatenate([changed.get(b.name, parts[b.name]) for b in rerooted.bones], axis=-1)
+
+
+def _refuse_coupled_joints(skeleton: Skeleton, path: list[Bone]) -> None:
+    names = {bone.name for bone in path}
+    for coupling in skeleton.couplings:
+        for dof in (coupling.driven, coupling.driver):
+            if dof is not None and dof.rpartition(".")[0] in names:
+                raise ModelError(
+                    f"cannot re-root over {dof!r}: it drives other dofs or follows one, and its "
+                    "joint would be another bone's"
+                )
 
 
 def _find_path(skeleton: Skeleton, bone: str) -> list[Bone]:

@@ -15,8 +15,8 @@ from exactik._arrays import as_floats, contiguous_copy, freeze, require_finite, 
 from exactik.errors import CoordinateError, ShapeError, UnknownNameError
 from exactik.kernels.tree import fk
 from exactik.kernels.tree import integrate as integration
-from exactik.kernels.tree.couplings import expand_coordinates_batch
-from exactik.kernels.tree.packed import Tree
+from exactik.kernels.tree.couplings import FROM, expand_coordinates_batch
+from exactik.kernels.tree.packed import NONE, Tree
 from exactik.model._bone import Bone
 from exactik.model._coupling import Coupling, check_couplings
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
@@ -331,6 +331,16 @@ class Skeleton:
         flat = np.ascontiguousarray(q.reshape(len(out), self.nq))
         runnable(expand_coordinates_batch, len(flat))(tree, flat, out, slope, bend)
         return out.reshape(*q.shape[:-1], out.shape[1])
+
+    def without_couplings(self) -> Skeleton:
+        """Return the same figure with all dofs of its joints free: q is `joint_coordinates`."""
+        return Skeleton(self.name, self.bones, self.markers) if len(self.couplings) > 0 else self
+
+    @cached_property
+    def free_coordinates(self) -> IntArray:
+        """Which of the `joint_coordinates` are those of q, (nq,)."""
+        sources = self.tree.joint_dofs[FROM]
+        return freeze(np.flatnonzero(sources != NONE))
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return q moved by the tangent step v; quaternions are multiplied on the right.

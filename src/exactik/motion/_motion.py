@@ -45,6 +45,16 @@ class Motion:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def without_couplings(self) -> Motion:
+        """Return the same motion with all dofs of the joints free, see the skeleton's."""
+        if len(self.skeleton.couplings) == 0:
+            return self
+        present = np.isfinite(self.q).all(axis=1)
+        free = self.skeleton.without_couplings()
+        q = np.full((len(self.q), free.nq), np.nan)
+        q[present] = self.skeleton.joint_coordinates(self.q[present])
+        return replace(self, skeleton=free, q=q)
+
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
         q = as_floats("q", self.q)

@@ -34,6 +34,7 @@ def write_amc(motion: Motion, path: str, length_unit: str | float | None = None)
         path: the file.
         length_unit: must be the same as for the ASF file, and is by default.
     """
+    motion = motion.without_couplings()
     skeleton, rest = motion.skeleton, compute_rest_frames(motion.skeleton)
     metres = choose_asf_unit(skeleton, length_unit)
     bones = [bone for bone in make_asf_bones(skeleton, rest) if len(bone.dofs.names) > 0]

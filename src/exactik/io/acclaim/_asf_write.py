@@ -141,6 +141,11 @@ def make_asf_bones(skeleton: Skeleton, rest: RestFrames) -> list[AsfBone]:
 
 
 def _choose_dofs(joint: Joint) -> AsfDofs:
+    if joint.kind in ("screw", "custom"):  # six dofs, as far as they move at all
+        turns, shifts = joint.driven_axes
+        names = (*(f"t{c}" for c in "xyz" if shifts), *(f"r{c}" for c in "xyz" if turns))
+        limits = ((-np.inf, np.inf),) * len(names)
+        return AsfDofs(A=np.eye(3), names=names, limits=limits, angles_are_coordinates=False)
     rotation, limits = joint.rotation_part, joint.limits
     slides = ("tx", "ty", "tz") if len(joint.shift_axes) == 3 else ()
     A, angles, angles_are_coordinates = np.eye(3), (), True
@@ -175,7 +180,9 @@ def write_asf(skeleton: Skeleton, path: str, length_unit: str | float | None = N
         length_unit: "cm", "m", … or the metres in one unit of the file, which is written into it;
             by default that of the ASF file that the skeleton is from, or 1/0.45 inch.
     """
-    metres, rest = choose_asf_unit(skeleton, length_unit), compute_rest_frames(skeleton)
+    metres = choose_asf_unit(skeleton, length_unit)
+    skeleton = skeleton.without_couplings()
+    rest = compute_rest_frames(skeleton)
     bones = make_asf_bones(skeleton, rest)
     root, order, _ = choose_root(skeleton, rest)
     title = " ".join(skeleton.name.replace("#", " ").split())

@@ -63,6 +63,7 @@ def write_bvh(motion: Motion, path: str, length_unit: str | float = "cm") -> Non
         path: the file.
         length_unit: "cm", "m", … or the metres in one unit of the file, which does not name it.
     """
+    motion = motion.without_couplings()
     missing = np.flatnonzero(~np.isfinite(motion.q).all(axis=1))
     if len(missing) > 0:
         frame = motion.first_frame + int(missing[0])

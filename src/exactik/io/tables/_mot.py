@@ -149,12 +149,17 @@ def write_mot(
         path: where.
         in_degrees: whether angles are in degrees, else in radians.
         angles: "clinical" for the joint angles of docs/angles.md, "joints" for the coordinates, by
-            which the motion can be read again, "both" for both, in this order. Quaternions have no
-            such columns.
+            which the motion can be read again, "both" for both, in this order, unless names of
+            coordinates are those of joint angles. Quaternions have no such columns.
     """
     columns = list_clinical_columns(motion, angles)
     if angles != "clinical":
-        columns += _list_coordinates(motion, path)
+        coordinates = _list_coordinates(motion, path)
+        # A model of OpenSim has coordinates called as the clinical angles are, but not the same:
+        # a table has one column of a name, and the model's own are the ones to play it with.
+        taken = {column.name for column in coordinates}
+        is_apart = all(column.name not in taken for column in columns)
+        columns = [*(columns if is_apart else ()), *coordinates]
     names = [column.name for column in columns]
     convert = {"rad": np.degrees} if in_degrees else {"deg": np.radians}
     rows = np.empty((len(motion), len(columns)))

@@ -41,13 +41,13 @@ def write_jacobian_rows(tree, free, slope, S, k, e, D, row, J):
     J_i = −(D_ω ω_i + D_δ (v_i + ω_i × e)) for the dofs i of the joints on the path of k, each times
     its `slope` φ' in the column of the dof that it follows; J is zeroed before.
     """
-    frame = k
+    frame, coupled = k, tree.driven.shape[0] > 0
     while frame > 0:
         for i in range(np.int64(tree.joint_v[frame]), np.int64(tree.joint_v[frame + 1])):
             if tree.joint_dofs[SOURCE, i] == NONE:
                 continue
             column = np.int64(tree.joint_dofs[SOURCE, i])
-            scale = free[column] * slope[i]
+            scale = free[column] * (slope[i] if coupled else 1.0)
             a, b, c = S[i, 0], S[i, 1], S[i, 2]
             x = S[i, 3] + b * e[2] - c * e[1]
             y = S[i, 4] + c * e[0] - a * e[2]
