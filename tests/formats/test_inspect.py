@@ -451,7 +451,7 @@ def test_the_table_of_all_real_files(run, shared_data: Path, real: dict[str, Fac
         for name, line in zip(real, lines[1:], strict=True)
     }
     assert {name: shown[name] for name in ROWS} == ROWS
-    assert ".osim" in ended.err  # what has no reader is counted
+    assert ".srdf" in ended.err  # what has no reader is counted
 
 
 def test_facts_of_all_real_files_are_sound(real: dict[str, Facts | str]):

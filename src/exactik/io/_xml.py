@@ -23,9 +23,6 @@ from xml.sax import SAXException, SAXParseException
 from xml.sax.handler import ContentHandler
 from xml.sax.xmlreader import AttributesImpl, Locator
 
-from defusedxml.common import DefusedXmlException
-from defusedxml.expatreader import create_parser
-
 from exactik.errors import FileError, Note
 from exactik.io._notes import Notes, warn_of
 
@@ -164,6 +161,9 @@ def read_xml(path: str | os.PathLike[str], tolerant: Notes | None = None) -> Ele
         tolerant: takes note of bytes that are no UTF-8 and of text behind the root element; without
             it such files are refused.
     """
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.expatreader import create_parser
+
     path = os.fspath(path)
     data = _read_bytes(path)
     if tolerant is not None:
@@ -254,7 +254,7 @@ def _to_utf8(data: bytes, notes: Notes) -> bytes:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        notes.remark("a byte is no UTF-8; read as cp1252", f"line {line}", code="not-utf-8")
+        notes.remark("a byte is no UTF-8; read as cp1252", f"line {line}", code="encoding-guessed")
         return data.decode("cp1252", errors="replace").encode("utf-8")
     return data
 

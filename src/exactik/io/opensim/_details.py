@@ -29,7 +29,7 @@ def describe_opensim_model(path: str, notes: Notes) -> Mapping[str, str]:
     if len(model.not_read) > 0:
         details["not read"] = describe_not_read(model.not_read)
     for note in notes.all:
-        if note.code in ("not-utf-8", "stray-text"):
+        if note.code in ("encoding-guessed", "stray-text"):
             details["text"] = note.text
     return details
 
