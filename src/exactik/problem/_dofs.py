@@ -76,5 +76,5 @@ def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, streng
         free=free,
         strength=strength,
         is_rotation=skeleton.turns.astype(float),
-        period=2.0 * math.pi * skeleton.is_periodic,
+        period=2.0 * math.pi * skeleton.is_periodic.astype(float),
     )

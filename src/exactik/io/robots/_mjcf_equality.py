@@ -144,9 +144,8 @@ def _add_coupling(
         return
     source, source_joint = robot.find_dof(element, driver)
     x_unit = metres if source_joint.translates else 1.0
-    scaled = np.trim_zeros(
-        np.array(y.coef) * y_unit / x_unit ** np.arange(len(y.coef)), "b"
-    ).tolist()
+    powers = x_unit ** np.arange(len(y.coef))
+    scaled = np.trim_zeros(np.asarray(y.coef, float) * y_unit / powers, "b").tolist()
     scaled += [0.0] * (2 - len(scaled))
     function: CoordinateFunction = Linear(scaled[1], scaled[0])
     if len(scaled) > 2:
