@@ -38,7 +38,7 @@ def precompile_poses() -> None:
     problem.hessian(result.q)
     figure.difference(result.q, figure.integrate(result.q, np.zeros(figure.nv)))
     assert figure.forward(result.q).markers.shape == (len(figure.markers), 3)
-    assert figure.jacobian(result.q, "l_hand").shape == (6, figure.nv)
+    assert figure.jacobian(result.q, "l_hand").shape[1] == figure.nv
     assert len(result.why) > 0 and result.certificate is not None
 
 

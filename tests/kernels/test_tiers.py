@@ -14,6 +14,7 @@ import pytest
 import exactik as ik
 from exactik import precompile
 from exactik.kernels.calculus import evaluate as calculus
+from exactik.kernels.descent.starts import solve_problems
 from exactik.kernels.tree import fk
 from exactik.solvers import CCD, Auto, LevenbergMarquardt, Method, Newton
 from exactik.spatial import _tiers as tiers
@@ -160,6 +161,12 @@ def test_of_several_processes_one_compiles(capsys: pytest.CaptureFixture[str]):
         assert not entered.wait(0.2)
     assert entered.wait(10.0)
     thread.join()
+
+
+def test_what_is_compiled_beforehand_is_what_first_poses_call():
+    """The sample calls run, and leave machine code of the kernels that `solve` calls."""
+    precompile.precompile_poses()
+    assert len(solve_problems.overloads) > 0 and len(calculus.evaluate.overloads) > 0
 
 
 def test_an_unknown_part_is_refused(monkeypatch: pytest.MonkeyPatch):
