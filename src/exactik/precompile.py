@@ -1,6 +1,6 @@
 """Compile kernels before they are needed, into the cache: once per installation.
 
-    python -m exactik.precompile [poses] [recordings] [steps]
+    python -m exactik.precompile [poses] [recordings] [error-bars]
 
 Without arguments it compiles what solves poses, which takes most of a minute. Nothing is compiled
 twice: of several such processes one works and the others wait for it.
@@ -13,7 +13,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,9 +22,9 @@ from exactik.goals import MarkerGoal
 from exactik.model import Skeleton, human
 from exactik.motion import Markers
 from exactik.problem import Problem
-from exactik.solvers import Auto, solve
+from exactik.solvers import solve
 
-__all__ = ["precompile_poses", "precompile_recordings", "precompile_steps"]
+__all__ = ["precompile_error_bars", "precompile_poses", "precompile_recordings"]
 
 WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
 
@@ -60,14 +59,11 @@ def _make_recording() -> tuple[Skeleton, Markers]:
     return figure, Markers(places, tuple(figure.markers), 24.0)
 
 
-def precompile_steps() -> None:
-    """Compile what `track` comes to late: first the step of a descent, then the error bars.
+def precompile_error_bars() -> None:
+    """Compile what `track` comes to last: error bars, and whether frames are minima.
 
-    A process that does this beside one that tracks halves the wait.
+    A process that does this beside one that tracks shortens the wait.
     """
-    from exactik.kernels.descent.descend import advance
-    from exactik.kernels.descent.state import start_descent
-    from exactik.kernels.linear.ltdl import AncestorPattern
     from exactik.tracking import (
         are_minima,
         compute_combination_deviations,
@@ -76,16 +72,10 @@ def precompile_steps() -> None:
     )
 
     recording = make_tracking_problem(*_make_recording())
-    problem, tree, buffers = recording.frame_problem, recording.skeleton.tree, recording.buffers
-    options, q = replace(Auto(), max_iterations=1).options(problem), problem.skeleton.neutral()
-    start_descent(problem.box, options, True, q, buffers.descent_state)
-    work = buffers.workspace
-    pattern = AncestorPattern(tree.dof_order, tree.dof_parent, tree.dof_level)
-    descent = buffers.descent_state
-    advance(tree, pattern, problem.box, options, q, 0.0, work.g, work.H, work.S, work.P, descent)
-    poses = np.tile(q, (WARM_UP_FRAMES, 1))
+    skeleton = recording.skeleton
+    poses = np.tile(skeleton.neutral(), (WARM_UP_FRAMES, 1))
     compute_standard_deviations(recording, poses, 1e-3, 1)
-    rows = np.zeros((WARM_UP_FRAMES, 1, problem.skeleton.nv))
+    rows = np.zeros((WARM_UP_FRAMES, 1, skeleton.nv))
     compute_combination_deviations(recording, poses, 1e-3, 1, 1, lambda _: rows)
     are_minima(recording, poses)
 
@@ -93,7 +83,7 @@ def precompile_steps() -> None:
 PARTS = {
     "poses": precompile_poses,
     "recordings": precompile_recordings,
-    "steps": precompile_steps,
+    "error-bars": precompile_error_bars,
 }
 
 

@@ -172,5 +172,7 @@ def test_what_is_compiled_beforehand_is_what_first_poses_call():
 
 def test_an_unknown_part_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("EXACTIK_INTERPRET", "0")
-    with pytest.raises(SystemExit, match="no part figures; there are poses, recordings, steps"):
+    with pytest.raises(
+        SystemExit, match="no part figures; there are poses, recordings, error-bars"
+    ):
         precompile.main(["figures"])

@@ -29,6 +29,6 @@ def _start_helpers() -> list[subprocess.Popen[bytes]]:
     """Start what compiles the other half, if there is a second processor."""
     if (os.cpu_count() or 1) < 2:
         return []
-    command = [sys.executable, "-m", "exactik.precompile", "steps"]
+    command = [sys.executable, "-m", "exactik.precompile", "error-bars"]
     nowhere = subprocess.DEVNULL
     return [subprocess.Popen(command, stdout=nowhere, stderr=nowhere)]
