@@ -258,7 +258,13 @@ def test_detours_leave_locked_dofs_alone() -> None:
     assert ik.solve(arm, goal, lock="upper", q0=(7.0, 0.2)).q[0] == 7.0
 
 
-@pytest.mark.parametrize("solver", ik.solvers())
+LONG = ("projected-cg", "jacobian-transpose")  # six seconds each
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [pytest.param(s, marks=[pytest.mark.slow] if s in LONG else []) for s in ik.solvers()],
+)
 def test_every_solver_stays_inside(solver: str) -> None:
     """Whatever the method, and however it ends."""
     for k in (1, 2, 3, 10):

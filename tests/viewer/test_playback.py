@@ -349,6 +349,7 @@ def test_the_command_exports_a_motion_with_its_markers(
 # --- the server
 
 
+@pytest.mark.slow
 def test_one_frame_and_a_hundred_thousand(take: ik.Track):
     one = replace(take.motion, q=take.motion.q[:1])
     with MotionViewer(one, markers=take.markers, references=[one]) as shown:
