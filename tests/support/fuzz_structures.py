@@ -181,7 +181,7 @@ def change_npz(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", rng.choice([zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])) as new:
         for key, value in parts.items():
-            new.writestr(key, value)
+            new.writestr(zipfile.ZipInfo(key), value, new.compression)  # no time of day
     return out.getvalue()
 
 
