@@ -28,9 +28,7 @@ from exactik.io import (
 )
 from exactik.motion import Markers
 from exactik.pipeline.opensim._tasks import TaskSetup, track_tasks
-from exactik.tracking import (
-    Track,
-)
+from exactik.tracking import Track
 from exactik.typing import Array
 
 __all__ = ["SolvedSetup", "solve_ik_setup", "write_ik_results"]
