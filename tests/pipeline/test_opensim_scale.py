@@ -15,8 +15,8 @@ from exactik.io import (
     list_coordinate_columns,
     load_coordinate_table,
     load_generic_model,
-    load_marker_times,
     load_opensim_model,
+    load_timed_markers,
 )
 from exactik.pipeline import ScaledSubject, scale_model
 from exactik.typing import Array
@@ -237,7 +237,7 @@ def static_cost(scaled: ScaledSubject, q: Array) -> float:
     """OpenSim's cost of a static pose."""
     assert scaled.pose is not None and scaled.setup.placing is not None
     placing, skeleton = scaled.setup.placing, scaled.pose.skeleton
-    markers, times = ik.load_markers(placing.marker_path), load_marker_times(placing.marker_path)
+    markers, times = load_timed_markers(placing.marker_path)
     first, last = placing.time_range
     target = markers.positions[(times >= first) & (times <= last)].mean(axis=0)
     names = [n for n in markers.names if n in placing.marker_weights and n in skeleton.markers]
