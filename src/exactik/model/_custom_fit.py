@@ -26,7 +26,7 @@ __all__ = ["fit_coordinates"]
 MAX_STEPS = 50  # of Gauss–Newton; quadratic near the end, so that more change nothing
 CONVERGED_STEP = 1e-14  # [rad or m], of all coordinates: rounding
 MAX_STEP_ENTRY = 1.0  # [rad or m], as far as a linear model of turns is to be trusted
-# Up to which axes count as at right angles: rounding. Those beyond it are searched, to the same end.
+# Up to which axes count as at right angles: rounding. Beyond it the search finds the same.
 RIGHT_ANGLE_COSINE = 1e-12
 RELATIVE_DAMPING = 1e-12  # of the largest curvature: where coordinates do the same, share it
 
