@@ -5,8 +5,7 @@ Fletcher's growth, halved steps, active sets at the trial, and steps of one dof.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -56,18 +55,11 @@ from exactik.kernels.descent.state import (
 )
 from exactik.kernels.descent.trials import write_trial
 from exactik.typing import Array
+from tests.support.descents import FIGURE, PROBLEM, plain
 from tests.support.quadratics import blank_descent_state
-from tests.support.solver_problems import planar_chain
 
-FIGURE = planar_chain(2, [(0, 2), (0, 2)])
-PROBLEM = ik.Problem(FIGURE, ik.MarkerGoal("HAND", (0.25, 0, 0)))
 HERE, STEP = np.array([0.5, 0.7]), np.array([0.1, -0.2])
 LINE_DESCENTS = pytest.mark.parametrize("rule", [LINE_SEARCH, GRADIENT_DESCENT])
-
-
-def plain(function: Any) -> Callable[..., Any]:
-    """The Python function behind a compiled one."""
-    return getattr(function, "py_func", function)
 
 
 def state_of(slots: Mapping[int, float]) -> DescentState:

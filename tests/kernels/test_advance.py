@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -59,19 +58,12 @@ from exactik.kernels.descent.state import (
 )
 from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
 from exactik.typing import Array
+from tests.support.descents import FIGURE, PROBLEM, plain
 from tests.support.quadratics import ancestor_pattern, blank_descent_state, to_ancestor_rows
-from tests.support.solver_problems import planar_chain
 
-FIGURE = planar_chain(2, [(0, 2), (0, 2)])
-PROBLEM = ik.Problem(FIGURE, ik.MarkerGoal("HAND", (0.25, 0, 0)))
 HILL = np.diag([1.0, -0.5])  # bends down along the second dof
 HERE = np.array([0.7, 0.9])
 FLAT_SLOPE = np.array([1e-12, 0.0])
-
-
-def plain(function: Any) -> Callable[..., Any]:
-    """The Python function behind a compiled one."""
-    return getattr(function, "py_func", function)
 
 
 def options_of(slots: Mapping[int, float]) -> Array:

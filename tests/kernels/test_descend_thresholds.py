@@ -5,9 +5,6 @@ Costs, gradients and curvatures are made up, so that the answer is known; dof 0 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -54,17 +51,10 @@ from exactik.kernels.descent.state import (
     start_descent,
 )
 from exactik.typing import Array
+from tests.support.descents import FIGURE, PROBLEM, plain
 from tests.support.quadratics import ancestor_pattern, blank_descent_state, to_ancestor_rows
-from tests.support.solver_problems import planar_chain
 
-FIGURE = planar_chain(2, [(0, 2), (0, 2)])
-PROBLEM = ik.Problem(FIGURE, ik.MarkerGoal("HAND", (0.25, 0, 0)))
 ArrayRows = list[list[float]]
-
-
-def plain(function: Any) -> Callable[..., Any]:
-    """The Python function behind a compiled one."""
-    return getattr(function, "py_func", function)
 
 
 def options_of(**slots: float) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from exactik.kernels.descent.descend import run_descent
 from exactik.kernels.descent.state import RUNNING, STATUS, new_descent_state, start_descent
 from exactik.solvers import CompiledMethod
 from exactik.typing import Array
+from tests.support.solver_problems import planar_chain
 
-__all__ = ["EVERY_METHOD", "SECOND_ORDER", "Descent", "descend"]
+__all__ = ["EVERY_METHOD", "FIGURE", "PROBLEM", "SECOND_ORDER", "Descent", "descend", "plain"]
 
 METHODS: tuple[CompiledMethod, ...] = (
     ik.Auto(),
@@ -28,6 +30,10 @@ METHODS: tuple[CompiledMethod, ...] = (
 )
 EVERY_METHOD = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 SECOND_ORDER = pytest.mark.parametrize("solver", ["auto", "newton"])
+
+FIGURE = planar_chain(2, [(0, 2), (0, 2)])
+PROBLEM = ik.Problem(FIGURE, ik.MarkerGoal("HAND", (0.25, 0, 0)))
+"""Two links and a goal, for states of a descent that are made up."""
 
 
 class Descent(NamedTuple):
@@ -62,3 +68,8 @@ def descend(
             arrays = problem.packed.arrays
             made += run_descent(figure.tree, arrays, problem.box, options, q, count, descent, work)
     return Descent(made, q, descent.state, descent.step)
+
+
+def plain(function: Any) -> Callable[..., Any]:
+    """The Python function behind a compiled one."""
+    return getattr(function, "py_func", function)

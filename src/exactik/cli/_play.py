@@ -12,7 +12,6 @@ from exactik.cli._app import app, compiling, err, frames_bar, say
 from exactik.cli._options import (
     AxesOption,
     LengthUnitOption,
-    RecordingOptions,
     parse_length_unit,
 )
 from exactik.cli._pose import BrowserOption, PortOption, load_figure, serve
@@ -126,7 +125,7 @@ def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
 
 def _read_markers(name: str, axes: str | None, unit: str | None) -> Markers:
     """Return the recording in a file with z up, as motions are shown."""
-    from exactik.cli._inputs import read_recording
+    from exactik.pipeline import RecordingOptions, read_recording
 
     options = RecordingOptions(axes=axes, length_unit=parse_length_unit(unit))
     recording = read_recording(Path(name), "z", options)

@@ -5,8 +5,16 @@ labelled, markers mapped to the figure's, the up axis and the unit settled, the 
 recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
+from exactik.pipeline._files import (
+    LoadedRecording,
+    LoadedSkeleton,
+    read_recording,
+    read_skeleton,
+    write_motion,
+)
 from exactik.pipeline._handedness import measure_handedness
 from exactik.pipeline._match import MatchedRecording, match_recording
+from exactik.pipeline._options import RecordingOptions, TrackOptions
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
 from exactik.pipeline._subjects import choose_subjects
@@ -26,12 +34,16 @@ from exactik.pipeline.opensim import (
 )
 
 __all__ = [
+    "LoadedRecording",
+    "LoadedSkeleton",
     "MatchedRecording",
     "PreparedSkeleton",
+    "RecordingOptions",
     "ScaledSubject",
     "SolvedOrientations",
     "SolvedRecording",
     "SolvedSetup",
+    "TrackOptions",
     "align_up_axis",
     "attach_from_take",
     "choose_subjects",
@@ -41,6 +53,8 @@ __all__ = [
     "match_recording",
     "measure_handedness",
     "prepare_skeleton",
+    "read_recording",
+    "read_skeleton",
     "resolve_weights",
     "scale_model",
     "solve_ik_setup",
@@ -48,4 +62,5 @@ __all__ = [
     "solve_recording",
     "write_ik_results",
     "write_imu_results",
+    "write_motion",
 ]

@@ -69,10 +69,19 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
         """Take options of `numba.njit`."""
         self.compiled = numba.njit(**options)(function)
-        options = {**options, "cache": False, "no_cpython_wrapper": True}
-        self.linked = numba.njit(**options, pipeline_class=LinkOnlyCompiler)(function)
-        self._numba_type_ = self.linked._numba_type_  # what Numba asks of global names
+        self._options = options
         functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def linked(self) -> Any:
+        """What compiled callers link; made when the first of them is compiled."""
+        options = {**self._options, "cache": False, "no_cpython_wrapper": True}
+        return numba.njit(**options, pipeline_class=LinkOnlyCompiler)(self.compiled.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba asks of the global names that a function uses."""
+        return self.linked._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code."""

@@ -17,7 +17,6 @@ from exactik.cli._options import (
     LimitsOption,
     LockOption,
     MappingOption,
-    RecordingOptions,
     SkeletonUnitOption,
     SkeletonUpOption,
     StartOption,
@@ -30,6 +29,7 @@ from exactik.errors import FileError, UsageError
 if TYPE_CHECKING:
     from exactik.calibration import HandMapping
     from exactik.motion import Markers
+    from exactik.pipeline import RecordingOptions
 
 __all__ = ["calibrate"]
 
@@ -92,13 +92,13 @@ def calibrate(
     subject.npz` then takes the figure for every recording of the subject.
     """
     from exactik.calibration import calibrate as fit_to_subject
-    from exactik.cli._inputs import find_recordings, read_skeleton
+    from exactik.cli._inputs import find_recordings
     from exactik.cli._outputs import format_entry
     from exactik.cli.solve._marker_tables import parse_mapping
     from exactik.cli.solve._opensim import run_scale_setup
     from exactik.io import files_to_write, is_scale_setup, load_motion, save_skeleton
     from exactik.io.formats import NPZ
-    from exactik.pipeline import attach_from_take
+    from exactik.pipeline import RecordingOptions, attach_from_take, read_skeleton
 
     if len(recordings) == 1 and is_scale_setup(recordings[0]):
         if output is not None:
@@ -188,8 +188,7 @@ def _read_trial(
     by_hand: HandMapping | None,
 ) -> tuple[str, Markers, list[str]]:
     """Return what was read in words, the markers of the subject, and what is to be said of them."""
-    from exactik.cli._inputs import read_recording
-    from exactik.pipeline import choose_subjects
+    from exactik.pipeline import choose_subjects, read_recording
 
     read = read_recording(source, up, options)
     chosen = choose_subjects(read.markers, subject, by_hand)[0]

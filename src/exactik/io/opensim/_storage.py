@@ -47,10 +47,10 @@ def write_storage(
         f"nRows={len(times)}",
         f"nColumns={len(names) + 1}",
         f"inDegrees={'yes' if in_degrees else 'no'}",
-        *(UNITS if describe_units else ()),
-        "endheader",
-        "\t".join(("time", *names)),
     ]
+    if describe_units:
+        header.extend(UNITS)
+    header.extend(("endheader", "\t".join(("time", *names))))
     with open_atomic(path) as file:
         file.write("\n".join(header) + "\n")
         for time, row in zip(times.tolist(), values.tolist(), strict=True):

@@ -81,7 +81,7 @@ def new_workspace(tree: Tree) -> Workspace:
     longest = max(tree.dof_level.max(initial=0), tree.joint_dofs[LEVEL, :joint_nv].max(initial=0))
     width = ancestor_row_width(int(longest) + 1)
     joint_dofs = _aligned_zeros(4, joint_nv)
-    joint_dofs[[SLOPE, ONE]] = 1.0
+    joint_dofs[ONE] = 1.0
     return Workspace(
         sine=_aligned_zeros(joint_nq),
         cosine=_aligned_zeros(joint_nq),
