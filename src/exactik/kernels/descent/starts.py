@@ -53,11 +53,21 @@ from exactik.typing import Array
 __all__ = [
     "RESULT_SIZE",
     "StartTable",
+    "begin_attempt",
+    "begin_problem",
+    "count_passes",
+    "end_attempt",
+    "end_descent",
+    "end_problem",
     "fill_start",
     "is_on_limit",
+    "place_starts",
     "solve_problems",
     "wrap_angles_into_limits",
 ]
+
+
+MIN_GAIN = 1e-9  # share of the cost: attempts that differ by rounding are equal, the first is taken
 
 
 class StartTable(NamedTuple):
@@ -174,43 +184,85 @@ def solve_problems(
     `term_errors` (B, n) [m or rad].
     """
     place_starts(tree, goals, table, work)
-    start_count = table.q.shape[0] + 1
     for b in range(q.shape[0]):
         begin = read_cycle_counter()
         if targets.origin.shape[0] > 0:
             retarget(goals, targets, b)
-        place, result, errors, reached = q[b], results[b], term_errors[b], False
-        for i in range(RESULT_SIZE):
-            result[i] = 0.0
-        result[RESULT_COST] = np.inf
-        for j in range(place.shape[0]):
-            descent.start_q[j] = place[j]
-        rank_starts(tree, goals, table, descent, work)
-        for attempt in range(start_count + 1):
-            detour = attempt == start_count
-            if detour and (options[TRY_DETOUR] == 0.0 or not is_on_limit(box, descent.best_q)):
-                break
-            result[RESULT_ATTEMPTS] += 1.0
-            take_cheapest_start(table, descent, place)
-            for pass_number in range(2 if detour else 1):
-                if pass_number == 1:
-                    wrap_angles_into_limits(box, place)
-                start_descent(box, options, not detour or pass_number == 1, place, descent)
+        place, result, errors = q[b], results[b], term_errors[b]
+        begin_problem(tree, goals, table, place, result, descent, work)
+        while begin_attempt(box, options, table, place, result, descent):
+            run_descent(tree, goals, box, options, place, UNTIL_ITS_END, descent, work)
+            if end_descent(box, options, table, place, result, descent):
                 run_descent(tree, goals, box, options, place, UNTIL_ITS_END, descent, work)
-                result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
-                result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
-            reached = are_goals_reached(tree, goals, tolerance, place, errors, work)
-            if reached or descent.state[COST] < result[RESULT_COST] or attempt == 0:
-                result[RESULT_STATUS] = descent.state[STATUS]
-                result[RESULT_COST] = descent.state[COST]
-                result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
-                for j in range(place.shape[0]):
-                    descent.best_q[j] = place[j]
-            if reached:
-                break
-        for j in range(place.shape[0]):
-            place[j] = descent.best_q[j]
-        if not reached:
-            are_goals_reached(tree, goals, tolerance, place, errors, work)
-        result[RESULT_REACHED] = 1.0 if reached else 0.0
+                count_passes(result, descent)
+            end_attempt(tree, goals, tolerance, place, result, errors, descent, work)
+        end_problem(tree, goals, tolerance, place, result, errors, descent, work)
         result[RESULT_CYCLES] = float(read_cycle_counter() - begin)
+
+
+@jit
+def begin_problem(tree, goals, table, place, result, descent, work):
+    """Keep the given start, `place` (nq,), and rank the others; clear `result`."""
+    for i in range(RESULT_SIZE):
+        result[i] = 0.0
+    result[RESULT_COST] = np.inf
+    for j in range(place.shape[0]):
+        descent.start_q[j] = place[j]
+    rank_starts(tree, goals, table, descent, work)
+
+
+@jit
+def begin_attempt(box, options, table, place, result, descent):
+    """Prepare a descent from the next start, or the detour; False where nothing is left to try."""
+    start_count = table.q.shape[0] + 1
+    is_detour = result[RESULT_ATTEMPTS] == start_count
+    if result[RESULT_REACHED] != 0.0 or result[RESULT_ATTEMPTS] > start_count:
+        return False
+    if is_detour and (options[TRY_DETOUR] == 0.0 or not is_on_limit(box, descent.best_q)):
+        return False
+    result[RESULT_ATTEMPTS] += 1.0
+    take_cheapest_start(table, descent, place)
+    start_descent(box, options, not is_detour, place, descent)
+    return True
+
+
+@jit
+def end_descent(box, options, table, place, result, descent):
+    """Count a descent; return whether, as the second half of a detour, another one is prepared."""
+    count_passes(result, descent)
+    if result[RESULT_ATTEMPTS] <= table.q.shape[0] + 1:
+        return False
+    wrap_angles_into_limits(box, place)
+    start_descent(box, options, True, place, descent)
+    return True
+
+
+@jit
+def count_passes(result, descent):
+    """Add the iterations and evaluations of a descent."""
+    result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+    result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+
+
+@jit
+def end_attempt(tree, goals, tolerance, place, result, errors, descent, work):
+    """Keep what the attempt found if it reaches the goals, or is the best so far."""
+    reached = are_goals_reached(tree, goals, tolerance, place, errors, work)
+    is_first = result[RESULT_ATTEMPTS] == 1.0
+    is_better = descent.state[COST] < (1.0 - MIN_GAIN) * result[RESULT_COST]
+    if reached or is_better or is_first:
+        result[RESULT_STATUS] = descent.state[STATUS]
+        result[RESULT_COST] = descent.state[COST]
+        result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
+        for j in range(place.shape[0]):
+            descent.best_q[j] = place[j]
+    result[RESULT_REACHED] = 1.0 if reached else 0.0
+
+
+@jit
+def end_problem(tree, goals, tolerance, place, result, errors, descent, work):
+    """Write the best pose to `place` (nq,), and the errors of its terms."""
+    for j in range(place.shape[0]):
+        place[j] = descent.best_q[j]
+    if result[RESULT_REACHED] == 0.0:
+        are_goals_reached(tree, goals, tolerance, place, errors, work)

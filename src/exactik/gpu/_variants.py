@@ -1,0 +1,77 @@
+"""Machine code of kernels for the GPU, compiled for what a problem needs and kept on disk."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numba.cuda  # noqa: TID253 (this package is imported when a GPU is asked for)
+from numba import config
+
+from exactik.gpu._device_functions import to_device_function
+from exactik.gpu._scratch import (
+    Capacity,
+    ThreadArrays,
+    choose_capacity,
+    lay_out,
+    make_carver,
+)
+
+__all__ = ["TooLargeError", "compile_kernel"]
+
+cuda: Any = numba.cuda
+
+
+class TooLargeError(ValueError):
+    """A figure needs more scratch than a thread can have."""
+
+
+def compile_kernel(
+    kernel: Callable[..., Any],
+    like: ThreadArrays,
+    replacements: Mapping[str, Callable[..., Any]],
+) -> Any:
+    """Return a kernel to launch for threads that need arrays `like` these."""
+    capacity = choose_capacity(like)
+    if capacity is None:
+        raise TooLargeError(f"a figure with {len(like.descent.step)} dofs is too large for a GPU")
+    key = (kernel, capacity, tuple(sorted(replacements)))
+    if key not in _variants:
+        _variants[key] = _make_variant(kernel, like, capacity, replacements)
+    return _variants[key]
+
+
+_variants: dict[Any, Any] = {}
+
+
+def _make_variant(
+    kernel: Callable[..., Any],
+    like: ThreadArrays,
+    capacity: Capacity,
+    replacements: Mapping[str, Callable[..., Any]],
+) -> Any:
+    places, size = lay_out(like, capacity)
+    as_device_function = functools.partial(cuda.jit, device=True)
+    variant = to_device_function(kernel, replacements, as_device_function, {})
+    variant.__globals__.update(SCRATCH_SIZE=size, carve=make_carver(places))
+    if config.ENABLE_CUDASIM:
+        return cuda.jit(variant)
+    # Numba names the files of its cache after the function, and looks at its own code only.
+    parts = (*capacity, *sorted(replacements), _hash_sources())
+    key = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:16]
+    variant.__qualname__ = f"{kernel.__name__}_{key}"
+    return cuda.jit(variant, cache=True)
+
+
+@functools.cache
+def _hash_sources() -> str:
+    """Return a digest of all files with functions that kernels are made of."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for folder in ("gpu", "kernels", "spatial"):
+        for path in sorted((package / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
