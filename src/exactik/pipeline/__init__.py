@@ -10,6 +10,7 @@ from exactik.pipeline._files import (
     LoadedSkeleton,
     read_recording,
     read_skeleton,
+    read_trial,
     write_motion,
 )
 from exactik.pipeline._handedness import measure_handedness
@@ -55,6 +56,7 @@ __all__ = [
     "prepare_skeleton",
     "read_recording",
     "read_skeleton",
+    "read_trial",
     "resolve_weights",
     "scale_model",
     "solve_ik_setup",
