@@ -24,7 +24,7 @@ from exactik.motion import Markers
 from exactik.problem import Problem
 from exactik.solvers import solve
 
-__all__ = ["precompile_error_bars", "precompile_poses", "precompile_recordings"]
+__all__ = ["compile_missing", "precompile_error_bars", "precompile_poses", "precompile_recordings"]
 
 WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
 
@@ -100,6 +100,16 @@ def _one_at_a_time(part: str) -> Iterator[None]:
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def compile_missing(part: str) -> None:
+    """Compile a part unless the cache has it; of several processes one works, the others wait."""
+    from exactik.kernels.recording.sequence import solve_sequence
+    from exactik.spatial import is_cached
+
+    if is_cached(solve_sequence) is False:
+        with _one_at_a_time(part):
+            PARTS[part]()
 
 
 def main(parts: list[str]) -> None:

@@ -10,6 +10,7 @@ from exactik.pipeline._files import (
     LoadedSkeleton,
     read_recording,
     read_skeleton,
+    read_trial,
     write_motion,
 )
 from exactik.pipeline._handedness import measure_handedness
@@ -58,6 +59,7 @@ __all__ = [
     "prepare_skeleton",
     "read_recording",
     "read_skeleton",
+    "read_trial",
     "resolve_weights",
     "save_calibrated_model",
     "scale_model",

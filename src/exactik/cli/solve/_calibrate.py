@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from exactik._text import join_names
 from exactik.cli._app import AsJson, app, frames_bar, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
@@ -25,11 +24,6 @@ from exactik.cli._options import (
     parse_length_unit,
 )
 from exactik.errors import FileError, UsageError
-
-if TYPE_CHECKING:
-    from exactik.calibration import HandMapping
-    from exactik.motion import Markers
-    from exactik.pipeline import RecordingOptions
 
 __all__ = ["calibrate"]
 
@@ -110,6 +104,7 @@ def calibrate(
         attach_from_take,
         load_marked_skeleton,
         read_skeleton,
+        read_trial,
         save_calibrated_model,
     )
 
@@ -143,7 +138,7 @@ def calibrate(
     notes = [*loaded.notes]
     trials = []
     for source in sources:
-        words, trial, said = _read_trial(source, loaded.up, options, subject, by_hand)
+        words, trial, said = read_trial(source, loaded.up, options, subject, by_hand)
         notes += said
         trials.append(trial)
         if not as_json:
@@ -201,22 +196,3 @@ def calibrate(
     motion_suffix = ".bvh" if output.suffix.lower() == NPZ.suffix else ".mot"
     again = f"exactik solve {last} --skeleton {output} -o {last.stem}{motion_suffix}"
     say(format_entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))
-
-
-def _read_trial(
-    source: Path,
-    up: str | None,
-    options: RecordingOptions,
-    subject: str | None,
-    by_hand: HandMapping | None,
-) -> tuple[str, Markers, list[str]]:
-    """Return what was read in words, the markers of the subject, and what is to be said of them."""
-    from exactik.pipeline import choose_subjects, read_recording
-
-    read = read_recording(source, up, options)
-    chosen = choose_subjects(read.markers, subject, by_hand)[0]
-    notes = [*read.notes, *chosen.notes]
-    if len(chosen.subjects) > 1:
-        others = join_names([name for name in chosen.subjects if name != chosen.name])
-        notes.append(f"Fitted to {chosen.name}, not to {others}. --subject says otherwise.")
-    return read.words, chosen.markers, notes
