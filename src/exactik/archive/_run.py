@@ -8,11 +8,13 @@ only if it had begun, which workers say by an event.
 from __future__ import annotations
 
 import queue
+import sqlite3
 import threading
 import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +107,8 @@ class Queue:
 
     def close(self) -> None:
         """Stop listening; what is on its way is given up and waits again."""
-        self._ledger.mark([flight.row.name for flight in self._flights.values()], "waiting")
+        with suppress(sqlite3.OperationalError):  # a full disk; the next run sees to it
+            self._ledger.mark([f.row.name for f in self._flights.values()], "waiting")
         for future in self._futures.values():
             future.release()
         if self._client.status == "running":

@@ -3,6 +3,7 @@
 from exactik.archive.tasks._keys import describe_machine, hash_facts, solver_version
 from exactik.archive.tasks._options import SEGMENT_FRAMES, TakeOptions
 from exactik.archive.tasks._storage import (
+    NO_SPACE,
     Storage,
     fingerprint_of,
     hash_file,
@@ -15,6 +16,7 @@ from exactik.archive.tasks._take import Figure, TakeTask
 from exactik.archive.tasks._worker import Task, TaskResult, run_task
 
 __all__ = [
+    "NO_SPACE",
     "SEGMENT_FRAMES",
     "SUBJECT_MARK",
     "Figure",

@@ -23,6 +23,7 @@ from exactik.errors import FileError, UsageError
 from exactik.io import suffix_of
 
 __all__ = [
+    "NO_SPACE",
     "Storage",
     "fetch_file",
     "fingerprint_of",
@@ -33,7 +34,8 @@ __all__ = [
 ]
 
 STAGING = ".staging"
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # of a file system
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""Numbers of errors of a file system that takes nothing more."""
 STORAGE_TRIES = 5
 """Of an operation on remote storage; with the pauses below it bears 7.5 s without an answer."""
 FIRST_PAUSE = 0.5  # [s] after the first failure, doubled after each
