@@ -17,7 +17,7 @@ from exactik.archive._plan import Plan
 from exactik.archive._run import Progress, Queue
 from exactik.archive._sources import list_takes
 from exactik.archive._summary import write_summary
-from exactik.archive.tasks import NO_SPACE, Storage, TakeOptions, solver_version
+from exactik.archive.tasks import NO_SPACE, Storage, TakeOptions, make_absolute, solver_version
 from exactik.errors import FileError
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ def archive(
     state = Progress()
     ledger = Ledger(folder)
     try:
-        storage = Storage(str(folder) if outputs is None else outputs)
+        # Workers may be elsewhere: a path is whole, or means nothing to them.
+        storage = Storage(make_absolute(str(folder) if outputs is None else outputs))
         storage.clear_staging()
         plan = Plan(
             ledger=ledger,
@@ -135,7 +136,7 @@ def archive(
             check=check,
         )
         ledger.choose_none()
-        plan.enter(list_takes([os.fspath(source) for source in given], subjects=subjects))
+        plan.enter(list_takes([make_absolute(os.fspath(s)) for s in given], subjects=subjects))
         ledger.retry(retry)
         ledger.keep_only({} if only is None else only)
         ledger.set("outputs", storage.address)

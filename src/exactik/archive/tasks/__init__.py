@@ -8,6 +8,7 @@ from exactik.archive.tasks._storage import (
     fingerprint_of,
     hash_file,
     is_remote,
+    make_absolute,
     make_name,
     open_file_system,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "hash_facts",
     "hash_file",
     "is_remote",
+    "make_absolute",
     "make_name",
     "open_file_system",
     "run_task",

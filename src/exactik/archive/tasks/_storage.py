@@ -29,6 +29,7 @@ __all__ = [
     "fingerprint_of",
     "hash_file",
     "is_remote",
+    "make_absolute",
     "make_name",
     "open_file_system",
 ]
@@ -47,6 +48,11 @@ def is_remote(address: str) -> bool:
     """Whether an address is for fsspec and not a path of this machine."""
     scheme, separator, _ = address.partition("://")
     return separator != "" and scheme != "file" and scheme.replace("+", "").isalnum()
+
+
+def make_absolute(address: str) -> str:
+    """Return an address that means the same in every process."""
+    return address if is_remote(address) else os.path.abspath(address)
 
 
 def open_file_system(address: str) -> tuple[Any, str]:
