@@ -2,10 +2,12 @@
 
     python tools/archive_scale.py overhead [--takes 100000]   writes docs/scale-memory.svg
     python tools/archive_scale.py workers [--takes 200]
+    python tools/archive_scale.py stages [--frames 6000]
 
 `overhead` sends takes through queue, ledger, hashing, staging and provenance that are read and not
-solved. `workers` solves takes of the built-in human with one worker and with two, by turns. Both
-print processor time beside wall time, for the latter is worth nothing on a machine that is shared.
+solved. `workers` solves takes of the built-in human with one worker and with two, by turns.
+`stages` takes a single take apart: processor time and bytes a frame of reading, solving, writing.
+Processor time is printed throughout, for wall time is worth little on a machine that is shared.
 """
 
 from __future__ import annotations
@@ -249,6 +251,57 @@ def measure_workers(takes: int, frames: int, rounds: int) -> None:
     print(f"1 -> 2 workers: {two / one:.2f} x frames/s")
 
 
+def measure_stages(frames: int) -> None:
+    """Print processor time [µs] and bytes a frame of each stage of a take, and peak memory."""
+    import resource
+
+    from exactik.pipeline import RecordingOptions, read_recording, solve_recording, write_motion
+    from exactik.report import summary_of, write_report
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_walks(folder / "in", 1, frames)
+        path = folder / "in/take0000.c3d"
+        figure = ik.load_skeleton(folder / "figure.npz")
+        recording = read_recording(path, None, RecordingOptions(), align=False)
+        short = ik.Markers(recording.markers.positions[:100], recording.markers.names, 100.0)
+        warm = solve_recording(short, figure, fit=False, threads=1)[0].track
+        write_report(
+            warm, str(folder / "warm.html"), summary=summary_of(warm)
+        )  # kernels are loaded
+
+        def measure(label: str, act: Any, file: Path | None = None) -> Any:
+            before = time.process_time()
+            made = act()
+            spent = time.process_time() - before
+            size = "" if file is None else f", {file.stat().st_size / frames:.0f} bytes a frame"
+            print(f"{label:28} {1e6 * spent / frames:8.1f} us a frame{size}", flush=True)
+            return made
+
+        measure("read C3D, inspect", lambda: read_recording(path, None, align=False), path)
+        solved = {}
+        variants: dict[str, dict[str, Any]] = {
+            "solve": {},
+            "solve, smooth=None": {"smooth": None},
+            "… and branches=False": {"smooth": None, "branches": False},
+        }
+        for label, options in variants.items():
+            solved[label] = measure(
+                label,
+                lambda options=options: solve_recording(
+                    recording.markers, figure, fit=False, threads=1, **options
+                ),
+            )
+        track = solved["solve"][0].track
+        for suffix in (".bvh", ".npz", ".csv", ".glb"):
+            file = folder / f"out{suffix}"
+            measure(f"write {suffix}", lambda file=file: write_motion(track.motion, file), file)
+        page = folder / "out.html"
+        measure("report", lambda: write_report(track, str(page), summary=summary_of(track)), page)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    print(f"{frames} frames, {len(recording.markers.names)} markers: peak memory {peak:.0f} MB")
+
+
 class Clock:
     """Times a run from its tenth take on, when workers are started and kernels loaded."""
 
@@ -273,16 +326,18 @@ class Clock:
 def main() -> None:
     """Measure what the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("what", choices=("overhead", "workers"))
+    parser.add_argument("what", choices=("overhead", "workers", "stages"))
     parser.add_argument("--takes", type=int)
-    parser.add_argument("--frames", type=int, default=200)
+    parser.add_argument("--frames", type=int)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2)
     given = parser.parse_args()
     if given.what == "overhead":
         measure_overhead(given.takes or 100_000, given.workers)
+    elif given.what == "workers":
+        measure_workers(given.takes or 200, given.frames or 200, given.rounds)
     else:
-        measure_workers(given.takes or 200, given.frames, given.rounds)
+        measure_stages(given.frames or 6000)
 
 
 if __name__ == "__main__":

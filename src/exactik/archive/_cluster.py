@@ -52,7 +52,7 @@ def open_client(
         return
     from exactik.precompile import compile_missing
 
-    compile_missing("recordings")  # once, before several processes would
+    compile_missing()  # once, before several processes would
     settings: dict[str, Any] = {"distributed.scheduler.allowed-failures": ALLOWED_FAILURES}
     with config.set(settings):
         try:
