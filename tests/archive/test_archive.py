@@ -230,3 +230,17 @@ def test_takes_with_one_name_are_told_apart(solved: Path, tmp_path: Path, client
     )
     result = run(solved, tmp_path / "out", client, sources=tmp_path / "all.jsonl", report=False)
     assert result.states == {"done": 1, "failed": 1} and result.failures == {"manifest": 1}
+
+
+def test_the_command_tells_how_far_it_is(solved: Path, tmp_path: Path):
+    from typer.testing import CliRunner
+
+    from exactik.cli._app import app
+
+    told = CliRunner().invoke(app, ["archive", "status", str(solved / "out"), "--json"])
+    assert told.exit_code == 0 and json.loads(told.stdout)["states"] == {"done": 3}
+    told = CliRunner().invoke(app, ["archive", "status", str(solved / "out")])
+    assert told.stdout.startswith("3 takes: 3 done.")
+    given = [str(solved / "in"), "-o", str(tmp_path / "o"), "--skeleton", str(solved / "arm.npz")]
+    bad = CliRunner().invoke(app, ["archive", "run", *given, "--only", "care"])
+    assert isinstance(bad.exception, UsageError)
