@@ -102,14 +102,20 @@ def _one_at_a_time(part: str) -> Iterator[None]:
         yield
 
 
-def compile_missing(part: str) -> None:
-    """Compile a part unless the cache has it; of several processes one works, the others wait."""
+def compile_missing() -> None:
+    """Compile what tracks recordings and reports on them, as far as the cache does not have it.
+
+    Of several processes of a machine one works and the others wait for it.
+    """
+    from exactik.kernels.recording.combination_error_bars import estimate_combination_deviations
     from exactik.kernels.recording.sequence import solve_sequence
     from exactik.spatial import is_cached
 
-    if is_cached(solve_sequence) is False:
-        with _one_at_a_time(part):
-            PARTS[part]()
+    last = {"recordings": solve_sequence, "error-bars": estimate_combination_deviations}
+    for part, kernel in last.items():
+        if is_cached(kernel) is False:
+            with _one_at_a_time(part):
+                PARTS[part]()
 
 
 def main(parts: list[str]) -> None:

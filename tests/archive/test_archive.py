@@ -187,3 +187,60 @@ def test_an_unknown_option_or_source_is_misuse(solved: Path, tmp_path: Path):
         run(solved, tmp_path / "out", client=None, sources=tmp_path / "nowhere")
     with pytest.raises(FileError, match="no ledger there"):
         read_counts(tmp_path / "nowhere")
+
+
+def test_subjects_are_calibrated_once_on_their_chosen_take(
+    solved: Path, tmp_path: Path, client: Any
+):
+    """The arm of the recordings is longer than the figure; its takes then fit the fitted one."""
+    write_takes(tmp_path / "in/anna", 3, frames=30, scale=1.2)
+    options = {"sources": tmp_path / "in", "subjects": True, "calibrate_on": "*0001"}
+    options["skeleton"] = solved / "arm.npz"
+    first = run(solved, tmp_path / "out", client, **options, report=False)
+    assert first.states == {"done": 3}
+    facts = json.loads((tmp_path / "out/subjects/anna.json").read_text())
+    assert list(facts["inputs"]) == [str(tmp_path / "in/anna/take0001.c3d")]
+    fitted = ik.load_skeleton(tmp_path / "out/subjects/anna.npz")
+    lengths = [float(bone.offset[2]) for bone in fitted.bones[1:]]
+    assert lengths == pytest.approx([0.36, 0.36], abs=0.02)
+    take = json.loads((tmp_path / "out/takes/anna/take0002.json").read_text())
+    assert take["figure"]["file"] == "subjects/anna.npz"
+    assert run(solved, tmp_path / "out", client, **options, report=False).found == 3
+
+
+def test_a_subject_without_a_figure_takes_only_its_own_takes_with_it(
+    solved: Path, tmp_path: Path, client: Any
+):
+    shutil.copytree(solved / "in", tmp_path / "in/good")
+    (tmp_path / "in/bad").mkdir()
+    (tmp_path / "in/bad/take.c3d").write_bytes(b"nothing")
+    (tmp_path / "in/manifest.csv").write_text(
+        "take,subject\nbad/take.c3d,bad\ngood/take0000.c3d,\n", encoding="utf-8"
+    )
+    result = run(solved, tmp_path / "out", client, sources=tmp_path / "in/manifest.csv")
+    assert result.states == {"done": 1, "failed": 1} and result.failures == {"no-figure": 1}
+
+
+def test_takes_with_one_name_are_told_apart(solved: Path, tmp_path: Path, client: Any):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(solved / "in/take0000.c3d", tmp_path / folder)
+    (tmp_path / "all.jsonl").write_text(
+        '{"take": "a/take0000.c3d", "name": "x"}\n{"take": "b/take0000.c3d", "name": "x"}\n'
+    )
+    result = run(solved, tmp_path / "out", client, sources=tmp_path / "all.jsonl", report=False)
+    assert result.states == {"done": 1, "failed": 1} and result.failures == {"manifest": 1}
+
+
+def test_the_command_tells_how_far_it_is(solved: Path, tmp_path: Path):
+    from typer.testing import CliRunner
+
+    from exactik.cli._app import app
+
+    told = CliRunner().invoke(app, ["archive", "status", str(solved / "out"), "--json"])
+    assert told.exit_code == 0 and json.loads(told.stdout)["states"] == {"done": 3}
+    told = CliRunner().invoke(app, ["archive", "status", str(solved / "out")])
+    assert told.stdout.startswith("3 takes: 3 done.")
+    given = [str(solved / "in"), "-o", str(tmp_path / "o"), "--skeleton", str(solved / "arm.npz")]
+    bad = CliRunner().invoke(app, ["archive", "run", *given, "--only", "care"])
+    assert isinstance(bad.exception, UsageError)

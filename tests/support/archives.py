@@ -25,7 +25,9 @@ def make_arm() -> Skeleton:
     return Skeleton.build("arm", bones, markers)
 
 
-def write_takes(folder: Path, count: int, frames: int = FRAMES, seed: int = 0) -> Path:
+def write_takes(
+    folder: Path, count: int, frames: int = FRAMES, seed: int = 0, scale: float = 1.0
+) -> Path:
     """Write takes of the arm as .c3d files and the arm as arm.npz beside the folder."""
     arm, rng = make_arm(), np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
@@ -34,7 +36,7 @@ def write_takes(folder: Path, count: int, frames: int = FRAMES, seed: int = 0) -
     for k in range(count):
         v = 0.3 * rng.standard_normal(arm.nv)
         q = np.array([arm.integrate(arm.neutral(), v * np.sin(0.3 * t)) for t in range(frames)])
-        places = arm.forward(q).markers + 0.001 * rng.standard_normal((frames, 9, 3))
+        places = scale * arm.forward(q).markers + 0.001 * rng.standard_normal((frames, 9, 3))
         save_markers(
             Markers(places, tuple(arm.markers), 100.0, up_axis="z"), folder / f"take{k:04d}.c3d"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from exactik.archive._plan import Plan
 from exactik.archive._run import Progress, Queue
 from exactik.archive._sources import list_takes
 from exactik.archive._summary import write_summary
-from exactik.archive.tasks import Storage, TakeOptions, solver_version
+from exactik.archive.tasks import NO_SPACE, Storage, TakeOptions, make_absolute, solver_version
+from exactik.errors import FileError
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -121,7 +123,8 @@ def archive(
     state = Progress()
     ledger = Ledger(folder)
     try:
-        storage = Storage(str(folder) if outputs is None else outputs)
+        # Workers may be elsewhere: a path is whole, or means nothing to them.
+        storage = Storage(make_absolute(str(folder) if outputs is None else outputs))
         storage.clear_staging()
         plan = Plan(
             ledger=ledger,
@@ -133,7 +136,7 @@ def archive(
             check=check,
         )
         ledger.choose_none()
-        plan.enter(list_takes([os.fspath(source) for source in given], subjects=subjects))
+        plan.enter(list_takes([make_absolute(os.fspath(s)) for s in given], subjects=subjects))
         ledger.retry(retry)
         ledger.keep_only({} if only is None else only)
         ledger.set("outputs", storage.address)
@@ -145,6 +148,10 @@ def archive(
                 _work(opened, ledger, plan, state, time_limit, progress)
         write_summary(ledger, folder)
         write_index(ledger, folder, storage)
+    except (sqlite3.OperationalError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in NO_SPACE:
+            raise
+        raise FileError(folder, f"cannot be written: {error}", code="no-space") from None
     finally:
         ledger.close()
     counts = read_counts(folder)

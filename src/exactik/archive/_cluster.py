@@ -52,17 +52,19 @@ def open_client(
         return
     from exactik.precompile import compile_missing
 
-    compile_missing("recordings")  # once, before several processes would
+    compile_missing()  # once, before several processes would
     settings: dict[str, Any] = {"distributed.scheduler.allowed-failures": ALLOWED_FAILURES}
-    with (
-        config.set(settings),
-        LocalCluster(
-            n_workers=workers or os.cpu_count() or 1,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",  # a free port; 8787 may be another cluster's
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        DaskClient(cluster, set_as_default=False) as own,
-    ):
-        yield own
+    with config.set(settings):
+        try:
+            cluster = LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",  # a free port; 8787 may be another cluster's
+                silence_logs=logging.CRITICAL,
+            )
+        except RuntimeError as error:
+            text = f"workers could not be started: {error}"
+            raise FileError("this machine", text, code="scheduler") from None
+        with cluster, DaskClient(cluster, set_as_default=False) as own:
+            yield own

@@ -365,7 +365,7 @@ def read_counts(folder: str | os.PathLike[str]) -> dict[str, Any]:
     path = Path(folder, FILE)
     if not path.is_file():
         raise FileError(path, "no ledger there; expected the folder of `exactik archive run`")
-    base = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    base = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
     try:
         takes = "FROM takes WHERE kind='take' AND state != 'cut'"
         states = base.execute(f"SELECT state, COUNT(*) {takes} GROUP BY state").fetchall()

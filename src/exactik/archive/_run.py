@@ -8,11 +8,13 @@ only if it had begun, which workers say by an event.
 from __future__ import annotations
 
 import queue
+import sqlite3
 import threading
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_DEATHS", "Progress", "Queue"]
 
-TAKES_PER_THREAD = 2  # one that is solved and one that waits beside it: no worker waits for us
+TAKES_PER_THREAD = 4
+"""One that is solved and some that wait beside it, so that no worker waits for us and takes can be
+sent several at once: a message to the scheduler costs milliseconds, whatever is in it."""
+REFILL = 0.5  # share of these that has ended when others are sent
 MAX_DEATHS = 3  # workers that may die of a take before it is set aside
 MAX_UNSTARTED = 10
 """Deaths of a worker that had a task but never said that it began. More is no bad luck."""
@@ -105,7 +110,8 @@ class Queue:
 
     def close(self) -> None:
         """Stop listening; what is on its way is given up and waits again."""
-        self._ledger.mark([flight.row.name for flight in self._flights.values()], "waiting")
+        with suppress(sqlite3.OperationalError):  # a full disk; the next run sees to it
+            self._ledger.mark([f.row.name for f in self._flights.values()], "waiting")
         for future in self._futures.values():
             future.release()
         if self._client.status == "running":
@@ -125,22 +131,16 @@ class Queue:
             on_done: is called when a task came back, before it is recorded; for a take that is cut
                 it enters the parts.
         """
-        waiting: list[LedgerRow] = []
         while True:
             self._look()
             free = self._capacity - len(self._flights)
-            if free > 0 and len(waiting) == 0:
-                waiting = self._ledger.next_waiting(kind, max(free, self._capacity))
-            batch, waiting = waiting[: max(free, 0)], waiting[max(free, 0) :]
-            if len(batch) > 0:
-                with self._ledger.batch():
-                    self._ledger.mark([row.name for row in batch], "running")
-                for row in batch:
-                    self._submit(_Flight(row=row, task=make_task(row)))
-            if len(self._flights) == 0:
-                if len(self._ledger.next_waiting(kind, 1)) == 0:
+            if free >= REFILL * self._capacity:
+                rows = self._ledger.next_waiting(kind, free)
+                if len(rows) == 0 and len(self._flights) == 0:
                     return
-                continue
+                with self._ledger.batch():
+                    self._ledger.mark([row.name for row in rows], "running")
+                self._submit([_Flight(row=row, task=make_task(row)) for row in rows])
             for future in self._wait():
                 self._settle(future, on_done)
 
@@ -168,17 +168,25 @@ class Queue:
             code="scheduler-lost",
         )
 
-    def _submit(self, flight: _Flight) -> None:
-        key = f"exactik-{flight.row.kind}-{uuid.uuid4().hex}"
+    def _submit(self, flights: Sequence[_Flight]) -> None:
+        if len(flights) == 0:
+            return
+        keys = [f"exactik-{flight.row.kind}-{uuid.uuid4().hex}" for flight in flights]
+        self._flights |= dict(zip(keys, flights, strict=True))
         try:
-            future = self._client.submit(
-                run_task, flight.task, self._topic, self._time_limit, key=key, pure=False
+            futures = self._client.map(
+                run_task,
+                [flight.task for flight in flights],
+                key=keys,
+                pure=False,
+                topic=self._topic,
+                time_limit=self._time_limit,
             )
         except Exception as error:
             raise self._lost() from error
-        self._flights[key] = flight
-        self._futures[key] = future
-        future.add_done_callback(self._ended.put)
+        for key, future in zip(keys, futures, strict=True):
+            self._futures[key] = future
+            future.add_done_callback(self._ended.put)
 
     def _wait(self) -> Iterable[Future]:
         """Yield tasks that ended, at least for a moment's wait."""
@@ -208,7 +216,7 @@ class Queue:
         except KilledWorker as error:
             result = self._blame(flight, error)
             if result is None:
-                self._submit(flight)
+                self._submit([flight])
                 return
         except Exception as error:  # it could not be sent, or its answer not be read
             result = TaskResult(state="failed", code="transport", reason=f"{error!r:.300}")

@@ -3,10 +3,12 @@
 from exactik.archive.tasks._keys import describe_machine, hash_facts, solver_version
 from exactik.archive.tasks._options import SEGMENT_FRAMES, TakeOptions
 from exactik.archive.tasks._storage import (
+    NO_SPACE,
     Storage,
     fingerprint_of,
     hash_file,
     is_remote,
+    make_absolute,
     make_name,
     open_file_system,
 )
@@ -15,6 +17,7 @@ from exactik.archive.tasks._take import Figure, TakeTask
 from exactik.archive.tasks._worker import Task, TaskResult, run_task
 
 __all__ = [
+    "NO_SPACE",
     "SEGMENT_FRAMES",
     "SUBJECT_MARK",
     "Figure",
@@ -29,6 +32,7 @@ __all__ = [
     "hash_facts",
     "hash_file",
     "is_remote",
+    "make_absolute",
     "make_name",
     "open_file_system",
     "run_task",

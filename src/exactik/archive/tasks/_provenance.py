@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,12 @@ from exactik.report import collect_versions
 __all__ = ["find_result", "publish_result", "read_provenance"]
 
 FORMAT = 1  # of the file
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Return the versions, looked up once: that takes as long as a small take."""
+    return collect_versions()
 
 
 def read_provenance(storage: Storage, name: str) -> dict[str, Any] | None:
@@ -71,7 +78,7 @@ def publish_result(
         "name": name,
         "key": result.key,
         **facts,
-        "versions": collect_versions(),
+        "versions": _versions(),
         "machine": describe_machine(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": result.seconds,

@@ -23,17 +23,20 @@ from exactik.errors import FileError, UsageError
 from exactik.io import suffix_of
 
 __all__ = [
+    "NO_SPACE",
     "Storage",
     "fetch_file",
     "fingerprint_of",
     "hash_file",
     "is_remote",
+    "make_absolute",
     "make_name",
     "open_file_system",
 ]
 
 STAGING = ".staging"
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # of a file system
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""Numbers of errors of a file system that takes nothing more."""
 STORAGE_TRIES = 5
 """Of an operation on remote storage; with the pauses below it bears 7.5 s without an answer."""
 FIRST_PAUSE = 0.5  # [s] after the first failure, doubled after each
@@ -45,6 +48,11 @@ def is_remote(address: str) -> bool:
     """Whether an address is for fsspec and not a path of this machine."""
     scheme, separator, _ = address.partition("://")
     return separator != "" and scheme != "file" and scheme.replace("+", "").isalnum()
+
+
+def make_absolute(address: str) -> str:
+    """Return an address that means the same in every process."""
+    return address if is_remote(address) else os.path.abspath(address)
 
 
 def open_file_system(address: str) -> tuple[Any, str]:

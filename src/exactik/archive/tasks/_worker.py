@@ -128,5 +128,5 @@ def _prepare_process() -> None:
     os.environ["EXACTIK_INTERPRET"] = "0"  # an interpreted pose differs in its last bits
     from exactik.precompile import compile_missing
 
-    compile_missing("recordings")
+    compile_missing()
     _prepared.add(os.getpid())
