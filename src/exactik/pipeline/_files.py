@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from exactik._text import join_names
 from exactik.biomechanics import is_body
-from exactik.calibration import CalibrationRecord
+from exactik.calibration import CalibrationRecord, HandMapping
 from exactik.errors import FileError
 from exactik.io import (
     Note,
@@ -29,9 +30,17 @@ from exactik.io.native import read_npz_metadata
 from exactik.model import Skeleton, human
 from exactik.motion import Markers, Motion, axes_matrix, turn_to_up
 from exactik.pipeline._options import RecordingOptions
+from exactik.pipeline._subjects import choose_subjects
 from exactik.pipeline._up_axis import align_up_axis, find_upright_person
 
-__all__ = ["LoadedRecording", "LoadedSkeleton", "read_recording", "read_skeleton", "write_motion"]
+__all__ = [
+    "LoadedRecording",
+    "LoadedSkeleton",
+    "read_recording",
+    "read_skeleton",
+    "read_trial",
+    "write_motion",
+]
 
 HUMAN = "human"  # what stands for the built-in figure in place of a file
 
@@ -149,6 +158,31 @@ def read_recording(
     is_given = options.up is not None
     aligned = align_up_axis(markers, skeleton_up, find_upright_person(markers), is_given=is_given)
     return LoadedRecording(aligned.markers, words, [*notes, *aligned.notes])
+
+
+def read_trial(
+    path: Path,
+    skeleton_up: str | None,
+    options: RecordingOptions,
+    subject: str | None,
+    by_hand: HandMapping | None,
+) -> tuple[str, Markers, list[str]]:
+    """Return what was read in words, the markers of the subject, and what is to be said of them.
+
+    Args:
+        path: a recording that a figure is fitted to.
+        skeleton_up: which axis is up for the figure.
+        options: what the user says about the file.
+        subject: whom to take of several; the first if None.
+        by_hand: what recorded markers are, see `propose_mapping`.
+    """
+    read = read_recording(path, skeleton_up, options)
+    chosen = choose_subjects(read.markers, subject, by_hand)[0]
+    notes = [*read.notes, *chosen.notes]
+    if len(chosen.subjects) > 1:
+        others = join_names([name for name in chosen.subjects if name != chosen.name])
+        notes.append(f"Fitted to {chosen.name}, not to {others}. --subject says otherwise.")
+    return read.words, chosen.markers, notes
 
 
 def write_motion(

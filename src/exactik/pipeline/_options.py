@@ -30,10 +30,10 @@ class RecordingOptions:
 class TrackOptions:
     """Options of `exactik.track`, see there; `sigma` in metres."""
 
-    robust: str | None
-    smooth: float | str | None
-    limits: str
-    lock: tuple[str, ...]
-    sigma: float | None
-    branches: bool
-    threads: int | None
+    robust: str | None = None
+    smooth: float | str | None = "auto"
+    limits: str = "hard"
+    lock: tuple[str, ...] = ()
+    sigma: float | None = None
+    branches: bool = True
+    threads: int | None = None
