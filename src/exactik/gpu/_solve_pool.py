@@ -223,7 +223,9 @@ def solve_pool(
             order = np.int64(state[REQUESTED_ORDER])
             layout = np.int64(state[REQUESTED_LAYOUT])
             value = evaluate_in_layout(tree, own_goals, descent.trial, order, layout, work)
-            if judge_trial(pattern, box, options, place, value, work.g, work.H, descent):
+            if judge_trial(
+                joints, pattern, box, options, place, value, work.g, work.H, work.S, work.P, descent
+            ):
                 phase, rounds, attempts = STEP, 0, 0
                 damping = 0.0 if options[RULE] == LINE_SEARCH else state[DAMPING]
                 for i in range(step.shape[0]):

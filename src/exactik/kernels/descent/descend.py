@@ -55,7 +55,7 @@ from exactik.kernels.descent.options import (
     RULE,
     TRUST_REGION,
 )
-from exactik.kernels.descent.saddles import open_descent_direction
+from exactik.kernels.descent.saddles import is_convex_by_blocks, open_descent_direction
 from exactik.kernels.descent.state import (
     ACCEPTED_LARGEST_ENTRY,
     CONVERGED,
@@ -90,7 +90,7 @@ from exactik.kernels.descent.trials import (
     write_trial,
 )
 from exactik.kernels.linear.active_set import relative_projected_gradient, update_active_set
-from exactik.kernels.linear.articulated import WHOLE_ROWS
+from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS, JointPattern
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit, jit_forceinline
 
@@ -131,20 +131,26 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
     S and P (nv, 6), twists and momenta of the dofs, are read for the layout JOINT_BLOCKS only.
     """
     state = descent.state
-    if judge_trial(pattern, box, options, q, value, g, H, descent):
+    joints = JointPattern(
+        parent=tree.parent,
+        last_child=tree.last_child,
+        first_v=tree.first_v,
+        depth=tree.depth,
+    )
+    if judge_trial(joints, pattern, box, options, q, value, g, H, S, P, descent):
         if options[RULE] == COORDINATE_DESCENT:
             propose_coordinate_step(pattern, box, q, g, H, descent)
         elif options[RULE] == GRADIENT_DESCENT:
             propose_gradient_step(box, options, g, descent)
         else:
-            propose_model_step(tree, pattern, box, options, q, g, H, S, P, descent)
+            propose_model_step(joints, pattern, box, options, q, g, H, S, P, descent)
     if state[STATUS] == RUNNING:
         write_trial(tree, box, options[RULE], q, descent)
     return state[STATUS] == RUNNING
 
 
 @jit_forceinline
-def judge_trial(pattern, box, options, q, value, g, H, descent):
+def judge_trial(joints, pattern, box, options, q, value, g, H, S, P, descent):
     """Accept or reject the trial, or end the descent; return whether a new step is to be made.
 
     Where it returns False and the descent goes on, descent.step is as it should be.
@@ -180,10 +186,12 @@ def judge_trial(pattern, box, options, q, value, g, H, descent):
     elif state[COST] <= options[NEGLIGIBLE_COST]:
         state[STATUS] = CONVERGED
     elif state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
-        handle_stationary_point(pattern, box, options, q, g, H, np.float64(CONVERGED), descent)
+        ending = np.float64(CONVERGED)
+        handle_stationary_point(joints, pattern, box, options, q, g, H, S, P, ending, descent)
     elif state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS and options[ESCAPE_SADDLES] != 0.0:
         # Next to a saddle what a step gains drowns in rounding; along negative curvature it grows.
-        handle_stationary_point(pattern, box, options, q, g, H, np.float64(STALLED), descent)
+        ending = np.float64(STALLED)
+        handle_stationary_point(joints, pattern, box, options, q, g, H, S, P, ending, descent)
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT
     elif state[EVALUATED_ORDER] == GRADIENT:
@@ -230,7 +238,7 @@ def update_scale(pattern, box, options, H, descent):
 
 
 @jit
-def handle_stationary_point(pattern, box, options, q, g, H, ending, descent):
+def handle_stationary_point(joints, pattern, box, options, q, g, H, S, P, ending, descent):
     """End with this status, unless it is at a saddle and the method leaves saddles."""
     state = descent.state
     # A limit that nothing pushes against holds nothing: the way down may lead away from it. Where a
@@ -243,9 +251,14 @@ def handle_stationary_point(pattern, box, options, q, g, H, ending, descent):
     last = state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]
     if last or options[ESCAPE_SADDLES] == 0.0 or state[IS_CONVEX] != 0.0:
         state[STATUS] = ending
-    elif state[EVALUATED_ORDER] != EXACT or state[EVALUATED_LAYOUT] != WHOLE_ROWS:
+    elif state[EVALUATED_ORDER] != EXACT:
         request_evaluation(EXACT, state)
-        state[REQUESTED_LAYOUT] = WHOLE_ROWS
+    elif state[EVALUATED_LAYOUT] == JOINT_BLOCKS:
+        if is_convex_by_blocks(joints, S, P, g, H, descent):
+            state[STATUS] = ending
+        else:
+            request_evaluation(EXACT, state)
+            state[REQUESTED_LAYOUT] = WHOLE_ROWS
     elif open_descent_direction(pattern, box, q, g, H, descent):
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
         state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0

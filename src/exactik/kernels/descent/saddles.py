@@ -21,15 +21,32 @@ import math
 import numpy as np
 
 from exactik.kernels.linear.active_set import copy_free_block
+from exactik.kernels.linear.articulated import eliminate_joints
 from exactik.kernels.linear.ltdl import factor
-from exactik.spatial import jit
+from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["NEAR_LIMIT", "negative_curvature_direction", "open_descent_direction"]
+__all__ = [
+    "NEAR_LIMIT",
+    "is_convex_by_blocks",
+    "negative_curvature_direction",
+    "open_descent_direction",
+]
 
 FLAT_CURVATURE = 1e-7  # share of D: a curvature above −FLAT_CURVATURE · D is not negative
 SHIFT_GROWTH, MAX_SHIFTS = 10.0, 30  # of δ; far beyond any curvature, where numbers are numbers
 NEAR_LIMIT = 1e-9  # [rad or m], or share of a smaller range: a dof this near sits on its limit
 NEGLIGIBLE_ENTRY = 1e-9  # of the largest of a direction: a limit may clip it
+
+
+@jit_forceinline
+def is_convex_by_blocks(joints, S, P, g, H, descent):
+    """Return whether H + δD is positive definite on the dofs outside the active set, in O(n).
+
+    For the layout JOINT_BLOCKS; descent.step and descent.rhs are overwritten.
+    """
+    for i in range(descent.step.shape[0]):
+        descent.step[i] = 0.0
+    return eliminate_joints(joints, S, P, g, H, FLAT_CURVATURE, descent) > 0.0
 
 
 @jit

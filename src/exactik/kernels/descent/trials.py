@@ -44,7 +44,7 @@ from exactik.kernels.linear.active_set import (
     multiply_ancestor_rows,
     update_active_set,
 )
-from exactik.kernels.linear.articulated import JOINT_BLOCKS, JointPattern
+from exactik.kernels.linear.articulated import JOINT_BLOCKS
 from exactik.kernels.linear.trust_region import trust_region_step
 from exactik.kernels.tree.integrate import integrate
 from exactik.spatial import jit, jit_forceinline
@@ -169,16 +169,10 @@ def propose_gradient_step(box, options, g, descent):
 
 
 @jit_forceinline
-def propose_model_step(tree, pattern, box, options, q, g, H, S, P, descent):
+def propose_model_step(joints, pattern, box, options, q, g, H, S, P, descent):
     """Write the step of a second-order rule, or stall where none was found."""
     state, rule = descent.state, options[RULE]
     layout = np.int64(state[EVALUATED_LAYOUT])
-    joints = JointPattern(
-        parent=tree.parent,
-        last_child=tree.last_child,
-        first_v=tree.first_v,
-        depth=tree.depth,
-    )
     damping = 0.0 if rule == LINE_SEARCH else state[DAMPING]
     for _ in range(MAX_STEP_ATTEMPTS):
         if rule == TRUST_REGION:
