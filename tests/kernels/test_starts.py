@@ -78,7 +78,7 @@ def solve_by_hand(problem: ik.Problem, method: CompiledMethod, q0: Array, count:
         misses = [np.linalg.norm(pose.point(*g.watched_point(problem.skeleton)) - g.target)  # pyright: ignore
                   for g in problem.goals]  # fmt: skip
         reached = bool(np.max(misses) <= 1e-3)
-        if best is None or reached or end.cost < best.cost:
+        if best is None or reached or end.cost < (1 - 1e-9) * best.cost:
             best = end
         if reached:
             break

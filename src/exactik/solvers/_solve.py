@@ -169,7 +169,7 @@ def _solve_in_python(
         assert descent is not None
         attempts += 1
         reached = bool((compute_goal_errors(problem, descent.q) <= tolerances).all())
-        if best is None or reached or descent.cost < best.cost:
+        if best is None or reached or descent.cost < (1.0 - kernel.MIN_GAIN) * best.cost:
             best = descent
         if reached:
             break

@@ -51,6 +51,7 @@ from exactik.spatial import jit, jit_nogil
 from exactik.typing import Array
 
 __all__ = [
+    "MIN_GAIN",
     "RESULT_SIZE",
     "StartTable",
     "begin_attempt",
