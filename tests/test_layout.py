@@ -31,6 +31,7 @@ LAYERS = """
     _arrays
     spatial
     kernels
+    gpu
     functions
     model
     motion goals

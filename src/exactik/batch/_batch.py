@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import as_floats, freeze
 from exactik._threads import run_in_threads
+from exactik.batch._device import choose_gpu
 from exactik.errors import ShapeError, UsageError
 from exactik.goals import pack_batch_targets
+from exactik.gpu import Gpu
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.results import (
@@ -81,7 +83,9 @@ class BatchResult:
         iterations: (B,).
         evaluations: (B,).
         attempts: (B,).
-        seconds: (B,) time spent on each problem, whichever thread it was on.
+        seconds: (B,) time spent on each problem, whichever thread it was on; on a GPU its share of
+            the whole time.
+        device: what solved it: "cpu", or "cuda" and the name of the GPU.
     """
 
     problem: Problem
@@ -96,6 +100,7 @@ class BatchResult:
     evaluations: IntArray
     attempts: IntArray
     seconds: Array
+    device: str = "cpu"
     _term_errors: Array | None = None
 
     def __len__(self) -> int:
@@ -211,7 +216,10 @@ class BatchResult:
 
     def __repr__(self) -> str:
         reached = int(self.reached.sum())
-        return f"<BatchResult: {len(self)} problems, {reached} reached, solver {self.solver!r}>"
+        return (
+            f"<BatchResult: {len(self)} problems, {reached} reached, "
+            f"solver {self.solver!r}, device {self.device!r}>"
+        )
 
 
 def solve_batch(
@@ -223,10 +231,12 @@ def solve_batch(
     starts: int = 1,
     seed: int = 0,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> BatchResult:
     """Solve a problem for many targets.
 
-    Each answer is, bit for bit, that of `solve(problem.with_targets(…), …)`.
+    Each answer is, bit for bit, that of `solve(problem.with_targets(…), …)`; on a GPU it is the
+    same but for rounding (docs/gpu.md).
 
     Args:
         problem: what is asked.
@@ -237,6 +247,9 @@ def solve_batch(
         starts: as for `solve`.
         seed: as for `solve`.
         threads: number of threads; one per processor if None.
+        device: "cpu"; "cuda" for a GPU of NVIDIA's, on which a warning tells of problems that
+            cannot run there; "auto" takes the GPU if there is one and the batch is worth it.
+            `BatchResult.device` tells what was taken.
     """
     if not isinstance(problem, Problem):
         raise UsageError(f"solve_batch needs a Problem, not {type(problem).__name__}")
@@ -251,6 +264,9 @@ def solve_batch(
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     workers, further = min(workers, max(count, 1)), require_count("starts", starts) - 1
     named = {name: freeze(as_floats(name, value).copy()) for name, value in targets.items()}
+    gpu = choose_gpu(device, problem, method, count)
+    if gpu is not None:
+        return _solve_on_gpu(gpu, problem, method, packed, named, q, further, seed)
     if (
         isinstance(method, CompiledMethod)
         and can_solve_compiled(problem, method)
@@ -309,6 +325,52 @@ def _solve_compiled(
             results[chunk, RESULT_CYCLES] *= spent / total if total > 0 else 0.0
 
     run_in_threads(workers, solve_chunks, [chunks[k::workers] for k in range(workers)], stop)
+    return _make_result(problem, method, named, q, results, term_errors, "cpu")
+
+
+def _solve_on_gpu(
+    gpu: Gpu,
+    problem: Problem,
+    method: Method,
+    targets: Targets,
+    named: Mapping[str, Array],
+    q: Array,
+    further: int,
+    seed: int,
+) -> BatchResult:
+    from exactik.gpu.launch import solve_problems_on_gpu
+
+    assert isinstance(method, CompiledMethod)
+    results = np.zeros((len(q), RESULT_SIZE))
+    term_errors = np.zeros((len(q), len(problem.packed.arrays.terms.kind)))
+    start = time.perf_counter()
+    solve_problems_on_gpu(
+        problem.skeleton.tree,
+        problem.packed.copy_arrays(),
+        problem.box,
+        method.options(problem),
+        compute_term_tolerances(problem),
+        make_start_table(problem, further, seed),
+        targets,
+        q,
+        results,
+        term_errors,
+    )
+    spent = time.perf_counter() - start
+    share = results[:, RESULT_EVALUATIONS] / max(results[:, RESULT_EVALUATIONS].sum(), 1.0)
+    results[:, RESULT_CYCLES] = spent * share
+    return _make_result(problem, method, named, q, results, term_errors, f"cuda: {gpu.name}")
+
+
+def _make_result(
+    problem: Problem,
+    method: CompiledMethod,
+    named: Mapping[str, Array],
+    q: Array,
+    results: Array,
+    term_errors: Array,
+    device: str,
+) -> BatchResult:
     ended = np.array([ENDED_WORDS[int(code)] for code in results[:, RESULT_STATUS]], dtype="U15")
     return BatchResult(
         problem=problem,
@@ -323,6 +385,7 @@ def _solve_compiled(
         evaluations=results[:, RESULT_EVALUATIONS].astype(np.int64),
         attempts=results[:, RESULT_ATTEMPTS].astype(np.int64),
         seconds=results[:, RESULT_CYCLES],
+        device=device,
         _term_errors=term_errors,
     )
 

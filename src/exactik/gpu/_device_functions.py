@@ -33,7 +33,7 @@ def to_device_function(
     plain = _plain_function(function)
     namespace = dict(plain.__globals__)
     for name in plain.__code__.co_names:
-        kernel = namespace.get(name)
+        kernel: Any = namespace.get(name)
         if not hasattr(kernel, "linked"):
             continue
         if kernel not in known:

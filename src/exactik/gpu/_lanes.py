@@ -1,34 +1,31 @@
-"""What the threads of a warp agree upon."""
+"""What the threads of a warp agree upon; in the simulator a thread goes its own way."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numba.cuda  # noqa: TID253 (this package is imported when a GPU is asked for)
-from numba import config
+from exactik.gpu._cuda import IS_SIMULATED, cuda
 
 __all__ = ["count_lanes", "inline"]
 
-cuda: Any = numba.cuda
 ALL_LANES = 0xFFFFFFFF
 
-if config.ENABLE_CUDASIM:
 
-    def count_lanes(condition):
-        """Return 1 or 0: in the simulator a thread goes its own way."""
-        return 1 if condition else 0
+def _count_voters(condition):
+    return cuda.popc(cuda.ballot_sync(ALL_LANES, condition))
 
-    def inline(function):
-        """Return the function: the simulator runs it as it is."""
-        return function
 
-else:
+def _count_itself(condition):
+    return 1 if condition else 0
 
-    @cuda.jit(device=True, forceinline=True)
-    def count_lanes(condition):
-        """Return in how many threads of the warp the condition holds; all of them must ask."""
-        return cuda.popc(cuda.ballot_sync(ALL_LANES, condition))
 
-    def inline(function):
-        """Return a device function that is part of its callers: it may return views of arrays."""
-        return cuda.jit(function, device=True, inline="always")
+count_lanes: Any = (
+    _count_itself if IS_SIMULATED else cuda.jit(device=True, forceinline=True)(_count_voters)
+)
+"""Return in how many threads of the warp a condition holds; all of them must ask."""
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Make a device function that becomes part of its callers: it may return views of arrays."""
+    return function if IS_SIMULATED else cuda.jit(device=True, inline="always")(function)

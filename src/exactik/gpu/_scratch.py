@@ -15,8 +15,7 @@ import functools
 import math
 from typing import Any, NamedTuple
 
-from numba import config
-
+from exactik.gpu._cuda import IS_SIMULATED
 from exactik.kernels.calculus.sums import SUMS_SIZE
 from exactik.kernels.calculus.workspace import Workspace
 from exactik.kernels.descent.state import STATE_SIZE, DescentState
@@ -107,7 +106,7 @@ class Place(NamedTuple):
 
     start: int  # in units of 8 bytes
     shape: tuple[int, ...]  # that there is room for
-    has_rows: bool  # whether its first length is known at run time only
+    in_rows: tuple[bool, ...]  # which of its lengths are known at run time only
 
 
 def lay_out(like: ThreadArrays, capacity: Capacity) -> tuple[list[list[Place]], int]:
@@ -121,7 +120,7 @@ def lay_out(like: ThreadArrays, capacity: Capacity) -> tuple[list[list[Place]], 
             rows = capacity.driven_rows if name == "joint_H" else capacity.rows
             room = tuple(rows if n == ROWS else capacity.width if n == WIDTH else n for n in shape)
             assert all(n <= m for n, m in zip(array.shape, room, strict=True)), name
-            places[-1].append(Place(start=end, shape=room, has_rows=shape[0] == ROWS))
+            places[-1].append(Place(start=end, shape=room, in_rows=tuple(n == ROWS for n in shape)))
             end += -(-math.prod(room) * array.itemsize // 8)
     return places, end
 
@@ -143,7 +142,7 @@ def choose_capacity(like: ThreadArrays) -> Capacity | None:
 
 def make_carver(places: list[list[Place]]) -> Any:
     """Return what makes the arrays of a thread: carve(scratch, like), `like` of their lengths."""
-    if config.ENABLE_CUDASIM:
+    if IS_SIMULATED:
         return functools.partial(_carve_views, places)
     return _make_intrinsic(places)
 
@@ -154,17 +153,23 @@ def _carve_views(places: list[list[Place]], scratch: Any, like: ThreadArrays) ->
         views = []
         for array, place in zip(part, part_places, strict=True):
             end = place.start + -(-math.prod(place.shape) * array.dtype.itemsize // 8)
-            flat = scratch[place.start : end].view(array.dtype)[: math.prod(place.shape)]
-            view = flat.reshape(place.shape)
-            views.append(view[: array.shape[0]] if place.has_rows else view)
+            lengths = zip(array.shape, place.shape, place.in_rows, strict=True)
+            shape = [n if in_rows else room for n, room, in_rows in lengths]
+            flat = scratch[place.start : end].view(array.dtype)[: math.prod(shape)]
+            views.append(flat.reshape(shape))
         parts.append(type(part)(*views))
     return type(like)(*parts)
 
 
 def _make_intrinsic(places: list[list[Place]]) -> Any:
-    from numba.cuda import types
+    from numba.cuda import types as numba_types
     from numba.cuda.extending import intrinsic
-    from numba.cuda.np.arrayobj import make_array, populate_array
+    from numba.cuda.np.arrayobj import (  # pyright: ignore[reportMissingImports]
+        make_array,
+        populate_array,
+    )
+
+    types: Any = numba_types
 
     @intrinsic
     def carve(_, scratch, like):
@@ -187,18 +192,20 @@ def _make_intrinsic(places: list[list[Place]]) -> Any:
             def make_view(place, array_type, model, lengths):
                 view = make_array(array_type)(context, builder)
                 size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+                given = make_array(model)(context, builder, lengths)
                 shape = [constant(n) for n in place.shape]
-                if place.has_rows:
-                    shape[0] = builder.extract_value(
-                        make_array(model)(context, builder, lengths).shape, 0
-                    )
-                strides = [size * math.prod(place.shape[n + 1 :]) for n in range(len(shape))]
+                for n, in_rows in enumerate(place.in_rows):
+                    shape[n] = builder.extract_value(given.shape, n) if in_rows else shape[n]
+                strides, stride = [], constant(size)
+                for length in reversed(shape):
+                    strides.insert(0, stride)
+                    stride = builder.mul(stride, length)
                 start = builder.gep(data, [constant(place.start)])
                 populate_array(
                     view,
                     data=builder.bitcast(start, view.data.type),
                     shape=shape,
-                    strides=[constant(n) for n in strides],
+                    strides=strides,
                     itemsize=size,
                     meminfo=None,
                 )

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba.cuda  # noqa: TID253 (this package is imported when a GPU is asked for)
 import numpy as np
 
+from exactik.gpu._cuda import cuda
 from exactik.gpu._lanes import count_lanes, inline
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
 from exactik.kernels.calculus.workspace import Goals
@@ -62,10 +62,12 @@ from exactik.kernels.linear.ltdl import AncestorPattern
 
 __all__ = ["solve_pool"]
 
-cuda: Any = numba.cuda
 BEGIN, EVALUATE, EVALUATE_ROWS, STEP, DONE = range(5)
 QUORUM = 16  # lanes, of 32
-SCRATCH_SIZE, carve = 0, None  # of a capacity: `variants` puts them in
+SCRATCH_SIZE = 0
+carve: Any = None
+"""Size of the scratch of a thread (numbers), and what makes its arrays of it; `variants` puts in
+those of a capacity."""
 
 
 @inline

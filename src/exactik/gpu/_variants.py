@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numba.cuda  # noqa: TID253 (this package is imported when a GPU is asked for)
-from numba import config
-
+from exactik.gpu._cuda import IS_SIMULATED, cuda
 from exactik.gpu._device_functions import to_device_function
 from exactik.gpu._scratch import (
     Capacity,
@@ -20,13 +18,7 @@ from exactik.gpu._scratch import (
     make_carver,
 )
 
-__all__ = ["TooLargeError", "compile_kernel"]
-
-cuda: Any = numba.cuda
-
-
-class TooLargeError(ValueError):
-    """A figure needs more scratch than a thread can have."""
+__all__ = ["compile_kernel"]
 
 
 def compile_kernel(
@@ -36,8 +28,7 @@ def compile_kernel(
 ) -> Any:
     """Return a kernel to launch for threads that need arrays `like` these."""
     capacity = choose_capacity(like)
-    if capacity is None:
-        raise TooLargeError(f"a figure with {len(like.descent.step)} dofs is too large for a GPU")
+    assert capacity is not None, "callers ask `fits_on_gpu` first"
     key = (kernel, capacity, tuple(sorted(replacements)))
     if key not in _variants:
         _variants[key] = _make_variant(kernel, like, capacity, replacements)
@@ -57,7 +48,7 @@ def _make_variant(
     as_device_function = functools.partial(cuda.jit, device=True)
     variant = to_device_function(kernel, replacements, as_device_function, {})
     variant.__globals__.update(SCRATCH_SIZE=size, carve=make_carver(places))
-    if config.ENABLE_CUDASIM:
+    if IS_SIMULATED:
         return cuda.jit(variant)
     # Numba names the files of its cache after the function, and looks at its own code only.
     parts = (*capacity, *sorted(replacements), _hash_sources())

@@ -10,12 +10,11 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numba.cuda  # noqa: TID253 (this package is imported when a GPU is asked for)
 import numpy as np
-from numba import config
 
+from exactik.gpu._cuda import IS_SIMULATED, cuda
 from exactik.gpu._replacements import find_replacements
-from exactik.gpu._scratch import OwnGoals, ThreadArrays
+from exactik.gpu._scratch import OwnGoals, ThreadArrays, choose_capacity
 from exactik.gpu._solve_pool import solve_pool
 from exactik.gpu._variants import compile_kernel
 from exactik.kernels.calculus.workspace import Goals, new_workspace
@@ -26,9 +25,8 @@ from exactik.kernels.goals.terms import LOG
 from exactik.kernels.tree.packed import Tree
 from exactik.typing import Array
 
-__all__ = ["solve_problems_on_gpu"]
+__all__ = ["fits_on_gpu", "solve_problems_on_gpu"]
 
-cuda: Any = numba.cuda
 WARP_SIZE = 32  # threads; also of a block, so that a warp that ends makes room at once
 BLOCKS_PER_PROCESSOR = 16  # more than fit: some 230 registers a thread leave room for 8 warps
 CHUNK_PROBLEMS = 131_072  # at most: four for each thread that fits on a large GPU
@@ -74,6 +72,11 @@ def solve_problems_on_gpu(
             chunk = slice(first, min(first + slots[0].size, len(q)))
             slots[n % len(slots)].solve(kernel, shared, thread_arrays, batch, chunk)
         cuda.synchronize()
+
+
+def fits_on_gpu(tree: Tree, goals: Goals) -> bool:
+    """Whether there is room for the arrays of a thread."""
+    return choose_capacity(make_thread_arrays(tree, goals)) is not None
 
 
 def make_thread_arrays(tree: Tree, goals: Goals) -> ThreadArrays:
@@ -129,7 +132,7 @@ def make_slots(batch: Batch) -> list[Slot]:
     count = len(batch.q)
     size = max(1, min(CHUNK_PROBLEMS, count))
     row = sum(a.nbytes for a in flatten(batch)) / max(count, 1)
-    if not config.ENABLE_CUDASIM:
+    if not IS_SIMULATED:
         free, _ = cuda.current_context().get_memory_info()
         size = max(WARP_SIZE, min(size, int(MEMORY_SHARE * free / row)))
     while True:
@@ -144,7 +147,7 @@ def make_slots(batch: Batch) -> list[Slot]:
 @contextlib.contextmanager
 def pin_memory(arrays: list[Array]) -> Iterator[None]:
     """Keep arrays in place, so that copies run beside kernels and ten times faster."""
-    if config.ENABLE_CUDASIM:
+    if IS_SIMULATED:
         yield
         return
     with contextlib.ExitStack() as stack:
@@ -156,7 +159,7 @@ def pin_memory(arrays: list[Array]) -> Iterator[None]:
 
 def count_processors() -> int:
     """Return the number of multiprocessors of the GPU."""
-    return 1 if config.ENABLE_CUDASIM else cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return 1 if IS_SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
 def to_device(value: Any) -> Any:
