@@ -38,6 +38,7 @@ from exactik.kernels.linear.octets import (
     scale_octet,
     store_six,
 )
+from exactik.kernels.linear.six_vectors import dot, load
 from exactik.kernels.tree.custom import subtract_custom_curvature
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import cross, exp_coefficients, jit, jit_forceinline, left_jacobian_derivative
@@ -50,14 +51,7 @@ def sweep_gradient(tree, S, sums, free, g):
     """Write g (nv,) from the wrenches of subtrees; `free` is 0 for locked dofs, 1 for others."""
     for k in range(1, tree.parent.shape[0]):
         for i in range(np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])):
-            g[i] = -free[i] * multiply_wrench(S, i, sums, k)
-
-
-@jit_forceinline
-def multiply_wrench(S, i, sums, k):
-    """Return S_i · w_k."""
-    turning = S[i, 0] * sums[k, 0] + S[i, 1] * sums[k, 1] + S[i, 2] * sums[k, 2]
-    return turning + (S[i, 3] * sums[k, 3] + S[i, 4] * sums[k, 4] + S[i, 5] * sums[k, 5])
+            g[i] = -free[i] * dot(load(S, i), load(sums, k))
 
 
 @jit_forceinline
@@ -86,6 +80,19 @@ def momentum_columns(sums, k, order):
 
 
 @jit_forceinline
+def six_entries(x):
+    """Return the first six entries of an octet, apart."""
+    return (
+        octet_entry(x, 0),
+        octet_entry(x, 1),
+        octet_entry(x, 2),
+        octet_entry(x, 3),
+        octet_entry(x, 4),
+        octet_entry(x, 5),
+    )
+
+
+@jit_forceinline
 def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
     """Write H (nv, width) as ancestor rows from the sums of subtrees, order GAUSS_NEWTON or EXACT.
 
@@ -98,21 +105,12 @@ def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
         columns = momentum_columns(sums, k, order)
         for i in range(first, end):
             momentum = scale_octet(free[i], multiply_rows(columns, S, i))
-            p0, p1, p2 = (
-                octet_entry(momentum, 0),
-                octet_entry(momentum, 1),
-                octet_entry(momentum, 2),
-            )
-            p3, p4, p5 = (
-                octet_entry(momentum, 3),
-                octet_entry(momentum, 4),
-                octet_entry(momentum, 5),
-            )
+            p0, p1, p2, p3, p4, p5 = six_entries(momentum)
             for a in range(pad_to_lanes(depth)):
                 turning = p0 * path[0, a] + p1 * path[1, a] + p2 * path[2, a]
                 H[i, a] = turning + (p3 * path[3, a] + p4 * path[4, a] + p5 * path[5, a])
             for j in range(first, i + 1):
-                H[i, depth + j - first] = free[j] * dot_octets(load_six(S, j), momentum)
+                H[i, depth + j - first] = free[j] * dot(load(S, j), six_entries(momentum))
         for i in range(first, end):
             for c in range(6):
                 path[c, depth + i - first] = free[i] * S[i, c]
@@ -134,7 +132,7 @@ def sweep_joint_blocks(tree, q, R, p, S, sums, free, order, g, P, H):
         columns = momentum_columns(sums, k, order)
         for i in range(first, end):
             momentum = scale_octet(free[i], multiply_rows(columns, S, i))
-            g[i] = -free[i] * multiply_wrench(S, i, sums, k)
+            g[i] = -free[i] * dot(load(S, i), load(sums, k))
             store_six(P, i, momentum)
             for j in range(first, i + 1):
                 H[i, depth + j - first] = free[j] * dot_octets(load_six(S, j), momentum)
