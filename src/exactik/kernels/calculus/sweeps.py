@@ -31,8 +31,6 @@ from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE
 from exactik.kernels.linear.articulated import multiply_rows
 from exactik.kernels.linear.ltdl import pad_to_lanes
 from exactik.kernels.linear.octets import (
-    dot_octets,
-    load_six,
     make_octet,
     octet_entry,
     scale_octet,
@@ -135,7 +133,7 @@ def sweep_joint_blocks(tree, q, R, p, S, sums, free, order, g, P, H):
             g[i] = -free[i] * dot(load(S, i), load(sums, k))
             store_six(P, i, momentum)
             for j in range(first, i + 1):
-                H[i, depth + j - first] = free[j] * dot_octets(load_six(S, j), momentum)
+                H[i, depth + j - first] = free[j] * dot(load(S, j), six_entries(momentum))
         if order == EXACT:
             subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H)
         parent = np.int64(tree.parent[k])
