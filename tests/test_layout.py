@@ -44,6 +44,7 @@ LAYERS = """
     verdict report
     pipeline
     synthetic precompile
+    archive
     viewer
     exactik
     cli
@@ -222,7 +223,8 @@ def test_import_loads_no_optional_package_and_compiles_nothing():
     )
     assert probe.returncode == 0, probe.stderr
     report = json.loads(probe.stdout)
-    heavy = {"dask", "ezc3d", "matplotlib", "numba_cuda", "rich", "scipy", "typer", "viser"}
+    heavy = {"dask", "distributed", "fsspec", "pyarrow", "rich", "scipy", "typer", "viser"}
+    heavy |= {"ezc3d", "matplotlib", "numba_cuda"}
     loaded = [m for m in report["loaded"] if m.split(".")[0] in heavy or m == "numba.cuda"]
     assert loaded == []
     assert report["compiled"] == 0

@@ -1,6 +1,7 @@
 """exactik: exact second-order inverse kinematics of articulated figures."""
 
 from exactik import functions
+from exactik.archive import ArchiveResult, archive
 from exactik.batch import BatchResult, solve_batch
 from exactik.calibration import (
     Calibration,
@@ -99,6 +100,7 @@ __all__ = [
     "LBFGS",
     "STATUSES",
     "AimGoal",
+    "ArchiveResult",
     "Attention",
     "Auto",
     "BatchResult",
@@ -160,6 +162,7 @@ __all__ = [
     "UnknownNameError",
     "UsageError",
     "View",
+    "archive",
     "attach_markers",
     "calibrate",
     "check_derivatives",

@@ -24,7 +24,7 @@ from exactik.motion import Markers
 from exactik.problem import Problem
 from exactik.solvers import solve
 
-__all__ = ["precompile_error_bars", "precompile_poses", "precompile_recordings"]
+__all__ = ["compile_missing", "precompile_error_bars", "precompile_poses", "precompile_recordings"]
 
 WARM_UP_FRAMES = 24  # enough that every kernel of the tracker runs
 
@@ -100,6 +100,22 @@ def _one_at_a_time(part: str) -> Iterator[None]:
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def compile_missing() -> None:
+    """Compile what tracks recordings and reports on them, as far as the cache does not have it.
+
+    Of several processes of a machine one works and the others wait for it.
+    """
+    from exactik.kernels.recording.combination_error_bars import estimate_combination_deviations
+    from exactik.kernels.recording.sequence import solve_sequence
+    from exactik.spatial import is_cached
+
+    last = {"recordings": solve_sequence, "error-bars": estimate_combination_deviations}
+    for part, kernel in last.items():
+        if is_cached(kernel) is False:
+            with _one_at_a_time(part):
+                PARTS[part]()
 
 
 def main(parts: list[str]) -> None:

@@ -11,11 +11,11 @@ from scipy.spatial.transform import Rotation
 
 import exactik as ik
 from exactik.biomechanics import compute_joint_angles
-from exactik.cli._outputs import write_motion
 from exactik.errors import FileError, UsageError
 from exactik.io import load_motion
 from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Motion
+from exactik.pipeline import write_motion
 
 HUMAN = ik.human()
 

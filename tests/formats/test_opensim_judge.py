@@ -19,8 +19,8 @@ from exactik.io import (
     list_coordinate_columns,
     load_coordinate_table,
     load_ik_setup,
-    load_marker_times,
     load_opensim_model,
+    load_timed_markers,
 )
 from exactik.pipeline import solve_ik_setup, write_ik_results
 from exactik.typing import Array
@@ -105,10 +105,9 @@ def compute_cost(setup: IkSetup) -> tuple[Array, ik.Motion]:
     model, skeleton = load_opensim_model(setup.model_path), ik.load_skeleton(setup.model_path)
     assert setup.motion_path is not None
     motion = ik.load_motion(setup.motion_path, skeleton)
-    markers = ik.load_markers(setup.marker_path)
+    markers, recorded = load_timed_markers(setup.marker_path)
     names = [n for n in markers.names if n in setup.marker_weights and n in skeleton.markers]
     solved = load_coordinate_table(setup.motion_path).times
-    recorded = load_marker_times(setup.marker_path)
     frames = np.abs(recorded[None] - solved[:, None]).argmin(axis=1)
     targets = markers.chosen(names).positions[frames]
     order = [list(skeleton.markers).index(name) for name in names]

@@ -91,13 +91,22 @@ def test_coordinates_of_a_custom_joint_are_found_from_its_motion(seed: int):
         turns=[("z", None, "tilt"), ("x", None, "list"), ("y", None, "rotation")],
         shifts=[(axis, None, "t" + axis) for axis in "xyz"],
     )
-    assert pelvis.moves_freely
-    for joint in (pelvis, knee()):
+    # Left-handed axes, with slopes and intercepts; and axes that are not at right angles.
+    turned = ik.Joint.custom(
+        turns=[("x", Linear(-1.5, 0.1), "a"), ("z", None, "b"), ("y", Linear(0.8), "c")],
+        shifts=[((0.6, 0.8, 0.0), Linear(2.0, 0.3), "d"), ("x", None, "e"), ("z", None, "f")],
+    )
+    skew = ik.Joint.custom(
+        turns=[("x", None, "a"), ((0.6, 0.8, 0.0), None, "b"), ("z", None, "c")],
+        shifts=[(axis, None, "t" + axis) for axis in "xyz"],
+    )
+    assert pelvis.moves_freely and turned.moves_freely and skew.moves_freely
+    for joint in (pelvis, turned, skew, knee()):
         skeleton = ik.Skeleton.build("one", [ik.Bone("b", joint=joint)])
         q = rng.uniform(-1.2, 0.0, (5, joint.nq))
         pose = skeleton.forward(q)
         found = joint.coordinates_for(pose.positions[:, 0], pose.rotations[:, 0])
-        np.testing.assert_allclose(found, q, atol=1e-9)
+        np.testing.assert_allclose(found, q, atol=1e-9, err_msg=str(joint))
     assert not knee().moves_freely
 
 

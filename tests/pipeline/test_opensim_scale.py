@@ -11,8 +11,15 @@ import pytest
 
 import exactik as ik
 from exactik.errors import FileError
-from exactik.io import load_generic_model, load_opensim_model
-from exactik.pipeline import scale_model
+from exactik.io import (
+    list_coordinate_columns,
+    load_coordinate_table,
+    load_generic_model,
+    load_opensim_model,
+    load_timed_markers,
+)
+from exactik.pipeline import ScaledSubject, scale_model
+from exactik.typing import Array
 from tests.support.opensim_files import ask_judge, make_leg
 
 FACTORS = {"thigh": 1.1, "foot": 1.25}
@@ -132,29 +139,113 @@ def test_old_documents_are_refused_in_a_sentence(folder: Path) -> None:
         scale_model(folder / "setup.xml")
 
 
+def lay_out_scaling(shared: Path, folder: Path) -> Path:
+    """Copy gait2354 to where its set-up of the scale tool expects things; return the set-up."""
+    source = shared / "data" / "opensim" / "gait2354"
+    folder.mkdir()
+    for file in ("subject01_Setup_Scale.xml", "gait2354_Scale_MarkerSet.xml"):
+        shutil.copy(source / file, folder / file)
+    shutil.copy(source / "subject01_static.trc", folder)
+    shutil.copy(source / "gait2354_simbody_generic.osim", folder / "gait2354_simbody.osim")
+    return folder / "subject01_Setup_Scale.xml"
+
+
 @pytest.mark.slow
 def test_gait2354_is_scaled_as_opensim_scales_it(shared_data: Path, tmp_path: Path) -> None:
-    """Masses, inertias, frames, markers, and fibre and tendon lengths of all 54 muscles."""
+    """Masses, inertias, frames, markers, meshes, fibre and tendon lengths of all 54 muscles."""
+    setups = {name: lay_out_scaling(shared_data, tmp_path / name) for name in ("ours", "theirs")}
+    scaled = scale_model(setups["ours"])
     source = shared_data / "data" / "opensim" / "gait2354"
-    for name in ("ours", "theirs"):
-        (tmp_path / name).mkdir()
-        for file in ("subject01_Setup_Scale.xml", "gait2354_Scale_MarkerSet.xml"):
-            shutil.copy(source / file, tmp_path / name / file)
-        shutil.copy(source / "subject01_static.trc", tmp_path / name)
-        shutil.copy(
-            source / "gait2354_simbody_generic.osim", tmp_path / name / "gait2354_simbody.osim"
-        )
-    scaled = scale_model(tmp_path / "ours" / "subject01_Setup_Scale.xml")
     published = (source / "subject01_scaleSet_applied.xml").read_text()
     for body, (x, _, _) in scaled.factors.items():
         pattern = rf"<scales> (\S+) \S+ \S+</scales>\s*<segment>{body}</segment>"
         assert f"{x:.6g}" == re.findall(pattern, published)[0]
-    ask_judge("scale", tmp_path / "theirs" / "subject01_Setup_Scale.xml")
+    ask_judge("scale", setups["theirs"])
     found = {}
     for name in ("ours", "theirs"):
         out = tmp_path / f"{name}.npz"
         ask_judge("properties", tmp_path / name / "subject01_scaledOnly.osim", out)
         with np.load(out) as file:
             found[name] = dict(file)
+    assert found["ours"]["mesh"].shape == (19, 3)
     for key, values in found["ours"].items():
-        assert np.abs(values - found["theirs"][key]).max() < 1e-12, key
+        assert np.abs(values - found["theirs"][key]).max(initial=0.0) < 1e-12, key
+
+
+STATIC_ANGLE = np.radians(0.1)
+STATIC_PLACE = 1e-3  # [m]
+
+
+def read_coordinates(path: Path) -> dict[str, Array]:
+    table = load_coordinate_table(path)
+    return dict(zip(table.names, table.values.T, strict=True))
+
+
+@pytest.mark.slow
+def test_gait2354_has_its_static_pose_and_markers_where_opensim_has_its_optimum(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    """The placer of OpenSim stops at 1e-4; with 1e-9 it comes to where we are.
+
+    And its inverse kinematics finds the same motion on both models.
+    """
+    setups = {name: lay_out_scaling(shared_data, tmp_path / name) for name in ("ours", "theirs")}
+    scaled = scale_model(setups["ours"])
+    ask_judge("scale", setups["theirs"])
+    ask_judge("place", setups["theirs"], "tight.osim", "--accuracy", "1e-9")
+    assert scaled.pose is not None
+    skeleton, q = scaled.pose.skeleton, scaled.pose.motion.q[0]
+
+    tight = ik.load_motion(tmp_path / "theirs" / "tight.mot", skeleton, rate=60.0).q[0]
+    assert np.abs(tight - q).max() < min(STATIC_ANGLE, STATIC_PLACE)
+    model = load_opensim_model(tmp_path / "theirs" / "tight.osim")
+    ours = load_opensim_model(tmp_path / "ours" / "subject01_simbody.osim")
+    assert len(ours.markers) == len(model.markers) == 39
+    places = {marker.name: marker.position for marker in model.markers}
+    for marker in ours.markers:
+        assert marker.position == pytest.approx(places[marker.name], abs=STATIC_PLACE)
+
+    # What the tool itself wrote costs more.
+    stopped = load_coordinate_table(tmp_path / "theirs" / "subject01_static_output.mot")
+    values = {
+        name.split("/")[-2]: stopped.values[0, k]
+        for k, name in enumerate(stopped.names)
+        if name.endswith("/value")
+    }
+    early = np.array([values[name.rpartition(".")[2]] for name in skeleton.dof_names])
+    costs = [static_cost(scaled, pose) for pose in (q, tight, early)]
+    assert costs[0] < costs[1] * (1.0 + 1e-9)
+    assert costs[0] < costs[2] * (1.0 - 1e-4)
+
+    walks = []
+    source = shared_data / "data" / "opensim" / "gait2354"
+    shutil.copy(tmp_path / "theirs" / "tight.osim", tmp_path / "theirs" / "subject01_simbody.osim")
+    for name in ("ours", "theirs"):
+        for file in ("subject01_Setup_IK.xml", "subject01_walk1.trc"):
+            shutil.copy(source / file, tmp_path / name)
+        setup = tmp_path / name / "subject01_Setup_IK.xml"
+        ask_judge("ik", setup, tmp_path / "seconds.npz", "--accuracy", "1e-7")
+        walks.append(read_coordinates(tmp_path / name / "subject01_walk1_ik.mot"))
+    first, second = walks
+    assert list(first) == list(second) and len(first) == 23
+    for name, degrees in first.items():
+        limit = STATIC_PLACE if name in ("pelvis_tx", "pelvis_ty", "pelvis_tz") else 0.1
+        assert np.abs(degrees - second[name]).max() < limit, name
+
+
+def static_cost(scaled: ScaledSubject, q: Array) -> float:
+    """OpenSim's cost of a static pose."""
+    assert scaled.pose is not None and scaled.setup.placing is not None
+    placing, skeleton = scaled.setup.placing, scaled.pose.skeleton
+    markers, times = load_timed_markers(placing.marker_path)
+    first, last = placing.time_range
+    target = markers.positions[(times >= first) & (times <= last)].mean(axis=0)
+    names = [n for n in markers.names if n in placing.marker_weights and n in skeleton.markers]
+    places = dict(zip(skeleton.markers, skeleton.forward(q).markers, strict=True))
+    weights = np.array([placing.marker_weights[name] for name in names])
+    squares = np.array(
+        [((places[name] - target[markers.names.index(name)]) ** 2).sum() for name in names]
+    )
+    columns = {column.name: column.q_index for column in list_coordinate_columns(skeleton)}
+    tasks = sum(t.weight * (q[columns[t.name]] - t.value) ** 2 for t in placing.coordinate_tasks)
+    return 0.5 * float(squares @ weights / weights.sum() + tasks)

@@ -192,17 +192,70 @@ def run_scale(setup):
         raise SystemExit("the tool failed")
 
 
+def place_markers(setup, out, accuracy):
+    """Do what the scale tool's marker placer does, its static pose solved to this accuracy.
+
+    The placer itself has no accuracy: it takes the assembler's 1e-4, and stops there. Expects what
+    `run_scale` wrote.
+    """
+    os.chdir(os.path.dirname(os.path.abspath(setup)))
+    scale = osim.ScaleTool(os.path.basename(setup))
+    placer, scaled = scale.getMarkerPlacer(), scale.getModelScaler().getOutputModelFileName()
+    first, last = (placer.getTimeRange().get(k) for k in range(2))
+    data = osim.MarkerData(placer.getMarkerFileName())
+    data.averageFrames(-1.0, first, last)
+    data.convertToUnits(osim.Units("m"))
+    tool = osim.InverseKinematicsTool()
+    tool.set_model_file(scaled)
+    tool.set_marker_file(placer.getMarkerFileName())
+    tool.set_IKTaskSet(placer.getIKTaskSet())
+    tool.setStartTime(first)  # the one frame in the range, which is what the placer's mean is of
+    tool.setEndTime(first)
+    tool.set_accuracy(accuracy)
+    tool.set_output_motion_file("tight.mot")
+    if not tool.run():
+        raise SystemExit("the tool failed")
+    model = osim.Model(scaled)
+    names = osim.ArrayStr()
+    for k in range(data.getMarkerNames().getSize()):
+        names.append(data.getMarkerNames().get(k))
+    model.deleteUnusedMarkers(names)
+    state = model.initSystem()
+    table = osim.TimeSeriesTable("tight.mot")
+    model.getSimbodyEngine().convertDegreesToRadians(table)
+    values, labels = table.getRowAtIndex(0).to_numpy(), list(table.getColumnLabels())
+    for i in range(model.getNumCoordinates()):
+        coordinate = model.getCoordinateSet().get(i)
+        coordinate.setValue(state, float(values[labels.index(coordinate.getName())]), False)
+    model.realizePosition(state)
+    for i in range(model.getNumMarkers()):
+        marker = model.updMarkerSet().get(i)
+        if not marker.get_fixed():
+            place = data.getFrame(0).getMarker(data.getMarkerIndex(marker.getName()))
+            ground = model.getGround()
+            frame = marker.getParentFrame()
+            marker.set_location(ground.findStationLocationInAnotherFrame(state, place, frame))
+    model.printToXML(out)
+
+
 def write_properties(path, out):
-    """Write what scaling changes: masses, inertias, places in the default pose, muscles."""
+    """Write what scaling changes: masses, inertias, places in the default pose, muscles, meshes."""
     model = osim.Model(path)
     state = model.initSystem()
-    found = {"mass": [], "center": [], "inertia": [], "place": [], "marker": [], "muscle": []}
+    found = {
+        key: []
+        for key in ("mass", "center", "inertia", "place", "mesh", "marker", "muscle", "wrap")
+    }
     for i in range(model.getNumBodies()):
         body = model.getBodySet().get(i)
         found["mass"].append(body.getMass())
         found["center"].append(body.getMassCenter().to_numpy())
         found["inertia"].append(body.getInertia().getMoments().to_numpy())
         found["place"].append(body.getPositionInGround(state).to_numpy())
+        for k in range(body.getPropertyByName("attached_geometry").size()):
+            found["mesh"].append(body.get_attached_geometry(k).get_scale_factors().to_numpy())
+        for k in range(body.getWrapObjectSet().getSize()):
+            found["wrap"].append(body.getWrapObjectSet().get(k).get_translation().to_numpy())
     for i in range(model.getNumMarkers()):
         found["marker"].append(model.getMarkerSet().get(i).get_location().to_numpy())
     for i in range(model.getMuscles().getSize()):
@@ -235,6 +288,10 @@ def main():
     poses.add_argument("--seed", type=int, default=1)
     commands.add_parser("model").add_argument("model")
     commands.add_parser("scale").add_argument("setup")
+    place = commands.add_parser("place")
+    place.add_argument("setup")
+    place.add_argument("out")
+    place.add_argument("--accuracy", type=float, required=True)
     properties = commands.add_parser("properties")
     properties.add_argument("model")
     properties.add_argument("out")
@@ -251,6 +308,8 @@ def main():
         write_poses(given.model, given.out, given.count, given.seed)
     elif given.command == "scale":
         run_scale(given.setup)
+    elif given.command == "place":
+        place_markers(given.setup, given.out, given.accuracy)
     elif given.command == "properties":
         write_properties(given.model, given.out)
     elif given.command == "motion":

@@ -145,6 +145,7 @@ def _add_commands_of_other_distributions(arguments: list[str]) -> None:
     """Register the command asked for, or all for --help, unless it is one of this package's."""
     first = next((word for word in arguments if not word.startswith("-")), None)
     ours = {c.name or c.callback.__name__ for c in app.registered_commands if c.callback}
+    ours |= {group.name for group in app.registered_groups if group.name}
     if first in ours:
         return  # looking through what is installed takes time
     entries = entry_points(group=COMMAND_GROUP)

@@ -38,9 +38,9 @@ def demo(
     if reach:
         _show_reach(as_json)
         return
-    from exactik.cli._inputs import read_recording
-    from exactik.cli._outputs import LINE_WIDTH, format_entry, plan_outputs, write_motion
+    from exactik.cli._outputs import LINE_WIDTH, format_entry, plan_outputs
     from exactik.io.formats import GLB
+    from exactik.pipeline import read_recording, write_motion
     from exactik.report import headline_of, summary_of, write_report
     from exactik.synthetic import compare_with_truth, simulate_performance, simulate_recording
     from exactik.tracking import track

@@ -12,7 +12,6 @@ from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     EndOption,
     LengthUnitOption,
-    RecordingOptions,
     StartOption,
     UpOption,
     parse_length_unit,
@@ -49,11 +48,11 @@ def label(
     Shows what each was taken for, how sure that is and what is doubtful. Exit code 1 if anything
     is.
     """
-    from exactik.cli._inputs import read_recording
     from exactik.cli._outputs import format_entry
     from exactik.io import files_to_write, save_markers
     from exactik.labelling import label_subjects
     from exactik.model import human
+    from exactik.pipeline import RecordingOptions, read_recording
 
     if like is not None and marker_set is not None:
         raise UsageError("--like and --set both say which labels there are; give one of them")

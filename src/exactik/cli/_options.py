@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -15,7 +14,6 @@ __all__ = [
     "LimitsOption",
     "LockOption",
     "MappingOption",
-    "RecordingOptions",
     "SkeletonUnitOption",
     "SkeletonUpOption",
     "StartOption",
@@ -59,25 +57,6 @@ LengthUnitOption = Annotated[
 SkeletonUnitOption = Annotated[
     str | None, typer.Option(help="Length unit of the skeleton, whatever it says.")
 ]
-
-
-@dataclass(frozen=True)
-class RecordingOptions:
-    """How to read a recording.
-
-    Attributes:
-        up: which axis is up in the file, in place of what it says.
-        axes: turns the axes so and no other way, see `Markers.turned`.
-        length_unit: of the file, in place of what it says.
-        start: where to begin [s from the first frame].
-        end: where to end, included [s from the first frame].
-    """
-
-    up: str | None = None
-    axes: str | None = None
-    length_unit: str | float | None = None
-    start: float | None = None
-    end: float | None = None
 
 
 def parse_length_unit(text: str | None) -> str | float | None:

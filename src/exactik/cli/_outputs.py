@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exactik.biomechanics import is_body
 from exactik.cli._app import say
 from exactik.errors import FileError
-from exactik.io import choose_unit, files_to_write, find_format, writable_suffixes, write_files
-from exactik.io.formats import CSV
-from exactik.motion import Motion, turn_to_up
+from exactik.io import files_to_write, writable_suffixes
 
 __all__ = [
     "LINE_WIDTH",
@@ -25,7 +22,6 @@ __all__ = [
     "format_entry",
     "plan_outputs",
     "print_solved",
-    "write_motion",
 ]
 
 LINE_WIDTH = 80  # columns
@@ -136,35 +132,6 @@ def _check_paths(plans: Sequence[OutputPlan], read: Sequence[str]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(path, f"cannot be written: {error.strerror or error}") from None
-
-
-def write_motion(
-    motion: Motion, path: Path, angles: str | None = None, rotations: str | None = None
-) -> list[tuple[Path, str]]:
-    """Write a motion as what its name says; return the files and what is in them, in words.
-
-    Args:
-        motion: what to write.
-        path: where.
-        angles: columns of MOT and CSV, see `write_csv_motion`. If None, CSV gets joint angles of
-            a body alone, and MOT the coordinates too, for these can be read again.
-        rotations: columns of CSV, likewise; coordinates if None.
-    """
-    form, up, turned = find_format(path), motion.up_axis, ""
-    assert form is not None  # as planned
-    # Readers of a format that cannot say which axis is up expect the customary one.
-    assumed = None if "motion" in form.states_up_axis else form.up_axis
-    if assumed is not None and up is not None and up != assumed:
-        motion = turn_to_up(motion, assumed)
-        turned = f", turned from {up} up to {assumed} up, as readers of {form.suffix} expect"
-    files = files_to_write(str(path), ())
-    more = {"angles": angles, "rotations": rotations}
-    if angles is None and form is CSV and rotations is None and is_body(motion.skeleton):
-        more["angles"] = "clinical"
-    given = {name: value for name, value in more.items() if value is not None}
-    write_files(motion, files, choose_unit(motion, form), motion.up_axis, **given)
-    words = f"{len(motion)} frames of {motion.skeleton.nv} dofs{turned}"
-    return [(path, words), *((Path(file), "its skeleton") for file in files[1:])]
 
 
 def format_entry(head: str, text: str) -> str:

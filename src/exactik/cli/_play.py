@@ -12,7 +12,6 @@ from exactik.cli._app import app, compiling, err, frames_bar, say
 from exactik.cli._options import (
     AxesOption,
     LengthUnitOption,
-    RecordingOptions,
     parse_length_unit,
 )
 from exactik.cli._pose import BrowserOption, PortOption, load_figure, serve
@@ -63,9 +62,9 @@ def play(
     files = (*motions, *(reference or ()))
     if export is not None:
         files_to_write(check_export_path(export), (*files, markers, skeleton))
-    figure = None if skeleton is None else load_figure(skeleton)[0]
+    figure, figure_up = (None, None) if skeleton is None else load_figure(skeleton)
     with compiling():
-        motion, *ghosts = (read_motion(name, figure, up) for name in files)
+        motion, *ghosts = (read_motion(name, figure, up, figure_up) for name in files)
         recorded = None if markers is None else _read_markers(markers, axes, length_unit)
         playback = PlaybackData.of(motion, markers=recorded, references=ghosts)
         if recorded is not None and len(playback.names) == 0:
@@ -87,13 +86,16 @@ def play(
     serve(viewer, browser)
 
 
-def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
+def read_motion(
+    name: str, figure: Skeleton | None, up: str | None, figure_up: str | None = None
+) -> Motion:
     """Return the motion in a file, with the axis that is up in it.
 
     Args:
         name: the file.
         figure: skeleton, for files that hold none.
         up: which axis is up, in place of what the file or custom says.
+        figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
     """
     from exactik.io import (
         Note,
@@ -120,13 +122,13 @@ def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
         motion = load_motion(name, figure, length_unit="auto" if unstated else None)
     for note in notes:
         _print_note(name, note)
-    known = motion.up_axis or find_up_axis(name)
+    known = motion.up_axis or find_up_axis(name) or figure_up
     return replace(motion, up_axis=check_axis(up) if up is not None else known)
 
 
 def _read_markers(name: str, axes: str | None, unit: str | None) -> Markers:
     """Return the recording in a file with z up, as motions are shown."""
-    from exactik.cli._inputs import read_recording
+    from exactik.pipeline import RecordingOptions, read_recording
 
     options = RecordingOptions(axes=axes, length_unit=parse_length_unit(unit))
     recording = read_recording(Path(name), "z", options)

@@ -40,7 +40,7 @@ def pose(
 def load_figure(name: str) -> tuple[Skeleton, str | None]:
     """Return a built-in figure, or the one in a file; and which axis is up. Print its notes."""
     from exactik import model
-    from exactik.cli._inputs import read_skeleton
+    from exactik.pipeline import read_skeleton
 
     if name.lower() in BUILT_IN and not Path(name).exists():
         return getattr(model, name.lower())(), "z"

@@ -20,7 +20,7 @@ from exactik.io.opensim import (
 )
 from exactik.io.opensim.scaling import GenericModel, ScaleSetup, read_scale_setup
 from exactik.io.robots import JointPlace, read_robot
-from exactik.io.tables import CoordinateTable, read_mot, read_trc_times
+from exactik.io.tables import CoordinateTable, read_mot, read_timed_trc
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.typing import Array
@@ -32,13 +32,13 @@ __all__ = [
     "load_ik_setup",
     "load_imu_setup",
     "load_joint_names",
-    "load_marker_times",
     "load_markers",
     "load_motion",
     "load_opensim_model",
     "load_orientations",
     "load_scale_setup",
     "load_skeleton",
+    "load_timed_markers",
 ]
 
 PathLike = str | os.PathLike[str]
@@ -180,10 +180,13 @@ def load_generic_model(path: PathLike, marker_set_path: PathLike | None = None) 
     return GenericModel(path, markers, Notes(path))
 
 
-def load_marker_times(path: PathLike) -> Array:
-    """Return the times of the frames of a .trc file, as it has them [s], (T,)."""
+def load_timed_markers(path: PathLike) -> tuple[Markers, Array]:
+    """Return the markers of a .trc file [m], and the times of its frames as it has them [s], (T,).
+
+    A rate alone does not tell where a recording begins that was cut from a longer one.
+    """
     path = os.fspath(path)
-    return read_trc_times(path, Notes(path))
+    return read_timed_trc(path, Notes(path))
 
 
 def load_coordinate_table(path: PathLike) -> CoordinateTable:

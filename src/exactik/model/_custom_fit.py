@@ -1,7 +1,9 @@
-"""Coordinates of a custom joint for a given motion: no formula has them, so they are searched for.
+"""Coordinates of a custom joint for a given motion.
 
-Gauss–Newton on the shift and the rotation vector that are left, from coordinates 0, all motions at
-once. Lengths and angles count alike, a metre as much as a radian.
+A joint that moves freely along its own axes, and about three that are at right angles, has a
+formula. For others none has them, so they are searched for: Gauss–Newton on the shift and the
+rotation vector that are left, from coordinates 0, all motions at once. Lengths and angles count
+alike, a metre as much as a radian.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exactik.functions import Linear
 from exactik.spatial import log_rotation
 from exactik.typing import Array
 
@@ -23,6 +26,8 @@ __all__ = ["fit_coordinates"]
 MAX_STEPS = 50  # of Gauss–Newton; quadratic near the end, so that more change nothing
 CONVERGED_STEP = 1e-14  # [rad or m], of all coordinates: rounding
 MAX_STEP_ENTRY = 1.0  # [rad or m], as far as a linear model of turns is to be trusted
+# Up to which axes count as at right angles: rounding. Beyond it the search finds the same.
+RIGHT_ANGLE_COSINE = 1e-12
 RELATIVE_DAMPING = 1e-12  # of the largest curvature: where coordinates do the same, share it
 
 
@@ -35,6 +40,8 @@ def fit_coordinates(joint: Joint, shift: Array, rotation: Array) -> Array:
         rotation: from the base frame, (…, 3, 3).
     """
     lead = np.broadcast_shapes(shift.shape[:-1], rotation.shape[:-2])
+    if (fit := _solve_free(joint, shift, rotation)) is not None:
+        return fit
     n = joint.nq
     low, high = np.array(joint.limits, dtype=float).reshape(-1, 2).T
     q = np.broadcast_to(np.clip(np.zeros(n), low, high), (*lead, n)).copy()
@@ -53,6 +60,34 @@ def fit_coordinates(joint: Joint, shift: Array, rotation: Array) -> Array:
         q += step
         if np.abs(step).max(initial=0.0) < CONVERGED_STEP:
             break
+    return q
+
+
+def _solve_free(joint: Joint, shift: Array, rotation: Array) -> Array | None:
+    """Return the coordinates of a joint that has a formula, (…, 6), with turns up to half a turn.
+
+    In the basis of its axes its rotation is R_x(α) R_y(β) R_z(γ), all angles negative if the axes
+    are left-handed.
+    """
+    turns, shifts = joint.driven_axes
+    if not joint.moves_freely:
+        return None
+    axes = np.array([axis.axis for axis in turns]).T
+    if np.abs(axes.T @ axes - np.eye(3)).max() > RIGHT_ANGLE_COSINE:
+        return None
+    hand = 1.0 if np.linalg.det(axes) > 0.0 else -1.0
+    R = axes.T @ rotation @ axes
+    angles = (
+        hand * np.arctan2(-R[..., 1, 2], R[..., 2, 2]),
+        hand * np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1])),
+        hand * np.arctan2(-R[..., 0, 1], R[..., 0, 0]),
+    )
+    lengths = shift @ np.linalg.inv(np.array([axis.axis for axis in shifts]))
+    q = np.empty((*np.broadcast_shapes(shift.shape[:-1], rotation.shape[:-2]), 6))
+    for axis, value in zip((*turns, *shifts), (*angles, *np.moveaxis(lengths, -1, 0)), strict=True):
+        assert isinstance(axis.function, Linear)  # as it moves freely
+        k = joint.dof_names.index(axis.coordinates[0])
+        q[..., k] = (value - axis.function.intercept) / axis.function.slope
     return q
 
 

@@ -5,8 +5,17 @@ labelled, markers mapped to the figure's, the up axis and the unit settled, the 
 recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
+from exactik.pipeline._files import (
+    LoadedRecording,
+    LoadedSkeleton,
+    read_recording,
+    read_skeleton,
+    read_trial,
+    write_motion,
+)
 from exactik.pipeline._handedness import measure_handedness
 from exactik.pipeline._match import MatchedRecording, match_recording
+from exactik.pipeline._options import RecordingOptions, TrackOptions
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
 from exactik.pipeline._subjects import choose_subjects
@@ -18,6 +27,8 @@ from exactik.pipeline.opensim import (
     ScaledSubject,
     SolvedOrientations,
     SolvedSetup,
+    load_marked_skeleton,
+    save_calibrated_model,
     scale_model,
     solve_ik_setup,
     solve_imu_setup,
@@ -26,26 +37,36 @@ from exactik.pipeline.opensim import (
 )
 
 __all__ = [
+    "LoadedRecording",
+    "LoadedSkeleton",
     "MatchedRecording",
     "PreparedSkeleton",
+    "RecordingOptions",
     "ScaledSubject",
     "SolvedOrientations",
     "SolvedRecording",
     "SolvedSetup",
+    "TrackOptions",
     "align_up_axis",
     "attach_from_take",
     "choose_subjects",
     "correct_unit",
     "find_upright",
     "find_upright_person",
+    "load_marked_skeleton",
     "match_recording",
     "measure_handedness",
     "prepare_skeleton",
+    "read_recording",
+    "read_skeleton",
+    "read_trial",
     "resolve_weights",
+    "save_calibrated_model",
     "scale_model",
     "solve_ik_setup",
     "solve_imu_setup",
     "solve_recording",
     "write_ik_results",
     "write_imu_results",
+    "write_motion",
 ]

@@ -3,10 +3,11 @@
 from exactik.report._headline import headline_of
 from exactik.report._page import render_report, write_report
 from exactik.report._series import Bins, encode_png, error_colours, round_axis_end
-from exactik.report._summary import summary_of
+from exactik.report._summary import collect_versions, summary_of
 
 __all__ = [
     "Bins",
+    "collect_versions",
     "encode_png",
     "error_colours",
     "headline_of",

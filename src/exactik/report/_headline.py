@@ -44,7 +44,7 @@ def headline_of(summary: Facts) -> str:
         *_describe_attention(summary),
         *_describe_suspects(summary),
     ]
-    return " ".join([*parts, *_describe_limits(summary), _describe_speed(summary)])
+    return " ".join([*parts, *_describe_limits(summary), *_describe_speed(summary)])
 
 
 def format_millimetres(value: float | None) -> str:
@@ -200,7 +200,9 @@ def _describe_limits(summary: Facts) -> list[str]:
     return [f"{len(touched)} dofs touch their limits, most of all {where}."]
 
 
-def _describe_speed(summary: Facts) -> str:
-    speed, seconds = summary["frames_per_second"], summary["seconds"] or 0.0
+def _describe_speed(summary: Facts) -> list[str]:
+    speed, seconds = summary["frames_per_second"], summary["seconds"]
+    if seconds is None:
+        return []
     text = f"Solved in {seconds:.2g} s" if seconds < 10.0 else f"Solved in {seconds:.0f} s"
-    return text + (f" ({speed:.0f} frames a second)." if speed is not None else ".")
+    return [text + (f" ({speed:.0f} frames a second)." if speed is not None else ".")]

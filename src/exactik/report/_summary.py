@@ -28,7 +28,9 @@ __all__ = ["collect_versions", "compute_frame_errors", "find_missing", "summary_
 Facts = dict[str, Any]
 
 
-def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> Facts:
+def summary_of(
+    track: Track, command: str = "", *, per_frame: bool = False, repeatable: bool = False
+) -> Facts:
     """Return what a report says, as numbers and names that JSON can hold; None where unknown.
 
     Frames are counted from 0, times are seconds from the first frame, lengths are millimetres.
@@ -37,6 +39,8 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         track: the solved recording.
         command: that repeats the solve.
         per_frame: whether to add lists with one value a frame.
+        repeatable: whether to leave out what differs from run to run and from machine to machine:
+            how long it took, on which system. A report of it is then the same to the bit.
     """
     attention, never_determined = track.attention, track.never_determined  # computed when asked for
     swaps, missing = examine_swaps(track), find_missing(track)
@@ -89,6 +93,10 @@ def summary_of(track: Track, command: str = "", *, per_frame: bool = False) -> F
         "versions": collect_versions(),
         "command": command,
     }
+    if repeatable:
+        summary |= {"seconds": None, "frames_per_second": None}
+        summary["versions"].pop("platform")
+        summary["settings"].pop("threads")
     if per_frame:
         summary["per_frame"] = _per_frame_lists(track)
     return summary

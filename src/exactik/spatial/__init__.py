@@ -1,6 +1,6 @@
 """Rotations in numpy and compiled for the kernels; the decorators that compile."""
 
-from exactik.spatial._jit import jit, jit_forceinline, jit_nogil
+from exactik.spatial._jit import is_cached, jit, jit_forceinline, jit_nogil
 from exactik.spatial._rigid_fit import RigidTransforms, fit_rigid_transforms
 from exactik.spatial._rotations import (
     axis_rotation,
@@ -34,6 +34,7 @@ __all__ = [
     "exp_coefficients",
     "exp_rotation",
     "fit_rigid_transforms",
+    "is_cached",
     "is_rotation",
     "jit",
     "jit_forceinline",

@@ -18,7 +18,6 @@ from exactik.cli._options import (
     LimitsOption,
     LockOption,
     MappingOption,
-    RecordingOptions,
     SkeletonUnitOption,
     SkeletonUpOption,
     StartOption,
@@ -28,7 +27,6 @@ from exactik.cli._options import (
 )
 from exactik.cli.solve._solve_options import (
     SolveOptions,
-    TrackOptions,
     check_word,
     parse_loss,
     parse_smooth,
@@ -125,10 +123,11 @@ def solve(
     Ends with 0 if it is good, 1 if it is usable with care, 3 if it should not be used, and 2 if
     something could not be read; of several recordings with the gravest: 2, 3, 1, 0.
     """
-    from exactik.cli._inputs import find_recordings, read_skeleton
+    from exactik.cli._inputs import find_recordings
     from exactik.cli._outputs import plan_outputs
     from exactik.cli.solve._opensim import solve_setups
     from exactik.cli.solve._solve_all import solve_all
+    from exactik.pipeline import RecordingOptions, TrackOptions, read_skeleton
 
     sources = find_recordings(recordings)
     outputs = output or []

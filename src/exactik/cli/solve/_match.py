@@ -17,7 +17,6 @@ from exactik.cli._options import (
     EndOption,
     LengthUnitOption,
     MappingOption,
-    RecordingOptions,
     StartOption,
     UpOption,
     parse_length_unit,
@@ -61,9 +60,13 @@ def match(
     as_json: AsJson = False,
 ) -> None:
     """Say what each marker of a recording would be taken for, how far off it is, and why."""
-    from exactik.cli._inputs import read_recording, read_skeleton
     from exactik.cli.solve._marker_tables import parse_mapping
-    from exactik.pipeline import match_recording
+    from exactik.pipeline import (
+        RecordingOptions,
+        match_recording,
+        read_recording,
+        read_skeleton,
+    )
 
     if output is not None and output.suffix.lower() not in (".csv", ".json"):
         raise UsageError(f"{output}: expected a name that ends with .csv or .json")

@@ -11,7 +11,7 @@ import numpy as np
 
 from exactik._text import count_noun
 from exactik.cli._app import err, frames_bar, print_json, say
-from exactik.cli._outputs import OutputPlan, format_entry, print_solved, write_motion
+from exactik.cli._outputs import OutputPlan, format_entry, print_solved
 from exactik.cli.solve._solve_options import SolveOptions
 from exactik.errors import ExactikError, Note, UsageError
 from exactik.io import collect_warnings, is_imu_setup
@@ -22,6 +22,7 @@ from exactik.pipeline import (
     solve_imu_setup,
     write_ik_results,
     write_imu_results,
+    write_motion,
 )
 from exactik.report import headline_of, summary_of, write_report
 from exactik.verdict import EXIT_CODES

@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from exactik.cli._app import err, frames_bar, print_json, say
-from exactik.cli._inputs import LoadedRecording, LoadedSkeleton, read_recording
 from exactik.cli._kernels import compile_kernels
-from exactik.cli._outputs import OutputPlan, format_entry, print_solved, write_motion
+from exactik.cli._outputs import OutputPlan, format_entry, print_solved
 from exactik.cli.solve._marker_tables import parse_mapping, parse_weights
 from exactik.cli.solve._solve_options import SolveOptions
 from exactik.errors import ExactikError, FileError
 from exactik.io import load_motion
 from exactik.model import Skeleton
 from exactik.pipeline import (
+    LoadedRecording,
+    LoadedSkeleton,
     PreparedSkeleton,
     SolvedRecording,
     attach_from_take,
+    read_recording,
     solve_recording,
+    write_motion,
 )
 from exactik.report import headline_of, summary_of, write_report
 from exactik.verdict import EXIT_CODES

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from exactik._text import join_names
-from exactik.cli._options import RecordingOptions
 from exactik.errors import UsageError
 
-__all__ = ["SolveOptions", "TrackOptions", "check_word", "parse_loss", "parse_smooth"]
+if TYPE_CHECKING:
+    from exactik.pipeline import RecordingOptions, TrackOptions
 
-
-@dataclass(frozen=True)
-class TrackOptions:
-    """Options of `exactik.track`, see there; `sigma` in metres."""
-
-    robust: str | None
-    smooth: float | str | None
-    limits: str
-    lock: tuple[str, ...]
-    sigma: float | None
-    branches: bool
-    threads: int | None
+__all__ = ["SolveOptions", "check_word", "parse_loss", "parse_smooth"]
 
 
 @dataclass(frozen=True)

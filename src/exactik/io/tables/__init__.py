@@ -18,7 +18,7 @@ from exactik.io.tables._mot import (
     read_mot_motion,
     write_mot,
 )
-from exactik.io.tables._trc import read_trc, read_trc_times, write_trc
+from exactik.io.tables._trc import read_timed_trc, read_trc, write_trc
 from exactik.io.tables._tsv import read_tsv
 
 __all__ = [
@@ -29,8 +29,8 @@ __all__ = [
     "outline_mot",
     "read_mot",
     "read_mot_motion",
+    "read_timed_trc",
     "read_trc",
-    "read_trc_times",
     "read_tsv",
     "write_csv_angles",
     "write_csv_markers",

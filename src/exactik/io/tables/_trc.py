@@ -14,6 +14,7 @@ are matched by the row of X1 Y1 Z1 where there is one.
 
 from __future__ import annotations
 
+import math
 import os
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ from exactik.io.tables._cells import (
 from exactik.motion import Markers, Series
 from exactik.typing import Array
 
-__all__ = ["read_trc", "read_trc_times", "write_trc"]
+__all__ = ["read_timed_trc", "read_trc", "write_trc"]
 
 AXES = ("X", "Y", "Z")
 # Cells of the table for each character of the file. One long row among many short ones would make
@@ -68,6 +69,17 @@ def read_trc(
     zeros_are_missing: bool = True,
 ) -> Markers:
     """Return the markers of a TRC file."""
+    return read_timed_trc(path, notes, length_unit, rate, zeros_are_missing)[0]
+
+
+def read_timed_trc(
+    path: str,
+    notes: Notes,
+    length_unit: str | float | None = None,
+    rate: float | None = None,
+    zeros_are_missing: bool = True,
+) -> tuple[Markers, Array]:
+    """Return the markers of a TRC file, and the times of its frames as it has them [s], (T,)."""
     lines = read_text(path).split("\n")
     header = _read_header(lines, notes)
     unit = _choose_unit(header, length_unit, notes)
@@ -87,7 +99,7 @@ def read_trc(
     _compare_counts(header, len(names), len(positions), notes)
     stated_rate = parse_cell(header.values.get("DataRate", ""))
     has_number = len(frame_numbers) > 0 and np.isfinite(frame_numbers[0])
-    return Markers(
+    markers = Markers(
         positions=positions * metres_per(unit),
         names=names,
         rate=rate if rate is not None else estimate_rate(times, stated_rate, notes),
@@ -98,13 +110,7 @@ def read_trc(
         metadata={"format": "TRC", **header.values},
         notes=notes.all,
     )
-
-
-def read_trc_times(path: str, notes: Notes) -> Array:
-    """Return the times of the frames of a TRC file as it has them [s], (T,)."""
-    lines = read_text(path).split("\n")
-    _, times, _ = _read_rows(lines, _read_header(lines, notes), notes)
-    return times
+    return markers, times
 
 
 def _read_header(lines: list[str], notes: Notes) -> TrcHeader:
@@ -200,9 +206,9 @@ def _read_rows(lines: list[str], header: TrcHeader, notes: Notes) -> tuple[Array
     if len(rows) * width > MAX_CELLS_PER_CHARACTER * sum(map(len, lines)):
         text = f"{len(rows)} rows for {width} columns have {sum(map(len, rows))} numbers in all"
         raise notes.error(f"{text}; expected rows of one length")
-    table = np.full((len(rows), width), np.nan)
-    for k, row in enumerate(rows):
-        table[k, : len(row)] = row
+    for row in rows:
+        row.extend([math.nan] * (width - len(row)))
+    table = np.array(rows, dtype=float).reshape(len(rows), width)
     return table[:, 0], table[:, 1], table[:, 2:].copy()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from exactik.kernels.calculus import sweeps
 from exactik.kernels.calculus.joint_blocks import multiply_joint_blocks
 from exactik.kernels.calculus.sums import (
     EXACT,
@@ -19,6 +18,7 @@ from exactik.kernels.calculus.sums import (
     clear_sums,
     sum_subtrees,
 )
+from exactik.kernels.calculus.sweeps import sweep_gradient, sweep_hessian, sweep_joint_blocks
 from exactik.kernels.calculus.workspace import (
     BEND,
     JOINT_GRADIENT,
@@ -112,14 +112,14 @@ def finish_evaluation(tree, goals, q, order, layout, work):
     if tree.driven.shape[0] != 0:
         sweep_driven_tree(tree, goals.free, order, work)
     elif order > GRADIENT and layout == JOINT_BLOCKS:
-        sweeps.sweep_joint_blocks(
+        sweep_joint_blocks(
             tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.g, work.P, work.H
         )
     elif order > VALUE:
         sum_subtrees(tree, work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
-        sweeps.sweep_gradient(tree, work.S, work.sums, goals.free, work.g)
+        sweep_gradient(tree, work.S, work.sums, goals.free, work.g)
         if order > GRADIENT:
-            sweeps.sweep_hessian(
+            sweep_hessian(
                 tree, q, work.R, work.p, work.S, work.sums, goals.free, order, work.path, work.H
             )
     return add_coordinates(
@@ -135,10 +135,10 @@ def sweep_driven_tree(tree, free, order, work):
     slope, bend, ones = work.joint_dofs[SLOPE], work.joint_dofs[BEND], work.joint_dofs[ONE]
     joint_g = work.joint_dofs[JOINT_GRADIENT]
     sum_subtrees(tree, work.sums, WRENCH_SIZE if order == GRADIENT else SUMS_SIZE)
-    sweeps.sweep_gradient(tree, work.S, work.sums, ones, joint_g)
+    sweep_gradient(tree, work.S, work.sums, ones, joint_g)
     reduce_gradient(tree, joint_g, slope, free, work.g)
     if order > GRADIENT:
-        sweeps.sweep_hessian(
+        sweep_hessian(
             tree,
             work.joint_q,
             work.R,

@@ -19,6 +19,9 @@ Curvature is Gauss–Newton's, exact, or HYBRID: exact, but Gauss–Newton's aft
 less than a tenth of the cost. Then the residual is going to zero, where the two agree and
 Gauss–Newton's is never indefinite (after Fletcher and Xu). Far away the exact curvature finds more
 of the solutions: where it is not positive definite on the free dofs, damping makes it so.
+
+Where the gradient shrinks so fast that the next step should be the last, its trial is evaluated to
+the gradient only, which is all that ending takes; if it was not the last, curvature follows.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ import math
 import numpy as np
 
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.descent.acceptance import (
     MAX_UNRESOLVED_TRIALS,
     accept_trial,
@@ -80,6 +83,7 @@ from exactik.kernels.descent.state import (
     STEP_LENGTH,
 )
 from exactik.kernels.descent.trials import (
+    find_order,
     propose_gradient_step,
     propose_model_step,
     request_evaluation,
@@ -90,7 +94,7 @@ from exactik.kernels.linear.articulated import WHOLE_ROWS
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["ITERATION_ROUNDING", "UNTIL_ITS_END", "advance", "run_descent"]
+__all__ = ["ITERATION_ROUNDING", "UNTIL_ITS_END", "advance", "judge_trial", "run_descent"]
 
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
@@ -127,6 +131,25 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
     S and P (nv, 6), twists and momenta of the dofs, are read for the layout JOINT_BLOCKS only.
     """
     state = descent.state
+    if judge_trial(pattern, box, options, q, value, g, H, descent):
+        if options[RULE] == COORDINATE_DESCENT:
+            propose_coordinate_step(pattern, box, q, g, H, descent)
+        elif options[RULE] == GRADIENT_DESCENT:
+            propose_gradient_step(box, options, g, descent)
+        else:
+            propose_model_step(tree, pattern, box, options, q, g, H, S, P, descent)
+    if state[STATUS] == RUNNING:
+        write_trial(tree, box, options[RULE], q, descent)
+    return state[STATUS] == RUNNING
+
+
+@jit_forceinline
+def judge_trial(pattern, box, options, q, value, g, H, descent):
+    """Accept or reject the trial, or end the descent; return whether a new step is to be made.
+
+    Where it returns False and the descent goes on, descent.step is as it should be.
+    """
+    state = descent.state
     state[EVALUATIONS] += 1.0
     state[EVALUATED_ORDER] = state[REQUESTED_ORDER]
     state[EVALUATED_LAYOUT] = state[REQUESTED_LAYOUT]
@@ -135,9 +158,7 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
     if purpose == FOR_STEP or purpose == FOR_ESCAPE:
         if not accept_trial(box, options, value, g, descent):
             reject_trial(options, value, state, g.shape[0])
-            if state[STATUS] == RUNNING:
-                write_trial(tree, box, options[RULE], q, descent)
-            return state[STATUS] == RUNNING
+            return False
         state[ITERATIONS] += 1.0 / g.shape[0] if options[RULE] == COORDINATE_DESCENT else 1.0
         state[ACCEPTED_LARGEST_ENTRY] = state[STEP_LARGEST_ENTRY] * abs(state[STEP_LENGTH])
         state[GAUSS_NEWTON_FALLBACK], state[IDLE_TRIALS] = 0.0, 0.0
@@ -148,7 +169,9 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
     update_active_set(
         box.coordinate, descent.lower, descent.upper, box.free, q, g, descent.active_set
     )
-    update_scale(pattern, box, options, H, descent)
+    if state[EVALUATED_ORDER] > GRADIENT:
+        update_scale(pattern, box, options, H, descent)
+    previous_gradient = state[PROJECTED_GRADIENT]
     state[PROJECTED_GRADIENT] = relative_projected_gradient(
         g, descent.active_set, descent.max_curvature, state[COST]
     )
@@ -163,20 +186,19 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
         handle_stationary_point(pattern, box, options, q, g, H, np.float64(STALLED), descent)
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT
+    elif state[EVALUATED_ORDER] == GRADIENT:
+        request_evaluation(find_order(options), state)
     else:
         if options[CURVATURE] == HYBRID:
             vanishing = purpose == FOR_STEP and value < VANISHING_COST_RATIO * best_cost
             state[REQUESTED_ORDER] = GAUSS_NEWTON if vanishing else EXACT
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_STEP, 0.0
-        if options[RULE] == COORDINATE_DESCENT:
-            propose_coordinate_step(pattern, box, q, g, H, descent)
-        elif options[RULE] == GRADIENT_DESCENT:
-            propose_gradient_step(box, options, g, descent)
-        else:
-            propose_model_step(tree, pattern, box, options, q, g, H, S, P, descent)
-    if state[STATUS] == RUNNING:
-        write_trial(tree, box, options[RULE], q, descent)
-    return state[STATUS] == RUNNING
+        if options[RULE] == DAMPED and purpose == FOR_STEP:
+            shrinking = state[PROJECTED_GRADIENT] / previous_gradient
+            if shrinking * state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
+                state[REQUESTED_ORDER] = GRADIENT
+        return True
+    return False
 
 
 @jit_forceinline

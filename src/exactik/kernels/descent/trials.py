@@ -50,12 +50,17 @@ from exactik.kernels.tree.integrate import integrate
 from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
+    "MAX_STEP_ATTEMPTS",
     "MIN_DAMPING",
+    "abandon_model_step",
+    "complete_model_step",
     "fall_back_to_gauss_newton",
+    "find_order",
     "propose_gradient_step",
     "propose_model_step",
     "raise_damping",
     "request_evaluation",
+    "shorten_model_step",
     "write_trial",
 ]
 
@@ -94,6 +99,12 @@ def write_trial(tree, box, rule, q, descent):
 def request_evaluation(order, state):
     """Request derivatives at the best q again: of another order, or overwritten by a trial's."""
     state[PURPOSE], state[REQUESTED_ORDER] = FOR_DERIVATIVES, order
+
+
+@jit_forceinline
+def find_order(options):
+    """Return the order of derivatives that steps are made of; HYBRID may fall back from it."""
+    return GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT
 
 
 @jit_forceinline
@@ -178,26 +189,50 @@ def propose_model_step(tree, pattern, box, options, q, g, H, S, P, descent):
                 joints, pattern, box.coordinate, layout, q, g, H, S, P, damping, descent
             )
             has_step = smallest_pivot > 0.0
-        if has_step:
-            state[STEP_NORM] *= limit_rotation(box, descent.step)
-        if has_step and predict_reduction(joints, pattern, layout, g, H, S, P, descent) > 0.0:
-            convex = state[EVALUATED_ORDER] == EXACT and damping == 0.0
-            state[IS_CONVEX] = 1.0 if convex else 0.0
-            state[STEP_LENGTH] = 1.0
+        if has_step and complete_model_step(joints, pattern, box, damping, g, H, S, P, descent):
             return
-        # The matrix was not positive definite, or limits spoiled a long step: try a shorter one.
-        update_active_set(
-            box.coordinate, descent.lower, descent.upper, box.free, q, g, descent.active_set
-        )
-        if rule == LINE_SEARCH:
-            damping = max(100.0 * damping, 1e-12)
-        elif rule == TRUST_REGION:
-            state[TRUST_RADIUS] *= 0.25
-        elif rule == FLETCHER:
-            damping = state[DAMPING] = max(4.0 * state[DAMPING], MIN_DAMPING)
-        else:
-            raise_damping(state)
-            damping = state[DAMPING]
+        damping = shorten_model_step(box, rule, damping, q, g, descent)
+    abandon_model_step(options, state)
+
+
+@jit_forceinline
+def complete_model_step(joints, pattern, box, damping, g, H, S, P, descent):
+    """Return whether the model predicts that descent.step lowers the cost; if so, take it."""
+    state = descent.state
+    layout = np.int64(state[EVALUATED_LAYOUT])
+    state[STEP_NORM] *= limit_rotation(box, descent.step)
+    if not predict_reduction(joints, pattern, layout, g, H, S, P, descent) > 0.0:
+        return False
+    convex = state[EVALUATED_ORDER] == EXACT and damping == 0.0
+    state[IS_CONVEX] = 1.0 if convex else 0.0
+    state[STEP_LENGTH] = 1.0
+    return True
+
+
+@jit_forceinline
+def shorten_model_step(box, rule, damping, q, g, descent):
+    """Return the damping of a shorter step.
+
+    For a matrix that was not positive definite, or where limits spoiled a long step.
+    """
+    state = descent.state
+    update_active_set(
+        box.coordinate, descent.lower, descent.upper, box.free, q, g, descent.active_set
+    )
+    if rule == LINE_SEARCH:
+        return max(100.0 * damping, 1e-12)
+    if rule == TRUST_REGION:
+        state[TRUST_RADIUS] *= 0.25
+    elif rule == FLETCHER:
+        state[DAMPING] = max(4.0 * state[DAMPING], MIN_DAMPING)
+    else:
+        raise_damping(state)
+    return state[DAMPING]
+
+
+@jit_forceinline
+def abandon_model_step(options, state):
+    """Do without the exact curvature, or stall where that was tried: no step was found."""
     if options[CURVATURE] == HYBRID and state[GAUSS_NEWTON_FALLBACK] == 0.0:
         fall_back_to_gauss_newton(options, state)
         request_evaluation(GAUSS_NEWTON, state)

@@ -22,11 +22,15 @@ from exactik.kernels.linear.ltdl import factor, solve
 from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
+    "MAX_ROUNDS",
     "box_step",
     "clip_to_limits",
     "copy_free_block",
+    "hold_at_limits",
     "multiply_ancestor_rows",
     "relative_projected_gradient",
+    "solve_damped",
+    "take_free_entries",
     "update_active_set",
 ]
 
@@ -146,8 +150,7 @@ def box_step(joints, pattern, coordinate, layout, q, g, H, S, P, damping, descen
 
     On return descent.active_set also holds the dofs that were put on a limit; descent.scale is D.
     """
-    active_set, step, rhs = descent.active_set, descent.step, descent.rhs
-    lower, upper = descent.lower, descent.upper
+    step = descent.step
     for i in range(step.shape[0]):
         step[i] = 0.0
     smallest_pivot = np.inf
@@ -155,19 +158,36 @@ def box_step(joints, pattern, coordinate, layout, q, g, H, S, P, damping, descen
         smallest_pivot = solve_damped(joints, pattern, layout, g, H, S, P, damping, descent)
         if not smallest_pivot > 0.0:
             return smallest_pivot
-        outside = False
-        for i in range(step.shape[0]):
-            if active_set[i] != 0.0:
-                continue
-            j = coordinate[i]
-            if j >= 0 and (q[j] + rhs[i] < lower[i] or q[j] + rhs[i] > upper[i]):
-                limit = lower[i] if rhs[i] < 0.0 else upper[i]
-                step[i] = limit - q[j]
-                active_set[i] = 1.0
-                outside = True
-        if not outside:
+        if not hold_at_limits(coordinate, q, descent):
             break
-    for i in range(step.shape[0]):
-        if active_set[i] == 0.0:
-            step[i] = rhs[i]
+    take_free_entries(descent)
     return smallest_pivot
+
+
+@jit_forceinline
+def hold_at_limits(coordinate, q, descent):
+    """Put dofs that the solution in descent.rhs moves out of the box on their limit.
+
+    They join the active set, with their step in descent.step. Returns whether there were any.
+    """
+    active_set, step, rhs = descent.active_set, descent.step, descent.rhs
+    lower, upper = descent.lower, descent.upper
+    outside = False
+    for i in range(step.shape[0]):
+        if active_set[i] != 0.0:
+            continue
+        j = coordinate[i]
+        if j >= 0 and (q[j] + rhs[i] < lower[i] or q[j] + rhs[i] > upper[i]):
+            limit = lower[i] if rhs[i] < 0.0 else upper[i]
+            step[i] = limit - q[j]
+            active_set[i] = 1.0
+            outside = True
+    return outside
+
+
+@jit_forceinline
+def take_free_entries(descent):
+    """Complete descent.step by the solution in descent.rhs, for dofs outside the active set."""
+    for i in range(descent.step.shape[0]):
+        if descent.active_set[i] == 0.0:
+            descent.step[i] = descent.rhs[i]

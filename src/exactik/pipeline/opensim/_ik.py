@@ -21,9 +21,8 @@ from exactik.io import (
     compute_column,
     list_coordinate_columns,
     load_ik_setup,
-    load_marker_times,
-    load_markers,
     load_opensim_model,
+    load_timed_markers,
     write_storage,
 )
 from exactik.motion import Markers
@@ -155,8 +154,7 @@ def write_ik_results(solved: SolvedSetup) -> list[tuple[str, str]]:
 
 def _read_frames(setup: IkSetup) -> tuple[Markers, Array]:
     """Return the markers and times of the frames that the set-up asks for."""
-    markers = load_markers(setup.marker_path)
-    times = load_marker_times(setup.marker_path)[: len(markers)]
+    markers, times = load_timed_markers(setup.marker_path)
     if len(times) == 0 or not np.isfinite(times).all():
         raise FileError(setup.marker_path, "has frames without a time; expected one in each")
     first, last = (_nearest_frame(times, time) for time in setup.time_range)

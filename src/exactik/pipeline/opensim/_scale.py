@@ -25,9 +25,8 @@ from exactik.io import (
     default_pose,
     list_coordinate_columns,
     load_generic_model,
-    load_marker_times,
-    load_markers,
     load_scale_setup,
+    load_timed_markers,
     write_marker_set,
     write_scale_set,
     write_storage,
@@ -153,8 +152,7 @@ def _model_markers(generic: GenericModel) -> dict[str, Array]:
 
 
 def _load_frames(path: str) -> tuple[Markers, Array]:
-    markers = load_markers(path)
-    times = load_marker_times(path)[: len(markers)]
+    markers, times = load_timed_markers(path)
     if len(times) == 0 or not np.isfinite(times).all():
         raise FileError(path, "has frames without a time; expected one in each")
     return markers, times

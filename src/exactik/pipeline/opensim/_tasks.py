@@ -43,8 +43,7 @@ nine."""
 SETUP_POSTURE = 4e-9
 """Weight of the neutral pose, see `track`: a hundredth of the usual one. OpenSim has none and
 leaves what no marker determines where the frame before had it; this settles it, and changes the
-cost of the markers by less than 1e-11 of it (arm26). With a tenth of it descents stall more often
-on rounding errors of what is undetermined (drop jump: 10 % of the frames instead of 6 %)."""
+cost of the markers by less than 1e-11 of it (arm26)."""
 MAX_NAMES = 6  # of markers in a sentence
 
 Progress = Callable[[int, int], object]
@@ -97,9 +96,12 @@ def track_tasks(
     markers = markers.chosen(names)
     weights = np.array([setup.marker_weights[name] for name in names])
     references, unused = make_references(setup, model, skeleton, markers, weights, times)
+    # Undamped: tasks may weigh 1000 times as much as others, and damping by the heaviest stalls
+    # what is light; the pose of the frame before is near enough for Newton's step.
+    warm_start = replace(DEFAULT_OPTIONS.warm_start, tolerance=SETUP_TOLERANCE, initial_damping=0.0)
     options = replace(
         DEFAULT_OPTIONS,
-        warm_start=replace(DEFAULT_OPTIONS.warm_start, tolerance=SETUP_TOLERANCE),
+        warm_start=warm_start,
         preparation=PreparationOptions(neighbour_count=0),  # gaps stay gaps, as with OpenSim
     )
     if not branches:  # every frame from the one before it, and nothing else

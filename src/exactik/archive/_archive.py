@@ -1,0 +1,212 @@
+"""An archive: thousands of takes solved on a Dask cluster, resumable at any point."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exactik.archive._cluster import open_client
+from exactik.archive._index import write_index
+from exactik.archive._ledger import Ledger, read_counts
+from exactik.archive._plan import Plan
+from exactik.archive._run import Progress, Queue
+from exactik.archive._sources import list_takes
+from exactik.archive._summary import write_summary
+from exactik.archive.tasks import NO_SPACE, Storage, TakeOptions, make_absolute, solver_version
+from exactik.errors import FileError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["ArchiveResult", "archive"]
+
+TIME_LIMIT = 3600.0
+"""[s] for a take. A segment of five minutes takes minutes; what takes an hour loops."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveResult:
+    """How an archive stands after a run.
+
+    Attributes:
+        folder: of the archive.
+        states: how many takes are "done", "failed", "aside" or still "waiting".
+        verdicts: how many of those done are "good", "care" or "reject".
+        failures: code → how many failed with it.
+        solved: takes that this run solved.
+        found: takes that it found done.
+        frames: that it solved.
+        seconds: that it took.
+    """
+
+    folder: Path
+    states: Mapping[str, int]
+    verdicts: Mapping[str, int]
+    failures: Mapping[str, int]
+    solved: int
+    found: int
+    frames: int
+    seconds: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def index(self) -> Path:
+        """The page with all takes."""
+        return self.folder / "index.html"
+
+    @property
+    def summary(self) -> Path:
+        """The table with all takes, for pandas, polars or DuckDB."""
+        return self.folder / "summary.parquet"
+
+
+def archive(
+    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    skeleton: str | os.PathLike[str],
+    outputs: str | None = None,
+    client: Client | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    subjects: bool = False,
+    calibrate: bool | None = None,
+    calibrate_on: str | None = None,
+    retry: Sequence[str] = (),
+    only: Mapping[str, str] | None = None,
+    check: bool = False,
+    time_limit: float | None = TIME_LIMIT,
+    progress: Callable[[Progress], object] | None = None,
+    **options: Any,
+) -> ArchiveResult:
+    """Solve all takes of an archive; what is done already is not done again.
+
+    Outputs are the same to the bit for any number of workers, in any order and after any
+    interruption, on one type of processor. A take that fails or kills its worker is recorded with
+    its reason and stops nothing. A script that starts workers of its own (neither `client` nor
+    `scheduler`) needs `if __name__ == "__main__":`, as for every use of processes.
+
+    Args:
+        sources: folders, patterns, manifests (.csv, .jsonl) or files; paths or addresses that
+            fsspec knows, such as "s3://bucket/takes".
+        out: folder of the archive: ledger, index, summary.
+        skeleton: the figure: a file, or "human".
+        outputs: where motions, reports and figures go; a folder that all workers see, or an address
+            that fsspec knows. `out` if None.
+        client: of a Dask cluster; it stays open. Workers with one thread each can be held to
+            `time_limit`.
+        scheduler: address of a running Dask scheduler.
+        workers: processes to start if there is neither; one a processor if None.
+        subjects: whether the folder of a take is its subject, whose figure is calibrated once.
+        calibrate: whether to fit the figure to takes that have no subject, to each by itself;
+            None: our own human is fitted, others are not.
+        calibrate_on: pattern of names of takes on which subjects are calibrated; without it, and
+            unless a manifest says so, on the first by name.
+        retry: "failed", "aside" or both: takes that are to be tried again.
+        only: column → pattern, of `FILTERS`: {"verdict": "care"} does only takes with this verdict.
+        check: whether to read all inputs again and compare their hashes with the ledger's.
+        time_limit: of a take [s], after which its worker is ended; None for none.
+        progress: is called with a `Progress` whenever a take ended.
+        **options: attributes of `TakeOptions`, `RecordingOptions` or `TrackOptions`.
+
+    Returns:
+        How the archive stands.
+    """
+    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    asked = TakeOptions().changed(options)
+    began, folder = time.monotonic(), Path(out)
+    state = Progress()
+    ledger = Ledger(folder)
+    try:
+        # Workers may be elsewhere: a path is whole, or means nothing to them.
+        storage = Storage(make_absolute(str(folder) if outputs is None else outputs))
+        storage.clear_staging()
+        plan = Plan(
+            ledger=ledger,
+            storage=storage,
+            options=asked,
+            skeleton=os.fspath(skeleton),
+            calibrate=calibrate,
+            calibrate_on=calibrate_on,
+            check=check,
+        )
+        ledger.choose_none()
+        plan.enter(list_takes([make_absolute(os.fspath(s)) for s in given], subjects=subjects))
+        ledger.retry(retry)
+        ledger.keep_only({} if only is None else only)
+        ledger.set("outputs", storage.address)
+        ledger.set("solver", solver_version())
+        ledger.set("options", asked.to_dict())
+        _count(ledger, state)
+        if ledger.count_waiting() > 0:
+            with open_client(client, scheduler, workers) as opened:
+                _work(opened, ledger, plan, state, time_limit, progress)
+        write_summary(ledger, folder)
+        write_index(ledger, folder, storage)
+    except (sqlite3.OperationalError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in NO_SPACE:
+            raise
+        raise FileError(folder, f"cannot be written: {error}", code="no-space") from None
+    finally:
+        ledger.close()
+    counts = read_counts(folder)
+    return ArchiveResult(
+        folder=folder,
+        states=counts["states"],
+        verdicts=counts["verdicts"],
+        failures=counts["failures"],
+        solved=state.solved,
+        found=state.found,
+        frames=state.frames,
+        seconds=time.monotonic() - began,
+        settings=counts["settings"],
+    )
+
+
+def _count(ledger: Ledger, state: Progress) -> None:
+    """Set what a run has before it."""
+    counts = ledger.count_chosen()
+    state.total = sum(counts.values())
+    state.done = state.total - counts.get("waiting", 0)
+    state.found = counts.get("done", 0)
+
+
+def _work(
+    client: Client,
+    ledger: Ledger,
+    plan: Plan,
+    state: Progress,
+    time_limit: float | None,
+    report: Callable[[Progress], object] | None,
+) -> None:
+    """Do what waits: subjects, then takes, until neither does; a take that is cut adds both."""
+    state.began = time.monotonic()
+    queue = Queue(
+        client,
+        ledger,
+        time_limit=time_limit,
+        progress=state,
+        report=report or (lambda _: None),
+    )
+    try:
+        while True:
+            queue.run("subject", plan.make_task, plan.handle)
+            ledger.fail_orphans()
+            _recount(ledger, state)
+            queue.run("take", plan.make_task, plan.handle)
+            if len(ledger.next_waiting("subject", 1)) == 0:
+                return
+    finally:
+        queue.close()
+
+
+def _recount(ledger: Ledger, state: Progress) -> None:
+    """Set how much there is, after takes were cut or could not be begun."""
+    counts = ledger.count_chosen()
+    state.total = sum(counts.values())
+    state.done = state.total - counts.get("waiting", 0) - counts.get("running", 0)

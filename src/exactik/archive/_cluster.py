@@ -1,0 +1,70 @@
+"""The Dask client of a run: the caller's, one of a running scheduler, or of own workers."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from exactik.errors import FileError, UsageError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["open_client"]
+
+CONNECT_SECONDS = 30.0  # [s] for a scheduler to answer; one that starts with its workers needs ten
+ALLOWED_FAILURES = 0
+"""Of `distributed.scheduler.allowed-failures`: every death is reported, for `Queue` counts them."""
+
+
+@contextmanager
+def open_client(
+    client: Client | None, scheduler: str | None, workers: int | None
+) -> Iterator[Client]:
+    """Give a client; what was started here is ended with the context.
+
+    Args:
+        client: the caller's own; it stays open.
+        scheduler: address of a running scheduler.
+        workers: processes to start on this machine if there is neither; one a processor if None.
+    """
+    if client is not None:
+        yield client
+        return
+    try:
+        from dask import config
+        from distributed import Client as DaskClient
+        from distributed import LocalCluster
+    except ImportError:
+        raise UsageError(
+            "archives need dask and distributed; `pip install exactik[cluster]` brings them"
+        ) from None
+    if scheduler is not None:
+        try:
+            connected = DaskClient(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise FileError(scheduler, f"no scheduler answers: {error}", code="scheduler") from None
+        with connected:
+            yield connected
+        return
+    from exactik.precompile import compile_missing
+
+    compile_missing()  # once, before several processes would
+    settings: dict[str, Any] = {"distributed.scheduler.allowed-failures": ALLOWED_FAILURES}
+    with config.set(settings):
+        try:
+            cluster = LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",  # a free port; 8787 may be another cluster's
+                silence_logs=logging.CRITICAL,
+            )
+        except RuntimeError as error:
+            text = f"workers could not be started: {error}"
+            raise FileError("this machine", text, code="scheduler") from None
+        with cluster, DaskClient(cluster, set_as_default=False) as own:
+            yield own

@@ -1,0 +1,281 @@
+"""The queue of an archive: waiting takes to the workers of a Dask client, a few at a time.
+
+At most `TAKES_PER_THREAD` tasks a thread are with the scheduler, so that it stays as small for a
+million takes as for ten. Dask blames a dead worker on all tasks it was given; here a take is blamed
+only if it had begun, which workers say by an event.
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from exactik.archive._ledger import Ledger, LedgerRow, State
+from exactik.archive.tasks import Task, TaskResult, run_task
+from exactik.errors import FileError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["MAX_DEATHS", "Progress", "Queue"]
+
+TAKES_PER_THREAD = 4
+"""One that is solved and some that wait beside it, so that no worker waits for us and takes can be
+sent several at once: a message to the scheduler costs milliseconds, whatever is in it."""
+REFILL = 0.5  # share of these that has ended when others are sent
+MAX_DEATHS = 3  # workers that may die of a take before it is set aside
+MAX_UNSTARTED = 10
+"""Deaths of a worker that had a task but never said that it began. More is no bad luck."""
+LOOK_SECONDS = 1.0  # [s] between looks at who the workers are, and whether the scheduler lives
+FULL_TIME = 0.98
+"""Of the time limit, from which on a dead worker is taken to have ended itself."""
+
+
+@dataclass
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        total: takes that were asked for.
+        done: takes that ended, now or before.
+        found: of these, takes that were done before.
+        solved: takes that this run solved.
+        failed: takes that failed now or were set aside.
+        frames: solved by this run.
+        began: when it began [s], by `time.monotonic`.
+    """
+
+    total: int = 0
+    done: int = 0
+    found: int = 0
+    solved: int = 0
+    failed: int = 0
+    frames: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def rate(self) -> float:
+        """Frames a second."""
+        return self.frames / max(time.monotonic() - self.began, 1e-9)
+
+
+@dataclass
+class _Flight:
+    """A task that is with the scheduler."""
+
+    row: LedgerRow
+    task: Task
+    unstarted: int = 0
+
+
+class Queue:
+    """Takes on their way through a Dask client."""
+
+    def __init__(
+        self,
+        client: Client,
+        ledger: Ledger,
+        *,
+        time_limit: float | None,
+        progress: Progress,
+        report: Callable[[Progress], object] = lambda _: None,
+    ):
+        """Listen to the workers of a client.
+
+        Args:
+            client: of Dask.
+            ledger: of the archive.
+            time_limit: of a take [s], None for none.
+            progress: is kept up to date.
+            report: is called with it whenever a take ended.
+        """
+        self._client, self._ledger, self._time_limit = client, ledger, time_limit
+        self.progress, self._report = progress, report
+        self._topic = f"exactik-archive-{uuid.uuid4().hex}"
+        self._starts: dict[str, list[float]] = defaultdict(list)
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._flights: dict[str, _Flight] = {}
+        self._futures: dict[str, Future] = {}
+        self._capacity, self._looked = 1, 0.0
+        client.subscribe_topic(self._topic, self._note_start)
+
+    def close(self) -> None:
+        """Stop listening; what is on its way is given up and waits again."""
+        with suppress(sqlite3.OperationalError):  # a full disk; the next run sees to it
+            self._ledger.mark([f.row.name for f in self._flights.values()], "waiting")
+        for future in self._futures.values():
+            future.release()
+        if self._client.status == "running":
+            self._client.unsubscribe_topic(self._topic)
+
+    def run(
+        self,
+        kind: str,
+        make_task: Callable[[LedgerRow], Task],
+        on_done: Callable[[LedgerRow, TaskResult], object] = lambda *_: None,
+    ) -> None:
+        """Do all takes of a kind that wait, until none does.
+
+        Args:
+            kind: "take" or "subject".
+            make_task: makes of a row what a worker needs.
+            on_done: is called when a task came back, before it is recorded; for a take that is cut
+                it enters the parts.
+        """
+        while True:
+            self._look()
+            free = self._capacity - len(self._flights)
+            if free >= REFILL * self._capacity:
+                rows = self._ledger.next_waiting(kind, free)
+                if len(rows) == 0 and len(self._flights) == 0:
+                    return
+                with self._ledger.batch():
+                    self._ledger.mark([row.name for row in rows], "running")
+                self._submit([_Flight(row=row, task=make_task(row)) for row in rows])
+            for future in self._wait():
+                self._settle(future, on_done)
+
+    def _look(self) -> None:
+        """See how many threads there are now, every so often."""
+        if time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        self._check_scheduler()
+        try:
+            threads: Any = self._client.nthreads()
+        except Exception as error:
+            raise self._lost() from error
+        self._capacity = max(1, TAKES_PER_THREAD * sum(threads.values()))
+        self._looked = time.monotonic()
+
+    def _check_scheduler(self) -> None:
+        if self._client.status != "running":
+            raise self._lost()
+
+    def _lost(self) -> FileError:
+        address = getattr(self._client.scheduler, "address", "Dask")
+        return FileError(
+            address,
+            "the scheduler does not answer; the same command goes on where this one was",
+            code="scheduler-lost",
+        )
+
+    def _submit(self, flights: Sequence[_Flight]) -> None:
+        if len(flights) == 0:
+            return
+        keys = [f"exactik-{flight.row.kind}-{uuid.uuid4().hex}" for flight in flights]
+        self._flights |= dict(zip(keys, flights, strict=True))
+        try:
+            futures = self._client.map(
+                run_task,
+                [flight.task for flight in flights],
+                key=keys,
+                pure=False,
+                topic=self._topic,
+                time_limit=self._time_limit,
+            )
+        except Exception as error:
+            raise self._lost() from error
+        for key, future in zip(keys, futures, strict=True):
+            self._futures[key] = future
+            future.add_done_callback(self._ended.put)
+
+    def _wait(self) -> Iterable[Future]:
+        """Yield tasks that ended, at least for a moment's wait."""
+        try:
+            yield self._ended.get(timeout=LOOK_SECONDS)
+            while True:
+                yield self._ended.get_nowait()
+        except queue.Empty:
+            self._check_scheduler()
+
+    def _note_start(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        with self._lock:
+            self._starts[event[1]["name"]].append(time.monotonic())
+
+    def _settle(self, future: Future, on_done: Callable[[LedgerRow, TaskResult], object]) -> None:
+        """Record how a task ended, or send it again."""
+        from distributed import KilledWorker
+
+        key = str(future.key)
+        flight = self._flights.pop(key)
+        del self._futures[key]
+        if future.status in ("cancelled", "lost"):
+            self._flights[key] = flight  # it waits again, see `close`
+            raise self._lost()
+        try:
+            result = future.result()
+        except KilledWorker as error:
+            result = self._blame(flight, error)
+            if result is None:
+                self._submit([flight])
+                return
+        except Exception as error:  # it could not be sent, or its answer not be read
+            result = TaskResult(state="failed", code="transport", reason=f"{error!r:.300}")
+        finally:
+            future.release()
+        with self._lock:
+            self._starts.pop(flight.row.name, None)
+        self._record(flight, result, on_done)
+
+    def _blame(self, flight: _Flight, error: Any) -> TaskResult | None:
+        """Return what becomes of a task whose worker died; None: it is tried again."""
+        name = flight.row.name
+        with self._lock:
+            starts = self._starts.pop(name, [])
+        limit = self._time_limit
+        if limit is not None and starts and time.monotonic() - starts[-1] >= FULL_TIME * limit:
+            reason = f"took longer than {limit:g} s; its worker was ended"
+            return TaskResult(state="failed", code="timeout", reason=reason)
+        if len(starts) == 0:
+            flight.unstarted += 1
+            if flight.unstarted < MAX_UNSTARTED:
+                return None
+        deaths = self._ledger.add_deaths(name, max(len(starts), 1))
+        if deaths < MAX_DEATHS:
+            return None
+        where = getattr(getattr(error, "last_worker", None), "address", "")
+        reason = f"{deaths} workers died of it, the last at {where or 'an unknown address'}"
+        return TaskResult(state="failed", code="killed-workers", reason=reason)
+
+    def _record(
+        self,
+        flight: _Flight,
+        result: TaskResult,
+        on_done: Callable[[LedgerRow, TaskResult], object],
+    ) -> None:
+        name = flight.row.name
+        if result.state == "stop":
+            self._ledger.mark([name], "waiting")
+            raise FileError(self._ledger.folder, f"no room: {result.reason}", code="no-space")
+        on_done(flight.row, result)
+        state: State = result.state
+        if result.code == "killed-workers":
+            state = "aside"
+        self._ledger.finish(
+            name,
+            state,
+            solved=result.solved,
+            key=result.key,
+            code=result.code,
+            reason=result.reason,
+            verdict=result.verdict,
+            frames=result.frames,
+            seconds=result.seconds,
+            facts=dict(result.facts),
+        )
+        if flight.row.kind == "take":
+            self.progress.done += 1
+            self.progress.solved += int(result.solved)
+            self.progress.found += int(result.state == "done" and not result.solved)
+            self.progress.failed += int(state in ("failed", "aside"))
+            self.progress.frames += (result.frames or 0) if result.solved else 0
+        self._report(self.progress)

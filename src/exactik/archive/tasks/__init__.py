@@ -1,0 +1,40 @@
+"""What workers do: a take solved, a subject calibrated; and where they read and write."""
+
+from exactik.archive.tasks._keys import describe_machine, hash_facts, solver_version
+from exactik.archive.tasks._options import SEGMENT_FRAMES, TakeOptions
+from exactik.archive.tasks._storage import (
+    NO_SPACE,
+    Storage,
+    fingerprint_of,
+    hash_file,
+    is_remote,
+    make_absolute,
+    make_name,
+    open_file_system,
+)
+from exactik.archive.tasks._subjects import SUBJECT_MARK, SubjectTask
+from exactik.archive.tasks._take import Figure, TakeTask
+from exactik.archive.tasks._worker import Task, TaskResult, run_task
+
+__all__ = [
+    "NO_SPACE",
+    "SEGMENT_FRAMES",
+    "SUBJECT_MARK",
+    "Figure",
+    "Storage",
+    "SubjectTask",
+    "TakeOptions",
+    "TakeTask",
+    "Task",
+    "TaskResult",
+    "describe_machine",
+    "fingerprint_of",
+    "hash_facts",
+    "hash_file",
+    "is_remote",
+    "make_absolute",
+    "make_name",
+    "open_file_system",
+    "run_task",
+    "solver_version",
+]

@@ -1,0 +1,92 @@
+"""Subjects of an archive: a figure calibrated once, for all takes of the subject."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from exactik.archive.tasks._keys import hash_facts, solver_version
+from exactik.archive.tasks._options import TakeOptions
+from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
+from exactik.archive.tasks._storage import Storage, fetch_file, hash_file
+from exactik.archive.tasks._take import Figure, load_figure
+from exactik.archive.tasks._worker import TaskResult
+from exactik.calibration import calibrate
+from exactik.io import save_skeleton
+from exactik.pipeline import read_trial
+
+__all__ = ["SUBJECT_MARK", "SubjectTask"]
+
+SUBJECT_MARK = "@"
+"""Before the name of a subject in the ledger; no name of a take has it."""
+FOLDER = "subjects"  # of the figures
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubjectTask:
+    """A subject as it is sent to a worker.
+
+    Attributes:
+        name: of the subject in the ledger, with its mark.
+        addresses: of the takes that it is calibrated on.
+        figure: that is fitted.
+        options: of the archive.
+        outputs: address of the place of the outputs.
+    """
+
+    name: str
+    addresses: tuple[str, ...]
+    figure: Figure
+    options: TakeOptions
+    outputs: str
+
+    def perform(self) -> TaskResult:
+        """Calibrate the figure unless it is there; see `Task`."""
+        storage, began = Storage(self.outputs), time.perf_counter()
+        place = f"{FOLDER}/{self.name.removeprefix(SUBJECT_MARK)}"
+        figure, options = load_figure(self.outputs, self.figure), self.options
+        hashes: dict[str, str] = {}
+        trials = []
+        for address in self.addresses:
+            with fetch_file(address) as path:
+                hashes[address] = hash_file(path)
+                _, markers, _ = read_trial(
+                    path, figure.up, options.recording, options.person, options.mapping
+                )
+            trials.append(markers)
+        asked = {
+            "inputs": hashes,
+            "figure": self.figure.sha256,
+            "options": options.to_dict(),
+            "solver": solver_version(),
+        }
+        key = hash_facts({**asked, "inputs": sorted(hashes.values())})
+        done = find_result(storage, read_provenance(storage, place), key)
+        if done is not None:
+            return done
+        fit = calibrate(
+            figure.skeleton,
+            trials,
+            bones=options.mapping,
+            limits=options.tracking.limits,
+            lock=options.tracking.lock,
+        )
+        facts = _without_time(fit.to_dict())
+        with storage.stage() as folder:
+            file = folder / f"{place.rpartition('/')[2]}.npz"
+            save_skeleton(fit.skeleton, file, up_axis=figure.up, metadata={"calibration": facts})
+            made = Figure(file=f"{place}.npz", sha256=hash_file(file))
+            result = TaskResult(
+                state="done",
+                solved=True,
+                key=key,
+                seconds=round(time.perf_counter() - began, 4),
+                facts={"figure": asdict(made)},
+            )
+            return publish_result(storage, place, [file], result, asked)
+
+
+def _without_time(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what a calibration says without how long it took: files are the same to the bit."""
+    return {key: value for key, value in facts.items() if key != "seconds"}

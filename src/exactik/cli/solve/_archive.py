@@ -1,0 +1,277 @@
+"""`exactik archive run` and `exactik archive status`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from exactik._text import count_noun
+from exactik.archive import SEGMENT_FRAMES, TIME_LIMIT, archive, read_counts
+from exactik.cli._app import AsJson, app, err, print_json, say
+from exactik.cli._options import (
+    AxesOption,
+    ComputedOption,
+    EndOption,
+    LengthUnitOption,
+    LimitsOption,
+    LockOption,
+    MappingOption,
+    StartOption,
+    UpOption,
+    parse_length_unit,
+)
+from exactik.cli.solve._marker_tables import parse_mapping, parse_weights
+from exactik.cli.solve._solve_options import check_word, parse_loss, parse_smooth
+from exactik.errors import UsageError
+
+__all__ = ["archives"]
+
+archives = typer.Typer(help="Thousands of takes on a Dask cluster, resumable at any point.")
+app.add_typer(archives, name="archive")
+
+
+@archives.command()
+def run(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE…",
+            help="Folders, patterns, files or manifests (.csv, .jsonl); paths or s3://bucket/….",
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of the archive: ledger, index, summary.")
+    ],
+    skeleton: Annotated[
+        str, typer.Option(help="The figure: a file (.npz .osim .bvh …), or human, ours.")
+    ],
+    outputs: Annotated[
+        str | None,
+        typer.Option(help="Where motions and reports go, if not there: a folder or s3://bucket/…."),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a running Dask scheduler: tcp://host:8786.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes on this machine; one per processor without it.", min=1),
+    ] = None,
+    formats: Annotated[
+        str, typer.Option("--format", help="Some of bvh, amc, glb, npz, mot, csv: bvh,glb.")
+    ] = "bvh",
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Whether each take gets a report.")
+    ] = True,
+    subjects: Annotated[
+        bool,
+        typer.Option("--subjects", help="The folder of a take is its subject, calibrated once."),
+    ] = False,
+    calibrate: Annotated[
+        bool | None,
+        typer.Option(
+            "--calibrate/--no-calibrate",
+            help="Fit the figure to each take that has no subject; human always is.",
+            show_default=False,
+        ),
+    ] = None,
+    calibrate_on: Annotated[
+        str | None,
+        typer.Option(help="Takes on which subjects are calibrated: '*static*'. First without it."),
+    ] = None,
+    retry: Annotated[
+        list[str] | None, typer.Option(help="Try again: failed, aside; may be given repeatedly.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only takes with: verdict=care, state=failed, subject=…, name=…."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare all inputs with the ledger, by their bytes.")
+    ] = False,
+    time_limit: Annotated[
+        float, typer.Option(help="Seconds for a take, after which its worker is ended.", min=1.0)
+    ] = TIME_LIMIT,
+    segment: Annotated[
+        int, typer.Option(help="Frames from which on a take is cut into parts.", min=2)
+    ] = SEGMENT_FRAMES,
+    angles: Annotated[
+        str | None, typer.Option(help="Columns of .csv and .mot: clinical, joints, both.")
+    ] = None,
+    rotations: Annotated[
+        str | None, typer.Option(help="Joints in .csv: coordinates, wxyz or swing-twist.")
+    ] = None,
+    mapping: MappingOption = None,
+    computed: ComputedOption = False,
+    person: Annotated[
+        str | None, typer.Option(help="Whom to solve of several in a take; all for each.")
+    ] = None,
+    start: StartOption = None,
+    end: EndOption = None,
+    robust: Annotated[str, typer.Option(help="Markers far off: none, huber, tukey.")] = "none",
+    smooth: Annotated[
+        str, typer.Option(help="All frames together: auto, none, or a cut-off in Hz.")
+    ] = "auto",
+    weights: Annotated[
+        str | None, typer.Option(help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file.")
+    ] = None,
+    limits: LimitsOption = "hard",
+    lock: LockOption = None,
+    sigma: Annotated[float | None, typer.Option(help="Noise of the markers in mm.")] = None,
+    branches: Annotated[
+        bool, typer.Option("--branches/--no-branches", help="Look for better ways through.")
+    ] = True,
+    up: UpOption = None,
+    axes: AxesOption = None,
+    length_unit: LengthUnitOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Solve all takes; again, what is missing. Outputs are the same to the bit in any order.
+
+    Ends with 0 if all takes are done, 1 if some failed or were set aside (the ledger tells why),
+    and 2 if it could not go on; the same command then goes on where it was.
+    """
+    options: dict[str, Any] = {
+        "formats": tuple(formats.split(",")),
+        "report": report,
+        "segment": segment,
+        "angles": check_word("--angles", angles, ("clinical", "joints", "both")),
+        "rotations": check_word("--rotations", rotations, ("coordinates", "wxyz", "swing-twist")),
+        "mapping": None if mapping is None else parse_mapping(mapping),
+        "weights": None if weights is None else parse_weights(weights),
+        "computed": computed,
+        "person": person,
+        "start": start,
+        "end": end,
+        "up": up,
+        "axes": axes,
+        "length_unit": parse_length_unit(length_unit),
+        "robust": parse_loss(robust),
+        "smooth": parse_smooth(smooth),
+        "limits": limits,
+        "lock": tuple(lock or ()),
+        "sigma": None if sigma is None else 1e-3 * sigma,
+        "branches": branches,
+    }
+    with _bar() as bar:
+        task = bar.add_task("listing", total=None, speed="", failures="")
+        try:
+            result = archive(
+                sources,
+                output,
+                skeleton=skeleton,
+                outputs=outputs,
+                scheduler=scheduler,
+                workers=workers,
+                subjects=subjects,
+                calibrate=calibrate,
+                calibrate_on=calibrate_on,
+                retry=retry or (),
+                only=_parse_filters(only or []),
+                check=check,
+                time_limit=time_limit,
+                progress=lambda state: bar.update(
+                    task,
+                    description="takes",
+                    completed=state.done,
+                    total=state.total,
+                    speed=f"{state.rate:,.0f} frames/s",
+                    failures=f"{state.failed} failed" if state.failed > 0 else "",
+                ),
+                **options,
+            )
+        except KeyboardInterrupt:
+            err.print("Stopped. What is done is complete; the same command goes on from here.")
+            raise typer.Exit(130) from None
+    facts = _describe(output)
+    facts["run"] = {
+        "solved": result.solved,
+        "found": result.found,
+        "frames": result.frames,
+        "seconds": round(result.seconds, 3),
+    }
+    if as_json:
+        print_json(facts)
+    else:
+        _print_status(facts)
+        speed = result.frames / result.seconds if result.seconds > 0.0 else 0.0
+        say(
+            f"This run: {result.solved} solved, {result.found} were done, {result.frames:,} frames "
+            f"in {result.seconds:.1f} s ({speed:,.0f} frames/s)."
+        )
+        say(f"{result.index} shows all takes; {result.summary.name} is the table.")
+    raise typer.Exit(0 if set(result.states) <= {"done"} else 1)
+
+
+@archives.command()
+def status(
+    folder: Annotated[Path, typer.Argument(help="Folder of the archive.")],
+    as_json: AsJson = False,
+) -> None:
+    """Tell how far an archive is, also while it is being solved elsewhere."""
+    facts = _describe(folder)
+    if as_json:
+        print_json(facts)
+    else:
+        _print_status(facts)
+
+
+def _bar() -> Progress:
+    """Return a bar on stderr: takes, frames a second, time left, failures."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("[dim]{task.fields[speed]}"),
+        TimeRemainingColumn(),
+        TextColumn("[red]{task.fields[failures]}"),
+    )
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+
+
+def _parse_filters(texts: list[str]) -> dict[str, str]:
+    filters = {}
+    for text in texts:
+        column, equals, value = text.partition("=")
+        if equals == "":
+            raise UsageError(f"--only is {text!r}; expected COLUMN=VALUE, as verdict=care")
+        filters[column.strip()] = value.strip()
+    return filters
+
+
+def _describe(folder: Path) -> dict[str, Any]:
+    facts = read_counts(folder)
+    recent, waiting = facts["recent"], facts["states"].get("waiting", 0)
+    waiting += facts["states"].get("running", 0)
+    facts["left_s"] = recent["s"] * waiting / recent["takes"] if recent["takes"] > 0 else None
+    return facts
+
+
+def _print_status(facts: dict[str, Any]) -> None:
+    states = facts["states"]
+    total = sum(states.values())
+    words = [f"{states[s]} {s}" for s in ("done", "running", "waiting", "failed") if s in states]
+    if "aside" in states:
+        words.append(f"{states['aside']} set aside")
+    say(f"{count_noun(total, 'take')}: {', '.join(words) or 'none'}.")
+    verdicts = facts["verdicts"]
+    if len(verdicts) > 0:
+        graded = [f"{verdicts[v]} {v}" for v in ("good", "care", "reject") if v in verdicts]
+        cost = facts["seconds"]
+        say(
+            f"Of those done {', '.join(graded)}; {facts['frames']:,} frames, {cost:,.0f} s of work."
+        )
+    recent = facts["recent"]
+    is_working = states.get("running", 0) > 0
+    if is_working and recent["takes"] > 0:
+        speed = recent["frames"] / recent["s"]
+        left = time.strftime("%H:%M:%S", time.gmtime(facts["left_s"]))
+        say(f"In the last minute {recent['takes']} takes, {speed:,.0f} frames/s; {left} left.")
+    for failure in facts["examples"]:
+        say(f"  {failure['name']}: {failure['reason']} ({failure['code']})")
+    more = sum(facts["failures"].values()) - len(facts["examples"])
+    if more > 0:
+        say(f"  and {more} more")

@@ -1,0 +1,208 @@
+"""The queue of an archive against a client that does what a test says: deaths, loops, losses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exactik import Markers
+from exactik.archive import TIME_LIMIT, Progress
+from exactik.archive._ledger import Ledger, LedgerRow, read_counts
+from exactik.archive._run import MAX_UNSTARTED, Queue
+from exactik.archive.tasks import TaskResult
+from exactik.archive.tasks._storage import _try_often
+from exactik.archive.tasks._take import _cut, _draw_curve
+from exactik.errors import FileError
+
+distributed = pytest.importorskip("distributed")
+
+DONE = TaskResult(state="done", solved=True, key="k", verdict="good", frames=10, seconds=1.0)
+Answer = Callable[[str], Any]
+
+
+class FakeFuture:
+    def __init__(self, key: str, answer: Any):
+        self.key, self.answer = key, answer
+        self.status = "cancelled" if answer == "lost" else "finished"
+
+    def add_done_callback(self, call: Callable[[Any], object]) -> None:
+        call(self)
+
+    def result(self) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def release(self) -> None:
+        pass
+
+
+class FakeClient:
+    """Two workers with a thread each; a take begins and ends as `answer` says of its name."""
+
+    status, scheduler = "running", SimpleNamespace(address="tcp://test")
+
+    def __init__(self, answer: Answer, begins: bool = True):
+        self.answer, self.begins, self.sent = answer, begins, []
+        self.handler: Callable[[Any], object] = lambda _: None
+
+    def nthreads(self) -> dict[str, int]:
+        return {"a": 1, "b": 1}
+
+    def subscribe_topic(self, _: str, handler: Callable[[Any], object]) -> None:
+        self.handler = handler
+
+    def unsubscribe_topic(self, _: str) -> None:
+        pass
+
+    def map(self, _: Any, tasks: list[Any], *, key: list[str], **__: Any) -> list[FakeFuture]:
+        self.sent.append([task.name for task in tasks])
+        futures = []
+        for task, one in zip(tasks, key, strict=True):
+            if self.begins:
+                self.handler((0.0, {"name": task.name}))
+            futures.append(FakeFuture(one, self.answer(task.name)))
+        return futures
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    opened = Ledger(tmp_path)
+    yield opened
+    opened.close()
+
+
+def enter(ledger: Ledger, count: int) -> None:
+    for k in range(count):
+        ledger.enter(
+            name=f"t{k:02d}",
+            kind="take",
+            address=f"/t{k}",
+            subject=None,
+            request="r",
+            work={},
+            fingerprint="f",
+        )
+
+
+def run(ledger: Ledger, client: Any, time_limit: float | None = None) -> Progress:
+    progress = Progress()
+    queue = Queue(client, ledger, time_limit=time_limit, progress=progress)
+    try:
+        queue.run("take", lambda row: SimpleNamespace(name=row.name))  # type: ignore[arg-type]
+    finally:
+        queue.close()
+    return progress
+
+
+def died() -> Exception:
+    worker = SimpleNamespace(address="tcp://worker", host="worker")
+    return distributed.KilledWorker("key", worker, 0)
+
+
+def row(ledger: Ledger, name: str) -> LedgerRow:
+    found = ledger.find(name)
+    assert found is not None
+    return found
+
+
+def test_a_few_takes_a_thread_are_with_the_scheduler(ledger: Ledger):
+    enter(ledger, 20)
+    client = FakeClient(lambda _: DONE)
+    progress = run(ledger, client)
+    assert [len(batch) for batch in client.sent] == [8, 8, 4]  # two threads, four each
+    assert (progress.done, progress.solved, progress.frames) == (20, 20, 200)
+    assert read_counts(ledger.folder)["states"] == {"done": 20}
+
+
+def test_a_take_that_kills_three_workers_is_set_aside(ledger: Ledger):
+    enter(ledger, 3)
+    client = FakeClient(lambda name: died() if name == "t01" else DONE)
+    progress = run(ledger, client)
+    assert sum(batch.count("t01") for batch in client.sent) == 3
+    assert (row(ledger, "t01").state, row(ledger, "t01").deaths) == ("aside", 3)
+    assert row(ledger, "t01").code == "killed-workers" and progress.failed == 1
+    assert row(ledger, "t02").state == "done"
+
+
+def test_a_take_that_had_not_begun_is_not_blamed(ledger: Ledger):
+    enter(ledger, 1)
+    answers = iter([died(), died(), died(), died(), DONE])
+    run(ledger, FakeClient(lambda _: next(answers), begins=False))
+    assert (row(ledger, "t00").state, row(ledger, "t00").deaths) == ("done", 0)
+
+
+def test_but_not_for_ever(ledger: Ledger):
+    enter(ledger, 1)
+    client = FakeClient(lambda _: died(), begins=False)
+    run(ledger, client)
+    assert row(ledger, "t00").state == "aside"
+    assert len(client.sent) == MAX_UNSTARTED + 2 == 12  # three deaths from there on
+
+
+def test_a_take_that_loops_is_recorded_the_first_time(ledger: Ledger):
+    enter(ledger, 1)
+
+    def loop(_: str) -> Exception:
+        time.sleep(0.12)
+        return died()
+
+    client = FakeClient(loop)
+    client.begins = True
+    run(ledger, client, time_limit=0.1)
+    assert (row(ledger, "t00").code, len(client.sent)) == ("timeout", 1)
+    assert 600.0 < TIME_LIMIT <= 7200.0  # more than a segment takes, less than a night
+
+
+def test_a_lost_scheduler_leaves_takes_waiting(ledger: Ledger):
+    enter(ledger, 5)
+    with pytest.raises(FileError, match="the same command goes on") as caught:
+        run(ledger, FakeClient(lambda name: "lost" if name == "t03" else DONE))
+    assert caught.value.code == "scheduler-lost"
+    states = read_counts(ledger.folder)["states"]
+    assert states == {"done": 3, "waiting": 2}
+
+
+def test_no_room_stops_the_run(ledger: Ledger):
+    enter(ledger, 2)
+    full = TaskResult(state="stop", code="no-space", reason="the disk is full")
+    with pytest.raises(FileError, match="no room") as caught:
+        run(ledger, FakeClient(lambda _: full))
+    assert caught.value.code == "no-space"
+    assert read_counts(ledger.folder)["states"] == {"waiting": 2}
+
+
+def test_remote_storage_is_tried_five_times(monkeypatch: pytest.MonkeyPatch):
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+
+    def refuse() -> None:
+        raise ConnectionError("dropped")
+
+    with pytest.raises(FileError, match="tried 5 times: dropped"):
+        _try_often("s3://x", "read", refuse)
+    assert pauses == [0.5, 1.0, 2.0, 4.0]
+    with pytest.raises(FileError, match="no such file"):
+        _try_often("s3://x", "read", lambda: open("/nowhere/at/all"))
+    assert len(pauses) == 4
+
+
+def test_parts_are_solved_with_a_second_more_at_both_ends():
+    markers = Markers(np.zeros((1000, 1, 3)), ("a",), 100.0)
+    assert len(_cut(markers, (400, 600))) == 400
+    assert (_cut(markers, (0, 300)).first_frame, len(_cut(markers, (0, 300)))) == (1, 400)
+    assert _cut(markers, (700, 1000)).first_frame == 601
+
+
+def test_the_curve_of_a_take_has_sixty_points_at_most():
+    errors = np.full((600, 2), 0.002)
+    errors[:10] = np.nan
+    curve = _draw_curve(errors)
+    assert len(curve) == 60 and curve[0] is None and curve[1:] == [2.0] * 59
+    assert len(_draw_curve(errors[:7])) == 7

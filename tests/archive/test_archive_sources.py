@@ -1,0 +1,93 @@
+"""What an archive is made of: folders, patterns, manifests and the names of their takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exactik.archive import TakeOptions, list_takes
+from exactik.archive.tasks import make_name
+from exactik.errors import FileError, UsageError
+
+pytest.importorskip("fsspec")
+
+
+@pytest.fixture
+def takes(tmp_path: Path) -> Path:
+    for name in ("s1/static.c3d", "s1/walk 1.c3d", "s2/deep/run.trc", "s2/figure.npz", "s2/x.txt"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(b"0")
+    return tmp_path / "in"
+
+
+def names(sources: list[Path | str], **options: bool) -> list[str]:
+    return [take.name for take in list_takes(list(map(str, sources)), **options)]
+
+
+def test_folders_are_listed_with_all_below(takes: Path):
+    assert names([takes]) == ["s1/static", "s1/walk_1", "s2/deep/run"]
+    assert names([takes / "s1", takes / "s2"]) == ["s1/static", "s1/walk_1", "s2/deep/run"]
+
+
+def test_patterns_keep_the_folders_after_their_plain_part(takes: Path):
+    assert names([takes / "*" / "*.c3d"]) == ["s1/static", "s1/walk_1"]
+    assert names([takes / "**" / "*.trc"]) == ["s2/deep/run"]
+    with pytest.raises(FileError, match="no recording in it"):
+        names([takes / "*.c3d"])
+
+
+def test_the_folder_can_be_the_subject(takes: Path):
+    found = {t.name: t.subject for t in list_takes([str(takes)], subjects=True)}
+    assert found == {"s1/static": "s1", "s1/walk_1": "s1", "s2/deep/run": "s2/deep"}
+
+
+def test_a_manifest_names_takes_subjects_and_options(takes: Path):
+    manifest = takes / "all.csv"
+    manifest.write_text(
+        "take,subject,calibrate,skeleton,robust,smooth,lock\n"
+        's1/static.c3d,anna,yes,,,6,"[""head""]"\n'
+        "s2/deep/run.trc,anna,,arm.npz,huber,,\n"
+        "s3://bucket/x.c3d,,,human,,,\n",
+        encoding="utf-8",
+    )
+    static, run, remote = list_takes([str(manifest)])
+    assert (static.name, static.address) == ("s1/static", f"{takes}/s1/static.c3d")
+    assert (static.subject, static.calibrates, run.calibrates) == ("anna", True, False)
+    assert static.options == {"smooth": 6, "lock": ["head"]}
+    assert (run.options, run.skeleton) == ({"robust": "huber"}, f"{takes}/arm.npz")
+    assert (remote.address, remote.skeleton) == ("s3://bucket/x.c3d", "human")
+    options = TakeOptions().changed(static.options)
+    assert (options.tracking.smooth, options.tracking.lock) == (6, ("head",))
+    with pytest.raises(UsageError, match="no option 'colour'"):
+        TakeOptions().changed({"colour": "red"})
+
+
+def test_json_lines_are_the_same_manifest(takes: Path):
+    manifest = takes / "all.jsonl"
+    rows = [
+        {"take": "s1/static.c3d", "name": "first", "options": {"report": False}},
+        {"take": "s2/deep/run.trc", "mapping": {"LASI": None}},
+    ]
+    manifest.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
+    first, second = list_takes([str(manifest)])
+    assert (first.name, first.options) == ("first", {"report": False})
+    assert second.options == {"mapping": {"LASI": None}}
+    manifest.write_text("{", encoding="utf-8")
+    with pytest.raises(FileError, match="not JSON lines"):
+        list(list_takes([str(manifest)]))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("a/b.c3d", "a/b"),
+        ("../up/x.trc", "up/x"),
+        ("a b/ü:1.c3d", "a_b/ü_1"),
+        ("walk.v2.c3d", "walk.v2"),
+        ("@x.c3d", "_x"),
+    ],
+)
+def test_names_are_safe_and_never_lead_out_of_the_archive(path: str, name: str):
+    assert make_name(path) == name
