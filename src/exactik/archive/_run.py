@@ -50,6 +50,7 @@ class Progress:
         solved: takes that this run solved.
         failed: takes that failed now or were set aside.
         frames: solved by this run.
+        threads: of all workers at the moment.
         began: when it began [s], by `time.monotonic`.
     """
 
@@ -59,6 +60,7 @@ class Progress:
     solved: int = 0
     failed: int = 0
     frames: int = 0
+    threads: int = 0
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -153,8 +155,10 @@ class Queue:
             threads: Any = self._client.nthreads()
         except Exception as error:
             raise self._lost() from error
-        self._capacity = max(1, TAKES_PER_THREAD * sum(threads.values()))
+        self.progress.threads = sum(threads.values())
+        self._capacity = max(1, TAKES_PER_THREAD * self.progress.threads)
         self._looked = time.monotonic()
+        self._report(self.progress)
 
     def _check_scheduler(self) -> None:
         if self._client.status != "running":
