@@ -61,6 +61,7 @@ def open_client(
     settings: dict[str, Any] = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.deploy.lost-worker-timeout": f"{LOST_SECONDS} s",
+        "distributed.worker.profile.enabled": False,  # its history is kept in memory, and costs time
     }
     with config.set(settings):
         try:
