@@ -61,7 +61,7 @@ def open_client(
     settings: dict[str, Any] = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.deploy.lost-worker-timeout": f"{LOST_SECONDS} s",
-        "distributed.worker.profile.enabled": False,  # its history is kept in memory, and costs time
+        "distributed.worker.profile.enabled": False,  # history that stays in memory
     }
     with config.set(settings):
         try:
