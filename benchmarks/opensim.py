@@ -57,19 +57,20 @@ def run(report: Report) -> None:
 
 def _measure(report: Report, judge: str, clip: Clip) -> None:
     solve_ik_setup(clip.setup, branches=False)
-    theirs, ours, whole = [], [], []
+    theirs, ours, their_clip, our_clip = [], [], [], []
     for _ in range(ROUNDS):
         one, all_frames = (_time_judge(judge, clip, last) for last in (0, -1))
         theirs.append((all_frames - one) / (len(clip.times) - 1))
+        their_clip.append(all_frames)
         ours.append(_time_frame(clip))
-        whole.append(_time(lambda: solve_ik_setup(clip.setup, branches=False)))
+        our_clip.append(_time(lambda: solve_ik_setup(clip.setup, branches=False)))
     faster = min(theirs) / min(ours)
+    clip_words = f"files and all {len(clip.times)} frames"
     report.add(
+        Metric(f"{clip.name}: OpenSim, {clip_words}", 1e3 * min(their_clip), "ms"),
+        Metric(f"{clip.name}: exactik, {clip_words}", 1e3 * min(our_clip), "ms"),
         Metric(f"{clip.name}: OpenSim, a frame", 1e3 * min(theirs), "ms"),
         Metric(f"{clip.name}: exactik, a frame", 1e3 * min(ours), "ms"),
-        Metric(
-            f"{clip.name}: exactik, files and all {len(clip.times)} frames", 1e3 * min(whole), "ms"
-        ),
         Metric(f"{clip.name}: times faster, a frame", faster, "", FASTER_BAR, at_least=True),
     )
 
