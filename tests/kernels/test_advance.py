@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.descent.descend import advance, update_scale
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
@@ -159,6 +159,36 @@ def test_layout_and_order_of_what_was_evaluated_are_remembered(layout: int) -> N
     state = descent.state
     assert (state[EVALUATED_LAYOUT], state[EVALUATED_ORDER]) == (layout, GAUSS_NEWTON)
     assert state[REQUESTED_LAYOUT] == WHOLE_ROWS
+
+
+@pytest.mark.parametrize(
+    ("before", "tolerance", "rule", "order"),
+    [
+        (1.0, 0.02, DAMPED, EXACT),  # 0.3 · 0.3 / 1 is still above the tolerance
+        (1.0, 0.1, DAMPED, GRADIENT),
+        (5.0, 0.02, DAMPED, GRADIENT),
+        (5.0, 0.02, TRUST_REGION, EXACT),
+    ],
+)
+def test_what_should_be_the_last_step_is_evaluated_to_its_gradient(
+    before: float, tolerance: float, rule: int, order: int
+) -> None:
+    """The relative gradient went from `before` to 0.3, and goes on to shrink as fast at least."""
+    slots = {PROJECTED_GRADIENT: before}
+    options = {GRADIENT_TOLERANCE: tolerance, RULE: rule}
+    descent, _, goes_on = make_pass(0.5, SLOPE, BOWL, slots, options)
+    assert goes_on and descent.state[PROJECTED_GRADIENT] == pytest.approx(0.3, rel=1e-2)
+    assert (descent.state[PURPOSE], descent.state[REQUESTED_ORDER]) == (FOR_STEP, order)
+
+
+@pytest.mark.parametrize("value", [0.5, 1.5])
+def test_curvature_follows_where_it_was_not_the_last_step(value: float) -> None:
+    """Whether the step was accepted or not; D stays, for H is of another place."""
+    slots = {REQUESTED_ORDER: GRADIENT}
+    descent, q, goes_on = make_pass(value, SLOPE, np.full((2, 2), np.nan), slots)
+    assert goes_on and descent.max_curvature.tolist() == [0.0, 0.0]
+    assert (descent.state[PURPOSE], descent.state[REQUESTED_ORDER]) == (FOR_DERIVATIVES, EXACT)
+    assert descent.trial.tolist() == q.tolist()
 
 
 # --- how it ends

@@ -1,4 +1,4 @@
-"""The kernels are one source for CPU and GPU."""
+"""The kernels run in a CUDA kernel, one thread a problem."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Solve a few problems in a CUDA kernel that calls the very functions of the CPU, a thread each.
 
-As a program it prints the solutions as JSON: on a GPU as it is, without one under numba's simulator
-(NUMBA_ENABLE_CUDASIM=1, and NUMBA_DISABLE_JIT=1 because the simulator's arrays cannot be passed to
-compiled functions).
+As a program it prints the solutions as JSON, under numba's simulator (NUMBA_ENABLE_CUDASIM=1, and
+NUMBA_DISABLE_JIT=1 because the simulator's arrays cannot be passed to compiled functions). A GPU
+would need functions that numba-cuda can compile in place of `Kernel` and of octets.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain numbers, strings, lists and dicts, for JSON."""
-        bones = {bone: self.scales[bone] for group in self._groups for bone in group}
+        bones = {bone: self.scales[bone] for group in self.scale_groups for bone in group}
         return {
             "skeleton": self.skeleton.name,
             "trials": [
@@ -197,7 +197,8 @@ class Calibration:
         }
 
     @property
-    def _groups(self) -> tuple[tuple[str, ...], ...]:
+    def scale_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Bones that share a scale; those in none have nothing that grows with them."""
         return self.fit.solution.scaled.scale_groups
 
     @property
@@ -227,9 +228,9 @@ class Calibration:
             f"{self.seconds:.1f} s",
             f"mean distance of a marker: {before:.1f} mm before, {after:.1f} mm after",
         ]
-        if len(self._groups) > 0:
+        if len(self.scale_groups) > 0:
             lines += ["", "scale [%]  ± sd   bones"]
-        for group in self._groups:
+        for group in self.scale_groups:
             change, sd = 100 * (self.scales[group[0]] - 1), 100 * self.scale_sds[group[0]]
             lines.append(f"{change:+8.1f}  {sd:6.1f}   {', '.join(group)}")
         width = max((len(name) for name in self.moved), default=6)

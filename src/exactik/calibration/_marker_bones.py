@@ -62,9 +62,9 @@ def find_marker_bones(motion: Motion, markers: Markers, frames: IntArray) -> dic
 
 def distance_from_bone(skeleton: Skeleton, bone: str, point: Array) -> float:
     """Return the distance of a point in a bone's frame from the lines to the joints that follow."""
-    ends = [np.asarray(b.offset) for b in skeleton.bones if b.parent == bone] or [np.zeros(3)]
+    ends = skeleton.rest_offsets[skeleton.parents == skeleton.bone_index(bone)]
     distances = []
-    for end in ends:
+    for end in ends if len(ends) > 0 else np.zeros((1, 3)):
         along = float(np.clip(point @ end / max(float(end @ end), 1e-12), 0.0, 1.0))
         distances.append(float(np.linalg.norm(point - along * end)))
     return min(distances)

@@ -62,9 +62,9 @@ def play(
     files = (*motions, *(reference or ()))
     if export is not None:
         files_to_write(check_export_path(export), (*files, markers, skeleton))
-    figure = None if skeleton is None else load_figure(skeleton)[0]
+    figure, figure_up = (None, None) if skeleton is None else load_figure(skeleton)
     with compiling():
-        motion, *ghosts = (read_motion(name, figure, up) for name in files)
+        motion, *ghosts = (read_motion(name, figure, up, figure_up) for name in files)
         recorded = None if markers is None else _read_markers(markers, axes, length_unit)
         playback = PlaybackData.of(motion, markers=recorded, references=ghosts)
         if recorded is not None and len(playback.names) == 0:
@@ -86,13 +86,16 @@ def play(
     serve(viewer, browser)
 
 
-def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
+def read_motion(
+    name: str, figure: Skeleton | None, up: str | None, figure_up: str | None = None
+) -> Motion:
     """Return the motion in a file, with the axis that is up in it.
 
     Args:
         name: the file.
         figure: skeleton, for files that hold none.
         up: which axis is up, in place of what the file or custom says.
+        figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
     """
     from exactik.io import (
         Note,
@@ -119,7 +122,7 @@ def read_motion(name: str, figure: Skeleton | None, up: str | None) -> Motion:
         motion = load_motion(name, figure, length_unit="auto" if unstated else None)
     for note in notes:
         _print_note(name, note)
-    known = motion.up_axis or find_up_axis(name)
+    known = motion.up_axis or find_up_axis(name) or figure_up
     return replace(motion, up_axis=check_axis(up) if up is not None else known)
 
 

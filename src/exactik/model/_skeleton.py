@@ -144,6 +144,22 @@ class Skeleton:
         return freeze(np.array(indices, dtype=np.int64))
 
     @cached_property
+    def rest_offsets(self) -> Array:
+        """Where each bone begins in its parent's frame in the neutral pose [m], (n_bones, 3).
+
+        That is its offset, unless its joint shifts it: knees may be nothing but shifts.
+        """
+        offsets = np.array([bone.offset for bone in self.bones], dtype=float).reshape(-1, 3)
+        shifted = [k for k, bone in enumerate(self.bones) if bone.joint.translates]
+        if any(self.parents[k] >= 0 for k in shifted):
+            pose = self.forward(self.neutral())
+            for k in shifted:
+                if (parent := self.parents[k]) >= 0:
+                    between = pose.positions[k] - pose.positions[parent]
+                    offsets[k] = between @ pose.rotations[parent]
+        return freeze(offsets)
+
+    @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
         return sum(bone.joint.nq for bone in self.bones) - len(self.couplings)

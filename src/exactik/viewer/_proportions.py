@@ -34,11 +34,11 @@ LEAF_WEIGHT, CARRIED_WEIGHT = 0.1, 3.0  # of a dof that carries nothing; added i
 def compute_reach(skeleton: Skeleton) -> float:
     """Return the length of the longest chain [m], from its root; what "far" means for a figure."""
     longest = 0.0
-    index = {bone.name: bone for bone in skeleton.bones}
+    lengths = np.linalg.norm(skeleton.rest_offsets, axis=1)
     tips = {bone: np.array(point) for bone, point in skeleton.markers.values()}
     for chain in skeleton.chains():
         end = float(np.linalg.norm(tips.get(chain[-1], np.zeros(3))))
-        length = sum(float(np.linalg.norm(index[bone].offset)) for _, bone in pairwise(chain))
+        length = sum(float(lengths[skeleton.bone_index(bone)]) for _, bone in pairwise(chain))
         longest = max(longest, end + length)
     return longest if longest > 1e-6 else 1.0
 
@@ -55,7 +55,7 @@ def compute_posture_weights(skeleton: Skeleton) -> Array:
     reaches before the back bends, and the back bends before the figure walks.
     """
     lever = compute_lever(skeleton)
-    carried = np.array([float(np.linalg.norm(bone.offset)) for bone in skeleton.bones])
+    carried = np.linalg.norm(skeleton.rest_offsets, axis=1)
     carried[skeleton.parents < 0] = 0.0  # a root's offset is its place, not a length
     for bone, point in skeleton.markers.values():
         k = skeleton.bone_index(bone)

@@ -205,21 +205,42 @@ def _find_scale_groups(skeleton: Skeleton, kind: str) -> tuple[tuple[str, ...], 
     for k, bone in enumerate(skeleton.bones):
         if skeleton.parents[k] >= 0 and (any(bone.offset) or _has_scaled_shifts(bone)):
             grows[skeleton.parents[k]] = True
-    names = [bone.name for bone, scales in zip(skeleton.bones, grows, strict=True) if scales]
+    parts: dict[str, list[str]] = {}
+    for bone, body, scales in zip(skeleton.bones, _find_bodies(skeleton), grows, strict=True):
+        if scales:
+            parts.setdefault(body, []).append(bone.name)
+    names = list(parts)
     if kind == "none" or len(names) == 0:
         return ()
     if kind == "global":
-        return (tuple(names),)
+        return (tuple(name for part in parts.values() for name in part),)
     if kind == "bone":
-        return tuple((name,) for name in names)
+        return tuple(tuple(part) for part in parts.values())
     groups, taken = [], set()
     for name in names:
         if name not in taken:
             mirrored = find_mirrored_bone(name, names)
             pair = (name,) if mirrored is None or mirrored in taken else (name, mirrored)
-            groups.append(pair)
+            groups.append(tuple(part for side in pair for part in parts[side]))
             taken.update(pair)
     return tuple(groups)
+
+
+def _find_bodies(skeleton: Skeleton) -> list[str]:
+    """Return for each bone whose size it has: its own, or that of the one bone fixed to it.
+
+    A bone without markers that carries nothing but a fixed one is where that one's joint is, as in
+    models whose bodies have their origins elsewhere.
+    """
+    bodies = [bone.name for bone in skeleton.bones]
+    marked = {bone for bone, _ in skeleton.markers.values()}
+    for k, bone in reversed(list(enumerate(skeleton.bones))):
+        children = np.flatnonzero(skeleton.parents == k)
+        if len(children) == 1 and bone.name not in marked:
+            child = int(children[0])
+            if skeleton.bones[child].joint.kind == "fixed":
+                bodies[k] = bodies[child]
+    return bodies
 
 
 def _group_indices(skeleton: Skeleton, groups: tuple[tuple[str, ...], ...]) -> IntArray:

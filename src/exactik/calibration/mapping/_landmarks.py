@@ -48,4 +48,5 @@ def place_on_landmark(skeleton: Skeleton, match: Match, landmark: Landmark) -> M
 
 def _offsets_below(skeleton: Skeleton, bone: str) -> float:
     """Return the lengths of the offsets from a bone to those that follow, together [m]."""
-    return sum(float(np.linalg.norm(b.offset)) for b in skeleton.bones if b.parent == bone)
+    below = skeleton.rest_offsets[skeleton.parents == skeleton.bone_index(bone)]
+    return float(np.linalg.norm(below, axis=1).sum())

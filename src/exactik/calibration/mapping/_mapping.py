@@ -175,6 +175,6 @@ class MarkerMapping:
 
 def _bone_middle(skeleton: Skeleton, bone: str) -> Point:
     """Return the middle between a bone's joint and its children's, in the bone's frame [m]."""
-    offsets = [np.asarray(child.offset) for child in skeleton.bones if child.parent == bone]
+    offsets = skeleton.rest_offsets[skeleton.parents == skeleton.bone_index(bone)]
     x, y, z = (0.5 * np.mean(offsets, axis=0)).tolist() if len(offsets) > 0 else (0.0, 0.0, 0.0)
     return x, y, z

@@ -185,6 +185,6 @@ def _path_to_root(skeleton: Skeleton, bone: str, point: ArrayLike) -> BonePath:
     while name is not None:
         path[name] = (tuple(step.tolist()), length)
         length += float(np.linalg.norm(step))
-        this = skeleton.bones[skeleton.bone_index(name)]
-        step, name = np.asarray(this.offset, dtype=float), this.parent
+        k = skeleton.bone_index(name)
+        step, name = skeleton.rest_offsets[k], skeleton.bones[k].parent
     return path

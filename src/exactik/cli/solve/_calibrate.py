@@ -42,7 +42,11 @@ def calibrate(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Skeleton to write, as .npz: it keeps markers."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Skeleton to write: .npz, which keeps markers, or .osim if the figure is one.",
+        ),
     ] = None,
     skeleton: Annotated[
         str,
@@ -50,6 +54,9 @@ def calibrate(
             help="The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours."
         ),
     ] = "human",
+    marker_set: Annotated[
+        str | None, typer.Option(help="Marker set of OpenSim (.xml) to put on an .osim figure.")
+    ] = None,
     mapping: MappingOption = None,
     take: TakeOption = None,
     subject: Annotated[
@@ -91,8 +98,15 @@ def calibrate(
     from exactik.cli.solve._marker_tables import parse_mapping
     from exactik.cli.solve._opensim import run_scale_setup
     from exactik.io import files_to_write, is_scale_setup, load_motion, save_skeleton
-    from exactik.io.formats import NPZ
-    from exactik.pipeline import RecordingOptions, attach_from_take, read_skeleton, read_trial
+    from exactik.io.formats import NPZ, OSIM
+    from exactik.pipeline import (
+        RecordingOptions,
+        attach_from_take,
+        load_marked_skeleton,
+        read_skeleton,
+        read_trial,
+        save_calibrated_model,
+    )
 
     if len(recordings) == 1 and is_scale_setup(recordings[0]):
         if output is not None:
@@ -101,9 +115,13 @@ def calibrate(
         return
     if output is None:
         raise UsageError("nothing to write; expected -o with a skeleton to write, as .npz")
-    if output.suffix.lower() != NPZ.suffix:
-        text = f"no skeleton with markers can be written so; expected {NPZ.suffix}"
+    is_opensim = Path(skeleton).suffix.lower() == OSIM.suffix
+    if output.suffix.lower() not in (NPZ.suffix, OSIM.suffix if is_opensim else ""):
+        also = f", or {OSIM.suffix} for a figure that is one"
+        text = f"no skeleton with markers can be written so; expected {NPZ.suffix}{also}"
         raise FileError(output, text)
+    if marker_set is not None and not is_opensim:
+        raise UsageError(f"--marker-set is for .osim figures; --skeleton is {skeleton!r}")
     if scale not in ("symmetric", "bone", "global", "none"):
         raise UsageError(f"--scale is {scale!r}; expected symmetric, bone, global or none")
     sources = find_recordings(recordings)
@@ -129,6 +147,8 @@ def calibrate(
                 say(format_entry("note", note))
     compile_kernels()
     figure = loaded.skeleton
+    if marker_set is not None:
+        figure = load_marked_skeleton(skeleton, marker_set)
     if take is not None:
         motion = load_motion(take, figure)
         figure, attached = attach_from_take(motion, trials[0], loaded.up, by_hand, take)
@@ -158,7 +178,10 @@ def calibrate(
         )
     output.parent.mkdir(parents=True, exist_ok=True)
     facts = fit.to_dict()
-    save_skeleton(fit.skeleton, output, up_axis=loaded.up, metadata={"calibration": facts})
+    if output.suffix.lower() == OSIM.suffix:
+        save_calibrated_model(fit, skeleton, output)
+    else:
+        save_skeleton(fit.skeleton, output, up_axis=loaded.up, metadata={"calibration": facts})
     if as_json:
         notes += fit.warnings
         print_json({**facts, "written": [str(output)], "notes": notes})
@@ -170,5 +193,6 @@ def calibrate(
         more = " …" if len(unused) > MAX_LISTED_NAMES else ""
         say(format_entry("note", f"Not used: {names}{more}"))
     last = sources[-1]
-    again = f"exactik solve {last} --skeleton {output} -o {last.stem}.bvh"
+    motion_suffix = ".bvh" if output.suffix.lower() == NPZ.suffix else ".mot"
+    again = f"exactik solve {last} --skeleton {output} -o {last.stem}{motion_suffix}"
     say(format_entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
     CURVATURE,
@@ -58,6 +58,7 @@ from exactik.kernels.descent.state import (
 from exactik.kernels.descent.trials import (
     MIN_DAMPING,
     fall_back_to_gauss_newton,
+    find_order,
     raise_damping,
     request_evaluation,
 )
@@ -162,6 +163,8 @@ def reject_trial(options, value, state, dof_count):
             state[STATUS] = STALLED
     else:
         order, failed = state[EVALUATED_ORDER], False
+        if order == GRADIENT:
+            order = find_order(options)
         if rule == TRUST_REGION:
             state[TRUST_RADIUS] = 0.25 * min(state[STEP_NORM], state[TRUST_RADIUS])
             failed = state[TRUST_RADIUS] < MIN_STEP_LENGTH

@@ -19,6 +19,9 @@ Curvature is Gauss–Newton's, exact, or HYBRID: exact, but Gauss–Newton's aft
 less than a tenth of the cost. Then the residual is going to zero, where the two agree and
 Gauss–Newton's is never indefinite (after Fletcher and Xu). Far away the exact curvature finds more
 of the solutions: where it is not positive definite on the free dofs, damping makes it so.
+
+Where the gradient shrinks so fast that the next step should be the last, its trial is evaluated to
+the gradient only, which is all that ending takes; if it was not the last, curvature follows.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ import math
 import numpy as np
 
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
-from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON, GRADIENT
 from exactik.kernels.descent.acceptance import (
     MAX_UNRESOLVED_TRIALS,
     accept_trial,
@@ -80,6 +83,7 @@ from exactik.kernels.descent.state import (
     STEP_LENGTH,
 )
 from exactik.kernels.descent.trials import (
+    find_order,
     propose_gradient_step,
     propose_model_step,
     request_evaluation,
@@ -165,7 +169,9 @@ def judge_trial(pattern, box, options, q, value, g, H, descent):
     update_active_set(
         box.coordinate, descent.lower, descent.upper, box.free, q, g, descent.active_set
     )
-    update_scale(pattern, box, options, H, descent)
+    if state[EVALUATED_ORDER] > GRADIENT:
+        update_scale(pattern, box, options, H, descent)
+    previous_gradient = state[PROJECTED_GRADIENT]
     state[PROJECTED_GRADIENT] = relative_projected_gradient(
         g, descent.active_set, descent.max_curvature, state[COST]
     )
@@ -180,11 +186,17 @@ def judge_trial(pattern, box, options, q, value, g, H, descent):
         handle_stationary_point(pattern, box, options, q, g, H, np.float64(STALLED), descent)
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT
+    elif state[EVALUATED_ORDER] == GRADIENT:
+        request_evaluation(find_order(options), state)
     else:
         if options[CURVATURE] == HYBRID:
             vanishing = purpose == FOR_STEP and value < VANISHING_COST_RATIO * best_cost
             state[REQUESTED_ORDER] = GAUSS_NEWTON if vanishing else EXACT
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_STEP, 0.0
+        if options[RULE] == DAMPED and purpose == FOR_STEP:
+            shrinking = state[PROJECTED_GRADIENT] / previous_gradient
+            if shrinking * state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
+                state[REQUESTED_ORDER] = GRADIENT
         return True
     return False
 

@@ -1,7 +1,8 @@
 """Many frames of a recording in one call: solved one after the other or each by itself; evaluated.
 
-With warm starts a frame starts from the extrapolated motion of the two before it, or from the pose
-of the previous one where that costs less.
+With warm starts a frame starts from the extrapolated motion of the two before it if that costs
+about as little as the solution before it, else from that or the previous pose, whichever costs
+less.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ from exactik.kernels.tree.integrate import difference, integrate
 from exactik.spatial import jit, jit_nogil
 
 __all__ = ["compute_residuals", "evaluate_frames", "solve_sequence"]
+
+NEAR_COST_RATIO = 2.0
+"""Cost, in that of the solution before, up to which extrapolated motion is not compared with the
+previous pose: either leads to the same minimum, so that ten times as much or as little changes the
+time alone; comparing costs a twentieth of a frame."""
 
 
 @jit_nogil
@@ -61,7 +67,8 @@ def solve_sequence(
                 pose[j] = q[k - 1, j]
         set_frame(tree, goals, frames, t, pose)
         if warm_start and k > 1:
-            extrapolate_pose(tree, goals, box, q[k - 1], q[k - 2], pose, descent, work)
+            near_cost = NEAR_COST_RATIO * results[k - 1, RESULT_COST]
+            extrapolate_pose(tree, goals, box, q[k - 1], q[k - 2], near_cost, pose, descent, work)
         solve_frame(tree, goals, box, options, frames, t, pose, results[k], descent, work)
         if other_residual.shape[0] > 0:
             gain += other_cost[k] - results[k, RESULT_COST]
@@ -76,12 +83,16 @@ def solve_sequence(
 
 
 @jit
-def extrapolate_pose(tree, goals, box, previous, earlier, pose, descent, work):
-    """Replace `pose`, the previous one, by the extrapolated motion if that costs less."""
+def extrapolate_pose(tree, goals, box, previous, earlier, near_cost, pose, descent, work):
+    """Replace `pose`, the previous one, by the extrapolated motion if that costs less.
+
+    Below `near_cost` it need not.
+    """
     difference(tree, previous, earlier, descent.rhs)
     integrate(tree, previous, descent.rhs, descent.best_q)
     clip_to_limits(box.coordinate, box.lower, box.upper, descent.best_q)
-    if compute_cost(tree, goals, descent.best_q, work) < compute_cost(tree, goals, pose, work):
+    cost = compute_cost(tree, goals, descent.best_q, work)
+    if cost <= near_cost or cost < compute_cost(tree, goals, pose, work):
         for j in range(pose.shape[0]):
             pose[j] = descent.best_q[j]
 

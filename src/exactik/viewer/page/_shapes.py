@@ -105,7 +105,7 @@ def make_limbs(skeleton: Skeleton) -> Limbs:
     reach = compute_reach(skeleton)
     ends: list[tuple[int, Array]] = []
     for k, bone in enumerate(skeleton.bones):
-        children = [np.array(child.offset) for child in skeleton.bones if child.parent == bone.name]
+        children = list(skeleton.rest_offsets[skeleton.parents == k])
         if len(children) == 0:
             head = fit_head_sphere(skeleton, bone.name)  # a neck leads to its middle
             children = [np.array(find_tip(skeleton, bone.name)) if head is None else head[0]]

@@ -23,7 +23,9 @@ class JointPanel:
         self._updating = False
         gui = server.gui
         skeleton = session.skeleton
-        names = [skeleton.bone_names[k] for k in dict.fromkeys(skeleton.dof_bones.tolist())]
+        moving = skeleton.dof_bones[skeleton.upper > skeleton.lower]
+        bones = moving if len(moving) > 0 else skeleton.dof_bones
+        names = [skeleton.bone_names[k] for k in dict.fromkeys(bones.tolist())]
         self.bone = gui.add_dropdown("bone", names)
         self.lock = gui.add_checkbox("locked", False, hint="Its joint does not move.")
         self.strength = gui.add_slider("strength", 0.1, 3.0, 0.1, 1.0, hint="How readily it moves.")
@@ -66,13 +68,19 @@ class JointPanel:
             self.worker.post(lambda s: s.strengthen(bone, strength))
 
     def _make_sliders(self) -> None:
-        """Add a slider for each dof of the chosen bone, in place of the last ones."""
+        """Add a slider for each dof of the chosen bone, in place of the last ones.
+
+        None for a dof that limits hold where it is, nor for those that follow others: these are no
+        dofs of the skeleton.
+        """
         for slider in self._sliders.values():
             slider.remove()
         self._sliders = {}
         skeleton = self.session.skeleton
         for i, dof in enumerate(skeleton.dof_names):
             if dof.rpartition(".")[0] != self.bone.value or skeleton.plain_q[i] < 0:
+                continue
+            if skeleton.lower[i] == skeleton.upper[i]:
                 continue
             scale = np.degrees(1.0) if skeleton.turns[i] else 1.0
             bound = 180.0 if skeleton.turns[i] else 2.0
