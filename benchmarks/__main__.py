@@ -10,6 +10,7 @@ from benchmarks import (
     core,
     files,
     noisy_markers,
+    opensim,
     playing,
     posing,
     robots,
@@ -21,6 +22,7 @@ from benchmarks.support.report import Report, describe_machine
 SECTIONS = {
     "core": core.run,
     "robots": robots.run,
+    "opensim": opensim.run,
     "calls": calls.run,
     "noisy-markers": noisy_markers.run,
     "tracking": tracking.run,

@@ -78,7 +78,8 @@ def solve(kind: str, solver: str, count: int, device: str) -> ik.BatchResult:
 if __name__ == "__main__":
     answers = {}
     for case in sys.argv[2:]:
-        found = solve(*case.split(":"), int(sys.argv[1]), "cuda")
+        kind, _, method = case.partition(":")
+        found = solve(kind, method, int(sys.argv[1]), "cuda")
         answers[case] = {
             "q": found.q.tolist(),
             "misses": found.misses.tolist(),

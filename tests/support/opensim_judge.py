@@ -266,12 +266,15 @@ def write_properties(path, out):
     np.savez(out, **arrays)  # pyright: ignore[reportArgumentType]
 
 
-def run_ik(setup, out, accuracy):
+def run_ik(setup, out, accuracy, time_range):
     """Run the IK tool as its set-up file says, from that file's folder; keep its time [s]."""
     os.chdir(os.path.dirname(os.path.abspath(setup)))
     tool = osim.InverseKinematicsTool(os.path.basename(setup))
     if accuracy is not None:
         tool.set_accuracy(accuracy)
+    if time_range is not None:
+        tool.setStartTime(time_range[0])
+        tool.setEndTime(time_range[1])
     begin = time.process_time()
     if not tool.run():
         raise SystemExit("the tool failed")
@@ -302,6 +305,7 @@ def main():
     ik.add_argument("setup")
     ik.add_argument("out")
     ik.add_argument("--accuracy", type=float)
+    ik.add_argument("--time-range", type=float, nargs=2)
     given = parser.parse_args()
     osim.Logger.setLevelString("error")
     if given.command == "poses":
@@ -317,7 +321,7 @@ def main():
     elif given.command == "model":
         write_model(given.model)
     else:
-        run_ik(given.setup, given.out, given.accuracy)
+        run_ik(given.setup, given.out, given.accuracy, given.time_range)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Kernels as device functions: the source of the CPU, compiled by numba-cuda.
 
 A kernel finds the kernels that it calls in the globals of its module. Its device function is the
-same code with other globals, where these are device functions, too. Functions that a problem never
-calls can be replaced by empty ones: machine code for all joints, goals and rules at once would take
-minutes to compile.
+same code with other globals, where these are device functions, too. What is made for the CPU is
+replaced by twins, and functions that a problem never calls by empty ones: machine code for all
+joints, goals and rules at once would take minutes to compile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def to_device_function(
 
     Args:
         function: a kernel, or a plain function that calls kernels.
-        replacements: name of a kernel → a function of the same arguments to take instead.
+        replacements: name of a function → one of the same arguments to take instead.
         compile_function: makes a device function of a plain one; `forceinline=True` for those that
             are always inlined.
         known: device functions made so far, by kernel; added to.
@@ -33,17 +33,18 @@ def to_device_function(
     plain = _plain_function(function)
     namespace = dict(plain.__globals__)
     for name in plain.__code__.co_names:
-        kernel: Any = namespace.get(name)
-        if not hasattr(kernel, "linked"):
+        called: Any = namespace.get(name)
+        is_kernel = hasattr(called, "linked")
+        if not is_kernel and name not in replacements:
             continue
-        if kernel not in known:
-            if kernel.__name__ in replacements:
-                code = replacements[kernel.__name__]
+        if called not in known:
+            if name in replacements:
+                code, forceinline = replacements[name], True
             else:
-                code = to_device_function(kernel, replacements, compile_function, known)
-            forceinline = bool(kernel.compiled.targetoptions.get("forceinline"))
-            known[kernel] = compile_function(code, forceinline=forceinline)
-        namespace[name] = known[kernel]
+                code = to_device_function(called, replacements, compile_function, known)
+                forceinline = bool(called.compiled.targetoptions.get("forceinline"))
+            known[called] = compile_function(code, forceinline=forceinline)
+        namespace[name] = known[called]
     return types.FunctionType(
         plain.__code__, namespace, plain.__name__, plain.__defaults__, plain.__closure__
     )

@@ -1,4 +1,4 @@
-"""Empty functions for what a problem never calls, see `device_functions`.
+"""What replaces functions of the CPU: twins, and empty functions for what a problem never calls.
 
 The arguments and the types of the results are those of the kernels of the same name.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from exactik.gpu._octets import OCTET_FUNCTIONS
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.descent.options import (
     COORDINATE_DESCENT,
@@ -22,26 +23,26 @@ __all__ = ["find_replacements"]
 
 
 def find_replacements(tree: Tree, goals: Goals, options: Array) -> dict[str, Callable[..., Any]]:
-    """Return by name what the problems of these goals on this tree never call."""
+    """Return what replaces functions in problems of these goals on this tree, by name."""
     kinds, rule = set(tree.rotation.tolist()), options[RULE]
-    unused: list[Callable[..., Any]] = []
+    replacements: list[Callable[..., Any]] = [*OCTET_FUNCTIONS]
     if len(tree.driven) == 0:
-        unused += [update_driven_kinematics, sweep_driven_tree]
+        replacements += [update_driven_kinematics, sweep_driven_tree]
     if CUSTOM not in kinds:
-        unused += [move_custom_joint, custom_shift, subtract_custom_curvature]
+        replacements += [move_custom_joint, custom_shift, subtract_custom_curvature]
     if not kinds & {EXP_MAP, SWING_TWIST, QUATERNION}:
-        unused += [rotate_ball_joint, subtract_ball_curvature]
+        replacements += [rotate_ball_joint, subtract_ball_curvature]
     if len(goals.single_terms) == 0:
-        unused += [add_term]
+        replacements += [add_term]
     if len(goals.coordinates.rest_row) == 0 and len(goals.coordinates.limit_row) == 0:
-        unused += [add_coordinates]
+        replacements += [add_coordinates]
     if rule != TRUST_REGION:
-        unused += [trust_region_step]
+        replacements += [trust_region_step]
     if rule != COORDINATE_DESCENT:
-        unused += [propose_coordinate_step]
+        replacements += [propose_coordinate_step]
     if rule != GRADIENT_DESCENT:
-        unused += [propose_gradient_step]
-    return {function.__name__: function for function in unused}
+        replacements += [propose_gradient_step]
+    return {function.__name__: function for function in replacements}
 
 
 def update_driven_kinematics(tree, goals, q, work):

@@ -19,15 +19,15 @@ from exactik.gpu._cuda import IS_SIMULATED
 from exactik.kernels.calculus.sums import SUMS_SIZE
 from exactik.kernels.calculus.workspace import Workspace
 from exactik.kernels.descent.state import STATE_SIZE, DescentState
-from exactik.kernels.linear.articulated import ABSORBED_SIZE
 from exactik.typing import Array, IndexArray
 
 __all__ = ["Capacity", "OwnGoals", "ThreadArrays", "choose_capacity", "lay_out", "make_carver"]
 
 SIZES = (8, 16, 32, 64, 128, 256, 512)  # capacities: of dofs, coordinates, frames; of rows of H
 MAX_NUMBERS = 65_536  # 512 kB, all that a thread can have
-ROWS, WIDTH = -1, -2
-"""In shapes: as many as there are dofs, coordinates or frames; the width of ancestor rows."""
+ROWS, SIX_ROWS, WIDTH = -1, -2, -3
+"""In shapes: as many as there are dofs, coordinates or frames; six times as many; the width of
+ancestor rows."""
 
 
 class OwnGoals(NamedTuple):
@@ -87,10 +87,10 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "max_curvature": (ROWS,),
     "scale": (ROWS,),
     "L": (ROWS, WIDTH),
-    "absorbed": (ROWS, ABSORBED_SIZE),
-    "U": (ROWS, 6),
+    "absorbed": (SIX_ROWS, 8),
+    "U": (ROWS, 8),
     "inverse_pivot": (ROWS,),
-    "V": (ROWS, 6),
+    "V": (ROWS, 8),
     "best_q": (ROWS,),
     "start_q": (ROWS,),
     "rows": (ROWS, 4, 7),
@@ -118,9 +118,12 @@ def lay_out(like: ThreadArrays, capacity: Capacity) -> tuple[list[list[Place]], 
             shape = SHAPES[name] if name != "path" else (6, WIDTH)[2 - array.ndim :]
             assert len(shape) == array.ndim, name
             rows = capacity.driven_rows if name == "joint_H" else capacity.rows
-            room = tuple(rows if n == ROWS else capacity.width if n == WIDTH else n for n in shape)
+            lengths = {ROWS: rows, SIX_ROWS: 6 * rows, WIDTH: capacity.width}
+            room = tuple(lengths.get(n, n) for n in shape)
             assert all(n <= m for n, m in zip(array.shape, room, strict=True)), name
-            places[-1].append(Place(start=end, shape=room, in_rows=tuple(n == ROWS for n in shape)))
+            places[-1].append(
+                Place(start=end, shape=room, in_rows=tuple(n in (ROWS, SIX_ROWS) for n in shape))
+            )
             end += -(-math.prod(room) * array.itemsize // 8)
     return places, end
 

@@ -126,7 +126,8 @@ class Markers:
         for name in names:
             self.marker(name)
         index = [self.names.index(name) for name in names]
-        return replace(self, positions=self.positions[:, index], names=tuple(names))
+        positions = np.take(self.positions, index, axis=1)
+        return replace(self, positions=positions, names=tuple(names))
 
     def renamed(self, names: Mapping[str, str]) -> Markers:
         """Return the same with other names: old → new; the others keep theirs."""

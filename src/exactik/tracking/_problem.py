@@ -267,8 +267,8 @@ def make_tracking_problem(
     if robust not in LOSS_KINDS:
         raise UsageError(f"robust is {robust!r}; it must be None, 'huber' or 'tukey'")
     columns = [markers.names.index(name) for name in matches]
-    position = np.ascontiguousarray(markers.positions[:, columns])
-    position[np.isnan(position).any(axis=2)] = np.nan
+    position = np.take(markers.positions, columns, axis=1)
+    position[np.isnan(position[..., 0] + position[..., 1] + position[..., 2])] = np.nan
     names = tuple(matches.values())
     frame_problem = Problem(
         skeleton,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import is_number
 from exactik.errors import ModelError, UsageError
@@ -201,7 +201,7 @@ def track(
         marker_errors=errors,
         cost=cost,
         projected_gradient=outcomes[:, RESULT_PROJECTED_GRADIENT],
-        ended=np.array([ENDED_WORDS[int(code)] for code in codes], dtype="U15"),
+        ended=_name_endings(codes),
         iterations=count_iterations(outcomes[:, RESULT_ITERATIONS]),
         undetermined=postures.undetermined,
         excess=excess,
@@ -269,11 +269,20 @@ def _compute_excess(
     return excess
 
 
+def _name_endings(codes: Array) -> NDArray[np.str_]:
+    """Return the words for statuses of descents, (T,)."""
+    words = np.empty(len(codes), dtype="U15")
+    for code in np.unique(codes):
+        words[codes == code] = ENDED_WORDS[int(code)]
+    return words
+
+
 def _measure_errors(problem: TrackingProblem, q: Array) -> tuple[Array, Array]:
     """Return the distance of every marker from its place [m], (T, M), and the cost, (T,)."""
     errors, cost = np.empty((len(q), len(problem.names))), np.empty(len(q))
     for frames in split_into_chunks(len(q)):
-        errors[frames] = np.linalg.norm(problem.residuals(q[frames], frames), axis=2)
+        residual = problem.residuals(q[frames], frames)
+        errors[frames] = np.sqrt(np.einsum("tmi,tmi->tm", residual, residual))
         cost[frames] = 0.5 * np.nansum(problem.targets.weight * errors[frames] ** 2, axis=1)
     return errors, cost
 

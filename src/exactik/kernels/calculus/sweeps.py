@@ -28,7 +28,15 @@ from __future__ import annotations
 import numpy as np
 
 from exactik.kernels.calculus.sums import EXACT, SUMS_SIZE
+from exactik.kernels.linear.articulated import multiply_rows
 from exactik.kernels.linear.ltdl import pad_to_lanes
+from exactik.kernels.linear.octets import (
+    make_octet,
+    octet_entry,
+    scale_octet,
+    store_six,
+)
+from exactik.kernels.linear.six_vectors import dot, load
 from exactik.kernels.tree.custom import subtract_custom_curvature
 from exactik.kernels.tree.packed import AXES, CUSTOM, EXP_MAP, NO_ROTATION, QUATERNION
 from exactik.spatial import cross, exp_coefficients, jit, jit_forceinline, left_jacobian_derivative
@@ -41,14 +49,12 @@ def sweep_gradient(tree, S, sums, free, g):
     """Write g (nv,) from the wrenches of subtrees; `free` is 0 for locked dofs, 1 for others."""
     for k in range(1, tree.parent.shape[0]):
         for i in range(np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])):
-            turn = S[i, 0] * sums[k, 0] + S[i, 1] * sums[k, 1] + S[i, 2] * sums[k, 2]
-            shift = S[i, 3] * sums[k, 3] + S[i, 4] * sums[k, 4] + S[i, 5] * sums[k, 5]
-            g[i] = -free[i] * (turn + shift)
+            g[i] = -free[i] * dot(load(S, i), load(sums, k))
 
 
 @jit_forceinline
-def momentum_matrix(sums, k, order):
-    """Return the 36 entries, row by row, of the matrix that takes S_i to p_i.
+def momentum_columns(sums, k, order):
+    """Return the columns of the matrix that takes S_i to p_i.
 
     𝓗 for Gauss–Newton; for the exact Hessian 𝓗 + ½ [[ [τ], [F] ], [ [F], 0 ]], no longer symmetric.
     """
@@ -61,26 +67,26 @@ def momentum_matrix(sums, k, order):
     h13, h14, h15 = sums[k, 14], sums[k, 15], sums[k, 16]
     h23, h24, h25 = sums[k, 18], sums[k, 19], sums[k, 20]
     h34, h35, h45 = sums[k, 22], sums[k, 23], sums[k, 25]
-    row0 = (sums[k, 6], h01 - tz, h02 + ty, h03, h04 - fz, h05 + fy)
-    row1 = (h01 + tz, sums[k, 12], h12 - tx, h13 + fz, h14, h15 - fx)
-    row2 = (h02 - ty, h12 + tx, sums[k, 17], h23 - fy, h24 + fx, h25)
-    row3 = (h03, h13 - fz, h23 + fy, sums[k, 21], h34, h35)
-    row4 = (h04 + fz, h14, h24 - fx, h34, sums[k, 24], h45)
-    row5 = (h05 - fy, h15 + fx, h25, h35, h45, sums[k, 26])
-    return row0 + row1 + row2 + row3 + row4 + row5
+    return (
+        make_octet(sums[k, 6], h01 + tz, h02 - ty, h03, h04 + fz, h05 - fy),
+        make_octet(h01 - tz, sums[k, 12], h12 + tx, h13 - fz, h14, h15 + fx),
+        make_octet(h02 + ty, h12 - tx, sums[k, 17], h23 + fy, h24 - fx, h25),
+        make_octet(h03, h13 + fz, h23 - fy, sums[k, 21], h34, h35),
+        make_octet(h04 - fz, h14, h24 + fx, h34, sums[k, 24], h45),
+        make_octet(h05 + fy, h15 - fx, h25, h35, h45, sums[k, 26]),
+    )
 
 
 @jit_forceinline
-def multiply_twist(m, S, i):
-    """Return M S_i, the product of a matrix of 36 numbers and the twist of dof i."""
-    a, b, c, u, v, w = S[i, 0], S[i, 1], S[i, 2], S[i, 3], S[i, 4], S[i, 5]
+def six_entries(x):
+    """Return the first six entries of an octet, apart."""
     return (
-        (m[0] * a + m[1] * b + m[2] * c) + (m[3] * u + m[4] * v + m[5] * w),
-        (m[6] * a + m[7] * b + m[8] * c) + (m[9] * u + m[10] * v + m[11] * w),
-        (m[12] * a + m[13] * b + m[14] * c) + (m[15] * u + m[16] * v + m[17] * w),
-        (m[18] * a + m[19] * b + m[20] * c) + (m[21] * u + m[22] * v + m[23] * w),
-        (m[24] * a + m[25] * b + m[26] * c) + (m[27] * u + m[28] * v + m[29] * w),
-        (m[30] * a + m[31] * b + m[32] * c) + (m[33] * u + m[34] * v + m[35] * w),
+        octet_entry(x, 0),
+        octet_entry(x, 1),
+        octet_entry(x, 2),
+        octet_entry(x, 3),
+        octet_entry(x, 4),
+        octet_entry(x, 5),
     )
 
 
@@ -94,14 +100,15 @@ def sweep_hessian(tree, q, R, p, S, sums, free, order, path, H):
         k = np.int64(tree.frame_order[n])
         first, end = np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])
         depth = np.int64(tree.joint_depth[k])
-        matrix = momentum_matrix(sums, k, order)
+        columns = momentum_columns(sums, k, order)
         for i in range(first, end):
-            p0, p1, p2, p3, p4, p5 = scale_vector(free[i], multiply_twist(matrix, S, i))
+            momentum = scale_octet(free[i], multiply_rows(columns, S, i))
+            p0, p1, p2, p3, p4, p5 = six_entries(momentum)
             for a in range(pad_to_lanes(depth)):
                 turning = p0 * path[0, a] + p1 * path[1, a] + p2 * path[2, a]
                 H[i, a] = turning + (p3 * path[3, a] + p4 * path[4, a] + p5 * path[5, a])
             for j in range(first, i + 1):
-                H[i, depth + j - first] = free[j] * dot(S, j, (p0, p1, p2, p3, p4, p5))
+                H[i, depth + j - first] = free[j] * dot(load(S, j), six_entries(momentum))
         for i in range(first, end):
             for c in range(6):
                 path[c, depth + i - first] = free[i] * S[i, c]
@@ -120,33 +127,18 @@ def sweep_joint_blocks(tree, q, R, p, S, sums, free, order, g, P, H):
         k = tree.parent.shape[0] - back
         first, end = np.int64(tree.joint_v[k]), np.int64(tree.joint_v[k + 1])
         depth = np.int64(tree.joint_depth[k])
-        matrix = momentum_matrix(sums, k, order)
-        wrench = (sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3], sums[k, 4], sums[k, 5])
+        columns = momentum_columns(sums, k, order)
         for i in range(first, end):
-            m = scale_vector(free[i], multiply_twist(matrix, S, i))
-            g[i] = -free[i] * dot(S, i, wrench)
-            for c in range(6):
-                P[i, c] = m[c]
+            momentum = scale_octet(free[i], multiply_rows(columns, S, i))
+            g[i] = -free[i] * dot(load(S, i), load(sums, k))
+            store_six(P, i, momentum)
             for j in range(first, i + 1):
-                H[i, depth + j - first] = free[j] * dot(S, j, m)
+                H[i, depth + j - first] = free[j] * dot(load(S, j), six_entries(momentum))
         if order == EXACT:
             subtract_joint_curvature(tree, k, q, R, p, S, sums, free, H)
         parent = np.int64(tree.parent[k])
         for j in range(SUMS_SIZE):
             sums[parent, j] += sums[k, j]
-
-
-@jit_forceinline
-def scale_vector(a, m):
-    """Return a m for six numbers."""
-    return a * m[0], a * m[1], a * m[2], a * m[3], a * m[4], a * m[5]
-
-
-@jit_forceinline
-def dot(S, i, m):
-    """Return S_i · m."""
-    turning = S[i, 0] * m[0] + S[i, 1] * m[1] + S[i, 2] * m[2]
-    return turning + (S[i, 3] * m[3] + S[i, 4] * m[4] + S[i, 5] * m[5])
 
 
 @jit_forceinline

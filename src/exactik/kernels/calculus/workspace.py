@@ -24,6 +24,7 @@ __all__ = [
     "SLOPE",
     "Goals",
     "Workspace",
+    "aligned_zeros",
     "ancestor_row_width",
     "new_workspace",
     "update_kinematics",
@@ -80,30 +81,28 @@ def new_workspace(tree: Tree) -> Workspace:
     has_driven = len(tree.driven) > 0
     longest = max(tree.dof_level.max(initial=0), tree.joint_dofs[LEVEL, :joint_nv].max(initial=0))
     width = ancestor_row_width(int(longest) + 1)
-    joint_dofs = _aligned_zeros(4, joint_nv)
-    joint_dofs[ONE] = 1.0
     return Workspace(
-        sine=_aligned_zeros(joint_nq),
-        cosine=_aligned_zeros(joint_nq),
-        R=_aligned_zeros(n, 3, 3),
-        origin=_aligned_zeros(3),
-        shift=_aligned_zeros(3),
-        p=_aligned_zeros(n, 3),
-        S=_aligned_zeros(joint_nv, 6),
-        sums=_aligned_zeros(n, SUMS_SIZE),
-        g=_aligned_zeros(nv),
-        H=_aligned_zeros(nv, width),
-        path=_aligned_zeros(6, width),
-        joint_q=_aligned_zeros(joint_nq if has_driven else 0),
-        joint_dofs=joint_dofs,
-        joint_H=_aligned_zeros(joint_nv if has_driven else 0, width),
-        P=_aligned_zeros(nv, 6),
-        e=_aligned_zeros(3),
-        r=_aligned_zeros(3),
-        f=_aligned_zeros(3),
-        h=_aligned_zeros(6),
-        D=_aligned_zeros(3, 6),
-        X=_aligned_zeros(6, 6),
+        sine=aligned_zeros(joint_nq),
+        cosine=aligned_zeros(joint_nq),
+        R=aligned_zeros(n, 3, 3),
+        origin=aligned_zeros(3),
+        shift=aligned_zeros(3),
+        p=aligned_zeros(n, 3),
+        S=aligned_zeros(joint_nv, 6),
+        sums=aligned_zeros(n, SUMS_SIZE),
+        g=aligned_zeros(nv),
+        H=aligned_zeros(nv, width),
+        path=aligned_zeros(6, width),
+        joint_q=aligned_zeros(joint_nq if has_driven else 0),
+        joint_dofs=aligned_zeros(4, joint_nv),
+        joint_H=aligned_zeros(joint_nv if has_driven else 0, width),
+        P=aligned_zeros(nv, 6),
+        e=aligned_zeros(3),
+        r=aligned_zeros(3),
+        f=aligned_zeros(3),
+        h=aligned_zeros(6),
+        D=aligned_zeros(3, 6),
+        X=aligned_zeros(6, 6),
     )
 
 
@@ -113,7 +112,7 @@ def ancestor_row_width(longest: int) -> int:
     return -(-longest // CACHE_LINE) * CACHE_LINE
 
 
-def _aligned_zeros(*shape: int) -> Array:
+def aligned_zeros(*shape: int) -> Array:
     """Return zeros that start on a cache line: vector loads then never straddle two."""
     count = int(np.prod(shape))
     block = np.zeros(count + CACHE_LINE)
@@ -143,6 +142,8 @@ def place_frames(tree, goals, joint_q, work):
 def update_driven_kinematics(tree, goals, q, work):
     """As `update_kinematics`, where dofs follow others."""
     expand_coordinates(tree, q, work.joint_q, work.joint_dofs[SLOPE], work.joint_dofs[BEND])
+    for i in range(work.joint_dofs.shape[1]):
+        work.joint_dofs[ONE, i] = 1.0
     place_frames(tree, goals, work.joint_q, work)
 
 

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.kernels.calculus.sums import EXACT, GAUSS_NEWTON
+from exactik.kernels.calculus.workspace import aligned_zeros
 from exactik.kernels.descent.options import (
     CURVATURE,
     INITIAL_DAMPING,
@@ -40,7 +41,6 @@ from exactik.kernels.descent.options import (
     INITIAL_TRUST_RADIUS,
     LAYOUT,
 )
-from exactik.kernels.linear.articulated import ABSORBED_SIZE
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit
 from exactik.typing import Array, IntArray
@@ -128,10 +128,10 @@ class DescentState(NamedTuple):
     scale: Array  #         (nv,) D, the metric of the damping
     path: Array  #          (width,) scratch: one number per level of the current path
     L: Array  #             (nv, width) ancestor rows that are factored
-    absorbed: Array  #      (n+1, ABSORBED_SIZE) what frames have absorbed, see `linear.articulated`
-    U: Array  #             (nv, 6) likewise
+    absorbed: Array  #      (6 (n+1), 8) what frames have absorbed, see `linear.articulated`
+    U: Array  #             (nv, 8) likewise
     inverse_pivot: Array  # (nv,) likewise; 0 in the active set
-    V: Array  #             (n+1, 6) twists that a step gives to the frames
+    V: Array  #             (n+1, 8) likewise: twists that a step gives to the frames
     best_q: Array  #        (nq,) for callers that compare descents
     start_q: Array  #       (nq,) likewise
 
@@ -151,10 +151,10 @@ def new_descent_state(tree: Tree, width: int) -> DescentState:
         scale=np.zeros(nv),
         path=np.zeros(width),
         L=np.zeros((nv, width)),
-        absorbed=np.zeros((len(tree.parent), ABSORBED_SIZE)),
-        U=np.zeros((nv, 6)),
+        absorbed=aligned_zeros(6 * len(tree.parent), 8),
+        U=aligned_zeros(nv, 8),
         inverse_pivot=np.zeros(nv),
-        V=np.zeros((len(tree.parent), 6)),
+        V=aligned_zeros(len(tree.parent), 8),
         best_q=np.zeros(nq),
         start_q=np.zeros(nq),
     )

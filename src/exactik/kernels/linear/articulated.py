@@ -7,12 +7,16 @@ With V_k = V_λ + Σ S_i x_i, the twist that a step x gives to frame k with pare
 where H_kk is the block of joint k with itself and P = M S of `sweeps.sweep_joint_blocks`: a
 linear-quadratic regulator on the tree with the state V, solved by a Riccati recursion without the
 rest of H (docs/maths.md §10). Eliminating the dofs of a joint, the innermost first, leaves to its
-parent what its subtree has absorbed, a symmetric 6×6 Δ and a wrench a, in a row of `absorbed`:
+parent what its subtree has absorbed, a symmetric 6×6 Δ and a wrench a:
 
     tips → root    y = Δ S ,  U = P − y ,  B = H_kk + μD − Sᵀy ,  t = g − Sᵀa
                    d = B_ii ,  l = B_ij/d :   B_j −= l B_i ,  U_j −= l U_i ,  t_j −= l t_i  (j < i)
                    Δ += U_i U_iᵀ/d ,  a += U_i t_i/d ;   then Δ_λ += Δ ,  a_λ += a
     root → tips    x_i = −(t_i + U_i·V_λ)/d_i − Σ_{j<i} l_ij x_j
+
+Rows of eight numbers make one product of two, [Δ | a | 0]ᵀ S = [y | S·a | 0]: each frame has six of
+these rows in `absorbed`, and each dof [U | t | 0] in `U`. Multiplied with [V | 1 | 0] of `V`, that
+is U·V + t.
 
 The pivots d are those of LᵀDL with the same order of elimination. A dof in the active set keeps its
 entry x_i of `step`: it adds B_ji x_i to t_j of its joint and −U_i x_i to a, and 1/d = 0 leaves the
@@ -25,19 +29,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
+from exactik.kernels.linear.octets import (
+    add_octets,
+    add_scaled_octet,
+    dot_octets,
+    load_octet,
+    load_six,
+    make_octet,
+    octet_entry,
+    replace_entry,
+    scale_octet,
+    store_octet,
+)
 from exactik.spatial import jit, jit_forceinline
 from exactik.typing import IndexArray
 
 __all__ = [
-    "ABSORBED_SIZE",
-    "DELTA_SIZE",
     "JOINT_BLOCKS",
     "MIN_ARTICULATED_DOFS",
     "WHOLE_ROWS",
     "JointPattern",
     "eliminate_joints",
-    "multiply_delta",
+    "multiply_rows",
     "reduce_right_side",
     "substitute_joints",
 ]
@@ -60,129 +73,138 @@ WHOLE_ROWS, JOINT_BLOCKS = 0, 1
 part in the block of its joint, beside the momenta P."""
 
 MIN_ARTICULATED_DOFS = 20  # with fewer, rows of H and their factors take less time
-DELTA_SIZE, ABSORBED_SIZE = 21, 27  # the upper triangle of Δ, row by row; and a behind it
+LAST = 6  # the column behind six others: a, t, and 1 behind V
 
 
 @jit_forceinline
-def multiply_delta(A, k, s):
-    """Return Δ_k s."""
-    a, b, c, u, v, w = s
-    return (
-        (A[k, 0] * a + A[k, 1] * b + A[k, 2] * c) + (A[k, 3] * u + A[k, 4] * v + A[k, 5] * w),
-        (A[k, 1] * a + A[k, 6] * b + A[k, 7] * c) + (A[k, 8] * u + A[k, 9] * v + A[k, 10] * w),
-        (A[k, 2] * a + A[k, 7] * b + A[k, 11] * c) + (A[k, 12] * u + A[k, 13] * v + A[k, 14] * w),
-        (A[k, 3] * a + A[k, 8] * b + A[k, 12] * c) + (A[k, 15] * u + A[k, 16] * v + A[k, 17] * w),
-        (A[k, 4] * a + A[k, 9] * b + A[k, 13] * c) + (A[k, 16] * u + A[k, 18] * v + A[k, 19] * w),
-        (A[k, 5] * a + A[k, 10] * b + A[k, 14] * c) + (A[k, 17] * u + A[k, 19] * v + A[k, 20] * w),
-    )
+def multiply_rows(rows, S, i):
+    """Return the sum of six rows, each times its entry of the twist of dof i."""
+    first = add_scaled_octet(scale_octet(S[i, 0], rows[0]), S[i, 1], rows[1])
+    second = add_scaled_octet(scale_octet(S[i, 3], rows[3]), S[i, 4], rows[4])
+    first = add_scaled_octet(first, S[i, 2], rows[2])
+    return add_octets(first, add_scaled_octet(second, S[i, 5], rows[5]))
 
 
 @jit_forceinline
 def load_absorbed(A, k):
-    """Return the 27 numbers of row k: they stay in registers while a joint is eliminated."""
-    first = (A[k, 0], A[k, 1], A[k, 2], A[k, 3], A[k, 4], A[k, 5], A[k, 6], A[k, 7], A[k, 8])
-    second = (A[k, 9], A[k, 10], A[k, 11], A[k, 12], A[k, 13], A[k, 14], A[k, 15], A[k, 16])
-    third = (A[k, 17], A[k, 18], A[k, 19], A[k, 20], A[k, 21], A[k, 22], A[k, 23], A[k, 24])
-    return first + second + third + (A[k, 25], A[k, 26])
-
-
-@jit_forceinline
-def add_product(m, u, t, r):
-    """Return Δ + r u uᵀ and a + r t u."""
-    a, b, c, d, e, f = u[0] * r, u[1] * r, u[2] * r, u[3] * r, u[4] * r, u[5] * r
+    """Return the six rows of frame k: they stay in registers while a joint is eliminated."""
     return (
-        m[0] + a * u[0],
-        m[1] + a * u[1],
-        m[2] + a * u[2],
-        m[3] + a * u[3],
-        m[4] + a * u[4],
-        m[5] + a * u[5],
-        m[6] + b * u[1],
-        m[7] + b * u[2],
-        m[8] + b * u[3],
-        m[9] + b * u[4],
-        m[10] + b * u[5],
-        m[11] + c * u[2],
-        m[12] + c * u[3],
-        m[13] + c * u[4],
-        m[14] + c * u[5],
-        m[15] + d * u[3],
-        m[16] + d * u[4],
-        m[17] + d * u[5],
-        m[18] + e * u[4],
-        m[19] + e * u[5],
-        m[20] + f * u[5],
-        m[21] + a * t,
-        m[22] + b * t,
-        m[23] + c * t,
-        m[24] + d * t,
-        m[25] + e * t,
-        m[26] + f * t,
+        load_octet(A, 6 * k),
+        load_octet(A, 6 * k + 1),
+        load_octet(A, 6 * k + 2),
+        load_octet(A, 6 * k + 3),
+        load_octet(A, 6 * k + 4),
+        load_octet(A, 6 * k + 5),
     )
 
 
 @jit_forceinline
-def store_absorbed(A, k, m):
-    """Write 27 numbers to row k."""
-    A[k, 0] = m[0]
-    A[k, 1] = m[1]
-    A[k, 2] = m[2]
-    A[k, 3] = m[3]
-    A[k, 4] = m[4]
-    A[k, 5] = m[5]
-    A[k, 6] = m[6]
-    A[k, 7] = m[7]
-    A[k, 8] = m[8]
-    A[k, 9] = m[9]
-    A[k, 10] = m[10]
-    A[k, 11] = m[11]
-    A[k, 12] = m[12]
-    A[k, 13] = m[13]
-    A[k, 14] = m[14]
-    A[k, 15] = m[15]
-    A[k, 16] = m[16]
-    A[k, 17] = m[17]
-    A[k, 18] = m[18]
-    A[k, 19] = m[19]
-    A[k, 20] = m[20]
-    A[k, 21] = m[21]
-    A[k, 22] = m[22]
-    A[k, 23] = m[23]
-    A[k, 24] = m[24]
-    A[k, 25] = m[25]
-    A[k, 26] = m[26]
+def store_absorbed(A, k, rows):
+    """Write the six rows of frame k."""
+    store_octet(A, 6 * k, rows[0])
+    store_octet(A, 6 * k + 1, rows[1])
+    store_octet(A, 6 * k + 2, rows[2])
+    store_octet(A, 6 * k + 3, rows[3])
+    store_octet(A, 6 * k + 4, rows[4])
+    store_octet(A, 6 * k + 5, rows[5])
 
 
 @jit_forceinline
-def add_absorbed(A, k, m):
-    """Add 27 numbers to row k."""
-    A[k, 0] += m[0]
-    A[k, 1] += m[1]
-    A[k, 2] += m[2]
-    A[k, 3] += m[3]
-    A[k, 4] += m[4]
-    A[k, 5] += m[5]
-    A[k, 6] += m[6]
-    A[k, 7] += m[7]
-    A[k, 8] += m[8]
-    A[k, 9] += m[9]
-    A[k, 10] += m[10]
-    A[k, 11] += m[11]
-    A[k, 12] += m[12]
-    A[k, 13] += m[13]
-    A[k, 14] += m[14]
-    A[k, 15] += m[15]
-    A[k, 16] += m[16]
-    A[k, 17] += m[17]
-    A[k, 18] += m[18]
-    A[k, 19] += m[19]
-    A[k, 20] += m[20]
-    A[k, 21] += m[21]
-    A[k, 22] += m[22]
-    A[k, 23] += m[23]
-    A[k, 24] += m[24]
-    A[k, 25] += m[25]
-    A[k, 26] += m[26]
+def add_product(rows, u, v):
+    """Return rows + u vᵀ, of u its first six entries."""
+    return (
+        add_scaled_octet(rows[0], octet_entry(u, 0), v),
+        add_scaled_octet(rows[1], octet_entry(u, 1), v),
+        add_scaled_octet(rows[2], octet_entry(u, 2), v),
+        add_scaled_octet(rows[3], octet_entry(u, 3), v),
+        add_scaled_octet(rows[4], octet_entry(u, 4), v),
+        add_scaled_octet(rows[5], octet_entry(u, 5), v),
+    )
+
+
+@jit_forceinline
+def start_dof(rows, S, P, g, i):
+    """Return [y | S·a | 0] and [U | t | 0] of dof i before any dof of its joint is eliminated."""
+    y = multiply_rows(rows, S, i)
+    return y, add_scaled_octet(replace_entry(load_six(P, i), LAST, g[i]), -1.0, y)
+
+
+@jit_forceinline
+def absorb_dof(rows, i, u, diagonal, descent):
+    """Eliminate dof i from what hangs on the joint; return the rows, 1/d and d."""
+    pivot = np.inf
+    if descent.active_set[i] == 0.0:
+        pivot = diagonal if diagonal > -np.inf else -np.inf  # −∞ if it is no number
+    inverse = 1.0 / pivot
+    store_octet(descent.U, i, u)
+    descent.inverse_pivot[i] = inverse
+    return add_product(rows, scale_octet(inverse, u), u), inverse, pivot
+
+
+@jit_forceinline
+def eliminate_three(first, count, depth, rows, S, P, g, H, damping, descent):
+    """Eliminate the dofs of a joint with three at most; return its rows and the smallest pivot."""
+    L, scale, smallest = descent.L, descent.scale, np.inf
+    i, j, k = first, first + 1, first + 2
+    y, u = start_dof(rows, S, P, g, i)
+    s = load_six(S, i)
+    B_ii = H[i, depth] + damping * scale[i] - dot_octets(s, y)
+    if count > 1:
+        y, v = start_dof(rows, S, P, g, j)
+        r = load_six(S, j)
+        B_ji = H[j, depth] - dot_octets(s, y)
+        B_jj = H[j, depth + 1] + damping * scale[j] - dot_octets(r, y)
+        if count > 2:
+            y, w = start_dof(rows, S, P, g, k)
+            B_ki, B_kj = H[k, depth] - dot_octets(s, y), H[k, depth + 1] - dot_octets(r, y)
+            B_kk = H[k, depth + 2] + damping * scale[k] - dot_octets(load_six(S, k), y)
+            rows, inverse, smallest = absorb_dof(rows, k, w, B_kk, descent)
+            L[k, depth], L[k, depth + 1] = B_ki * inverse, B_kj * inverse
+            B_ii -= B_ki * inverse * B_ki
+            B_ji -= B_kj * inverse * B_ki
+            B_jj -= B_kj * inverse * B_kj
+            u = add_scaled_octet(u, -B_ki * inverse, w)
+            v = add_scaled_octet(v, -B_kj * inverse, w)
+        rows, inverse, pivot = absorb_dof(rows, j, v, B_jj, descent)
+        smallest = min(smallest, pivot)
+        L[j, depth] = B_ji * inverse
+        B_ii -= B_ji * inverse * B_ji
+        u = add_scaled_octet(u, -B_ji * inverse, v)
+    rows, inverse, pivot = absorb_dof(rows, i, u, B_ii, descent)
+    return rows, min(smallest, pivot)
+
+
+@jit
+def eliminate_any(first, count, depth, rows, S, P, g, H, damping, descent):
+    """As `eliminate_three`, for any joint, and for entries of the active set that are not 0."""
+    U, L, step, smallest = descent.U, descent.L, descent.step, np.inf
+    for a in range(count):
+        i = first + a
+        y, u = start_dof(rows, S, P, g, i)
+        store_octet(U, i, u)
+        for b in range(a + 1):
+            L[i, depth + b] = H[i, depth + b] - dot_octets(load_six(S, first + b), y)
+        L[i, depth + a] += damping * descent.scale[i]
+    for a in range(count):
+        x, u = step[first + a], load_octet(U, first + a)
+        if x != 0.0:
+            for b in range(count):
+                U[first + b, LAST] += x * L[first + max(a, b), depth + min(a, b)]
+            last = replace_entry(make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0)
+            rows = add_product(rows, scale_octet(-x, u), last)
+    for a in range(count - 1, -1, -1):
+        i = first + a
+        u = load_octet(U, i)
+        rows, inverse, pivot = absorb_dof(rows, i, u, L[i, depth + a], descent)
+        smallest = min(smallest, pivot)
+        for b in range(a):
+            ratio = L[i, depth + b] * inverse
+            for c in range(b + 1):
+                L[first + b, depth + c] -= ratio * L[i, depth + c]
+            store_octet(U, first + b, add_scaled_octet(load_octet(U, first + b), -ratio, u))
+        for b in range(a):
+            L[i, depth + b] *= inverse
+    return rows, smallest
 
 
 @jit_forceinline
@@ -191,103 +213,87 @@ def eliminate_joints(joints, S, P, g, H, damping, descent):
 
     At a joint with a pivot that is not positive it ends, and what it returns is not positive. Of H
     (nv, width) only the blocks H_kk are read. `descent` gives D in `scale`, and in `step` the
-    entries of its active set, 0 for other dofs; it receives t in `rhs` and l in the blocks of `L`.
+    entries of its active set, 0 for other dofs; it receives these in `rhs`, t in `U` and l in the
+    blocks of `L`.
     """
-    U, A, L, rhs = descent.U, descent.absorbed, descent.L, descent.rhs
-    scale, active_set, step = descent.scale, descent.active_set, descent.step
-    frame_count, smallest = joints.parent.shape[0], np.inf
+    A, frame_count, smallest = descent.absorbed, joints.parent.shape[0], np.inf
+    largest_entry = 0.0
+    for i in range(descent.step.shape[0]):
+        descent.rhs[i] = descent.step[i]
+        largest_entry = max(largest_entry, abs(descent.step[i]))
+    nothing = make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for back in range(1, frame_count):
         k = frame_count - back
-        if joints.last_child[k] == 0:
-            for c in range(ABSORBED_SIZE):
-                A[k, c] = 0.0
-        first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
-        # The column of dof j in the rows of its joint is j + shift.
-        shift = np.int64(joints.depth[k]) - first
-        wrench = (A[k, 21], A[k, 22], A[k, 23], A[k, 24], A[k, 25], A[k, 26])
-        for i in range(first, end):
-            s = load(S, i)
-            y = multiply_delta(A, k, s)
-            store(U, i, add_scaled(load(P, i), -1.0, y))
-            rhs[i] = g[i] - dot(s, wrench)
-            for j in range(first, i):
-                L[i, j + shift] = H[i, j + shift] - dot(load(S, j), y)
-            L[i, i + shift] = H[i, i + shift] + damping * scale[i] - dot(s, y)
-        for i in range(first, end):
-            if step[i] != 0.0:
-                for j in range(first, end):
-                    rhs[j] += step[i] * (L[i, j + shift] if j < i else L[j, i + shift])
-                for c in range(6):
-                    A[k, DELTA_SIZE + c] -= step[i] * U[i, c]
-        parent, failed = np.int64(joints.parent[k]), False
-        absorbed = load_absorbed(A, k)
-        for i in range(end - 1, first - 1, -1):
-            pivot = L[i, i + shift] if active_set[i] == 0.0 else np.inf
-            failed |= not pivot > 0.0
-            smallest = min(smallest, pivot)
-            inverse = 1.0 / pivot
-            u, t = load(U, i), rhs[i]
-            for j in range(first, i):
-                ratio = L[i, j + shift] * inverse
-                for m in range(first, j + 1):
-                    L[j, m + shift] -= ratio * L[i, m + shift]
-                store(U, j, add_scaled(load(U, j), -ratio, u))
-                rhs[j] -= ratio * t
-            for j in range(first, i):
-                L[i, j + shift] *= inverse
-            descent.inverse_pivot[i] = inverse
-            if parent > 0:
-                absorbed = add_product(absorbed, u, t, inverse)
-        if failed:
-            return min(smallest, 0.0)
-        if np.int64(joints.last_child[parent]) == k:  # the first to come here
-            store_absorbed(A, parent, absorbed)
-        else:
-            add_absorbed(A, parent, absorbed)
+        first, depth = np.int64(joints.first_v[k]), np.int64(joints.depth[k])
+        count = np.int64(joints.first_v[k + 1]) - first
+        rows = (nothing, nothing, nothing, nothing, nothing, nothing)
+        if joints.last_child[k] != 0:
+            rows = load_absorbed(A, k)
+        pivot = np.inf
+        if count > 3 or largest_entry > 0.0:
+            rows, pivot = eliminate_any(first, count, depth, rows, S, P, g, H, damping, descent)
+        elif count > 0:
+            rows, pivot = eliminate_three(first, count, depth, rows, S, P, g, H, damping, descent)
+        smallest = min(smallest, pivot)
+        if not smallest > 0.0:
+            return smallest
+        parent = np.int64(joints.parent[k])
+        if parent == 0:
+            continue
+        if np.int64(joints.last_child[parent]) != k:  # not the first to come here
+            above = load_absorbed(A, parent)
+            rows = (
+                add_octets(rows[0], above[0]),
+                add_octets(rows[1], above[1]),
+                add_octets(rows[2], above[2]),
+                add_octets(rows[3], above[3]),
+                add_octets(rows[4], above[4]),
+                add_octets(rows[5], above[5]),
+            )
+        store_absorbed(A, parent, rows)
     return smallest
 
 
 @jit
 def reduce_right_side(joints, S, descent):
-    """Take descent.rhs for g in what was eliminated last: it becomes t, for `substitute_joints`."""
-    U, A, L, rhs = descent.U, descent.absorbed, descent.L, descent.rhs
+    """Take descent.rhs for g in what was eliminated last: t in `U`, for `substitute_joints`.
+
+    Its entries for the active set are those that x will have, and are not multiplied with anything.
+    """
+    U, wrenches, L, rhs = descent.U, descent.V, descent.L, descent.rhs
     frame_count = joints.parent.shape[0]
     for k in range(frame_count):
-        for c in range(DELTA_SIZE, ABSORBED_SIZE):
-            A[k, c] = 0.0
+        store_octet(wrenches, k, make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     for back in range(1, frame_count):
         k = frame_count - back
         first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
         shift, parent = np.int64(joints.depth[k]) - first, np.int64(joints.parent[k])
-        wrench = (A[k, 21], A[k, 22], A[k, 23], A[k, 24], A[k, 25], A[k, 26])
+        wrench = load_octet(wrenches, k)
         for i in range(first, end):
-            rhs[i] -= dot(load(S, i), wrench)
+            U[i, LAST] = rhs[i] - dot_octets(load_six(S, i), wrench)
         for i in range(end - 1, first - 1, -1):
             for j in range(first, i):
-                rhs[j] -= L[i, j + shift] * rhs[i]
-            wrench = add_scaled(wrench, rhs[i] * descent.inverse_pivot[i], load(U, i))
-        for c in range(6):
-            A[parent, DELTA_SIZE + c] += wrench[c]
+                U[j, LAST] -= L[i, j + shift] * U[i, LAST]
+            t = U[i, LAST] * descent.inverse_pivot[i]
+            wrench = add_scaled_octet(wrench, t, load_six(U, i))
+        store_octet(wrenches, parent, add_octets(load_octet(wrenches, parent), wrench))
 
 
 @jit_forceinline
 def substitute_joints(joints, S, descent):
-    """Run the sweep from the root to the tips: descent.rhs, which holds t, becomes x."""
-    U, V, L, rhs = descent.U, descent.V, descent.L, descent.rhs
-    active_set, step = descent.active_set, descent.step
-    store(V, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    """Run the sweep from the root to the tips: x in descent.rhs, which has its active set's."""
+    U, V, L, x = descent.U, descent.V, descent.L, descent.rhs
+    store_octet(V, 0, replace_entry(make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0))
     for k in range(1, joints.parent.shape[0]):
         first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
         shift = np.int64(joints.depth[k]) - first
-        above = load(V, np.int64(joints.parent[k]))
+        above = load_octet(V, np.int64(joints.parent[k]))
         twist = above
         for i in range(first, end):
-            x = step[i]
-            if active_set[i] == 0.0:
-                x = -(rhs[i] + dot(load(U, i), above)) * descent.inverse_pivot[i]
+            if descent.active_set[i] == 0.0:
+                x[i] = -dot_octets(load_octet(U, i), above) * descent.inverse_pivot[i]
                 for j in range(first, i):
-                    if active_set[j] == 0.0:
-                        x -= L[i, j + shift] * rhs[j]
-            rhs[i] = x
-            twist = add_scaled(twist, x, load(S, i))
-        store(V, k, twist)
+                    if descent.active_set[j] == 0.0:
+                        x[i] -= L[i, j + shift] * x[j]
+            twist = add_scaled_octet(twist, x[i], load_six(S, i))
+        store_octet(V, k, twist)

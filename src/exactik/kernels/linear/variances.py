@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.kernels.linear.articulated import DELTA_SIZE, multiply_delta
 from exactik.kernels.linear.six_vectors import add_scaled, dot, load, store
 from exactik.kernels.tree.packed import Tree
 from exactik.spatial import jit, jit_forceinline
@@ -29,14 +28,15 @@ from exactik.typing import Array
 __all__ = ["VarianceScratch", "compute_variances", "new_variance_scratch"]
 
 MAX_JOINT_DOFS = 6  # three shifts and three turns
+TRIANGLE_SIZE = 21  # numbers of a symmetric 6×6: its upper triangle, row by row
 
 
 class VarianceScratch(NamedTuple):
-    """What the recursion keeps; symmetric 6×6 by their upper triangles, as Δ of `articulated`."""
+    """What the recursion keeps; symmetric 6×6 by their upper triangles."""
 
-    delta_rate: Array  #      (n+1, DELTA_SIZE) rate of Δ, what the frames have absorbed
-    twist: Array  #           (n+1, DELTA_SIZE) Π
-    twist_rate: Array  #      (n+1, DELTA_SIZE)
+    delta_rate: Array  #      (n+1, TRIANGLE_SIZE) rate of Δ, what the frames have absorbed
+    twist: Array  #           (n+1, TRIANGLE_SIZE) Π
+    twist_rate: Array  #      (n+1, TRIANGLE_SIZE)
     block: Array  #           (nv, MAX_JOINT_DOFS) rows of C, then of cov(x), in the joint's block
     block_rate: Array  #      (nv, MAX_JOINT_DOFS)
     product: Array  #         (nv, 6) Y, and other scratch
@@ -47,13 +47,27 @@ def new_variance_scratch(tree: Tree) -> VarianceScratch:
     """Return scratch for one thread."""
     n, nv = len(tree.parent), int(tree.first_v[-1])
     return VarianceScratch(
-        delta_rate=np.zeros((n, DELTA_SIZE)),
-        twist=np.zeros((n, DELTA_SIZE)),
-        twist_rate=np.zeros((n, DELTA_SIZE)),
+        delta_rate=np.zeros((n, TRIANGLE_SIZE)),
+        twist=np.zeros((n, TRIANGLE_SIZE)),
+        twist_rate=np.zeros((n, TRIANGLE_SIZE)),
         block=np.zeros((nv, MAX_JOINT_DOFS)),
         block_rate=np.zeros((nv, MAX_JOINT_DOFS)),
         product=np.zeros((nv, 6)),
         product_rate=np.zeros((nv, 6)),
+    )
+
+
+@jit_forceinline
+def multiply_symmetric(M, k, s):
+    """Return M_k s."""
+    a, b, c, u, v, w = s
+    return (
+        (M[k, 0] * a + M[k, 1] * b + M[k, 2] * c) + (M[k, 3] * u + M[k, 4] * v + M[k, 5] * w),
+        (M[k, 1] * a + M[k, 6] * b + M[k, 7] * c) + (M[k, 8] * u + M[k, 9] * v + M[k, 10] * w),
+        (M[k, 2] * a + M[k, 7] * b + M[k, 11] * c) + (M[k, 12] * u + M[k, 13] * v + M[k, 14] * w),
+        (M[k, 3] * a + M[k, 8] * b + M[k, 12] * c) + (M[k, 15] * u + M[k, 16] * v + M[k, 17] * w),
+        (M[k, 4] * a + M[k, 9] * b + M[k, 13] * c) + (M[k, 16] * u + M[k, 18] * v + M[k, 19] * w),
+        (M[k, 5] * a + M[k, 10] * b + M[k, 14] * c) + (M[k, 17] * u + M[k, 19] * v + M[k, 20] * w),
     )
 
 
@@ -75,7 +89,7 @@ def compute_variances(joints, S, P, H, variance, scratch, descent):
     `sweep_joint_blocks`. All of these are overwritten.
     """
     differentiate_elimination(joints, S, P, H, scratch, descent)
-    for c in range(DELTA_SIZE):
+    for c in range(TRIANGLE_SIZE):
         scratch.twist[0, c] = scratch.twist_rate[0, c] = 0.0
     for k in range(1, joints.parent.shape[0]):
         write_gains(joints, k, P, H, scratch, descent)
@@ -88,14 +102,14 @@ def differentiate_elimination(joints, S, P, H, scratch, descent):
     U, L, rate = descent.U, descent.L, scratch.delta_rate
     frame_count = joints.parent.shape[0]
     for k in range(frame_count):
-        for c in range(DELTA_SIZE):
+        for c in range(TRIANGLE_SIZE):
             rate[k, c] = 0.0
     for back in range(1, frame_count):
         k = frame_count - back
         first, end = np.int64(joints.first_v[k]), np.int64(joints.first_v[k + 1])
         shift = np.int64(joints.depth[k]) - first
         for i in range(first, end):
-            y = multiply_delta(rate, k, load(S, i))
+            y = multiply_symmetric(rate, k, load(S, i))
             store(P, i, add_scaled(load(P, i), -1.0, y))
             for j in range(first, i + 1):
                 H[i, j + shift] -= dot(load(S, j), y)
@@ -122,7 +136,7 @@ def differentiate_elimination(joints, S, P, H, scratch, descent):
                 scratch.product[i, c] = (P[i, c] - half) * inverse
             if parent > 0:
                 add_products(rate, parent, U, scratch.product, i)
-        for c in range(DELTA_SIZE):
+        for c in range(TRIANGLE_SIZE):
             rate[parent, c] += rate[k, c]
 
 
@@ -168,9 +182,9 @@ def propagate(joints, k, S, P, variance, scratch, descent):
     parent = np.int64(joints.parent[k])
     for i in range(first, end):
         gain, gain_rate = load(U, i), load(P, i)
-        store(Y, i, multiply_delta(scratch.twist, parent, gain))
-        y = multiply_delta(scratch.twist_rate, parent, gain)
-        store(Y_rate, i, add_scaled(y, 1.0, multiply_delta(scratch.twist, parent, gain_rate)))
+        store(Y, i, multiply_symmetric(scratch.twist, parent, gain))
+        y = multiply_symmetric(scratch.twist_rate, parent, gain)
+        store(Y_rate, i, add_scaled(y, 1.0, multiply_symmetric(scratch.twist, parent, gain_rate)))
         for j in range(first, i + 1):
             y, y_rate = load(Y, j), load(Y_rate, j)
             M[i, j - first] += dot(gain, y)
@@ -178,7 +192,7 @@ def propagate(joints, k, S, P, variance, scratch, descent):
         variance[i] = -M_rate[i, i - first]
     if joints.last_child[k] == 0:
         return
-    for c in range(DELTA_SIZE):
+    for c in range(TRIANGLE_SIZE):
         scratch.twist[k, c] = scratch.twist[parent, c]
         scratch.twist_rate[k, c] = scratch.twist_rate[parent, c]
     for i in range(first, end):

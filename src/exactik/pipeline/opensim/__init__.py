@@ -8,16 +8,19 @@ from exactik.pipeline.opensim._imu import (
     write_imu_results,
 )
 from exactik.pipeline.opensim._scale import ScaledSubject, scale_model
+from exactik.pipeline.opensim._tasks import TaskSetup, track_tasks
 
 __all__ = [
     "ScaledSubject",
     "SolvedOrientations",
     "SolvedSetup",
+    "TaskSetup",
     "load_marked_skeleton",
     "save_calibrated_model",
     "scale_model",
     "solve_ik_setup",
     "solve_imu_setup",
+    "track_tasks",
     "write_ik_results",
     "write_imu_results",
 ]

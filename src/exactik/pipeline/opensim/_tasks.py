@@ -106,7 +106,7 @@ def track_tasks(
     )
     if not branches:  # every frame from the one before it, and nothing else
         plain = replace(options.branches, max_poor_segments=0)
-        options = replace(options, branches=plain)
+        options = replace(options, branches=plain, segment_frames=max(len(markers), 1))
     solved = track(
         skeleton,
         markers,
@@ -154,7 +154,8 @@ def make_references(
         return None, []
     columns = {column.name: column for column in list_coordinate_columns(skeleton)}
     defaults = {coordinate.name: coordinate.default for coordinate in model.coordinates}
-    seen = ~np.isnan(markers.positions).any(axis=2)
+    x, y, z = np.moveaxis(markers.positions, 2, 0)
+    seen = ~np.isnan(x + y + z)
     total = seen @ weights
     references: dict[str, CoordinateReference] = {}
     driven = []
