@@ -88,6 +88,14 @@ def test_only_what_is_missing_is_done(solved: Path, archive: Path, client: Any):
     assert hash_outputs(archive) == hashes
 
 
+def test_threads_change_no_bit_and_no_key(solved: Path, tmp_path: Path, client: Any):
+    run(solved, tmp_path / "out", client, threads=2)
+    assert hash_outputs(tmp_path / "out") == hash_outputs(solved / "out")
+    name = "out/takes/take0001.json"
+    keys = {json.loads((folder / name).read_text())["key"] for folder in (solved, tmp_path)}
+    assert len(keys) == 1
+
+
 def test_other_options_are_another_result(solved: Path, archive: Path, client: Any):
     before = json.loads((archive / "takes/take0002.json").read_text())["key"]
     one = {"sources": solved / "in/take0002.c3d", "report": False}

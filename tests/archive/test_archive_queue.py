@@ -66,7 +66,8 @@ class FakeClient:
         futures = []
         for task, one in zip(tasks, key, strict=True):
             if self.begins:
-                self.handler((0.0, {"name": task.name}))
+                for worker in ("tcp://elsewhere", "tcp://worker"):
+                    self.handler((0.0, {"name": task.name, "worker": worker}))
             futures.append(FakeFuture(one, self.answer(task.name)))
         return futures
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["open_client"]
 
 CONNECT_SECONDS = 30.0  # [s] for a scheduler to answer; one that starts with its workers needs ten
+KEEP_SECONDS = 5.0  # [s] between looks whether all workers are there
+LOST_SECONDS = 30
+"""[s] after which a worker that died and did not come back is given up and replaced. One starts in
+3 s of processor time; Dask's 15 s are too short where several do at once on a busy machine."""
 ALLOWED_FAILURES = 0
 """Of `distributed.scheduler.allowed-failures`: every death is reported, for `Queue` counts them."""
 
@@ -53,7 +58,11 @@ def open_client(
     from exactik.precompile import compile_missing
 
     compile_missing()  # once, before several processes would
-    settings: dict[str, Any] = {"distributed.scheduler.allowed-failures": ALLOWED_FAILURES}
+    settings: dict[str, Any] = {
+        "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
+        "distributed.deploy.lost-worker-timeout": f"{LOST_SECONDS} s",
+        "distributed.worker.profile.enabled": False,  # history that stays in memory
+    }
     with config.set(settings):
         try:
             cluster = LocalCluster(
@@ -66,5 +75,27 @@ def open_client(
         except RuntimeError as error:
             text = f"workers could not be started: {error}"
             raise FileError("this machine", text, code="scheduler") from None
-        with cluster, DaskClient(cluster, set_as_default=False) as own:
+        with (
+            cluster,
+            _kept_up(cluster, len(cluster.workers)),
+            DaskClient(cluster, set_as_default=False) as own,
+        ):
             yield own
+
+
+@contextmanager
+def _kept_up(cluster: Any, count: int) -> Iterator[None]:
+    """Start workers again that nobody else does: a nanny gives up if they die while they start."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(KEEP_SECONDS):
+            cluster.scale(count)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -50,6 +50,7 @@ class Progress:
         solved: takes that this run solved.
         failed: takes that failed now or were set aside.
         frames: solved by this run.
+        threads: of all workers at the moment.
         began: when it began [s], by `time.monotonic`.
     """
 
@@ -59,6 +60,7 @@ class Progress:
     solved: int = 0
     failed: int = 0
     frames: int = 0
+    threads: int = 0
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -74,6 +76,14 @@ class _Flight:
     row: LedgerRow
     task: Task
     unstarted: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Start:
+    """That a take began at a worker, and when [s], by `time.monotonic`."""
+
+    worker: str
+    moment: float
 
 
 class Queue:
@@ -100,7 +110,7 @@ class Queue:
         self._client, self._ledger, self._time_limit = client, ledger, time_limit
         self.progress, self._report = progress, report
         self._topic = f"exactik-archive-{uuid.uuid4().hex}"
-        self._starts: dict[str, list[float]] = defaultdict(list)
+        self._starts: dict[str, list[_Start]] = defaultdict(list)
         self._lock = threading.Lock()
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._flights: dict[str, _Flight] = {}
@@ -153,8 +163,10 @@ class Queue:
             threads: Any = self._client.nthreads()
         except Exception as error:
             raise self._lost() from error
-        self._capacity = max(1, TAKES_PER_THREAD * sum(threads.values()))
+        self.progress.threads = sum(threads.values())
+        self._capacity = max(1, TAKES_PER_THREAD * self.progress.threads)
         self._looked = time.monotonic()
+        self._report(self.progress)
 
     def _check_scheduler(self) -> None:
         if self._client.status != "running":
@@ -199,7 +211,8 @@ class Queue:
 
     def _note_start(self, event: tuple[float, Mapping[str, Any]]) -> None:
         with self._lock:
-            self._starts[event[1]["name"]].append(time.monotonic())
+            start = _Start(worker=event[1]["worker"], moment=time.monotonic())
+            self._starts[event[1]["name"]].append(start)
 
     def _settle(self, future: Future, on_done: Callable[[LedgerRow, TaskResult], object]) -> None:
         """Record how a task ended, or send it again."""
@@ -231,8 +244,11 @@ class Queue:
         name = flight.row.name
         with self._lock:
             starts = self._starts.pop(name, [])
-        limit = self._time_limit
-        if limit is not None and starts and time.monotonic() - starts[-1] >= FULL_TIME * limit:
+        where, limit = error.last_worker.address, self._time_limit
+        if error.allowed_failures == 0:  # one worker died: a take may have begun at others before
+            starts = [start for start in starts if start.worker == where][-1:]
+        lasted = time.monotonic() - starts[-1].moment if len(starts) > 0 else 0.0
+        if limit is not None and lasted >= FULL_TIME * limit:
             reason = f"took longer than {limit:g} s; its worker was ended"
             return TaskResult(state="failed", code="timeout", reason=reason)
         if len(starts) == 0:
@@ -242,8 +258,7 @@ class Queue:
         deaths = self._ledger.add_deaths(name, max(len(starts), 1))
         if deaths < MAX_DEATHS:
             return None
-        where = getattr(getattr(error, "last_worker", None), "address", "")
-        reason = f"{deaths} workers died of it, the last at {where or 'an unknown address'}"
+        reason = f"{deaths} workers died of it, the last at {where}"
         return TaskResult(state="failed", code="killed-workers", reason=reason)
 
     def _record(

@@ -65,7 +65,7 @@ def run_task(task: Task, topic: str, time_limit: float | None) -> TaskResult:
 
     Args:
         task: what to do.
-        topic: of the event that says that it began: {"name": …}.
+        topic: of the event that says that it began: {"name": …, "worker": address}.
         time_limit: [s] after which the process ends itself; None for no limit.
     """
     _prepare_process()
@@ -98,7 +98,7 @@ def _announce(name: str, topic: str) -> bool:
         worker = get_worker()
     except (ImportError, ValueError):
         return False  # no worker of Dask
-    worker.log_event(topic, {"name": name})
+    worker.log_event(topic, {"name": name, "worker": worker.address})
     return not worker.address.startswith("inproc") and worker.state.nthreads == 1
 
 

@@ -175,7 +175,7 @@ def run(
                 time_limit=time_limit,
                 progress=lambda state: bar.update(
                     task,
-                    description="takes",
+                    description="takes" if state.threads > 0 else "no worker yet",
                     completed=state.done,
                     total=state.total,
                     speed=f"{state.rate:,.0f} frames/s",
