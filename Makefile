@@ -6,7 +6,7 @@ STAMP := .venv/.stamp
 PEERS := .venv/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-browser browser lint bench peers mutants recordings wheel-check clean
+.PHONY: help setup demo test test-slow test-gpu test-browser browser lint bench peers mutants recordings wheel-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -21,6 +21,9 @@ test: $(STAMP) ## run the tests, except the slow ones (ARGS="-k hessian" to choo
 
 test-slow: $(STAMP) ## run the slow tests
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+test-gpu: $(STAMP) ## run the tests that need a GPU of NVIDIA's
+	$(BIN)/python -m pytest -m gpu $(ARGS)
 
 test-browser: $(STAMP) browser ## pose and play in a real browser, with a mouse
 	$(BIN)/python -m pytest -m browser $(ARGS)

@@ -101,7 +101,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 """Of the arrays of a thread, by name; `path` is (6, WIDTH) in `Workspace`, (WIDTH,) elsewhere."""
 
 
-class Place(NamedTuple):
+class ArrayRoom(NamedTuple):
     """Where an array lies in the scratch of a thread."""
 
     start: int  # in units of 8 bytes
@@ -109,8 +109,8 @@ class Place(NamedTuple):
     in_rows: tuple[bool, ...]  # which of its lengths are known at run time only
 
 
-def lay_out(like: ThreadArrays, capacity: Capacity) -> tuple[list[list[Place]], int]:
-    """Return the places of all arrays, by part and in their order, and how much they take."""
+def lay_out(like: ThreadArrays, capacity: Capacity) -> tuple[list[list[ArrayRoom]], int]:
+    """Return the room of every array, by part and in their order, and how much they take."""
     places, end = [], 0
     for part in like:
         places.append([])
@@ -122,7 +122,9 @@ def lay_out(like: ThreadArrays, capacity: Capacity) -> tuple[list[list[Place]], 
             room = tuple(lengths.get(n, n) for n in shape)
             assert all(n <= m for n, m in zip(array.shape, room, strict=True)), name
             places[-1].append(
-                Place(start=end, shape=room, in_rows=tuple(n in (ROWS, SIX_ROWS) for n in shape))
+                ArrayRoom(
+                    start=end, shape=room, in_rows=tuple(n in (ROWS, SIX_ROWS) for n in shape)
+                )
             )
             end += -(-math.prod(room) * array.itemsize // 8)
     return places, end
@@ -143,14 +145,14 @@ def choose_capacity(like: ThreadArrays) -> Capacity | None:
     return capacity if total <= MAX_NUMBERS else None
 
 
-def make_carver(places: list[list[Place]]) -> Any:
+def make_carver(places: list[list[ArrayRoom]]) -> Any:
     """Return what makes the arrays of a thread: carve(scratch, like), `like` of their lengths."""
     if IS_SIMULATED:
         return functools.partial(_carve_views, places)
     return _make_intrinsic(places)
 
 
-def _carve_views(places: list[list[Place]], scratch: Any, like: ThreadArrays) -> ThreadArrays:
+def _carve_views(places: list[list[ArrayRoom]], scratch: Any, like: ThreadArrays) -> ThreadArrays:
     parts = []
     for part, part_places in zip(like, places, strict=True):
         views = []
@@ -164,7 +166,7 @@ def _carve_views(places: list[list[Place]], scratch: Any, like: ThreadArrays) ->
     return type(like)(*parts)
 
 
-def _make_intrinsic(places: list[list[Place]]) -> Any:
+def _make_intrinsic(places: list[list[ArrayRoom]]) -> Any:
     from numba.cuda import types as numba_types
     from numba.cuda.extending import intrinsic
     from numba.cuda.np.arrayobj import (  # pyright: ignore[reportMissingImports]
