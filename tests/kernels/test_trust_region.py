@@ -10,11 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton
+from exactik import Bone, Joint, MarkerGoal, Problem, Skeleton, human
+from exactik.kernels.calculus.evaluate import evaluate_in_layout
+from exactik.kernels.calculus.sums import EXACT
+from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent.coordinate_descent import minimise_over_angle
 from exactik.kernels.descent.saddles import FLAT_CURVATURE, negative_curvature_direction
 from exactik.kernels.descent.starts import wrap_angles_into_limits
 from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
+from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS
 from exactik.kernels.linear.trust_region import trust_region_step
 from exactik.spatial import jit
 from exactik.typing import Array
@@ -75,6 +79,7 @@ class Ball(NamedTuple):
                 CHAIN.tree,
                 ancestor_pattern(CHAIN),
                 box,
+                WHOLE_ROWS,
                 q,
                 self.g,
                 rows,
@@ -132,6 +137,39 @@ def test_without_any_curvature_it_goes_down_the_gradient_to_the_boundary():
     step = actual[0]
     assert np.linalg.norm(step) == pytest.approx(0.5, rel=0.11)
     np.testing.assert_allclose(step / np.linalg.norm(step), -ball.g / np.linalg.norm(ball.g))
+
+
+def test_joint_blocks_give_the_step_of_whole_rows():
+    """Inside the ball and on its boundary, in the hard case too, and with limits in the way."""
+    figure, rng = human(), np.random.default_rng(11)
+    dampings = []
+    for seed in range(24):
+        q = rng.normal(scale=0.3, size=figure.nq)
+        markers = figure.forward(q).markers
+        targets = markers + rng.normal(scale=10.0 ** rng.uniform(-3, 0), size=markers.shape)
+        problem = Problem(
+            figure, [MarkerGoal(m, t) for m, t in zip(figure.markers, targets, strict=True)]
+        )
+        limits, radius = rng.uniform(0.05, 1.0, size=figure.nv), 10.0 ** rng.uniform(-2, 1.5)
+        strength = rng.uniform(0.5, 2.0, size=figure.nv)
+        active_set = (rng.random(figure.nv) < 0.2).astype(float)
+        found = []
+        for layout in (WHOLE_ROWS, JOINT_BLOCKS):
+            work, descent = new_workspace(figure.tree), blank_descent_state(figure)
+            evaluate_in_layout(figure.tree, problem.packed.arrays, q, EXACT, layout, work)
+            descent.scale[:], descent.active_set[:], descent.state[:] = strength, active_set, 0.0
+            descent.lower[:], descent.upper[:] = q - limits, q + limits
+            descent.state[TRUST_RADIUS] = radius
+            pattern, hessian = ancestor_pattern(figure), (work.H, work.S, work.P)
+            assert trust_region_step(
+                *(figure.tree, pattern, problem.box, layout, q, work.g, *hessian, descent)
+            ), seed
+            found.append((descent.step.copy(), float(descent.state[DAMPING])))
+        (expected, damping), (actual, other) = found
+        assert other == pytest.approx(damping, rel=1e-5)  # a bracket that narrow ends the search
+        np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-4 * np.abs(expected).max())
+        dampings.append(damping)
+    assert 0 < np.count_nonzero(dampings) < 24
 
 
 # --- saddles

@@ -23,8 +23,6 @@ from exactik.kernels.descent.options import (
     MAX_STEP_ENTRY,
     NEGLIGIBLE_COST,
     OPTIONS_SIZE,
-    RULE,
-    TRUST_REGION,
     TRY_DETOUR,
 )
 from exactik.kernels.descent.state import DAMPING
@@ -127,7 +125,7 @@ class CompiledMethod(Method):
         skeleton = problem.skeleton
         articulated = problem.compiled and skeleton.nv >= MIN_ARTICULATED_DOFS
         articulated = articulated and len(skeleton.couplings) == 0  # these have whole rows only
-        if articulated and options[RULE] != TRUST_REGION:
+        if articulated:
             options[LAYOUT] = JOINT_BLOCKS
         return options
 

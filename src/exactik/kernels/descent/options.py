@@ -11,7 +11,7 @@ MAX_STEP_ENTRY       [rad or m] largest change of a dof in a gradient step
 ESCAPE_SADDLES       1: leave saddles along a direction of negative curvature
 TRY_DETOUR           1: where limits stop a descent short, try once more without them (`starts`)
 LAYOUT               of the Hessian, see `calculus.evaluate`: WHOLE_ROWS, factored as LᵀDL, or
-                     JOINT_BLOCKS, for the articulated recursion; not for TRUST_REGION
+                     JOINT_BLOCKS, for the articulated recursion
 METRIC               D of the rule DAMPED: CURVATURE_OF_DOF, each dof by its own curvature, or
                      CURVATURE_OF_KIND, all turns alike and all shifts alike
 """

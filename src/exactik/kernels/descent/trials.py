@@ -182,7 +182,7 @@ def propose_model_step(tree, pattern, box, options, q, g, H, S, P, descent):
     damping = 0.0 if rule == LINE_SEARCH else state[DAMPING]
     for _ in range(MAX_STEP_ATTEMPTS):
         if rule == TRUST_REGION:
-            has_step = trust_region_step(joints, pattern, box, q, g, H, S, P, descent)
+            has_step = trust_region_step(joints, pattern, box, layout, q, g, H, S, P, descent)
             damping = state[DAMPING]
         else:
             smallest_pivot = box_step(

@@ -17,7 +17,12 @@ import math
 
 import numpy as np
 
-from exactik.kernels.linear.articulated import JOINT_BLOCKS, eliminate_joints, substitute_joints
+from exactik.kernels.linear.articulated import (
+    JOINT_BLOCKS,
+    eliminate_joints,
+    reduce_right_side,
+    substitute_joints,
+)
 from exactik.kernels.linear.ltdl import factor, solve
 from exactik.spatial import jit, jit_forceinline
 
@@ -29,6 +34,7 @@ __all__ = [
     "hold_at_limits",
     "multiply_ancestor_rows",
     "relative_projected_gradient",
+    "solve_again",
     "solve_damped",
     "take_free_entries",
     "update_active_set",
@@ -121,7 +127,7 @@ def copy_free_block(pattern, H, damping, scale, active_set, L):
 def solve_damped(joints, pattern, layout, g, H, S, P, damping, descent):
     """Write x with (H + μD)x = −g to descent.rhs, for entries of the active set as in descent.step.
 
-    Returns the smallest pivot; where it is not positive, nothing is written.
+    Returns the smallest pivot; where it is not positive, there is no x.
     """
     active_set, step, rhs = descent.active_set, descent.step, descent.rhs
     if layout == JOINT_BLOCKS:
@@ -142,6 +148,19 @@ def solve_damped(joints, pattern, layout, g, H, S, P, damping, descent):
             rhs[i] = -g[i] - known if active_set[i] == 0.0 else 0.0
         solve(pattern, descent.L, rhs, descent.path)
     return smallest_pivot
+
+
+@jit_forceinline
+def solve_again(joints, pattern, layout, S, descent):
+    """Replace descent.rhs, 0 in the active set, by x with (H + μD)x = rhs: H of `solve_damped`."""
+    rhs = descent.rhs
+    if layout == JOINT_BLOCKS:
+        reduce_right_side(joints, S, descent)
+        substitute_joints(joints, S, descent)
+        for i in range(rhs.shape[0]):
+            rhs[i] = -rhs[i]
+    else:
+        solve(pattern, descent.L, rhs, descent.path)
 
 
 @jit

@@ -213,11 +213,13 @@ def eliminate_joints(joints, S, P, g, H, damping, descent):
 
     At a joint with a pivot that is not positive it ends, and what it returns is not positive. Of H
     (nv, width) only the blocks H_kk are read. `descent` gives D in `scale`, and in `step` the
-    entries of its active set, 0 for other dofs; it receives t in `U` and l in the blocks of `L`.
+    entries of its active set, 0 for other dofs; it receives these in `rhs`, t in `U` and l in the
+    blocks of `L`.
     """
     A, frame_count, smallest = descent.absorbed, joints.parent.shape[0], np.inf
     largest_entry = 0.0
     for i in range(descent.step.shape[0]):
+        descent.rhs[i] = descent.step[i]
         largest_entry = max(largest_entry, abs(descent.step[i]))
     nothing = make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for back in range(1, frame_count):
@@ -254,7 +256,10 @@ def eliminate_joints(joints, S, P, g, H, damping, descent):
 
 @jit
 def reduce_right_side(joints, S, descent):
-    """Take descent.rhs for g in what was eliminated last: t in `U`, for `substitute_joints`."""
+    """Take descent.rhs for g in what was eliminated last: t in `U`, for `substitute_joints`.
+
+    Its entries for the active set are those that x will have, and are not multiplied with anything.
+    """
     U, wrenches, L, rhs = descent.U, descent.V, descent.L, descent.rhs
     frame_count = joints.parent.shape[0]
     for k in range(frame_count):
@@ -276,7 +281,7 @@ def reduce_right_side(joints, S, descent):
 
 @jit_forceinline
 def substitute_joints(joints, S, descent):
-    """Run the sweep from the root to the tips: write x to descent.rhs, from t in descent.U."""
+    """Run the sweep from the root to the tips: x in descent.rhs, which has its active set's."""
     U, V, L, x = descent.U, descent.V, descent.L, descent.rhs
     store_octet(V, 0, replace_entry(make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0))
     for k in range(1, joints.parent.shape[0]):
@@ -285,7 +290,6 @@ def substitute_joints(joints, S, descent):
         above = load_octet(V, np.int64(joints.parent[k]))
         twist = above
         for i in range(first, end):
-            x[i] = descent.step[i]
             if descent.active_set[i] == 0.0:
                 x[i] = -dot_octets(load_octet(U, i), above) * descent.inverse_pivot[i]
                 for j in range(first, i):

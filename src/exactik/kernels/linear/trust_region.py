@@ -17,9 +17,7 @@ import math
 import numpy as np
 
 from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
-from exactik.kernels.linear.active_set import box_step, copy_free_block
-from exactik.kernels.linear.articulated import WHOLE_ROWS
-from exactik.kernels.linear.ltdl import factor, solve
+from exactik.kernels.linear.active_set import box_step, solve_again, solve_damped
 from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["trust_region_step"]
@@ -39,10 +37,10 @@ def scaled_norm(s, scale):
 
 
 @jit
-def trust_region_step(joints, pattern, box, q, g, H, S, P, descent):
+def trust_region_step(joints, pattern, box, layout, q, g, H, S, P, descent):
     """Write the step to descent.step and |s|_D to state[STEP_NORM]; return whether it exists."""
     state, active_set, s, w = descent.state, descent.active_set, descent.step, descent.rhs
-    radius, scale, path = descent.state[TRUST_RADIUS], descent.scale, descent.path
+    radius, scale = descent.state[TRUST_RADIUS], descent.scale
     largest_curvature, gradient_square = 0.0, 0.0
     for i in range(s.shape[0]):
         if active_set[i] == 0.0:
@@ -54,8 +52,9 @@ def trust_region_step(joints, pattern, box, q, g, H, S, P, descent):
     initial_damping = max(1e-3 * largest_curvature, 1e-3 * math.sqrt(gradient_square) / radius)
     lower, upper, damping, norm, hard_case, definite = 0.0, np.inf, 0.0, 0.0, False, False
     for _ in range(MAX_ROUNDS):
-        copy_free_block(pattern, H, damping, scale, active_set, descent.L)
-        definite = factor(pattern, descent.L) > 0.0
+        for i in range(s.shape[0]):
+            s[i] = 0.0
+        definite = solve_damped(joints, pattern, layout, g, H, S, P, damping, descent) > 0.0
         if not definite:
             lower = damping
             if upper == np.inf:
@@ -67,8 +66,7 @@ def trust_region_step(joints, pattern, box, q, g, H, S, P, descent):
                 damping = max(math.sqrt(lower * upper), 0.01 * upper)
             continue
         for i in range(s.shape[0]):
-            s[i] = -g[i] if active_set[i] == 0.0 else 0.0
-        solve(pattern, descent.L, s, path)
+            s[i] = w[i]
         norm = scaled_norm(s, scale)
         if abs(norm - radius) <= RADIUS_TOLERANCE * radius or (damping == 0.0 and norm <= radius):
             break
@@ -82,7 +80,7 @@ def trust_region_step(joints, pattern, box, q, g, H, S, P, descent):
         # Newton on 1/|s|: μ += |s|²/(sᵀDw) (|s| − Δ)/Δ with w = (H + μD)⁻¹ D s.
         for i in range(s.shape[0]):
             w[i] = scale[i] * s[i]
-        solve(pattern, descent.L, w, path)
+        solve_again(joints, pattern, layout, S, descent)
         curvature = 0.0
         for i in range(s.shape[0]):
             curvature += scale[i] * s[i] * w[i]
@@ -91,26 +89,25 @@ def trust_region_step(joints, pattern, box, q, g, H, S, P, descent):
             damping = 0.5 * (lower + upper) if upper < np.inf else max(4.0 * lower, initial_damping)
     if not definite and not hard_case and upper < np.inf:  # out of rounds at a bad guess
         damping, hard_case = upper, True
-    layout = np.int64(WHOLE_ROWS)
     smallest_pivot = box_step(
         joints, pattern, box.coordinate, layout, q, g, H, S, P, damping, descent
     )
     if not smallest_pivot > 0.0:
         return False
     if hard_case:
-        extend_to_boundary(pattern, radius, descent)
+        extend_to_boundary(joints, pattern, layout, S, radius, descent)
     state[STEP_NORM], state[DAMPING] = scaled_norm(s, scale), damping
     return True
 
 
 @jit
-def extend_to_boundary(pattern, radius, descent):
+def extend_to_boundary(joints, pattern, layout, S, radius, descent):
     """Lengthen the step to |s|_D = Δ along the direction of least curvature of H + μD."""
     s, z, scale = descent.step, descent.rhs, descent.scale
     for i in range(z.shape[0]):
         z[i] = (1.0 + 0.1 * (i % 7)) if descent.active_set[i] == 0.0 else 0.0
     for _ in range(3):  # inverse iteration: the factored matrix is nearly singular along z
-        solve(pattern, descent.L, z, descent.path)
+        solve_again(joints, pattern, layout, S, descent)
         norm = scaled_norm(z, scale)
         for i in range(z.shape[0]):
             z[i] /= norm

@@ -133,8 +133,6 @@ def compute_variance(tree, descent, work):
             total += x[i] * descent.step[i]
     else:
         joints = JointPattern(tree.parent, tree.last_child, tree.first_v, tree.depth)
-        for i in range(x.shape[0]):
-            descent.step[i] = 0.0
         reduce_right_side(joints, work.S, descent)
         substitute_joints(joints, work.S, descent)
         total = quadratic_form(joints, work.S, work.P, work.H, x, descent.V)
