@@ -126,7 +126,7 @@ class MemoryWatch:
 
     def note(self, progress: Any) -> None:
         """Keep how many takes are done."""
-        self._done = progress.done
+        self._done = progress.done if progress.done < progress.total else 0  # then workers end
 
     def close(self) -> None:
         """Stop looking."""

@@ -52,7 +52,7 @@ def start(
     """Start `exactik archive run` with workers that do what `archive_faults` says."""
     command = [sys.executable, "-m", "exactik", "archive", "run", sources, "-o", str(out)]
     command += ["--skeleton", str(folder / "arm.npz"), "--smooth", "none", *more]
-    if "--scheduler" not in more:
+    if "--scheduler" not in more and "--workers" not in more:
         command += ["--workers", "2"]
     return subprocess.Popen(
         command, cwd=folder, env=make_environment(seconds) | (environment or {})
@@ -227,7 +227,7 @@ def test_a_take_that_loops_and_one_that_kills_are_recorded(tmp_path: Path):
     for name, new in (("take0001", "loops"), ("take0003", "kills")):
         (tmp_path / f"in/{name}.c3d").rename(tmp_path / f"in/{new}.c3d")
     (tmp_path / "in/take0004.c3d").write_bytes(b"corrupt")
-    assert start(tmp_path, tmp_path / "out", "--time-limit", "4").wait() == 1
+    assert start(tmp_path, tmp_path / "out", "--time-limit", "30").wait() == 1
     facts = read_counts(tmp_path / "out")
     assert facts["states"] == {"done": 3, "failed": 2, "aside": 1}
     codes = {failure["name"]: failure["code"] for failure in facts["examples"]}

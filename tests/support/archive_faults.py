@@ -17,10 +17,11 @@ _solve = module.solve_recording
 
 
 def solve_with_faults(markers: Any, *args: Any, **options: Any) -> Any:
-    if "loops" in markers.source:
+    name = os.path.basename(markers.source)  # the folder may be called anything
+    if "loops" in name:
         while True:
             time.sleep(0.01)
-    if "kills" in markers.source:
+    if "kills" in name:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(float(os.environ.get("EXACTIK_TEST_SECONDS", "0")))
     return _solve(markers, *args, **options)
