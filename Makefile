@@ -17,7 +17,7 @@ demo: $(STAMP) ## make a recording, solve it, compare with the truth, write a re
 	@$(BIN)/exactik demo $(ARGS)
 
 test: $(STAMP) ## run the tests, except the slow ones (ARGS="-k hessian" to choose)
-	@$(BIN)/python -m exactik.precompile error-bars poses & $(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m exactik.precompile error-bars poses & $(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-slow: $(STAMP) ## run the slow tests
 	$(BIN)/python -m pytest -m slow $(ARGS)

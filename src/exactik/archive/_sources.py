@@ -20,13 +20,13 @@ from typing import Any
 from exactik.archive.tasks import fingerprint_of, is_remote, make_name, open_file_system
 from exactik.errors import FileError
 from exactik.io import readable_suffixes, suffix_of
+from exactik.io.formats import NPZ
 
 __all__ = ["ListedTake", "list_takes"]
 
 MANIFESTS = (".csv", ".jsonl", ".ndjson")
-AMBIGUOUS = (
-    ".npz",
-)  # in a folder it may be a figure or a motion; by its name or a pattern it counts
+# In a folder it may be a figure or a motion; by its name or a pattern it counts.
+AMBIGUOUS = (NPZ.suffix,)
 OWN_COLUMNS = ("take", "name", "subject", "calibrate", "skeleton")
 TRUE_WORDS = ("1", "true", "yes", "x")
 

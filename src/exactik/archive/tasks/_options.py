@@ -10,6 +10,7 @@ from exactik._text import join_names
 from exactik.calibration import HandMapping
 from exactik.errors import UsageError
 from exactik.io import writable_suffixes
+from exactik.io.formats import BVH
 from exactik.pipeline import RecordingOptions, TrackOptions
 
 __all__ = ["SEGMENT_FRAMES", "TakeOptions"]
@@ -44,7 +45,7 @@ class TakeOptions:
     computed: bool = False
     fit: bool = False
     person: str | None = None
-    formats: tuple[str, ...] = (".bvh",)
+    formats: tuple[str, ...] = (BVH.suffix,)
     report: bool = True
     angles: str | None = None
     rotations: str | None = None

@@ -98,7 +98,7 @@ def calibrate(
     from exactik.cli.solve._marker_tables import parse_mapping
     from exactik.cli.solve._opensim import run_scale_setup
     from exactik.io import files_to_write, is_scale_setup, load_motion, save_skeleton
-    from exactik.io.formats import NPZ, OSIM
+    from exactik.io.formats import BVH, MOT, NPZ, OSIM
     from exactik.pipeline import (
         RecordingOptions,
         attach_from_take,
@@ -193,6 +193,6 @@ def calibrate(
         more = " …" if len(unused) > MAX_LISTED_NAMES else ""
         say(format_entry("note", f"Not used: {names}{more}"))
     last = sources[-1]
-    motion_suffix = ".bvh" if output.suffix.lower() == NPZ.suffix else ".mot"
+    motion_suffix = (BVH if output.suffix.lower() == NPZ.suffix else MOT).suffix
     again = f"exactik solve {last} --skeleton {output} -o {last.stem}{motion_suffix}"
     say(format_entry("written", f"{output}: {len(fit.skeleton.markers)} markers; next: {again}"))
