@@ -7,10 +7,12 @@ takes a share of the memory that is free; where that is too much, half of it.
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core.errors import NumbaPerformanceWarning
 
 from exactik.gpu._cuda import IS_SIMULATED, cuda
 from exactik.gpu._replacements import find_replacements
@@ -57,6 +59,8 @@ def solve_problems_on_gpu(
     term_errors: Array,
 ) -> None:
     """Solve a batch, as `kernels.descent.starts.solve_problems`, which has the arguments."""
+    if len(q) == 0:
+        return
     place_starts(tree, goals, table, new_workspace(tree))
     like = make_thread_arrays(tree, goals)
     kernel = compile_kernel(solve_pool, like, find_replacements(tree, goals, options))
@@ -67,7 +71,9 @@ def solve_problems_on_gpu(
     shared = to_device((tree, goals, box, options, tolerance, table))
     thread_arrays = to_device(like)
     slots = make_slots(batch)
-    with pin_memory([*targets, q, results, term_errors]):
+    with pin_memory([*targets, q, results, term_errors]), warnings.catch_warnings():
+        # A small batch leaves most of the GPU idle, which is no news to who made it.
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)
         for n, first in enumerate(range(0, len(q), slots[0].size)):
             chunk = slice(first, min(first + slots[0].size, len(q)))
             slots[n % len(slots)].solve(kernel, shared, thread_arrays, batch, chunk)
