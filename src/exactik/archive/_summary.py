@@ -73,7 +73,7 @@ def _in_groups(ledger: Ledger) -> Iterator[list[dict[str, Any]]]:
 
 def _facts_of(row: LedgerRow) -> dict[str, Any]:
     names = ("rate_hz", "markers", "mean_mm", "p95_mm", "max_mm", "reasons")
-    return {
+    facts = {
         "take": row.name,
         "address": row.address,
         "subject": None if row.subject is None else row.subject.removeprefix(SUBJECT_MARK),
@@ -86,5 +86,5 @@ def _facts_of(row: LedgerRow) -> dict[str, Any]:
         "key": row.key,
         "deaths": row.deaths,
         "solves": row.solves,
-        **{name: row.facts.get(name) for name in names},
     }
+    return facts | {name: row.facts.get(name) for name in names}

@@ -7,18 +7,25 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "AnglesOption",
     "AxesOption",
+    "BranchesOption",
     "ComputedOption",
     "EndOption",
     "LengthUnitOption",
     "LimitsOption",
     "LockOption",
     "MappingOption",
+    "RobustOption",
+    "RotationsOption",
+    "SigmaOption",
     "SkeletonUnitOption",
     "SkeletonUpOption",
+    "SmoothOption",
     "StartOption",
     "TakeOption",
     "UpOption",
+    "WeightsOption",
     "parse_length_unit",
 ]
 
@@ -41,6 +48,31 @@ TakeOption = Annotated[
 StartOption = Annotated[float | None, typer.Option(help="Where to begin, in seconds.")]
 EndOption = Annotated[float | None, typer.Option(help="Where to end, included, in seconds.")]
 LimitsOption = Annotated[str, typer.Option(help="Of joints: hard, soft or off.")]
+AnglesOption = Annotated[
+    str | None,
+    typer.Option(help="Columns of .csv and .mot: clinical (hip_flexion_r), joints (rx), both."),
+]
+RotationsOption = Annotated[
+    str | None, typer.Option(help="Joints in .csv: coordinates, wxyz or swing-twist.")
+]
+RobustOption = Annotated[
+    str, typer.Option(help="What markers far off do: none (pull), huber (less), tukey (not).")
+]
+SmoothOption = Annotated[
+    str,
+    typer.Option(
+        help="All frames together: auto (as the recording tells), none, or a cut-off in Hz."
+    ),
+]
+WeightsOption = Annotated[
+    str | None, typer.Option(help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file.")
+]
+SigmaOption = Annotated[
+    float | None, typer.Option(help="Noise of the markers in mm; estimated without it.")
+]
+BranchesOption = Annotated[
+    bool, typer.Option("--branches/--no-branches", help="Look for better ways through.")
+]
 LockOption = Annotated[
     list[str] | None, typer.Option(help="Bones or dofs that stay at rest; patterns allowed.")
 ]

@@ -13,15 +13,22 @@ from exactik._text import count_noun
 from exactik.archive import SEGMENT_FRAMES, TIME_LIMIT, archive, read_counts
 from exactik.cli._app import AsJson, app, err, print_json, say
 from exactik.cli._options import (
+    AnglesOption,
     AxesOption,
+    BranchesOption,
     ComputedOption,
     EndOption,
     LengthUnitOption,
     LimitsOption,
     LockOption,
     MappingOption,
+    RobustOption,
+    RotationsOption,
+    SigmaOption,
+    SmoothOption,
     StartOption,
     UpOption,
+    WeightsOption,
     parse_length_unit,
 )
 from exactik.cli.solve._marker_tables import parse_mapping, parse_weights
@@ -98,12 +105,8 @@ def run(
     segment: Annotated[
         int, typer.Option(help="Frames from which on a take is cut into parts.", min=2)
     ] = SEGMENT_FRAMES,
-    angles: Annotated[
-        str | None, typer.Option(help="Columns of .csv and .mot: clinical, joints, both.")
-    ] = None,
-    rotations: Annotated[
-        str | None, typer.Option(help="Joints in .csv: coordinates, wxyz or swing-twist.")
-    ] = None,
+    angles: AnglesOption = None,
+    rotations: RotationsOption = None,
     mapping: MappingOption = None,
     computed: ComputedOption = False,
     person: Annotated[
@@ -111,19 +114,13 @@ def run(
     ] = None,
     start: StartOption = None,
     end: EndOption = None,
-    robust: Annotated[str, typer.Option(help="Markers far off: none, huber, tukey.")] = "none",
-    smooth: Annotated[
-        str, typer.Option(help="All frames together: auto, none, or a cut-off in Hz.")
-    ] = "auto",
-    weights: Annotated[
-        str | None, typer.Option(help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file.")
-    ] = None,
+    robust: RobustOption = "none",
+    smooth: SmoothOption = "auto",
+    weights: WeightsOption = None,
     limits: LimitsOption = "hard",
     lock: LockOption = None,
-    sigma: Annotated[float | None, typer.Option(help="Noise of the markers in mm.")] = None,
-    branches: Annotated[
-        bool, typer.Option("--branches/--no-branches", help="Look for better ways through.")
-    ] = True,
+    sigma: SigmaOption = None,
+    branches: BranchesOption = True,
     up: UpOption = None,
     axes: AxesOption = None,
     length_unit: LengthUnitOption = None,

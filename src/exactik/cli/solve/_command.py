@@ -11,18 +11,25 @@ import typer
 
 from exactik.cli._app import AsJson, app, err
 from exactik.cli._options import (
+    AnglesOption,
     AxesOption,
+    BranchesOption,
     ComputedOption,
     EndOption,
     LengthUnitOption,
     LimitsOption,
     LockOption,
     MappingOption,
+    RobustOption,
+    RotationsOption,
+    SigmaOption,
     SkeletonUnitOption,
     SkeletonUpOption,
+    SmoothOption,
     StartOption,
     TakeOption,
     UpOption,
+    WeightsOption,
     parse_length_unit,
 )
 from exactik.cli.solve._solve_options import (
@@ -70,13 +77,8 @@ def solve(
             show_default=False,
         ),
     ] = None,
-    angles: Annotated[
-        str | None,
-        typer.Option(help="Columns of .csv and .mot: clinical (hip_flexion_r), joints (rx), both."),
-    ] = None,
-    rotations: Annotated[
-        str | None, typer.Option(help="Joints in .csv: coordinates, wxyz or swing-twist.")
-    ] = None,
+    angles: AnglesOption = None,
+    rotations: RotationsOption = None,
     take: TakeOption = None,
     mapping: MappingOption = None,
     computed: ComputedOption = False,
@@ -85,26 +87,13 @@ def solve(
     ] = None,
     start: StartOption = None,
     end: EndOption = None,
-    robust: Annotated[
-        str, typer.Option(help="What markers far off do: none (pull), huber (less), tukey (not).")
-    ] = "none",
-    smooth: Annotated[
-        str,
-        typer.Option(
-            help="All frames together: auto (as the recording tells), none, or a cut-off in Hz."
-        ),
-    ] = "auto",
-    weights: Annotated[
-        str | None, typer.Option(help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file.")
-    ] = None,
+    robust: RobustOption = "none",
+    smooth: SmoothOption = "auto",
+    weights: WeightsOption = None,
     limits: LimitsOption = "hard",
     lock: LockOption = None,
-    sigma: Annotated[
-        float | None, typer.Option(help="Noise of the markers in mm; estimated without it.")
-    ] = None,
-    branches: Annotated[
-        bool, typer.Option("--branches/--no-branches", help="Look for better ways through.")
-    ] = True,
+    sigma: SigmaOption = None,
+    branches: BranchesOption = True,
     threads: Annotated[
         int | None, typer.Option(help="Number of threads; one per processor without it.", min=1)
     ] = None,
