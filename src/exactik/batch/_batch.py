@@ -23,7 +23,6 @@ from exactik._threads import run_in_threads
 from exactik.batch._device import choose_gpu
 from exactik.errors import ShapeError, UsageError
 from exactik.goals import pack_batch_targets
-from exactik.gpu import Gpu
 from exactik.kernels.calculus.workspace import new_workspace
 from exactik.kernels.descent import starts as kernel
 from exactik.kernels.descent.results import (
@@ -329,7 +328,7 @@ def _solve_compiled(
 
 
 def _solve_on_gpu(
-    gpu: Gpu,
+    gpu: str,
     problem: Problem,
     method: Method,
     targets: Targets,
@@ -359,7 +358,7 @@ def _solve_on_gpu(
     spent = time.perf_counter() - start
     share = results[:, RESULT_EVALUATIONS] / max(results[:, RESULT_EVALUATIONS].sum(), 1.0)
     results[:, RESULT_CYCLES] = spent * share
-    return _make_result(problem, method, named, q, results, term_errors, f"cuda: {gpu.name}")
+    return _make_result(problem, method, named, q, results, term_errors, f"cuda: {gpu}")
 
 
 def _make_result(

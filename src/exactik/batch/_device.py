@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from exactik.errors import UsageError
-from exactik.gpu import Gpu, find_gpu, require_gpu
+from exactik.gpu import find_gpu, require_gpu
 from exactik.kernels.descent.options import DAMPED, FLETCHER, LINE_SEARCH, RULE
 from exactik.problem import Problem
 from exactik.solvers import CompiledMethod, Method, can_solve_compiled
@@ -17,8 +17,8 @@ GPU_RULES = (DAMPED, FLETCHER, LINE_SEARCH)
 MIN_GPU_PROBLEMS = 4096  # a thread takes a problem: with fewer a GPU is no faster than some cores
 
 
-def choose_gpu(device: str, problem: Problem, method: Method, count: int) -> Gpu | None:
-    """Return the GPU that is to solve a batch of so many problems; None for the CPU."""
+def choose_gpu(device: str, problem: Problem, method: Method, count: int) -> str | None:
+    """Return the name of the GPU that is to solve a batch of so many problems; None for the CPU."""
     if device not in DEVICES:
         known = ", ".join(repr(name) for name in DEVICES)
         raise UsageError(f"device is {device!r}; it must be one of {known}")

@@ -53,6 +53,7 @@ from exactik.kernels.goals.clouds import Clouds, reduce_to_clouds
 from exactik.kernels.goals.terms import Terms
 from exactik.kernels.linear.active_set import (
     MAX_ROUNDS,
+    clear_step,
     hold_at_limits,
     solve_damped,
     take_free_entries,
@@ -143,7 +144,7 @@ def solve_pool(
     scratch = cuda.local.array(SCRATCH_SIZE, np.float64)
     arrays = carve(scratch, like)
     work, descent, own = arrays.work, arrays.descent, arrays.own
-    state, step, place = descent.state, descent.step, own.place
+    state, place = descent.state, own.place
     joints = JointPattern(
         parent=tree.parent, last_child=tree.last_child, first_v=tree.first_v, depth=tree.depth
     )
@@ -175,8 +176,7 @@ def solve_pool(
                 damping = shorten_model_step(box, options[RULE], damping, place, work.g, descent)
                 if attempts < MAX_STEP_ATTEMPTS:
                     rounds = 0
-                    for i in range(step.shape[0]):
-                        step[i] = 0.0
+                    clear_step(descent)
                     continue
                 abandon_model_step(options, state)
         elif chosen == BEGIN:
@@ -230,8 +230,7 @@ def solve_pool(
             ):
                 phase, rounds, attempts = STEP, 0, 0
                 damping = 0.0 if options[RULE] == LINE_SEARCH else state[DAMPING]
-                for i in range(step.shape[0]):
-                    step[i] = 0.0
+                clear_step(descent)
                 continue
         # A step was made or shortened, or derivatives are needed once more; or the descent ended.
         phase = BEGIN

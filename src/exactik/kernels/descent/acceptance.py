@@ -54,11 +54,11 @@ from exactik.kernels.descent.state import (
     STEP_LENGTH,
     STEP_NORM,
     TRUST_RADIUS,
+    find_order,
 )
 from exactik.kernels.descent.trials import (
     MIN_DAMPING,
     fall_back_to_gauss_newton,
-    find_order,
     raise_damping,
     request_evaluation,
 )

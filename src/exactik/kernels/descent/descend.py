@@ -81,9 +81,9 @@ from exactik.kernels.descent.state import (
     STATUS,
     STEP_LARGEST_ENTRY,
     STEP_LENGTH,
+    find_order,
 )
 from exactik.kernels.descent.trials import (
-    find_order,
     propose_gradient_step,
     propose_model_step,
     request_evaluation,

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from exactik.kernels.linear.active_set import copy_free_block
+from exactik.kernels.linear.active_set import clear_step, copy_free_block
 from exactik.kernels.linear.articulated import eliminate_joints
 from exactik.kernels.linear.ltdl import factor
 from exactik.spatial import jit, jit_forceinline
@@ -44,8 +44,7 @@ def is_convex_by_blocks(joints, S, P, g, H, descent):
 
     For the layout JOINT_BLOCKS; descent.step and descent.rhs are overwritten.
     """
-    for i in range(descent.step.shape[0]):
-        descent.step[i] = 0.0
+    clear_step(descent)
     return eliminate_joints(joints, S, P, g, H, FLAT_CURVATURE, descent) > 0.0
 
 

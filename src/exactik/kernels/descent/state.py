@@ -42,7 +42,7 @@ from exactik.kernels.descent.options import (
     LAYOUT,
 )
 from exactik.kernels.tree.packed import Tree
-from exactik.spatial import jit
+from exactik.spatial import jit, jit_forceinline
 from exactik.typing import Array, IntArray
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "TRUST_RADIUS",
     "Box",
     "DescentState",
+    "find_order",
     "new_descent_state",
     "start_descent",
 ]
@@ -160,13 +161,19 @@ def new_descent_state(tree: Tree, width: int) -> DescentState:
     )
 
 
+@jit_forceinline
+def find_order(options):
+    """Return the order of derivatives that steps are made of; HYBRID may fall back from it."""
+    return GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT
+
+
 @jit
 def start_descent(box, options, limited, q, descent):
     """Prepare a descent from q (nq,), clipped to the limits, or without them if not `limited`."""
     state = descent.state
     for i in range(STATE_SIZE):
         state[i] = 0.0
-    state[REQUESTED_ORDER] = GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT
+    state[REQUESTED_ORDER] = find_order(options)
     state[REQUESTED_LAYOUT] = options[LAYOUT]
     state[COST], state[PROJECTED_GRADIENT] = np.inf, np.inf
     state[DAMPING], state[TRUST_RADIUS] = options[INITIAL_DAMPING], options[INITIAL_TRUST_RADIUS]

@@ -55,7 +55,6 @@ __all__ = [
     "abandon_model_step",
     "complete_model_step",
     "fall_back_to_gauss_newton",
-    "find_order",
     "propose_gradient_step",
     "propose_model_step",
     "raise_damping",
@@ -99,12 +98,6 @@ def write_trial(tree, box, rule, q, descent):
 def request_evaluation(order, state):
     """Request derivatives at the best q again: of another order, or overwritten by a trial's."""
     state[PURPOSE], state[REQUESTED_ORDER] = FOR_DERIVATIVES, order
-
-
-@jit_forceinline
-def find_order(options):
-    """Return the order of derivatives that steps are made of; HYBRID may fall back from it."""
-    return GAUSS_NEWTON if options[CURVATURE] == GAUSS_NEWTON else EXACT
 
 
 @jit_forceinline

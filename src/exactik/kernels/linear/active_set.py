@@ -29,6 +29,7 @@ from exactik.spatial import jit, jit_forceinline
 __all__ = [
     "MAX_ROUNDS",
     "box_step",
+    "clear_step",
     "clip_to_limits",
     "copy_free_block",
     "hold_at_limits",
@@ -169,9 +170,7 @@ def box_step(joints, pattern, coordinate, layout, q, g, H, S, P, damping, descen
 
     On return descent.active_set also holds the dofs that were put on a limit; descent.scale is D.
     """
-    step = descent.step
-    for i in range(step.shape[0]):
-        step[i] = 0.0
+    clear_step(descent)
     smallest_pivot = np.inf
     for _ in range(MAX_ROUNDS):
         smallest_pivot = solve_damped(joints, pattern, layout, g, H, S, P, damping, descent)
@@ -181,6 +180,13 @@ def box_step(joints, pattern, coordinate, layout, q, g, H, S, P, damping, descen
             break
     take_free_entries(descent)
     return smallest_pivot
+
+
+@jit_forceinline
+def clear_step(descent):
+    """Write zeros to descent.step, for `solve_damped`: no dof has been put on a limit."""
+    for i in range(descent.step.shape[0]):
+        descent.step[i] = 0.0
 
 
 @jit_forceinline

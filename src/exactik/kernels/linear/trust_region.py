@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from exactik.kernels.descent.state import DAMPING, STEP_NORM, TRUST_RADIUS
-from exactik.kernels.linear.active_set import box_step, solve_again, solve_damped
+from exactik.kernels.linear.active_set import box_step, clear_step, solve_again, solve_damped
 from exactik.spatial import jit, jit_forceinline
 
 __all__ = ["trust_region_step"]
@@ -52,8 +52,7 @@ def trust_region_step(joints, pattern, box, layout, q, g, H, S, P, descent):
     initial_damping = max(1e-3 * largest_curvature, 1e-3 * math.sqrt(gradient_square) / radius)
     lower, upper, damping, norm, hard_case, definite = 0.0, np.inf, 0.0, 0.0, False, False
     for _ in range(MAX_ROUNDS):
-        for i in range(s.shape[0]):
-            s[i] = 0.0
+        clear_step(descent)
         definite = solve_damped(joints, pattern, layout, g, H, S, P, damping, descent) > 0.0
         if not definite:
             lower = damping
