@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from exactik.archive._cluster import open_client
 from exactik.archive._index import write_index
-from exactik.archive._ledger import Ledger, read_counts
+from exactik.archive._ledger import Ledger
 from exactik.archive._plan import Plan
 from exactik.archive._run import Progress, Queue
 from exactik.archive._sources import list_takes
+from exactik.archive._status import read_counts
 from exactik.archive._summary import write_summary
 from exactik.archive.tasks import NO_SPACE, Storage, TakeOptions, make_absolute, solver_version
 from exactik.errors import FileError
@@ -184,7 +185,7 @@ def _work(
     time_limit: float | None,
     report: Callable[[Progress], object] | None,
 ) -> None:
-    """Do what waits: subjects, then takes, until neither does; a take that is cut adds both."""
+    """Do what waits: subjects, parts, takes, until none does; a take that is cut adds both."""
     state.began = time.monotonic()
     queue = Queue(
         client,
@@ -197,9 +198,11 @@ def _work(
         while True:
             queue.run("subject", plan.make_task, plan.handle)
             ledger.fail_orphans()
+            queue.run("part", plan.make_task, plan.handle)
+            ledger.settle_cut()
             _recount(ledger, state)
             queue.run("take", plan.make_task, plan.handle)
-            if len(ledger.next_waiting("subject", 1)) == 0:
+            if not any(len(ledger.next_waiting(kind, 1)) > 0 for kind in ("subject", "part")):
                 return
     finally:
         queue.close()

@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from exactik._text import count_noun
-from exactik.archive._ledger import Ledger, LedgerRow
+from exactik.archive._ledger import Ledger
+from exactik.archive._rows import LedgerRow
 from exactik.archive.tasks import Storage
 from exactik.io import open_atomic
 

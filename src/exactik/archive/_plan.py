@@ -8,11 +8,13 @@ from fnmatch import fnmatch
 from itertools import islice
 from typing import Any
 
-from exactik.archive._ledger import Ledger, LedgerRow
+from exactik.archive._ledger import Ledger
+from exactik.archive._rows import LedgerRow
 from exactik.archive._sources import ListedTake
 from exactik.archive.tasks import (
     SUBJECT_MARK,
     Figure,
+    JoinTask,
     Storage,
     SubjectTask,
     TakeOptions,
@@ -157,7 +159,8 @@ class Plan:
             assert subject is not None and subject.state == "done"  # else it would not be its turn
             figure = Figure(**subject.facts["figure"])
         part = row.work.get("part")
-        return TakeTask(
+        parts = self.ledger.find_parts(row.name) if row.kind == "take" else []
+        task = TakeTask(
             name=row.name,
             address=row.address,
             fingerprint=row.fingerprint,
@@ -166,14 +169,18 @@ class Plan:
             outputs=self.storage.address,
             part=None if part is None else (part[0], part[1]),
         )
+        return task if len(parts) == 0 else JoinTask(take=task, parts=tuple(p.name for p in parts))
 
     def handle(self, row: LedgerRow, result: TaskResult) -> None:
         """Enter what follows from a result: parts of a take that is cut, a subject's new figure."""
         if row.kind == "subject" and result.state == "done" and result.key != row.key:
             self.ledger.renew_subject(row.name)
+        if row.kind == "take" and result.state == "done":
+            self.ledger.remove_parts(row.name)
         if result.state == "cut":
             assert result.frames is not None
             with self.ledger.batch():
+                self.ledger.remove_parts(row.name)
                 self._enter_parts(row, result.frames)
 
     def _enter_parts(self, row: LedgerRow, frames: int) -> None:
@@ -189,7 +196,7 @@ class Plan:
             work = {**row.work, "fit": False, "part": [first, end]}
             self.ledger.enter(
                 name=f"{row.name}.part-{k:03d}",
-                kind="take",
+                kind="part",
                 address=row.address,
                 subject=subject,
                 whole=row.name,
