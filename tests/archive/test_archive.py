@@ -14,9 +14,10 @@ import pytest
 
 import exactik as ik
 from exactik.archive import read_counts
-from exactik.archive.tasks import Storage
+from exactik.archive.tasks import Storage, _take
 from exactik.errors import FileError, UsageError
-from tests.support.archives import check_whole, hash_outputs, write_takes
+from exactik.pipeline import read_skeleton
+from tests.support.archives import check_whole, hash_outputs, make_arm, write_takes
 
 pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -114,6 +115,32 @@ def test_a_file_with_other_bytes_is_solved_again_and_a_copy_is_not(
     shutil.copy(tmp_path / "new/in/take0000.c3d", tmp_path / "in/take0002.c3d")
     again = run(solved, archive, client, sources=tmp_path / "in")
     assert (again.solved, again.found) == (1, 2)
+
+
+def test_a_take_of_which_nobody_can_tell_whether_it_changed_is_read_again(
+    solved: Path, archive: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+):
+    from exactik.archive import _sources
+
+    monkeypatch.setattr(_sources, "_local_fingerprint", lambda _: "")
+    read: list[str] = []
+    hash_file = _take.hash_file
+    monkeypatch.setattr(_take, "hash_file", lambda path: read.append(path.name) or hash_file(path))
+    for _ in range(2):
+        assert run(solved, archive, client).found == 3
+        assert sorted(read) == ["take0000.c3d", "take0001.c3d", "take0002.c3d"]
+        read.clear()
+
+
+def test_axis_and_unit_of_the_skeleton_can_be_given(solved: Path, tmp_path: Path, client: Any):
+    arm = make_arm()
+    ik.Motion(arm, arm.neutral()[None], 100.0).save(tmp_path / "arm.bvh", length_unit="cm")
+    given = {"skeleton": tmp_path / "arm.bvh", "skeleton_up": "y", "skeleton_unit": 0.02}
+    result = run(solved, tmp_path / "out", client, **given)
+    assert result.failures == {"no-markers": 3}  # a .bvh has none
+    (kept,) = (tmp_path / "out/figures").iterdir()
+    figure = read_skeleton(str(kept))
+    assert figure.up == "y" and figure.skeleton.bones[1].offset[2] == pytest.approx(0.6)
 
 
 def test_a_corrupt_take_is_recorded_and_stops_nothing(solved: Path, tmp_path: Path, client: Any):

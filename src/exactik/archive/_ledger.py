@@ -94,7 +94,8 @@ class Ledger:
         """Enter a take that a command named; return "ok", or "taken" if another has its name.
 
         A new take waits. One that is known waits again if it is asked otherwise or its file
-        changed, or to be checked; else it stays as it is.
+        changed, or to be checked; else it stays as it is. A file without a fingerprint may have
+        changed: it is checked.
         """
         known = self._base.execute(
             "SELECT address, request, fingerprint, state FROM takes WHERE name=?", (name,)
@@ -110,7 +111,7 @@ class Ledger:
             return "ok"
         if known[0] != address and self.is_chosen(name):
             return "taken"
-        same = known[:3] == (address, request, fingerprint)
+        same, check = known[:3] == (address, request, fingerprint), check or fingerprint == ""
         state = known[3] if same and not (check and known[3] == "done") else "waiting"
         self._base.execute(
             "UPDATE takes SET kind=?, address=?, subject=?, request=?, work=?, fingerprint=?,"

@@ -10,7 +10,7 @@ from typing import Any
 
 from exactik.archive._ledger import Ledger
 from exactik.archive._rows import LedgerRow
-from exactik.archive._sources import ListedTake
+from exactik.archive._sources import ListedTake, SkeletonSource
 from exactik.archive.tasks import (
     SUBJECT_MARK,
     Figure,
@@ -43,7 +43,7 @@ class Plan:
         ledger: of the archive.
         storage: where outputs go.
         options: of all takes.
-        skeleton: the figure, a file or "human".
+        skeleton: the figure, a file or "human", of takes that name none.
         calibrate: whether to fit it; None: our own human is fitted, others are not.
         calibrate_on: pattern of names of the takes on which subjects are calibrated.
         check: whether takes that are done are compared with their files again.
@@ -52,11 +52,11 @@ class Plan:
     ledger: Ledger
     storage: Storage
     options: TakeOptions
-    skeleton: str
+    skeleton: SkeletonSource
     calibrate: bool | None
     calibrate_on: str | None = None
     check: bool = False
-    _figures: dict[str, tuple[Figure, bool]] = field(default_factory=dict)
+    _figures: dict[SkeletonSource, tuple[Figure, bool]] = field(default_factory=dict)
     _subjects: dict[str, _Subject] = field(default_factory=dict)
 
     def enter(self, takes: Iterable[ListedTake]) -> None:
@@ -111,10 +111,10 @@ class Plan:
     def _hash_request(self, work: Mapping[str, Any], options: TakeOptions) -> str:
         return hash_facts({"work": work, "options": options.to_dict(), "solver": solver_version()})
 
-    def _figure_of(self, skeleton: str) -> tuple[Figure, bool]:
+    def _figure_of(self, skeleton: SkeletonSource) -> tuple[Figure, bool]:
         """Return a figure that workers can read, and whether it is our own human."""
         if skeleton not in self._figures:
-            loaded = read_skeleton(skeleton)
+            loaded = read_skeleton(skeleton.file, skeleton.unit, skeleton.up)
             self._figures[skeleton] = keep_figure(self.storage, loaded), loaded.built_in
         return self._figures[skeleton]
 
