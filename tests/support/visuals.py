@@ -44,8 +44,9 @@ def make_skin(skeleton: ik.Skeleton, rings: int = 8, sides: int = 8) -> Skin:
     up = first + sides + 1
     faces = [(first, first + 1, up + 1), (first, up + 1, up)]
     lower = np.clip(np.floor(vertices[:, 2] / 0.1 - 0.5), 0, n - 1)
-    joints, weights = np.zeros((len(vertices), 4)), np.zeros((len(vertices), 4))
-    joints[:, 0], joints[:, 1] = lower, np.minimum(lower + 1, n - 1)
+    joints = np.zeros((len(vertices), 4), dtype=np.int64)
+    weights = np.zeros((len(vertices), 4))
+    joints[:, 0], joints[:, 1] = lower.astype(int), np.minimum(lower + 1, n - 1).astype(int)
     weights[:, 1] = np.clip(vertices[:, 2] / 0.1 - 0.5 - lower, 0.0, 1.0)
     weights[:, 0] = 1.0 - weights[:, 1]
     pose = skeleton.forward(skeleton.neutral())

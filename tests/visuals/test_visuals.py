@@ -113,7 +113,7 @@ def test_a_skin_is_the_mean_of_what_its_bones_make_of_it():
 
 def test_weights_have_the_sum_one_and_joints_exist():
     mesh, maps = Mesh(*TRIANGLE), np.tile(np.eye(4), (2, 1, 1))
-    joints, weights = np.zeros((3, 4)), np.zeros((3, 4))
+    joints, weights = np.zeros((3, 4), dtype=np.int64), np.zeros((3, 4))
     weights[0, :2], joints[0, 1] = (1.0, 3.0), 1
     skin = Skin("s", mesh, ("a", "b"), maps, joints, weights)
     np.testing.assert_allclose(skin.weights, [(0.25, 0.75, 0, 0), (1, 0, 0, 0), (1, 0, 0, 0)])

@@ -15,7 +15,7 @@ from exactik.io._xml import Element, read_xml
 from exactik.io.meshes._parts import MeshPart, shade
 from exactik.io.meshes._vtp import cut_polygons
 from exactik.spatial import exp_rotation
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 from exactik.visuals import Material, Mesh, Texture
 
 __all__ = ["read_dae"]
@@ -144,7 +144,7 @@ class Collada:
         unit = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), up)
         return Mesh(points, triangles, unit, uv)
 
-    def _count_corners(self, primitive: Element, lists: list[Array], rows: Array) -> Array:
+    def _count_corners(self, primitive: Element, lists: list[Array], rows: IntArray) -> IntArray:
         """Return the number of corners of each polygon."""
         counts = np.full(len(rows) // 3, 3)
         if primitive.tag == "polygons":
@@ -156,7 +156,9 @@ class Collada:
             raise primitive.error(f"polygons of {counts.sum()} corners, and {len(rows)} are there")
         return counts.astype(np.int64)
 
-    def _pick(self, entry: tuple[Element, int], keys: Array, width: int, owner: Element) -> Array:
+    def _pick(
+        self, entry: tuple[Element, int], keys: IntArray, width: int, owner: Element
+    ) -> Array:
         """Return the rows of a source that corners name, (n, width)."""
         source, offset = entry
         array = _child(source, "float_array")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-
 import numpy as np
 
 from exactik._text import count_noun
 from exactik.errors import FileError, Note
 from exactik.io.meshes._paths import MeshFinder
-from exactik.io.meshes._read import MeshPart, read_mesh_file
+from exactik.io.meshes._read import MeshPart, read_mesh_file, read_texture
 from exactik.typing import Array
-from exactik.visuals import MAX_VERTICES, Material, Mesh, Visual, Visuals
+from exactik.visuals import MAX_VERTICES, Material, Mesh, Texture, Visual, Visuals
 
 __all__ = ["MeshLibrary"]
 
-CODES: Mapping[str, str] = {"mesh-missing": "mesh-missing", "mesh-outside": "mesh-outside"}
+KINDS = ("mesh-missing", "mesh-outside")  # of faults that have a note of their own
 DEFAULT_MATERIAL = Material.of_srgb((0.72, 0.74, 0.78))
 MAX_FILES = 2000  # meshes of one model
 
@@ -34,6 +31,7 @@ class MeshLibrary:
         self.finder = finder
         self.visuals: list[Visual] = []
         self._parts: dict[str, list[MeshPart]] = {}
+        self._textures: dict[str, Texture | None] = {}
         self._faults: dict[str, FileError] = {}
         self._vertices = 0
 
@@ -56,6 +54,20 @@ class MeshLibrary:
                 continue
             look = part.material or material or DEFAULT_MATERIAL
             self.visuals.append(Visual(name, bone, part.mesh, look, T_bone_part))
+
+    def skip(self, error: FileError) -> None:
+        """Note that something of the model is not shown."""
+        self._faults.setdefault(f"{error.place} {error.message}", error)
+
+    def find_texture(self, reference: str) -> Texture | None:
+        """Return the image of a material of the model; one that cannot be had is noted."""
+        if reference not in self._textures:
+            self._textures[reference] = None
+            try:
+                self._textures[reference] = read_texture(self.finder.find(reference))
+            except FileError as error:
+                self._faults[reference] = error
+        return self._textures[reference]
 
     def _read(self, reference: str) -> list[MeshPart]:
         if reference not in self._parts:
@@ -82,14 +94,14 @@ class MeshLibrary:
 
     def build(self) -> Visuals:
         """Return the visuals, with a note for each kind of fault."""
-        kinds = Counter(CODES.get(error.code, "mesh-not-read") for error in self._faults.values())
+        by_kind: dict[str, list[FileError]] = {}
+        for error in self._faults.values():
+            kind = error.code if error.code in KINDS else "mesh-not-read"
+            by_kind.setdefault(kind, []).append(error)
         notes = []
-        for kind, count in kinds.items():
-            faults = [e for e in self._faults.values() if CODES.get(e.code, "mesh-not-read") == kind]
-            first = faults[0]
+        for kind, (first, *others) in by_kind.items():
             place = "" if first.path == self.finder.path else f"{first.path}: "
             where = f"{first.place}: " if first.place != "" else ""
-            more = f"; and {count_noun(count - 1, 'other')}" if count > 1 else ""
-            text = f"{place}{where}{first.message}{more}"
-            notes.append(Note(kind, "damage", "", text))
+            more = f"; and {count_noun(len(others), 'other')}" if len(others) > 0 else ""
+            notes.append(Note(kind, "damage", "", f"{place}{where}{first.message}{more}"))
         return Visuals(rigid=tuple(self.visuals), notes=tuple(notes))

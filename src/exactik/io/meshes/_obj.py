@@ -19,7 +19,9 @@ Open = Callable[[str], bytes | None]
 OpenTexture = Callable[[str], Texture | None]
 
 
-def read_obj(path: str, data: bytes, open_beside: Open, open_texture: OpenTexture) -> list[MeshPart]:
+def read_obj(
+    path: str, data: bytes, open_beside: Open, open_texture: OpenTexture
+) -> list[MeshPart]:
     """Return the surfaces in an OBJ file, one for each material.
 
     Args:

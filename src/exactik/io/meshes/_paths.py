@@ -58,7 +58,9 @@ class MeshFinder:
         """Return the path of a file; raise a `FileError` that says why there is none."""
         name = unquote(reference.strip()).replace("\\", "/")
         if name == "" or "\0" in name:
-            raise FileError(self.path, "a mesh without a name; expected a file", code="mesh-missing")
+            raise FileError(
+                self.path, "a mesh without a name; expected a file", code="mesh-missing"
+            )
         scheme, _, rest = name.partition("://")
         if rest != "":
             if scheme == "package" or scheme == "model":
@@ -97,7 +99,7 @@ class MeshFinder:
         raise self._missing(reference)
 
     def find_beside(self, path: str, name: str) -> str | None:
-        """Return a file that a mesh names, in or below the folder of the mesh; None if not there."""
+        """Return a file that a mesh names, in its folder or the package; None if not there."""
         folder = os.path.realpath(os.path.dirname(path))
         name = unquote(name.strip()).replace("\\", "/")
         if name == "" or "\0" in name:

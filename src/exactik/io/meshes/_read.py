@@ -8,7 +8,8 @@ import numpy as np
 
 from exactik.errors import ExactikError, FileError
 from exactik.io._files import read_bytes
-from exactik.io.gltf import read_gltf_visuals
+from exactik.io._notes import Notes
+from exactik.io.gltf import read_gltf_skeleton, read_gltf_visuals
 from exactik.io.meshes._dae import read_dae
 from exactik.io.meshes._obj import read_obj
 from exactik.io.meshes._parts import MeshPart
@@ -17,7 +18,7 @@ from exactik.io.meshes._stl import read_stl
 from exactik.io.meshes._vtp import read_vtp
 from exactik.visuals import MAX_PIXELS, Texture, find_image_type, measure_image
 
-__all__ = ["MESH_SUFFIXES", "MeshPart", "read_mesh_file"]
+__all__ = ["MESH_SUFFIXES", "MeshPart", "read_mesh_file", "read_texture"]
 
 MESH_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".vtp")
 MAX_MESH_BYTES = 128 << 20  # four times the largest mesh of a robot that was seen
@@ -44,11 +45,11 @@ def read_mesh_file(path: str, finder: MeshFinder) -> list[MeshPart]:
         return None if found is None or too_large else read_bytes(found)
 
     def open_texture(name: str) -> Texture | None:
-        data = open_beside(name)
-        size = None if data is None else measure_image(data)
-        if data is None or size is None or size[0] * size[1] > MAX_PIXELS:
-            return None
-        return Texture(data, find_image_type(data))
+        found = finder.find_beside(path, name)
+        try:
+            return None if found is None else read_texture(found)
+        except FileError:
+            return None  # the surface is shown in its colour
 
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -65,11 +66,21 @@ def read_mesh_file(path: str, finder: MeshFinder) -> list[MeshPart]:
         raise FileError(path, str(error)) from None
 
 
+def read_texture(path: str) -> Texture:
+    """Return the image in a file, or say why it is none."""
+    if os.path.getsize(path) > MAX_TEXTURE_BYTES:
+        raise FileError(path, f"larger than {MAX_TEXTURE_BYTES >> 20} MiB; expected an image")
+    data = read_bytes(path)
+    size = measure_image(data)
+    if size is None:
+        raise FileError(path, "neither PNG nor JPEG; expected one of them")
+    if size[0] * size[1] > MAX_PIXELS:
+        raise FileError(path, f"has {size[0]} × {size[1]} pixels; expected {MAX_PIXELS} at most")
+    return Texture(data, find_image_type(data))
+
+
 def _read_gltf(path: str) -> list[MeshPart]:
     """Return the surfaces of a glTF file as they are at rest."""
-    from exactik.io.gltf import read_gltf_skeleton
-    from exactik.io._notes import Notes
-
     skeleton, visuals = read_gltf_skeleton(path, Notes(path)), read_gltf_visuals(path)
     pose = skeleton.forward(skeleton.neutral())
     parts = []

@@ -18,7 +18,7 @@ VERTEX_PATTERN = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", re.I)
 
 
 def read_stl(path: str, data: bytes) -> list[MeshPart]:
-    """Return the surface in an STL file; whether it is text is told by its size, not its first word."""
+    """Return the surface in an STL file; its size tells whether it is text, not its first word."""
     count = struct.unpack_from("<I", data, 80)[0] if len(data) >= HEADER_BYTES else -1
     if count >= 0 and len(data) >= HEADER_BYTES + FACE_BYTES * count and not _is_text(data, count):
         corners = np.frombuffer(data, FACE, count, HEADER_BYTES)["corners"].astype(np.float32)

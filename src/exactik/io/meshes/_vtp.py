@@ -33,7 +33,8 @@ def read_vtp(path: str) -> list[MeshPart]:
         if len(ends) == 0:
             continue
         is_sorted = (np.diff(ends, prepend=0) >= 0).all() and ends[-1] <= len(corners)
-        if not is_sorted or (len(corners) > 0 and not 0 <= corners.min() <= corners.max() < len(vertices)):
+        is_known = len(corners) == 0 or (corners.min() >= 0 and corners.max() < len(vertices))
+        if not (is_sorted and is_known):
             raise polygons.error("corners that are no points, or offsets that do not increase")
         parts.append(MeshPart(shade(vertices, cut_polygons(corners, np.diff(ends, prepend=0)))))
     if len(parts) == 0:
@@ -67,6 +68,7 @@ def _numbers(array: Element) -> Array:
         values = np.array(array.text.split(), dtype=float)
     except ValueError:
         raise array.error("a word is no number; expected numbers") from None
-    if not np.isfinite(values).all() or (array.attributes.get("NumberOfComponents") == "3" and len(values) % 3):
+    is_table = array.attributes.get("NumberOfComponents") != "3" or len(values) % 3 == 0
+    if not (np.isfinite(values).all() and is_table):
         raise array.error("numbers that are not finite, or no triples; expected points")
     return values
