@@ -81,7 +81,10 @@ def find_losses(
         lost += _of_skeleton(thing.skeleton, again.skeleton, holder.name)
         lost += _of_motion(thing, again, form.name) + _of_recording(thing, again, form.name)
     elif isinstance(thing, Skeleton) and isinstance(again, Skeleton):
-        lost += _of_skeleton(thing, again, form.name)
+        if form.losses_of is not None:
+            lost += form.losses_of.resolve()(thing, again, files[0])
+        else:
+            lost += _of_skeleton(thing, again, form.name)
     return lost, again
 
 
