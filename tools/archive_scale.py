@@ -49,7 +49,7 @@ class UnsolvedTask(TakeTask):
         found = provenance.read_provenance(storage, place)
         with storage_module.fetch_file(self.address) as path:
             sha256 = storage_module.hash_file(path)
-        key = self._key(sha256)
+        key = self.make_key(sha256)
         assert provenance.find_result(storage, found, key) is None
         with storage.stage() as folder:
             file = folder / f"{self.name.rpartition('/')[2]}.bvh"

@@ -21,6 +21,8 @@ KEEP_SECONDS = 5.0  # [s] between looks whether all workers are there
 LOST_SECONDS = 30
 """[s] after which a worker that died and did not come back is given up and replaced. One starts in
 3 s of processor time; Dask's 15 s are too short where several do at once on a busy machine."""
+LOGGED_MESSAGES = 10
+"""That each connection and log of Dask keeps, with the tasks in them; nobody reads them here."""
 ALLOWED_FAILURES = 0
 """Of `distributed.scheduler.allowed-failures`: every death is reported, for `Queue` counts them."""
 
@@ -43,6 +45,7 @@ def open_client(
         from dask import config
         from distributed import Client as DaskClient
         from distributed import LocalCluster
+        from distributed.stealing import WorkStealing
     except ImportError:
         raise UsageError(
             "archives need dask and distributed; `pip install exactik[cluster]` brings them"
@@ -61,7 +64,9 @@ def open_client(
     settings: dict[str, Any] = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.deploy.lost-worker-timeout": f"{LOST_SECONDS} s",
-        "distributed.worker.profile.enabled": False,  # history that stays in memory
+        # Histories for Dask's developers, which fill memory: profiles, and the last messages.
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.low-level-log-length": LOGGED_MESSAGES,
     }
     with config.set(settings):
         try:
@@ -69,7 +74,10 @@ def open_client(
                 n_workers=workers or os.cpu_count() or 1,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=":0",  # a free port; 8787 may be another cluster's
+                dashboard_address=None,  # pyright: ignore[reportArgumentType] none is allowed
+                # Of Dask's extensions only the one that is needed: spans remember every batch.
+                scheduler_kwargs={"extensions": {"stealing": WorkStealing}},
+                extensions={},  # of the workers, which tell spans of theirs
                 silence_logs=logging.CRITICAL,
             )
         except RuntimeError as error:
