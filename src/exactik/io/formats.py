@@ -104,8 +104,8 @@ URDF = Format(
     readers={
         "skeleton": Function("exactik.io.robots:read_robot_skeleton", ("length_unit", "floating"))
     },
-    writers={"skeleton": Function("exactik.io.robots:write_urdf", ("markers",))},
-    losses_of=Function("exactik.io.robots:find_urdf_losses"),
+    writers={"skeleton": Function("exactik.io.robots.writing:write_urdf", ("markers",))},
+    losses_of=Function("exactik.io.robots.writing:find_urdf_losses"),
     up_axis="z",
     up_axis_is_fixed=True,
     keeps="links, joints, limits, mimic joints as couplings",

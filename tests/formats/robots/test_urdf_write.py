@@ -13,7 +13,7 @@ import exactik as ik
 from exactik.errors import FileError, FileWarning
 from exactik.functions import Constant, CubicSpline, Linear, Polynomial, Product, Scaled
 from exactik.io import load_joint_names
-from exactik.io.robots import compute_joint_values, make_urdf_tree
+from exactik.io.robots.writing import compute_joint_values, make_urdf_tree
 from exactik.typing import Array
 from tests.support.mechanisms import gripper, legs
 from tests.support.models import EVERY_JOINT, ROOT_JOINTS, random_rotation

@@ -85,6 +85,7 @@ def find_losses(
     elif isinstance(thing, Skeleton) and isinstance(again, Skeleton):
         if form.losses_of is not None:
             lost += form.losses_of.resolve()(thing, again, files[0])
+            lost += _of_look(thing, again, form.name)
         else:
             lost += _of_skeleton(thing, again, form.name)
     return lost, again
@@ -197,7 +198,7 @@ def _of_look(old: Skeleton, new: Skeleton, name: str) -> list[str]:
     ]
     lost = [note.text for note in old.visuals.notes]
     if len(gone) > 0:
-        lost.append(f"the look, {', '.join(gone)}: {name} has no place for it")
+        lost.append(f"the look, {', '.join(gone)}: {name} is written without it")
     return lost
 
 

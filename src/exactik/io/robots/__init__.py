@@ -8,25 +8,12 @@ qpos and qvel, which is an oracle in the tests.
 """
 
 from exactik.io.robots._read import read_robot, read_robot_skeleton
-from exactik.io.robots._robot import JointPlace, Robot
-from exactik.io.robots._urdf_losses import find_urdf_losses
-from exactik.io.robots._urdf_tree import (
-    UrdfTree,
-    WrittenJoint,
-    compute_joint_values,
-    make_urdf_tree,
-)
-from exactik.io.robots._urdf_write import write_urdf
+from exactik.io.robots._robot import NO_LIMIT, JointPlace, Robot
 
 __all__ = [
+    "NO_LIMIT",
     "JointPlace",
     "Robot",
-    "UrdfTree",
-    "WrittenJoint",
-    "compute_joint_values",
-    "find_urdf_losses",
-    "make_urdf_tree",
     "read_robot",
     "read_robot_skeleton",
-    "write_urdf",
 ]

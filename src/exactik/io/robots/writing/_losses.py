@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from exactik._text import count_noun, join_names
-from exactik.io.robots._read import read_robot
-from exactik.io.robots._robot import JointPlace
-from exactik.io.robots._urdf_axes import is_ball
-from exactik.io.robots._urdf_tree import UrdfTree, compute_joint_values, make_urdf_tree
+from exactik.io.robots import JointPlace, read_robot
+from exactik.io.robots.writing._axes import is_ball
+from exactik.io.robots.writing._tree import UrdfTree, compute_joint_values, make_urdf_tree
 from exactik.model import Skeleton
 from exactik.typing import Array
 

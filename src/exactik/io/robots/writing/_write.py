@@ -1,4 +1,4 @@
-"""Write any skeleton as URDF (`_urdf_tree` has what becomes of its bones and joints).
+"""Write any skeleton as URDF (`_tree` has what becomes of its bones and joints).
 
 There are no shapes and no masses: a skeleton has none.
 """
@@ -12,8 +12,8 @@ import numpy as np
 
 from exactik.errors import FileError
 from exactik.io._files import open_atomic
-from exactik.io.robots._robot import NO_LIMIT
-from exactik.io.robots._urdf_tree import WrittenJoint, make_urdf_tree
+from exactik.io.robots import NO_LIMIT
+from exactik.io.robots.writing._tree import WrittenJoint, make_urdf_tree
 from exactik.model import Skeleton
 from exactik.spatial import euler_angles
 from exactik.typing import Array

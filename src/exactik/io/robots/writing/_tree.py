@@ -1,6 +1,6 @@
 """A skeleton as links and the joints between them, in metres and radians, as URDF has them.
 
-A bone is the link of its name. A joint of several motions (`_urdf_axes`) is a row of joints with a
+A bone is the link of its name. A joint of several motions (`_axes`) is a row of joints with a
 link after each; links between have the names of the bone and of the motion. A constant motion goes
 into the origin of the next joint, and `post` into that of the last: with
 Rot(a, θ) · post = post · Rot(postᵀ a, θ) it turns the axis instead.
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exactik.io.robots._urdf_axes import AxisMotion, Line, LineFitter, find_axis_motions, is_ball
+from exactik.io.robots.writing._axes import AxisMotion, Line, LineFitter, find_axis_motions, is_ball
 from exactik.model import Bone, Joint, Skeleton
 from exactik.spatial import euler_angles, exp_rotation, wxyz_from_matrix
 from exactik.typing import Array
