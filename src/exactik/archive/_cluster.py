@@ -22,10 +22,12 @@ LOST_SECONDS = 30
 """[s] after which a worker that died and did not come back is given up and replaced. One starts in
 3 s of processor time; Dask's 15 s are too short where several do at once on a busy machine."""
 LOGGED_MESSAGES = 10
-"""That each connection and log of Dask keeps, with the tasks in them; nobody reads them here."""
+"""That each connection and log of Dask keeps, with the tasks in them; nobody reads them here,
+and a hundred would do no harm."""
 WATCH_SECONDS = 1
 """[s] between looks at the health of event loops (Dask's 0.02) and at memory (0.1). With Dask's,
-two workers that do nothing and their scheduler take 7 % of a core, with these 3 %."""
+two workers that do nothing and their scheduler take 7 % of a core, with these 3 %; longer
+pauses save no more, and a worker that runs out of memory is to be noticed."""
 ALLOWED_FAILURES = 0
 """Of `distributed.scheduler.allowed-failures`: every death is reported, for `Queue` counts them."""
 
