@@ -26,8 +26,8 @@ LOGGED_MESSAGES = 10
 and a hundred would do no harm."""
 WATCH_SECONDS = 1
 """[s] between looks at the health of event loops (Dask's 0.02) and at memory (0.1). With Dask's,
-two workers that do nothing and their scheduler take 7 % of a core, with these 3 %; longer
-pauses save no more, and a worker that runs out of memory is to be noticed."""
+two workers that do nothing and their scheduler take 7 % of a core, with these 3 %; more
+would be late to notice a worker that runs out of memory."""
 ALLOWED_FAILURES = 0
 """Of `distributed.scheduler.allowed-failures`: every death is reported, for `Queue` counts them."""
 
