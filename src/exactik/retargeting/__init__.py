@@ -1,0 +1,2 @@
+from exactik.retargeting._retarget import retarget
+__all__=["retarget"]
