@@ -92,7 +92,9 @@ def find_anatomy(
         ModelError: it has no two legs and two arms that could be told.
     """
     finder, given = _Finder(skeleton, q_rest), dict(given or {})
-    fixed = {name: _simple(skeleton.bones[skeleton.bone_index(b)].name) for name, b in given.items()}
+    fixed = {
+        name: _simple(skeleton.bones[skeleton.bone_index(b)].name) for name, b in given.items()
+    }
     parts: dict[str, BodyPart] = {}
     limbs = {}
     for side in SIDES:
@@ -118,8 +120,11 @@ def find_anatomy(
         parts |= finder.find_arm_parts(side, chest, limbs[side, "arm"], fixed)
     extra = {name: part.bone for name, part in fixed.items() if not is_part_name(name)}
     changed = {name: part for name, part in fixed.items() if is_part_name(name)}
-    parts |= {n: part for n, part in changed.items() if n not in parts or parts[n].bone != part.bone}
-    return Anatomy(skeleton, parts, finder.find_others(parts) | extra)
+    parts |= {
+        n: part for n, part in changed.items() if n not in parts or parts[n].bone != part.bone
+    }
+    inside = [k for limb in limbs.values() for k in finder.path_between(pelvis, limb[-1])]
+    return Anatomy(skeleton, parts, finder.find_others(parts, inside) | extra)
 
 
 def is_part_name(name: str) -> bool:
@@ -372,9 +377,13 @@ class _Finder:
         found["head"] = _simple(names[head])
         return found
 
-    def find_others(self, parts: Mapping[str, BodyPart]) -> dict[str, str]:
-        """Return bones that are no part, by side, stem and number; names that occur once."""
+    def find_others(self, parts: Mapping[str, BodyPart], inside: list[int]) -> dict[str, str]:
+        """Return bones that are no part and not inside the body, by side, stem and number.
+
+        Only names that occur once.
+        """
         used = {part.bone for part in parts.values()} | {part.start for part in parts.values()}
+        used |= {self.skeleton.bone_names[k] for k in inside}
         found: dict[str, list[str]] = {}
         for bone, name in zip(self.skeleton.bones, self.names, strict=True):
             if bone.name in used or name.is_helper or bone.joint.nv == 0:

@@ -15,7 +15,7 @@ import numpy as np
 from exactik.motion import Segment, find_segments
 from exactik.typing import Array, BoolArray
 
-__all__ = ["Contact", "ContactOptions", "find_contacts", "find_ground_level"]
+__all__ = ["Contact", "ContactOptions", "find_contacts", "find_ground_level", "trim_pivots"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class ContactOptions:
         end_height: [legs] above which it ends.
         min_duration: [s] of a stance; shorter ones are noise of swinging feet.
         smoothing: [s] over which speeds are averaged: they are differences of recorded places.
+        max_pivot: [rad] that a foot may turn while heel and ball both stand, 9°: beyond that it
+            pivots on the ball, and the heel goes round.
     """
 
     begin_speed: float = 0.25
@@ -38,6 +40,7 @@ class ContactOptions:
     end_height: float = 0.09
     min_duration: float = 0.06
     smoothing: float = 0.05
+    max_pivot: float = 0.15
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,39 @@ def find_contacts(places: Array, rate: float, leg: float, options: ContactOption
     goes_on = (speed < options.end_speed) & (height < options.end_height)
     found = [s for s in find_segments(goes_on) if begins[s.first : s.last + 1].any()]
     return [s for s in found if s.frame_count >= max(options.min_duration * rate, 2.0)]
+
+
+def trim_pivots(
+    ankle_stances: list[Segment], ball_stances: list[Segment], along: Array, max_pivot: float
+) -> list[Segment]:
+    """Return stances of the ankle, cut where the foot turns on the ball meanwhile.
+
+    Args:
+        ankle_stances: of the ankle.
+        ball_stances: of the ball of the same foot.
+        along: ankle to ball, (T, 3).
+        max_pivot: [rad] that the foot may turn while both stand.
+    """
+    unit = along / np.linalg.norm(along, axis=1, keepdims=True)
+    on_ball = np.zeros(len(along), dtype=bool)
+    for first, last in ball_stances:
+        on_ball[first : last + 1] = True
+    trimmed = []
+    for first, last in ankle_stances:
+        frames = np.arange(first, last + 1)
+        both = frames[on_ball[first : last + 1]]
+        if len(both) == 0:
+            trimmed.append(Segment(first, last))
+            continue
+        middle = unit[both[len(both) // 2]]
+        turned = on_ball[frames] & (unit[frames] @ middle < np.cos(max_pivot))
+        at = both[len(both) // 2] - first
+        trimmed += [
+            Segment(first + s.first, first + s.last)
+            for s in find_segments(~turned)
+            if s.first <= at <= s.last and s.frame_count >= 2
+        ]
+    return trimmed
 
 
 def find_ground_level(places: Array, rate: float, leg: float, options: ContactOptions) -> float:

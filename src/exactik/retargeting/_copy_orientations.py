@@ -24,9 +24,21 @@ from exactik.typing import Array, BoolArray
 
 __all__ = ["compute_part_rotations", "copy_orientations", "find_root_dofs", "find_stretching_dofs"]
 
-PART_WEIGHTS = {"pelvis": 4.0, "chest": 2.0, "spine": 0.3, "neck": 0.3, "foot": 0.5, "toes": 0.2}
-"""Of how a part is turned, 1 for the others: where limits allow not all, the trunk goes first, and
-bones between two that are asked for go where these leave them. Only ratios matter."""
+PART_WEIGHTS = {
+    "pelvis": 4.0,
+    "chest": 2.0,
+    "head": 1.0,
+    "clavicle": 1.0,
+    "foot": 0.5,
+    "spine": 0.3,
+    "neck": 0.3,
+    "toes": 0.1,
+    "hand": 0.1,
+}
+OTHER_WEIGHT = 0.05
+"""Of fingers and the like. Weights of how a part is turned, that of a limb's direction being 1:
+where limits allow not all, the trunk goes first; bones between two that are asked for go where
+these leave them; a hand does not take the arm with it."""
 LONG_PARTS = ("upper_arm", "forearm", "thigh", "shin")
 TWIST_WEIGHT = 0.1
 """Of the whole turn of a long part whose direction weighs 1: where a limb points matters more than
@@ -37,6 +49,11 @@ less than a hundredth of a degree for each degree from rest."""
 RESTART_STEP = 0.3
 """[rad] that a part of the source turns from one frame to the next for the target to be tried from
 rest as well: files begin with a T-pose, and takes are cut together. Slower turns are followed."""
+MISSED_COST = 0.02
+"""Of a frame, above which it is tried from rest as well: a limb that points 11° aside, which a limit
+makes it do. Others may then do better."""
+BETTER_COST_RATIO = 0.5
+"""Of the cost, below which a pose from rest is taken: to change over is not worth little."""
 COPY_METHOD = Auto(metric="dof", tolerance=1e-7, detour=False, escape=False)
 
 
@@ -80,7 +97,7 @@ def copy_orientations(
     targets = {"hips": hip_places}
     for pair, turned in zip(pairs, rotations, strict=True):
         stem = _find_stem(pair.part)
-        weight = PART_WEIGHTS.get(stem, 1.0)
+        weight = PART_WEIGHTS.get(stem, OTHER_WEIGHT)
         if stem in LONG_PARTS:
             name, axis = f"{pair.part}.along", target.part_frames[pair.part][:, 0]
             targets[name] = directions.get(pair.part, turned @ axis)
@@ -96,13 +113,13 @@ def copy_orientations(
     solver = Solver(problem, solver=COPY_METHOD)
     for t in range(len(q)):
         now = {name: values[t] for name, values in targets.items()}
-        starts = [q[t - 1]] if t > 0 else []
-        starts += [_stand_at_rest(target, now)] if restarts[t] else []
         cost = np.inf
-        for start in starts:
-            found = solver.solve(start, now)
-            if solver.cost < cost:
-                q[t], cost = found, solver.cost
+        if t > 0:
+            q[t], cost = solver.solve(q[t - 1], now), solver.cost
+        if restarts[t] or cost > MISSED_COST:
+            found = solver.solve(_stand_at_rest(target, now), now)
+            if solver.cost < BETTER_COST_RATIO * cost:
+                q[t] = found
         if t % 64 == 63 or t == len(q) - 1:
             report_frames(t % 64 + 1)
     return q

@@ -152,7 +152,10 @@ def _find_unused(anatomy: Anatomy, used: set[str]) -> tuple[str, ...]:
     return tuple(
         bone.name
         for k, bone in enumerate(skeleton.bones)
-        if bone.joint.nv > 0 and bone.name not in used and k not in hinges and bone.parent is not None
+        if bone.joint.nv > 0
+        and bone.name not in used
+        and k not in hinges
+        and bone.parent is not None
     )
 
 

@@ -24,7 +24,14 @@ from exactik.retargeting._anatomy import ARM_PARTS, LEG_PARTS, SIDES, Anatomy
 from exactik.spatial import skew
 from exactik.typing import Array
 
-__all__ = ["BodyFigure", "find_up_direction", "make_body_figure", "rotation_between"]
+__all__ = [
+    "BodyFigure",
+    "SourceBody",
+    "find_up_direction",
+    "make_body_figure",
+    "measure_standing",
+    "rotation_between",
+]
 
 UPRIGHT_COSINE = 0.8
 """Cosine of the angle, 37°, within which a body's long axis is taken for one of the world's axes:
@@ -86,6 +93,39 @@ class BodyFigure:
         return "chest" if "chest" in self.anatomy.parts else "pelvis"
 
 
+@dataclass(frozen=True, eq=False)
+class SourceBody:
+    """The body that moves, z up, with its poses.
+
+    Attributes:
+        figure: its parts and lengths.
+        positions: of its bones [m], (T, n_bones, 3).
+        rotations: R_world_bone, (T, n_bones, 3, 3).
+        rate: frames a second [Hz].
+        ground: height of its ankles when it stands [m].
+    """
+
+    figure: BodyFigure
+    positions: Array
+    rotations: Array
+    rate: float
+    ground: float
+
+    def ankle(self, side: str) -> Array:
+        """Return places of an ankle [m], (T, 3)."""
+        return self.positions[:, self.figure.index_of(f"{side}_foot")]
+
+    def ball(self, side: str) -> Array:
+        """Return places of the ball of a foot [m], (T, 3)."""
+        foot = self.figure.index_of(f"{side}_foot")
+        return self.positions[:, foot] + self.rotations[:, foot] @ self.figure.toe_points[side]
+
+    def hip_centres(self) -> Array:
+        """Return places of the middle of the hips [m], (T, 3)."""
+        thighs = [self.figure.start_of(f"{side}_thigh") for side in SIDES]
+        return self.positions[:, thighs].mean(axis=1)
+
+
 def find_up_direction(anatomy: Anatomy, positions: Array) -> Array:
     """Return the mean direction from the ankles to the chest, (3,), of poses (n, n_bones, 3)."""
     skeleton, parts = anatomy.skeleton, anatomy.parts
@@ -93,6 +133,22 @@ def find_up_direction(anatomy: Anatomy, positions: Array) -> Array:
     ankles = [skeleton.bone_index(parts[f"{side}_foot"].bone) for side in SIDES]
     along = (positions[:, top] - positions[:, ankles].mean(axis=1)).mean(axis=0)
     return _unit(along, f"{skeleton.name!r} has its head at its feet")
+
+
+def measure_standing(anatomy: Anatomy, positions: Array) -> Array:
+    """Return how much bodies stand, from −1 to 1, (n,), of poses (n, n_bones, 3).
+
+    1 for legs straight opposite to the trunk; below 0 it is no pose of a body that stands or lies.
+    """
+    skeleton, parts = anatomy.skeleton, anatomy.parts
+    top = parts.get("head", parts.get("chest", parts["pelvis"])).bone
+    hips = [skeleton.bone_index(parts[f"{side}_thigh"].start) for side in SIDES]
+    ankles = [skeleton.bone_index(parts[f"{side}_foot"].bone) for side in SIDES]
+    trunk = positions[:, None, skeleton.bone_index(top)] - positions[:, hips]
+    legs = positions[:, hips] - positions[:, ankles]
+    lengths = np.linalg.norm(trunk, axis=2) * np.linalg.norm(legs, axis=2)
+    cosines = np.einsum("nsi,nsi->ns", trunk, legs) / np.maximum(lengths, 1e-12)
+    return cosines.min(axis=1)
 
 
 def make_body_figure(anatomy: Anatomy, q_rest: Array) -> BodyFigure:

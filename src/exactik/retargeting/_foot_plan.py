@@ -40,6 +40,7 @@ class FootPlan(NamedTuple):
 
 def plan_foot(
     ankle: Array,
+    standing: Array,
     rotations: Array,
     ball_point: Array,
     ankle_stances: Sequence[Segment],
@@ -50,6 +51,7 @@ def plan_foot(
 
     Args:
         ankle: where the ankle would go without stances [m, world], (T, 3).
+        standing: where it would be if it stood [m, world], (T, 3): at its height above the ground.
         rotations: how the foot would be turned, R_world_foot, (T, 3, 3).
         ball_point: of the ball in the foot's frame [m], (3,).
         ankle_stances: frames in which the ankle stands.
@@ -68,7 +70,7 @@ def plan_foot(
         other = held_ball[first] if on_ankle else held_ankle[first]
         sign = 1.0 if on_ankle else -1.0
         if np.isnan(other[0]):  # nothing stands yet: where it would be on average
-            free = ankle[frames] if on_ankle else ankle[frames] + turned[frames]
+            free = standing[frames] if on_ankle else standing[frames] + turned[frames]
             place = free.mean(axis=0)
         else:
             place = other - sign * turned[first]

@@ -1,39 +1,37 @@
-"""Points brought to their places exactly, while the pose stays near the one that was copied.
+"""Points brought to their places exactly, while bones stay turned as they were copied.
 
-One problem a frame, from the copied pose: ½ Σ W |place − point|² plus ½ Σ w (q_copied − q)², with W
-so much larger than w that points are missed only where limits or lengths leave no other way. Frames
-do not depend on each other; places and copied poses that are continuous make motions that are.
+One problem a frame, from the copied pose: ½ Σ W |place − point|² plus ½ Σ w |log(R_copied Rᵀ)|², with
+W so much larger than w that points are missed only where limits or lengths leave no other way.
+Frames do not depend on each other; places and copied poses that are continuous make motions that
+are. It is turns of bones that are kept, not coordinates: these may run away in a gimbal lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from exactik._threads import run_in_threads
+from exactik.batch import solve_batch
+from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Skeleton
-from exactik.motion import Markers, cut_into_segments
-from exactik.retargeting._copy_orientations import find_root_dofs, find_stretching_dofs
+from exactik.problem import Problem
+from exactik.retargeting._copy_orientations import find_stretching_dofs
 from exactik.solvers import Auto
-from exactik.tracking import make_tracking_problem, solve_frames
 from exactik.typing import Array
 
-__all__ = ["PointPath", "reach_places"]
+__all__ = ["LIMB_TURN_WEIGHT", "PointPath", "find_other_bones", "reach_places"]
 
-CHUNK_FRAMES = 256  # a compiled call, between which Ctrl-C is seen; does not change the result
 PLACE_WEIGHT = 1e5
-"""Of a point against the root's place, 1: a decimetre that the pose would rather be elsewhere moves
-the point by a micrometre."""
-ROOT_TURN_WEIGHT = 1.0
-"""Of the root's turn, in squared leg lengths: 10 cm of an adult's hips cost as much as 6°."""
-JOINT_WEIGHT = 0.1
-"""Of a joint's turn, in squared leg lengths: hips give way before knees bend by much, yet not
-alone."""
-REACH_METHOD = Auto(
-    metric="dof", tolerance=1e-9, initial_damping=1e-3, detour=False, escape=False
-)
+"""Of a point [1/m²] against that of a bone's place, 1: a decimetre that the pose would rather be
+elsewhere moves the point by a micrometre."""
+LIMB_TURN_WEIGHT = 0.1
+"""Of the turn of a part of a limb, in squared leg lengths: hips give way before knees bend by much,
+yet not alone."""
+REST_WEIGHT = 1e-6
+"""Of the rest pose: settles what is left open, and nothing else."""
+REACH_METHOD = Auto(metric="dof", tolerance=1e-9, initial_damping=1e-3, detour=False, escape=False)
 
 
 class PointPath(NamedTuple):
@@ -43,20 +41,21 @@ class PointPath(NamedTuple):
         bone: its name.
         point: in the bone's frame [m], (3,).
         places: [m, world], (T, 3).
+        weight: [1/m²].
     """
 
     bone: str
     point: Array
     places: Array
+    weight: float = PLACE_WEIGHT
 
 
 def reach_places(
     skeleton: Skeleton,
     q: Array,
     paths: Sequence[PointPath],
+    turn_weights: Mapping[str, float],
     *,
-    size: float,
-    rate: float,
     lock: Sequence[str] = (),
     threads: int = 1,
 ) -> Array:
@@ -66,31 +65,28 @@ def reach_places(
         skeleton: the figure.
         q: poses to stay near and to start from, (T, nq).
         paths: points and places.
-        size: of the figure: its leg length [m].
-        rate: frames a second [Hz].
+        turn_weights: bone → how firmly it stays turned as in q [m²/rad²].
         lock: bones that stay as they are in q.
         threads: number of threads.
     """
-    names = [f"point {k}" for k in range(len(paths))]
-    marked = skeleton.with_markers(
-        {name: (path.bone, path.point) for name, path in zip(names, paths, strict=True)}
-    )
-    places = np.stack([path.places for path in paths], axis=1)
-    problem = make_tracking_problem(marked, Markers(places, names, rate), lock=[*lock, *find_stretching_dofs(skeleton)], posture=0.0)
-    root, turns = find_root_dofs(skeleton), skeleton.turns
-    turn_weight = np.where(root, ROOT_TURN_WEIGHT, JOINT_WEIGHT) * size**2
-    rest_weight = np.where(turns, turn_weight, np.where(root, 1.0, JOINT_WEIGHT))
-    problem = problem.with_targets(
-        weight=np.full(len(paths), PLACE_WEIGHT),
-        rest=np.ascontiguousarray(q),
-        rest_weight=np.ascontiguousarray(rest_weight[None]),
-    )
-    options = REACH_METHOD.options(problem.frame_problem)
-    solved = np.empty_like(q)
+    rotations = skeleton.forward(q).rotations
+    goals: list[Goal] = []
+    targets: dict[str, Array] = {}
+    for n, path in enumerate(paths):
+        name = f"point {n}"
+        targets[name] = path.places
+        goals.append(
+            PositionGoal(path.bone, path.places[0], path.point, name=name, weight=path.weight)
+        )
+    for bone, weight in turn_weights.items():
+        targets[bone] = rotations[:, skeleton.bone_index(bone)]
+        goals.append(OrientationGoal(bone, targets[bone][0], name=bone, weight=weight))
+    goals.append(PostureGoal(skeleton.neutral(), weight=np.where(skeleton.turns, REST_WEIGHT, 0.0)))
+    locked = [*lock, *find_stretching_dofs(skeleton)]
+    problem = Problem(skeleton, goals, lock=locked)
+    return solve_batch(problem, targets, q0=q, solver=REACH_METHOD, threads=threads).q
 
-    def solve_chunk(chunk: tuple[int, int]) -> None:
-        frames = np.arange(chunk[0], chunk[1] + 1)
-        solved[frames] = solve_frames(problem, options, frames, q[frames]).q
 
-    run_in_threads(threads, solve_chunk, cut_into_segments(len(q), CHUNK_FRAMES))
-    return solved
+def find_other_bones(skeleton: Skeleton, moving: set[str]) -> list[str]:
+    """Return the bones with joints that are not among those that move."""
+    return [bone.name for bone in skeleton.bones if bone.joint.nv > 0 and bone.name not in moving]
