@@ -32,7 +32,7 @@ LAYERS = """
     spatial
     kernels
     gpu
-    functions
+    functions visuals
     model
     motion goals
     marker_sets

@@ -89,7 +89,8 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
         for b in skeleton.bones
     ]
     markers = {m: (b, x - new_origins.get(b, no_shift)) for m, (b, x) in skeleton.markers.items()}
-    return skeleton.with_bones(bones, markers)
+    # Bones have other frames now, in which nobody placed the meshes.
+    return skeleton.with_bones(bones, markers).with_visuals(None)
 
 
 def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:

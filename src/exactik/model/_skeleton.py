@@ -25,6 +25,7 @@ from exactik.model._pose import Pose
 from exactik.model._structure import find_chains, format_tree, order_parents_first
 from exactik.spatial import runnable
 from exactik.typing import Array, BoolArray, IntArray
+from exactik.visuals import LazyVisuals, Visuals
 
 __all__ = ["Skeleton"]
 
@@ -42,6 +43,8 @@ class Skeleton:
         bones: the bones, parents before children.
         markers: name → (bone, point in the bone's frame [m]).
         couplings: dofs that follow others and are no coordinates, each after its driver.
+
+    Two skeletons are equal if they move alike: what they look like, `visuals`, is not compared.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Skeleton:
         bones: Sequence[Bone],
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
         couplings: Sequence[Coupling] = (),
+        visuals: Visuals | LazyVisuals | None = None,
     ):
         """See `Skeleton.build`."""
         ordered = order_parents_first(tuple(bones))
@@ -70,8 +74,10 @@ class Skeleton:
             checked[str(marker)] = (bone, (x, y, z))
         self._set("markers", MappingProxyType(checked))
         self._set("couplings", check_couplings(ordered, tuple(couplings)))
+        self._set("_visuals", visuals)
 
     _index: dict[str, int]
+    _visuals: Visuals | LazyVisuals | None
 
     @classmethod
     def build(
@@ -80,6 +86,7 @@ class Skeleton:
         bones: Sequence[Bone],
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
         couplings: Sequence[Coupling] = (),
+        visuals: Visuals | LazyVisuals | None = None,
     ) -> Skeleton:
         """Return the skeleton of `bones`; children may be listed before their parents.
 
@@ -89,12 +96,13 @@ class Skeleton:
                 moved forward.
             markers: name → (bone, point in the bone's frame [m]).
             couplings: dofs that follow others; these are then no coordinates of the skeleton.
+            visuals: what it looks like; a `LazyVisuals` is read when somebody looks.
 
         Raises:
             ModelError: duplicate names, a cycle, or a dof that cannot be coupled.
             UnknownNameError: a parent, a marker's bone or a coupled dof that does not exist.
         """
-        return cls(name, bones, markers, couplings)
+        return cls(name, bones, markers, couplings, visuals)
 
     def _set(self, key: str, value: object) -> None:
         object.__setattr__(self, key, value)
@@ -106,7 +114,8 @@ class Skeleton:
         raise AttributeError(f"a Skeleton is immutable; cannot delete {key!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, self.bones, dict(self.markers), self.couplings)
+        state = (self.name, self.bones, dict(self.markers), self.couplings, self._visuals)
+        return type(self), state
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
@@ -259,6 +268,16 @@ class Skeleton:
             raise UnknownNameError("marker", name, self.markers)
         return self.markers[name]
 
+    @cached_property
+    def visuals(self) -> Visuals:
+        """What the figure looks like: meshes on its bones, skins; read when first asked for.
+
+        Without any it is empty, and so it is where its file cannot be read, which its notes say.
+        Parts on bones that the skeleton does not have are left out.
+        """
+        source = self._visuals.load() if isinstance(self._visuals, LazyVisuals) else self._visuals
+        return Visuals() if source is None else source.only_on(self.bone_names)
+
     # --- structure
 
     def chains(self) -> list[tuple[str, ...]]:
@@ -279,7 +298,11 @@ class Skeleton:
 
     def with_markers(self, markers: Mapping[str, tuple[str, ArrayLike]]) -> Skeleton:
         """Return the same skeleton with these markers instead of its own."""
-        return Skeleton(self.name, self.bones, markers, self.couplings)
+        return Skeleton(self.name, self.bones, markers, self.couplings, self._visuals)
+
+    def with_visuals(self, visuals: Visuals | LazyVisuals | None) -> Skeleton:
+        """Return the same skeleton with this look instead of its own; None for no look."""
+        return Skeleton(self.name, self.bones, self.markers, self.couplings, visuals)
 
     def with_bones(
         self,
@@ -287,7 +310,7 @@ class Skeleton:
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
         name: str | None = None,
     ) -> Skeleton:
-        """Return the same skeleton of other bones, with its couplings.
+        """Return the same skeleton of other bones, with its couplings and its look.
 
         Args:
             bones: with the same names and the same dofs where couplings name them.
@@ -295,7 +318,8 @@ class Skeleton:
             name: of the new skeleton; None for the same.
         """
         markers = dict(self.markers) if markers is None else markers
-        return Skeleton(self.name if name is None else name, bones, markers, self.couplings)
+        name = self.name if name is None else name
+        return Skeleton(name, bones, markers, self.couplings, self._visuals)
 
     # --- motion
 
@@ -350,7 +374,9 @@ class Skeleton:
 
     def without_couplings(self) -> Skeleton:
         """Return the same figure with all dofs of its joints free: q is `joint_coordinates`."""
-        return Skeleton(self.name, self.bones, self.markers) if len(self.couplings) > 0 else self
+        if len(self.couplings) == 0:
+            return self
+        return Skeleton(self.name, self.bones, self.markers, (), self._visuals)
 
     @cached_property
     def free_coordinates(self) -> IntArray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik._text import join_names
+from exactik.viewer.page import add_look_widget
 from exactik.viewer.playback._error_curve import ErrorCurve
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
 from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
@@ -91,6 +92,10 @@ class PlayPanel:
             self._legend.visible = self.colouring.value == UNCERTAINTY
             viewer.change(lambda: scene.colour_by(self.colouring.value))
 
+        figure = scene.figure
+        self.look = add_look_widget(
+            gui, figure, lambda look: viewer.change(lambda: figure.show_as(look))
+        )
         self.toggles: dict[str, Any] = {}
         follow = scene.follows
         self._add_toggle(gui, "follow", lambda on: setattr(scene, "follows", on), follow)
