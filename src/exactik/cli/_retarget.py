@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exactik.cli._app import AsJson, app, compiling, frames_bar, print_json, say
-from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import EndOption, StartOption
 from exactik.cli._outputs import format_entry, plan_outputs
 from exactik.cli._play import read_motion
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from exactik.retargeting import Retargeting
 
 __all__ = ["retarget"]
+
+GAP = 1.2  # [m] between the figure and its source side by side: arms held out hardly touch
 
 
 @app.command()
@@ -62,7 +63,8 @@ def retarget(
     Shows which bone takes over which and how it went. Exit code 1 if a foot slides, a wrist is off
     or a limb jumps.
     """
-    from exactik.io import files_to_write, find_up_axis
+    from exactik.io import files_to_write
+    from exactik.precompile import precompile_poses
     from exactik.retargeting import load_mapping
     from exactik.retargeting import retarget as take_over
     from exactik.retargeting import save_mapping as write_mapping
@@ -75,10 +77,11 @@ def retarget(
         files_to_write(str(save_mapping), tuple(read))
     given = None if mapping is None else load_mapping(mapping)
     figure, figure_up = (None, None) if skeleton is None else load_figure(skeleton)
-    source = read_motion(str(motion), figure, up, figure_up).between(start, end)
+    source = read_motion(str(motion), figure, up, figure_up, by_custom=False).between(start, end)
     target, _ = load_figure(to)
-    compile_kernels()
-    with compiling(), frames_bar() as bar:
+    with compiling():
+        precompile_poses()
+    with frames_bar() as bar:
         task = bar.add_task("taking over", total=len(source))
         result = take_over(
             source,
@@ -86,7 +89,7 @@ def retarget(
             mapping=given,
             feet=feet,
             hands=hands,
-            up=up or find_up_axis(str(motion)),
+            up=up,
             target_up=to_up,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
@@ -118,9 +121,10 @@ def _show(result: Retargeting, motion: Path, to: str, written: list[str]) -> Non
 
 def _play_beside(result: Retargeting) -> None:
     from exactik.cli._pose import serve
-    from exactik.viewer import MotionViewer
+    from exactik.viewer import MotionViewer, PlaybackData
 
     with compiling():
-        viewer = MotionViewer(result.motion, references=[result.scaled_source], beside=True)
+        playback = PlaybackData.of(result.motion, references=[result.source], aside=GAP)
+        viewer = MotionViewer(playback)
         viewer.play()
     serve(viewer, browser=True)

@@ -44,14 +44,14 @@ TWIST_WEIGHT = 0.1
 """Of the whole turn of a long part whose direction weighs 1: where a limb points matters more than
 how it is twisted, which rigs do not agree on and limits often forbid."""
 REST_WEIGHT = 1e-4
-"""Of the rest pose, where a part's turn weighs 1: settles what no part asks for, and moves others by
-less than a hundredth of a degree for each degree from rest."""
+"""Of the rest pose, where a part's turn weighs 1: settles what no part asks for, and moves others
+by less than a hundredth of a degree for each degree from rest."""
 RESTART_STEP = 0.3
 """[rad] that a part of the source turns from one frame to the next for the target to be tried from
 rest as well: files begin with a T-pose, and takes are cut together. Slower turns are followed."""
 MISSED_COST = 0.02
-"""Of a frame, above which it is tried from rest as well: a limb that points 11° aside, which a limit
-makes it do. Others may then do better."""
+"""Of a frame, above which it is tried from rest as well: a limb that points 11° aside, which a
+limit makes it do. Other poses may then do better."""
 BETTER_COST_RATIO = 0.5
 """Of the cost, below which a pose from rest is taken: to change over is not worth little."""
 COPY_METHOD = Auto(metric="dof", tolerance=1e-7, detour=False, escape=False)

@@ -260,7 +260,7 @@ class _RestMeasure:
 
     def _find_part_axes(self, toes: Mapping[str, Array]) -> dict[str, Array]:
         parts = self.anatomy.parts
-        axes = {name: self.body for name in parts}
+        axes = dict.fromkeys(parts, self.body)
         forward, left, up = self.body.T
         for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
             axes |= self._limb_axes(side, ARM_PARTS, sign * left, forward)
@@ -268,7 +268,7 @@ class _RestMeasure:
             foot = self.positions[self.skeleton.bone_index(parts[f"{side}_foot"].bone)]
             along = toes[side] - foot
             along = _unit(along - (along @ up) * up, f"the {side} foot points up or down")
-            flat = np.stack([along, np.cross(up, along), up], axis=1)
+            flat = np.stack([along, np.cross(up, along), up], axis=1).astype(float)
             axes[f"{side}_foot"] = flat
             if f"{side}_toes" in parts:
                 axes[f"{side}_toes"] = flat
@@ -280,7 +280,7 @@ class _RestMeasure:
         """Return the axes of the three parts of a limb: along it, across it, and the third."""
         centres = [self.start(f"{side}_{name}") for name in names]
         ends = [centres[1], centres[2], self._hand_end(side, names[2], centres)]
-        axes = np.stack([straight, across, np.cross(straight, across)], axis=1)
+        axes: Array = np.stack([straight, across, np.cross(straight, across)], axis=1)
         found = {}
         for name, start, end in zip(names, centres, ends, strict=True):
             along = _unit(end - start, f"the {side} {name} has no length")

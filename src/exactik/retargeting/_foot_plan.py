@@ -118,12 +118,12 @@ def _fade(values: Array, known: BoolArray, rate: float) -> Array:
         return faded
     unknown = np.flatnonzero(~known)
     after = np.searchsorted(frames, unknown)
-    for beside, exists in ((after - 1, after > 0), (after, after < len(frames))):
-        neighbour = frames[np.clip(beside, 0, len(frames) - 1)]
-        other = np.where(beside == after, after - 1, after)
-        has_other = (other >= 0) & (other < len(frames))
-        gap = np.abs(frames[np.clip(other, 0, len(frames) - 1)] - neighbour)
-        width = np.where(has_other, np.minimum(gap, reach), reach)
+    has_before, has_after = after > 0, after < len(frames)
+    before_frame = frames[np.maximum(after - 1, 0)]
+    after_frame = frames[np.minimum(after, len(frames) - 1)]
+    between = has_before & has_after
+    width = np.where(between, np.minimum(np.maximum(after_frame - before_frame, 1), reach), reach)
+    for neighbour, exists in ((before_frame, has_before), (after_frame, has_after)):
         share = np.clip(np.abs(unknown - neighbour) / width, 0.0, 1.0)
         # A quintic: no jump of place, speed or acceleration at either end.
         weight = exists * (1.0 - share**3 * (10.0 - 15.0 * share + 6.0 * share**2))

@@ -106,7 +106,13 @@ def measure_turns(rotations: Array) -> Array:
 
 
 def find_jump_frames(steps: Array, source_steps: Array, rate: float) -> IntArray:
-    """Return the frames after which a limb jumps, from its steps and the source's [rad], (T − 1,)."""
+    """Return the frames after which a limb jumps.
+
+    Args:
+        steps: of the target's limb [rad], (T − 1,).
+        source_steps: of the source's [rad], (T − 1,).
+        rate: frames a second [Hz].
+    """
     if len(steps) == 0:
         return np.empty(0, dtype=np.int64)
     padded = np.pad(source_steps, SOURCE_FRAMES, mode="edge")

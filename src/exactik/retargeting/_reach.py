@@ -1,7 +1,7 @@
 """Points brought to their places exactly, while bones stay turned as they were copied.
 
-One problem a frame, from the copied pose: ½ Σ W |place − point|² plus ½ Σ w |log(R_copied Rᵀ)|², with
-W so much larger than w that points are missed only where limits or lengths leave no other way.
+One problem a frame, from the copied pose: ½ Σ W |place − point|² plus ½ Σ w |log(R_copied Rᵀ)|²,
+with W so much larger than w that points are missed only where limits or lengths leave no other way.
 Frames do not depend on each other; places and copied poses that are continuous make motions that
 are. It is turns of bones that are kept, not coordinates: these may run away in a gimbal lock.
 """

@@ -101,7 +101,7 @@ def retarget(
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     options = ContactOptions() if contacts is None else contacts
     given_source, given_target = split_mapping(mapping)
-    source = _prepare_source(motion, given_source, up)
+    source, source_up = _prepare_source(motion, given_source, up)
     free_target, target_up = _prepare_target(target, given_target, target_up)
     figure = _make_target_figure(free_target, given_target, target_up)
     correspondence = make_correspondence(
@@ -130,7 +130,7 @@ def retarget(
     )
     return Retargeting(
         motion=retargeted,
-        source=motion,
+        source=replace(motion, up_axis=source_up),
         correspondence=correspondence,
         contacts=tuple(stances),
         scale=scale,
@@ -144,13 +144,15 @@ def retarget(
 # --- the two bodies
 
 
-def _prepare_source(motion: Motion, given: Mapping[str, str], up: str | None) -> SourceBody:
-    """Return the body that moves, z up, with its poses."""
+def _prepare_source(
+    motion: Motion, given: Mapping[str, str], up: str | None
+) -> tuple[SourceBody, str]:
+    """Return the body that moves, z up, with its poses; and which axis was up in the motion."""
     q_rest = _find_rest_pose(motion)
     anatomy = find_anatomy(motion.skeleton, q_rest, given)
     few = choose_even_frames(len(motion), LOOKED_AT_FRAMES)
     positions = motion.skeleton.forward(motion.q[few]).positions
-    known = up or motion.up_axis or _name_axis(find_up_direction(anatomy, positions))
+    known: str = up or motion.up_axis or _name_axis(find_up_direction(anatomy, positions))
     if measure_standing(anatomy, motion.skeleton.forward(q_rest).positions[None])[0] < 0.0:
         # Bones laid out along one axis: the file's zero pose is no figure, but its motion is.
         q_rest = motion.q[few][np.argmax(measure_standing(anatomy, positions))]
@@ -158,17 +160,18 @@ def _prepare_source(motion: Motion, given: Mapping[str, str], up: str | None) ->
     upright = upright if known == "z" else upright.turned(cyclic_axes(known, "z"))
     anatomy = replace(anatomy, skeleton=upright.skeleton)
     pose = upright.forward()
-    return SourceBody(
+    body = SourceBody(
         figure=make_body_figure(anatomy, q_rest),
         positions=pose.positions,
         rotations=pose.rotations,
         rate=motion.rate,
         ground=0.0,
     )
+    return body, known
 
 
 def _find_rest_pose(motion: Motion) -> Array:
-    """Return the rest pose of a motion's skeleton, (nq,): inner joints that shift as they mostly do.
+    """Return the rest pose of a motion's skeleton, (nq,), with inner shifts as they mostly are.
 
     Files whose joints all have position channels have their bones' lengths in these alone.
     """
@@ -244,17 +247,17 @@ def _copy_source(
         if progress is not None:
             progress(done, len(places))
 
-    bends = _find_bends(source, target, correspondence, rotations)
+    bends = _find_bends(target, correspondence, rotations)
     return copy_orientations(target, correspondence.pairs, rotations, bends, places, report_frames)
 
 
 def _find_bends(
-    source: SourceBody,
-    target: BodyFigure,
-    correspondence: Correspondence,
-    rotations: list[Array],
+    target: BodyFigure, correspondence: Correspondence, rotations: list[Array]
 ) -> dict[str, Array]:
-    """Return where forearms and shins should point in the world, never quite in line: part → (T, 3)."""
+    """Return where forearms and shins should point in the world: part → (T, 3).
+
+    Never quite in line with the part above.
+    """
     turned = {
         pair.part: rotation @ target.part_frames[pair.part]
         for pair, rotation in zip(correspondence.pairs, rotations, strict=True)
