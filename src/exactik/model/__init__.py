@@ -17,7 +17,7 @@ from exactik.model._joint_kinds import JOINT_KINDS, JointKind
 from exactik.model._pose import Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures import hand, human, octopus, quadruped
+from exactik.model.figures import dress, hand, human, octopus, quadruped
 
 __all__ = [
     "EULER_ORDERS",
@@ -35,6 +35,7 @@ __all__ = [
     "bone_jacobian",
     "bone_jacobian_dot",
     "compute_dof_rates",
+    "dress",
     "finite_difference_jacobian",
     "hand",
     "human",

@@ -39,5 +39,6 @@ def load_body(name: str, mirrored: bool = False) -> Visuals:
         joints=joints,
         weights=weights,
         material=Material.of_srgb(colour, name, roughness=0.75),
+        fits=True,
     )
     return Visuals(skins=(skin,))
