@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 import exactik as ik
-from exactik.typing import Array
+from exactik.typing import Array, IntArray
 
 FOLDER = Path(ik.__file__).parent / "model" / "figures" / "bodies"
 
@@ -244,7 +244,7 @@ class Body:
             columns.append((self.field(points + axis) - self.field(points - axis)) / (2.0 * step))
         return np.stack(columns, axis=1)
 
-    def make_surface(self, spacing: float) -> tuple[Array, Array]:
+    def make_surface(self, spacing: float) -> tuple[Array, IntArray]:
         """Vertices [m, world], (n, 3), and triangles, (m, 3)."""
         ends = np.array(
             [
@@ -272,7 +272,7 @@ class Body:
             vertices = vertices - self.field(vertices)[:, None] * slope / steepness
         return vertices, faces
 
-    def weigh(self, vertices: Array, spacing: float) -> tuple[Array, Array]:
+    def weigh(self, vertices: Array, spacing: float) -> tuple[IntArray, Array]:
         """The four bones of each vertex and their weights, (n, 4) each."""
         names = self.skeleton.bone_names
         distances = np.full((len(names), len(vertices)), np.inf)
@@ -290,7 +290,7 @@ class Body:
         return strongest, chosen / chosen.sum(axis=1, keepdims=True)
 
 
-def average_neighbours(vertices: Array, faces: Array) -> Array:
+def average_neighbours(vertices: Array, faces: IntArray) -> Array:
     """Every vertex half-way to the mean of its neighbours."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     count = np.bincount(edges[:, 0], minlength=len(vertices))
@@ -313,7 +313,7 @@ def count_steps(skeleton: ik.Skeleton) -> Array:
     return steps
 
 
-def find_surface(values: Array, low: Array, spacing: float) -> tuple[Array, Array]:
+def find_surface(values: Array, low: Array, spacing: float) -> tuple[Array, IntArray]:
     """Surface nets: a vertex in every cell through which the surface goes, a quad for each edge."""
     inside = values < 0.0
     nx, ny, nz = values.shape

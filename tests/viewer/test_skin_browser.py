@@ -98,7 +98,7 @@ def test_the_skin_follows_its_bones_with_its_texture(viewer: PoseViewer, page: A
         viewer.worker.post(lambda session, q=q: session.set_pose(q))
         for k in (0, last // 2, last):
             assert wait_for(
-                lambda k=k: np.linalg.norm(shown(page, k) - vertex(viewer, k)) < 1e-4
+                lambda k=k: bool(np.linalg.norm(shown(page, k) - vertex(viewer, k)) < 1e-4)
             ), (shown(page, k), vertex(viewer, k))
     assert page.evaluate(VERTEX, 0)[3] == 1
     assert requests_elsewhere(page) == []
@@ -155,4 +155,4 @@ def test_an_exported_page_plays_the_skin_without_a_network(browser: Any, tmp_pat
         figure.visuals.compute_vertices(figure.bone_names, p, R)[0][end]
         for p, R in zip(poses.positions, poses.rotations, strict=True)
     ]
-    assert wait_for(lambda: min(np.linalg.norm(shown(page, end) - p) for p in paths) < 1e-4)
+    assert wait_for(lambda: bool(min(np.linalg.norm(shown(page, end) - p) for p in paths) < 1e-4))

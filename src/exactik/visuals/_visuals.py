@@ -50,6 +50,11 @@ class Visual:
     material: Material = field(default_factory=Material)
     T_bone_mesh: Array = field(default_factory=lambda: np.eye(4))
 
+    def __post_init__(self) -> None:
+        """Check the map."""
+        if np.shape(self.T_bone_mesh) != (4, 4) or not np.isfinite(self.T_bone_mesh).all():
+            raise ModelError(f"the map of mesh {self.name[:40]!r} is no finite 4×4 matrix")
+
 
 @dataclass(frozen=True, eq=False)
 class Skin:
@@ -98,7 +103,7 @@ class Skin:
             object.__setattr__(self, name, array)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Visuals:
     """All that is seen of a figure.
 
@@ -111,6 +116,10 @@ class Visuals:
     rigid: tuple[Visual, ...] = ()
     skins: tuple[Skin, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.rigid)} on single bones, {len(self.skins)} skins"
+        return f"<Visuals: {counts}, {self.vertex_count} vertices>"
 
     def __bool__(self) -> bool:
         return len(self.rigid) + len(self.skins) > 0
