@@ -40,7 +40,7 @@ LAYERS = """
     io problem
     solvers check
     batch tracking
-    calibration landscape
+    calibration landscape retargeting
     labelling
     verdict report
     pipeline

@@ -104,6 +104,8 @@ def test_other_options_are_another_result(solved: Path, archive: Path, client: A
     again = run(solved, archive, client, **one)
     assert again.solved == 1
     assert json.loads((archive / "takes/take0002.json").read_text())["key"] != before
+    assert not (archive / "takes/take0002.html").exists()  # it is of the result before
+    assert check_whole(archive) == 3
 
 
 def test_a_file_with_other_bytes_is_solved_again_and_a_copy_is_not(

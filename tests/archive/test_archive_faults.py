@@ -183,6 +183,32 @@ def test_the_scheduler_is_killed(undisturbed: Path, tmp_path: Path):
     check_same(undisturbed, out)
 
 
+def test_long_takes_are_joined_to_the_same_bits_after_any_interruption(tmp_path: Path):
+    """Parts on one worker, on two, and with the main process killed while they are solved."""
+    write_takes(tmp_path / "in", 6, frames=400)
+    more = ("--segment", "150", "--format", "bvh,npz")
+    for workers in ("1", "2"):
+        assert start(tmp_path, tmp_path / f"out{workers}", *more, "--workers", workers).wait() == 0
+    expected = hash_outputs(tmp_path / "out1")
+    assert len(expected) == 6 * (2 + 3)  # two formats and the reports of three parts
+    assert hash_outputs(tmp_path / "out2") == expected
+    out, dice, kills = tmp_path / "killed", random.Random(4), 0
+    while kills < 5:
+        run = start(tmp_path, out, *more, seconds=0.5)
+        time.sleep(dice.uniform(4.0, 12.0))
+        if run.poll() is not None:
+            break
+        workers_left = find_workers(run)
+        run.kill()
+        run.wait()
+        kills += 1
+        psutil.wait_procs(workers_left, timeout=30)
+    assert kills > 0
+    assert start(tmp_path, out, *more).wait() == 0
+    assert hash_outputs(out) == expected and check_whole(out) == 6
+    assert list((out / "parts").rglob("*.npz")) == []
+
+
 class DaskCluster:
     """A scheduler and workers, each a process, as `dask scheduler` and `dask worker` start them."""
 

@@ -62,7 +62,7 @@ def test_a_conversion_keeps_a_skin_or_says_that_it_is_lost(tmp_path: Path):
     assert not any("look" in text for text in kept.lost)
     assert (tmp_path / "b.glb").stat().st_size == (tmp_path / "a.glb").stat().st_size
     lost = convert(tmp_path / "a.glb", tmp_path / "b.bvh").lost
-    assert "the look, 1 skin, 1 texture: BVH has no place for it" in lost
+    assert "the look, 1 skin, 1 texture: BVH is written without it" in lost
 
 
 def test_real_characters_keep_their_skins(shared_data: Path, tmp_path: Path):

@@ -206,8 +206,8 @@ class Storage:
             raise _storage_fault(target, error) from None
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        with suppress(OSError):
+        """Remove a file, if it is there and that can be done; one that stays is in nobody's way."""
+        with suppress(Exception):  # remote file systems have errors of their own
             if self.is_remote:
                 self._files.rm_file(f"{self._root}/{name}")
             else:

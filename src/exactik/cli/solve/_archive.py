@@ -105,7 +105,7 @@ def run(
         float, typer.Option(help="Seconds for a take, after which its worker is ended.", min=1.0)
     ] = TIME_LIMIT,
     segment: Annotated[
-        int, typer.Option(help="Frames from which on a take is cut into parts.", min=2)
+        int, typer.Option(help="Frames from which on a take is solved in parts.", min=2)
     ] = SEGMENT_FRAMES,
     angles: AnglesOption = None,
     rotations: RotationsOption = None,

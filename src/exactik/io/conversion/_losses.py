@@ -83,7 +83,11 @@ def find_losses(
         lost += _of_skeleton(thing.skeleton, again.skeleton, holder.name)
         lost += _of_motion(thing, again, form.name) + _of_recording(thing, again, form.name)
     elif isinstance(thing, Skeleton) and isinstance(again, Skeleton):
-        lost += _of_skeleton(thing, again, form.name)
+        if form.losses_of is not None:
+            lost += form.losses_of.resolve()(thing, again, files[0])
+            lost += _of_look(thing, again, form.name)
+        else:
+            lost += _of_skeleton(thing, again, form.name)
     return lost, again
 
 
@@ -194,7 +198,7 @@ def _of_look(old: Skeleton, new: Skeleton, name: str) -> list[str]:
     ]
     lost = [note.text for note in old.visuals.notes]
     if len(gone) > 0:
-        lost.append(f"the look, {', '.join(gone)}: {name} has no place for it")
+        lost.append(f"the look, {', '.join(gone)}: {name} is written without it")
     return lost
 
 

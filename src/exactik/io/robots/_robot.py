@@ -22,11 +22,15 @@ from exactik.model import Bone, Coupling, Joint, Skeleton
 if TYPE_CHECKING:
     from exactik.io._xml import Element
 
-__all__ = ["JointPlace", "Robot", "RobotBuilder", "check_limits"]
+__all__ = ["NO_LIMIT", "JointPlace", "Robot", "RobotBuilder", "check_limits"]
 
 Interval = tuple[float, float]
 
 LIMIT_SLACK = 1e-9  # rad or m; anything between rounding, 1e-15, and a file's digits, 1e-6, will do
+
+NO_LIMIT = 1e30
+"""Limit in a URDF file of a joint that has none [rad or m]: the format demands numbers, and its
+parsers take no infinity. It fits single precision, and no robot is as large."""
 
 
 class JointPlace(NamedTuple):

@@ -11,8 +11,8 @@ the names of the links and the order of a walk from the root, children as their 
                                      more bones: <link>_planar1, <link>_planar2, <link>
 
 A revolute or prismatic joint without `lower` and `upper` is free; if one of them is absent it is 0,
-as the format says. Shapes are in `_urdf_visuals`; inertias, transmissions and what simulators add
-are skipped.
+as the format says, and one of 1e30 or more is none, as we write it. Shapes are in `_urdf_visuals`;
+inertias, transmissions and what simulators add are skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 
 from exactik.functions import Constant, Linear
 from exactik.io._xml import Element
-from exactik.io.robots._robot import Robot, RobotBuilder, check_limits
+from exactik.io.robots._robot import NO_LIMIT, Robot, RobotBuilder, check_limits
 from exactik.model import Coupling, Joint
 from exactik.spatial import axis_rotation, matrix_from_wxyz, rotation_taking_z_to
 from exactik.typing import Array
@@ -135,7 +135,9 @@ class UrdfJoint:
             return None
         (low,) = limit.read_numbers("lower", (0.0,), infinite=True)
         (high,) = limit.read_numbers("upper", (0.0,), infinite=True)
-        return check_limits(self.element, factor * low, factor * high)
+        low = -math.inf if low <= -NO_LIMIT else factor * low
+        high = math.inf if high >= NO_LIMIT else factor * high
+        return check_limits(self.element, low, high)
 
 
 def read_origin(owner: Element) -> tuple[Array, Array]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import cache
 
 from exactik.model._bone import Bone
-from exactik.model._joint import Joint
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures._bodies import make_lazy_body
 from exactik.model.figures._bone_tables import (
@@ -21,6 +20,7 @@ from exactik.model.figures._bone_tables import (
     make_both_sides,
     mirror_markers,
 )
+from exactik.model.joints import Joint
 
 __all__ = ["quadruped"]
 

@@ -122,7 +122,10 @@ class PlayPanel:
                     ghost.enabled = on
 
             self._add_toggle(gui, "ghost", enable)
-            self.aside = gui.add_slider("ghost aside [m]", -2.0, 2.0, 0.05, 0.0)
+            farthest = max(2.0, abs(scene.data.aside))
+            self.aside = gui.add_slider(
+                "ghost aside [m]", -farthest, farthest, 0.05, scene.data.aside
+            )
 
             @self.aside.on_update
             async def _(_: Any) -> None:

@@ -166,6 +166,8 @@ class PlayScene:
         self.figure = FigureScene(server, playback.skeleton, "/take/figure")
         count = range(len(playback.references))
         self.ghosts = [GhostScene(server, playback, k, "/take") for k in count]
+        for ghost in self.ghosts:
+            ghost.set_offset(playback.aside)
         self.markers = MarkerScene(server, playback, "/take")
         self.colouring = LIMITS
         self.limits: LimitState = compute_limit_state(
