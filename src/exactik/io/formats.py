@@ -109,8 +109,8 @@ URDF = Format(
     up_axis="z",
     up_axis_is_fixed=True,
     keeps="links, joints, limits, mimic joints as couplings",
-    loses="markers, unless asked for; joints of several dofs become several; balls become three "
-    "hinges; curves that drive joints become lines; shapes and masses are not written",
+    loses="names that joints had; joints of several dofs become several, balls three hinges, "
+    "markers links; curves that drive joints become lines; shapes and masses are not written",
     assumes="metres, z up; the root is fixed unless `floating=True`",
 )
 MJCF = Format(

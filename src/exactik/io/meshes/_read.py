@@ -9,6 +9,7 @@ import numpy as np
 from exactik.errors import ExactikError, FileError
 from exactik.io._files import read_bytes
 from exactik.io._notes import Notes
+from exactik.io.formats import GLB, GLTF
 from exactik.io.gltf import read_gltf_skeleton, read_gltf_visuals
 from exactik.io.meshes._dae import read_dae
 from exactik.io.meshes._obj import read_obj
@@ -20,7 +21,7 @@ from exactik.visuals import MAX_PIXELS, Texture, find_image_type, measure_image
 
 __all__ = ["MESH_SUFFIXES", "MeshPart", "read_mesh_file", "read_texture"]
 
-MESH_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".vtp")
+MESH_SUFFIXES = (".stl", ".obj", ".dae", *GLB.suffixes, *GLTF.suffixes, ".vtp")
 MAX_MESH_BYTES = 128 << 20  # four times the largest mesh of a robot that was seen
 MAX_TEXTURE_BYTES = 64 << 20  # as of textures in glTF
 

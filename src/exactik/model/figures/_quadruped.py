@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import cache
 
 from exactik.model._bone import Bone
-from exactik.model._joint import Joint
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures._bone_tables import (
     BoneRow,
@@ -20,6 +19,7 @@ from exactik.model.figures._bone_tables import (
     make_both_sides,
     mirror_markers,
 )
+from exactik.model.joints import Joint
 
 __all__ = ["quadruped"]
 
