@@ -162,7 +162,9 @@ class MemoryWatch:
 def draw_memory(samples: list[tuple[int, float, float]]) -> str:
     """Return a picture: memory of the main process and of the largest worker over takes done."""
     width, height, left, bottom, top = 640, 300, 60, 40, 20
-    most_takes = max(s[0] for s in samples)
+    last = max(s[0] for s in samples)
+    step = 10 ** max(len(str(last)) - 2, 0)
+    most_takes = -(-last // step) * step  # round numbers on the axis
     most_memory = 100.0 * np.ceil(max(max(s[1], s[2]) for s in samples) / 100.0)
 
     def place(takes: float, memory: float) -> str:
@@ -173,7 +175,7 @@ def draw_memory(samples: list[tuple[int, float, float]]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="sans-serif" font-size="12" role="img" '
-        'aria-label="Memory over takes done: flat for the main process and for workers">',
+        'aria-label="Memory of the main process and of a worker over takes done">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
     for k in range(5):

@@ -109,6 +109,14 @@ def check_same(folder: Path, out: Path) -> None:
     assert hash_outputs(out) == hash_outputs(folder / "out")
 
 
+def check_recorded(folder: Path, out: Path) -> None:
+    """Check that every take is done or recorded, and that what is there is as undisturbed."""
+    states = read_counts(out)["states"]
+    assert set(states) <= {"done", "failed", "aside"} and sum(states.values()) == TAKES
+    assert check_whole(out) == states["done"]
+    assert hash_outputs(out).items() <= hash_outputs(folder / "out").items()
+
+
 @pytest.mark.parametrize("workers", ["1", "4"])
 def test_any_number_of_workers_writes_the_same_bits(
     undisturbed: Path, tmp_path: Path, workers: str
@@ -122,6 +130,7 @@ def test_workers_are_killed(undisturbed: Path, tmp_path: Path):
     files: dict[str, tuple[int, int]] = {}
     while kills < WORKER_KILLS:
         if (out / "takes").exists() and read_counts(out)["states"].get("waiting", 0) == 0:
+            check_recorded(undisturbed, out)
             out = tmp_path / f"out{kills}"  # all are done: the rest of the kills in another one
             files = {}
         run = start(undisturbed, out, seconds=0.3)
