@@ -42,7 +42,7 @@ def test_what_the_result_says_is_what_is_measured(by_character: Retargeting):
     assert 100.0 * worst == pytest.approx(judged.hand, abs=1e-6)
     assert by_character.limit_excess == judged.limit == 0.0
     assert by_character.jumps == dict.fromkeys(by_character.jumps, ())
-    assert by_character.foot_slides.max() < 1e-4
+    assert by_character.foot_slides.max() < 5e-6  # [m]; the weight of places decides it
     assert "no limit left, no jump" in str(by_character)
 
 

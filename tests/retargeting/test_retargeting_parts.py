@@ -13,6 +13,7 @@ from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, loa
 from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
 from exactik.retargeting._bone_names import read_bone_name
 from exactik.retargeting._contacts import trim_pivots
+from exactik.retargeting._figure import make_body_figure
 from exactik.retargeting._foot_plan import plan_foot
 from exactik.retargeting._jumps import Limb, find_jump_frames, spread_jumps
 from exactik.spatial import axis_rotation
@@ -60,6 +61,44 @@ def test_a_wrist_in_the_forearm_and_hinges_of_a_hip():
     assert thigh.bone == "left_thigh_yaw_link"
 
 
+def test_a_wrist_is_where_its_forearm_ends():
+    """Of two hinges of a wrist that are 4 cm apart the first, whose distance to the elbow stays."""
+    robot = make_robot(wrist_gap=0.04)
+    hand = find_anatomy(robot, robot.neutral()).parts["left_hand"]
+    assert (hand.start, hand.bone) == ("left_hand_roll_link", "left_hand_yaw_link")
+
+
+def test_a_dummy_in_the_middle_is_no_hip():
+    """CMU's "LHipJoint" begins at the pelvis; the thigh begins where it ends."""
+    figure = make_character()
+    bones = []
+    for bone in figure.bones:
+        parent = bone.parent
+        if bone.name == "mixamorig:LeftUpLeg":
+            bones.append(ik.Bone("LHipJoint", parent=parent, joint=ik.Joint.quaternion()))
+            parent = "LHipJoint"
+        bones.append(
+            ik.Bone(bone.name, parent=parent, offset=bone.offset, pre=bone.pre, joint=bone.joint)
+        )
+    with_dummy = ik.Skeleton.build("dummy", bones)
+    thigh = find_anatomy(with_dummy, with_dummy.neutral()).parts["left_thigh"]
+    assert thigh.start == "mixamorig:LeftUpLeg"
+
+
+def test_lengths_of_a_figure_at_rest():
+    """Legs, arms and ankles of the human; the ball of a robot's foot, which has no toes."""
+    human = ik.human()
+    figure = make_body_figure(find_anatomy(human, human.neutral()), human.neutral())
+    assert figure.leg_length == pytest.approx(1.75 * (0.245 + 0.246))
+    assert figure.arm_lengths["left"] == pytest.approx(1.75 * (0.186 + 0.110 + 0.036))
+    assert figure.ankle_height == pytest.approx(1.75 * 0.039)
+    np.testing.assert_allclose(figure.toe_points["left"], (1.75 * 0.075, 0.0, -1.75 * 0.029))
+    robot = make_robot(toes=False)
+    figure = make_body_figure(find_anatomy(robot, robot.neutral()), robot.neutral())
+    ball = figure.toe_points["left"]
+    np.testing.assert_allclose(ball, (0.16 * figure.leg_length, 0.0, -0.8 * 1.75 * 0.039))
+
+
 # --- contacts
 
 
@@ -81,6 +120,14 @@ def find_long(places: np.ndarray, options: ContactOptions | None = None) -> list
 @pytest.mark.parametrize(("speed", "stands"), [(0.2, True), (0.3, False)])
 def test_how_slow_a_foot_stands(speed: float, stands: bool):
     assert (len(find_long(stand(speed, 0.0))) == 1) is stands
+
+
+@pytest.mark.parametrize(("height", "stands"), [(0.04, True), (0.07, False), (0.12, False)])
+def test_how_low_a_foot_stands(height: float, stands: bool):
+    """Against a ground on which it stood for a long time before."""
+    places = np.concatenate([np.zeros((200, 3)), stand(0.0, height)])
+    found = [s for s in find_long(places) if s.first > 210]
+    assert (len(found) == 1) is stands
 
 
 def test_a_stance_goes_on_faster_and_higher_than_it_begins():

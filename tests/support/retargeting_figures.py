@@ -58,8 +58,13 @@ def make_character(legs: float = 0.8, arms: float = 0.9) -> Skeleton:
     return turn_skeleton(Skeleton.build("character", bones), "YZX")
 
 
-def make_robot() -> Skeleton:
-    """Return a robot: the human with a fixed root, a hinge for every turn, smaller by a fifth."""
+def make_robot(wrist_gap: float = 0.0, toes: bool = True) -> Skeleton:
+    """Return a robot: the human with a fixed root, a hinge for every turn, smaller by a fifth.
+
+    Args:
+        wrist_gap: between the two hinges of a hand [m].
+        toes: whether it has any.
+    """
     bones, carriers = [], {}
     for bone in ik.human().bones:
         parent = None if bone.parent is None else carriers[bone.parent]
@@ -70,12 +75,16 @@ def make_robot() -> Skeleton:
             bones.append(Bone("pelvis", offset=offset))
             carriers[bone.name] = "pelvis"
             continue
+        if stem == "toes" and not toes:
+            continue
         axes = {"X": "roll", "Y": "pitch", "Z": "yaw"}
         letters, pre = bone.joint.order or bone.joint.axis_letter.upper(), bone.pre
         for letter, limits in zip(letters, bone.joint.limits, strict=True):
             name = f"{side}{stem}_{axes[letter]}_link"
             joint = Joint.revolute(letter.lower(), limits)
             bones.append(Bone(name, parent=parent, offset=offset, pre=pre, joint=joint))
-            parent, offset, pre = name, np.zeros(3), None
+            outwards = 1.0 if side == "left_" else -1.0
+            gap = (0.0, outwards * wrist_gap, 0.0) if stem == "hand" else (0.0, 0.0, 0.0)
+            parent, offset, pre = name, np.array(gap), None
         carriers[bone.name] = bones[-1].name
     return Skeleton.build("robot", bones)

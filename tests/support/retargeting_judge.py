@@ -147,7 +147,7 @@ def _largest_slide(result: Retargeting, source: Side, target: Side) -> float:
     """Return how far an ankle moves while it stands, by the contacts and by our own stances.
 
     Where the result sees a pivot on the ball, our own stance is judged only as far as it agrees.
-    Toes stand while the ball does, where a figure has any.
+    Toes stand while the ball does, where they begin there.
     """
     spans = [
         (contact.side, contact.frames.first, contact.frames.last)
@@ -163,9 +163,19 @@ def _largest_slide(result: Retargeting, source: Side, target: Side) -> float:
         largest = max(largest, _measure_slide(target, f"{side}_foot", first, last))
     for contact in result.contacts:
         toes, (first, last) = f"{contact.side}_toes", contact.frames
-        if contact.point == "ball" and toes in target.bones:
+        if contact.point == "ball" and has_toes(target, contact.side):
             largest = max(largest, _measure_slide(target, toes, first, last))
     return largest
+
+
+def has_toes(target: Side, side: str) -> bool:
+    """Whether toes begin at the ball of the foot, and not below the ankle (CesiumMan's do)."""
+    if f"{side}_toes" not in target.bones:
+        return False
+    ankle, toes = (target.rest_positions[target.index(f"{side}_{p}")] for p in ("foot", "toes"))
+    knee = target.rest_positions[target.index(f"{side}_shin")]
+    shin = float(np.linalg.norm(ankle - knee))
+    return float(np.linalg.norm((toes - ankle)[:2])) > 0.2 * shin
 
 
 def _measure_slide(target: Side, part: str, first: int, last: int) -> float:
