@@ -55,11 +55,11 @@ class PoseViewer(Viewer):
         label = f"exactik: {skeleton.name}"
         super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
         middle, size = measure_box(self.session.pose())
-        set_up_scene(self.server, size, middle)
+        self.surroundings = set_up_scene(self.server, size, middle)
         self.worker = PosingWorker(self.session, self._show, self._show_verdict)
         self.figure = FigureScene(self.server, skeleton)
         self.handles = HandleScene(self.server, self.session, self.worker, self.figure)
-        self.panel = Panel(self.server, self.session, self.worker, self.handles)
+        self.panel = Panel(self.server, self.session, self.worker, self.handles, self.surroundings)
         self._show(self.session.advance())
         self.worker.start()
         self.server.on_client_disconnect(self._release_client)
