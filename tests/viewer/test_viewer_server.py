@@ -183,3 +183,19 @@ def test_sixty_skinned_bones_reach_the_socket_thirty_times_a_second():
                 continue
         assert received / (time.perf_counter() - start) > 30.0
     stop_server(server)
+
+
+def test_a_figure_is_framed_with_its_meshes_and_stands_on_a_floor():
+    from exactik.viewer.page import measure_box
+    from tests.support.visuals import make_boxed_arm
+
+    human = ik.human()
+    box = measure_box(human.forward(human.neutral()))
+    assert box.floor == 0.0
+    assert box.middle[2] == pytest.approx(0.88, abs=0.03)
+    assert 1.0 < box.size < 2.0
+    arm = make_boxed_arm()
+    q = arm.neutral()
+    for sunk, floor in ((0.01, 0.0), (1.0, -1.0)):
+        q[2] = -sunk
+        assert measure_box(arm.forward(q)).floor == pytest.approx(floor, abs=0.02)

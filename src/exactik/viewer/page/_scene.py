@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,7 @@ __all__ = [
     "LOOKS",
     "SKIN",
     "STICKS",
+    "FigureBox",
     "FigureScene",
     "Surroundings",
     "add_instances",
@@ -48,6 +49,7 @@ SKIN, STICKS, BOTH = LOOKS = ("skin", "sticks", "both")
 # Lines of the floor and of every fourth, of a light page and of a dark one.
 FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((48, 51, 57), (72, 77, 85)))
 OVERLAY_OPACITY = 0.4
+SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
 BOX_SHARE = 0.52  # of a box's diagonal: from so far away all of it fits into the window
 OVERLAY_WIDTH = 0.7  # over that of the figure itself, which must stay visible
 
@@ -254,8 +256,23 @@ def add_look_widget(gui: Any, figure: FigureScene, choose: Callable[[str], None]
     return look
 
 
-def measure_box(pose: Pose) -> tuple[Array, float]:
-    """Return the middle [m, world], (3,), of a figure in one pose, and its size [m].
+class FigureBox(NamedTuple):
+    """Where a figure is in one pose.
+
+    Attributes:
+        middle: of the box around it [m, world], (3,).
+        size: of the view that it needs [m].
+        floor: height of the floor that it stands on [m]: zero, or its lowest point below that, as
+            of robots whose origin is in their hips.
+    """
+
+    middle: Array
+    size: float
+    floor: float
+
+
+def measure_box(pose: Pose) -> FigureBox:
+    """Return the box around bones, meshes and skins of a figure in one pose.
 
     The size is the length of the longest chain, or what of the box around bones, meshes and skins
     is needed to see all of it, if that is more.
@@ -266,7 +283,9 @@ def measure_box(pose: Pose) -> tuple[Array, float]:
     low = np.min([part.min(axis=0) for part in places if len(part) > 0], axis=0)
     high = np.max([part.max(axis=0) for part in places if len(part) > 0], axis=0)
     share = BOX_SHARE * float(np.linalg.norm(high - low))
-    return 0.5 * (low + high), max(compute_reach(skeleton), share)
+    size = max(compute_reach(skeleton), share)
+    floor = float(low[2]) if low[2] < -SUNK_SHARE * size else 0.0
+    return FigureBox(middle=0.5 * (low + high), size=size, floor=floor)
 
 
 def add_translucent_poses(

@@ -160,7 +160,7 @@ class PlayScene:
         reach = compute_reach(playback.skeleton)
         self.follows = distance > FOLLOW_DISTANCE * reach
         self._world = server.scene.add_frame("/take", show_axes=False)
-        size = measure_box(playback.pose(0))[1]
+        size = measure_box(playback.pose(0)).size
         self.surroundings = set_up_scene(
             server, size, self._start - (0.0, 0.0, CAMERA_DROP * reach), "/take/floor", 1.2
         )

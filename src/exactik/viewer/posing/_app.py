@@ -54,8 +54,9 @@ class PoseViewer(Viewer):
         _warm_up(skeleton)
         label = f"exactik: {skeleton.name}"
         super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
-        middle, size = measure_box(self.session.pose())
-        self.surroundings = set_up_scene(self.server, size, middle)
+        box = measure_box(self.session.pose())
+        self.surroundings = set_up_scene(self.server, box.size, box.middle)
+        self.surroundings.floor.position = (0.0, 0.0, box.floor)
         self.worker = PosingWorker(self.session, self._show, self._show_verdict)
         self.figure = FigureScene(self.server, skeleton)
         self.handles = HandleScene(self.server, self.session, self.worker, self.figure)
