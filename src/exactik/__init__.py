@@ -91,7 +91,7 @@ from exactik.solvers import (
     solve,
     solvers,
 )
-from exactik.tracking import Attention, Track, track
+from exactik.tracking import Attention, Track, track, track_many
 from exactik.viewer import Keyframes, PosingSession, view
 
 __all__ = [
@@ -184,6 +184,7 @@ __all__ = [
     "solve_batch",
     "solvers",
     "track",
+    "track_many",
     "view",
 ]
 

@@ -52,8 +52,11 @@ __all__ = [
     "TUKEY",
     "TUKEY_HUBER_SHARE",
     "FrameTargets",
+    "begin_round",
     "compute_cost",
     "compute_marker_residual",
+    "end_frame",
+    "end_round",
     "set_frame",
     "solve_frame",
 ]
@@ -173,19 +176,40 @@ def compute_robust_cost(tree, goals, frames, t, pose, work):
 @jit
 def solve_frame(tree, goals, box, options, frames, t, pose, result, descent, work):
     """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the solution."""
-    result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS] = 0.0, 0.0
-    robust, width = frames.loss[0] != QUADRATIC, frames.loss[2]
-    for n in range(MAX_REWEIGHTINGS if robust else 1):
-        if robust:
-            change = update_robust_weights(tree, goals, frames, t, width, pose, work)
-            if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
-                break
-            width = max(0.5 * width, 1.0)
-        start_descent(box, options, True, pose, descent)
+    result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS], n = 0.0, 0.0, 0
+    while begin_round(tree, goals, box, options, frames, t, n, pose, descent, work):
         run_descent(tree, goals, box, options, pose, UNTIL_ITS_END, descent, work)
-        result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
-        result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
-        result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
-        result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+        end_round(result, descent)
+        n += 1
+    end_frame(tree, goals, frames, t, pose, result, work)
+
+
+@jit
+def begin_round(tree, goals, box, options, frames, t, n, pose, descent, work):
+    """Prepare the n-th descent of a frame; False where no other is needed."""
+    robust = frames.loss[0] != QUADRATIC
+    if n >= (MAX_REWEIGHTINGS if robust else 1):
+        return False
     if robust:
+        width = max(0.5**n * frames.loss[2], 1.0)
+        change = update_robust_weights(tree, goals, frames, t, width, pose, work)
+        if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
+            return False
+    start_descent(box, options, True, pose, descent)
+    return True
+
+
+@jit
+def end_round(result, descent):
+    """Write how a descent of a frame ended, and add its iterations and evaluations."""
+    result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
+    result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
+    result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+    result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+
+
+@jit
+def end_frame(tree, goals, frames, t, pose, result, work):
+    """Write the cost of a frame with its robust loss."""
+    if frames.loss[0] != QUADRATIC:
         result[RESULT_COST] = compute_robust_cost(tree, goals, frames, t, pose, work)
