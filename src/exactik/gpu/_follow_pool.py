@@ -27,6 +27,7 @@ from exactik.typing import IntArray
 
 __all__ = ["Courses", "follow_pool"]
 
+BEGIN_QUORUM = 0.5  # share of a block that waits for its next frames: they take as long as a pass
 allocate: Any = None  # makes the arrays of a thread; `variants` puts in one for their capacity
 
 
@@ -101,7 +102,7 @@ def follow_pool(tree, goals, box, options, frames, courses, q, results, like, qu
     begin, row, end, n = 0, -1, 0, 0
     phase, rounds, attempts, damping, is_examined = BEGIN, 0, 0, 0.0, False
     while True:
-        chosen = vote(phase)
+        chosen = vote(phase, BEGIN_QUORUM)
         if chosen == DONE:
             break
         if phase != chosen:

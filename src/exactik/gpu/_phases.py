@@ -10,8 +10,8 @@ wait for instructions. Here the work is cut into phases,
     STEP           one round of the active set of a damped step; or whether a minimum is one
 
 and the threads of a block vote for what to do next: what most of them wait for. Only those take
-part. The rare phases wait until a share of the block needs them (`QUORUM`), or nothing else is to
-be done. What a problem goes through, and so its answer, does not depend on the other threads.
+part. The rare phases wait until a share of the block needs them, or nothing else is to be done.
+What a problem goes through, and so its answer, does not depend on the other threads.
 """
 
 from __future__ import annotations
@@ -59,21 +59,23 @@ from exactik.spatial import jit_forceinline
 __all__ = ["BEGIN", "DONE", "EVALUATE", "go_through_phase", "vote"]
 
 BEGIN, EVALUATE, EVALUATE_ROWS, STEP, DONE = range(5)
-QUORUM = 0.25  # share of a block: fewer leave warps almost empty, more leave threads waiting
+ROWS_QUORUM = 0.25  # share of a block: fewer leave warps almost empty, more leave threads waiting
 
 
 @inline
-def vote(phase):
-    """Return the phase that the block goes through next; DONE where all threads are."""
+def vote(phase, begin_quorum):
+    """Return the phase that the block goes through next; DONE where all threads are.
+
+    BEGIN waits for a share of the block, `begin_quorum`.
+    """
     beginning = count_threads(phase == BEGIN)
     evaluating = count_threads(phase == EVALUATE)
     with_rows = count_threads(phase == EVALUATE_ROWS)
     stepping = count_threads(phase == STEP)
     is_idle = evaluating + stepping == 0
-    quorum = QUORUM * block_size()
-    if beginning >= quorum or (is_idle and beginning > 0):
+    if beginning >= begin_quorum * block_size() or (is_idle and beginning > 0):
         return BEGIN
-    if with_rows >= quorum or (is_idle and with_rows > 0):
+    if with_rows >= ROWS_QUORUM * block_size() or (is_idle and with_rows > 0):
         return EVALUATE_ROWS
     if is_idle:
         return DONE

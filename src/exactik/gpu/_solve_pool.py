@@ -24,6 +24,7 @@ from exactik.kernels.goals.terms import Terms
 
 __all__ = ["solve_pool"]
 
+BEGIN_QUORUM = 0.25  # share of a block that waits until its descents are judged
 allocate: Any = None  # makes the arrays of a thread; `variants` puts in one for their capacity
 
 
@@ -86,7 +87,7 @@ def solve_pool(
     b, phase, rounds, attempts, damping = -1, BEGIN, 0, 0, 0.0
     in_second_half, is_examined = False, False
     while True:
-        chosen = vote(phase)
+        chosen = vote(phase, BEGIN_QUORUM)
         if chosen == DONE:
             break
         if phase != chosen:
