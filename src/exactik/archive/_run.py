@@ -12,14 +12,14 @@ import sqlite3
 import threading
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from exactik.archive._ledger import Ledger, LedgerRow, State
-from exactik.archive.tasks import Task, TaskResult, run_task
+from exactik.archive._ledger import Ledger
+from exactik.archive._rows import LedgerRow, State
+from exactik.archive.tasks import Task, TaskResult, forget_keys, run_task
 from exactik.errors import FileError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Queue:
         self._client, self._ledger, self._time_limit = client, ledger, time_limit
         self.progress, self._report = progress, report
         self._topic = f"exactik-archive-{uuid.uuid4().hex}"
-        self._starts: dict[str, list[_Start]] = defaultdict(list)
+        self._starts: dict[str, list[_Start]] = {}  # of the takes on their way
         self._lock = threading.Lock()
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._flights: dict[str, _Flight] = {}
@@ -136,7 +136,7 @@ class Queue:
         """Do all takes of a kind that wait, until none does.
 
         Args:
-            kind: "take" or "subject".
+            kind: "take", "part" or "subject".
             make_task: makes of a row what a worker needs.
             on_done: is called when a task came back, before it is recorded; for a take that is cut
                 it enters the parts.
@@ -159,6 +159,7 @@ class Queue:
         if time.monotonic() - self._looked < LOOK_SECONDS:
             return
         self._check_scheduler()
+        forget_keys()  # our own scheduler is in this process
         try:
             threads: Any = self._client.nthreads()
         except Exception as error:
@@ -185,6 +186,8 @@ class Queue:
             return
         keys = [f"exactik-{flight.row.kind}-{uuid.uuid4().hex}" for flight in flights]
         self._flights |= dict(zip(keys, flights, strict=True))
+        with self._lock:
+            self._starts |= {flight.row.name: [] for flight in flights}
         try:
             futures = self._client.map(
                 run_task,
@@ -212,7 +215,8 @@ class Queue:
     def _note_start(self, event: tuple[float, Mapping[str, Any]]) -> None:
         with self._lock:
             start = _Start(worker=event[1]["worker"], moment=time.monotonic())
-            self._starts[event[1]["name"]].append(start)
+            if event[1]["name"] in self._starts:
+                self._starts[event[1]["name"]].append(start)
 
     def _settle(self, future: Future, on_done: Callable[[LedgerRow, TaskResult], object]) -> None:
         """Record how a task ended, or send it again."""
@@ -287,7 +291,7 @@ class Queue:
             seconds=result.seconds,
             facts=dict(result.facts),
         )
-        if flight.row.kind == "take":
+        if flight.row.kind == "take" and state != "cut":
             self.progress.done += 1
             self.progress.solved += int(result.solved)
             self.progress.found += int(result.state == "done" and not result.solved)

@@ -13,8 +13,8 @@ from exactik.kernels.tree import couplings as coupling_rows
 from exactik.kernels.tree.packed import NONE, Tree
 from exactik.model._bone import Bone
 from exactik.model._coupling import Coupling
-from exactik.model._joint_kinds import JOINT_KINDS
 from exactik.model._packing_functions import FunctionTable, pack_custom_joints
+from exactik.model.joints import JOINT_KINDS
 from exactik.typing import IndexArray, IntArray
 
 __all__ = ["ancestor_pairs", "find_last_dofs", "pack_tree"]

@@ -10,7 +10,7 @@ from exactik.functions import PackedFunction
 from exactik.kernels.tree import custom
 from exactik.kernels.tree.packed import CUSTOM
 from exactik.model._bone import Bone
-from exactik.model._joint_kinds import JOINT_KINDS
+from exactik.model.joints import JOINT_KINDS
 from exactik.typing import Array, IndexArray
 
 __all__ = ["FunctionTable", "pack_custom_joints"]
