@@ -386,15 +386,36 @@ PARTS: dict[str, Callable[[Report], None]] = {
     "agreement": measure_agreement,
     "tracking": measure_tracking,
     "arm": measure_arm,
-    "jax": measure_jax,
     "growth": measure_growth,
+    "jax": measure_jax,
 }
+
+
+def draw_growth(metrics: list[Metric], path: Path) -> None:
+    """Draw what `measure_growth` measured, as two plots side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 3.0), layout="constrained")
+    for k, (prefix, label) in enumerate(
+        (("batch of ", "problems in a batch (human)"), ("chain of ", "dofs (chain of hinges)"))
+    ):
+        chosen = [m for m in metrics if m.name.startswith(prefix)]
+        axes = figure.add_subplot(1, 2, k + 1)
+        sizes = [float(m.name.removeprefix(prefix)) for m in chosen]
+        axes.plot(sizes, [m.value for m in chosen], "o-", color="#2a6f97")
+        axes.set_xlabel(label)
+        axes.set_ylabel("M passes/s, whole call")
+        axes.set_ylim(bottom=0.0)
+        if prefix == "batch of ":
+            axes.set_xscale("log")
+    figure.savefig(path)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="benchmarks.gpu", description=__doc__)
     parser.add_argument("--part", choices=PARTS, action="append", help="all by default")
     parser.add_argument("--json", type=Path, help="also write every metric to this file")
+    parser.add_argument("--plot", type=Path, help="also draw the growth into this file (.svg)")
     arguments = parser.parse_args()
     own_report = Report()
     own_report.console.print(json.dumps({"gpu": find_gpu(), **describe_machine()}))
@@ -402,3 +423,5 @@ if __name__ == "__main__":
         PARTS[chosen](own_report)
     if arguments.json is not None:
         own_report.save(arguments.json)
+    if arguments.plot is not None:
+        draw_growth(own_report.metrics, arguments.plot)

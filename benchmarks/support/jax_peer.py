@@ -6,6 +6,7 @@ differentiation, damped normal equations, steps clipped to the limits, all of it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ TOLERANCE = 1e-8  # largest change of a coordinate [rad or m] at which a problem
 
 def make_solver(skeleton: Skeleton) -> Callable[[Array, Array], tuple[Array, Array, Array]]:
     """Return a function of markers (B, M, 3) and starts (B, nq): q, cost (B,), passes (B,)."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leave memory to others
     import jax
     import jax.numpy as jnp
 

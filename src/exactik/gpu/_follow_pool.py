@@ -27,7 +27,7 @@ from exactik.typing import IntArray
 
 __all__ = ["Courses", "follow_pool"]
 
-BEGIN_QUORUM = 0.5  # share of a block that waits for its next frames: they take as long as a pass
+BEGIN_QUORUM = 0.25  # share of a block that waits for its next frames
 allocate: Any = None  # makes the arrays of a thread; `variants` puts in one for their capacity
 
 
