@@ -23,8 +23,8 @@ TOLERANCE = 1e-8  # largest change of a coordinate [rad or m] at which a problem
 def make_solver(skeleton: Skeleton) -> Callable[[Array, Array], tuple[Array, Array, Array]]:
     """Return a function of markers (B, M, 3) and starts (B, nq): q, cost (B,), passes (B,)."""
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leave memory to others
-    import jax
-    import jax.numpy as jnp
+    import jax  # pyright: ignore[reportMissingImports]
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
 
     jax.config.update("jax_enable_x64", True)
     place_markers = _make_forward_kinematics(skeleton, jnp)

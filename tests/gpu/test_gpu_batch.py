@@ -95,7 +95,7 @@ def test_the_device_is_one_of_three_and_the_result_names_it() -> None:
 def test_what_a_gpu_cannot_do_the_cpu_does_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem("coupled")
     targets = make_targets(problem, 2)
-    monkeypatch.setattr("exactik.batch._device.require_gpu", lambda: "stub")
+    monkeypatch.setattr("exactik.gpu._find.require_gpu", lambda: "stub")
     with pytest.warns(UserWarning, match="on the CPU, since the method 'newton' does not run on"):
         found = ik.solve_batch(problem, targets, solver="newton", device="cuda")
     np.testing.assert_array_equal(found.q, ik.solve_batch(problem, targets, solver="newton").q)

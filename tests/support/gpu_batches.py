@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def track(
     )
 
 
-def describe_tracks(tracks: list[ik.Track]) -> dict[str, object]:
+def describe_tracks(tracks: list[ik.Track]) -> dict[str, Any]:
     """Poses, counts and the device, for JSON."""
     return {
         "q": [track.motion.q.tolist() for track in tracks],

@@ -52,8 +52,10 @@ def inline(function: Callable[..., Any]) -> Any:
 
 
 def _make_intrinsic() -> Any:
-    from numba.cuda import types
+    from numba.cuda import types as numba_types
     from numba.cuda.extending import intrinsic
+
+    types: Any = numba_types
 
     @intrinsic
     def keep_out_of_line(_):

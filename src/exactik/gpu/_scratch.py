@@ -211,7 +211,7 @@ def _make_intrinsic(rooms: list[list[ArrayRoom]]) -> Any:
     other, and loads what the next dof needs while it works on this one.
     """
     from llvmlite import ir
-    from numba.cuda import cgutils
+    from numba.cuda import cgutils  # pyright: ignore[reportAttributeAccessIssue]
     from numba.cuda import types as numba_types
     from numba.cuda.extending import intrinsic
     from numba.cuda.np.arrayobj import (  # pyright: ignore[reportMissingImports]
