@@ -32,7 +32,7 @@ LAYERS = """
     spatial
     kernels
     gpu
-    functions
+    functions visuals
     model
     motion goals
     marker_sets
@@ -40,7 +40,7 @@ LAYERS = """
     io problem
     solvers check
     batch tracking
-    calibration landscape
+    calibration landscape retargeting
     labelling
     verdict report
     pipeline

@@ -5,7 +5,8 @@
     python tools/archive_scale.py stages [--frames 6000]
 
 `overhead` sends takes through queue, ledger, hashing, staging and provenance that are read and not
-solved. `workers` solves takes of the built-in human with one worker and with two, by turns.
+solved. `workers` solves takes of the built-in human with one worker and with two, by turns, and
+beside them with one and two plain processes; it tells whose processor time it was.
 `stages` takes a single take apart: processor time and bytes a frame of reading, solving, writing.
 Processor time is printed throughout, for wall time is worth little on a machine that is shared.
 """
@@ -49,7 +50,7 @@ class UnsolvedTask(TakeTask):
         found = provenance.read_provenance(storage, place)
         with storage_module.fetch_file(self.address) as path:
             sha256 = storage_module.hash_file(path)
-        key = self._key(sha256)
+        key = self.make_key(sha256)
         assert provenance.find_result(storage, found, key) is None
         with storage.stage() as folder:
             file = folder / f"{self.name.rpartition('/')[2]}.bvh"
@@ -161,7 +162,9 @@ class MemoryWatch:
 def draw_memory(samples: list[tuple[int, float, float]]) -> str:
     """Return a picture: memory of the main process and of the largest worker over takes done."""
     width, height, left, bottom, top = 640, 300, 60, 40, 20
-    most_takes = max(s[0] for s in samples)
+    last = max(s[0] for s in samples)
+    step = 10 ** max(len(str(last)) - 2, 0)
+    most_takes = -(-last // step) * step  # round numbers on the axis
     most_memory = 100.0 * np.ceil(max(max(s[1], s[2]) for s in samples) / 100.0)
 
     def place(takes: float, memory: float) -> str:
@@ -172,7 +175,7 @@ def draw_memory(samples: list[tuple[int, float, float]]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="sans-serif" font-size="12" role="img" '
-        'aria-label="Memory over takes done: flat for the main process and for workers">',
+        'aria-label="Memory of the main process and of a worker over takes done">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
     for k in range(5):
@@ -219,36 +222,171 @@ def write_walks(folder: Path, takes: int, frames: int) -> None:
 
 
 def measure_workers(takes: int, frames: int, rounds: int) -> None:
-    """Print frames a second with one worker and with two, by turns, and their ratio."""
-    speeds: dict[int, list[float]] = {1: [], 2: []}
+    """Print frames a second with one worker and with two, by turns, and where the time goes.
+
+    Beside them two plain processes solve the same takes, each its half, without Dask: what the
+    machine itself gives, for two cores may share memory, caches and clock.
+    """
+    runs: dict[str, list[Span]] = {"1 worker": [], "2 workers": []}
+    plain: dict[int, list[float]] = {1: [], 2: []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_walks(folder / "in", takes, frames)
         for turn in range(rounds):
-            for workers in (1, 2):
+            for workers, label in enumerate(runs, start=1):
                 out = folder / f"out{turn}{workers}"
-                clock = Clock()
-                began = os.times()
-                result = ik.archive(
+                watch = Stopwatch()
+                ik.archive(
                     folder / "in",
                     out,
                     skeleton=folder / "figure.npz",
                     workers=workers,
-                    progress=clock.note,
+                    progress=watch.note,
                 )
-                ended = os.times()
-                main = ended.user - began.user + ended.system - began.system
-                below = ended.children_user - began.children_user
-                speeds[workers].append(clock.speed)
-                print(
-                    f"{workers} workers: {result.frames} frames, {clock.speed:.0f} frames/s once "
-                    f"started; processor time {main:.1f} s main, {below:.1f} s workers; others on "
-                    f"this machine: load {os.getloadavg()[0]:.1f}",
-                    flush=True,
-                )
+                span = watch.measure()
+                runs[label].append(span)
+                print(f"{label}: {span.describe()}", flush=True)
                 shutil.rmtree(out)
-    one, two = (float(np.median(speeds[k])) for k in (1, 2))
-    print(f"1 -> 2 workers: {two / one:.2f} x frames/s")
+            for count in (1, 2):
+                plain[count].append(measure_plain(folder, takes, count))
+                print(f"{count} plain: {plain[count][-1]:.0f} frames/s", flush=True)
+    one, two = ([span.speed for span in runs[label]] for label in runs)
+    first, second = (runs[label][-1] for label in runs)
+    bound = 2.0 * first.worker / (second.worker + second.main + second.threads)
+    machine = np.median(plain[2]) / np.median(plain[1])
+    print(f"1 -> 2 workers: {np.median(two) / np.median(one):.2f} x frames/s (wall time)")
+    print(f"1 -> 2 plain processes: {machine:.2f} x: what the machine gives")
+    print(f"by processor time, two cores with nothing else to do: {bound:.2f} x")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """Part of a run, from its tenth take to its last.
+
+    Attributes:
+        takes: that ended in it.
+        frames: of these.
+        wall: that it lasted [s].
+        worker: processor time of all workers together, a take [s].
+        main: of the thread that keeps ledger and queue, a take [s].
+        threads: of all other threads of this process, a take [s]: client and scheduler.
+    """
+
+    takes: int
+    frames: int
+    wall: float
+    worker: float
+    main: float
+    threads: float
+
+    @property
+    def speed(self) -> float:
+        """Frames a second."""
+        return self.frames / self.wall
+
+    def describe(self) -> str:
+        """Return all of it in a line."""
+        cores = self.takes * (self.worker + self.main + self.threads) / self.wall
+        return (
+            f"{self.speed:.0f} frames/s; processor time a take: {1e3 * self.worker:.1f} ms workers,"
+            f" {1e3 * self.main:.1f} ms ledger and queue, {1e3 * self.threads:.1f} ms client and"
+            f" scheduler; {cores:.2f} cores used; load of the machine {os.getloadavg()[0]:.1f}"
+        )
+
+
+class Stopwatch:
+    """Takes the times of a run from its tenth take on, when kernels are loaded, to its last."""
+
+    def __init__(self) -> None:
+        """Wait for the tenth take."""
+        import psutil
+
+        self._process = psutil.Process()
+        self._first: dict[str, float] | None = None
+        self._last: dict[str, float] = {}
+
+    def note(self, progress: Any) -> None:
+        """Keep what was spent until now."""
+        if progress.solved < 10 or (self._first is not None and progress.done < progress.total):
+            return
+        now = {"wall": time.perf_counter(), "takes": progress.solved, "frames": progress.frames}
+        now |= self._read_processor_times()
+        if self._first is None:
+            self._first = now
+        self._last = now
+
+    def _read_processor_times(self) -> dict[str, float]:
+        main = threading.main_thread().native_id
+        threads = {t.id: t.user_time + t.system_time for t in self._process.threads()}
+        workers = sum(
+            sum(child.cpu_times()[:2]) for child in self._process.children(recursive=True)
+        )
+        spent = threads.pop(main or 0, 0.0)
+        return {"worker": workers, "main": spent, "threads": sum(threads.values())}
+
+    def measure(self) -> Span:
+        """Return what lies between."""
+        assert self._first is not None
+        gone = {name: self._last[name] - self._first[name] for name in self._last}
+        takes = int(gone["takes"])
+        return Span(
+            takes=takes,
+            frames=int(gone["frames"]),
+            wall=gone["wall"],
+            worker=gone["worker"] / takes,
+            main=gone["main"] / takes,
+            threads=gone["threads"] / takes,
+        )
+
+
+def measure_plain(folder: Path, takes: int, count: int) -> float:
+    """Return frames a second of processes that solve the takes without Dask, a share each."""
+    from multiprocessing import get_context
+
+    spawn = get_context("spawn")
+    barrier, results = spawn.Barrier(count), spawn.SimpleQueue()
+    processes = [
+        spawn.Process(
+            target=solve_plainly,
+            args=(folder, range(k, takes, count), f"{folder}/plain{count}{k}", barrier, results),
+        )
+        for k in range(count)
+    ]
+    for process in processes:
+        process.start()
+    told = [results.get() for _ in processes]
+    for process in processes:
+        process.join()
+    for k in range(count):
+        shutil.rmtree(folder / f"plain{count}{k}")
+    return sum(frames for _, _, frames in told) / (
+        max(t[1] for t in told) - min(t[0] for t in told)
+    )
+
+
+def solve_plainly(folder: Path, numbers: range, out: str, barrier: Any, results: Any) -> None:
+    """Solve takes by their numbers in this process; put begin, end [s] and frames."""
+    from exactik.archive._plan import keep_figure
+    from exactik.archive.tasks import Storage, TakeOptions
+    from exactik.pipeline import read_skeleton
+
+    figure = keep_figure(Storage(out), read_skeleton(str(folder / "figure.npz")))
+    tasks = [
+        TakeTask(
+            name=f"take{n:04d}",
+            address=str(folder / f"in/take{n:04d}.c3d"),
+            fingerprint="",
+            figure=figure,
+            options=TakeOptions(),
+            outputs=out,
+        )
+        for n in numbers
+    ]
+    tasks[0].perform()  # kernels are loaded
+    barrier.wait()
+    began = time.perf_counter()
+    frames = sum(task.perform().frames or 0 for task in tasks[1:])
+    results.put((began, time.perf_counter(), frames))
 
 
 def measure_stages(frames: int) -> None:
@@ -300,27 +438,6 @@ def measure_stages(frames: int) -> None:
         measure("report", lambda: write_report(track, str(page), summary=summary_of(track)), page)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(f"{frames} frames, {len(recording.markers.names)} markers: peak memory {peak:.0f} MB")
-
-
-class Clock:
-    """Times a run from its tenth take on, when workers are started and kernels loaded."""
-
-    def __init__(self) -> None:
-        """Wait for the tenth take."""
-        self._first: tuple[float, int] | None = None
-        self._last = (0.0, 0)
-
-    def note(self, progress: Any) -> None:
-        """Keep when how many frames were solved."""
-        self._last = time.perf_counter(), progress.frames
-        if self._first is None and progress.solved >= 10:
-            self._first = self._last
-
-    @property
-    def speed(self) -> float:
-        """Frames a second."""
-        assert self._first is not None
-        return (self._last[1] - self._first[1]) / (self._last[0] - self._first[0])
 
 
 def main() -> None:

@@ -61,6 +61,7 @@ from exactik.model import (
 )
 from exactik.motion import Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
+from exactik.retargeting import Retargeting, retarget
 from exactik.solvers import (
     BFGS,
     CCD,
@@ -151,6 +152,7 @@ __all__ = [
     "PseudoInverse",
     "PythonMethod",
     "Result",
+    "Retargeting",
     "ScipyProblem",
     "Series",
     "ShapeError",
@@ -177,6 +179,7 @@ __all__ = [
     "octopus",
     "propose_mapping",
     "quadruped",
+    "retarget",
     "save_markers",
     "save_motion",
     "save_skeleton",

@@ -14,8 +14,10 @@ import pytest
 
 import exactik as ik
 from exactik.archive import read_counts
+from exactik.archive.tasks import Storage, _take
 from exactik.errors import FileError, UsageError
-from tests.support.archives import check_whole, hash_outputs, write_takes
+from exactik.pipeline import read_skeleton
+from tests.support.archives import check_whole, hash_outputs, make_arm, write_takes
 
 pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -102,6 +104,8 @@ def test_other_options_are_another_result(solved: Path, archive: Path, client: A
     again = run(solved, archive, client, **one)
     assert again.solved == 1
     assert json.loads((archive / "takes/take0002.json").read_text())["key"] != before
+    assert not (archive / "takes/take0002.html").exists()  # it is of the result before
+    assert check_whole(archive) == 3
 
 
 def test_a_file_with_other_bytes_is_solved_again_and_a_copy_is_not(
@@ -113,6 +117,32 @@ def test_a_file_with_other_bytes_is_solved_again_and_a_copy_is_not(
     shutil.copy(tmp_path / "new/in/take0000.c3d", tmp_path / "in/take0002.c3d")
     again = run(solved, archive, client, sources=tmp_path / "in")
     assert (again.solved, again.found) == (1, 2)
+
+
+def test_a_take_of_which_nobody_can_tell_whether_it_changed_is_read_again(
+    solved: Path, archive: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+):
+    from exactik.archive import _sources
+
+    monkeypatch.setattr(_sources, "_local_fingerprint", lambda _: "")
+    read: list[str] = []
+    hash_file = _take.hash_file
+    monkeypatch.setattr(_take, "hash_file", lambda path: read.append(path.name) or hash_file(path))
+    for _ in range(2):
+        assert run(solved, archive, client).found == 3
+        assert sorted(read) == ["take0000.c3d", "take0001.c3d", "take0002.c3d"]
+        read.clear()
+
+
+def test_axis_and_unit_of_the_skeleton_can_be_given(solved: Path, tmp_path: Path, client: Any):
+    arm = make_arm()
+    ik.Motion(arm, arm.neutral()[None], 100.0).save(tmp_path / "arm.bvh", length_unit="cm")
+    given = {"skeleton": tmp_path / "arm.bvh", "skeleton_up": "y", "skeleton_unit": 0.02}
+    result = run(solved, tmp_path / "out", client, **given)
+    assert result.failures == {"no-markers": 3}  # a .bvh has none
+    (kept,) = (tmp_path / "out/figures").iterdir()
+    figure = read_skeleton(str(kept))
+    assert figure.up == "y" and figure.skeleton.bones[1].offset[2] == pytest.approx(0.6)
 
 
 def test_a_corrupt_take_is_recorded_and_stops_nothing(solved: Path, tmp_path: Path, client: Any):
@@ -161,17 +191,64 @@ def test_two_writers_are_refused(solved: Path, archive: Path):
         ledger.close()
 
 
-def test_long_takes_are_cut_into_equal_parts(solved: Path, tmp_path: Path, client: Any):
-    options = {"sources": solved / "in/take0000.c3d", "segment": 5, "report": False}
+def test_long_takes_are_solved_in_parts_and_joined(solved: Path, tmp_path: Path, client: Any):
+    options = {"sources": solved / "in/take0000.c3d", "segment": 5, "formats": ("bvh", "npz")}
     result = run(solved, tmp_path / "out", client, **options)
-    assert result.states == {"done": 3} and result.frames == 12
-    parts = [
-        ik.load_motion(tmp_path / f"out/takes/take0000.part-{k:03d}.bvh", length_unit="cm")
-        for k in (1, 2, 3)
-    ]
-    assert [len(part) for part in parts] == [4, 4, 4]
+    assert result.states == {"done": 1} and (result.solved, result.frames) == (1, 12)
+    takes = tmp_path / "out/takes"
+    reports = [f"take0000.part-{k:03d}.html" for k in (1, 2, 3)]
+    outputs = {"take0000.bvh", "take0000.npz", *reports}
+    assert {path.name for path in takes.iterdir()} == {*outputs, "take0000.json"}
+    assert check_whole(tmp_path / "out") == 1
+    assert list((tmp_path / "out/parts").iterdir()) == []  # they are joined
+    facts = json.loads((takes / "take0000.json").read_text())
+    assert [part["frames"] for part in facts["parts"]] == [[0, 4], [4, 8], [8, 12]]
+    # Every part is solved with a second more, which is all of this take: the whole is as if uncut.
+    whole = run(solved, tmp_path / "uncut", client, **options | {"segment": 12})
+    assert whole.solved == 1
+    assert facts["result"]["facts"]["seam_mm"] < 1e-6
+    for name in ("take0000.bvh", "take0000.npz"):
+        bits = [(tmp_path / out / "takes" / name).read_bytes() for out in ("out", "uncut")]
+        assert bits[0] == bits[1]
     again = run(solved, tmp_path / "out", client, **options)
-    assert (again.solved, again.found) == (0, 3)
+    assert (again.solved, again.found) == (0, 1)
+
+
+def test_parts_that_are_done_are_not_solved_again(solved: Path, tmp_path: Path, client: Any):
+    """The ledger is lost while a take is in parts, then a part fails."""
+    options = {"sources": solved / "in/take0000.c3d", "segment": 5, "report": False}
+    out = tmp_path / "out"
+    run(solved, out, client, **options)
+    before = hash_outputs(out)
+    shutil.rmtree(out)
+    kept = Storage.publish
+
+    def publish(self: Storage, staged: Path, name: str) -> None:
+        if name.startswith("takes/") or name.endswith("part-003.json"):
+            raise FileError(name, "cannot be written", code="storage")
+        kept(self, staged, name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Storage, "publish", publish)
+        failed = run(solved, out, client, **options)
+    assert failed.states == {"failed": 1} and failed.failures == {"storage": 1}
+    example = read_counts(out)["examples"][0]
+    assert example["reason"].startswith("take0000.part-003: ")
+    done = (out / "parts/take0000.part-001.json").stat().st_mtime_ns
+    assert run(solved, out, client, **options).states == {"failed": 1}  # not unless asked for
+    shutil.copytree(out, tmp_path / "asked")
+    retried = run(solved, tmp_path / "asked", client, **options, retry=["failed"])
+    assert retried.states == {"done": 1} and hash_outputs(tmp_path / "asked") == before
+    for path in out.glob("ledger.sqlite*"):
+        path.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        seen: list[int] = []
+        first = out / "parts/take0000.part-001.json"
+        patch.setattr(Storage, "remove", lambda *_: seen.append(first.stat().st_mtime_ns))
+        again = run(solved, out, client, **options)
+    assert (again.states, again.solved) == ({"done": 1}, 1)
+    assert set(seen) == {done}  # it was found
+    assert hash_outputs(out) == before
 
 
 def test_the_summary_is_a_table_and_the_index_a_page(solved: Path):

@@ -109,6 +109,14 @@ def check_same(folder: Path, out: Path) -> None:
     assert hash_outputs(out) == hash_outputs(folder / "out")
 
 
+def check_recorded(folder: Path, out: Path) -> None:
+    """Check that every take is done or recorded, and that what is there is as undisturbed."""
+    states = read_counts(out)["states"]
+    assert set(states) <= {"done", "failed", "aside"} and sum(states.values()) == TAKES
+    assert check_whole(out) == states["done"]
+    assert hash_outputs(out).items() <= hash_outputs(folder / "out").items()
+
+
 @pytest.mark.parametrize("workers", ["1", "4"])
 def test_any_number_of_workers_writes_the_same_bits(
     undisturbed: Path, tmp_path: Path, workers: str
@@ -122,6 +130,7 @@ def test_workers_are_killed(undisturbed: Path, tmp_path: Path):
     files: dict[str, tuple[int, int]] = {}
     while kills < WORKER_KILLS:
         if (out / "takes").exists() and read_counts(out)["states"].get("waiting", 0) == 0:
+            check_recorded(undisturbed, out)
             out = tmp_path / f"out{kills}"  # all are done: the rest of the kills in another one
             files = {}
         run = start(undisturbed, out, seconds=0.3)
@@ -181,6 +190,32 @@ def test_the_scheduler_is_killed(undisturbed: Path, tmp_path: Path):
             else:
                 assert run.wait() == 0
     check_same(undisturbed, out)
+
+
+def test_long_takes_are_joined_to_the_same_bits_after_any_interruption(tmp_path: Path):
+    """Parts on one worker, on two, and with the main process killed while they are solved."""
+    write_takes(tmp_path / "in", 6, frames=400)
+    more = ("--segment", "150", "--format", "bvh,npz")
+    for workers in ("1", "2"):
+        assert start(tmp_path, tmp_path / f"out{workers}", *more, "--workers", workers).wait() == 0
+    expected = hash_outputs(tmp_path / "out1")
+    assert len(expected) == 6 * (2 + 3)  # two formats and the reports of three parts
+    assert hash_outputs(tmp_path / "out2") == expected
+    out, dice, kills = tmp_path / "killed", random.Random(4), 0
+    while kills < 5:
+        run = start(tmp_path, out, *more, seconds=0.5)
+        time.sleep(dice.uniform(4.0, 12.0))
+        if run.poll() is not None:
+            break
+        workers_left = find_workers(run)
+        run.kill()
+        run.wait()
+        kills += 1
+        psutil.wait_procs(workers_left, timeout=30)
+    assert kills > 0
+    assert start(tmp_path, out, *more).wait() == 0
+    assert hash_outputs(out) == expected and check_whole(out) == 6
+    assert list((out / "parts").rglob("*.npz")) == []
 
 
 class DaskCluster:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from exactik.archive import TakeOptions, list_takes
-from exactik.archive.tasks import make_name
+from exactik.archive._sources import LISTED_FOLDERS, SkeletonSource
+from exactik.archive.tasks import fingerprint_of, make_name
 from exactik.errors import FileError, UsageError
 
 pytest.importorskip("fsspec")
@@ -46,18 +47,20 @@ def test_the_folder_can_be_the_subject(takes: Path):
 def test_a_manifest_names_takes_subjects_and_options(takes: Path):
     manifest = takes / "all.csv"
     manifest.write_text(
-        "take,subject,calibrate,skeleton,robust,smooth,lock\n"
-        's1/static.c3d,anna,yes,,,6,"[""head""]"\n'
-        "s2/deep/run.trc,anna,,arm.npz,huber,,\n"
-        "s3://bucket/x.c3d,,,human,,,\n",
+        "take,subject,calibrate,skeleton,skeleton_up,skeleton_unit,robust,smooth,lock\n"
+        's1/static.c3d,anna,yes,,,,,6,"[""head""]"\n'
+        "s2/deep/run.trc,anna,,arm.npz,y,0.0254,huber,,\n"
+        "memory://bucket/x.c3d,,,human,,,,,\n",
         encoding="utf-8",
     )
     static, run, remote = list_takes([str(manifest)])
     assert (static.name, static.address) == ("s1/static", f"{takes}/s1/static.c3d")
     assert (static.subject, static.calibrates, run.calibrates) == ("anna", True, False)
     assert static.options == {"smooth": 6, "lock": ["head"]}
-    assert (run.options, run.skeleton) == ({"robust": "huber"}, f"{takes}/arm.npz")
-    assert (remote.address, remote.skeleton) == ("s3://bucket/x.c3d", "human")
+    figure = SkeletonSource(file=f"{takes}/arm.npz", up="y", unit=0.0254)
+    assert (run.options, run.skeleton) == ({"robust": "huber"}, figure)
+    assert remote.address == "memory://bucket/x.c3d" and remote.fingerprint == ""
+    assert remote.skeleton == SkeletonSource(file="human")
     options = TakeOptions().changed(static.options)
     assert (options.tracking.smooth, options.tracking.lock) == (6, ("head",))
     with pytest.raises(UsageError, match="no option 'colour'"):
@@ -91,3 +94,37 @@ def test_json_lines_are_the_same_manifest(takes: Path):
 )
 def test_names_are_safe_and_never_lead_out_of_the_archive(path: str, name: str):
     assert make_name(path) == name
+
+
+def test_a_remote_take_of_a_manifest_has_a_fingerprint_that_changes_with_it(
+    takes: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import fsspec
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    storage, listed = fsspec.filesystem("memory"), []
+    plain = MemoryFileSystem.ls
+    monkeypatch.setattr(
+        MemoryFileSystem,
+        "ls",
+        lambda self, path, **o: listed.append(path) or plain(self, path, **o),
+    )
+    names = [f"memory://lab{k % 2}/take{k}.c3d" for k in range(6)]
+    for name in names:
+        storage.pipe(name, b"bytes")
+    manifest = takes / "all.csv"
+    manifest.write_text("take\n" + "\n".join(names), encoding="utf-8")
+    before = [take.fingerprint for take in list_takes([str(manifest)])]
+    assert "" not in before and len(listed) == 2 < LISTED_FOLDERS <= 40  # once a folder
+    assert [take.fingerprint for take in list_takes([str(manifest)])] == before
+    storage.pipe(names[3], b"other")
+    after = [take.fingerprint for take in list_takes([str(manifest)])]
+    assert [a != b for a, b in zip(before, after, strict=True)] == [False] * 3 + [True] + [
+        False
+    ] * 2
+
+
+def test_a_file_that_only_has_a_size_has_no_fingerprint():
+    assert fingerprint_of({"size": 3, "ETag": "a"}) == "3-a"
+    assert fingerprint_of({"size": 3, "last_modified": 5.0}) == "3-5.0"
+    assert fingerprint_of({"size": 3, "ETag": None}) == ""

@@ -142,7 +142,7 @@ def test_gaps_stay_gaps(tmp_path: Path, source: str, target: str):
     assert furthest(whole, read(goal, figure() if target == ".mot" else None)) < 1e-6
 
 
-@pytest.mark.parametrize("target", SKELETONS)
+@pytest.mark.parametrize("target", [*SKELETONS, ".urdf"])
 @pytest.mark.parametrize("source", [*SKELETONS, ".urdf", ".xml"])
 def test_skeletons_become_skeletons(tmp_path: Path, source: str, target: str):
     path = tmp_path / f"in{source}"
@@ -545,7 +545,7 @@ def test_strict_and_zeros(tmp_path: Path):
 
 def test_what_can_become_what():
     assert set(target_suffixes("a.C3D")) == {".c3d", ".trc", ".csv", ".npz"}
-    assert set(target_suffixes("a.urdf")) == {".asf", ".bvh", ".glb", ".npz"}
+    assert set(target_suffixes("a.urdf")) == {".asf", ".bvh", ".glb", ".npz", ".urdf"}
     assert {".bvh", ".amc", ".asf", ".trc", ".csv"} <= set(target_suffixes("a.amc"))
     assert target_suffixes("a.doc") == ()
 

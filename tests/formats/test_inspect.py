@@ -18,10 +18,12 @@ from exactik.cli.inspect._screen import format_facts, format_headline, format_se
 from exactik.cli.inspect._table import HEADINGS, Row, format_table
 from exactik.cli.inspect._tree import draw_tree, format_limits
 from exactik.errors import FileError, Note
+from exactik.functions import Constant
 from exactik.io import READABLE, DofFacts, Facts, inspect_file, save_markers, save_skeleton
 from exactik.io._notes import Notes
+from exactik.io.inspection._facts import describe_skeleton
 from exactik.io.tables._cells import estimate_rate
-from exactik.model import Bone, Joint, Skeleton, human
+from exactik.model import Bone, Coupling, Joint, Skeleton, human
 from exactik.motion import Markers, Motion
 
 SECRET = "[bold]"  # a name that must not be taken for markup
@@ -311,6 +313,24 @@ def test_the_tree_shows_limits_in_degrees_and_shortens_chains(tmp_path: Path):
     short = [line.plain for line in draw_tree(figure, 80)]
     assert len(short) < 20 and any(" › " in line for line in short)
     assert max(map(cell_len, short)) <= 80
+
+
+def test_the_tree_tells_which_dofs_follow_others():
+    bones = [
+        Bone("a", joint=Joint.revolute("z")),
+        Bone("b", parent="a", joint=Joint.euler("XY")),
+        Bone("c", parent="b", joint=Joint.revolute("x")),
+        Bone("d", parent="c", joint=Joint.euler("XYZ")),
+    ]
+    couplings = [
+        Coupling("b.rx", "a.rz"),
+        Coupling("b.ry", "a.rz"),
+        Coupling("c.rx", None, Constant(0.1)),
+        Coupling("d.ry", "a.rz"),
+    ]
+    facts = describe_skeleton(Skeleton("s", bones, couplings=couplings))
+    lines = [str(line).split("  ")[-1] for line in draw_tree(facts, 80)[1:]]
+    assert lines == ["rz", "rx ry follow a.rz", "rx held", "rx, rz, ry follows a.rz"]
 
 
 def test_limits_in_words():

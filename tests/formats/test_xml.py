@@ -69,3 +69,14 @@ def test_text_is_bounded_as_the_file_is(tmp_path: Path, monkeypatch: pytest.Monk
         tree(tmp_path, f"<a>{'x' * 66_000}</a>")
     with pytest.raises(FileError, match="declares an XML entity"):
         tree(tmp_path, '<!DOCTYPE a [<!ENTITY e "xxxxxxxx">]><a>&e;&e;</a>')
+
+
+def test_blanks_before_the_declaration(tmp_path: Path):
+    """As in the files of two real robots; lines keep their numbers."""
+    path = tmp_path / "a.xml"
+    path.write_text('\n \n<?xml version="1.0"?>\n<a>\n<b>1</b></a>')
+    (child,) = read_xml(path).children
+    assert (child.tag, child.text, child.line) == ("b", "1", 5)
+    path.write_text("\n<a>\n<b></a>")
+    with pytest.raises(FileError, match="line 3: not well-formed"):
+        read_xml(path)

@@ -397,3 +397,14 @@ def test_memory_stays_over_ten_minutes(take: ik.Track):
         before, after = measure_memory_growth(shown)
     print(json.dumps({"after a minute": before, "after ten": after, "unit": "MB"}))
     assert after - before < 10.0
+
+
+def test_a_ghost_is_shown_beside_the_figure():
+    """As `exactik play hero.glb walk.bvh --aside 1.2` does with a retargeted figure."""
+    motion = simulate_performance(2.0, 20.0)
+    viewer = MotionViewer(PlaybackData.of(motion, references=[motion], aside=1.2))
+    try:
+        assert tuple(viewer.scene.ghosts[0].figure.node.position) == (0.0, 1.2, 0.0)
+        assert viewer.panel.aside.value == 1.2
+    finally:
+        viewer.close()

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from exactik.archive._cluster import open_client
 from exactik.archive._index import write_index
-from exactik.archive._ledger import Ledger, read_counts
+from exactik.archive._ledger import Ledger
 from exactik.archive._plan import Plan
-from exactik.archive._run import Progress, Queue
-from exactik.archive._sources import list_takes
+from exactik.archive._progress import Progress
+from exactik.archive._run import Queue
+from exactik.archive._sources import SkeletonSource, list_takes
+from exactik.archive._status import read_counts
 from exactik.archive._summary import write_summary
 from exactik.archive.tasks import NO_SPACE, Storage, TakeOptions, make_absolute, solver_version
 from exactik.errors import FileError
@@ -70,6 +72,8 @@ def archive(
     out: str | os.PathLike[str],
     *,
     skeleton: str | os.PathLike[str],
+    skeleton_up: str | None = None,
+    skeleton_unit: str | float | None = None,
     outputs: str | None = None,
     client: Client | None = None,
     scheduler: str | None = None,
@@ -96,6 +100,8 @@ def archive(
             fsspec knows, such as "s3://bucket/takes".
         out: folder of the archive: ledger, index, summary.
         skeleton: the figure: a file, or "human".
+        skeleton_up: which of its axes is up, in place of what is customary for the file.
+        skeleton_unit: its unit of length, a name or metres, in place of what the file says.
         outputs: where motions, reports and figures go; a folder that all workers see, or an address
             that fsspec knows. `out` if None.
         client: of a Dask cluster; it stays open. Workers with one thread each can be held to
@@ -130,7 +136,7 @@ def archive(
             ledger=ledger,
             storage=storage,
             options=asked,
-            skeleton=os.fspath(skeleton),
+            skeleton=SkeletonSource(file=os.fspath(skeleton), up=skeleton_up, unit=skeleton_unit),
             calibrate=calibrate,
             calibrate_on=calibrate_on,
             check=check,
@@ -184,7 +190,7 @@ def _work(
     time_limit: float | None,
     report: Callable[[Progress], object] | None,
 ) -> None:
-    """Do what waits: subjects, then takes, until neither does; a take that is cut adds both."""
+    """Do what waits: subjects, parts, takes, until none does; a take that is cut adds both."""
     state.began = time.monotonic()
     queue = Queue(
         client,
@@ -197,9 +203,11 @@ def _work(
         while True:
             queue.run("subject", plan.make_task, plan.handle)
             ledger.fail_orphans()
+            queue.run("part", plan.make_task, plan.handle)
+            ledger.settle_cut()
             _recount(ledger, state)
             queue.run("take", plan.make_task, plan.handle)
-            if len(ledger.next_waiting("subject", 1)) == 0:
+            if not any(len(ledger.next_waiting(kind, 1)) > 0 for kind in ("subject", "part")):
                 return
     finally:
         queue.close()

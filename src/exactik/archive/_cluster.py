@@ -21,6 +21,13 @@ KEEP_SECONDS = 5.0  # [s] between looks whether all workers are there
 LOST_SECONDS = 30
 """[s] after which a worker that died and did not come back is given up and replaced. One starts in
 3 s of processor time; Dask's 15 s are too short where several do at once on a busy machine."""
+LOGGED_MESSAGES = 10
+"""That each log of Dask keeps, of a connection with the tasks in them; nobody reads them here,
+and a hundred would do no harm."""
+WATCH_SECONDS = 1
+"""[s] between looks at the health of event loops (Dask's 0.02) and at memory (0.1). With Dask's,
+two workers that do nothing and their scheduler take 7 % of a core, with these 3 %; more
+would be late to notice a worker that runs out of memory."""
 ALLOWED_FAILURES = 0
 """Of `distributed.scheduler.allowed-failures`: every death is reported, for `Queue` counts them."""
 
@@ -43,6 +50,7 @@ def open_client(
         from dask import config
         from distributed import Client as DaskClient
         from distributed import LocalCluster
+        from distributed.stealing import WorkStealing
     except ImportError:
         raise UsageError(
             "archives need dask and distributed; `pip install exactik[cluster]` brings them"
@@ -61,7 +69,13 @@ def open_client(
     settings: dict[str, Any] = {
         "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
         "distributed.deploy.lost-worker-timeout": f"{LOST_SECONDS} s",
-        "distributed.worker.profile.enabled": False,  # history that stays in memory
+        # Histories for Dask's developers, which fill memory: profiles, the last messages, and an
+        # hour of the load of the machine (2 MB).
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.low-level-log-length": LOGGED_MESSAGES,
+        "distributed.admin.system-monitor.log-length": LOGGED_MESSAGES,
+        "distributed.admin.tick.interval": f"{WATCH_SECONDS} s",
+        "distributed.worker.memory.monitor-interval": f"{WATCH_SECONDS} s",
     }
     with config.set(settings):
         try:
@@ -70,6 +84,12 @@ def open_client(
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=":0",  # a free port; 8787 may be another cluster's
+                # Of Dask's extensions only the one that is needed: spans remember every batch.
+                scheduler_kwargs={
+                    "extensions": {"stealing": WorkStealing},
+                    "dashboard": False,
+                },
+                extensions={},  # of the workers, which tell spans of theirs
                 silence_logs=logging.CRITICAL,
             )
         except RuntimeError as error:

@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from exactik._text import count_noun
-from exactik.archive._ledger import Ledger, LedgerRow
+from exactik.archive._ledger import Ledger
+from exactik.archive._rows import LedgerRow
 from exactik.archive.tasks import Storage
 from exactik.io import open_atomic
 
@@ -56,10 +57,10 @@ def _word_of(row: LedgerRow) -> str:
 def _describe(words: Mapping[str, int], frames: int, listed: int) -> str:
     total = sum(words.values())
     order = ("good", "care", "reject", "failed", "aside", "running", "waiting")
-    parts = [f"{words[word]} {word}" for word in order if words.get(word, 0) > 0]
-    text = f"{count_noun(total, 'take')}: {', '.join(parts) or 'none'}. {frames} frames solved."
+    parts = [f"{words[word]:,} {word}" for word in order if words.get(word, 0) > 0]
+    text = f"{count_noun(total, 'take')}: {', '.join(parts) or 'none'}. {frames:,} frames solved."
     if listed < total:
-        text += f" The first {listed} by name are listed; summary.parquet has all."
+        text += f" The first {listed:,} by name are listed; summary.parquet has all."
     return text
 
 
@@ -70,7 +71,7 @@ def _entry_of(row: LedgerRow) -> dict[str, Any]:
         "name": row.name,
         "folder": "" if folder == "" else f"{quote(folder)}/",
         "word": _word_of(row),
-        "reason": row.reason or ", ".join(facts.get("reasons", [])),
+        "reason": _reason_of(row, facts),
         "mean": facts.get("mean_mm"),
         "p95": facts.get("p95_mm"),
         "max": facts.get("max_mm"),
@@ -79,6 +80,13 @@ def _entry_of(row: LedgerRow) -> dict[str, Any]:
         "curve": facts.get("curve", []),
         "files": [*facts.get("files", []), *(_provenance(row) if row.state == "done" else ())],
     }
+
+
+def _reason_of(row: LedgerRow, facts: Mapping[str, Any]) -> str:
+    """Return why a take failed or needs care, without its own address, which its name tells."""
+    if row.reason is None:
+        return ", ".join(facts.get("reasons", []))
+    return row.reason.removeprefix(f"{row.address}: ")
 
 
 def _provenance(row: LedgerRow) -> list[str]:

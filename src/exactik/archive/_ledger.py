@@ -11,107 +11,28 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from exactik._text import join_names
+from exactik.archive._rows import (
+    BUSY_SECONDS,
+    COLUMNS,
+    FILE,
+    SCHEMA,
+    TOLD_STATE,
+    LedgerRow,
+    State,
+    row_of,
+)
 from exactik.archive.tasks import SUBJECT_MARK
 from exactik.errors import FileError, UsageError
 
-__all__ = ["FILTERS", "Ledger", "LedgerRow", "State", "read_counts"]
+__all__ = ["FILTERS", "Ledger"]
 
-State = Literal["waiting", "running", "done", "failed", "aside", "cut"]
-"""Of a take; "aside" has killed workers and is not tried again unless asked for; "cut" was too long
-and has parts in its place."""
-
-
-FILE = "ledger.sqlite"
 FILTERS = ("verdict", "state", "subject", "code", "name")
 """Columns by which takes can be chosen."""
-BUSY_SECONDS = 30.0  # [s] a reader or writer waits for the other; a commit takes milliseconds
-MAX_EXAMPLES = 10  # failures that are told with their reason: a screen of them
-RECENT_SECONDS = (
-    60.0  # [s] over which speed is told: some takes of a slow archive, now and not then
-)
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS takes (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    kind TEXT NOT NULL,
-    address TEXT NOT NULL,
-    subject TEXT,
-    whole TEXT,
-    request TEXT NOT NULL,
-    work TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    state TEXT NOT NULL,
-    chosen INTEGER NOT NULL,
-    deaths INTEGER NOT NULL DEFAULT 0,
-    solves INTEGER NOT NULL DEFAULT 0,
-    key TEXT,
-    code TEXT,
-    reason TEXT,
-    verdict TEXT,
-    frames INTEGER,
-    seconds REAL,
-    facts TEXT,
-    changed REAL NOT NULL
-);
-CREATE INDEX IF NOT EXISTS takes_by_state ON takes (state, kind, chosen);
-CREATE INDEX IF NOT EXISTS takes_by_subject ON takes (subject);
-CREATE INDEX IF NOT EXISTS takes_by_whole ON takes (whole);
-CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerRow:
-    """A take in the ledger.
-
-    Attributes:
-        name: of its outputs.
-        kind: "take", or "subject" for a figure that is calibrated; its name begins with "@".
-        address: of the recording.
-        subject: whose figure it uses, with "@".
-        whole: name of the take that it is a part of.
-        request: hash of what is asked of it.
-        work: all that a worker needs, as plain data.
-        fingerprint: of the recording when it was listed.
-        state: see `State`.
-        deaths: workers that died of it.
-        solves: how often it was solved, in all runs.
-        key: of the result.
-        code: why it failed, for programs.
-        reason: the same in a sentence.
-        verdict: the gravest of its subjects.
-        frames: that were solved.
-        seconds: that it took.
-        facts: of the result, for index and summary.
-    """
-
-    name: str
-    kind: str
-    address: str
-    subject: str | None
-    whole: str | None
-    request: str
-    work: Mapping[str, Any]
-    fingerprint: str
-    state: State
-    deaths: int
-    solves: int
-    key: str | None
-    code: str | None
-    reason: str | None
-    verdict: str | None
-    frames: int | None
-    seconds: float | None
-    facts: Mapping[str, Any]
-
-
-COLUMNS = tuple(LedgerRow.__dataclass_fields__)
 
 
 class Ledger:
@@ -173,7 +94,8 @@ class Ledger:
         """Enter a take that a command named; return "ok", or "taken" if another has its name.
 
         A new take waits. One that is known waits again if it is asked otherwise or its file
-        changed, or to be checked; else it stays as it is.
+        changed, or to be checked; else it stays as it is. A file without a fingerprint may have
+        changed: it is checked.
         """
         known = self._base.execute(
             "SELECT address, request, fingerprint, state FROM takes WHERE name=?", (name,)
@@ -189,22 +111,22 @@ class Ledger:
             return "ok"
         if known[0] != address and self.is_chosen(name):
             return "taken"
-        same = known[:3] == (address, request, fingerprint)
+        same, check = known[:3] == (address, request, fingerprint), check or fingerprint == ""
         state = known[3] if same and not (check and known[3] == "done") else "waiting"
         self._base.execute(
             "UPDATE takes SET kind=?, address=?, subject=?, request=?, work=?, fingerprint=?,"
             " deaths=CASE WHEN ? THEN deaths ELSE 0 END, state=?, chosen=1 WHERE name=?",
             (kind, address, subject, request, text, fingerprint, same, state, name),
         )
-        if known[3] == "cut" and same:
+        if same:
             again = "CASE state WHEN 'done' THEN 'waiting' ELSE state END" if check else "state"
             self._base.execute(f"UPDATE takes SET chosen=1, state={again} WHERE whole=?", (name,))
             if subject is None:
                 self._base.execute(
                     "UPDATE takes SET chosen=1 WHERE name=?", (f"{SUBJECT_MARK}{name}",)
                 )
-        elif known[3] == "cut":
-            self._base.execute("DELETE FROM takes WHERE whole=?", (name,))
+        else:
+            self.remove_parts(name)
         return "ok"
 
     def is_chosen(self, name: str) -> bool:
@@ -217,8 +139,15 @@ class Ledger:
         for state in states:
             if state not in ("failed", "aside"):
                 raise UsageError(f"cannot retry {state!r}; expected failed or aside")
+            # A take in parts failed with one of them, or of what they left: all are looked at.
+            failed = "SELECT name FROM takes WHERE state=? AND chosen=1"
             self._base.execute(
-                "UPDATE takes SET state='waiting', deaths=0 WHERE state=? AND chosen=1", (state,)
+                f"UPDATE takes SET state='waiting', deaths=0 WHERE whole IN ({failed})", (state,)
+            )
+            self._base.execute(
+                "UPDATE takes SET deaths=0, state=CASE WHEN name IN (SELECT whole FROM takes WHERE"
+                " whole IS NOT NULL) THEN 'cut' ELSE 'waiting' END WHERE state=? AND chosen=1",
+                (state,),
             )
 
     def keep_only(self, filters: Mapping[str, str]) -> None:
@@ -234,6 +163,10 @@ class Ledger:
                 f" NOT (COALESCE({column}, '') GLOB ?)",
                 (value,),
             )
+        if len(filters) > 0:
+            self._base.execute(
+                "UPDATE takes SET chosen=0 WHERE whole IN (SELECT name FROM takes WHERE chosen=0)"
+            )
 
     def next_waiting(self, kind: str, count: int) -> list[LedgerRow]:
         """Return some takes that wait and can be done now, in the order they were entered.
@@ -247,7 +180,7 @@ class Ledger:
             " ORDER BY id LIMIT ?",
             (kind, count),
         ).fetchall()
-        return [_row_of(values) for values in found]
+        return [row_of(values) for values in found]
 
     def mark(self, names: Iterable[str], state: State) -> None:
         """Set the state of takes."""
@@ -286,7 +219,7 @@ class Ledger:
         """Record takes whose subject could not be calibrated."""
         self._base.execute(
             "UPDATE takes SET state='failed', code='no-figure', changed=?, reason='the figure of"
-            " its subject could not be calibrated' WHERE state='waiting' AND kind='take'"
+            " its subject could not be calibrated' WHERE state='waiting' AND kind != 'subject'"
             " AND chosen=1 AND subject IN (SELECT name FROM takes WHERE kind='subject' AND"
             " state IN ('failed', 'aside'))",
             (time.time(),),
@@ -295,45 +228,59 @@ class Ledger:
     def renew_subject(self, subject: str) -> None:
         """Let the takes of a subject wait again, for its figure is another one."""
         self._base.execute(
-            "UPDATE takes SET state='waiting' WHERE kind='take' AND subject=? AND state='done'",
+            "UPDATE takes SET state='waiting' WHERE kind != 'subject' AND subject=? AND"
+            " state='done'",
             (subject,),
         )
+
+    def settle_cut(self) -> None:
+        """Let takes wait to be joined whose parts are all done; record those with a failed one."""
+        fault = "FROM takes AS p WHERE p.whole=takes.name AND p.state IN ('failed', 'aside')"
+        fault += " ORDER BY p.id LIMIT 1"
+        self._base.execute(
+            f"UPDATE takes SET state=(SELECT p.state {fault}), code=(SELECT p.code {fault}),"
+            f" reason=(SELECT p.name || ': ' || p.reason {fault}), changed=?"
+            f" WHERE state='cut' AND chosen=1 AND EXISTS (SELECT 1 {fault})",
+            (time.time(),),
+        )
+        self._base.execute(
+            "UPDATE takes SET state='waiting' WHERE state='cut' AND chosen=1 AND NOT EXISTS"
+            " (SELECT 1 FROM takes AS p WHERE p.whole=takes.name AND p.state != 'done')"
+        )
+
+    def find_parts(self, whole: str) -> list[LedgerRow]:
+        """Return the parts of a take, in their order; none if it was not cut."""
+        query = f"SELECT {', '.join(COLUMNS)} FROM takes WHERE whole=? ORDER BY id"
+        return [row_of(values) for values in self._base.execute(query, (whole,)).fetchall()]
+
+    def remove_parts(self, whole: str) -> None:
+        """Forget the parts of a take: they are joined, or out of date."""
+        self._base.execute("DELETE FROM takes WHERE whole=?", (whole,))
 
     def count_chosen(self) -> dict[str, int]:
         """Return how many takes that the command named are in each state."""
         found = self._base.execute(
-            "SELECT state, COUNT(*) FROM takes WHERE kind='take' AND chosen=1 AND state != 'cut'"
-            " GROUP BY state"
+            f"SELECT {TOLD_STATE}, COUNT(*) FROM takes WHERE kind='take' AND chosen=1 GROUP BY 1"
         )
         return dict(found.fetchall())
 
     def count_waiting(self) -> int:
         """Return how many rows of any kind the command named and wait."""
-        query = "SELECT COUNT(*) FROM takes WHERE chosen=1 AND state='waiting'"
+        query = "SELECT COUNT(*) FROM takes WHERE chosen=1 AND state IN ('waiting', 'cut')"
         return int(self._base.execute(query).fetchone()[0])
 
     def find(self, name: str) -> LedgerRow | None:
         """Return a row by its name, None if there is none."""
         query = f"SELECT {', '.join(COLUMNS)} FROM takes WHERE name=?"
         values = self._base.execute(query, (name,)).fetchone()
-        return None if values is None else _row_of(values)
+        return None if values is None else row_of(values)
 
-    def rows(self, kind: str = "take") -> Iterator[LedgerRow]:
-        """Yield all takes by name, a few in memory at a time."""
-        yield from _iterate(self._base, kind)
-
-
-def _iterate(base: sqlite3.Connection, kind: str) -> Iterator[LedgerRow]:
-    query = f"SELECT {', '.join(COLUMNS)} FROM takes WHERE kind=? AND state != 'cut' ORDER BY name"
-    for values in base.execute(query, (kind,)):
-        yield _row_of(values)
-
-
-def _row_of(values: Sequence[Any]) -> LedgerRow:
-    named = dict(zip(COLUMNS, values, strict=True))
-    named["work"] = json.loads(named["work"])
-    named["facts"] = json.loads(named["facts"] or "{}")
-    return LedgerRow(**named)
+    def rows(self) -> Iterator[LedgerRow]:
+        """Yield all takes by name, a few in memory at a time, with what is told of their state."""
+        columns = [TOLD_STATE if column == "state" else column for column in COLUMNS]
+        query = f"SELECT {', '.join(columns)} FROM takes WHERE kind='take' ORDER BY name"
+        for values in self._base.execute(query):
+            yield row_of(values)
 
 
 def _lock_folder(folder: Path) -> Any:
@@ -352,53 +299,3 @@ def _lock_folder(folder: Path) -> Any:
             f"{folder}` tells how far it is"
         ) from None
     return file
-
-
-def read_counts(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return how far an archive is, also while it is being written.
-
-    Returns:
-        `states` (how many takes of each), `verdicts` (of those done), `frames`, `seconds` (of all
-        workers together), `failures` (code → how many), `examples` (name and reason of some of
-        them), `recent` (takes and frames that ended in the last minute), `settings` of the archive.
-    """
-    path = Path(folder, FILE)
-    if not path.is_file():
-        raise FileError(path, "no ledger there; expected the folder of `exactik archive run`")
-    base = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
-    try:
-        takes = "FROM takes WHERE kind='take' AND state != 'cut'"
-        states = base.execute(f"SELECT state, COUNT(*) {takes} GROUP BY state").fetchall()
-        verdicts = base.execute(
-            f"SELECT verdict, COUNT(*) {takes} AND state='done' GROUP BY verdict"
-        ).fetchall()
-        sums = base.execute(f"SELECT SUM(frames), SUM(seconds) {takes} AND state='done'").fetchone()
-        failures = base.execute(
-            f"SELECT code, COUNT(*) {takes} AND state IN ('failed', 'aside') GROUP BY code"
-        ).fetchall()
-        examples = base.execute(
-            f"SELECT name, code, reason {takes} AND state IN ('failed', 'aside')"
-            " ORDER BY changed DESC LIMIT ?",
-            (MAX_EXAMPLES,),
-        ).fetchall()
-        recent = base.execute(
-            f"SELECT COUNT(*), SUM(frames) {takes} AND state IN ('done', 'failed', 'aside')"
-            " AND changed > ?",
-            (time.time() - RECENT_SECONDS,),
-        ).fetchone()
-        settings = base.execute("SELECT name, value FROM settings").fetchall()
-    except sqlite3.DatabaseError as error:
-        raise FileError(path, f"cannot be read: {error}") from None
-    finally:
-        with suppress(sqlite3.Error):
-            base.close()
-    return {
-        "states": dict(states),
-        "verdicts": dict(verdicts),
-        "frames": int(sums[0] or 0),
-        "seconds": float(sums[1] or 0.0),
-        "failures": dict(failures),
-        "examples": [dict(zip(("name", "code", "reason"), e, strict=True)) for e in examples],
-        "recent": {"takes": int(recent[0]), "frames": int(recent[1] or 0), "s": RECENT_SECONDS},
-        "settings": {name: json.loads(value) for name, value in settings},
-    }

@@ -8,11 +8,13 @@ from fnmatch import fnmatch
 from itertools import islice
 from typing import Any
 
-from exactik.archive._ledger import Ledger, LedgerRow
-from exactik.archive._sources import ListedTake
+from exactik.archive._ledger import Ledger
+from exactik.archive._rows import LedgerRow
+from exactik.archive._sources import ListedTake, SkeletonSource
 from exactik.archive.tasks import (
     SUBJECT_MARK,
     Figure,
+    JoinTask,
     Storage,
     SubjectTask,
     TakeOptions,
@@ -41,7 +43,7 @@ class Plan:
         ledger: of the archive.
         storage: where outputs go.
         options: of all takes.
-        skeleton: the figure, a file or "human".
+        skeleton: the figure, a file or "human", of takes that name none.
         calibrate: whether to fit it; None: our own human is fitted, others are not.
         calibrate_on: pattern of names of the takes on which subjects are calibrated.
         check: whether takes that are done are compared with their files again.
@@ -50,11 +52,11 @@ class Plan:
     ledger: Ledger
     storage: Storage
     options: TakeOptions
-    skeleton: str
+    skeleton: SkeletonSource
     calibrate: bool | None
     calibrate_on: str | None = None
     check: bool = False
-    _figures: dict[str, tuple[Figure, bool]] = field(default_factory=dict)
+    _figures: dict[SkeletonSource, tuple[Figure, bool]] = field(default_factory=dict)
     _subjects: dict[str, _Subject] = field(default_factory=dict)
 
     def enter(self, takes: Iterable[ListedTake]) -> None:
@@ -109,10 +111,10 @@ class Plan:
     def _hash_request(self, work: Mapping[str, Any], options: TakeOptions) -> str:
         return hash_facts({"work": work, "options": options.to_dict(), "solver": solver_version()})
 
-    def _figure_of(self, skeleton: str) -> tuple[Figure, bool]:
+    def _figure_of(self, skeleton: SkeletonSource) -> tuple[Figure, bool]:
         """Return a figure that workers can read, and whether it is our own human."""
         if skeleton not in self._figures:
-            loaded = read_skeleton(skeleton)
+            loaded = read_skeleton(skeleton.file, skeleton.unit, skeleton.up)
             self._figures[skeleton] = keep_figure(self.storage, loaded), loaded.built_in
         return self._figures[skeleton]
 
@@ -157,7 +159,8 @@ class Plan:
             assert subject is not None and subject.state == "done"  # else it would not be its turn
             figure = Figure(**subject.facts["figure"])
         part = row.work.get("part")
-        return TakeTask(
+        parts = self.ledger.find_parts(row.name) if row.kind == "take" else []
+        task = TakeTask(
             name=row.name,
             address=row.address,
             fingerprint=row.fingerprint,
@@ -166,14 +169,18 @@ class Plan:
             outputs=self.storage.address,
             part=None if part is None else (part[0], part[1]),
         )
+        return task if len(parts) == 0 else JoinTask(take=task, parts=tuple(p.name for p in parts))
 
     def handle(self, row: LedgerRow, result: TaskResult) -> None:
         """Enter what follows from a result: parts of a take that is cut, a subject's new figure."""
         if row.kind == "subject" and result.state == "done" and result.key != row.key:
             self.ledger.renew_subject(row.name)
+        if row.kind == "take" and result.state == "done":
+            self.ledger.remove_parts(row.name)
         if result.state == "cut":
             assert result.frames is not None
             with self.ledger.batch():
+                self.ledger.remove_parts(row.name)
                 self._enter_parts(row, result.frames)
 
     def _enter_parts(self, row: LedgerRow, frames: int) -> None:
@@ -189,7 +196,7 @@ class Plan:
             work = {**row.work, "fit": False, "part": [first, end]}
             self.ledger.enter(
                 name=f"{row.name}.part-{k:03d}",
-                kind="take",
+                kind="part",
                 address=row.address,
                 subject=subject,
                 whole=row.name,

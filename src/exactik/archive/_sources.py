@@ -3,7 +3,8 @@
 Nothing is kept: a million takes are listed in the memory of one folder. An address is a local path
 or anything that fsspec knows ("s3://bucket/takes"). A manifest is a .csv or .jsonl file with a row
 a take: `take` (its address, from the manifest's folder), and as wanted `name`, `subject`,
-`calibrate` (whether its subject is calibrated on it), `skeleton`, and options of `TakeOptions`.
+`calibrate` (whether its subject is calibrated on it), `skeleton` with `skeleton_up` and
+`skeleton_unit`, and options of `TakeOptions`.
 """
 
 from __future__ import annotations
@@ -18,17 +19,42 @@ from pathlib import Path
 from typing import Any
 
 from exactik.archive.tasks import fingerprint_of, is_remote, make_name, open_file_system
-from exactik.errors import FileError
+from exactik.errors import FileError, UsageError
 from exactik.io import readable_suffixes, suffix_of
 from exactik.io.formats import NPZ
 
-__all__ = ["ListedTake", "list_takes"]
+__all__ = ["ListedTake", "SkeletonSource", "list_takes"]
 
 MANIFESTS = (".csv", ".jsonl", ".ndjson")
 # In a folder it may be a figure or a motion; by its name or a pattern it counts.
 AMBIGUOUS = (NPZ.suffix,)
-OWN_COLUMNS = ("take", "name", "subject", "calibrate", "skeleton")
+OWN_COLUMNS = (
+    "take",
+    "name",
+    "subject",
+    "calibrate",
+    "skeleton",
+    "skeleton_up",
+    "skeleton_unit",
+)
+LISTED_FOLDERS = 8
+"""Remote folders whose listings are kept while a manifest is read; its rows mostly go by folder."""
 TRUE_WORDS = ("1", "true", "yes", "x")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkeletonSource:
+    """A figure as it was given.
+
+    Attributes:
+        file: its file, or "human".
+        up: which axis is up, in place of what is customary for the file.
+        unit: of length, its name or metres in it, in place of what the file says.
+    """
+
+    file: str
+    up: str | None = None
+    unit: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +75,7 @@ class ListedTake:
     address: str
     subject: str | None = None
     calibrates: bool = False
-    skeleton: str | None = None
+    skeleton: SkeletonSource | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: str = ""
 
@@ -163,15 +189,52 @@ def _read_manifest(source: str) -> Iterator[ListedTake]:
     """Yield the rows of a manifest, read line by line."""
     files, path = open_file_system(source)
     folder = source.replace(os.sep, "/").rpartition("/")[0]
+    fingerprints = _Fingerprints()
     try:
         with files.open(path, "r", encoding="utf-8-sig", newline="") as lines:
             rows = csv.DictReader(lines) if suffix_of(source) == ".csv" else _json_rows(lines)
             for n, row in enumerate(rows, start=2 if suffix_of(source) == ".csv" else 1):
-                yield _take_of_row(row, folder, f"{source}: line {n}")
+                yield _take_of_row(row, folder, f"{source}: line {n}", fingerprints)
     except FileNotFoundError:
         raise FileError(source, "no such manifest", code="missing") from None
     except json.JSONDecodeError as error:
         raise FileError(source, f"not JSON lines: {error.msg}; expected an object a line") from None
+
+
+class _Fingerprints:
+    """Fingerprints of single files, which a manifest names; remote ones a folder at a time.
+
+    One request a file would take an hour for a hundred thousand; a folder is listed a thousand
+    files a request.
+    """
+
+    def __init__(self) -> None:
+        self._folders: dict[str, dict[str, str] | None] = {}
+
+    def find(self, address: str) -> str:
+        """Return the fingerprint of a file; "" if nobody can tell, then its bytes are hashed."""
+        if not is_remote(address):
+            return _local_fingerprint(address)
+        folder = address.rpartition("/")[0]
+        if folder not in self._folders:
+            if len(self._folders) == LISTED_FOLDERS:
+                del self._folders[next(iter(self._folders))]
+            self._folders[folder] = self._list(folder)
+        return (self._folders[folder] or {}).get(address.rpartition("/")[2], "")
+
+    def _list(self, folder: str) -> dict[str, str] | None:
+        try:
+            files, root = open_file_system(folder)
+            found = files.ls(root, detail=True)
+        except UsageError:
+            raise
+        except Exception:  # storage that lists nothing, or does not answer: workers tell
+            return None
+        return {
+            str(info["name"]).rstrip("/").rpartition("/")[2]: fingerprint_of(info)
+            for info in found
+            if info.get("type") == "file"
+        }
 
 
 def _json_rows(lines: Any) -> Iterator[dict[str, Any]]:
@@ -180,14 +243,15 @@ def _json_rows(lines: Any) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def _take_of_row(row: Mapping[str, Any], folder: str, place: str) -> ListedTake:
+def _take_of_row(
+    row: Mapping[str, Any], folder: str, place: str, fingerprints: _Fingerprints
+) -> ListedTake:
     given = {
         key: value for key, value in row.items() if value not in (None, "") and key is not None
     }
     address = given.get("take")
     if not isinstance(address, str):
         raise FileError(place, "no take; expected a column `take` with a file or an address")
-    skeleton = given.get("skeleton")
     name = make_name(str(given.get("name") or address.split("://")[-1].lstrip("./")))
     address = _from_folder(address, folder)
     nested = given.pop("options", {})
@@ -198,11 +262,22 @@ def _take_of_row(row: Mapping[str, Any], folder: str, place: str) -> ListedTake:
         address=address,
         subject=None if "subject" not in given else str(given["subject"]),
         calibrates=str(given.get("calibrate", "")).lower() in TRUE_WORDS,
-        skeleton=None
-        if skeleton is None
-        else _from_folder(str(skeleton), folder, words=("human",)),
+        skeleton=_skeleton_of_row(given, folder, place),
         options=options,
-        fingerprint="" if is_remote(address) else _local_fingerprint(address),
+        fingerprint=fingerprints.find(address),
+    )
+
+
+def _skeleton_of_row(given: Mapping[str, Any], folder: str, place: str) -> SkeletonSource | None:
+    if "skeleton" not in given:
+        if "skeleton_up" in given or "skeleton_unit" in given:
+            raise FileError(place, "skeleton_up or skeleton_unit without a skeleton")
+        return None
+    up = given.get("skeleton_up")
+    return SkeletonSource(
+        file=_from_folder(str(given["skeleton"]), folder, words=("human",)),
+        up=None if up is None else str(up),
+        unit=_parse_value(given.get("skeleton_unit")),
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from exactik.archive._ledger import Ledger, LedgerRow
+from exactik.archive._ledger import Ledger
+from exactik.archive._rows import LedgerRow
 from exactik.archive.tasks import SUBJECT_MARK
 from exactik.errors import UsageError
 from exactik.io import open_atomic

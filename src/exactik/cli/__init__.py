@@ -12,6 +12,7 @@ from exactik.cli import (  # noqa: F401
     _map,
     _play,
     _pose,
+    _retarget,
     inspect,
     solve,
 )

@@ -46,6 +46,9 @@ def play(
     export: Annotated[
         str | None, typer.Option(help="Write an .html that plays by itself, or a .glb, and end.")
     ] = None,
+    aside: Annotated[
+        float, typer.Option(help="Metres to the left at which ghosts are shown: side by side.")
+    ] = 0.0,
     fps: Annotated[float, typer.Option(help="Frames a second of an export, at most.")] = 30.0,
     up: Annotated[
         str | None, typer.Option(help="Which axis is up in the motions, whatever they say.")
@@ -66,7 +69,7 @@ def play(
     with compiling():
         motion, *ghosts = (read_motion(name, figure, up, figure_up) for name in files)
         recorded = None if markers is None else _read_markers(markers, axes, length_unit)
-        playback = PlaybackData.of(motion, markers=recorded, references=ghosts)
+        playback = PlaybackData.of(motion, markers=recorded, references=ghosts, aside=aside)
         if recorded is not None and len(playback.names) == 0:
             _print_note(
                 markers or "",
@@ -87,7 +90,11 @@ def play(
 
 
 def read_motion(
-    name: str, figure: Skeleton | None, up: str | None, figure_up: str | None = None
+    name: str,
+    figure: Skeleton | None,
+    up: str | None,
+    figure_up: str | None = None,
+    by_custom: bool = True,
 ) -> Motion:
     """Return the motion in a file, with the axis that is up in it.
 
@@ -96,6 +103,7 @@ def read_motion(
         figure: skeleton, for files that hold none.
         up: which axis is up, in place of what the file or custom says.
         figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
+        by_custom: whether what is usual for such files holds where nothing tells.
     """
     from exactik.io import (
         Note,
@@ -122,7 +130,7 @@ def read_motion(
         motion = load_motion(name, figure, length_unit="auto" if unstated else None)
     for note in notes:
         _print_note(name, note)
-    known = motion.up_axis or find_up_axis(name) or figure_up
+    known = motion.up_axis or (find_up_axis(name) if by_custom else None) or figure_up
     return replace(motion, up_axis=check_axis(up) if up is not None else known)
 
 

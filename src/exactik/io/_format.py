@@ -93,6 +93,8 @@ class Format:
         outline_of: `function(path, notes) -> Outline`, what such a motion tells all the same.
         details_of: `function(path, notes) -> Mapping[str, str]`, what a file with a skeleton has
             besides it, in words: subject → sentence.
+        losses_of: `function(written, read, path) -> list[str]`, what a skeleton in it has lost,
+            where comparing bones and dofs of the same names does not tell.
         keeps: what survives writing (or reading, if it cannot be written); for the documentation.
         loses: what does not.
         assumes: what reading takes for granted.
@@ -116,6 +118,7 @@ class Format:
     companion: str = ""
     outline_of: Function | None = None
     details_of: Function | None = None
+    losses_of: Function | None = None
     keeps: str = ""
     loses: str = "–"
     assumes: str = "–"

@@ -15,7 +15,14 @@ PathLike = str | os.PathLike[str]
 
 
 def save_skeleton(skeleton: Skeleton, path: PathLike, **options: Any) -> None:
-    """Write a skeleton to .asf, .bvh, .glb or .npz; the file is written whole or not at all."""
+    """Write a skeleton to .asf, .bvh, .glb, .npz or .urdf; whole or not at all.
+
+    Args:
+        skeleton: what to write.
+        path: where.
+        options: `length_unit` for formats that state none (BVH: "cm" by default); `markers` for GLB
+            and URDF: whether to write them too.
+    """
     path = os.fspath(path)
     writer_of(path, "skeleton").resolve()(skeleton, path, **options)
 

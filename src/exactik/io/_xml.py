@@ -168,6 +168,10 @@ def read_xml(path: str | os.PathLike[str], tolerant: Notes | None = None) -> Ele
     data = _read_bytes(path)
     if tolerant is not None:
         data = _to_utf8(data, tolerant)
+    if data[:1].isspace():
+        # Real robots begin with an empty line, which only a file without declaration may. Blanked
+        # out rather than cut off, it leaves the lines their numbers.
+        data = re.sub(rb"^\s+<\?xml[^>]*\?>", lambda m: b"\n" * m[0].count(b"\n"), data, count=1)
     parser = create_parser(forbid_dtd=False, forbid_entities=True, forbid_external=True)
     handler = TreeBuilder(path, parser)
     parser.setContentHandler(handler)

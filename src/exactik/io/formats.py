@@ -104,9 +104,13 @@ URDF = Format(
     readers={
         "skeleton": Function("exactik.io.robots:read_robot_skeleton", ("length_unit", "floating"))
     },
+    writers={"skeleton": Function("exactik.io.robots.writing:write_urdf", ("markers",))},
+    losses_of=Function("exactik.io.robots.writing:find_urdf_losses"),
     up_axis="z",
     up_axis_is_fixed=True,
     keeps="links, joints, limits, mimic joints as couplings",
+    loses="names that joints had; joints of several dofs become several, balls three hinges, "
+    "markers links; curves that drive joints become lines; shapes and masses are not written",
     assumes="metres, z up; the root is fixed unless `floating=True`",
 )
 MJCF = Format(

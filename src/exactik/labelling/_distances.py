@@ -46,5 +46,8 @@ def measure_pair_distances(positions: Array, quantile: float = 0.5) -> PairDista
         there = seen_together[k] > 0
         mean[k, there] = np.nanmean(distances[:, there], axis=0)
         sd[k, there] = np.nanstd(distances[:, there], axis=0)
-        quantiles[k, there] = np.nanquantile(distances[:, there], quantile, axis=0)
+        whole = both.all(axis=0)  # the same numbers, found faster where nothing is missing
+        quantiles[k, whole] = np.quantile(distances[:, whole], quantile, axis=0)
+        gaps = there & ~whole
+        quantiles[k, gaps] = np.nanquantile(distances[:, gaps], quantile, axis=0)
     return PairDistances(mean=mean, sd=sd, quantile=quantiles, frames=seen_together)

@@ -11,13 +11,11 @@ from exactik.model._jacobian import (
     compute_dof_rates,
 )
 from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_velocity_jacobian
-from exactik.model._joint import EULER_ORDERS, Joint
-from exactik.model._joint_axis import JointAxis
-from exactik.model._joint_kinds import JOINT_KINDS, JointKind
 from exactik.model._pose import Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures import hand, human, octopus, quadruped
+from exactik.model.figures import dress, hand, human, octopus, quadruped
+from exactik.model.joints import EULER_ORDERS, JOINT_KINDS, Joint, JointAxis, JointKind
 
 __all__ = [
     "EULER_ORDERS",
@@ -35,6 +33,7 @@ __all__ = [
     "bone_jacobian",
     "bone_jacobian_dot",
     "compute_dof_rates",
+    "dress",
     "finite_difference_jacobian",
     "hand",
     "human",

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
 from exactik.errors import ModelError
-from exactik.model._joint import Joint
+from exactik.model.joints import Joint
 from exactik.spatial import is_rotation, nearest_rotation
 
 __all__ = ["Bone"]

@@ -10,8 +10,7 @@ from exactik.functions import Linear, PackedFunction
 from exactik.kernels.tree import custom
 from exactik.kernels.tree.packed import AXES, CUSTOM
 from exactik.model._bone import Bone
-from exactik.model._joint import Joint
-from exactik.model._joint_kinds import JOINT_KINDS
+from exactik.model.joints import JOINT_KINDS, Joint
 from exactik.spatial import rotation_taking_z_to
 from exactik.typing import Array, IndexArray
 

@@ -16,7 +16,7 @@ carries it, moves to `offset`.
 Bones keep their orientation; markers and other children of a moved bone keep their place, in new
 numbers.
 
-`exactik.model._joint_kinds` has the inverse of each kind of joint.
+`exactik.model.joints` has the inverse of each kind of joint.
 
 The new root takes over the joint to the world, placed such that neutral poses correspond: a free
 one stays free, a fixed one fixed.
@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 
 from exactik.errors import ModelError
 from exactik.model._bone import Bone
-from exactik.model._joint import Joint
+from exactik.model.joints import Joint
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def reroot(skeleton: Skeleton, bone: str) -> Skeleton:
         for b in skeleton.bones
     ]
     markers = {m: (b, x - new_origins.get(b, no_shift)) for m, (b, x) in skeleton.markers.items()}
-    return skeleton.with_bones(bones, markers)
+    # Bones have other frames now, in which nobody placed the meshes.
+    return skeleton.with_bones(bones, markers).with_visuals(None)
 
 
 def reroot_coordinates(skeleton: Skeleton, bone: str, q: ArrayLike) -> Array:

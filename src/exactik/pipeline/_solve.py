@@ -59,6 +59,7 @@ class _Request:
     mapping: HandMapping | None
     computed: bool
     weights: Mapping[str, float] | None
+    window: tuple[float, float] | None
     progress: Progress | None
     tracking: Mapping[str, Any]
 
@@ -75,6 +76,7 @@ def solve_recording(
     prepared: Mapping[str, PreparedSkeleton] | None = None,
     subject: str | None = None,
     weights: Mapping[str, float] | None = None,
+    window: tuple[float, float] | None = None,
     progress: Progress | None = None,
     **tracking: Any,
 ) -> list[SolvedRecording]:
@@ -93,6 +95,8 @@ def solve_recording(
             place of fitting.
         subject: which one to solve, "all" for each; the first if None.
         weights: of markers, by recorded names, the skeleton's, or patterns of these.
+        window: solve only from here to there, both included [s from the first frame]; what markers,
+            unit and axes are is decided on the whole recording.
         progress: is called with what is being done, how much of it is done, and how much there is.
         **tracking: options of `track`.
 
@@ -107,6 +111,7 @@ def solve_recording(
         mapping=mapping,
         computed=computed,
         weights=weights,
+        window=window,
         progress=progress,
         tracking=tracking,
     )
@@ -138,6 +143,8 @@ def _solve_subject(
             lock=request.tracking.get("lock", ()),
         )
     markers = prepared.rename_markers(aligned.markers)
+    if request.window is not None:
+        markers = markers.between(*request.window)
     weights = None
     if request.weights is not None:
         matched = match_markers(prepared.skeleton, markers)

@@ -53,6 +53,31 @@ def test_limits_of_what_follows_are_kept(tmp_path: Path):
     np.testing.assert_allclose([skeleton.lower[0], skeleton.upper[0]], [-0.15, 0.25])
 
 
+def test_limits_that_leave_no_room_are_said(tmp_path: Path):
+    """As in the files of two real hands: what follows goes where its own limits are not."""
+    text = URDF.replace(
+        '<limit lower="-1" upper="1" effort="1"', '<limit lower="1" upper="3" effort="1"', 1
+    )
+    with pytest.warns(FileWarning, match="1 joint that follows another leaves its limits: c.ry$"):
+        skeleton = load_skeleton(write(tmp_path, "hand.urdf", text))
+    assert (skeleton.lower.tolist(), skeleton.upper.tolist()) == ([1.0], [2.5])
+
+
+@pytest.mark.parametrize(("range_of_y", "kept"), [("-.05 .25", True), ("-.04 .25", False)])
+def test_limits_beside_a_polynomial_are_said(tmp_path: Path, range_of_y: str, kept: bool):
+    """y = x² − 0.05 of x within ±0.5: least between the ends, greatest at both."""
+    text = f"""<mujoco><compiler angle="radian"/><worldbody>
+    <body name="a"><joint name="x" range="-.5 .5"/></body>
+    <body name="b"><joint name="y" range="{range_of_y}"/></body></worldbody>
+    <equality><joint joint1="y" joint2="x" polycoef="-.05 0 1"/></equality></mujoco>"""
+    path = write(tmp_path, "parabola.xml", text)
+    if kept:
+        load_skeleton(path)
+        return
+    with pytest.warns(FileWarning, match="1 joint that follows another leaves its limits: b.rz$"):
+        load_skeleton(path)
+
+
 def test_mimic_in_another_unit(tmp_path: Path):
     """A driven length is scaled, and so is what it follows."""
     path = write(tmp_path, "hand.urdf", URDF)

@@ -1,5 +1,6 @@
-"""What workers do: a take solved, a subject calibrated; and where they read and write."""
+"""What workers do: a take solved, whole or in parts, or a subject calibrated; and their storage."""
 
+from exactik.archive.tasks._join import JoinTask
 from exactik.archive.tasks._keys import describe_machine, hash_facts, solver_version
 from exactik.archive.tasks._options import SEGMENT_FRAMES, TakeOptions
 from exactik.archive.tasks._storage import (
@@ -14,13 +15,14 @@ from exactik.archive.tasks._storage import (
 )
 from exactik.archive.tasks._subjects import SUBJECT_MARK, SubjectTask
 from exactik.archive.tasks._take import Figure, TakeTask
-from exactik.archive.tasks._worker import Task, TaskResult, run_task
+from exactik.archive.tasks._worker import Task, TaskResult, forget_keys, run_task
 
 __all__ = [
     "NO_SPACE",
     "SEGMENT_FRAMES",
     "SUBJECT_MARK",
     "Figure",
+    "JoinTask",
     "Storage",
     "SubjectTask",
     "TakeOptions",
@@ -29,6 +31,7 @@ __all__ = [
     "TaskResult",
     "describe_machine",
     "fingerprint_of",
+    "forget_keys",
     "hash_facts",
     "hash_file",
     "is_remote",

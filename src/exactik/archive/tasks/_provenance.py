@@ -50,7 +50,7 @@ def publish_result(
     result: TaskResult,
     facts: Mapping[str, Any],
 ) -> TaskResult:
-    """Give staged files their names, then write what they came from.
+    """Give staged files their names, write what they came from, remove what was there before.
 
     Args:
         storage: where.
@@ -64,7 +64,8 @@ def publish_result(
     """
     # A process that was taken for dead may have finished the same take.
     assert result.key is not None
-    other = find_result(storage, read_provenance(storage, name), result.key)
+    before = read_provenance(storage, name)
+    other = find_result(storage, before, result.key)
     if other is not None:
         return other
     folder = name.rpartition("/")[0]
@@ -92,4 +93,7 @@ def publish_result(
     for path in staged:
         storage.publish(path, names[path])
     storage.publish(note, f"{name}.json")
+    for output in () if before is None else before["outputs"]:
+        if output not in outputs:  # of other options, and now nobody's
+            storage.remove(output)
     return result

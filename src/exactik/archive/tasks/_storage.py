@@ -37,6 +37,8 @@ __all__ = [
 STAGING = ".staging"
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Numbers of errors of a file system that takes nothing more."""
+SIGNS_OF_CHANGE = ("etag", "md5", "md5hash", "lastmodified", "updated", "mtime", "created")
+"""What file systems of fsspec call a tag or a time, the surest first."""
 STORAGE_TRIES = 5
 """Of an operation on remote storage; with the pauses below it bears 7.5 s without an answer."""
 FIRST_PAUSE = 0.5  # [s] after the first failure, doubled after each
@@ -74,11 +76,13 @@ def _listing_options(address: str) -> dict[str, Any]:
 
 
 def fingerprint_of(info: Mapping[str, Any]) -> str:
-    """Return a text that changes when a file does: its size, and its tag or time."""
-    changed = next(
-        (info[k] for k in ("ETag", "md5", "LastModified", "mtime", "created") if k in info), ""
-    )
-    return f"{info.get('size')}-{changed}"
+    """Return a text that changes when a file does: its size, and its tag or time.
+
+    "" if neither is known: a file of the same size may be another.
+    """
+    known = {key.lower().replace("_", "").replace("-", ""): value for key, value in info.items()}
+    changed = next((known[name] for name in SIGNS_OF_CHANGE if known.get(name)), None)
+    return "" if changed is None else f"{info.get('size')}-{changed}"
 
 
 def make_name(relative: str) -> str:
@@ -202,8 +206,8 @@ class Storage:
             raise _storage_fault(target, error) from None
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        with suppress(OSError):
+        """Remove a file, if it is there and that can be done; one that stays is in nobody's way."""
+        with suppress(Exception):  # remote file systems have errors of their own
             if self.is_remote:
                 self._files.rm_file(f"{self._root}/{name}")
             else:

@@ -9,35 +9,32 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from exactik.archive.tasks._keys import hash_facts, solver_version
 from exactik.archive.tasks._options import TakeOptions
+from exactik.archive.tasks._outputs import (
+    describe_solution,
+    find_gravest,
+    name_outputs,
+    write_formats,
+)
+from exactik.archive.tasks._parts import find_window, trim_errors, write_part
 from exactik.archive.tasks._provenance import find_result, publish_result, read_provenance
-from exactik.archive.tasks._storage import Storage, fetch_file, hash_file, make_name
+from exactik.archive.tasks._storage import Storage, fetch_file, hash_file
 from exactik.archive.tasks._worker import TaskResult
 from exactik.errors import FileError
 from exactik.motion import Markers
 from exactik.pipeline import (
-    LoadedRecording,
     LoadedSkeleton,
     SolvedRecording,
     read_recording,
     read_skeleton,
     solve_recording,
-    write_motion,
 )
 from exactik.report import summary_of, write_report
-from exactik.tracking import Track
-from exactik.typing import Array
 
 __all__ = ["Figure", "TakeTask", "load_figure"]
 
-FOLDER = "takes"  # of the outputs
-CURVE_BINS = 60  # points of the thumbnail of a take's errors, one for two pixels of it
-MARGIN_SECONDS = 1.0
-"""[s] solved beyond both ends of a part and not written: the smoother's memory is 0.2 s at 5 Hz."""
-GRAVITY = ("good", "care", "reject")
+TAKES, PARTS = "takes", "parts"  # folders of the outputs, and of what is to be joined
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,20 +72,25 @@ class TakeTask:
     outputs: str
     part: tuple[int, int] | None = None
 
+    @property
+    def place(self) -> str:
+        """Name of the outputs in their storage, without suffix."""
+        return f"{TAKES if self.part is None else PARTS}/{self.name}"
+
     def perform(self) -> TaskResult:
         """Solve the take unless its result is there; see `Task`."""
         storage, began = Storage(self.outputs), time.perf_counter()
-        place = f"{FOLDER}/{self.name}"
+        place = self.place
         found = read_provenance(storage, place)
         if found is not None and self.fingerprint not in ("", None):
             known = found["input"]
             if known["fingerprint"] == self.fingerprint and known["address"] == self.address:
-                done = find_result(storage, found, self._key(known["sha256"]))
+                done = find_result(storage, found, self.make_key(known["sha256"]))
                 if done is not None:
                     return done
         with fetch_file(self.address) as path:
             sha256 = hash_file(path)
-            key = self._key(sha256)
+            key = self.make_key(sha256)
             done = find_result(storage, found, key)
             if done is not None:
                 return done
@@ -98,33 +100,46 @@ class TakeTask:
         if self.part is None and len(markers) > self.options.segment:
             return TaskResult(state="cut", frames=len(markers))
         figure = load_figure(self.outputs, self.figure)
-        solved = self._solve(_cut(markers, self.part), figure)
+        solved = self._solve(markers, figure)
+        tracks = [one.track for one in solved]
         with storage.stage() as folder:
             staged = self._write(solved, folder)
             result = TaskResult(
                 state="done",
                 solved=True,
                 key=key,
-                verdict=max((one.verdict.grade for one in solved), key=GRAVITY.index),
-                frames=_count_frames(markers, self.part),
+                verdict=find_gravest(one.verdict.grade for one in solved),
+                frames=len(markers) if self.part is None else self.part[1] - self.part[0],
                 seconds=round(time.perf_counter() - began, 4),
-                facts=_describe(solved, recording, staged),
+                facts=describe_solution(
+                    [trim_errors(track, self.part) for track in tracks],
+                    rate=recording.markers.rate,
+                    subjects=[one.subject for one in solved],
+                    markers=len(tracks[0].names),
+                    reasons=[reason.code for one in solved for reason in one.verdict.reasons],
+                    files=staged,
+                ),
             )
-            facts = {
-                "input": {
-                    "address": self.address,
-                    "sha256": sha256,
-                    "bytes": size,
-                    "fingerprint": self.fingerprint,
-                },
-                "part": self.part,
-                "figure": asdict(self.figure),
-                "options": self.options.to_dict(),
-                "solver": solver_version(),
-            }
+            facts = self.describe(sha256, size)
             return publish_result(storage, place, staged, result, facts)
 
-    def _key(self, sha256: str) -> str:
+    def describe(self, sha256: str, size: int) -> dict[str, Any]:
+        """Return all that the result depends on, for its provenance."""
+        return {
+            "input": {
+                "address": self.address,
+                "sha256": sha256,
+                "bytes": size,
+                "fingerprint": self.fingerprint,
+            },
+            "part": self.part,
+            "figure": asdict(self.figure),
+            "options": self.options.to_dict(),
+            "solver": solver_version(),
+        }
+
+    def make_key(self, sha256: str) -> str:
+        """Return the key of the result for an input with this hash."""
         return hash_facts(
             {
                 "input": sha256,
@@ -156,20 +171,19 @@ class TakeTask:
             computed=options.computed,
             subject=options.person,
             weights=options.weights,
+            window=find_window(markers, self.part),
             **tracking,
         )
 
     def _write(self, solved: Sequence[SolvedRecording], folder: Path) -> list[Path]:
         """Write motions and reports of all subjects; the same bits whenever and wherever."""
         staged: list[Path] = []
-        stem = self.name.rpartition("/")[2]
-        for one in solved:
-            own = stem if len(solved) == 1 else f"{stem}-{make_name(one.subject)}"
-            motion = _trim(one.track, self.part)
-            for suffix in self.options.formats:
-                path = folder / f"{own}{suffix}"
-                written = write_motion(motion, path, self.options.angles, self.options.rotations)
-                staged += [file for file, _ in written if file not in staged]
+        stems = name_outputs(self.name.rpartition("/")[2], [one.subject for one in solved])
+        for own, one in zip(stems, solved, strict=True):
+            if self.part is None:
+                staged += write_formats(one.track.motion, folder / own, self.options)
+            else:
+                staged += write_part(one.track, folder / own, self.part)
             if self.options.report:
                 page = folder / f"{own}.html"
                 summary = summary_of(one.track, repeatable=True)
@@ -186,61 +200,3 @@ def load_figure(outputs: str, figure: Figure) -> LoadedSkeleton:
         if hash_file(path) != figure.sha256:
             raise FileError(address, "is not the figure that was asked for", code="figure")
         return read_skeleton(str(path))
-
-
-def _cut(markers: Markers, part: tuple[int, int] | None) -> Markers:
-    """Return the frames of a part, and some beyond its ends."""
-    if part is None:
-        return markers
-    margin = round(MARGIN_SECONDS * markers.rate)
-    first, last = max(part[0] - margin, 0), min(part[1] + margin, len(markers)) - 1
-    return markers.between(first / markers.rate, last / markers.rate)
-
-
-def _trim(track: Track, part: tuple[int, int] | None) -> Any:
-    """Return the motion without what was solved beyond the ends of a part."""
-    if part is None:
-        return track.motion
-    rate = track.markers.rate
-    skip = min(part[0], round(MARGIN_SECONDS * rate))
-    return track.motion.between(skip / rate, (skip + part[1] - part[0] - 1) / rate)
-
-
-def _count_frames(markers: Markers, part: tuple[int, int] | None) -> int:
-    return len(markers) if part is None else part[1] - part[0]
-
-
-def _describe(
-    solved: Sequence[SolvedRecording], recording: LoadedRecording, staged: Sequence[Path]
-) -> dict[str, Any]:
-    """Return what index and summary tell of a take: errors [mm] over all of its subjects."""
-    errors = np.concatenate([one.track.marker_errors.ravel() for one in solved])
-    errors = 1e3 * errors[np.isfinite(errors)]
-    mean, p95, most = None, None, None
-    if len(errors) > 0:
-        mean, p95, most = (
-            round(float(v), 4) for v in (errors.mean(), np.percentile(errors, 95.0), errors.max())
-        )
-    return {
-        "rate_hz": float(recording.markers.rate),
-        "subjects": [one.subject for one in solved],
-        "markers": len(solved[0].track.names),
-        "mean_mm": mean,
-        "p95_mm": p95,
-        "max_mm": most,
-        "reasons": [reason.code for one in solved for reason in one.verdict.reasons],
-        "files": [path.name for path in staged],
-        "curve": _draw_curve(solved[0].track.marker_errors),
-    }
-
-
-def _draw_curve(errors: Array) -> list[float | None]:
-    """Return the mean error of the frames [mm], in at most `CURVE_BINS` equal parts."""
-    seen = np.isfinite(errors)
-    bins = np.array_split(np.arange(len(errors)), min(CURVE_BINS, max(len(errors), 1)))
-    sums = np.where(seen, errors, 0.0).sum(axis=1)
-    counts = seen.sum(axis=1)
-    return [
-        round(1e3 * float(sums[b].sum() / counts[b].sum()), 2) if counts[b].sum() > 0 else None
-        for b in bins
-    ]

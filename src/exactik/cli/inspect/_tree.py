@@ -73,7 +73,8 @@ def _draw_line(chain: Sequence[BoneFacts], stem: str, width: int) -> Text:
     names = " › ".join(bone.name for bone in chain)
     dofs = [dof for bone in chain for dof in bone.dofs]
     if len(chain) == 1:
-        about = format_limits(dofs) or "rigid"
+        parts = [format_limits(dofs), *_format_follows(chain[0])]
+        about = ", ".join(part for part in parts if part != "") or "rigid"
     else:
         limited = sum(dof.is_limited for dof in dofs)
         about = f"{len(dofs)} dofs" + (f", {limited} limited" if limited > 0 else "")
@@ -85,6 +86,19 @@ def _draw_line(chain: Sequence[BoneFacts], stem: str, width: int) -> Text:
     line.append(f"  {about}", "dim")
     line.truncate(width, overflow="ellipsis")
     return line
+
+
+def _format_follows(bone: BoneFacts) -> list[str]:
+    """Return the dofs that follow others, those that follow the same one together."""
+    dofs_of: dict[str, list[str]] = {}
+    for dof, driver in bone.follows.items():
+        dofs_of.setdefault(driver, []).append(dof)
+    return [
+        f"{' '.join(dofs)} held"
+        if driver == ""
+        else f"{' '.join(dofs)} {'follows' if len(dofs) == 1 else 'follow'} {driver}"
+        for driver, dofs in dofs_of.items()
+    ]
 
 
 def _format_limit(dof: DofFacts) -> str:

@@ -25,6 +25,8 @@ from exactik.cli._options import (
     RobustOption,
     RotationsOption,
     SigmaOption,
+    SkeletonUnitOption,
+    SkeletonUpOption,
     SmoothOption,
     StartOption,
     UpOption,
@@ -103,7 +105,7 @@ def run(
         float, typer.Option(help="Seconds for a take, after which its worker is ended.", min=1.0)
     ] = TIME_LIMIT,
     segment: Annotated[
-        int, typer.Option(help="Frames from which on a take is cut into parts.", min=2)
+        int, typer.Option(help="Frames from which on a take is solved in parts.", min=2)
     ] = SEGMENT_FRAMES,
     angles: AnglesOption = None,
     rotations: RotationsOption = None,
@@ -122,8 +124,10 @@ def run(
     sigma: SigmaOption = None,
     branches: BranchesOption = True,
     up: UpOption = None,
+    skeleton_up: SkeletonUpOption = None,
     axes: AxesOption = None,
     length_unit: LengthUnitOption = None,
+    skeleton_unit: SkeletonUnitOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve all takes; again, what is missing. Outputs are the same to the bit in any order.
@@ -160,6 +164,8 @@ def run(
                 sources,
                 output,
                 skeleton=skeleton,
+                skeleton_up=skeleton_up,
+                skeleton_unit=parse_length_unit(skeleton_unit),
                 outputs=outputs,
                 scheduler=scheduler,
                 workers=workers,

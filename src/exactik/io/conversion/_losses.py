@@ -20,6 +20,7 @@ from exactik.io.formats import Content, Format, find_format
 from exactik.io.inspection import describe_markers, describe_time
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
+from exactik.visuals import Visuals
 
 __all__ = ["content_of", "describe", "find_losses"]
 
@@ -27,6 +28,7 @@ EXACT_M = 1e-9  # [m] less is no loss but rounding
 CHUNK_FRAMES = 4096  # that are compared at a time, to bound memory
 MAX_NAMES = 3  # in a sentence
 MAX_JOINT_KINDS = 4  # likewise
+PLURAL_PARTS = {"mesh": "meshes"}
 
 Thing = Skeleton | Motion | Markers
 
@@ -81,7 +83,11 @@ def find_losses(
         lost += _of_skeleton(thing.skeleton, again.skeleton, holder.name)
         lost += _of_motion(thing, again, form.name) + _of_recording(thing, again, form.name)
     elif isinstance(thing, Skeleton) and isinstance(again, Skeleton):
-        lost += _of_skeleton(thing, again, form.name)
+        if form.losses_of is not None:
+            lost += form.losses_of.resolve()(thing, again, files[0])
+            lost += _of_look(thing, again, form.name)
+        else:
+            lost += _of_skeleton(thing, again, form.name)
     return lost, again
 
 
@@ -179,7 +185,29 @@ def _of_skeleton(old: Skeleton, new: Skeleton, name: str) -> list[str]:
     markers = [marker for marker in old.markers if marker not in new.markers]
     if len(markers) > 0:
         lost.append(f"{count_noun(len(markers), 'marker')} of the skeleton: {_quote(markers)}")
+    return lost + _of_look(old, new, name)
+
+
+def _of_look(old: Skeleton, new: Skeleton, name: str) -> list[str]:
+    """Return what is lost of meshes, skins and textures, of reading the source too."""
+    was, now = _count_parts(old.visuals), _count_parts(new.visuals)
+    gone = [
+        count_noun(was[kind] - now[kind], kind, PLURAL_PARTS.get(kind, ""))
+        for kind in was
+        if now[kind] < was[kind]
+    ]
+    lost = [note.text for note in old.visuals.notes]
+    if len(gone) > 0:
+        lost.append(f"the look, {', '.join(gone)}: {name} is written without it")
     return lost
+
+
+def _count_parts(visuals: Visuals) -> Counter[str]:
+    """Count what came with a file; the look of a built-in figure comes with its bones."""
+    skins = [skin for skin in visuals.skins if not skin.fits]
+    parts = (*skins, *visuals.rigid)
+    images = {texture.data for part in parts for texture in part.material.textures.values()}
+    return Counter(skin=len(skins), mesh=len(visuals.rigid), texture=len(images))
 
 
 # --- parts of a recording

@@ -13,13 +13,16 @@ from exactik.io.gltf._read import (
     read_gltf_skeleton,
     read_gltf_up_axis,
 )
-from exactik.io.gltf._write import write_glb, write_glb_skeleton
+from exactik.io.gltf._surfaces import read_gltf_visuals
+from exactik.io.gltf._write import encode_posable_glb, write_glb, write_glb_skeleton
 
 __all__ = [
+    "encode_posable_glb",
     "read_gltf_content",
     "read_gltf_motion",
     "read_gltf_skeleton",
     "read_gltf_up_axis",
+    "read_gltf_visuals",
     "write_glb",
     "write_glb_skeleton",
 ]

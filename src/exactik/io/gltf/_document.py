@@ -39,7 +39,8 @@ COMPONENT_TYPES = {
     5125: np.dtype("<u4"),
     5126: np.dtype("<f4"),
 }
-WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+MAX_IMAGE_BYTES = 64 << 20  # of one texture; a PNG of 4096 × 4096 that hardly compresses
 
 
 class Document(JsonObject):
@@ -78,6 +79,25 @@ class Document(JsonObject):
         if index not in self._decoded_accessors:
             self._decoded_accessors[index] = self._decode(accessor, WIDTHS[kind])
         return self._decoded_accessors[index]
+
+    def find_type(self, owner: JsonObject, key: str) -> str:
+        """Return the type of the accessor that `owner[key]` names, such as "VEC3"."""
+        return self._accessors[owner.integer(key, count=len(self._accessors))].text("type")
+
+    def read_image(self, image: JsonObject) -> bytes:
+        """Return the bytes of an image, which is in a buffer, in the text or in a file beside."""
+        if "uri" in image.value:
+            data = _load_uri(image)
+        else:
+            view = self._views[image.integer("bufferView", count=len(self._views))]
+            length = view.integer("byteLength", low=1)
+            data = self._view_elements(image, length, 1, np.dtype("<u1")).tobytes()
+        if len(data) > MAX_IMAGE_BYTES:
+            text = (
+                f"has {len(data)} bytes; expected an image of {MAX_IMAGE_BYTES >> 20} MiB at most"
+            )
+            raise image.error(text)
+        return data
 
     def _decode(self, accessor: JsonObject, width: int) -> Array:
         count = accessor.integer("count", low=1)

@@ -79,6 +79,13 @@ class JsonObject:
             self._raise_wrong(key, f"{n} finite numbers")
         return np.array(values, dtype=float)
 
+    def number(self, key: str, default: float) -> float:
+        """Return one finite number, the default where there is none."""
+        value = self.value.get(key, default)
+        if type(value) not in (int, float) or not abs(value) < 1e100:
+            self._raise_wrong(key, "a finite number")
+        return float(value)
+
     def text(self, key: str, default: str = "") -> str:
         """Return a string."""
         value = self.value.get(key, default)

@@ -7,6 +7,9 @@ frames in `_curves`.
 
 from __future__ import annotations
 
+import os
+from functools import partial
+
 import numpy as np
 
 from exactik._text import join_names
@@ -18,10 +21,12 @@ from exactik.io.gltf._curves import SampleTimes, choose_frames, sample_curve
 from exactik.io.gltf._document import read_document
 from exactik.io.gltf._nodes import NodeForest, extract_rotations
 from exactik.io.gltf._skeleton import Curves, GltfFigure, read_figure
+from exactik.io.gltf._surfaces import read_gltf_visuals
 from exactik.model import Skeleton
 from exactik.motion import Motion
 from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array, IntArray
+from exactik.visuals import LazyVisuals
 
 __all__ = ["read_gltf_content", "read_gltf_motion", "read_gltf_skeleton", "read_gltf_up_axis"]
 
@@ -55,7 +60,15 @@ def read_gltf_skeleton(path: str, notes: Notes, length_unit: Unit = None) -> Ske
         notes: takes what is odd about it.
         length_unit: in place of the metre.
     """
-    return read_figure(path, notes, length_unit).skeleton
+    return _dress(read_figure(path, notes, length_unit), path, length_unit)
+
+
+def _dress(figure: GltfFigure, path: str, length_unit: Unit) -> Skeleton:
+    """Return the skeleton of a file with its meshes and skins, read when they are looked at."""
+    if "meshes" not in figure.document.value:
+        return figure.skeleton
+    make = partial(read_gltf_visuals, os.path.abspath(path), length_unit)
+    return figure.skeleton.with_visuals(LazyVisuals(make))
 
 
 def read_gltf_motion(
@@ -94,7 +107,9 @@ def read_gltf_motion(
     if length_unit is None and figure.size > MAX_FIGURE_SIZE:
         notes.remark(f"the figure is {figure.size:.3g} m in size; is its length unit the metre?")
     frames = choose_frames(curves.values(), chosen, rate, notes)
-    target = figure.skeleton if skeleton is None else skeleton
+    dressed = _dress(figure, path, length_unit)
+    figure = figure._replace(skeleton=dressed)
+    target = dressed if skeleton is None else skeleton
     max_numbers = max(MAX_COORDINATES, COORDINATES_PER_BYTE * figure.document.size)
     if len(frames.times) * target.nq > max_numbers:
         text = f"{len(frames.times)} frames of {target.nq} coordinates at {frames.rate:g} Hz"

@@ -1,7 +1,8 @@
 """Write motions as animated GLB, for Blender, three.js and any other viewer of glTF.
 
 Every bone is a node, with the bone's frame; every joint that moves is animated, a key for each
-frame. One mesh of octahedra is bound to the nodes by a skin, each octahedron to one bone.
+frame. A figure's meshes and skins go with it. One that has none is drawn as octahedra, a mesh bound
+to the nodes by a skin, each octahedron to one bone; readers of ours leave it out again.
 
 glTF has y up. A figure with another up axis hangs from a node that turns it; the reader undoes that
 rotation. Times, rotations and translations of keys are single precision, as glTF wants it: what is
@@ -23,15 +24,16 @@ from exactik.errors import FileError, UsageError
 from exactik.io._files import open_atomic
 from exactik.io.gltf._meshes import make_bone_mesh, make_marker_mesh, measure_figure
 from exactik.io.gltf._nodes import make_rotation_to_y_up
+from exactik.io.gltf._write_surfaces import add_surfaces
 from exactik.model import Pose, Skeleton
 from exactik.motion import Motion
 from exactik.spatial import wxyz_from_matrix
 from exactik.typing import Array, IntArray
 
-__all__ = ["write_glb", "write_glb_skeleton"]
+__all__ = ["encode_posable_glb", "write_glb", "write_glb_skeleton"]
 
 CHUNK_FRAMES = 4096  # bounds the memory for the rotations of all bones
-FLOAT, BYTE, SHORT = 5126, 5121, 5123  # componentType
+FLOAT, BYTE, SHORT, INT = 5126, 5121, 5123, 5125  # componentType
 ARRAY_BUFFER = 34962  # target of a buffer view with vertices
 COLOURS = {"bones": (0.56, 0.61, 0.67, 1.0), "markers": (0.85, 0.2, 0.15, 1.0)}
 MARKER_FRACTION = 0.015  # size of a marker, of the figure's
@@ -66,11 +68,31 @@ def write_glb_skeleton(
     GlbBuilder(skeleton, path, up_axis, markers).write()
 
 
+def encode_posable_glb(skeleton: Skeleton, figure: int) -> bytes:
+    """Return the visuals of a skeleton as a GLB for a page that poses them itself.
+
+    All bones are children of the first node, where they are in the world in the neutral pose, so
+    that a page has their places alone to set. Extras number the figure and its bones.
+
+    Args:
+        skeleton: one with visuals.
+        figure: its number on the page.
+    """
+    return GlbBuilder(skeleton, "", None, False, figure).encode()
+
+
 class GlbBuilder:
     """A document that is being made: JSON objects, and the bytes that they refer to."""
 
-    def __init__(self, skeleton: Skeleton, path: str, up_axis: str | None, markers: bool):
-        """Begin with the figure in its neutral pose."""
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        path: str,
+        up_axis: str | None,
+        markers: bool,
+        figure: int | None = None,
+    ):
+        """Begin with the figure in its neutral pose; with a number it is to be posed by a page."""
         if up_axis not in ("x", "y", "z", None):
             raise UsageError(f"up_axis is {up_axis!r}; it must be 'x', 'y' or 'z'")
         if len(skeleton.bones) > 1 << 16:
@@ -83,18 +105,31 @@ class GlbBuilder:
             "scenes": [{"nodes": [0]}],
         }
         pose = skeleton.forward(skeleton.neutral())
-        self._add_nodes(pose, up_axis)
-        self._add_figure(pose, make_rotation_to_y_up(up_axis))
+        if figure is None:
+            self._add_nodes(pose, up_axis)
+        else:
+            self._add_flat_nodes(pose, figure)
+        visuals = skeleton.visuals
+        if figure is not None:
+            add_surfaces(self, visuals, keep_normals=True, skins_at_top=False)
+        elif visuals:
+            # The joints of skins are what readers take for bones, and those of a skin for a part of
+            # the figure need not be all: this one, which no mesh uses, names them.
+            joints = list(range(1, len(skeleton.bones) + 1))
+            self.add("skins", {"name": skeleton.name, "joints": joints})
+            add_surfaces(self, visuals)
+        else:
+            self._add_figure(pose, make_rotation_to_y_up(up_axis))
         if markers and len(skeleton.markers) > 0:
             self._add_markers(MARKER_FRACTION * measure_figure(pose))
 
-    def _add(self, key: str, value: dict[str, Any]) -> int:
+    def add(self, key: str, value: dict[str, Any]) -> int:
         """Append to one of the lists of the document; return the index."""
         entries = self.json.setdefault(key, [])
         entries.append(value)
         return len(entries) - 1
 
-    def _add_accessor(
+    def add_accessor(
         self,
         values: NDArray[Any],
         kind: str,
@@ -105,15 +140,10 @@ class GlbBuilder:
         bounds: bool = False,
     ) -> int:
         """Append numbers, (n, …), to the buffer; return the index of their accessor."""
-        dtype = {FLOAT: "<f4", BYTE: "<u1", SHORT: "<u2"}[component]
+        dtype = {FLOAT: "<f4", BYTE: "<u1", SHORT: "<u2", INT: "<u4"}[component]
         data = np.ascontiguousarray(values, dtype=dtype)
-        view = {"buffer": 0, "byteOffset": len(self.binary), "byteLength": data.nbytes}
-        if target != 0:
-            view["target"] = target
-        self.binary += data.tobytes()
-        self.binary += bytes(-len(self.binary) % 4)
         accessor: dict[str, Any] = {
-            "bufferView": self._add("bufferViews", view),
+            "bufferView": self.add_bytes(data.tobytes(), target),
             "componentType": component,
             "count": len(data),
             "type": kind,
@@ -123,7 +153,16 @@ class GlbBuilder:
         if bounds:
             flat = data.reshape(len(data), -1)
             accessor["min"], accessor["max"] = flat.min(axis=0).tolist(), flat.max(axis=0).tolist()
-        return self._add("accessors", accessor)
+        return self.add("accessors", accessor)
+
+    def add_bytes(self, data: bytes, target: int = 0) -> int:
+        """Append bytes to the buffer; return the index of their view."""
+        view = {"buffer": 0, "byteOffset": len(self.binary), "byteLength": len(data)}
+        if target != 0:
+            view["target"] = target
+        self.binary += data
+        self.binary += bytes(-len(self.binary) % 4)
+        return self.add("bufferViews", view)
 
     # --- the figure at rest
 
@@ -145,6 +184,16 @@ class GlbBuilder:
             nodes[parent + 1].setdefault("children", []).append(k + 1)
         self.json["nodes"] = nodes
 
+    def _add_flat_nodes(self, pose: Pose, figure: int) -> None:
+        """Add node 0, with the number of the figure, and below it node k + 1 for bone k."""
+        n = len(self.skeleton.bones)
+        root = {"children": list(range(1, n + 1)), "extras": {"exactik": {"figure": figure}}}
+        self.json["nodes"] = nodes = [root]
+        xyzw = wxyz_from_matrix(pose.rotations)[:, [1, 2, 3, 0]]
+        for k in range(n):
+            node = {"translation": pose.positions[k].tolist(), "rotation": xyzw[k].tolist()}
+            nodes.append({**node, "extras": {"exactik": {"bone": k}}})
+
     def _add_figure(self, pose: Pose, R_gltf_skeleton: Array) -> None:
         """Add the octahedra, and the skin that binds them to the bones as they are at rest."""
         vertices, normals, bones = make_bone_mesh(self.skeleton, pose)
@@ -154,8 +203,8 @@ class GlbBuilder:
         joint_type = BYTE if n < 256 else SHORT
         attributes = {
             **self._add_vertices(vertices @ R_gltf_skeleton.T, normals @ R_gltf_skeleton.T),
-            "JOINTS_0": self._add_accessor(joints, "VEC4", joint_type, target=ARRAY_BUFFER),
-            "WEIGHTS_0": self._add_accessor(
+            "JOINTS_0": self.add_accessor(joints, "VEC4", joint_type, target=ARRAY_BUFFER),
+            "WEIGHTS_0": self.add_accessor(
                 weights, "VEC4", BYTE, target=ARRAY_BUFFER, normalized=True
             ),
         }
@@ -169,39 +218,36 @@ class GlbBuilder:
             "name": self.skeleton.name,
             "skeleton": 0,
             "joints": list(range(1, n + 1)),
-            "inverseBindMatrices": self._add_accessor(
-                np.swapaxes(T_bone_gltf, 1, 2), "MAT4", FLOAT
-            ),
+            "inverseBindMatrices": self.add_accessor(np.swapaxes(T_bone_gltf, 1, 2), "MAT4", FLOAT),
         }
         mesh = self._add_mesh("bones", attributes)
-        node = {"name": "bones", "mesh": mesh, "skin": self._add("skins", skin)}
+        node = {"name": "bones", "mesh": mesh, "skin": self.add("skins", skin)}
         # At the top: the nodes above a skinned mesh have no effect on it.
-        self.json["scenes"][0]["nodes"].append(self._add("nodes", node))
+        self.json["scenes"][0]["nodes"].append(self.add("nodes", node))
 
     def _add_markers(self, size: float) -> None:
         mesh = self._add_mesh("markers", self._add_vertices(*make_marker_mesh(size)))
         for name, (bone, point) in self.skeleton.markers.items():
             marker = {"name": name, "mesh": mesh, "translation": list(point)}
-            index = self._add("nodes", {**marker, "extras": {"exactik": {"marker": True}}})
+            index = self.add("nodes", {**marker, "extras": {"exactik": {"marker": True}}})
             parent = self.json["nodes"][self.skeleton.bone_index(bone) + 1]
             parent.setdefault("children", []).append(index)
 
     def _add_vertices(self, vertices: Array, normals: Array) -> dict[str, int]:
         """Add vertices and normals, (n, 3); return the attributes of their mesh."""
         return {
-            "POSITION": self._add_accessor(
+            "POSITION": self.add_accessor(
                 vertices, "VEC3", FLOAT, target=ARRAY_BUFFER, bounds=True
             ),
-            "NORMAL": self._add_accessor(normals, "VEC3", FLOAT, target=ARRAY_BUFFER),
+            "NORMAL": self.add_accessor(normals, "VEC3", FLOAT, target=ARRAY_BUFFER),
         }
 
     def _add_mesh(self, name: str, attributes: dict[str, int]) -> int:
         surface = {"baseColorFactor": COLOURS[name], "metallicFactor": 0.0, "roughnessFactor": 0.8}
-        material = self._add("materials", {"name": name, "pbrMetallicRoughness": surface})
-        return self._add(
-            "meshes",
-            {"name": name, "primitives": [{"attributes": attributes, "material": material}]},
-        )
+        material = self.add("materials", {"name": name, "pbrMetallicRoughness": surface})
+        primitives = [{"attributes": attributes, "material": material}]
+        helper = {"exactik": {"helper": True}}  # no part of the figure's look
+        return self.add("meshes", {"name": name, "primitives": primitives, "extras": helper})
 
     # --- the motion
 
@@ -226,14 +272,14 @@ class GlbBuilder:
             translations[rows] = p_parent_bone[:, shifting]
         signs = np.where((xyzw[1:] * xyzw[:-1]).sum(axis=-1) < 0.0, -1, 1)
         xyzw[1:] *= np.cumprod(signs, axis=0, dtype=np.int8)[..., None]
-        clock = self._add_accessor(times, "SCALAR", FLOAT, bounds=True)
+        clock = self.add_accessor(times, "SCALAR", FLOAT, bounds=True)
         animation: dict[str, Any] = {"name": "motion", "samplers": [], "channels": []}
         for column, k in enumerate(rotating):
             self._add_channel(animation, clock, k, "rotation", xyzw[:, column])
         for column, k in enumerate(shifting):
             self._add_channel(animation, clock, k, "translation", translations[:, column])
         extras = {"rate": motion.rate, "frames": len(motion), "first_frame": motion.first_frame}
-        self._add("animations", {**animation, "extras": {"exactik": extras}})
+        self.add("animations", {**animation, "extras": {"exactik": extras}})
 
     def _add_channel(
         self,
@@ -243,14 +289,14 @@ class GlbBuilder:
         path: str,
         values: NDArray[np.float32],
     ) -> None:
-        output = self._add_accessor(values, f"VEC{values.shape[1]}", FLOAT)
+        output = self.add_accessor(values, f"VEC{values.shape[1]}", FLOAT)
         sampler = {"input": clock, "output": output, "interpolation": "LINEAR"}
         target = {"node": bone + 1, "path": path}
         animation["channels"].append({"sampler": len(animation["samplers"]), "target": target})
         animation["samplers"].append(sampler)
 
-    def write(self) -> None:
-        """Write the file."""
+    def encode(self) -> bytes:
+        """Return the bytes of the file."""
         self.json["buffers"] = [{"byteLength": len(self.binary)}]
         text = json.dumps(self.json, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         data = text.encode("utf-8", "replace")
@@ -258,11 +304,15 @@ class GlbBuilder:
         length = 12 + 8 + len(data) + 8 + len(self.binary)
         if length >= 1 << 32:
             raise FileError(self.path, f"would have {length} bytes; a GLB has less than 4 GiB")
+        header = struct.pack("<4sII", b"glTF", 2, length)
+        head = struct.pack("<II", len(data), 0x4E4F534A) + data
+        return header + head + struct.pack("<II", len(self.binary), 0x004E4942) + self.binary
+
+    def write(self) -> None:
+        """Write the file."""
+        data = self.encode()
         with open_atomic(self.path, "wb") as file:
-            file.write(struct.pack("<4sII", b"glTF", 2, length))
-            file.write(struct.pack("<II", len(data), 0x4E4F534A) + data)
-            file.write(struct.pack("<II", len(self.binary), 0x004E4942))
-            file.write(self.binary)
+            file.write(data)
 
 
 def _compute_local_transforms(skeleton: Skeleton, pose: Pose) -> tuple[Array, Array]:

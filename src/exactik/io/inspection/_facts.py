@@ -60,12 +60,21 @@ class DofFacts:
 
 @dataclass(frozen=True)
 class BoneFacts:
-    """A bone: its name, that of its parent (None for a root), its joint in words, its dofs."""
+    """A bone.
+
+    Attributes:
+        name: of the bone.
+        parent: name of its parent, None for a root.
+        joint: in words.
+        dofs: of the joint, without those that follow others.
+        follows: dof that follows another, without the bone → that other, empty if it is held.
+    """
 
     name: str
     parent: str | None
     joint: str
     dofs: tuple[DofFacts, ...]
+    follows: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -177,8 +186,19 @@ def describe_skeleton(skeleton: Skeleton) -> SkeletonFacts:
         short = name.removeprefix(f"{skeleton.bones[k].name}.")
         unit = "rad" if skeleton.turns[i] else "m"
         dofs_of[k].append(DofFacts(name=short, unit=unit, lower=low, upper=high))
+    drivers = {coupling.driven: coupling.driver or "" for coupling in skeleton.couplings}
     bones = [
-        BoneFacts(name=bone.name, parent=bone.parent, joint=str(bone.joint), dofs=tuple(dofs))
+        BoneFacts(
+            name=bone.name,
+            parent=bone.parent,
+            joint=str(bone.joint),
+            dofs=tuple(dofs),
+            follows={
+                dof: drivers[f"{bone.name}.{dof}"]
+                for dof in bone.joint.dof_names
+                if f"{bone.name}.{dof}" in drivers
+            },
+        )
         for bone, dofs in zip(skeleton.bones, dofs_of, strict=True)
     ]
     limited = sum(dof.is_limited for bone in bones for dof in bone.dofs)

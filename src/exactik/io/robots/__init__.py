@@ -8,9 +8,10 @@ qpos and qvel, which is an oracle in the tests.
 """
 
 from exactik.io.robots._read import read_robot, read_robot_skeleton
-from exactik.io.robots._robot import JointPlace, Robot
+from exactik.io.robots._robot import NO_LIMIT, JointPlace, Robot
 
 __all__ = [
+    "NO_LIMIT",
     "JointPlace",
     "Robot",
     "read_robot",

@@ -16,7 +16,7 @@ from exactik.io.robots._mjcf_settings import Compiler, DefaultClasses, normalise
 from exactik.io.robots._robot import check_limits
 from exactik.typing import Array
 
-__all__ = ["Body", "BodyJoint", "read_bodies"]
+__all__ = ["Body", "BodyGeom", "BodyJoint", "read_bodies"]
 
 FREE_LIMITS = (-math.inf, math.inf)
 GENERATOR_TAGS = ("replicate", "attach", "composite", "flexcomp")
@@ -47,6 +47,23 @@ class BodyJoint:
     limited_ball: bool = False
 
 
+@dataclass(frozen=True)
+class BodyGeom:
+    """A geom of a body as the file has it; most readers have no use for it.
+
+    Attributes:
+        element: without its defaults.
+        p_body_frame: origin of the frame that it is given in [unit of the file], (3,).
+        R_body_frame: its rotation, (3, 3).
+        default_class: of its defaults, None for "main".
+    """
+
+    element: Element
+    p_body_frame: Array
+    R_body_frame: Array
+    default_class: str | None
+
+
 @dataclass
 class Body:
     """One body.
@@ -58,6 +75,7 @@ class Body:
         p_parent_body: [unit of the file], (3,).
         R_parent_body: (3, 3).
         joints: in the order of the file.
+        geoms: likewise.
     """
 
     element: Element
@@ -66,6 +84,7 @@ class Body:
     p_parent_body: Array
     R_parent_body: Array
     joints: list[BodyJoint] = field(default_factory=list)
+    geoms: list[BodyGeom] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -135,6 +154,15 @@ def _read_contents(
             if child_scope.body is None:
                 raise child.error("a joint of the world; expected joints inside a <body>")
             child_scope.body.joints.append(_read_joint(child, child_scope, compiler, defaults))
+        elif child.tag == "geom":
+            if child_scope.body is not None:
+                geom = BodyGeom(
+                    element=child,
+                    p_body_frame=child_scope.p_body_frame,
+                    R_body_frame=child_scope.R_body_frame,
+                    default_class=child_scope.default_class,
+                )
+                child_scope.body.geoms.append(geom)
         elif child.tag in GENERATOR_TAGS and _makes_bodies_or_joints(child):
             raise child.error(
                 f"<{child.tag}> is not read; expected it written out, "

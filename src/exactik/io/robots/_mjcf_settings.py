@@ -14,6 +14,7 @@ from exactik.typing import Array
 __all__ = ["Compiler", "DefaultClasses", "normalise", "read_compiler", "read_defaults"]
 
 ORIENTATION_ATTRIBUTES = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
+DEFAULT_TAGS = ("joint", "equality", "geom", "mesh", "material")  # that anything here has use for
 MIN_LENGTH = 1e-10  # a shorter vector gives no direction; near MuJoCo's threshold
 
 
@@ -134,7 +135,7 @@ def read_defaults(root: Element) -> DefaultClasses:
             inherited = defaults.classes[enclosing]
             attributes = {tag: dict(values) for tag, values in inherited.items()}
             defaults.classes[name] = attributes
-        for child in element.find_children("joint", "equality"):
+        for child in element.find_children(*DEFAULT_TAGS):
             attributes.setdefault(child.tag, {}).update(child.attributes)
         stack.extend((child, name) for child in reversed(list(element.find_children("default"))))
     return defaults

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+from functools import partial
+
 import numpy as np
 
+from exactik.errors import FileWarning
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
 from exactik.io.robots._robot import Robot
 from exactik.model import Skeleton
+from exactik.visuals import LazyVisuals, Visuals
 
-__all__ = ["read_robot", "read_robot_skeleton"]
+__all__ = ["read_robot", "read_robot_skeleton", "read_robot_visuals"]
 
 Unit = str | float | None
 
@@ -21,7 +27,7 @@ def read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
     from exactik.io.robots._mjcf import read_mjcf
     from exactik.io.robots._urdf import read_urdf
 
-    metres = 1.0 if length_unit is None or length_unit == "auto" else metres_per(length_unit)
+    metres = _find_metres(length_unit)
     root = read_xml(path)
     readers = {"robot": read_urdf, "mujoco": read_mjcf}
     if root.tag not in readers:
@@ -31,5 +37,23 @@ def read_robot(path: str, length_unit: Unit, floating: bool) -> Robot:
 
 
 def read_robot_skeleton(path: str, notes: Notes, length_unit: Unit, floating: bool) -> Skeleton:
-    """Return the skeleton of a robot."""
-    return read_robot(path, length_unit, floating).skeleton
+    """Return the skeleton of a robot; its meshes are read when they are looked at."""
+    make = partial(read_robot_visuals, os.path.abspath(path), length_unit)
+    return read_robot(path, length_unit, floating).skeleton.with_visuals(LazyVisuals(make))
+
+
+def read_robot_visuals(path: str, length_unit: Unit = None) -> Visuals:
+    """Return what a robot looks like: its visuals in URDF, its geoms in MJCF."""
+    from exactik.io._xml import read_xml
+    from exactik.io.robots._mjcf_geoms import read_mjcf_visuals
+    from exactik.io.robots._urdf_visuals import read_urdf_visuals
+
+    root = read_xml(path)
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FileWarning)  # the reader of the skeleton has warned
+        read = read_urdf_visuals if root.tag == "robot" else read_mjcf_visuals
+        return read(root, _find_metres(length_unit))
+
+
+def _find_metres(length_unit: Unit) -> float:
+    return 1.0 if length_unit is None or length_unit == "auto" else metres_per(length_unit)

@@ -2,7 +2,8 @@
 
 Joints that follow others (URDF's mimic, MJCF's equality between joints) become couplings of the
 skeleton. Where one is a multiple of another, its limits become limits of the joint that it follows,
-unless that leaves nothing: a solver keeps them then.
+so that a solver keeps them. Limits that leave the other no room, as those of some real grippers do,
+and limits beside a polynomial stay what they are: a warning says so where they will be left.
 """
 
 from __future__ import annotations
@@ -11,14 +12,25 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from exactik._text import count_noun
 from exactik.errors import ExactikError, FileError
-from exactik.functions import Linear
+from exactik.functions import Constant, CoordinateFunction, Linear, Polynomial
 from exactik.model import Bone, Coupling, Joint, Skeleton
 
 if TYPE_CHECKING:
     from exactik.io._xml import Element
 
-__all__ = ["JointPlace", "Robot", "RobotBuilder", "check_limits"]
+__all__ = ["NO_LIMIT", "JointPlace", "Robot", "RobotBuilder", "check_limits"]
+
+Interval = tuple[float, float]
+
+LIMIT_SLACK = 1e-9  # rad or m; anything between rounding, 1e-15, and a file's digits, 1e-6, will do
+
+NO_LIMIT = 1e30
+"""Limit in a URDF file of a joint that has none [rad or m]: the format demands numbers, and its
+parsers take no infinity. It fits single precision, and no robot is as large."""
 
 
 class JointPlace(NamedTuple):
@@ -61,6 +73,7 @@ class RobotBuilder:
         bones: added so far.
         bones_of_joint: name of a joint in the file → the bones that it moves.
         couplings: driven dof → coupling.
+        coupling_elements: driven dof → the part of the file that couples it.
     """
 
     def __init__(self, name: str, root: Element):
@@ -69,6 +82,7 @@ class RobotBuilder:
         self.bones: list[Bone] = []
         self.bones_of_joint: dict[str, list[Bone]] = {}
         self.couplings: dict[str, Coupling] = {}
+        self.coupling_elements: dict[str, Element] = {}
 
     def add_bone(
         self, element: Element, name: str, *, joint_name: str = "", **options: Any
@@ -105,15 +119,18 @@ class RobotBuilder:
         if coupling.driven in self.couplings:
             raise element.error(f"a second coupling of {coupling.driven!r}; expected at most one")
         self.couplings[coupling.driven] = coupling
+        self.coupling_elements[coupling.driven] = element
 
     def build(self) -> Robot:
         """Return the robot."""
         couplings = tuple(self.couplings.values())
         try:
             skeleton = Skeleton.build(self.name, self.bones, None, couplings)
-            skeleton = skeleton.with_bones(_hand_down_limits(skeleton))
+            limits = _hand_down_limits(skeleton)
+            skeleton = skeleton.with_bones(_apply_limits(skeleton, limits))
         except ExactikError as error:
             raise FileError(self.root.path, str(error)) from error
+        self._warn_of_limits(skeleton.couplings, limits)
         tree = skeleton.tree
         joints = {}
         for name, bones in self.bones_of_joint.items():
@@ -125,10 +142,31 @@ class RobotBuilder:
                 joints[name] = JointPlace(bones[-1].name, q, v, end_q - q, end_v - v)
         return Robot(skeleton=skeleton, joints=joints)
 
+    def _warn_of_limits(self, couplings: tuple[Coupling, ...], limits: dict[str, Interval]) -> None:
+        """Warn of dofs that leave their limits where what they follow is within its own."""
+        reached = dict(limits)
+        leaving: list[str] = []
+        for coupling in couplings:  # each after what it follows
+            if coupling.driver is None:
+                continue
+            dof = coupling.driven
+            reached[dof] = _find_range(coupling.function, reached[coupling.driver])
+            low, high = limits[dof]
+            if reached[dof][0] < low - LIMIT_SLACK or reached[dof][1] > high + LIMIT_SLACK:
+                leaving.append(dof)
+        if len(leaving) > 0:
+            shown = ", ".join(leaving[:6]) + (", …" if len(leaving) > 6 else "")
+            what = count_noun(len(leaving), "joint") + (
+                " that follows another leaves its limits"
+                if len(leaving) == 1
+                else " that follow others leave their limits"
+            )
+            self.coupling_elements[leaving[0]].warn(f"{what}: {shown}", code="limit-not-kept")
 
-def _hand_down_limits(skeleton: Skeleton) -> list[Bone]:
-    """Return the bones with limits of dofs that follow others as limits of what these follow."""
-    limits = {
+
+def _hand_down_limits(skeleton: Skeleton) -> dict[str, Interval]:
+    """Return the limits of all dofs, those of dofs that follow others given to what they follow."""
+    limits: dict[str, Interval] = {
         f"{bone.name}.{dof}": pair
         for bone in skeleton.bones
         for dof, pair in zip(bone.joint.dof_names, bone.joint.limits, strict=True)
@@ -141,11 +179,31 @@ def _hand_down_limits(skeleton: Skeleton) -> list[Bone]:
             narrowed = max(low, min(ends)), min(high, max(ends))
             if narrowed[0] < narrowed[1]:
                 limits[driver] = narrowed
+    return limits
+
+
+def _apply_limits(skeleton: Skeleton, limits: dict[str, Interval]) -> list[Bone]:
+    """Return the bones of a skeleton with these limits of its dofs."""
     bones = []
     for bone in skeleton.bones:
         kept = tuple(limits[f"{bone.name}.{dof}"] for dof in bone.joint.dof_names)
         bones.append(replace(bone, joint=replace(bone.joint, limits=kept)))
     return bones
+
+
+def _find_range(function: CoordinateFunction, interval: Interval) -> Interval:
+    """Return the least and the greatest value of a function that a file can say."""
+    low, high = interval
+    if isinstance(function, Constant):
+        return function.value, function.value
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return -math.inf, math.inf
+    places = [low, high]
+    if isinstance(function, Polynomial):
+        turns = np.polynomial.Polynomial(function.coefficients).deriv().roots()
+        places += [float(x.real) for x in turns if x.imag == 0.0 and low < x.real < high]
+    values = [float(function(x)) for x in places]
+    return min(values), max(values)
 
 
 def check_limits(joint: Element, low: float, high: float) -> tuple[float, float]:

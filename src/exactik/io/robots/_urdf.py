@@ -11,7 +11,8 @@ the names of the links and the order of a walk from the root, children as their 
                                      more bones: <link>_planar1, <link>_planar2, <link>
 
 A revolute or prismatic joint without `lower` and `upper` is free; if one of them is absent it is 0,
-as the format says. Shapes, inertias, transmissions and what simulators add are skipped.
+as the format says, and one of 1e30 or more is none, as we write it. Shapes are in `_urdf_visuals`;
+inertias, transmissions and what simulators add are skipped.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ import numpy as np
 
 from exactik.functions import Constant, Linear
 from exactik.io._xml import Element
-from exactik.io.robots._robot import Robot, RobotBuilder, check_limits
+from exactik.io.robots._robot import NO_LIMIT, Robot, RobotBuilder, check_limits
 from exactik.model import Coupling, Joint
 from exactik.spatial import axis_rotation, matrix_from_wxyz, rotation_taking_z_to
 from exactik.typing import Array
 
-__all__ = ["read_urdf"]
+__all__ = ["read_origin", "read_urdf"]
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
 
@@ -92,7 +93,7 @@ class UrdfJoint:
     def add_bones_to(self, robot: RobotBuilder, metres: float) -> None:
         """Add the bones of this joint and its child."""
         name, parent = self.child, self.parent
-        p_parent_child, R_parent_child = self._read_origin()
+        p_parent_child, R_parent_child = read_origin(self.element)
         pose = {"offset": metres * p_parent_child, "pre": R_parent_child}
         if self.type == "planar":
             normal = self._read_axis()
@@ -116,23 +117,6 @@ class UrdfJoint:
             joint = Joint.free() if self.type == "floating" else Joint.fixed()
         robot.add_bone(self.element, name, joint_name=self.name, parent=parent, joint=joint, **pose)
 
-    def _read_origin(self) -> tuple[Array, Array]:
-        """Return p_parent_child [unit of the file] and R_parent_child."""
-        origin = self.element.find_child("origin")
-        if origin is None:
-            return np.zeros(3), np.eye(3)
-        p_parent_child = np.array(origin.read_numbers("xyz", (0.0, 0.0, 0.0)))
-        if "quat_xyzw" in origin.attributes:
-            if "rpy" in origin.attributes:
-                raise origin.error("both rpy and quat_xyzw; expected one of them")
-            x, y, z, w = origin.read_numbers("quat_xyzw", (0.0, 0.0, 0.0, 1.0))
-            if math.hypot(x, y, z, w) < 1e-9:
-                raise origin.error("quat_xyzw is zero; expected a rotation")
-            return p_parent_child, matrix_from_wxyz((w, x, y, z))
-        roll, pitch, yaw = origin.read_numbers("rpy", (0.0, 0.0, 0.0))
-        R_yaw_pitch = axis_rotation("z", yaw) @ axis_rotation("y", pitch)
-        return p_parent_child, R_yaw_pitch @ axis_rotation("x", roll)
-
     def _read_axis(self) -> Array:
         element = self.element.find_child("axis")
         if element is None:
@@ -151,7 +135,27 @@ class UrdfJoint:
             return None
         (low,) = limit.read_numbers("lower", (0.0,), infinite=True)
         (high,) = limit.read_numbers("upper", (0.0,), infinite=True)
-        return check_limits(self.element, factor * low, factor * high)
+        low = -math.inf if low <= -NO_LIMIT else factor * low
+        high = math.inf if high >= NO_LIMIT else factor * high
+        return check_limits(self.element, low, high)
+
+
+def read_origin(owner: Element) -> tuple[Array, Array]:
+    """Return position [unit of the file] and rotation of the <origin> of a joint or a visual."""
+    origin = owner.find_child("origin")
+    if origin is None:
+        return np.zeros(3), np.eye(3)
+    p_parent_child = np.array(origin.read_numbers("xyz", (0.0, 0.0, 0.0)))
+    if "quat_xyzw" in origin.attributes:
+        if "rpy" in origin.attributes:
+            raise origin.error("both rpy and quat_xyzw; expected one of them")
+        x, y, z, w = origin.read_numbers("quat_xyzw", (0.0, 0.0, 0.0, 1.0))
+        if math.hypot(x, y, z, w) < 1e-9:
+            raise origin.error("quat_xyzw is zero; expected a rotation")
+        return p_parent_child, matrix_from_wxyz((w, x, y, z))
+    roll, pitch, yaw = origin.read_numbers("rpy", (0.0, 0.0, 0.0))
+    R_yaw_pitch = axis_rotation("z", yaw) @ axis_rotation("y", pitch)
+    return p_parent_child, R_yaw_pitch @ axis_rotation("x", roll)
 
 
 def _index_by_name(root: Element, tag: str) -> dict[str, Element]:

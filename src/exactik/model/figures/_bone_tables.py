@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from exactik.model._bone import Bone
-from exactik.model._joint import Joint
+from exactik.model.joints import Joint
 from exactik.typing import Array
 
 __all__ = ["BoneRow", "Point", "make_bone", "make_both_sides", "mirror_markers"]

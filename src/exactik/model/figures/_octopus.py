@@ -16,9 +16,9 @@ from functools import cache
 import numpy as np
 
 from exactik.model._bone import Bone
-from exactik.model._joint import Joint
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures._bone_tables import Point
+from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
 
 __all__ = ["octopus"]

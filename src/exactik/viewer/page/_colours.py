@@ -13,6 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from exactik.visuals import srgb_to_linear as convert_to_linear
+
 __all__ = [
     "BONE_COLOUR",
     "DRAGGED_COLOUR",
@@ -38,8 +40,7 @@ RESIDUAL_COLOUR, GHOST_COLOUR = (204, 80, 160), (86, 140, 233)
 
 def srgb_to_linear(colours: ArrayLike) -> NDArray[np.uint8]:
     """Return linear colours, (…, 3), of sRGB colours, (…, 3), both from 0 to 255."""
-    srgb = np.asarray(colours, dtype=float) / 255.0
-    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    linear = convert_to_linear(np.asarray(colours, dtype=float) / 255.0)
     return np.round(255.0 * linear).astype(np.uint8)
 
 

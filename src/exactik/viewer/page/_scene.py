@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from exactik.model import Pose, Skeleton
 from exactik.typing import Array, IntArray
 from exactik.viewer._limits import LimitState
+from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page._colours import (
     BONE_COLOUR,
     JOINT_COLOUR,
@@ -20,16 +21,31 @@ from exactik.viewer.page._colours import (
 from exactik.viewer.page._shapes import (
     LIMB_MESH,
     SPHERE_MESH,
-    Mesh,
     make_limbs,
     make_spheres,
     place_limbs,
     place_spheres,
 )
+from exactik.viewer.page._skin import SkinScene
+from exactik.visuals import Mesh
 
-__all__ = ["FigureScene", "add_instances", "add_translucent_poses", "set_up_scene"]
+__all__ = [
+    "BOTH",
+    "LOOKS",
+    "SKIN",
+    "STICKS",
+    "FigureScene",
+    "add_instances",
+    "add_look_widget",
+    "add_translucent_poses",
+    "measure_box",
+    "set_up_scene",
+]
+
+SKIN, STICKS, BOTH = LOOKS = ("skin", "sticks", "both")
 
 OVERLAY_OPACITY = 0.4
+BOX_SHARE = 0.52  # of a box's diagonal: from so far away all of it fits into the window
 OVERLAY_WIDTH = 0.7  # over that of the figure itself, which must stay visible
 
 
@@ -101,10 +117,12 @@ def add_instances(
 
 
 class FigureScene:
-    """A figure, drawn in two messages: its limbs, and its joints and heads.
+    """A figure, as its skin, where it has one, or as sticks, each drawn in two messages.
 
     Attributes:
-        node: parent of both, to move or hide the figure as a whole.
+        node: parent of all parts, to move or hide the figure as a whole.
+        skin: its meshes; None if it has none.
+        look: what is shown: `SKIN`, `STICKS`, or `BOTH`, the sticks inside a translucent skin.
     """
 
     def __init__(
@@ -135,14 +153,35 @@ class FigureScene:
             opacity=opacity,
         )
         self._painted_levels: NDArray[np.uint8] | None = None
+        self._pose = pose
+        self.skin = SkinScene(server, skeleton, name, opacity) if skeleton.visuals else None
+        self.look = STICKS
         self.paint()
+        self.show_as(SKIN)
+
+    def show_as(self, look: str) -> None:
+        """Choose what is shown; a figure without a skin is always shown as sticks."""
+        self.look = look if self.skin is not None else STICKS
+        if self.skin is not None:
+            self.skin.show(self.look != STICKS, self.look == BOTH)
+        for part in (self.bones, self.joints):
+            part.visible = self.look != SKIN
+        self._place(self._pose)
+
+    def _place(self, pose: Pose) -> None:
+        """Move what is shown."""
+        self._pose = pose
+        if self.skin is not None and self.look != STICKS:
+            self.skin.draw(pose)
+        if self.look != SKIN:
+            positions, wxyzs = place_limbs(self.limbs, pose)
+            self.bones.batched_positions = positions.astype(np.float32)
+            self.bones.batched_wxyzs = wxyzs.astype(np.float32)
+            self.joints.batched_positions = place_spheres(self.spheres, pose).astype(np.float32)
 
     def draw(self, pose: Pose, limits: LimitState | None = None) -> None:
         """Move the figure; to be called inside `server.atomic()`."""
-        positions, wxyzs = place_limbs(self.limbs, pose)
-        self.bones.batched_positions = positions.astype(np.float32)
-        self.bones.batched_wxyzs = wxyzs.astype(np.float32)
-        self.joints.batched_positions = place_spheres(self.spheres, pose).astype(np.float32)
+        self._place(pose)
         if limits is not None and (
             self._painted_levels is None or not np.array_equal(limits.bones, self._painted_levels)
         ):
@@ -169,6 +208,36 @@ class FigureScene:
                     await callback(name, event)
 
             mesh.on_drag(handle_drag)
+        if self.skin is not None:
+            self.skin.on_drag(lambda: self._pose, callback)
+
+
+def add_look_widget(gui: Any, figure: FigureScene, choose: Callable[[str], None]) -> Any:
+    """Add a choice of `LOOKS` to a panel, for a figure that has a skin; None for one without."""
+    if figure.skin is None:
+        return None
+    look = gui.add_dropdown("figure", list(LOOKS), initial_value=figure.look)
+
+    @look.on_update
+    async def _(_: Any) -> None:
+        choose(look.value)
+
+    return look
+
+
+def measure_box(pose: Pose) -> tuple[Array, float]:
+    """Return the middle [m, world], (3,), of a figure in one pose, and its size [m].
+
+    The size is the length of the longest chain, or what of the box around bones, meshes and skins
+    is needed to see all of it, if that is more.
+    """
+    skeleton = pose.skeleton
+    places = [pose.positions]
+    places += skeleton.visuals.compute_vertices(skeleton.bone_names, pose.positions, pose.rotations)
+    low = np.min([part.min(axis=0) for part in places if len(part) > 0], axis=0)
+    high = np.max([part.max(axis=0) for part in places if len(part) > 0], axis=0)
+    share = BOX_SHARE * float(np.linalg.norm(high - low))
+    return 0.5 * (low + high), max(compute_reach(skeleton), share)
 
 
 def add_translucent_poses(

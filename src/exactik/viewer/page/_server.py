@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from exactik.errors import UsageError
+from exactik.viewer.page._client import make_page_response
 
 __all__ = ["import_viser", "is_request_allowed", "start_guarded_server", "stop_server"]
 
@@ -124,6 +125,9 @@ def _make_request_check(
         host = hosts_given[0] if len(hosts_given) == 1 else None
         if not is_request_allowed(host, headers.get_all("Origin"), hosts, further):
             return connection.respond(HTTPStatus.FORBIDDEN, "This server answers its own page.\n")
+        is_socket = headers.get("Upgrade") == "websocket"
+        if not is_socket and request.path.partition("?")[0] in ("/", "/index.html"):
+            return make_page_response()
         response = None if answer is None else answer(connection, request)
         return await response if inspect.isawaitable(response) else response
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactik.model import Pose, Skeleton
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
 from exactik.typing import Array, BoolArray, IntArray
 from exactik.viewer._proportions import compute_reach, find_tip, fit_head_sphere
+from exactik.visuals import Mesh
 
 __all__ = [
     "LIMB_MESH",
     "SPHERE_MESH",
     "Limbs",
-    "Mesh",
     "Spheres",
     "make_limbs",
     "make_spheres",
@@ -41,13 +40,6 @@ LIMB_OUTLINE = (
     (0.99, 0.22),
 )
 MIN_LIMB_LENGTH = 0.01  # of the figure's reach: shorter pieces are not drawn
-
-
-class Mesh(NamedTuple):
-    """A closed surface."""
-
-    vertices: NDArray[np.float32]  #  (n, 3)
-    faces: NDArray[np.uint32]  #      (m, 3)
 
 
 def _make_limb_mesh(sides: int = 12) -> Mesh:

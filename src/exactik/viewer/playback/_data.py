@@ -73,6 +73,7 @@ class PlaybackData:
         recorded: measured markers at the same times, or None.
         track: what `motion` comes from, if it was solved here.
         swaps: pairs of markers that were exchanged back, because the motion fits them so.
+        aside: how far to the left of the motion the references are shown at first [m].
     """
 
     motion: Motion
@@ -80,6 +81,7 @@ class PlaybackData:
     recorded: TimeAligned | None = None
     track: Track | None = None
     swaps: tuple[Swap, ...] = ()
+    aside: float = 0.0
 
     @classmethod
     def of(
@@ -88,6 +90,7 @@ class PlaybackData:
         *,
         markers: Markers | None = None,
         references: Sequence[Motion] = (),
+        aside: float = 0.0,
     ) -> PlaybackData:
         """Return what is to be played.
 
@@ -95,6 +98,7 @@ class PlaybackData:
             thing: a motion or a solved recording, which has its markers with it.
             markers: measured, to be shown beside a motion.
             references: other motions, shown as ghosts.
+            aside: how far to the left of the motion the ghosts are shown at first [m].
         """
         if isinstance(thing, PlaybackData):
             return thing
@@ -108,7 +112,7 @@ class PlaybackData:
             if markers is not None:
                 raise UsageError("a track has its markers with it; others cannot be shown")
             recorded = TimeAligned(_markers_of_track(track), 0.0)
-        data = cls(motion=motion, references=aligned, recorded=recorded, track=track)
+        data = cls(motion=motion, references=aligned, recorded=recorded, track=track, aside=aside)
         return data if track is not None else _exchange_swapped(data)
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ from exactik.errors import FileError, UsageError
 from exactik.io import open_atomic, save_motion
 from exactik.io.formats import GLB
 from exactik.typing import IntArray
-from exactik.viewer.page import start_guarded_server, stop_server
+from exactik.viewer.page import add_driver, start_guarded_server, stop_server
 from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.playback._scene import PlayScene
 
@@ -77,7 +77,7 @@ def render_html(
                 serializer.insert_sleep(1.0 / rate)
             if progress is not None:
                 progress(done + 1, len(frames))
-        return serializer.as_html()
+        return add_driver(serializer.as_html())
     finally:
         stop_server(server)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik._text import join_names
+from exactik.viewer.page import add_look_widget
 from exactik.viewer.playback._error_curve import ErrorCurve
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
 from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
@@ -91,6 +92,10 @@ class PlayPanel:
             self._legend.visible = self.colouring.value == UNCERTAINTY
             viewer.change(lambda: scene.colour_by(self.colouring.value))
 
+        figure = scene.figure
+        self.look = add_look_widget(
+            gui, figure, lambda look: viewer.change(lambda: figure.show_as(look))
+        )
         self.toggles: dict[str, Any] = {}
         follow = scene.follows
         self._add_toggle(gui, "follow", lambda on: setattr(scene, "follows", on), follow)
@@ -117,7 +122,10 @@ class PlayPanel:
                     ghost.enabled = on
 
             self._add_toggle(gui, "ghost", enable)
-            self.aside = gui.add_slider("ghost aside [m]", -2.0, 2.0, 0.05, 0.0)
+            farthest = max(2.0, abs(scene.data.aside))
+            self.aside = gui.add_slider(
+                "ghost aside [m]", -farthest, farthest, 0.05, scene.data.aside
+            )
 
             @self.aside.on_update
             async def _(_: Any) -> None:

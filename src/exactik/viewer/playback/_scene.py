@@ -19,6 +19,7 @@ from exactik.viewer.page import (
     TARGET_COLOUR,
     FigureScene,
     add_instances,
+    measure_box,
     set_up_scene,
     srgb_to_linear,
 )
@@ -158,12 +159,15 @@ class PlayScene:
         reach = compute_reach(playback.skeleton)
         self.follows = distance > FOLLOW_DISTANCE * reach
         self._world = server.scene.add_frame("/take", show_axes=False)
+        size = measure_box(playback.pose(0))[1]
         set_up_scene(
-            server, reach, self._start - (0.0, 0.0, CAMERA_DROP * reach), "/take/floor", 1.2
+            server, size, self._start - (0.0, 0.0, CAMERA_DROP * reach), "/take/floor", 1.2
         )
         self.figure = FigureScene(server, playback.skeleton, "/take/figure")
         count = range(len(playback.references))
         self.ghosts = [GhostScene(server, playback, k, "/take") for k in count]
+        for ghost in self.ghosts:
+            ghost.set_offset(playback.aside)
         self.markers = MarkerScene(server, playback, "/take")
         self.colouring = LIMITS
         self.limits: LimitState = compute_limit_state(

@@ -8,7 +8,13 @@ from numpy.typing import ArrayLike
 
 from exactik.model import Skeleton
 from exactik.viewer._proportions import compute_reach
-from exactik.viewer.page import FigureScene, Viewer, set_up_scene, start_guarded_server
+from exactik.viewer.page import (
+    FigureScene,
+    Viewer,
+    measure_box,
+    set_up_scene,
+    start_guarded_server,
+)
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
@@ -48,9 +54,8 @@ class PoseViewer(Viewer):
         _warm_up(skeleton)
         label = f"exactik: {skeleton.name}"
         super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
-        pose = self.session.pose()
-        middle = 0.5 * (pose.positions.min(axis=0) + pose.positions.max(axis=0))
-        set_up_scene(self.server, compute_reach(skeleton), middle)
+        middle, size = measure_box(self.session.pose())
+        set_up_scene(self.server, size, middle)
         self.worker = PosingWorker(self.session, self._show, self._show_verdict)
         self.figure = FigureScene(self.server, skeleton)
         self.handles = HandleScene(self.server, self.session, self.worker, self.figure)

@@ -14,6 +14,7 @@ from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     DRAGGED_COLOUR,
     FREE_COLOUR,
+    ON_TOP_OPACITY,
     PINNED_COLOUR,
     RESIDUAL_COLOUR,
     SPHERE_MESH,
@@ -52,7 +53,9 @@ class HandleScene:
             count = len(self.names)
             radii = np.full(count, HANDLE_RADIUS * compute_reach(session.skeleton))
             origins = np.zeros((count, 3))
-            self._spheres = add_instances(server, "/handles", SPHERE_MESH, origins, radii)
+            self._spheres = add_instances(
+                server, "/handles", SPHERE_MESH, origins, radii, opacity=ON_TOP_OPACITY
+            )
             self._spheres.on_click(self._clicked)
             self._spheres.on_drag(self._sphere_dragged)
             self._gizmo = server.scene.add_transform_controls(

@@ -134,6 +134,7 @@ def _moving_part(point: Element, axis: str, coordinates: dict[str, float]) -> fl
     if function is None:
         return 0.0
     read = read_function(function)
-    name = read_socket(point, f"{axis}_coordinate").rpartition("/")[2]
+    socket = read_socket(point, f"{axis}_coordinate") or text_of(point, f"{axis}_coordinate")
+    name = socket.rpartition("/")[2]
     value = coordinates.get(name, 0.0)
     return float(read(*[value] * read.coordinate_count))

@@ -12,6 +12,9 @@ frame is on):
     mass × s_x s_y s_z, unless its distribution is kept; then all masses × subject's mass / sum
     inertia                           as a cylinder, where s is not the same along all axes
 
+Before version 4 a joint says its ends itself, `location_in_parent` × s of the parent and `location`
+× s of the child; geometry hangs on a <VisibleObject>, and inertias are six elements.
+
 Muscle and tendon lengths go with the length of the muscle's path in the default pose, which is
 known once the rest is scaled (`scale_muscles`).
 """
@@ -47,6 +50,7 @@ Factors = Mapping[str, Array]
 
 ONE = (1.0, 1.0, 1.0)
 PATH_POINTS = ("PathPoint", "ConditionalPathPoint")
+OLD_INERTIA = tuple(f"inertia_{pair}" for pair in ("xx", "yy", "zz", "xy", "xz", "yz"))
 
 
 def scale_text(
@@ -123,6 +127,11 @@ class _Scaler:
                     self.text.append(geometry, f"<scale_factors>{values}</scale_factors>")
                 else:
                     self.multiply(geometry, "scale_factors", factors)
+        for shown in frame.find_children("VisibleObject"):  # before version 4
+            self.multiply(shown, "scale_factors", factors)
+            for geometry in shown.find_descendants("DisplayGeometry"):
+                # Three angles, then the place.
+                self.multiply(geometry, "transform", np.concatenate([ONE, factors]))
 
     def _scale_wrap_object(self, wrap: Element, factors: Array) -> None:
         self.multiply(wrap, "translation", factors)
@@ -145,6 +154,15 @@ class _Scaler:
         """Scale translations of custom joints, ellipsoids, and couplers of shifts."""
         parents: dict[str, Array] = {}
         elements = {name_of(e): e for e in objects_of(open_set(self.root, "JointSet", self.notes))}
+        for body in objects_of(open_set(self.root, "BodySet", self.notes)):
+            for holder in body.find_children("Joint"):  # before version 4
+                for element in holder.children:
+                    elements[name_of(element)] = element
+                    parent = self.of_body(text_of(element, "parent_body"))
+                    self.multiply(element, "location_in_parent", parent)
+                    tag = "location_in_child"
+                    tag = tag if first_child(element, tag) is not None else "location"
+                    self.multiply(element, tag, self.of_body(name_of(body)))
         for joint in model.joints:
             element, factors = elements[joint.name], self.of_body(joint.parent.body)
             parents |= {coordinate.name: factors for coordinate in joint.coordinates}
@@ -215,7 +233,8 @@ class _Scaler:
         for point in self.root.find_descendants("MovingPathPoint"):
             factors = self.of_socket(point, "/forceset", "parent_frame", "body")
             for axis, factor in zip("xyz", factors.tolist(), strict=True):
-                if read_socket(point, f"{axis}_coordinate") == "":
+                tag = f"{axis}_coordinate"
+                if (read_socket(point, tag) or text_of(point, tag)) == "":
                     continue
                 holder = first_child(point, f"{axis}_location")
                 function = None if holder is None else next(iter(holder.children), None)
@@ -247,12 +266,20 @@ class _Scaler:
                 continue
             self.multiply(body, "mass_center", factors)
             self.multiply(body, "mass", np.array(share * volume[name]))
+            children = [first_child(body, tag) for tag in ("inertia", *OLD_INERTIA)]
             inertia = read_numbers(body, "inertia")
-            child = first_child(body, "inertia")
-            if child is not None and len(inertia) == 6:
-                old = read_number(body, "mass", 0.0)
-                scaled = _scale_inertia(np.array(inertia), old, volume[name], factors)
-                self.text.set_numbers(child, tuple((share * scaled).tolist()))
+            if children[0] is None:
+                inertia = tuple(read_number(body, tag, 0.0) for tag in OLD_INERTIA)
+            if len(inertia) != 6:
+                continue
+            old = read_number(body, "mass", 0.0)
+            scaled = share * _scale_inertia(np.array(inertia), old, volume[name], factors)
+            if children[0] is not None:
+                self.text.set_numbers(children[0], tuple(scaled.tolist()))
+                continue
+            for child, value in zip(children[1:], scaled.tolist(), strict=True):
+                if child is not None:
+                    self.text.set_numbers(child, (value,))
 
 
 def _scale_inertia(inertia: Array, mass: float, volume: float, factors: Array) -> Array:

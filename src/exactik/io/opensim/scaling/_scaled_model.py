@@ -21,8 +21,15 @@ from exactik.io.opensim.scaling._text import DocumentText, format_numbers
 
 __all__ = ["GenericModel", "write_marker_set", "write_scale_set"]
 
-OLDEST_VERSION = 30517
-"""Of a document that can be scaled: joints in a set of their own, sockets as paths."""
+OLDEST_VERSION = 20302
+"""Of a document that can be scaled: the first whose joints are custom joints."""
+
+SOCKET_VERSION = 30517
+"""From which sockets are paths."""
+
+JOINT_SET_VERSION = 30500
+"""From which joints are in a set of their own, no more inside bodies. Between this and the last, in
+months when version 4 was made, files changed from week to week: they are refused."""
 
 
 class GenericModel:
@@ -39,11 +46,12 @@ class GenericModel:
         """Read a model, and a marker set that is put on it."""
         self.path, self.notes = path, notes
         self.root, version = read_document(path, notes, "Model")
-        if version < OLDEST_VERSION:
+        if version < OLDEST_VERSION or JOINT_SET_VERSION <= version < SOCKET_VERSION:
+            known = f"{OLDEST_VERSION} to {JOINT_SET_VERSION - 1}, or {SOCKET_VERSION} and later"
             raise self.root.error(
-                f"document version {version}; expected {OLDEST_VERSION} or later: open and save it "
-                "in OpenSim 4 first"
+                f"document version {version}; expected {known}: open and save it in OpenSim 4 first"
             )
+        self._has_sockets = version >= SOCKET_VERSION
         self.model = read_model(path, notes)
         markers = {marker.name: marker for marker in self.model.markers}
         if marker_set_path is not None:
@@ -90,7 +98,7 @@ class GenericModel:
         if self._after is not None:
             before = measure_paths(self.root, self.model, self.notes)
             self.wrapped_muscles = scale_muscles(self.root, text, before, self._after, self.notes)
-        _replace_markers(self.root, text, self.markers)
+        _replace_markers(self.root, text, self.markers, self._has_sockets)
         text.save(path)
 
 
@@ -124,8 +132,10 @@ def _multiply(position: tuple[float, float, float], factors: object) -> tuple[fl
     return x, y, z
 
 
-def _replace_markers(root: Element, text: DocumentText, markers: Sequence[OpenSimMarker]) -> None:
-    objects = "".join(_format_marker(marker) for marker in markers)
+def _replace_markers(
+    root: Element, text: DocumentText, markers: Sequence[OpenSimMarker], has_sockets: bool
+) -> None:
+    objects = "".join(_format_marker(marker, has_sockets) for marker in markers)
     inside = f"\n\t\t\t<objects>\n{objects}\t\t\t</objects>\n\t\t\t<groups />\n\t\t"
     element = first_child(root, "MarkerSet")
     if element is None:
@@ -134,12 +144,15 @@ def _replace_markers(root: Element, text: DocumentText, markers: Sequence[OpenSi
         text.replace(element, f'<MarkerSet name="markerset">{inside}</MarkerSet>')
 
 
-def _format_marker(marker: OpenSimMarker) -> str:
+def _format_marker(marker: OpenSimMarker, has_sockets: bool = True) -> str:
     path = "/ground" if marker.body == "ground" else f"/bodyset/{marker.body}"
+    body = f"<socket_parent_frame>{path}</socket_parent_frame>"
+    if not has_sockets:
+        body = f"<body>{marker.body}</body>"
     fixed = "true" if marker.fixed else "false"
     return (
         f'\t\t\t\t<Marker name="{marker.name}">\n'
-        f"\t\t\t\t\t<socket_parent_frame>{path}</socket_parent_frame>\n"
+        f"\t\t\t\t\t{body}\n"
         f"\t\t\t\t\t<location>{format_numbers(marker.position)}</location>\n"
         f"\t\t\t\t\t<fixed>{fixed}</fixed>\n\t\t\t\t</Marker>\n"
     )

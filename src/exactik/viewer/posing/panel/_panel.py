@@ -10,7 +10,7 @@ import numpy as np
 
 from exactik.solvers import Result, solvers
 from exactik.viewer._limits import LimitState
-from exactik.viewer.page import DRAGGED_COLOUR, PINNED_COLOUR, format_hex
+from exactik.viewer.page import DRAGGED_COLOUR, PINNED_COLOUR, add_look_widget, format_hex
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
@@ -130,6 +130,7 @@ class Panel:
             "method", list(solvers()), initial_value=self.session.state.solver
         )
         limits = gui.add_checkbox("keep limits", self.session.state.limits)
+        self.look = add_look_widget(gui, self.handles.figure, self._show_as)
         glide = gui.add_checkbox("glide", self.session.glide > 0.0, hint="Follow smoothly.")
         time_constant = self.session.glide or 0.035
 
@@ -146,6 +147,11 @@ class Panel:
         @glide.on_update
         async def _(_: Any) -> None:
             self.session.glide = time_constant if glide.value else 0.0
+
+    def _show_as(self, look: str) -> None:
+        with self.server.atomic():
+            self.handles.figure.show_as(look)
+        self.server.flush()
 
     # --- the selected handle
 

@@ -18,8 +18,8 @@ from exactik.spatial import log_rotation
 from exactik.typing import Array
 
 if TYPE_CHECKING:
-    from exactik.model._joint import Joint
-    from exactik.model._joint_axis import JointAxis
+    from exactik.model.joints._axis import JointAxis
+    from exactik.model.joints._joint import Joint
 
 __all__ = ["fit_coordinates"]
 

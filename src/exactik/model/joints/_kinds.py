@@ -30,8 +30,8 @@ import numpy as np
 from exactik.errors import ModelError
 from exactik.functions import Linear
 from exactik.kernels.tree import packed
-from exactik.model._custom_fit import fit_coordinates
-from exactik.model._joint_axis import UNIT_VECTORS, JointAxis
+from exactik.model.joints._axis import UNIT_VECTORS, JointAxis
+from exactik.model.joints._custom_fit import fit_coordinates
 from exactik.spatial import (
     euler_angles,
     log_rotation,
@@ -43,7 +43,7 @@ from exactik.spatial import (
 from exactik.typing import Array
 
 if TYPE_CHECKING:
-    from exactik.model._joint import Joint
+    from exactik.model.joints._joint import Joint
 
 __all__ = ["JOINT_KINDS", "UNIT_AXES", "JointKind"]
 

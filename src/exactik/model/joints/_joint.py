@@ -32,8 +32,8 @@ from exactik._arrays import as_floats, is_number
 from exactik.errors import ModelError, NonFiniteError, ShapeError
 from exactik.functions import Scaled
 from exactik.kernels.tree.packed import NO_ROTATION
-from exactik.model._joint_axis import JointAxis, as_joint_axes, check_axis, find_coordinates
-from exactik.model._joint_kinds import JOINT_KINDS, UNIT_AXES
+from exactik.model.joints._axis import JointAxis, as_joint_axes, check_axis, find_coordinates
+from exactik.model.joints._kinds import JOINT_KINDS, UNIT_AXES
 from exactik.typing import Array
 
 __all__ = ["EULER_ORDERS", "Joint"]

@@ -1,0 +1,113 @@
+"""A row of the ledger: what is known of a take, and how SQLite holds it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "BUSY_SECONDS",
+    "COLUMNS",
+    "FILE",
+    "SCHEMA",
+    "TOLD_STATE",
+    "LedgerRow",
+    "State",
+    "row_of",
+]
+
+State = Literal["waiting", "running", "done", "failed", "aside", "cut"]
+"""Of a take; "aside" has killed workers and is not tried again unless asked for; "cut" was too long
+and waits for its parts."""
+FILE = "ledger.sqlite"
+BUSY_SECONDS = 30.0  # [s] a reader or writer waits for the other; a commit takes milliseconds
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS takes (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    address TEXT NOT NULL,
+    subject TEXT,
+    whole TEXT,
+    request TEXT NOT NULL,
+    work TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    state TEXT NOT NULL,
+    chosen INTEGER NOT NULL,
+    deaths INTEGER NOT NULL DEFAULT 0,
+    solves INTEGER NOT NULL DEFAULT 0,
+    key TEXT,
+    code TEXT,
+    reason TEXT,
+    verdict TEXT,
+    frames INTEGER,
+    seconds REAL,
+    facts TEXT,
+    changed REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS takes_by_state ON takes (state, kind, chosen);
+CREATE INDEX IF NOT EXISTS takes_by_subject ON takes (subject);
+CREATE INDEX IF NOT EXISTS takes_by_whole ON takes (whole);
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerRow:
+    """A take in the ledger.
+
+    Attributes:
+        name: of its outputs.
+        kind: "take"; "part" of one that is too long; or "subject" for a figure that is calibrated,
+            whose name begins with "@".
+        address: of the recording.
+        subject: whose figure it uses, with "@".
+        whole: name of the take that a part belongs to.
+        request: hash of what is asked of it.
+        work: all that a worker needs, as plain data.
+        fingerprint: of the recording when it was listed.
+        state: see `State`.
+        deaths: workers that died of it.
+        solves: how often it was solved, in all runs.
+        key: of the result.
+        code: why it failed, for programs.
+        reason: the same in a sentence.
+        verdict: the gravest of its subjects.
+        frames: that were solved.
+        seconds: that it took.
+        facts: of the result, for index and summary.
+    """
+
+    name: str
+    kind: str
+    address: str
+    subject: str | None
+    whole: str | None
+    request: str
+    work: Mapping[str, Any]
+    fingerprint: str
+    state: State
+    deaths: int
+    solves: int
+    key: str | None
+    code: str | None
+    reason: str | None
+    verdict: str | None
+    frames: int | None
+    seconds: float | None
+    facts: Mapping[str, Any]
+
+
+COLUMNS = tuple(LedgerRow.__dataclass_fields__)
+TOLD_STATE = "CASE state WHEN 'cut' THEN 'waiting' ELSE state END"
+"""What is told of a state: a take whose parts are being solved waits for them."""
+
+
+def row_of(values: Sequence[Any]) -> LedgerRow:
+    """Return the row of a query for `COLUMNS`."""
+    named = dict(zip(COLUMNS, values, strict=True))
+    named["work"] = json.loads(named["work"])
+    named["facts"] = json.loads(named["facts"] or "{}")
+    return LedgerRow(**named)

@@ -1,0 +1,130 @@
+"""`exactik retarget`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exactik.cli._app import AsJson, app, compiling, frames_bar, print_json, say
+from exactik.cli._options import EndOption, StartOption
+from exactik.cli._outputs import format_entry, plan_outputs
+from exactik.cli._play import read_motion
+from exactik.cli._pose import load_figure
+from exactik.errors import UsageError
+
+if TYPE_CHECKING:
+    from exactik.retargeting import Retargeting
+
+__all__ = ["retarget"]
+
+GAP = 1.2  # [m] between the figure and its source side by side: arms held out hardly touch
+
+
+@app.command()
+def retarget(
+    motion: Annotated[
+        Path, typer.Argument(metavar="MOTION", help="What is taken over: BVH, AMC, GLB, NPZ, MOT.")
+    ],
+    to: Annotated[
+        str, typer.Option(help="Who takes it over: a skeleton, character or robot file, or human.")
+    ],
+    output: Annotated[
+        list[str] | None,
+        typer.Option("--output", "-o", help="Motion to write: .bvh .glb .npz .csv …; repeatable."),
+    ] = None,
+    mapping: Annotated[
+        Path | None, typer.Option(help="Which bone takes over which: a .json of --save-mapping.")
+    ] = None,
+    save_mapping: Annotated[
+        Path | None, typer.Option(help="Write which bone takes over which, to be edited.")
+    ] = None,
+    skeleton: Annotated[
+        str | None, typer.Option(help="Skeleton file of MOTION if it holds none (AMC, MOT).")
+    ] = None,
+    feet: Annotated[bool, typer.Option("--feet/--no-feet", help="Hold feet that stand.")] = True,
+    hands: Annotated[
+        bool, typer.Option("--hands/--no-hands", help="Put wrists where the source's are.")
+    ] = True,
+    start: StartOption = None,
+    end: EndOption = None,
+    up: Annotated[
+        str | None, typer.Option(help="Which axis is up in MOTION, whatever it says.")
+    ] = None,
+    to_up: Annotated[str | None, typer.Option(help="Which axis is up for the figure.")] = None,
+    play: Annotated[
+        bool, typer.Option("--play", help="Show the figure and its source side by side.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let another figure or robot take over a motion: feet stand, hands reach, limits hold.
+
+    Shows which bone takes over which and how it went. Exit code 1 if a foot slides, a wrist is off
+    or a limb jumps.
+    """
+    from exactik.io import files_to_write
+    from exactik.precompile import precompile_poses
+    from exactik.retargeting import load_mapping
+    from exactik.retargeting import retarget as take_over
+    from exactik.retargeting import save_mapping as write_mapping
+
+    if output is None and not play and not as_json and save_mapping is None:
+        raise UsageError("nothing would be written; give -o FILE, --play, --save-mapping or --json")
+    read = [str(motion), to, *(str(path) for path in (mapping, skeleton) if path is not None)]
+    (plan,) = plan_outputs([motion], output or (), None, None, read)
+    if save_mapping is not None:
+        files_to_write(str(save_mapping), tuple(read))
+    given = None if mapping is None else load_mapping(mapping)
+    figure, figure_up = (None, None) if skeleton is None else load_figure(skeleton)
+    source = read_motion(str(motion), figure, up, figure_up, by_custom=False).between(start, end)
+    target, _ = load_figure(to)
+    with compiling():
+        precompile_poses()
+    with frames_bar() as bar:
+        task = bar.add_task("taking over", total=len(source))
+        result = take_over(
+            source,
+            target,
+            mapping=given,
+            feet=feet,
+            hands=hands,
+            up=up,
+            target_up=to_up,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    for path in plan.targets:
+        result.motion.save(path)
+    if save_mapping is not None:
+        write_mapping(result.correspondence, save_mapping)
+    written = [str(path) for path in (*plan.targets, save_mapping) if path is not None]
+    if as_json:
+        print_json({**result.to_dict(), "written": written})
+    else:
+        _show(result, motion, to, written)
+    if play:
+        _play_beside(result)
+    if result.needs_look:
+        raise typer.Exit(1)
+
+
+def _show(result: Retargeting, motion: Path, to: str, written: list[str]) -> None:
+    say(format_entry("read", f"{motion}: {len(result.source)} frames"))
+    say(format_entry("to", f"{to}: {len(result.motion.skeleton.bones)} bones"))
+    say(f"\n{result.correspondence}\n")
+    for note in result.notes:
+        say(format_entry("note", note))
+    say(format_entry("done", str(result)))
+    for path in written:
+        say(format_entry("written", path))
+
+
+def _play_beside(result: Retargeting) -> None:
+    from exactik.cli._pose import serve
+    from exactik.viewer import MotionViewer, PlaybackData
+
+    with compiling():
+        playback = PlaybackData.of(result.motion, references=[result.source], aside=GAP)
+        viewer = MotionViewer(playback)
+        viewer.play()
+    serve(viewer, browser=True)

@@ -1,0 +1,31 @@
+"""Motions taken over by other figures and robots: `retarget` and what it is made of."""
+
+from exactik.retargeting._anatomy import Anatomy, BodyPart, find_anatomy
+from exactik.retargeting._contacts import Contact, ContactOptions, find_contacts
+from exactik.retargeting._correspondence import (
+    BonePair,
+    Correspondence,
+    load_mapping,
+    save_mapping,
+)
+from exactik.retargeting._figure import BodyFigure, SourceBody
+from exactik.retargeting._result import Retargeting, TurnSteps
+from exactik.retargeting._retarget import retarget
+
+__all__ = [
+    "Anatomy",
+    "BodyFigure",
+    "BodyPart",
+    "BonePair",
+    "Contact",
+    "ContactOptions",
+    "Correspondence",
+    "Retargeting",
+    "SourceBody",
+    "TurnSteps",
+    "find_anatomy",
+    "find_contacts",
+    "load_mapping",
+    "retarget",
+    "save_mapping",
+]

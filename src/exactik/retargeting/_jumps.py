@@ -1,0 +1,168 @@
+"""Jumps of a limb that the source does not make, spread over a moment.
+
+Limits may leave no continuous way: an arm that circles must turn back somewhere. Frame by frame the
+limb then jumps from one end to the other. Where a part of it turns far more from one frame to the
+next than the source's does, the jump is undone by a change that grows over the frames before it and
+fades over those after it, so that the limb changes over quickly, but visibly on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from exactik.model import Pose, Skeleton
+from exactik.retargeting._anatomy import ARM_PARTS, LEG_PARTS
+from exactik.retargeting._figure import BodyFigure, SourceBody
+from exactik.typing import Array, BoolArray, IntArray
+
+__all__ = [
+    "LIMBS",
+    "Limb",
+    "compute_turn_steps",
+    "find_jump_frames",
+    "find_limb",
+    "find_limb_jumps",
+    "measure_limb_steps",
+    "spread_jumps",
+    "spread_limb_jumps",
+]
+
+LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
+
+JUMP_SPEED = 6.0
+"""[rad/s] that a part may turn beyond twice what the source's limb does around that frame: limbs of
+people who walk reach 6, so that less is no jump to the eye; 3° a frame at 120 Hz."""
+SOURCE_FRAMES = 2  # before and after, in which the source may have made the turn
+SPREAD_SECONDS = 0.2
+"""[s] before and after a jump over which it is spread: half a turn then peaks at 15 rad/s, as fast
+as people move arms."""
+
+
+class Limb(NamedTuple):
+    """What jumps together, and against what.
+
+    Attributes:
+        bones: whose turns are looked at, their names.
+        body: the bone that carries the limb.
+        moving: names of all bones of the limb, whose dofs change over.
+    """
+
+    bones: tuple[str, ...]
+    body: str
+    moving: tuple[str, ...]
+
+
+def find_limb(figure: BodyFigure, name: str) -> Limb:
+    """Return "left_arm", "right_leg", …: its parts, what carries it, and all of its bones."""
+    side, kind = name.split("_")
+    skeleton, parts = figure.skeleton, figure.anatomy.parts
+    names = [f"{side}_{part}" for part in (ARM_PARTS if kind == "arm" else LEG_PARTS)]
+    body = figure.bone_of(figure.chest if kind == "arm" else "pelvis")
+    if kind == "arm" and f"{side}_clavicle" in parts:
+        body = parts[f"{side}_clavicle"].bone
+    moving, k = [], figure.index_of(names[-1])
+    while k >= 0 and skeleton.bone_names[k] != body:
+        moving.append(skeleton.bone_names[k])
+        k = int(skeleton.parents[k])
+    return Limb(tuple(figure.bone_of(part) for part in names), body, tuple(moving))
+
+
+def find_limb_jumps(source: SourceBody, target: BodyFigure, pose: Pose, name: str) -> IntArray:
+    """Return the frames after which a limb of the target jumps and the source's does not."""
+    source_steps, steps = measure_limb_steps(source, target, pose, name)
+    return find_jump_frames(steps, source_steps, source.rate)
+
+
+def measure_limb_steps(
+    source: SourceBody, target: BodyFigure, pose: Pose, name: str
+) -> tuple[Array, Array]:
+    """Return how far a limb turns from frame to frame [rad], (T − 1,): of source and target."""
+    limb, own = find_limb(target, name), find_limb(source.figure, name)
+    source_pose = Pose(source.figure.skeleton, source.positions, source.rotations)
+    return (
+        compute_turn_steps(source_pose, own.bones, own.body),
+        compute_turn_steps(pose, limb.bones, limb.body),
+    )
+
+
+def compute_turn_steps(pose: Pose, bones: Sequence[str], body: str) -> Array:
+    """Return the largest turn of bones against a body from frame to frame [rad], (T − 1,)."""
+    skeleton = pose.skeleton
+    index = [skeleton.bone_index(bone) for bone in bones]
+    R_world_body = pose.rotations[:, skeleton.bone_index(body)]
+    seen = np.einsum("tji,tbjk->tbik", R_world_body, pose.rotations[:, index])
+    return measure_turns(seen).max(axis=1)
+
+
+def measure_turns(rotations: Array) -> Array:
+    """Return the angles between rotations of neighbouring frames [rad], (T − 1, n)."""
+    before, after = rotations[:-1], rotations[1:]
+    # |A − B|² = 8 sin²(angle/2): no loss of digits for small angles.
+    squared = ((after - before) ** 2).sum(axis=(2, 3))
+    return 2.0 * np.arcsin(np.minimum(np.sqrt(squared / 8.0), 1.0))
+
+
+def find_jump_frames(steps: Array, source_steps: Array, rate: float) -> IntArray:
+    """Return the frames after which a limb jumps.
+
+    Args:
+        steps: of the target's limb [rad], (T − 1,).
+        source_steps: of the source's [rad], (T − 1,).
+        rate: frames a second [Hz].
+    """
+    if len(steps) == 0:
+        return np.empty(0, dtype=np.int64)
+    padded = np.pad(source_steps, SOURCE_FRAMES, mode="edge")
+    width = 2 * SOURCE_FRAMES + 1
+    around = np.lib.stride_tricks.sliding_window_view(padded, width).max(axis=1)
+    return np.flatnonzero(steps > 2.0 * around + JUMP_SPEED / rate)
+
+
+def spread_jumps(
+    skeleton: Skeleton, q: Array, limb: Limb, frames: IntArray, rate: float
+) -> tuple[Array, Array]:
+    """Return poses whose limb does not jump after given frames, and how much they change over.
+
+    Args:
+        skeleton: the figure.
+        q: poses, (T, nq).
+        limb: what jumps.
+        frames: after which it does, (n,).
+        rate: frames a second [Hz].
+
+    Returns:
+        Poses, (T, nq), and from 0 to 1 how near each frame is to a jump, (T,).
+    """
+    nearness, half = np.zeros(len(q)), max(round(SPREAD_SECONDS * rate), 2)
+    moves = _find_dofs(skeleton, limb.moving)
+    change = np.zeros((len(q), skeleton.nv))
+    for t in frames:
+        jump = np.where(moves, skeleton.difference(q[t + 1], q[t]), 0.0)
+        before = np.arange(max(t - half + 1, 0), t + 1)
+        after = np.arange(t + 1, min(t + 1 + half, len(q)))
+        for part, distance, sign in ((before, t - before, 0.5), (after, after - t - 1, -0.5)):
+            share = _fall(distance / half)
+            change[part] += sign * share[:, None] * jump
+            nearness[part] = np.maximum(nearness[part], share)
+    return skeleton.clip(skeleton.integrate(q, change)), nearness
+
+
+def _find_dofs(skeleton: Skeleton, bones: Sequence[str]) -> BoolArray:
+    return np.isin(np.array(skeleton.bone_names)[skeleton.dof_bones], list(bones))
+
+
+def _fall(share: Array) -> Array:
+    """Return a quintic from 1 at 0 to 0 at 1, flat at both ends."""
+    share = np.clip(share, 0.0, 1.0)
+    return 1.0 - share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+
+
+def spread_limb_jumps(source: SourceBody, target: BodyFigure, q: Array) -> Array:
+    """Return poses whose limbs do not jump where the source's do not."""
+    for name in LIMBS:
+        frames = find_limb_jumps(source, target, target.skeleton.forward(q), name)
+        q, _ = spread_jumps(target.skeleton, q, find_limb(target, name), frames, source.rate)
+    return q

@@ -1,0 +1,213 @@
+"""What comes of a retargeting: the motion, what corresponds, and how well feet and hands do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from exactik._text import count_noun, join_names
+from exactik.model import Pose
+from exactik.motion import Motion
+from exactik.retargeting._anatomy import SIDES
+from exactik.retargeting._contacts import Contact
+from exactik.retargeting._correspondence import Correspondence
+from exactik.retargeting._figure import BodyFigure, SourceBody
+from exactik.retargeting._hands import measure_hand_places
+from exactik.retargeting._jumps import LIMBS, find_limb_jumps, measure_limb_steps
+from exactik.typing import Array
+
+__all__ = ["Retargeting", "TurnSteps"]
+
+MAX_SLIDE = 1e-3  # [m] of a standing foot that counts as standing; a millimetre is not seen
+MAX_HAND_ERROR = 0.02  # of the arm's length that a wrist may be off; 1 cm of an adult's
+SHOWN_TIMES = 3  # moments in a sentence
+
+
+class TurnSteps(NamedTuple):
+    """Largest turn of a part of a limb from each frame to the next.
+
+    Attributes:
+        source: [rad], (T − 1,).
+        target: [rad], (T − 1,).
+    """
+
+    source: Array
+    target: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Retargeting:
+    """A motion taken over by another figure.
+
+    Attributes:
+        motion: of the target.
+        source: what was taken over.
+        correspondence: which bone took over which.
+        contacts: when ankles (heels) and balls of the feet stand, by the source.
+        scale: of the path: legs of the target over legs of the source.
+        seconds: that it took.
+        source_body: the body that moved, z up.
+        target_figure: the body that took over, z up.
+        root_was_freed: whether the target's root was fixed and got a free joint.
+    """
+
+    motion: Motion
+    source: Motion
+    correspondence: Correspondence
+    contacts: tuple[Contact, ...]
+    scale: float
+    seconds: float
+    source_body: SourceBody
+    target_figure: BodyFigure
+    root_was_freed: bool
+
+    @cached_property
+    def _pose(self) -> Pose:
+        """Poses of the target, z up."""
+        return self.target_figure.skeleton.forward(self.motion.q)
+
+    @cached_property
+    def foot_slides(self) -> Array:
+        """How far a standing point gets from where it stood first, for each contact [m], (n,)."""
+        slides, figure = [], self.target_figure
+        for contact in self.contacts:
+            bone = figure.bone_of(f"{contact.side}_foot")
+            ball = figure.toe_points[contact.side]
+            places = self._pose.point(bone, ball if contact.point == "ball" else np.zeros(3))
+            stance = places[contact.frames.first : contact.frames.last + 1]
+            slides.append(float(np.linalg.norm(stance - stance[0], axis=1).max()))
+        return np.array(slides)
+
+    @cached_property
+    def hand_errors(self) -> Mapping[str, Array]:
+        """Distance of a wrist from its scaled place, in lengths of the arm: side → (T,)."""
+        places = measure_hand_places(self.source_body, self.target_figure, self._pose)
+        return {
+            side: np.linalg.norm(places[side].reached - places[side].scaled, axis=1)
+            / self.target_figure.arm_lengths[side]
+            for side in SIDES
+        }
+
+    @cached_property
+    def turn_steps(self) -> Mapping[str, TurnSteps]:
+        """How fast limbs turn: "left_arm", … → steps of source and target."""
+        steps = {}
+        for limb in LIMBS:
+            source, target = measure_limb_steps(
+                self.source_body, self.target_figure, self._pose, limb
+            )
+            steps[limb] = TurnSteps(source=source, target=target)
+        return steps
+
+    @cached_property
+    def jumps(self) -> Mapping[str, tuple[int, ...]]:
+        """Frames after which a limb turns as the source's does not: limb → frames."""
+        return {
+            limb: tuple(
+                find_limb_jumps(self.source_body, self.target_figure, self._pose, limb).tolist()
+            )
+            for limb in LIMBS
+        }
+
+    @property
+    def limit_excess(self) -> float:
+        """By how much the farthest coordinate is beyond its limit [rad or m]; 0 for none."""
+        skeleton = self.motion.skeleton
+        limited = skeleton.plain_q >= 0
+        q = self.motion.q[:, skeleton.plain_q[limited]]
+        below, above = skeleton.lower[limited] - q, q - skeleton.upper[limited]
+        return float(max(below.max(initial=0.0), above.max(initial=0.0)))
+
+    @property
+    def needs_look(self) -> bool:
+        """Whether a foot slides, a wrist is off, a limit is left or a limb jumps."""
+        return len(self.problems) > 0
+
+    @cached_property
+    def problems(self) -> tuple[str, ...]:
+        """What is not as it should be, a sentence each."""
+        found = []
+        slide = float(self.foot_slides.max(initial=0.0))
+        if slide > MAX_SLIDE:
+            count = count_noun(int((self.foot_slides > MAX_SLIDE).sum()), "contact")
+            found.append(f"feet slide by up to {1e3 * slide:.1f} mm in {count}")
+        for side, errors in self.hand_errors.items():
+            off = np.flatnonzero(errors > MAX_HAND_ERROR)
+            if len(off) > 0:
+                worst = int(np.argmax(errors))
+                found.append(
+                    f"the {side} wrist is up to {100.0 * errors[worst]:.0f} % of the arm from its "
+                    f"place, at {worst / self.motion.rate:.2f} s, and beyond 2 % in "
+                    f"{count_noun(len(off), 'frame')}: limits leave it no other way there"
+                )
+        if self.limit_excess > 0.0:
+            found.append(f"limits are left by {self.limit_excess:.2g} rad or m")
+        for limb, frames in self.jumps.items():
+            if len(frames) > 0:
+                times = [f"{frame / self.motion.rate:.2f} s" for frame in frames]
+                found.append(
+                    f"the {limb.replace('_', ' ')} jumps at {join_names(times, SHOWN_TIMES)}"
+                )
+        return tuple(found)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done beside copying, a sentence each."""
+        found = []
+        if self.root_was_freed:
+            name = self.motion.skeleton.bones[0].name
+            found.append(f"the root {name!r} was fixed and moves freely now")
+        if len(self.contacts) == 0:
+            found.append("no foot of the source stands anywhere")
+        return tuple(found)
+
+    def __str__(self) -> str:
+        """Return how it went, in a few sentences."""
+        frames, fast = len(self.motion), len(self.motion) / max(self.seconds, 1e-9)
+        feet = f"feet stand {count_noun(len(self.contacts), 'time')}"
+        if len(self.contacts) > 0:
+            feet += f" and slide by {1e3 * float(self.foot_slides.max()):.3f} mm at most"
+        hands = 100.0 * max(float(errors.max()) for errors in self.hand_errors.values())
+        turns = [np.degrees(step.target.max(initial=0.0)) for step in self.turn_steps.values()]
+        own = [np.degrees(step.source.max(initial=0.0)) for step in self.turn_steps.values()]
+        text = (
+            f"{frames} frames taken over at {fast:,.0f} frames/s, path × {self.scale:.3f}; {feet}; "
+            f"wrists within {hands:.2f} % of the arm; limbs turn by {max(turns):.1f}° a frame at "
+            f"most, the source's by {max(own):.1f}°; "
+        )
+        return (
+            text + ("; ".join(self.problems) if self.needs_look else "no limit left, no jump") + "."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return numbers and words for JSON."""
+        errors = self.hand_errors
+        return {
+            "frames": len(self.motion),
+            "frames_per_second": len(self.motion) / max(self.seconds, 1e-9),
+            "scale": self.scale,
+            "mapping": {
+                pair.part: [pair.source, pair.target] for pair in self.correspondence.pairs
+            },
+            "source_only": list(self.correspondence.source_only),
+            "target_only": list(self.correspondence.target_only),
+            "contacts": [
+                {
+                    "side": contact.side,
+                    "point": contact.point,
+                    "first": contact.frames.first,
+                    "last": contact.frames.last,
+                    "slide_mm": 1e3 * slide,
+                }
+                for contact, slide in zip(self.contacts, self.foot_slides.tolist(), strict=True)
+            ],
+            "hand_error_percent": {side: 100.0 * float(errors[side].max()) for side in SIDES},
+            "limit_excess": self.limit_excess,
+            "jumps": {limb: list(frames) for limb, frames in self.jumps.items()},
+            "problems": list(self.problems),
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,122 @@
+// Lets the bones of a figure move the meshes of a GLB, which viser loads but cannot bend.
+//
+// A figure is sent as two things: a GLB whose root has extras {"exactik": {"figure": N}} and whose
+// bones have {"exactik": {"bone": k}}, all children of the root; and a hidden batched mesh of as
+// many instances, which is moved in one message, and whose first vertex is (SIGNATURE, N, n). Before
+// every picture the matrices of the instances become those of the bones. three.js tells of its
+// scenes by the hook that its developer tools use.
+(() => {
+  const SIGNATURE = 4544587;
+  const AHEAD = 1e6; // [m] by which handles and gizmos are nearer to the pointer than they are
+  const ON_TOP = 0.96; // opacity of batched meshes that are drawn before all else, such as handles
+  const hook = new EventTarget();
+  window.__THREE_DEVTOOLS__ = hook;
+  hook.addEventListener("observe", (event) => {
+    const scene = event.detail;
+    if (!scene.isScene) return;
+    const before = scene.onBeforeRender;
+    scene.onBeforeRender = function (...parts) {
+      drive(scene);
+      before.apply(this, parts);
+    };
+  });
+
+  function signatureOf(object) {
+    const at = object.getMatrixAt && object.geometry?.attributes.position?.array;
+    return at && at.length > 2 && at[0] === SIGNATURE ? at[1] : null;
+  }
+
+  // What is done once for a GLB: bones in order, its own normals, no box that culls moving skins.
+  function prepare(root) {
+    const bones = [], meshes = [];
+    root.traverse((object) => {
+      const k = object.userData.exactik?.bone;
+      if (k !== undefined) {
+        bones[k] = object;
+        object.matrixAutoUpdate = false;
+      }
+      if (!object.isMesh) return;
+      meshes.push(object);
+      const { attributes } = object.geometry;
+      if (attributes._normal) object.geometry.setAttribute("normal", attributes._normal);
+      object.frustumCulled = false;
+      if (object.isSkinnedMesh) {
+        const sphere = object.geometry.boundingSphere.clone();
+        sphere.radius = Infinity; // so that the pointer finds the skin wherever it is
+        object.boundingSphere = sphere;
+      }
+    });
+    return { bones, meshes, opacity: 1 };
+  }
+
+  // What is drawn before all else, handles and gizmos inside a body, the pointer finds first too.
+  function takePointer(object) {
+    if (object.exactikTakesPointer) return;
+    object.exactikTakesPointer = true;
+    const raycast = object.raycast;
+    object.raycast = function (ray, hits) {
+      const before = hits.length;
+      if (isShown(object)) raycast.call(this, ray, hits);
+      for (let k = before; k < hits.length; k++) hits[k].distance -= AHEAD;
+    };
+  }
+
+  function isShown(object) {
+    for (let node = object; node; node = node.parent) if (!node.visible) return false;
+    return true;
+  }
+
+  function fade(figure, opacity) {
+    if (figure.opacity === opacity) return;
+    figure.opacity = opacity;
+    for (const mesh of figure.meshes) {
+      const material = mesh.material;
+      material.userData.opacity ??= { value: material.opacity, transparent: material.transparent };
+      const own = material.userData.opacity;
+      material.opacity = own.value * opacity;
+      material.transparent = own.transparent || opacity < 1;
+      material.depthWrite = !material.transparent;
+      material.needsUpdate = true;
+    }
+  }
+
+  function drive(scene) {
+    const drivers = new Map(), roots = [], meshes = [];
+    scene.traverse((object) => {
+      const figure = object.userData?.exactik?.figure;
+      if (figure !== undefined) roots.push(object);
+      const signature = signatureOf(object);
+      if (signature !== null) drivers.set(signature, object);
+      if (object.isMesh) meshes.push(object);
+      const onTop = Math.abs((object.material?.opacity ?? 1) - ON_TOP) < 1e-6;
+      if (object.getMatrixAt && onTop) {
+        object.material.depthTest = false;
+        object.renderOrder = 1000;
+      }
+      if (object.material?.depthTest === false) takePointer(object);
+      else if (object.getMatrixAt) {
+        // What is hidden, such as sticks inside a skin, must not catch the pointer.
+        if (isShown(object)) delete object.raycast;
+        else object.raycast = () => {};
+      }
+    });
+    if (roots.length === 0) return;
+    const shapes = new Set(), own = new Set();
+    for (const root of roots) {
+      root.exactik ??= prepare(root);
+      const figure = root.exactik;
+      for (const mesh of figure.meshes) shapes.add(mesh.geometry), own.add(mesh);
+      const driver = drivers.get(root.userData.exactik.figure);
+      if (!driver || driver.instancesCount !== figure.bones.length) continue;
+      figure.bones.forEach((bone, k) => bone.matrix.copy(driver.getMatrixAt(k)));
+      root.updateMatrixWorld(true);
+      fade(figure, driver.material.opacity);
+    }
+    // viser outlines what the pointer is over as it was loaded, not as it is bent.
+    for (const mesh of meshes) {
+      if (!shapes.has(mesh.geometry) || own.has(mesh)) continue;
+      mesh.visible = false;
+      mesh.raycast = () => {};
+    }
+  }
+})();

@@ -1,0 +1,33 @@
+"""What bones look like: meshes attached to them, and skins that several of them bend.
+
+Nothing here takes part in solving. A skeleton holds its visuals as a `LazyVisuals`, which reads
+meshes and textures when they are first asked for, so that to load a figure costs what it did.
+"""
+
+from exactik.visuals._images import MAX_PIXELS, find_image_type, measure_image
+from exactik.visuals._lazy import LazyVisuals
+from exactik.visuals._materials import Material, Texture, srgb_to_linear
+from exactik.visuals._mesh import MAX_VERTICES, Mesh, compute_normals, join_meshes
+from exactik.visuals._shapes import make_box, make_capsule, make_cylinder, make_sphere
+from exactik.visuals._visuals import Skin, Visual, Visuals
+
+__all__ = [
+    "MAX_PIXELS",
+    "MAX_VERTICES",
+    "LazyVisuals",
+    "Material",
+    "Mesh",
+    "Skin",
+    "Texture",
+    "Visual",
+    "Visuals",
+    "compute_normals",
+    "find_image_type",
+    "join_meshes",
+    "make_box",
+    "make_capsule",
+    "make_cylinder",
+    "make_sphere",
+    "measure_image",
+    "srgb_to_linear",
+]

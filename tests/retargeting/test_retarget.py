@@ -1,0 +1,144 @@
+"""A figure takes over a motion: feet stand, hands reach, limits hold, nothing jumps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.motion import Motion
+from exactik.retargeting import Retargeting, load_mapping, retarget, save_mapping
+from exactik.synthetic import simulate_performance
+from tests.support.retargeting_figures import make_character, make_robot
+from tests.support.retargeting_judge import measure, share_of_stances_held
+
+
+@pytest.fixture(scope="module")
+def walk() -> Motion:
+    """Two and a half seconds of our own person who walks, slowly sampled."""
+    return simulate_performance(2.5, rate=30.0, acts=("walk",))
+
+
+@pytest.fixture(scope="module")
+def by_character(walk: Motion) -> Retargeting:
+    return retarget(walk, make_character())
+
+
+def test_a_character_of_other_proportions_and_rest_pose(by_character: Retargeting):
+    judged = measure(by_character)
+    assert judged.good, judged
+    assert judged.stances >= 2
+    assert share_of_stances_held(by_character) == 1.0
+    assert not by_character.needs_look
+    assert by_character.motion.up_axis == "y"
+    assert by_character.scale == pytest.approx(0.8, abs=0.01)
+
+
+def test_what_the_result_says_is_what_is_measured(by_character: Retargeting):
+    judged = measure(by_character)
+    worst = max(float(errors.max()) for errors in by_character.hand_errors.values())
+    assert 100.0 * worst == pytest.approx(judged.hand, abs=1e-6)
+    assert by_character.limit_excess == judged.limit == 0.0
+    assert by_character.jumps == dict.fromkeys(by_character.jumps, ())
+    assert by_character.foot_slides.max() < 5e-6  # [m]; the weight of places decides it
+    assert "no limit left, no jump" in str(by_character)
+
+
+def test_a_robot_of_hinges_with_a_fixed_root(walk: Motion):
+    robot = make_robot()
+    result = retarget(walk, robot)
+    judged = measure(result)
+    assert judged.good, judged
+    assert result.root_was_freed
+    assert result.motion.skeleton.bones[0].joint.kind == "free"
+    assert result.motion.skeleton.dof_names[6:] == robot.dof_names
+
+
+def test_the_same_figure_does_the_same(walk: Motion):
+    """But for knees that are never quite straight, and ankles that roll over a standing foot."""
+    result = retarget(walk, ik.human())
+    off = np.linalg.norm(result.motion.forward().positions - walk.forward().positions, axis=2)
+    assert off.max() < 0.04
+    assert np.median(off) < 0.004
+    assert measure(result).good
+
+
+def test_a_squat():
+    """Knees bent far, arms stretched out."""
+    motion = simulate_performance(3.0, rate=20.0, acts=("squat",))
+    judged = measure(retarget(motion, make_character(legs=1.2, arms=1.1)))
+    assert judged.good, judged
+
+
+def test_units_and_axes_do_not_matter(walk: Motion, by_character: Retargeting):
+    """The same motion y up, without being told, in an upright character's own axes."""
+    told_nothing = Motion(walk.turned("YZX").skeleton, walk.q, walk.rate)
+    result = retarget(told_nothing, make_character())
+    assert result.source.up_axis == "y"
+    np.testing.assert_allclose(
+        result.motion.forward().positions, by_character.motion.forward().positions, atol=1e-6
+    )
+
+
+def test_feet_and_hands_can_be_left(walk: Motion):
+    figure = make_character(legs=0.8)
+    copied = retarget(walk, figure, feet=False, hands=False)
+    assert copied.foot_slides.max() > 1e-3
+    assert copied.needs_look
+    assert any("slide" in problem for problem in copied.problems)
+
+
+def test_a_mapping_overrides_names(walk: Motion, tmp_path: Path, by_character: Retargeting):
+    path = tmp_path / "map.json"
+    save_mapping(by_character.correspondence, path)
+    mapping = load_mapping(path)
+    assert mapping["left_hand"] == ("l_hand", "mixamorig:LeftHand")
+    again = retarget(walk, make_character(), mapping=mapping)
+    np.testing.assert_allclose(again.motion.q, by_character.motion.q, atol=1e-6)
+    swapped = retarget(walk, make_character(), mapping={"head": ("upper_neck", None)})
+    heads = [pair for pair in swapped.correspondence.pairs if pair.part == "head"]
+    assert heads[0].source == "upper_neck"
+
+
+def test_names_that_say_nothing_need_a_mapping(walk: Motion, by_character: Retargeting):
+    figure = make_character()
+    numbers = {name: f"b{k}" for k, name in enumerate(figure.bone_names)}
+    bones = [
+        ik.Bone(
+            numbers[bone.name],
+            parent=None if bone.parent is None else numbers[bone.parent],
+            offset=bone.offset,
+            pre=bone.pre,
+            joint=bone.joint,
+        )
+        for bone in figure.bones
+    ]
+    nameless = ik.Skeleton.build("nameless", bones)
+    with pytest.raises(ik.ModelError, match="no left leg, left arm, right leg and right arm found"):
+        retarget(walk, nameless)
+    pairs = by_character.correspondence.pairs
+    mapping = {p.part: (None, numbers[p.target]) for p in pairs if p.part == p.source_part}
+    assert measure(retarget(walk, nameless, mapping=mapping)).good
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [(ik.quadruped(), "too few bones for thigh"), (ik.hand(), "no left leg")],
+)
+def test_figures_without_arms_and_legs_are_refused(walk: Motion, figure: ik.Skeleton, message: str):
+    with pytest.raises(ik.ModelError, match=message):
+        retarget(walk, figure)
+
+
+def test_missing_frames_are_refused(walk: Motion):
+    q = walk.q.copy()
+    q[3] = np.nan
+    with pytest.raises(ik.UsageError, match="all have a pose"):
+        retarget(Motion(walk.skeleton, q, walk.rate), ik.human())
+
+
+def test_threads_do_not_matter(walk: Motion, by_character: Retargeting):
+    again = retarget(walk, make_character(), threads=2)
+    assert (again.motion.q == by_character.motion.q).all()

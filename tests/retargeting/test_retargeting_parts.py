@@ -1,0 +1,245 @@
+"""Names of bones, contacts, plans of feet, bends of limbs and jumps, each by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.motion import Segment
+from exactik.retargeting import ContactOptions, find_anatomy, find_contacts, load_mapping
+from exactik.retargeting._bends import MAX_EXTENSION, bend_at_least, limit_extension, lower_hips
+from exactik.retargeting._bone_names import read_bone_name
+from exactik.retargeting._contacts import trim_pivots
+from exactik.retargeting._figure import make_body_figure
+from exactik.retargeting._foot_plan import plan_foot
+from exactik.retargeting._jumps import Limb, find_jump_frames, spread_jumps
+from exactik.spatial import axis_rotation
+from tests.support.retargeting_figures import make_character, make_robot
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "part"),
+    [
+        ("mixamorig:LeftUpLeg", "left", "thigh"),
+        ("LeftLeg", "left", "leg"),
+        ("rtibia", "right", "shin"),
+        ("lhumerus", "left", "upper_arm"),
+        ("calf_l", "left", "shin"),
+        ("Bip01 R UpperArm", "right", "upper_arm"),
+        ("lShldr", "left", "upper_arm"),
+        ("left_hip_pitch_link", "left", "thigh"),
+        ("Skeleton_arm_joint_L__4_", "left", "arm"),
+        ("J_Bip_R_LowerLeg", "right", "shin"),
+        ("lfemurrz", "left", "thigh"),
+        ("hip", "", "pelvis"),
+        ("R_lowArm_jnt", "right", "forearm"),
+        ("Chest2", "", "spine"),
+        ("Tail1", "", ""),
+    ],
+)
+def test_names_of_bones(name: str, side: str, part: str):
+    read = read_bone_name(name)
+    assert (read.side, read.part) == (side, part)
+
+
+@pytest.mark.parametrize("figure", [ik.human(), make_character(), make_robot()], ids=str)
+def test_all_parts_are_found(figure: ik.Skeleton):
+    parts = find_anatomy(figure, figure.neutral()).parts
+    assert len(parts) == 23
+    assert "hand" in parts["left_hand"].bone.lower()
+    assert parts["left_shin"].bone != parts["right_shin"].bone
+
+
+def test_a_wrist_in_the_forearm_and_hinges_of_a_hip():
+    human = find_anatomy(ik.human(), ik.human().neutral()).parts
+    assert (human["left_forearm"].start, human["left_forearm"].bone) == ("l_forearm", "l_wrist")
+    robot = make_robot()
+    thigh = find_anatomy(robot, robot.neutral()).parts["left_thigh"]
+    assert thigh.bone == "left_thigh_yaw_link"
+
+
+def test_a_wrist_is_where_its_forearm_ends():
+    """Of two hinges of a wrist that are 4 cm apart the first, whose distance to the elbow stays."""
+    robot = make_robot(wrist_gap=0.04)
+    hand = find_anatomy(robot, robot.neutral()).parts["left_hand"]
+    assert (hand.start, hand.bone) == ("left_hand_roll_link", "left_hand_yaw_link")
+
+
+def test_a_dummy_in_the_middle_is_no_hip():
+    """CMU's "LHipJoint" begins at the pelvis; the thigh begins where it ends."""
+    figure = make_character()
+    bones = []
+    for bone in figure.bones:
+        parent = bone.parent
+        if bone.name == "mixamorig:LeftUpLeg":
+            bones.append(ik.Bone("LHipJoint", parent=parent, joint=ik.Joint.quaternion()))
+            parent = "LHipJoint"
+        bones.append(
+            ik.Bone(bone.name, parent=parent, offset=bone.offset, pre=bone.pre, joint=bone.joint)
+        )
+    with_dummy = ik.Skeleton.build("dummy", bones)
+    thigh = find_anatomy(with_dummy, with_dummy.neutral()).parts["left_thigh"]
+    assert thigh.start == "mixamorig:LeftUpLeg"
+
+
+def test_lengths_of_a_figure_at_rest():
+    """Legs, arms and ankles of the human; the ball of a robot's foot, which has no toes."""
+    human = ik.human()
+    figure = make_body_figure(find_anatomy(human, human.neutral()), human.neutral())
+    assert figure.leg_length == pytest.approx(1.75 * (0.245 + 0.246))
+    assert figure.arm_lengths["left"] == pytest.approx(1.75 * (0.186 + 0.110 + 0.036))
+    assert figure.ankle_height == pytest.approx(1.75 * 0.039)
+    np.testing.assert_allclose(figure.toe_points["left"], (1.75 * 0.075, 0.0, -1.75 * 0.029))
+    robot = make_robot(toes=False)
+    figure = make_body_figure(find_anatomy(robot, robot.neutral()), robot.neutral())
+    ball = figure.toe_points["left"]
+    np.testing.assert_allclose(ball, (0.16 * figure.leg_length, 0.0, -0.8 * 1.75 * 0.039))
+
+
+# --- contacts
+
+
+def stand(speed: float, height: float, leg: float = 0.8) -> np.ndarray:
+    """A point at 100 Hz: swings, stands for a second at a speed and a height, in legs; swings."""
+    t = np.arange(300) / 100.0
+    x = np.where(t < 1.0, 3.0 * t, np.where(t < 2.0, 3.0 + speed * (t - 1.0), 3.0 * t - 3.0))
+    z = np.where((t >= 1.0) & (t < 2.0), height, 0.3)
+    z[:5], z[-5:] = 0.0, 0.0  # the ground is where it is slow at both ends
+    x[:5], x[-5:] = x[4], x[-5]
+    return leg * np.stack([x, 0.0 * t, z], axis=1)
+
+
+def find_long(places: np.ndarray, options: ContactOptions | None = None) -> list[Segment]:
+    found = find_contacts(places, 100.0, 0.8, options or ContactOptions(min_duration=0.5))
+    return [s for s in found if s.frame_count > 50]
+
+
+@pytest.mark.parametrize(("speed", "stands"), [(0.2, True), (0.3, False)])
+def test_how_slow_a_foot_stands(speed: float, stands: bool):
+    assert (len(find_long(stand(speed, 0.0))) == 1) is stands
+
+
+@pytest.mark.parametrize(("height", "stands"), [(0.04, True), (0.07, False), (0.12, False)])
+def test_how_low_a_foot_stands(height: float, stands: bool):
+    """Against a ground on which it stood for a long time before."""
+    places = np.concatenate([np.zeros((200, 3)), stand(0.0, height)])
+    found = [s for s in find_long(places) if s.first > 210]
+    assert (len(found) == 1) is stands
+
+
+def test_a_stance_goes_on_faster_and_higher_than_it_begins():
+    places = stand(0.0, 0.0)
+    faster, higher = places.copy(), places.copy()
+    lift = np.minimum(np.arange(50) / 30.0, 1.0)
+    faster[150:200, 0] += 0.8 * 0.4 * np.arange(50) / 100.0
+    higher[150:200, 2] += 0.8 * 0.07 * lift
+    for kept in (faster, higher):
+        assert find_long(kept)[0].last >= 190
+    faster[150:200, 0] += 0.8 * 0.2 * np.arange(50) / 100.0
+    higher[150:200, 2] += 0.8 * 0.05 * lift
+    options = ContactOptions(min_duration=0.3)
+    for ended in (faster, higher):
+        found = [s for s in find_contacts(ended, 100.0, 0.8, options) if s.first < 110]
+        assert all(s.last < 180 for s in found)
+
+
+@pytest.mark.parametrize(("duration", "count"), [(0.03, 0), (0.1, 1)])
+def test_how_short_a_stance_may_be(duration: float, count: int):
+    t = np.arange(100) / 100.0
+    x = np.where(t < 0.5, 3.0 * t, 1.5 + 3.0 * np.maximum(t - 0.5 - duration - 0.04, 0.0))
+    places = np.stack([x, 0 * t, 0 * t], axis=1)
+    assert len(find_contacts(places, 100.0, 1.0, ContactOptions())) == count
+
+
+@pytest.mark.parametrize(("angle", "trimmed"), [(0.1, False), (0.4, True)])
+def test_a_pivot_on_the_ball_lets_the_heel_go(angle: float, trimmed: bool):
+    turn = axis_rotation("z", np.linspace(-angle, angle, 41))
+    stances = trim_pivots([Segment(0, 40)], [Segment(0, 40)], turn[:, :, 0], 0.15)
+    assert (stances != [Segment(0, 40)]) is trimmed
+    assert stances[0].first <= 20 <= stances[0].last
+
+
+# --- feet, limbs, jumps
+
+
+def test_a_planned_foot_stands_and_moves_on_smoothly():
+    """Ankle 20–50, ball 30–70 of a foot that drifts and turns by 6° meanwhile."""
+    t = np.linspace(0.0, 1.0, 100)
+    ankle = np.stack([0.05 * t, 0.02 * t, 0.08 + 0.0 * t], axis=1)
+    rotations = axis_rotation("z", 0.1 * t)
+    point = np.array([0.15, 0.0, -0.05])
+    plan = plan_foot(ankle, ankle, rotations, point, [Segment(20, 50)], [Segment(30, 70)], 100.0)
+    assert np.ptp(plan.ankle[20:51], axis=0).max() < 1e-12
+    assert np.ptp(plan.ball[30:71], axis=0).max() < 1e-12
+    length = np.linalg.norm(plan.ball - plan.ankle, axis=1)
+    np.testing.assert_allclose(length, np.linalg.norm(point), rtol=1e-12)
+    for places in (plan.ankle, plan.ball):
+        assert np.linalg.norm(np.diff(places, axis=0), axis=1).max() < 0.004
+    np.testing.assert_allclose(plan.ankle[-1], ankle[-1], atol=1e-12)
+    assert np.linalg.norm(plan.ankle[80] - ankle[80]) > 1e-4  # 0.1 s after: not faded yet
+
+
+@pytest.mark.parametrize("flexion", [1.0, -1.0])
+def test_limbs_keep_a_bend(flexion: float):
+    """A limb that goes through straight to 3° beyond stays bent by 6° and more, its own way."""
+    bends = np.radians(np.linspace(-3.0, 60.0, 64))
+    lower = np.stack([np.cos(bends), flexion * np.sin(bends), 0.0 * bends], axis=1)
+    upper = np.broadcast_to(np.eye(3), (64, 3, 3))
+    bent = bend_at_least(upper, lower, flexion)
+    angles = np.degrees(np.arcsin(flexion * bent[:, 1]))
+    assert 6.0 < angles.min() < 10.0
+    assert (np.diff(angles) > -1e-9).all()
+    np.testing.assert_allclose(bent[-10:], lower[-10:], atol=1e-12)
+
+
+def test_arms_do_not_reach_their_full_length():
+    vectors = np.linspace(0.5, 1.2, 50)[:, None] * np.array([0.0, 0.6, -0.8])
+    limited = np.linalg.norm(limit_extension(vectors, 1.0), axis=1)
+    assert limited.max() < MAX_EXTENSION
+    assert limited.max() > 0.99
+    assert (np.diff(limited) > 0.0).all()
+    np.testing.assert_allclose(limited[:30], np.linalg.norm(vectors[:30], axis=1))
+
+
+def test_hips_come_down_for_a_foot_that_is_too_far():
+    hips = np.zeros((60, 1, 3))
+    ankles = np.tile((0.0, 0.0, -0.9), (60, 1, 1))
+    ankles[30, 0, 2] = -1.01
+    lowered = lower_hips(hips, ankles, 1.0, 60.0)
+    assert lowered[30] == pytest.approx(1.01 - MAX_EXTENSION, rel=1e-9)
+    assert (lowered >= 0.0).all() and lowered[10] == 0.0 and lowered[34] > 0.0
+    assert np.abs(np.diff(lowered)).max() < 0.004
+    ankles[30, 0, 2] = -3.0
+    assert lower_hips(hips, ankles, 1.0, 60.0).max() == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("speed", "jumps"), [(4.0, 0), (8.0, 1)])
+def test_how_fast_a_limb_jumps(speed: float, jumps: int):
+    steps = np.zeros(50)
+    steps[20] = 2.0 * 0.01 + speed / 100.0
+    assert len(find_jump_frames(steps, np.full(50, 0.01), 100.0)) == jumps
+
+
+def test_a_jump_is_spread_over_two_fifths_of_a_second():
+    figure = ik.human()
+    q = np.tile(figure.neutral(), (100, 1))
+    dof = figure.dof_names.index("l_shin.ry")
+    q[50:, figure.plain_q[dof]] = 1.5
+    limb = Limb(("l_shin",), "pelvis", ("l_shin",))
+    spread, near = spread_jumps(figure, q, limb, np.array([49]), 100.0)
+    angle = spread[:, figure.plain_q[dof]]
+    assert np.abs(np.diff(angle)).max() < 0.08
+    assert angle[25] == 0.0 and angle[75] == 1.5
+    assert 0.0 < angle[40] < angle[60] < 1.5
+    assert near[49] == 1.0 and near[20] == 0.0
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"left_hand": "a"}', '{"left_hand": ["a", 3]}'])
+def test_mappings_that_are_none(tmp_path: Path, text: str):
+    path = tmp_path / "map.json"
+    path.write_text(text)
+    with pytest.raises(ik.FileError, match=r"map\.json"):
+        load_mapping(path)
