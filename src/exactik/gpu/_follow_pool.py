@@ -12,17 +12,18 @@ from exactik.gpu._cuda import cuda, inline
 from exactik.gpu._phases import BEGIN, DONE, EVALUATE, go_through_phase, vote
 from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.descent.results import RESULT_COST, RESULT_EVALUATIONS, RESULT_ITERATIONS
+from exactik.kernels.descent.state import start_descent
 from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.kernels.recording.frames import (
     FrameTargets,
-    begin_round,
+    count_descent,
     end_frame,
-    end_round,
+    needs_descent,
     set_frame,
 )
-from exactik.kernels.recording.sequence import NEAR_COST_RATIO, extrapolate_pose
+from exactik.kernels.recording.sequence import NEAR_COST_RATIO, extrapolate_pose, take_nearer
 from exactik.typing import IntArray
 
 __all__ = ["Courses", "follow_pool"]
@@ -126,9 +127,10 @@ def follow_pool(tree, goals, box, options, frames, courses, q, results, like, qu
             continue
         if row >= 0:
             frame, result = bind_frame(frames, own, courses.frame[row]), results[row]
-            end_round(result, descent)
+            count_descent(result, descent)
             n += 1
-            if begin_round(tree, own_goals, box, options, frame, 0, n, place, descent, work):
+            if needs_descent(tree, own_goals, frame, 0, n, place, work):
+                start_descent(box, options, True, place, descent)
                 phase = EVALUATE
                 continue
             end_frame(tree, own_goals, frame, 0, place, result, work)
@@ -153,12 +155,11 @@ def follow_pool(tree, goals, box, options, frames, courses, q, results, like, qu
         set_frame(tree, own_goals, frame, 0, place)
         if not is_first and row > begin + 1:
             near_cost = NEAR_COST_RATIO * results[row - 1, RESULT_COST]
-            previous, earlier = own.previous, descent.start_q
-            extrapolate_pose(
-                tree, own_goals, box, previous, earlier, near_cost, place, descent, work
-            )
+            extrapolate_pose(tree, box, own.previous, descent.start_q, place, descent.rhs)
+            take_nearer(tree, own_goals, own.previous, near_cost, place, work)
         for j in range(place.shape[0]):
             descent.start_q[j] = own.previous[j]
         result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS], n = 0.0, 0.0, 0
-        begin_round(tree, own_goals, box, options, frame, 0, n, place, descent, work)
+        needs_descent(tree, own_goals, frame, 0, n, place, work)
+        start_descent(box, options, True, place, descent)
         phase = EVALUATE
