@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,12 +33,15 @@ Answer = Callable[[str], Any]
 class FakeFuture:
     def __init__(self, key: str, answer: Any):
         self.key, self.answer = key, answer
-        self.status = "cancelled" if answer == "lost" else "finished"
+        self.status = answer if answer in ("cancelled", "lost") else "finished"
 
     def add_done_callback(self, call: Callable[[Any], object]) -> None:
         call(self)
 
     def result(self) -> Any:
+        if self.answer == "died on the way":
+            self.status = "lost"
+            raise CancelledError("key")
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -167,10 +171,20 @@ def test_a_take_that_loops_is_recorded_the_first_time(ledger: Ledger):
 def test_a_lost_scheduler_leaves_takes_waiting(ledger: Ledger):
     enter(ledger, 5)
     with pytest.raises(FileError, match="the same command goes on") as caught:
-        run(ledger, FakeClient(lambda name: "lost" if name == "t03" else DONE))
+        run(ledger, FakeClient(lambda name: "cancelled" if name == "t03" else DONE))
     assert caught.value.code == "scheduler-lost"
     states = read_counts(ledger.folder)["states"]
     assert states == {"done": 3, "waiting": 2}
+
+
+def test_an_answer_that_died_with_its_worker_is_asked_for_again(ledger: Ledger):
+    enter(ledger, 3)
+    answers = iter(["lost", "died on the way", DONE])
+    client = FakeClient(lambda name: next(answers) if name == "t01" else DONE)
+    progress = run(ledger, client)
+    assert sum(batch.count("t01") for batch in client.sent) == 3
+    assert (row(ledger, "t01").state, row(ledger, "t01").deaths) == ("done", 0)
+    assert (progress.done, progress.failed) == (3, 0)
 
 
 def test_no_room_stops_the_run(ledger: Ledger):

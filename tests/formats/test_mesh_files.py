@@ -14,91 +14,9 @@ from exactik.errors import FileError
 from exactik.io.meshes import MeshFinder, MeshLibrary, MeshPart, read_mesh_file
 from exactik.io.meshes import _read as reading
 from exactik.io.meshes._parts import shade
-from exactik.visuals import Material, make_box, make_cylinder, make_sphere
+from exactik.visuals import Material, make_cylinder, make_sphere
+from tests.support.mesh_files import DAE, MTL, OBJ, VTP, write_stl
 from tests.support.visuals import make_png
-
-BOX = make_box((1.0, 2.0, 3.0))
-
-
-def write_stl(path: Path, text: bool = False) -> None:
-    corners = BOX.vertices[BOX.faces]
-    if text:
-        rows = "".join(
-            "facet normal 0 0 0\nouter loop\n"
-            + "".join(f"vertex {x:g} {y:g} {z:g}\n" for x, y, z in face)
-            + "endloop\nendfacet\n"
-            for face in corners
-        )
-        path.write_text(f"solid box\n{rows}endsolid box\n")
-        return
-    data = b"solid, in spite of what it is".ljust(80) + struct.pack("<I", len(corners))
-    for face in corners:
-        data += struct.pack("<12fH", 0, 0, 0, *face.ravel(), 0)
-    path.write_bytes(data)
-
-
-OBJ = """
-mtllib box.mtl
-v 0 0 0
-v 1 0 0
-v 1 1 0
-v 0 1 0
-vt 0 0
-vt 1 0
-vt 1 1
-vt 0 1
-usemtl red
-f 1/1 2/2 3/3 4/4
-usemtl none
-f -4 -3 -2
-"""
-MTL = "newmtl red\nKd 1 0 0\nd 0.5\nnewmtl painted\nKd 0 0 0\nmap_Kd box.png\n"
-DAE = """<?xml version="1.0"?>
-<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
-<asset><unit meter="0.01"/><up_axis>Y_UP</up_axis></asset>
-<library_images><image id="img"><init_from>box.png</init_from></image></library_images>
-<library_effects>
-<effect id="fx"><profile_COMMON><technique><phong><diffuse><color>0 1 0 1</color></diffuse></phong>
-</technique></profile_COMMON></effect>
-<effect id="ft"><profile_COMMON>
-<newparam sid="surf"><surface type="2D"><init_from>img</init_from></surface></newparam>
-<newparam sid="samp"><sampler2D><source>surf</source></sampler2D></newparam>
-<technique><phong><diffuse><texture texture="samp"/></diffuse></phong></technique>
-</profile_COMMON></effect>
-</library_effects>
-<library_materials>
-<material id="green"><instance_effect url="#fx"/></material>
-<material id="paint"><instance_effect url="#ft"/></material></library_materials>
-<library_geometries><geometry id="g"><mesh>
-<source id="p"><float_array id="pa" count="12">0 0 0 100 0 0 100 100 0 0 100 0</float_array>
-<technique_common><accessor source="#pa" count="4" stride="3"/></technique_common></source>
-<source id="t"><float_array id="ta" count="8">0 0 1 0 1 1 0 1</float_array>
-<technique_common><accessor source="#ta" count="4" stride="2"/></technique_common></source>
-<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
-<polylist material="m" count="1"><input semantic="VERTEX" source="#v" offset="0"/>
-<input semantic="TEXCOORD" source="#t" offset="1"/>
-<vcount>4</vcount><p>0 0 1 1 2 2 3 3</p></polylist>
-<triangles material="n" count="1"><input semantic="VERTEX" source="#v" offset="0"/>
-<p>0 1 2</p></triangles>
-</mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="s"><node>
-<translate>0 0 50</translate><rotate>0 0 1 90</rotate>
-<instance_geometry url="#g"><bind_material><technique_common>
-<instance_material symbol="m" target="#paint"/><instance_material symbol="n" target="#green"/>
-</technique_common></bind_material></instance_geometry>
-</node></visual_scene></library_visual_scenes>
-<scene><instance_visual_scene url="#s"/></scene>
-</COLLADA>
-"""
-VTP = """<?xml version="1.0"?>
-<VTKFile type="PolyData"><PolyData><Piece NumberOfPoints="4" NumberOfPolys="1">
-<PointData><DataArray Name="Normals" NumberOfComponents="3" format="ascii">0 0 1</DataArray>
-</PointData>
-<Points>
-<DataArray NumberOfComponents="3" format="ascii">0 0 0 1 0 0 1 1 0 0 1 0</DataArray></Points>
-<Polys><DataArray Name="connectivity" format="ascii">0 1 2 3</DataArray>
-<DataArray Name="offsets" format="ascii">4</DataArray></Polys></Piece></PolyData></VTKFile>
-"""
 
 
 def read(path: Path) -> list[MeshPart]:

@@ -40,9 +40,13 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def open_page(browser: Any, viewer: Any) -> Any:
-    """A page of a viewer that is connected; `page.requested` is all that it asked for."""
+def open_page(browser: Any, viewer: Any, script: str = "") -> Any:
+    """A page of a viewer that is connected; `page.requested` is all that it asked for.
+
+    A script is run before those of the page.
+    """
     page = browser.new_page(viewport=SIZE)
+    page.add_init_script(script)
     page.requested = []
     page.on("request", lambda request: page.requested.append(request.url))
     page.goto(viewer.url)

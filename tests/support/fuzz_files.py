@@ -19,10 +19,14 @@ import numpy as np
 
 import exactik as ik
 from exactik.io import load_ik_setup
+from exactik.io.gltf import encode_posable_glb
+from exactik.io.meshes import MeshFinder, read_mesh_file
 from tests.support.c3d_files import make_c3d
+from tests.support.mesh_files import DAE, MJCF, MTL, OBJ, URDF, VTP, write_stl
 from tests.support.models import EVERY_JOINT, chain_of, configuration
 from tests.support.opensim_files import make_leg
 from tests.support.robot_files import random_mjcf, random_urdf
+from tests.support.visuals import make_boxed_arm, make_skinned_arm
 
 __all__ = ["READERS", "Reader", "files_of", "real_files"]
 
@@ -32,7 +36,8 @@ class Reader:
     """One function that loads files of one suffix.
 
     Attributes:
-        what: "skeleton", "motion", "markers" or "setup" (of OpenSim's inverse kinematics).
+        what: "skeleton", "motion", "markers", "setup" (of OpenSim's inverse kinematics), "look" of
+            a skeleton, or "mesh".
         suffix: of the files.
     """
 
@@ -53,6 +58,12 @@ class Reader:
         """
         if self.what == "setup":
             return load_ik_setup(path)
+        if self.what == "mesh":
+            return read_mesh_file(str(path), MeshFinder(str(path)))
+        if self.what == "look":
+            dressed = ik.load_skeleton(path)
+            encode_posable_glb(dressed, 1)  # what is shown is finite, and fits together
+            return dressed.visuals
         any_of = Random(0).choice if rng is None else rng.choice
         options: dict[str, Any] = {"strict": rng is not None and rng.random() < 0.15}
         if self.suffix == ".bvh":
@@ -68,11 +79,15 @@ class Reader:
 _SKELETONS = (".asf", ".bvh", ".urdf", ".xml", ".osim", ".glb", ".gltf", ".npz")
 _MOTIONS = (".amc", ".bvh", ".glb", ".gltf", ".npz", ".mot", ".sto")
 _MARKERS = (".c3d", ".trc", ".tsv", ".npz")
+_LOOKS = (".glb", ".gltf", ".urdf", ".xml")
+_MESHES = (".stl", ".obj", ".dae", ".vtp", ".glb")
 READERS = [
     *(Reader("skeleton", suffix) for suffix in _SKELETONS),
     *(Reader("motion", suffix) for suffix in _MOTIONS),
     *(Reader("markers", suffix) for suffix in _MARKERS),
     Reader("setup", ".xml"),
+    *(Reader("look", suffix) for suffix in _LOOKS),
+    *(Reader("mesh", suffix) for suffix in _MESHES),
 ]
 
 
@@ -119,6 +134,18 @@ def files_of(folder: Path) -> tuple[dict[str, bytes], dict[str, ik.Skeleton]]:
     write("skeleton", "joints.npz", lambda path: ik.save_skeleton(chain, path))
     write("motion", "joints.npz", lambda path: ik.Motion(chain, poses, 30.0).save(path))
     write("motion", "joints.glb", lambda path: ik.Motion(chain, poses, 30.0).save(path))
+    write("look", "skin.glb", lambda path: ik.save_skeleton(make_skinned_arm(), path))
+    write("look", "boxes.glb", lambda path: ik.save_skeleton(make_boxed_arm(), path))
+    write("mesh", "own.stl", write_stl)
+    write("mesh", "text.stl", lambda path: write_stl(path, text=True))
+    texts = {".obj": OBJ + "mtllib own.mtl\n", ".dae": DAE, ".vtp": VTP, ".mtl": MTL}
+    for suffix, text in texts.items():
+        (folder / f"own{suffix}").write_text(text)
+        made[f"mesh{suffix}/own"] = text.encode()
+    made["mesh.glb/own"] = made["look.glb/boxes"]
+    made["look.urdf/own"] = URDF.format(folder="sound").encode()
+    made["look.xml/own"] = MJCF.format(folder="sound").encode()
+    del made["mesh.mtl/own"]
     made["motion.sto/own"] = made["motion.mot/own"]
     made["markers.tsv/own"] = _tsv(positions)
     for encoding, scale in (("Intel", -1.0), ("DEC", 0.01), ("MIPS", 0.01), ("DEC", -1.0)):
@@ -133,7 +160,7 @@ def files_of(folder: Path) -> tuple[dict[str, bytes], dict[str, ik.Skeleton]]:
         made[f"skeleton.osim/leg{version}"] = make_leg(version).encode()
     (folder / "leg.osim").write_bytes(made["skeleton.osim/leg40000"])
     made["setup.xml/leg"] = _SETUP
-    for what in ("skeleton", "motion"):
+    for what in ("skeleton", "motion", "look"):
         for name in [key for key in made if key.startswith(f"{what}.glb/")]:
             made[name.replace(".glb", ".gltf")] = _as_gltf(made[name])
     return made, {"motion.amc/own": ik.load_skeleton(folder / "own.asf")} | {

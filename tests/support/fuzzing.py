@@ -184,6 +184,9 @@ MUTATORS: dict[str, list[Mutator]] = {
     ".urdf": BYTES + TEXT + [change_xml] * 15,
     ".osim": BYTES + TEXT + [change_xml] * 15,
     ".xml": BYTES + TEXT + [change_xml] * 15,
+    ".dae": BYTES + TEXT + [change_xml] * 15,
+    ".vtp": BYTES + TEXT + [change_xml] * 15,
+    ".stl": BYTES,
 }
 
 

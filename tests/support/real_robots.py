@@ -22,10 +22,13 @@ from exactik.typing import Array
 from tests.support.robot_files import FramePose, mujoco
 
 FOLDER_VARIABLE = "EXACTIK_ROBOTS"
+# Folders of what is included elsewhere, of single objects, and of a person with 700 muscles, whose
+# files take MuJoCo most of a minute each.
+PARTS = {"assets", "random_urdfs", "ms_human_700"}
 
 
-def find_robot(repository: str, path: str) -> Path:
-    """The file of a robot; skip the test where it is not."""
+def find_repository(repository: str) -> list[Path]:
+    """The folders where a repository of robots is."""
     folders = [
         Path(os.environ.get(FOLDER_VARIABLE, os.devnull)) / repository,
         Path("~/.cache/robot_descriptions").expanduser() / repository,
@@ -34,10 +37,24 @@ def find_robot(repository: str, path: str) -> Path:
     package = importlib.util.find_spec(repository) if repository.isidentifier() else None
     if package is not None and package.origin is not None:
         folders.append(Path(package.origin).parent)
-    for folder in folders:
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def find_robot(repository: str, path: str) -> Path:
+    """The file of a robot; skip the test where it is not."""
+    for folder in find_repository(repository):
         if (folder / path).is_file():
             return folder / path
     pytest.skip(f"no {repository}/{path}: put a clone of {repository} in {FOLDER_VARIABLE}")
+
+
+def list_robots(repository: str) -> list[Path]:
+    """All URDF and MJCF files of a repository; skip the test where it is not."""
+    folders = find_repository(repository)
+    if len(folders) == 0:
+        pytest.skip(f"no {repository}: put a clone of it in {FOLDER_VARIABLE}")
+    found = sorted(p for suffix in ("urdf", "xml") for p in folders[0].rglob(f"*.{suffix}"))
+    return [path for path in found if not PARTS & set(path.parts)]
 
 
 class Judge:

@@ -7,7 +7,7 @@ of the whole.
 
 from exactik.archive._archive import TIME_LIMIT, ArchiveResult, archive
 from exactik.archive._ledger import FILTERS
-from exactik.archive._run import Progress
+from exactik.archive._progress import Progress
 from exactik.archive._sources import ListedTake, list_takes
 from exactik.archive._status import read_counts
 from exactik.archive.tasks import SEGMENT_FRAMES, TakeOptions

@@ -14,7 +14,8 @@ from exactik.archive._cluster import open_client
 from exactik.archive._index import write_index
 from exactik.archive._ledger import Ledger
 from exactik.archive._plan import Plan
-from exactik.archive._run import Progress, Queue
+from exactik.archive._progress import Progress
+from exactik.archive._run import Queue
 from exactik.archive._sources import SkeletonSource, list_takes
 from exactik.archive._status import read_counts
 from exactik.archive._summary import write_summary

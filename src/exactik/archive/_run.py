@@ -12,12 +12,15 @@ import sqlite3
 import threading
 import time
 import uuid
+from asyncio import CancelledError as AsyncCancelledError
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exactik.archive._ledger import Ledger
+from exactik.archive._progress import Progress
 from exactik.archive._rows import LedgerRow, State
 from exactik.archive.tasks import Task, TaskResult, forget_keys, run_task
 from exactik.errors import FileError
@@ -25,7 +28,7 @@ from exactik.errors import FileError
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["MAX_DEATHS", "Progress", "Queue"]
+__all__ = ["MAX_DEATHS", "Queue"]
 
 TAKES_PER_THREAD = 4
 """One that is solved and some that wait beside it, so that no worker waits for us and takes can be
@@ -33,40 +36,11 @@ sent several at once: a message to the scheduler costs milliseconds, whatever is
 REFILL = 0.5  # share of these that has ended when others are sent
 MAX_DEATHS = 3  # workers that may die of a take before it is set aside
 MAX_UNSTARTED = 10
-"""Deaths of a worker that had a task but never said that it began. More is no bad luck."""
+"""Deaths of a worker that had a task but never said that it began, or had ended it and not yet
+answered. More is no bad luck."""
 LOOK_SECONDS = 1.0  # [s] between looks at who the workers are, and whether the scheduler lives
 FULL_TIME = 0.98
 """Of the time limit, from which on a dead worker is taken to have ended itself."""
-
-
-@dataclass
-class Progress:
-    """How far a run is.
-
-    Attributes:
-        total: takes that were asked for.
-        done: takes that ended, now or before.
-        found: of these, takes that were done before.
-        solved: takes that this run solved.
-        failed: takes that failed now or were set aside.
-        frames: solved by this run.
-        threads: of all workers at the moment.
-        began: when it began [s], by `time.monotonic`.
-    """
-
-    total: int = 0
-    done: int = 0
-    found: int = 0
-    solved: int = 0
-    failed: int = 0
-    frames: int = 0
-    threads: int = 0
-    began: float = field(default_factory=time.monotonic)
-
-    @property
-    def rate(self) -> float:
-        """Frames a second."""
-        return self.frames / max(time.monotonic() - self.began, 1e-9)
 
 
 @dataclass
@@ -225,20 +199,25 @@ class Queue:
         key = str(future.key)
         flight = self._flights.pop(key)
         del self._futures[key]
-        if future.status in ("cancelled", "lost"):
-            self._flights[key] = flight  # it waits again, see `close`
-            raise self._lost()
         try:
+            if future.status in ("cancelled", "lost"):
+                raise CancelledError(future.status)
             result = future.result()
         except KilledWorker as error:
             result = self._blame(flight, error)
-            if result is None:
-                self._submit([flight])
-                return
+        except (CancelledError, AsyncCancelledError):
+            # The worker died with the answer, which is in the provenance; or the scheduler did.
+            if future.status == "cancelled":
+                self._flights[key] = flight  # it waits again, see `close`
+                raise self._lost() from None
+            result = self._count_unstarted(flight, "an unknown worker")
         except Exception as error:  # it could not be sent, or its answer not be read
             result = TaskResult(state="failed", code="transport", reason=f"{error!r:.300}")
         finally:
             future.release()
+        if result is None:
+            self._submit([flight])
+            return
         with self._lock:
             self._starts.pop(flight.row.name, None)
         self._record(flight, result, on_done)
@@ -256,10 +235,18 @@ class Queue:
             reason = f"took longer than {limit:g} s; its worker was ended"
             return TaskResult(state="failed", code="timeout", reason=reason)
         if len(starts) == 0:
-            flight.unstarted += 1
-            if flight.unstarted < MAX_UNSTARTED:
-                return None
-        deaths = self._ledger.add_deaths(name, max(len(starts), 1))
+            return self._count_unstarted(flight, where)
+        return self._count_deaths(name, len(starts), where)
+
+    def _count_unstarted(self, flight: _Flight, where: str) -> TaskResult | None:
+        """Return what becomes of a task whose worker died before it began or after it ended."""
+        flight.unstarted += 1
+        if flight.unstarted < MAX_UNSTARTED:
+            return None
+        return self._count_deaths(flight.row.name, 1, where)
+
+    def _count_deaths(self, name: str, count: int, where: str) -> TaskResult | None:
+        deaths = self._ledger.add_deaths(name, count)
         if deaths < MAX_DEATHS:
             return None
         reason = f"{deaths} workers died of it, the last at {where}"

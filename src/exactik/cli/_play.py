@@ -14,7 +14,12 @@ from exactik.cli._options import (
     LengthUnitOption,
     parse_length_unit,
 )
-from exactik.cli._pose import BrowserOption, PortOption, load_figure, serve
+from exactik.cli._pose import (
+    BrowserOption,
+    PortOption,
+    load_figure,
+    serve,
+)
 from exactik.errors import FileError
 
 if TYPE_CHECKING:

@@ -13,7 +13,15 @@ from exactik.model import Skeleton
 if TYPE_CHECKING:
     from exactik.viewer import MotionViewer, PoseViewer
 
-__all__ = ["BrowserOption", "PortOption", "load_figure", "load_upright_figure", "pose", "serve"]
+__all__ = [
+    "BrowserOption",
+    "PortOption",
+    "load_figure",
+    "load_upright_figure",
+    "pose",
+    "print_look_notes",
+    "serve",
+]
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
@@ -33,8 +41,16 @@ def pose(
     from exactik.viewer import PoseViewer
 
     with compiling():
-        viewer = PoseViewer(load_upright_figure(model), port=port)
+        figure = load_upright_figure(model)
+        print_look_notes(model, figure)
+        viewer = PoseViewer(figure, port=port)
     serve(viewer, browser)
+
+
+def print_look_notes(name: str, figure: Skeleton) -> None:
+    """Say which meshes of a figure are missing or damaged."""
+    for note in figure.visuals.notes:
+        err.print(f"{name}: {note}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def load_figure(name: str) -> tuple[Skeleton, str | None]:

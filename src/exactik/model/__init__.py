@@ -14,7 +14,7 @@ from exactik.model._jacobian_baselines import finite_difference_jacobian, unit_v
 from exactik.model._pose import Pose
 from exactik.model._reroot import reroot, reroot_coordinates
 from exactik.model._skeleton import Skeleton
-from exactik.model.figures import hand, human, octopus, quadruped
+from exactik.model.figures import dress, hand, human, octopus, quadruped
 from exactik.model.joints import EULER_ORDERS, JOINT_KINDS, Joint, JointAxis, JointKind
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "bone_jacobian",
     "bone_jacobian_dot",
     "compute_dof_rates",
+    "dress",
     "finite_difference_jacobian",
     "hand",
     "human",

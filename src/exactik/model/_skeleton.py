@@ -180,7 +180,10 @@ class Skeleton(CoordinateSpace):
         Parts on bones that the skeleton does not have are left out.
         """
         source = self._visuals.load() if isinstance(self._visuals, LazyVisuals) else self._visuals
-        return Visuals() if source is None else source.only_on(self.bone_names)
+        if not source:
+            return Visuals() if source is None else source
+        shown = source.only_on(self.bone_names)
+        return shown.fitted(self.bone_names, self.parents, self.rest_offsets)
 
     # --- structure
 
@@ -207,6 +210,10 @@ class Skeleton(CoordinateSpace):
     def with_visuals(self, visuals: Visuals | LazyVisuals | None) -> Skeleton:
         """Return the same skeleton with this look instead of its own; None for no look."""
         return Skeleton(self.name, self.bones, self.markers, self.couplings, visuals)
+
+    def with_look_of(self, other: Skeleton) -> Skeleton:
+        """Return the same skeleton with the look of another, whose bones have the same names."""
+        return self.with_visuals(other._visuals)
 
     def with_bones(
         self,

@@ -20,7 +20,7 @@ MAX_VERTICES = 4_000_000
 Floats = NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mesh:
     """Triangles, counter-clockwise as seen from outside; arrays of single precision, read-only.
 
@@ -58,6 +58,9 @@ class Mesh:
             object.__setattr__(self, name, array)
         if len(self.faces) > 0 and int(self.faces.max()) >= n:
             raise ModelError(f"a face has vertex {int(self.faces.max())}, and there are {n}")
+
+    def __repr__(self) -> str:
+        return f"<Mesh: {len(self.vertices)} vertices, {len(self.faces)} faces>"
 
     def with_normals(self) -> Mesh:
         """Return the same with normals, computed where it has none."""

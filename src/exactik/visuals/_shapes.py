@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from exactik.typing import Array
@@ -9,10 +11,12 @@ from exactik.visuals._mesh import Mesh
 
 __all__ = ["make_box", "make_capsule", "make_cylinder", "make_sphere"]
 
+CACHED_SHAPES = 256  # robots of primitives have many that are alike; decides nothing else
 SIDES = 32  # of what is round
 RINGS = 16  # from pole to pole
 
 
+@lru_cache(maxsize=CACHED_SHAPES)
 def make_box(size: tuple[float, float, float]) -> Mesh:
     """Return a box about the origin, of these lengths along x, y and z [m]."""
     vertices, normals, faces = [], [], []
@@ -29,6 +33,7 @@ def make_box(size: tuple[float, float, float]) -> Mesh:
     return Mesh(0.5 * np.array(size) * np.array(vertices), np.array(faces), np.array(normals))
 
 
+@lru_cache(maxsize=CACHED_SHAPES)
 def make_cylinder(radius: float, length: float) -> Mesh:
     """Return a cylinder about the origin, along z [m]."""
     angles = 2.0 * np.pi * np.arange(SIDES) / SIDES
@@ -55,6 +60,7 @@ def make_sphere(radius: float) -> Mesh:
     return make_capsule(radius, 0.0)
 
 
+@lru_cache(maxsize=CACHED_SHAPES)
 def make_capsule(radius: float, length: float) -> Mesh:
     """Return a cylinder of this length [m] along z with half a sphere at both ends."""
     polar = np.linspace(0.0, np.pi, RINGS + 1)

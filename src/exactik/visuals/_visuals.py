@@ -14,7 +14,7 @@ T_bone_mesh is glTF's inverse bind matrix: where the mesh was in the bone's fram
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ from exactik.visuals._mesh import Mesh
 
 __all__ = ["Skin", "Visual", "Visuals"]
 
+MIN_BONE_LENGTH = 1e-3  # [m] shorter ones have no direction
+UNCHANGED = 1e-3  # bones that differ by a smaller part are as they were
 INFLUENCES = 4  # bones that a vertex follows: as many as glTF's first set has, and as browsers take
 
 
@@ -48,6 +50,11 @@ class Visual:
     material: Material = field(default_factory=Material)
     T_bone_mesh: Array = field(default_factory=lambda: np.eye(4))
 
+    def __post_init__(self) -> None:
+        """Check the map."""
+        if np.shape(self.T_bone_mesh) != (4, 4) or not np.isfinite(self.T_bone_mesh).all():
+            raise ModelError(f"the map of mesh {self.name[:40]!r} is no finite 4×4 matrix")
+
 
 @dataclass(frozen=True, eq=False)
 class Skin:
@@ -61,6 +68,8 @@ class Skin:
         joints: which of `bones` each vertex follows, (n, 4).
         weights: how much, (n, 4), each row with sum 1.
         material: its look.
+        fits: whether it is stretched with its bones where they have other lengths than when it was
+            bound, as the bodies of the built-in figures are.
     """
 
     name: str
@@ -70,6 +79,7 @@ class Skin:
     joints: NDArray[np.integer[Any]]
     weights: NDArray[np.floating[Any]]
     material: Material = field(default_factory=Material)
+    fits: bool = False
 
     def __post_init__(self) -> None:
         """Check shapes, and bring the weights of each vertex to the sum 1."""
@@ -93,7 +103,7 @@ class Skin:
             object.__setattr__(self, name, array)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Visuals:
     """All that is seen of a figure.
 
@@ -106,6 +116,10 @@ class Visuals:
     rigid: tuple[Visual, ...] = ()
     skins: tuple[Skin, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.rigid)} on single bones, {len(self.skins)} skins"
+        return f"<Visuals: {counts}, {self.vertex_count} vertices>"
 
     def __bool__(self) -> bool:
         return len(self.rigid) + len(self.skins) > 0
@@ -122,6 +136,22 @@ class Visuals:
         skins = tuple(skin for skin in self.skins if names.issuperset(skin.bones))
         complete = len(rigid) == len(self.rigid) and len(skins) == len(self.skins)
         return self if complete else Visuals(rigid, skins, self.notes)
+
+    def fitted(self, bone_names: Sequence[str], parents: IntArray, rest_offsets: Array) -> Visuals:
+        """Return the same with skins that fit stretched to bones of these lengths.
+
+        Args:
+            bone_names: (B,).
+            parents: index of each bone's parent, −1 for a root, (B,).
+            rest_offsets: where each bone begins in its parent [m], (B, 3).
+        """
+        if not any(skin.fits for skin in self.skins):
+            return self
+        skins = [
+            stretch_skin(skin, bone_names, parents, rest_offsets) if skin.fits else skin
+            for skin in self.skins
+        ]
+        return Visuals(self.rigid, tuple(skins), self.notes)
 
     def compute_vertices(
         self, bone_names: Sequence[str], positions: Array, rotations: Array
@@ -157,3 +187,38 @@ class Visuals:
             strongest = np.argmax(skin.weights, axis=1)
             found.append(rows[skin.joints[np.arange(len(strongest)), strongest]])
         return found
+
+
+def stretch_skin(
+    skin: Skin, bone_names: Sequence[str], parents: IntArray, rest_offsets: Array
+) -> Skin:
+    """Return a skin bound to bones of other lengths; see `Visuals.fitted`.
+
+    Each bone's part is stretched along the bone as the bone is, and across it as the whole figure
+    is. A bone without children, or with children at its own place, is as the whole figure.
+    """
+    index = {name: k for k, name in enumerate(bone_names)}
+    row = {name: k for k, name in enumerate(skin.bones)}
+    longest = np.zeros(len(skin.bones))
+    factors, directions = np.ones(len(skin.bones)), np.zeros((len(skin.bones), 3))
+    for name, k in row.items():
+        parent = int(parents[index[name]])
+        above = row.get(bone_names[parent]) if parent >= 0 else None
+        if above is None:
+            continue
+        bound = (skin.T_bone_mesh[above] @ np.linalg.inv(skin.T_bone_mesh[k]))[:3, 3]
+        length = float(np.linalg.norm(bound))
+        if length > max(longest[above], MIN_BONE_LENGTH):
+            longest[above] = length
+            factors[above] = np.linalg.norm(rest_offsets[index[name]]) / length
+            directions[above] = bound / length
+    measured = factors[longest > 0.0]
+    overall = float(np.median(measured)) if len(measured) > 0 else 1.0
+    if np.abs(measured / overall - 1.0).max(initial=abs(overall - 1.0)) < UNCHANGED:
+        return skin
+    along = np.where(longest > 0.0, factors, overall) - overall
+    stretch = np.tile(np.eye(4), (len(skin.bones), 1, 1))
+    stretch[:, :3, :3] = overall * np.eye(3) + along[:, None, None] * (
+        directions[:, :, None] * directions[:, None, :]
+    )
+    return replace(skin, T_bone_mesh=stretch @ skin.T_bone_mesh)

@@ -203,9 +203,11 @@ def _of_look(old: Skeleton, new: Skeleton, name: str) -> list[str]:
 
 
 def _count_parts(visuals: Visuals) -> Counter[str]:
-    parts = (*visuals.skins, *visuals.rigid)
+    """Count what came with a file; the look of a built-in figure comes with its bones."""
+    skins = [skin for skin in visuals.skins if not skin.fits]
+    parts = (*skins, *visuals.rigid)
     images = {texture.data for part in parts for texture in part.material.textures.values()}
-    return Counter(skin=len(visuals.skins), mesh=len(visuals.rigid), texture=len(images))
+    return Counter(skin=len(skins), mesh=len(visuals.rigid), texture=len(images))
 
 
 # --- parts of a recording

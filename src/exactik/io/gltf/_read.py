@@ -65,7 +65,7 @@ def read_gltf_skeleton(path: str, notes: Notes, length_unit: Unit = None) -> Ske
 
 def _dress(figure: GltfFigure, path: str, length_unit: Unit) -> Skeleton:
     """Return the skeleton of a file with its meshes and skins, read when they are looked at."""
-    if len(figure.document.value.get("meshes") or ()) == 0:
+    if "meshes" not in figure.document.value:
         return figure.skeleton
     make = partial(read_gltf_visuals, os.path.abspath(path), length_unit)
     return figure.skeleton.with_visuals(LazyVisuals(make))

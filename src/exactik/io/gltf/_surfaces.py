@@ -93,7 +93,7 @@ class SurfaceReader:
         return tuple(notes)
 
     def _read_mesh(self, node: int, mesh: JsonObject, skin: JsonObject | None) -> None:
-        if len(mesh.value.get("weights") or ()) > 0:
+        if isinstance(mesh.value.get("weights"), list):
             self.not_kept["morph targets of a mesh"] += 1
         name = mesh.text("name") or self.figure.forest.name(node)
         for primitive in mesh.objects("primitives"):

@@ -14,7 +14,9 @@ from exactik.visuals import Material, Mesh
 __all__ = ["MeshPart", "shade"]
 
 CREASE_COSINE = np.cos(np.radians(40.0))  # faces that meet at a larger angle have an edge between
-MAX_PAIRS = 20_000_000  # of faces that share a vertex: with more, each face is shaded by itself
+# Faces that share a vertex, as pairs: so many, and so many more for each corner. With more, where
+# most faces meet in few vertices, each face is shaded by itself. Costs memory, decides little else.
+FREE_PAIRS, PAIRS_PER_CORNER = 100_000, 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ def _smooth(place: NDArray[Any], flat: Array, across: Array) -> Array:
         across: the same times twice the area, (n, 3).
     """
     count = np.bincount(place)
-    if float((count.astype(float) ** 2).sum()) > MAX_PAIRS:
+    if float((count.astype(float) ** 2).sum()) > FREE_PAIRS + PAIRS_PER_CORNER * len(place):
         return flat
     order = np.argsort(place, kind="stable")
     start = np.concatenate([[0], np.cumsum(count)[:-1]])

@@ -29,7 +29,7 @@ from exactik.io.native._mechanisms import (
     function_from_json,
     function_to_json,
 )
-from exactik.model import Bone, Coupling, Joint, Skeleton
+from exactik.model import Bone, Coupling, Joint, Skeleton, dress
 from exactik.motion import Markers, Motion, Series
 
 __all__ = [
@@ -369,6 +369,6 @@ def _skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
             Coupling(driven, driver, function_from_json(function))
             for driven, driver, function in value.get("couplings", [])
         ]
-        return Skeleton.build(value["name"], bones, markers, couplings)
+        return dress(Skeleton.build(value["name"], bones, markers, couplings))
     except (*CONTENT_ERRORS, IndexError, RecursionError) as error:
         raise notes.error(f"the skeleton cannot be built: {_describe(error)}") from None

@@ -24,8 +24,10 @@ Ranges hold where a coordinate is clamped; one that is locked has its default fo
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -39,10 +41,12 @@ from exactik.io.opensim._description import (
     OpenSimJoint,
     OpenSimModel,
 )
+from exactik.io.opensim._geometry import read_opensim_visuals
 from exactik.io.opensim._model import describe_not_read, read_model
 from exactik.model import Bone, Coupling, Joint, JointAxis, Skeleton
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
+from exactik.visuals import LazyVisuals
 
 __all__ = ["build_skeleton", "read_opensim_skeleton"]
 
@@ -58,7 +62,10 @@ def read_opensim_skeleton(path: str, notes: Notes) -> Skeleton:
         warnings.simplefilter("ignore", UserWarning)
         skeleton = build_skeleton(model)
     _note_losses(model, notes)
-    return skeleton
+    if not any(len(body.meshes) > 0 for body in model.bodies):
+        return skeleton
+    make = partial(read_opensim_visuals, os.path.abspath(path))
+    return skeleton.with_visuals(LazyVisuals(make))
 
 
 def build_skeleton(model: OpenSimModel) -> Skeleton:

@@ -17,6 +17,7 @@ import numpy as np
 from exactik.errors import UsageError
 from exactik.model._bone import Bone
 from exactik.model._skeleton import Skeleton
+from exactik.model.figures._bodies import make_lazy_body
 from exactik.model.figures._bone_tables import Point
 from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
@@ -65,7 +66,8 @@ def hand(side: str = "right") -> Skeleton:
     for name, *_, last in (("thumb", *_THUMB_LENGTHS), *((f[0], *f[3]) for f in _FINGERS)):
         markers[name.upper()] = (f"{name}_3", (0.0, 0.0, last))
         markers[f"{name.upper()}_KNUCKLE"] = (f"{name}_1", (0.0, 0.0, 0.0))
-    return Skeleton.build(f"{side} hand", bones, markers)
+    look = make_lazy_body("hand", mirrored=side == "left")
+    return Skeleton.build(f"{side} hand", bones, markers, visuals=look)
 
 
 def _make_finger(

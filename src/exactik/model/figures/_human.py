@@ -28,6 +28,7 @@ import numpy as np
 
 from exactik.model._bone import Bone
 from exactik.model._skeleton import Skeleton
+from exactik.model.figures._bodies import make_lazy_body
 from exactik.model.figures._bone_tables import BoneRow, Point, make_bone
 from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
@@ -108,7 +109,8 @@ def human() -> Skeleton:
     bones += [make_bone(row, scale=_STATURE) for row in _MIDDLE]
     for side, prefix in ((1.0, "l_"), (-1.0, "r_")):
         bones += [_make_limb_bone(row, side, prefix) for row in _LEFT]
-    return Skeleton.build("human", bones, {name: _find_marker(name) for name in _MARKER_NAMES})
+    markers = {name: _find_marker(name) for name in _MARKER_NAMES}
+    return Skeleton.build("human", bones, markers, visuals=make_lazy_body("human"))
 
 
 def _make_limb_bone(row: BoneRow, side: float, prefix: str) -> Bone:

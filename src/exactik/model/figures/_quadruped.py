@@ -12,6 +12,7 @@ from functools import cache
 
 from exactik.model._bone import Bone
 from exactik.model._skeleton import Skeleton
+from exactik.model.figures._bodies import make_lazy_body
 from exactik.model.figures._bone_tables import (
     BoneRow,
     Point,
@@ -73,4 +74,5 @@ def quadruped() -> Skeleton:
     """
     root = Bone("pelvis", offset=_PELVIS, joint=Joint.free("ZXY"))
     bones = [root, *(make_bone(row) for row in _MIDDLE), *make_both_sides(_LEFT)]
-    return Skeleton.build("quadruped", bones, mirror_markers(_MARKERS))
+    look = make_lazy_body("quadruped")
+    return Skeleton.build("quadruped", bones, mirror_markers(_MARKERS), visuals=look)

@@ -7,6 +7,7 @@
 // scenes by the hook that its developer tools use.
 (() => {
   const SIGNATURE = 4544587;
+  const AHEAD = 1e6; // [m] by which handles and gizmos are nearer to the pointer than they are
   const ON_TOP = 0.96; // opacity of batched meshes that are drawn before all else, such as handles
   const hook = new EventTarget();
   window.__THREE_DEVTOOLS__ = hook;
@@ -48,6 +49,23 @@
     return { bones, meshes, opacity: 1 };
   }
 
+  // What is drawn before all else, handles and gizmos inside a body, the pointer finds first too.
+  function takePointer(object) {
+    if (object.exactikTakesPointer) return;
+    object.exactikTakesPointer = true;
+    const raycast = object.raycast;
+    object.raycast = function (ray, hits) {
+      const before = hits.length;
+      if (isShown(object)) raycast.call(this, ray, hits);
+      for (let k = before; k < hits.length; k++) hits[k].distance -= AHEAD;
+    };
+  }
+
+  function isShown(object) {
+    for (let node = object; node; node = node.parent) if (!node.visible) return false;
+    return true;
+  }
+
   function fade(figure, opacity) {
     if (figure.opacity === opacity) return;
     figure.opacity = opacity;
@@ -70,9 +88,16 @@
       const signature = signatureOf(object);
       if (signature !== null) drivers.set(signature, object);
       if (object.isMesh) meshes.push(object);
-      if (object.getMatrixAt && Math.abs(object.material.opacity - ON_TOP) < 1e-6) {
+      const onTop = Math.abs((object.material?.opacity ?? 1) - ON_TOP) < 1e-6;
+      if (object.getMatrixAt && onTop) {
         object.material.depthTest = false;
         object.renderOrder = 1000;
+      }
+      if (object.material?.depthTest === false) takePointer(object);
+      else if (object.getMatrixAt) {
+        // What is hidden, such as sticks inside a skin, must not catch the pointer.
+        if (isShown(object)) delete object.raycast;
+        else object.raycast = () => {};
       }
     });
     if (roots.length === 0) return;
@@ -89,7 +114,9 @@
     }
     // viser outlines what the pointer is over as it was loaded, not as it is bent.
     for (const mesh of meshes) {
-      if (shapes.has(mesh.geometry) && !own.has(mesh)) mesh.visible = false;
+      if (!shapes.has(mesh.geometry) || own.has(mesh)) continue;
+      mesh.visible = false;
+      mesh.raycast = () => {};
     }
   }
 })();

@@ -31,13 +31,14 @@ class SkinScene:
     """Meshes and skins of a figure, with their own materials and textures.
 
     Attributes:
+        opacity: of the whole figure; None for that of its materials.
         surface: the GLB.
         driver: its bones, hidden.
     """
 
     def __init__(self, server: Any, skeleton: Skeleton, name: str, opacity: float | None = None):
         """Add the visuals of a skeleton to the scene, below a node."""
-        self.skeleton = skeleton
+        self.skeleton, self.opacity = skeleton, opacity
         figure = next(_numbers)
         self.surface = server.scene.add_glb(
             f"{name}/skin",
@@ -69,7 +70,7 @@ class SkinScene:
     def show(self, visible: bool, see_through: bool = False) -> None:
         """Show or hide the skin, or let what is inside be seen."""
         self.surface.visible = visible
-        self.driver.opacity = THROUGH_OPACITY if see_through else None
+        self.driver.opacity = THROUGH_OPACITY if see_through else self.opacity
 
     def on_drag(
         self, pose_now: Callable[[], Pose], callback: Callable[[str, Any], Awaitable[None]]

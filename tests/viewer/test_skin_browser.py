@@ -1,0 +1,158 @@
+"""Skins in a real browser: they follow the bones, the mouse pulls them, sticks take their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exactik.motion import Motion
+from exactik.spatial import matrix_from_wxyz
+from exactik.typing import Array
+from exactik.viewer import PoseViewer, export_playback
+from exactik.viewer.playback import PlaybackData
+from tests.support.browser import chromium, open_page, requests_elsewhere, wait_for
+from tests.support.visuals import make_skinned_arm
+
+pytestmark = [pytest.mark.viewer, pytest.mark.browser]
+pytest.importorskip("viser")
+
+# Where the page draws a vertex of the skin [m, below the root of the figure]; run before it loads.
+LISTEN = """
+window.scenes = [];
+document.addEventListener("DOMContentLoaded", () => {
+  window.__THREE_DEVTOOLS__.addEventListener("observe", (e) => {
+    if (e.detail.isScene) window.scenes.push(e.detail);
+  });
+});
+"""
+VERTEX = """(k) => {
+  let found = null;
+  for (const scene of window.scenes) scene.traverse((mesh) => {
+    if (!mesh.isSkinnedMesh || found) return;
+    const place = mesh.position.clone().fromBufferAttribute(mesh.geometry.attributes.position, k);
+    mesh.skeleton.update();
+    mesh.applyBoneTransform(k, place);
+    let root = mesh;  // the node that turns the scene to z up stays out
+    while (!root.userData.exactik) root = root.parent;
+    root.worldToLocal(mesh.localToWorld(place));
+    found = [place.x, place.y, place.z, mesh.material.map ? 1 : 0, mesh.parent.parent.visible];
+  });
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def viewer() -> Iterator[PoseViewer]:
+    with PoseViewer(make_skinned_arm(6)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, viewer: PoseViewer) -> Iterator[Any]:
+    page = open_page(browser, viewer, LISTEN)
+    page.wait_for_timeout(1500)
+    for cross in page.locator(".mantine-Notification-closeButton").all():
+        cross.click()
+    yield page
+    page.close()
+
+
+def vertex(viewer: PoseViewer, k: int) -> Array:
+    skeleton, pose = viewer.session.skeleton, viewer.session.pose()
+    names = skeleton.bone_names
+    return skeleton.visuals.compute_vertices(names, pose.positions, pose.rotations)[0][k]
+
+
+def shown(page: Any, k: int) -> Array:
+    found = page.evaluate(VERTEX, k)
+    return np.full(3, np.nan) if found is None else np.array(found[:3])
+
+
+def pixel(viewer: PoseViewer, place: Array) -> Array:
+    camera = next(iter(viewer.server.get_clients().values())).camera
+    R_world_camera = matrix_from_wxyz(np.array(camera.wxyz))
+    right, down, ahead = R_world_camera.T @ (place - camera.position)
+    focal = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
+    middle = 0.5 * np.array([camera.image_width, camera.image_height])
+    return middle + focal * np.array([right, down]) / ahead
+
+
+def test_the_skin_follows_its_bones_with_its_texture(viewer: PoseViewer, page: Any):
+    last = len(viewer.session.skeleton.visuals.skins[0].mesh.vertices) - 1
+    for name, angles in (("b2", (0.4, 0.3, 0.0)), ("b4", (-0.5, 0.0, 0.6))):
+        skeleton = viewer.session.skeleton
+        v = np.zeros(skeleton.nv)
+        first = skeleton.dof_names.index(f"{name}.wx") if f"{name}.wx" in skeleton.dof_names else 6
+        v[first : first + 3] = angles
+        q = skeleton.integrate(viewer.session.q, v)
+        viewer.worker.post(lambda session, q=q: session.set_pose(q))
+        for k in (0, last // 2, last):
+            assert wait_for(
+                lambda k=k: bool(np.linalg.norm(shown(page, k) - vertex(viewer, k)) < 1e-4)
+            ), (shown(page, k), vertex(viewer, k))
+    assert page.evaluate(VERTEX, 0)[3] == 1
+    assert requests_elsewhere(page) == []
+
+
+def test_a_skin_is_pulled_by_the_mouse(viewer: PoseViewer, page: Any):
+    viewer.worker.post(lambda session: session.reset())
+    assert wait_for(lambda: viewer.session.resting)
+    viewer.handles.show(False)
+    page.wait_for_timeout(500)
+    skeleton = viewer.session.skeleton
+    bone = skeleton.bone_index("b4")
+    start = pixel(viewer, viewer.session.pose().positions[bone] + (0.0, 0.0, 0.05))
+    before = viewer.session.pose().positions[bone].copy()
+    page.mouse.move(*start)
+    page.wait_for_timeout(300)
+    page.mouse.down()
+    for step in range(1, 10):
+        page.mouse.move(*(start + np.array([8.0, 0.0]) * step))
+        page.wait_for_timeout(60)
+    assert wait_for(lambda: len(viewer.session.dragged) > 0)
+    page.mouse.up()
+    assert wait_for(lambda: viewer.session.resting)
+    assert np.linalg.norm(viewer.session.pose().positions[bone] - before) > 0.02
+
+
+def test_sticks_are_shown_instead(viewer: PoseViewer, page: Any):
+    assert viewer.panel.look is not None
+    for look, skin, sticks in (
+        ("sticks", False, True),
+        ("both", True, True),
+        ("skin", True, False),
+    ):
+        viewer.panel.look.value = look
+        assert wait_for(lambda look=look: viewer.figure.look == look)
+        assert viewer.figure.skin is not None
+        assert viewer.figure.skin.surface.visible == skin
+        assert viewer.figure.bones.visible == sticks
+
+
+def test_an_exported_page_plays_the_skin_without_a_network(browser: Any, tmp_path: Path):
+    figure = make_skinned_arm(3)
+    q = figure.integrate(figure.neutral(), np.linspace(0.0, 0.5, 4)[:, None] * np.ones(figure.nv))
+    path = tmp_path / "arm.html"
+    export_playback(PlaybackData.of(Motion(figure, q, 30.0)), path)
+    context = browser.new_context(offline=True)
+    context.add_init_script(LISTEN)
+    page = context.new_page()
+    page.goto(f"file://{path}")
+    assert wait_for(lambda: page.evaluate(VERTEX, 0) is not None, 60.0)
+    poses = figure.forward(q)
+    end = len(figure.visuals.skins[0].mesh.vertices) - 1
+    paths = [
+        figure.visuals.compute_vertices(figure.bone_names, p, R)[0][end]
+        for p, R in zip(poses.positions, poses.rotations, strict=True)
+    ]
+    assert wait_for(lambda: bool(min(np.linalg.norm(shown(page, end) - p) for p in paths) < 1e-4))
