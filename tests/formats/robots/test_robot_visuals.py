@@ -99,6 +99,15 @@ def test_damaged_visuals_do_not_keep_a_robot_from_being_loaded(folder: Path):
     assert codes == ["mesh-missing", "mesh-not-read"]
 
 
+def test_thousands_of_shapes_are_cut_off(folder: Path):
+    many = "".join('<geom size="0.1"/>' for _ in range(3001))
+    text = f'<mujoco><worldbody><body name="a"><joint/>{many}</body></worldbody></mujoco>'
+    (folder / "r.xml").write_text(text)
+    visuals = ik.load_skeleton(folder / "r.xml").visuals
+    assert len(visuals.rigid) == 3000
+    assert str(visuals.notes[0]) == "the first 3000 shapes are shown alone"
+
+
 NEW_MODEL = """<OpenSimDocument Version="40000"><Model name="m"><BodySet><objects>
 <Body name="b"><mass>1</mass><attached_geometry>
 <Mesh name="x"><scale_factors>2 1 1</scale_factors><mesh_file>own.vtp</mesh_file>
