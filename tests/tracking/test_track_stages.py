@@ -12,9 +12,9 @@ import exactik as ik
 from exactik._threads import run_in_threads
 from exactik.motion import Markers
 from exactik.tracking import Track, _frame_solver
+from exactik.tracking._job import PROGRESS_SHARES, _choose_methods
 from exactik.tracking._options import COLD_START, WARM_START, TrackingOptions
 from exactik.tracking._problem import make_tracking_problem
-from exactik.tracking._track import PROGRESS_SHARES, _choose_methods
 from exactik.typing import Array
 from tests.support.chains import make_chain, move_chain
 

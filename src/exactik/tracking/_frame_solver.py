@@ -68,6 +68,7 @@ class TrackingRun:
         cold_start: options of descents from elsewhere.
         options: of the stages.
         threads: how many.
+        on_gpu: whether many courses are followed on a GPU.
     """
 
     problem: TrackingProblem
@@ -75,6 +76,7 @@ class TrackingRun:
     cold_start: Array
     options: TrackingOptions
     threads: int
+    on_gpu: bool = False
 
 
 def follow_frames(

@@ -55,6 +55,9 @@ __all__ = [
     "FrameTargets",
     "compute_cost",
     "compute_marker_residual",
+    "count_descent",
+    "end_frame",
+    "needs_descent",
     "set_frame",
     "set_targets",
     "solve_frame",
@@ -208,18 +211,39 @@ def solve_frame(
     Args: `previous`, `near_cost`: see `descend_from_nearer`; ∞ with a robust loss, of which only
     the descents know the weights.
     """
-    result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS] = 0.0, 0.0
-    robust, width = frames.loss[0] != QUADRATIC, frames.loss[2]
-    for n in range(MAX_REWEIGHTINGS if robust else 1):
-        if robust:
-            change = update_robust_weights(tree, goals, frames, t, width, pose, work)
-            if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
-                break
-            width = max(0.5 * width, 1.0)
+    result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS], n = 0.0, 0.0, 0
+    while needs_descent(tree, goals, frames, t, n, pose, work):
         descend_from_nearer(tree, goals, box, options, previous, near_cost, pose, descent, work)
-        result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
-        result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
-        result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
-        result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+        count_descent(result, descent)
+        n += 1
+    end_frame(tree, goals, frames, t, pose, result, work)
+
+
+@jit
+def needs_descent(tree, goals, frames, t, n, pose, work):
+    """Whether a frame needs a descent after n of them; weighs the markers for it."""
+    robust = frames.loss[0] != QUADRATIC
+    if n >= (MAX_REWEIGHTINGS if robust else 1):
+        return False
     if robust:
+        width = max(0.5**n * frames.loss[2], 1.0)
+        change = update_robust_weights(tree, goals, frames, t, width, pose, work)
+        if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
+            return False
+    return True
+
+
+@jit
+def count_descent(result, descent):
+    """Write how a descent of a frame ended, and add its iterations and evaluations."""
+    result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
+    result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
+    result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+    result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+
+
+@jit
+def end_frame(tree, goals, frames, t, pose, result, work):
+    """Write the cost of a frame with its robust loss."""
+    if frames.loss[0] != QUADRATIC:
         result[RESULT_COST] = compute_robust_cost(tree, goals, frames, t, pose, work)

@@ -26,7 +26,14 @@ from exactik.kernels.recording.frames import (
 from exactik.kernels.tree.integrate import difference, integrate
 from exactik.spatial import jit, jit_nogil
 
-__all__ = ["compute_residuals", "evaluate_frames", "solve_sequence"]
+__all__ = [
+    "NEAR_COST_RATIO",
+    "compute_residuals",
+    "evaluate_frames",
+    "extrapolate_pose",
+    "solve_sequence",
+    "take_nearer",
+]
 
 NEAR_COST_RATIO = 2.0
 """Cost, in that of the solution before, up to which extrapolated motion is not compared with the

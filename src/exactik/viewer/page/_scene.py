@@ -227,6 +227,9 @@ class FigureScene:
         heads = srgb_to_linear(colours[self.spheres.bone])
         joints = srgb_to_linear(JOINT_COLOUR)
         self.joints.batched_colors = np.where(self.spheres.is_head[:, None], heads, joints)
+        if self.skin is not None:  # a bone of the usual colour leaves the skin as it is
+            usual = (colours == np.array(BONE_COLOUR)).all(axis=1, keepdims=True)
+            self.skin.paint(np.where(usual, 255, srgb_to_linear(colours)).astype(np.uint8))
         self._painted_levels = None
 
     def on_drag(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
