@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import app, compiling, err, frames_bar, say
+from exactik.cli._app import ANIMATE, app, compiling, err, frames_bar, say
 from exactik.cli._options import (
     AxesOption,
     LengthUnitOption,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["play", "read_motion"]
 
 
-@app.command()
+@app.command(rich_help_panel=ANIMATE)
 def play(
     motions: Annotated[
         list[str],

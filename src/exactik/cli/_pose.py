@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import app, compiling, err, say
+from exactik.cli._app import ANIMATE, app, compiling, err, say
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ PortOption = Annotated[int, typer.Option(help="Port to listen on; 0 for any that
 BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")]
 
 
-@app.command()
+@app.command(rich_help_panel=ANIMATE)
 def pose(
     model: Annotated[
         str, typer.Argument(help=f"A skeleton file, or one of {', '.join(BUILT_IN)}.")
