@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.support.report import Metric, Report
 from exactik.errors import FileWarning
 from exactik.io import build_skeleton, load_ik_setup, load_opensim_model, load_timed_markers
+from exactik.model import Skeleton
 from exactik.motion import Markers
 from exactik.pipeline import TaskSetup, solve_ik_setup, track_tasks
 from exactik.typing import Array
@@ -31,6 +32,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "opensim"
 ROUNDS = 3
 SHORT, LONG = 5, 25  # times forth and back; the difference tells the time of a frame
 FASTER_BAR = 300.0  # times, asked for
+COUPLERS_BAR = 2.0  # times, likewise
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,10 @@ def run(report: Report) -> None:
         return
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)
-        for clip in (_lay_out_gait(Path(folder)), _lay_out_jump(Path(folder))):
+        gait, jump = _lay_out_gait(Path(folder)), _lay_out_jump(Path(folder))
+        for clip in (gait, jump):
             _measure(report, judge, clip)
+        _measure_couplers(report, jump)
 
 
 def _measure(report: Report, judge: str, clip: Clip) -> None:
@@ -62,7 +66,7 @@ def _measure(report: Report, judge: str, clip: Clip) -> None:
         one, all_frames = (_time_judge(judge, clip, last) for last in (0, -1))
         theirs.append((all_frames - one) / (len(clip.times) - 1))
         their_clip.append(all_frames)
-        ours.append(_time_frame(clip))
+        ours.append(_time_frame(clip, _load_skeleton(clip)))
         our_clip.append(_time(lambda: solve_ik_setup(clip.setup, branches=False)))
     faster = min(theirs) / min(ours)
     clip_words = f"files and all {len(clip.times)} frames"
@@ -72,6 +76,18 @@ def _measure(report: Report, judge: str, clip: Clip) -> None:
         Metric(f"{clip.name}: OpenSim, a frame", 1e3 * min(theirs), "ms"),
         Metric(f"{clip.name}: exactik, a frame", 1e3 * min(ours), "ms"),
         Metric(f"{clip.name}: times faster, a frame", faster, "", FASTER_BAR, at_least=True),
+    )
+
+
+def _measure_couplers(report: Report, clip: Clip) -> None:
+    """Measure a frame of the same figure with couplers, and with free dofs in their place."""
+    coupled = _load_skeleton(clip)
+    free = Skeleton.build(coupled.name, coupled.bones, coupled.markers)
+    times = [(_time_frame(clip, coupled), _time_frame(clip, free)) for _ in range(ROUNDS)]
+    with_couplers, without = np.min(times, axis=0)
+    report.add(
+        Metric(f"{clip.name}: a frame without its couplers", 1e3 * without, "ms"),
+        Metric(f"{clip.name}: times as long with them", with_couplers / without, "", COUPLERS_BAR),
     )
 
 
@@ -91,11 +107,14 @@ def _time_judge(judge: str, clip: Clip, last: int) -> float:
         return float(file["seconds"])
 
 
-def _time_frame(clip: Clip) -> float:
+def _load_skeleton(clip: Clip) -> Skeleton:
+    return build_skeleton(load_opensim_model(load_ik_setup(clip.setup).model_path))
+
+
+def _time_frame(clip: Clip, skeleton: Skeleton) -> float:
     """Return the time of a frame of a long recording [s]."""
     setup = load_ik_setup(clip.setup)
     model = load_opensim_model(setup.model_path)
-    skeleton = build_skeleton(model)
     tasks = TaskSetup(
         path=setup.path,
         marker_path=setup.marker_path,

@@ -92,7 +92,7 @@ from exactik.solvers import (
     solve,
     solvers,
 )
-from exactik.tracking import Attention, Track, track
+from exactik.tracking import Attention, Track, track, track_many
 from exactik.viewer import Keyframes, PosingSession, view
 
 __all__ = [
@@ -187,6 +187,7 @@ __all__ = [
     "solve_batch",
     "solvers",
     "track",
+    "track_many",
     "view",
 ]
 

@@ -13,11 +13,17 @@ import pytest
 
 import exactik as ik
 from exactik.gpu import find_gpu
-from tests.support.gpu_batches import make_problem, make_targets, solve
+from tests.support.gpu_batches import describe_tracks, make_problem, make_targets, solve, track
 
 pytest.importorskip("numba.cuda", reason="needs numba-cuda, which the CUDA simulator comes with")
 
-CASES = ("mixed:auto", "coupled:auto", "coupled:gauss-newton")
+CASES = (
+    "mixed:auto",
+    "coupled:auto",
+    "coupled:gauss-newton",
+    "track:quadratic",
+    "track:tukey",
+)
 
 
 def test_the_simulator_gives_the_answers_of_the_cpu() -> None:
@@ -33,6 +39,13 @@ def test_the_simulator_gives_the_answers_of_the_cpu() -> None:
     assert answer.returncode == 0, answer.stderr
     for case, found in json.loads(answer.stdout).items():
         kind, _, solver = case.partition(":")
+        if kind == "track":
+            loss = None if solver == "quadratic" else solver
+            expected = describe_tracks(track("coupled", loss, 2, 6, 3, "cpu"))
+            np.testing.assert_allclose(found["q"], expected["q"], atol=1e-9)
+            assert found["iterations"] == expected["iterations"]
+            assert (found["device"], expected["device"]) == ("cuda: simulator", "cpu")
+            continue
         expected = solve(kind, solver, 2, "cpu")
         np.testing.assert_allclose(found["q"], expected.q, atol=1e-9)
         np.testing.assert_allclose(found["misses"], expected.misses, atol=1e-9)
@@ -82,7 +95,7 @@ def test_the_device_is_one_of_three_and_the_result_names_it() -> None:
 def test_what_a_gpu_cannot_do_the_cpu_does_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem("coupled")
     targets = make_targets(problem, 2)
-    monkeypatch.setattr("exactik.batch._device.require_gpu", lambda: "stub")
+    monkeypatch.setattr("exactik.gpu._find.require_gpu", lambda: "stub")
     with pytest.warns(UserWarning, match="on the CPU, since the method 'newton' does not run on"):
         found = ik.solve_batch(problem, targets, solver="newton", device="cuda")
     np.testing.assert_array_equal(found.q, ik.solve_batch(problem, targets, solver="newton").q)

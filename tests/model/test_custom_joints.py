@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import pytest
 import exactik as ik
 from exactik.errors import ModelError, UnknownNameError
 from exactik.functions import Constant, CubicSpline, Linear, Product, Sine
+from exactik.kernels.tree.packed import AXES, CUSTOM
+from exactik.typing import Array
 
 
 def knee() -> ik.Joint:
@@ -31,6 +34,13 @@ def leg() -> ik.Skeleton:
     ]
     coupling = ik.Coupling("patella.rz", "shank.flexion", Linear(0.5))
     return ik.Skeleton.build("leg", bones, {"TOE": ("shank", (0, -0.4, 0.1))}, [coupling])
+
+
+def rotation_about(axis: Sequence[float] | Array, angle: float) -> Array:
+    """By Rodrigues' formula."""
+    x, y, z = axis
+    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K
 
 
 def test_a_user_sees_coordinates_only():
@@ -62,14 +72,57 @@ def test_a_custom_joint_shifts_in_its_base_and_turns_in_sequence():
     v, u = 0.3, -0.7
     pose = skeleton.forward([v, u])
 
-    def turn(axis: np.ndarray, angle: float) -> np.ndarray:
-        x, y, z = axis
-        K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-        return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K
-
-    R = turn(a, 2 * u + 0.1) @ turn(np.array([0, 1.0, 0]), math.sin(v))
+    R = rotation_about(a, 2 * u + 0.1) @ rotation_about([0, 1, 0], math.sin(v))
     np.testing.assert_allclose(pose.rotations[0], R, atol=1e-15)
     np.testing.assert_allclose(pose.positions[0], v * math.cos(u) * b + [0.25, 0, 0], atol=1e-15)
+
+
+X, Y, Z = np.eye(3)
+OBLIQUE = np.array([0.6, 0.0, 0.8])
+
+
+@pytest.mark.parametrize(
+    ("axes", "slopes"),
+    [
+        ((Z, X, Y), (1, 1, 1)),
+        ((Z, -X, -Y), (1, 1, 1)),
+        ((Z, X, Y), (1, -1, 1)),  # left-handed, as the next
+        ((X, Z, -Y), (-1, 1, -1)),
+        ((Y, -Z), (1, 1)),
+        ((OBLIQUE,), (-1,)),
+        ((-Z,), (1,)),
+    ],
+)
+def test_a_custom_joint_that_only_turns_is_euler_angles_to_the_kernels(axes, slopes):
+    names = "abc"[: len(axes)]
+    turns = [(u, Linear(s), n) for u, s, n in zip(axes, slopes, names, strict=True)]
+    bone = ik.Bone("b", joint=ik.Joint.custom(turns=turns), pre=rotation_about(OBLIQUE, 0.7))
+    skeleton = ik.Skeleton.build("one", [bone])
+    assert skeleton.tree.rotation[1] == AXES
+    assert len(skeleton.tree.custom_axes) == 0
+    R, q = rotation_about(OBLIQUE, 0.7), np.array([0.4, -0.9, 1.3])[: len(axes)]
+    for axis, slope, angle in zip(axes, slopes, q, strict=True):
+        R = R @ rotation_about(axis, slope * angle)
+    np.testing.assert_allclose(skeleton.forward(q).rotations[0], R, atol=1e-15)
+    problem = ik.Problem(skeleton, [ik.PositionGoal("b", (0.1, 0.5, 0.2), point=(0.3, 0.1, 0.4))])
+    assert ik.check_derivatives(problem, q).ok
+
+
+@pytest.mark.parametrize(
+    ("turns", "shifts", "order"),
+    [
+        ([(Z, None, "a"), (X, None, "b")], [], "ba"),
+        ([(Z, None, "a"), (Z, None, "b")], [], "ab"),
+        ([(Z, None, "a"), (OBLIQUE, None, "b")], [], "ab"),
+        ([(Z, Linear(2.0), "a")], [], "a"),
+        ([(Z, Linear(1.0, 0.1), "a")], [], "a"),
+        ([(Z, Sine(), "a")], [], "a"),
+        ([(Z, None, "a")], [(X, 0.1)], "a"),
+    ],
+)
+def test_other_custom_joints_keep_their_functions(turns, shifts, order):
+    joint = ik.Joint.custom(turns=turns, shifts=shifts, coordinates=tuple(order))
+    assert ik.Skeleton.build("one", [ik.Bone("b", joint=joint)]).tree.rotation[1] == CUSTOM
 
 
 def test_a_screw_advances_by_its_pitch_in_a_turn():

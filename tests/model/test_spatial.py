@@ -24,6 +24,7 @@ from exactik.spatial import (
     matrix_from_wxyz,
     rotation_taking_z_to,
     sincos,
+    sincos_of,
     skew,
     wxyz_from_matrix,
 )
@@ -345,6 +346,11 @@ def test_sincos_keeps_the_relative_digits_of_small_angles():
     x = np.array([1e-300, 1e-20, 1e-9, -1e-3, 0.1])
     sine, _ = sines_and_cosines(x)
     np.testing.assert_allclose(sine, np.sin(x), rtol=3e-16)
+
+
+@pytest.mark.parametrize("x", [0.3, -2.0, 9.0, 1e9, -7e12])
+def test_sincos_of_one_angle(x: float):
+    assert sincos_of(x) == pytest.approx((math.sin(x), math.cos(x)), abs=2e-16)
 
 
 def test_one_far_angle_leaves_the_others_right():

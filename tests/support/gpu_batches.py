@@ -1,4 +1,4 @@
-"""Batches with joints and goals of every kind, solved on the CPU and on a GPU.
+"""Batches with joints and goals of every kind, and recordings, solved on the CPU and on a GPU.
 
 As a program it solves them on the GPU, or under numba's simulator where NUMBA_ENABLE_CUDASIM=1 (and
 NUMBA_DISABLE_JIT=1: the simulator's arrays cannot be passed to compiled functions), and prints the
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import numpy as np
 
 import exactik as ik
 from exactik import Bone, Coupling, Joint, Skeleton
 from exactik.functions import Linear
+from exactik.tracking import TrackingOptions
 from exactik.typing import Array
 
-__all__ = ["make_problem", "make_targets", "solve"]
+__all__ = ["describe_tracks", "make_problem", "make_recordings", "make_targets", "solve", "track"]
 
 STARTS = {"auto": 1, "levenberg-marquardt": 1, "gauss-newton": 2}
 
@@ -75,10 +77,55 @@ def solve(kind: str, solver: str, count: int, device: str) -> ik.BatchResult:
     return ik.solve_batch(problem, targets, solver=solver, starts=STARTS[solver], device=device)
 
 
+def make_recordings(skeleton: Skeleton, count: int, frames: int) -> list[ik.Markers]:
+    """Smooth motions, 3 mm off, of which the last marker is lost for a while."""
+    rng, recordings = np.random.default_rng(5), []
+    for _ in range(count):
+        span = np.sin(np.linspace(0.0, 1.5, frames))[:, None]
+        steps = span * rng.normal(scale=0.2, size=skeleton.nv)
+        q = skeleton.clip(skeleton.integrate(skeleton.neutral(), steps))
+        positions = np.array([skeleton.forward(pose).markers for pose in q])
+        positions += rng.normal(scale=0.003, size=positions.shape)
+        positions[2:4, -1] = np.nan
+        recordings.append(ik.Markers(positions, tuple(skeleton.markers), rate=100.0))
+    return recordings
+
+
+def track(
+    kind: str, robust: str | None, count: int, frames: int, segment_frames: int, device: str
+) -> list[ik.Track]:
+    """Track recordings, frame by frame, with segments of a given length."""
+    skeleton = make_figure(kind)
+    return ik.track_many(
+        skeleton,
+        make_recordings(skeleton, count, frames),
+        device=device,
+        threads=1,
+        smooth=None,
+        branches=False,
+        robust=robust,
+        starts=2,
+        options=TrackingOptions(segment_frames=segment_frames),
+    )
+
+
+def describe_tracks(tracks: list[ik.Track]) -> dict[str, Any]:
+    """Poses, counts and the device, for JSON."""
+    return {
+        "q": [track.motion.q.tolist() for track in tracks],
+        "iterations": [track.iterations.tolist() for track in tracks],
+        "device": tracks[0].device,
+    }
+
+
 if __name__ == "__main__":
     answers = {}
     for case in sys.argv[2:]:
         kind, _, method = case.partition(":")
+        if kind == "track":
+            loss = None if method == "quadratic" else method
+            answers[case] = describe_tracks(track("coupled", loss, 2, 6, 3, "cuda"))
+            continue
         found = solve(kind, method, int(sys.argv[1]), "cuda")
         answers[case] = {
             "q": found.q.tolist(),

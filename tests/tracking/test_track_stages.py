@@ -12,8 +12,9 @@ import exactik as ik
 from exactik._threads import run_in_threads
 from exactik.motion import Markers
 from exactik.tracking import Track, _frame_solver
+from exactik.tracking._job import PROGRESS_SHARES, _choose_methods
 from exactik.tracking._options import COLD_START, WARM_START, TrackingOptions
-from exactik.tracking._track import PROGRESS_SHARES, _choose_methods
+from exactik.tracking._problem import make_tracking_problem
 from exactik.typing import Array
 from tests.support.chains import make_chain, move_chain
 
@@ -46,6 +47,21 @@ def test_whole_turns_are_taken_out():
     track = solve(chain, q)
     assert np.abs(np.diff(track.motion.q, axis=0)).max() < 0.3
     assert np.ptp(track.motion.q[:, 3]) > 12.0
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_custom_joints_keep_their_solution_of_the_angles(custom: bool):
+    turns = [(axis, None, axis * 2) for axis in "zxy"]
+    joint = ik.Joint.custom(turns) if custom else ik.Joint.euler("ZXY")
+    marker = {"M": ("b", (0.1, 0.2, 0.3))}
+    chain = ik.Skeleton.build("one", [ik.Bone("b", joint=joint)], marker)
+    q = np.array([[0.3, 0.2, -0.1], [0.3 + np.pi, np.pi - 0.2, 2 * np.pi + np.pi - 0.1]])
+    markers = Markers(chain.forward(q).markers, tuple(chain.markers), RATE)
+    problem, unwrapped = make_tracking_problem(chain, markers), q.copy()
+    _frame_solver.unwrap_path(problem, unwrapped)
+    nearest = _frame_solver.find_nearest_equivalents(problem, q[1:], q[:1])
+    np.testing.assert_allclose(unwrapped, q if custom else q[[0, 0]], atol=1e-12)
+    np.testing.assert_allclose(nearest, q[1:] if custom else q[:1], atol=1e-12)
 
 
 def test_robust_weights_are_those_of_the_final_poses():

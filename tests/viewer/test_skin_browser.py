@@ -44,6 +44,15 @@ VERTEX = """(k) => {
   return found;
 }"""
 
+TINT = """(k) => {
+  let found = null;
+  for (const scene of window.scenes) scene.traverse((mesh) => {
+    const colours = mesh.isSkinnedMesh && mesh.geometry.attributes.color;
+    if (colours) found = [colours.getX(k), colours.getY(k), colours.getZ(k)];
+  });
+  return found;
+}"""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -123,6 +132,20 @@ def test_a_skin_is_pulled_by_the_mouse(viewer: PoseViewer, page: Any):
     page.mouse.up()
     assert wait_for(lambda: viewer.session.resting)
     assert np.linalg.norm(viewer.session.pose().positions[bone] - before) > 0.02
+
+
+def test_limits_tint_the_skin(viewer: PoseViewer, page: Any):
+    """The part of a bone at a limit turns red, and back again."""
+    colours = np.tile((126, 138, 156), (len(viewer.session.skeleton.bones), 1))
+    (carriers,) = viewer.session.skeleton.visuals.find_vertex_bones(
+        viewer.session.skeleton.bone_names
+    )
+    k = int(np.flatnonzero(carriers == 5)[-1])
+    for colour, expected in (((200, 30, 30), True), ((126, 138, 156), False)):
+        colours[5] = colour
+        viewer.figure.paint(colours)
+        viewer.server.flush()
+        assert wait_for(lambda e=expected: ((page.evaluate(TINT, k) or [1, 1, 1])[1] < 0.1) == e)
 
 
 def test_sticks_are_shown_instead(viewer: PoseViewer, page: Any):

@@ -148,3 +148,54 @@ def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     assert session.q[6:].any()
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: not session.q[6:].any())
+
+
+@pytest.mark.slow
+def test_sixty_skinned_bones_reach_the_socket_thirty_times_a_second():
+    """Two messages a pose, whatever the number of bones and of vertices."""
+    import time
+
+    import viser
+    from websockets.sync.client import connect
+    from websockets.typing import Subprotocol
+
+    from exactik.viewer.page import FigureScene, start_guarded_server, stop_server
+    from tests.support.visuals import make_skinned_arm
+
+    figure = make_skinned_arm(60)
+    server = start_guarded_server()
+    scene = FigureScene(server, figure)
+    rng = np.random.default_rng(0)
+    steps = 0.05 * rng.standard_normal((30, figure.nv))
+    poses = [figure.forward(q) for q in figure.integrate(figure.neutral(), steps)]
+    url = f"ws://127.0.0.1:{server.get_port()}"
+    protocol = Subprotocol(f"viser-v{viser.__version__}")
+    with connect(url, subprotocols=[protocol], max_size=None) as socket:
+        start, received, sent = time.perf_counter(), 0, 0
+        while received < 60 and time.perf_counter() - start < 2.0:
+            with server.atomic():
+                scene.draw(poses[sent % len(poses)])
+            server.flush()
+            sent += 1
+            try:
+                received += bytes(socket.recv(timeout=0.5)).count(b"batched_positions")
+            except TimeoutError:
+                continue
+        assert received / (time.perf_counter() - start) > 30.0
+    stop_server(server)
+
+
+def test_a_figure_is_framed_with_its_meshes_and_stands_on_a_floor():
+    from exactik.viewer.page import measure_box
+    from tests.support.visuals import make_boxed_arm
+
+    human = ik.human()
+    box = measure_box(human.forward(human.neutral()))
+    assert box.floor == 0.0
+    assert box.middle[2] == pytest.approx(0.88, abs=0.03)
+    assert 1.0 < box.size < 2.0
+    arm = make_boxed_arm()
+    q = arm.neutral()
+    for sunk, floor in ((0.01, 0.0), (1.0, -1.0)):
+        q[2] = -sunk
+        assert measure_box(arm.forward(q)).floor == pytest.approx(floor, abs=0.02)

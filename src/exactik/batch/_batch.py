@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from exactik._arrays import as_floats, freeze
 from exactik._threads import run_in_threads
-from exactik.batch._device import choose_gpu
+from exactik.batch._device import choose_batch_gpu
 from exactik.errors import ShapeError, UsageError
 from exactik.goals import pack_batch_targets
 from exactik.kernels.calculus.workspace import new_workspace
@@ -263,7 +263,7 @@ def solve_batch(
     workers = (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
     workers, further = min(workers, max(count, 1)), require_count("starts", starts) - 1
     named = {name: freeze(as_floats(name, value).copy()) for name, value in targets.items()}
-    gpu = choose_gpu(device, problem, method, count)
+    gpu = choose_batch_gpu(device, problem, method, count)
     if gpu is not None:
         return _solve_on_gpu(gpu, problem, method, packed, named, q, further, seed)
     if (

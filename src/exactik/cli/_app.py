@@ -28,6 +28,10 @@ from rich.text import Text
 from exactik.errors import ExactikError, UsageError
 
 __all__ = [
+    "ANIMATE",
+    "LOOK",
+    "SOLVE",
+    "UNDERSTAND",
     "AsJson",
     "app",
     "compiling",
@@ -45,8 +49,28 @@ COMMAND_GROUP = "exactik.commands"
 # Commands of distributions of ours that may be absent, and how to install them.
 OPTIONAL_COMMANDS = {"reproduce": "`pip install ./papers`, from a clone of exactik,"}
 
+LOOK, SOLVE = "Look at files", "From markers to motion"
+ANIMATE, UNDERSTAND = "Pose and animate", "Understand and check"
+GROUPS = (LOOK, SOLVE, ANIMATE, UNDERSTAND)
+"""Groups of commands in the help, in their order."""
+
+EXAMPLES = """
+Examples:
+
+exactik inspect walk.c3d
+
+exactik solve walk.c3d --skeleton human -o walk.bvh
+
+exactik pose human
+
+exactik play walk.bvh
+
+exactik retarget walk.bvh --to hero.glb -o hero-walk.glb
+"""
+
 app = typer.Typer(
     help="Exact second-order inverse kinematics of articulated figures.",
+    epilog=EXAMPLES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -151,7 +175,7 @@ def _add_commands_of_other_distributions(arguments: list[str]) -> None:
     entries = entry_points(group=COMMAND_GROUP)
     for entry in entries:
         if first in (None, entry.name):
-            app.command(entry.name)(entry.load())
+            app.command(entry.name, rich_help_panel=UNDERSTAND)(entry.load())
     if first in OPTIONAL_COMMANDS and first not in entries.names:
         raise UsageError(f"no command {first}: {OPTIONAL_COMMANDS[first]} adds it")
 
@@ -160,6 +184,7 @@ def main() -> None:
     """Run the command line; an error of ours becomes one line and exit code 2."""
     try:
         _add_commands_of_other_distributions(sys.argv[1:])
+        app.registered_commands.sort(key=lambda command: GROUPS.index(str(command.rich_help_panel)))
         app()
     except ExactikError as error:
         err.print(f"exactik: {error}", style="red", markup=False, highlight=False, soft_wrap=True)

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import AsJson, app, compiling, out, print_json, progress_bar
+from exactik.cli._app import UNDERSTAND, AsJson, app, compiling, out, print_json, progress_bar
 
 __all__ = ["check"]
 
 
-@app.command()
+@app.command(rich_help_panel=UNDERSTAND)
 def check(
     trees: Annotated[int, typer.Option(help="Number of random figures.", min=1)] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the random figures.", min=0)] = 1,

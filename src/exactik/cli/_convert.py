@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exactik.cli._app import AsJson, app, compiling, err, out, print_json, progress_bar
+from exactik.cli._app import LOOK, AsJson, app, compiling, err, out, print_json, progress_bar
 from exactik.errors import ExactikError, FileError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["convert"]
 
 
-@app.command()
+@app.command(rich_help_panel=LOOK)
 def convert(
     paths: Annotated[
         list[Path],

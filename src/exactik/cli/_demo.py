@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from exactik.cli._app import AsJson, app, compiling, frames_bar, out, print_json, say
+from exactik.cli._app import UNDERSTAND, AsJson, app, compiling, frames_bar, out, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.synthetic import SyntheticRecording
 
@@ -23,7 +23,7 @@ GAP_SHARE = 0.05  # of the samples that are missing
 NAME = "performance"
 
 
-@app.command()
+@app.command(rich_help_panel=UNDERSTAND)
 def demo(
     folder: Annotated[
         Path, typer.Option("--out", help="Folder for what is written; it may exist.")

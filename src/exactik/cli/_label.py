@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import AsJson, app, compiling, print_json, say
+from exactik.cli._app import SOLVE, AsJson, app, compiling, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     EndOption,
@@ -21,7 +21,7 @@ from exactik.errors import UsageError
 __all__ = ["label"]
 
 
-@app.command()
+@app.command(rich_help_panel=SOLVE)
 def label(
     recording: Annotated[Path, typer.Argument(metavar="MARKERS", help="The recording.")],
     output: Annotated[

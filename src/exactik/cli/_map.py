@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from exactik.cli._app import AsJson, app, compiling, print_json, say
+from exactik.cli._app import UNDERSTAND, AsJson, app, compiling, print_json, say
 from exactik.errors import GoalError, UnknownNameError, UsageError
 from exactik.goals import Goal, MarkerGoal, PositionGoal
 from exactik.model import Skeleton
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["map_command"]
 
 
-@app.command("map")
+@app.command("map", rich_help_panel=UNDERSTAND)
 def map_command(
     model: Annotated[
         str, typer.Argument(help="A skeleton file, or human, quadruped, hand or octopus.")

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import app, compiling, err, frames_bar, say
+from exactik.cli._app import ANIMATE, app, compiling, err, frames_bar, say
 from exactik.cli._options import (
     AxesOption,
     LengthUnitOption,
     parse_length_unit,
 )
-from exactik.cli._pose import BrowserOption, PortOption, load_figure, serve
+from exactik.cli._pose import (
+    BrowserOption,
+    PortOption,
+    load_figure,
+    serve,
+)
 from exactik.errors import FileError
 
 if TYPE_CHECKING:
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["play", "read_motion"]
 
 
-@app.command()
+@app.command(rich_help_panel=ANIMATE)
 def play(
     motions: Annotated[
         list[str],

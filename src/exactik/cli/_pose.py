@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import app, compiling, err, say
+from exactik.cli._app import ANIMATE, app, compiling, err, say
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:
     from exactik.viewer import MotionViewer, PoseViewer
 
-__all__ = ["BrowserOption", "PortOption", "load_figure", "load_upright_figure", "pose", "serve"]
+__all__ = [
+    "BrowserOption",
+    "PortOption",
+    "load_figure",
+    "load_upright_figure",
+    "pose",
+    "print_look_notes",
+    "serve",
+]
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
@@ -21,7 +29,7 @@ PortOption = Annotated[int, typer.Option(help="Port to listen on; 0 for any that
 BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")]
 
 
-@app.command()
+@app.command(rich_help_panel=ANIMATE)
 def pose(
     model: Annotated[
         str, typer.Argument(help=f"A skeleton file, or one of {', '.join(BUILT_IN)}.")
@@ -33,8 +41,16 @@ def pose(
     from exactik.viewer import PoseViewer
 
     with compiling():
-        viewer = PoseViewer(load_upright_figure(model), port=port)
+        figure = load_upright_figure(model)
+        print_look_notes(model, figure)
+        viewer = PoseViewer(figure, port=port)
     serve(viewer, browser)
+
+
+def print_look_notes(name: str, figure: Skeleton) -> None:
+    """Say which meshes of a figure are missing or damaged."""
+    for note in figure.visuals.notes:
+        err.print(f"{name}: {note}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def load_figure(name: str) -> tuple[Skeleton, str | None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import AsJson, app, compiling, frames_bar, print_json, say
+from exactik.cli._app import ANIMATE, AsJson, app, compiling, frames_bar, print_json, say
 from exactik.cli._options import EndOption, StartOption
 from exactik.cli._outputs import format_entry, plan_outputs
 from exactik.cli._play import read_motion
@@ -22,7 +22,7 @@ __all__ = ["retarget"]
 GAP = 1.2  # [m] between the figure and its source side by side: arms held out hardly touch
 
 
-@app.command()
+@app.command(rich_help_panel=ANIMATE)
 def retarget(
     motion: Annotated[
         Path, typer.Argument(metavar="MOTION", help="What is taken over: BVH, AMC, GLB, NPZ, MOT.")

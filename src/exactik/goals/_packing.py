@@ -24,6 +24,8 @@ from exactik.typing import Array, IntArray
 
 __all__ = ["PackedGoals", "PythonTerm", "as_goals", "choose_origin", "pack_goals"]
 
+MAX_ORIGIN_TERMS = 5  # two may be far off; a median of all would take longer than packing
+
 
 class PythonTerm(NamedTuple):
     """A goal that is evaluated in Python, with its frame, its rows and their weight."""
@@ -230,13 +232,13 @@ def find_origin_terms(kind: NDArray[np.uint32]) -> IntArray:
 def choose_origin(terms: IntArray, target: Array) -> Array:
     """Return what targets (…, n, 3) are stored relative to: a place among them, to keep digits.
 
-    The median of `terms`, because one marker that is far off must not take digits from the others.
+    The median of some `terms`, because one marker that is far off must not take digits from the
+    others.
     """
     if len(terms) == 0:
         return np.zeros((*target.shape[:-2], 3))
-    if len(terms) == 1:
-        return target[..., terms[0], :].copy()
-    return np.median(target[..., terms, :], axis=-2)
+    some = terms[:: -(-len(terms) // MAX_ORIGIN_TERMS)]
+    return np.median(target[..., some, :], axis=-2)
 
 
 def _pack_terms(skeleton: Skeleton, entries: list[_Entry], origin: Array, pool: bool) -> Terms:

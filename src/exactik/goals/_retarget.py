@@ -14,6 +14,7 @@ from exactik.errors import GoalError, ShapeError, UnknownNameError
 from exactik.goals._goal import Goal
 from exactik.goals._packing import PackedGoals, choose_origin
 from exactik.kernels.goals.targets import Targets, retarget
+from exactik.kernels.goals.terms import LOG
 from exactik.spatial import runnable
 from exactik.typing import Array
 
@@ -93,7 +94,10 @@ def pack_batch_targets(
     goals: Sequence[Goal], packed: PackedGoals, targets: Mapping[str, ArrayLike]
 ) -> Targets:
     """Return the targets of B problems, from arrays (B, …) by name of the goal."""
-    return _relate_to_origin(packed, *_write_targets(goals, packed, _require_mapping(targets)))
+    points, rotations = _write_targets(goals, packed, _require_mapping(targets))
+    origin = choose_origin(packed.origin_terms, points)
+    points -= packed.is_place * origin[:, None]
+    return Targets(origin, points, rotations)
 
 
 def _require_mapping(targets: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike]:
@@ -124,8 +128,14 @@ def _write_targets(
         B = len(checked[name])
     if B is None:
         raise GoalError("no targets were given; name at least one goal")
-    points = np.repeat(packed.targets[None], B, axis=0)
-    rotations = np.repeat(packed.arrays.terms.rotation[None], B, axis=0)
+    points = np.empty((B, *packed.targets.shape))
+    for name, terms in packed.terms.items():
+        if name not in checked:
+            points[:, terms] = packed.targets[terms]
+    rotation = packed.arrays.terms.rotation
+    rotations = np.zeros((B, *rotation.shape))  # no memory is taken until it is written on
+    if (packed.arrays.terms.kind == LOG).any():
+        rotations[:] = rotation
     for name, value in checked.items():
         terms = packed.terms[name]
         named[name].write_targets(value, points[:, terms], rotations[:, terms])

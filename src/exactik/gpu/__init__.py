@@ -4,6 +4,6 @@ Modules of this package import `numba.cuda`, which `exactik[gpu]` brings; so the
 when a GPU is asked for.
 """
 
-from exactik.gpu._find import find_gpu, require_gpu
+from exactik.gpu._find import GPU_RULES, choose_gpu, find_gpu, require_gpu
 
-__all__ = ["find_gpu", "require_gpu"]
+__all__ = ["GPU_RULES", "choose_gpu", "find_gpu", "require_gpu"]

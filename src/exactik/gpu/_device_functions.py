@@ -3,7 +3,8 @@
 A kernel finds the kernels that it calls in the globals of its module. Its device function is the
 same code with other globals, where these are device functions, too. What is made for the CPU is
 replaced by twins, and functions that a problem never calls by empty ones: machine code for all
-joints, goals and rules at once would take minutes to compile.
+joints, goals and rules at once would take minutes to compile. What a descent does once, not in
+every pass, stays out of line: the code of a pass is shorter then, and compiled in less time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,20 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from exactik.gpu._cuda import keep_out_of_line
+
 __all__ = ["to_device_function"]
+
+OUT_OF_LINE = frozenset(
+    [
+        "are_goals_reached",
+        "begin_problem",
+        "end_attempt",
+        "end_problem",
+        "escape_saddle",
+        "reduce_to_clouds",
+    ]
+)
 
 
 def to_device_function(
@@ -43,11 +57,25 @@ def to_device_function(
             else:
                 code = to_device_function(called, replacements, compile_function, known)
                 forceinline = bool(called.compiled.targetoptions.get("forceinline"))
+            if name in OUT_OF_LINE:
+                code = _call_out_of_line(compile_function(code, forceinline=True), code)
+                forceinline = False
             known[called] = compile_function(code, forceinline=forceinline)
         namespace[name] = known[called]
     return types.FunctionType(
         plain.__code__, namespace, plain.__name__, plain.__defaults__, plain.__closure__
     )
+
+
+def _call_out_of_line(function: Callable[..., Any], like: Any) -> Callable[..., Any]:
+    """Return a plain function of the arguments of `like` that calls another, and is not inlined."""
+    arguments = ", ".join(like.__code__.co_varnames[: like.__code__.co_argcount])
+    name = like.__name__
+    namespace = {"called": function, "keep_out_of_line": keep_out_of_line}
+    # Numba passes *arguments as one tuple of tuples, which takes it long to compile.
+    body = f"    keep_out_of_line()\n    return called({arguments})\n"
+    exec(f"def {name}({arguments}):\n{body}", namespace)
+    return namespace[name]
 
 
 def _plain_function(function: Any) -> types.FunctionType:

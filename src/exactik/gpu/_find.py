@@ -1,10 +1,17 @@
-"""Is there a GPU, and if not, why not."""
+"""Is there a GPU, and if not, why not; and which processor solves many problems."""
 
 from __future__ import annotations
 
-from exactik.errors import UsageError
+import warnings
+from collections.abc import Callable
 
-__all__ = ["find_gpu", "require_gpu"]
+from exactik.errors import UsageError
+from exactik.kernels.descent.options import DAMPED, FLETCHER, LINE_SEARCH
+
+__all__ = ["GPU_RULES", "choose_gpu", "find_gpu", "require_gpu"]
+
+DEVICES = ("cpu", "cuda", "auto")
+GPU_RULES = (DAMPED, FLETCHER, LINE_SEARCH)
 
 
 def require_gpu() -> str:
@@ -31,3 +38,28 @@ def find_gpu() -> str | None:
         return require_gpu()
     except UsageError:
         return None
+
+
+def choose_gpu(
+    device: str, is_worth_it: bool, find_obstacle: Callable[[], str | None], stacklevel: int
+) -> str | None:
+    """Return the name of the GPU to take; None for the CPU.
+
+    Args:
+        device: "cpu"; "cuda", on which a warning tells why it cannot be taken; "auto".
+        is_worth_it: whether there is enough to do that "auto" takes it.
+        find_obstacle: returns why a GPU cannot solve these problems, as half a sentence.
+        stacklevel: of the warning, as for `warnings.warn`.
+    """
+    if device not in DEVICES:
+        known = ", ".join(repr(name) for name in DEVICES)
+        raise UsageError(f"device is {device!r}; it must be one of {known}")
+    if device == "cpu" or (device == "auto" and not is_worth_it):
+        return None
+    gpu = require_gpu() if device == "cuda" else find_gpu()
+    obstacle = None if gpu is None else find_obstacle()
+    if obstacle is not None:
+        if device == "cuda":
+            warnings.warn(f"solved on the CPU, since {obstacle}", stacklevel=stacklevel + 1)
+        return None
+    return gpu

@@ -15,10 +15,12 @@ from exactik.gpu._scratch import (
     ThreadArrays,
     choose_capacity,
     lay_out,
-    make_carver,
+    make_allocator,
 )
 
 __all__ = ["compile_kernel"]
+
+MAX_REGISTERS = 168  # a thread: of 65,536 for 12 warps; with 255 there are 8, with 128 spills
 
 
 def compile_kernel(
@@ -44,17 +46,17 @@ def _make_variant(
     capacity: Capacity,
     replacements: Mapping[str, Callable[..., Any]],
 ) -> Any:
-    places, size = lay_out(like, capacity)
+    rooms, _ = lay_out(like, capacity)
     as_device_function = functools.partial(cuda.jit, device=True)
     variant = to_device_function(kernel, replacements, as_device_function, {})
-    variant.__globals__.update(SCRATCH_SIZE=size, carve=make_carver(places))
+    variant.__globals__["allocate"] = make_allocator(rooms)
     if IS_SIMULATED:
         return cuda.jit(variant)
     # Numba names the files of its cache after the function, and looks at its own code only.
     parts = (*capacity, *sorted(replacements), _hash_sources())
     key = hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:16]
     variant.__qualname__ = f"{kernel.__name__}_{key}"
-    return cuda.jit(variant, cache=True)
+    return cuda.jit(variant, cache=True, max_registers=MAX_REGISTERS)
 
 
 @functools.cache

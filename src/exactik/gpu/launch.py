@@ -1,4 +1,4 @@
-"""From arrays on the host to arrays on the host: problems go to the GPU in chunks.
+"""Problems of a batch: from arrays on the host to arrays on the host, in chunks.
 
 While one chunk is solved the next one is copied, from memory that is pinned for the time. A chunk
 takes a share of the memory that is free; where that is too much, half of it.
@@ -6,18 +6,24 @@ takes a share of the memory that is free; where that is too much, half of it.
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaPerformanceWarning
 
-from exactik.gpu._cuda import IS_SIMULATED, cuda
+from exactik.gpu._cuda import cuda
 from exactik.gpu._replacements import find_replacements
 from exactik.gpu._scratch import OwnGoals, ThreadArrays, choose_capacity
 from exactik.gpu._solve_pool import solve_pool
+from exactik.gpu._transfer import (
+    OUT_OF_MEMORY,
+    WARP_SIZE,
+    choose_grid,
+    count_rows_that_fit,
+    flatten,
+    map_arrays,
+    quiet_and_pinned,
+    to_device,
+)
 from exactik.gpu._variants import compile_kernel
 from exactik.kernels.calculus.workspace import Goals, new_workspace
 from exactik.kernels.descent.starts import StartTable, place_starts
@@ -29,11 +35,7 @@ from exactik.typing import Array
 
 __all__ = ["fits_on_gpu", "solve_problems_on_gpu"]
 
-WARP_SIZE = 32  # threads; also of a block, so that a warp that ends makes room at once
-BLOCKS_PER_PROCESSOR = 16  # more than fit: some 230 registers a thread leave room for 8 warps
 CHUNK_PROBLEMS = 131_072  # at most: four for each thread that fits on a large GPU
-MEMORY_SHARE = 0.25  # of the free memory, for one of the two chunks
-OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 
 
 class Batch(NamedTuple):
@@ -71,9 +73,7 @@ def solve_problems_on_gpu(
     shared = to_device((tree, goals, box, options, tolerance, table))
     thread_arrays = to_device(like)
     slots = make_slots(batch)
-    with pin_memory([*targets, q, results, term_errors]), warnings.catch_warnings():
-        # A small batch leaves most of the GPU idle, which is no news to who made it.
-        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+    with quiet_and_pinned([*targets, q, results, term_errors]):
         for n, first in enumerate(range(0, len(q), slots[0].size)):
             chunk = slice(first, min(first + slots[0].size, len(q)))
             slots[n % len(slots)].solve(kernel, shared, thread_arrays, batch, chunk)
@@ -123,8 +123,8 @@ class Slot:
         ):
             target.copy_to_device(source, stream=self._stream)
         self._queue.copy_to_device(np.zeros(1, np.int64), stream=self._stream)
-        blocks = min(-(-count // WARP_SIZE), BLOCKS_PER_PROCESSOR * count_processors())
-        kernel[blocks, WARP_SIZE, self._stream](*shared, *device, thread_arrays, self._queue)
+        blocks, threads = choose_grid(count)
+        kernel[blocks, threads, self._stream](*shared, *device, thread_arrays, self._queue)
         for target, source in (
             (host.q, device.q),
             (host.results, device.results),
@@ -136,11 +136,8 @@ class Slot:
 def make_slots(batch: Batch) -> list[Slot]:
     """Return two slots for chunks, as large as the free memory allows; one if that holds all."""
     count = len(batch.q)
-    size = max(1, min(CHUNK_PROBLEMS, count))
-    row = sum(a.nbytes for a in flatten(batch)) / max(count, 1)
-    if not IS_SIMULATED:
-        free, _ = cuda.current_context().get_memory_info()
-        size = max(WARP_SIZE, min(size, int(MEMORY_SHARE * free / row)))
+    row_bytes = sum(a.nbytes for a in flatten(batch)) / count
+    size = count_rows_that_fit(row_bytes, min(CHUNK_PROBLEMS, count))
     while True:
         try:
             return [Slot(batch, size) for _ in range(2 if size < count else 1)]
@@ -148,41 +145,3 @@ def make_slots(batch: Batch) -> list[Slot]:
             if error.code != OUT_OF_MEMORY or size <= WARP_SIZE:
                 raise
             size //= 2
-
-
-@contextlib.contextmanager
-def pin_memory(arrays: list[Array]) -> Iterator[None]:
-    """Keep arrays in place, so that copies run beside kernels and ten times faster."""
-    if IS_SIMULATED:
-        yield
-        return
-    with contextlib.ExitStack() as stack:
-        for array in arrays:
-            if array.nbytes > 0:
-                stack.enter_context(cuda.pinned(array))
-        yield
-
-
-def count_processors() -> int:
-    """Return the number of multiprocessors of the GPU."""
-    return 1 if IS_SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
-
-
-def to_device(value: Any) -> Any:
-    """Copy every array of a tuple of tuples to the GPU."""
-    return map_arrays(lambda a: cuda.to_device(np.array(a)), value)
-
-
-def map_arrays(function: Any, value: Any) -> Any:
-    """Apply a function to every array of a tuple of tuples."""
-    if isinstance(value, tuple):
-        parts = [map_arrays(function, part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return function(value)
-
-
-def flatten(value: Any) -> list[Any]:
-    """Return the arrays of a tuple of tuples in their order."""
-    if isinstance(value, tuple):
-        return [array for part in value for array in flatten(part)]
-    return [value]

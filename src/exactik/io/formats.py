@@ -212,7 +212,8 @@ GLB = Format(
     up_axis="y",
     states_up_axis=("motion", "skeleton"),
     up_axis_of=Function("exactik.io.gltf:read_gltf_up_axis"),
-    keeps="bones, rest pose, names, gaps, up axis, markers if asked for; moves in any viewer",
+    keeps="bones, rest pose, names, gaps, up axis, meshes, skins, materials, textures, markers if "
+    "asked for; moves in any viewer",
     loses="limits; all joints become quaternions; single precision: 1e-7 of the size or the "
     "distance from the origin",
     assumes="metres, y up",
@@ -246,7 +247,7 @@ NPZ = Format(
     states_up_axis=("motion", "markers"),
     up_axis_of=Function("exactik.io.native:read_npz_up_axis"),
     keeps="everything, to the last bit",
-    loses="nothing",
+    loses="meshes and skins, but for those of the built-in figures",
 )
 MOT = Format(
     name="MOT",

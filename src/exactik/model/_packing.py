@@ -13,8 +13,7 @@ from exactik.kernels.tree import couplings as coupling_rows
 from exactik.kernels.tree.packed import NONE, Tree
 from exactik.model._bone import Bone
 from exactik.model._coupling import Coupling
-from exactik.model._packing_functions import FunctionTable, pack_custom_joints
-from exactik.model.joints import JOINT_KINDS
+from exactik.model._packing_functions import FunctionTable, describe_rotation, pack_custom_joints
 from exactik.typing import IndexArray, IntArray
 
 __all__ = ["ancestor_pairs", "find_last_dofs", "pack_tree"]
@@ -35,11 +34,9 @@ def pack_tree(
     offset, shift_axes = np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
     pre, post = np.tile(np.eye(3), (n + 1, 1, 1)), np.tile(np.eye(3), (n + 1, 1, 1))
     for k, (bone, above) in enumerate(zip(bones, parents, strict=True), start=1):
-        joint, turning = bone.joint, bone.joint.rotation_part
-        kind = JOINT_KINDS[turning.kind]
-        A, letters = kind.coordinate_axes(turning)
+        joint = bone.joint
+        rotation[k], A, letters = describe_rotation(joint)
         parent[k] = above + 1
-        rotation[k] = kind.rotation_code
         turn_axes[k, : len(letters)] = ["XYZ".index(letter) for letter in letters]
         offset[k] = bone.offset
         shift_count[k] = len(joint.shift_axes)
@@ -50,7 +47,7 @@ def pack_tree(
         has_pre[k] = not np.array_equal(pre[k], np.eye(3))
         has_post[k] = not np.array_equal(post[k], np.eye(3))
     functions = FunctionTable()
-    custom_axes, custom_functions = pack_custom_joints(bones, functions, turn_axes)
+    custom_axes, custom_functions = pack_custom_joints(bones, functions, rotation, turn_axes)
     frame_order = _order_depth_first(parents)
     last_child = np.zeros_like(parent)
     last_child[parent[1:]] = np.arange(1, len(parent))

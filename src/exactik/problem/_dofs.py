@@ -75,6 +75,7 @@ def make_box(skeleton: Skeleton, lower: Array, upper: Array, free: Array, streng
         upper=upper,
         free=free,
         strength=strength,
+        inverse_square_strength=1.0 / strength**2,
         is_rotation=skeleton.turns.astype(float),
         period=2.0 * math.pi * skeleton.is_periodic.astype(float),
     )

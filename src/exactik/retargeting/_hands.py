@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,17 +12,26 @@ from exactik.retargeting._anatomy import SIDES
 from exactik.retargeting._bends import limit_extension
 from exactik.retargeting._figure import BodyFigure, SourceBody
 from exactik.retargeting._jumps import find_limb, find_limb_jumps, spread_jumps
-from exactik.retargeting._reach import LIMB_TURN_WEIGHT, PointPath, find_other_bones, reach_places
-from exactik.typing import Array
+from exactik.retargeting._reach import (
+    LIMB_TURN_WEIGHT,
+    PointPath,
+    find_moving_coordinates,
+    find_other_bones,
+    reach_places,
+)
+from exactik.typing import Array, IntArray
 
 __all__ = ["HandPlaces", "measure_hand_places", "place_hands"]
 
 SHOULDER_ROUNDS = 2
 """How often wrists are placed: a shoulder of several hinges shifts its centre by millimetres when
 the arm moves, which the second round takes into account."""
-HAND_ROUNDS = 5
+SPREAD_ROUNDS = 10
 """How often, at most, arms that jump while wrists are placed are spread and placed again."""
-EXACT_ROUNDS = 2
+MISSED_SHARE = 0.01
+"""Of the arm's length that a wrist may be off for a solution that is kept to: one that sits at its
+limits for long is no better than one that jumps."""
+EXACT_ROUNDS = 3
 """After how many of these the wrists of arms that still jump go with the arms for that moment."""
 
 
@@ -74,31 +83,93 @@ def measure_hand_places(
 
 
 def place_hands(source: SourceBody, target: BodyFigure, q: Array, threads: int) -> Array:
-    """Return poses whose wrists are at the scaled places of the source's; only arms move."""
-    skeleton, parts = target.skeleton, target.anatomy.parts
-    limbs = {side: find_limb(target, f"{side}_arm") for side in SIDES}
-    lock = find_other_bones(skeleton, {bone for limb in limbs.values() for bone in limb.moving})
-    weight = LIMB_TURN_WEIGHT * target.leg_length**2
-    weights = {bone: weight for limb in limbs.values() for bone in limb.bones}
+    """Return poses whose wrists are at the scaled places of the source's; only arms move.
+
+    Where an arm jumps on the way, it is tried to keep to one of its solutions, forwards and
+    backwards; what still jumps is spread and placed again, in the end with the wrist going along.
+    """
+    arms = _Arms(source, target, threads)
     nearness = {side: np.zeros(len(q)) for side in SIDES}
-    for round_number in range(HAND_ROUNDS):
-        copied, own = q, skeleton.forward(q)
+    copied, q = q, arms.reach(q, nearness)
+    jumps = arms.find_jumps(q)
+    if any(len(frames) > 0 for frames in jumps.values()):
+        missed = arms.count_missed(q)
+        for follow in ("forwards", "backwards"):
+            other = arms.reach(copied, nearness, follow)
+            other_jumps, other_missed = arms.find_jumps(other), arms.count_missed(other)
+            for side in SIDES:
+                fewer = len(other_jumps[side]) < len(jumps[side])
+                if fewer and other_missed[side] <= missed[side]:
+                    q, jumps[side] = arms.take(q, other, side), other_jumps[side]
+    for round_number in range(SPREAD_ROUNDS):
+        if all(len(frames) == 0 for frames in jumps.values()):
+            break
+        for side, frames in jumps.items():
+            q, near = spread_jumps(target.skeleton, q, arms.limbs[side], frames, source.rate)
+            if round_number >= EXACT_ROUNDS:
+                nearness[side] = np.maximum(nearness[side], near)
+        q = arms.reach(q, nearness)
+        jumps = arms.find_jumps(q)
+    return q
+
+
+class _Arms:
+    """Both arms of the target, on their way to the places of their wrists."""
+
+    def __init__(self, source: SourceBody, target: BodyFigure, threads: int):
+        self.source, self.target, self.threads = source, target, threads
+        self.limbs = {side: find_limb(target, f"{side}_arm") for side in SIDES}
+        moving = {bone for limb in self.limbs.values() for bone in limb.moving}
+        self.lock = find_other_bones(target.skeleton, moving)
+        weight = LIMB_TURN_WEIGHT * target.leg_length**2
+        self.weights = {bone: weight for limb in self.limbs.values() for bone in limb.bones}
+
+    def reach(
+        self,
+        copied: Array,
+        nearness: Mapping[str, Array],
+        follow: Literal["", "forwards", "backwards"] = "",
+    ) -> Array:
+        """Return poses near the copied ones; the nearer to a jump, the less wrists are placed."""
+        skeleton, parts = self.target.skeleton, self.target.anatomy.parts
+        own, q = skeleton.forward(copied), copied
         for _ in range(SHOULDER_ROUNDS):
-            places = measure_hand_places(source, target, skeleton.forward(q))
+            places = measure_hand_places(self.source, self.target, skeleton.forward(q))
             paths = []
             for side in SIDES:
                 wrist, share = parts[f"{side}_hand"].start, nearness[side][:, None]
                 path = (1.0 - share) * places[side].target + share * own.point(wrist)
                 paths.append(PointPath(wrist, np.zeros(3), path))
-            q = reach_places(skeleton, copied, paths, weights, lock=lock, threads=threads)
-        pose = skeleton.forward(q)
-        jumps = {side: find_limb_jumps(source, target, pose, f"{side}_arm") for side in SIDES}
-        if all(len(frames) == 0 for frames in jumps.values()):
-            break
-        # Again from arms that do not jump; if they still do in the end, wrists go with them.
-        for side, frames in jumps.items():
-            q, near = spread_jumps(skeleton, q, limbs[side], frames, source.rate)
-            nearness[side] = np.maximum(
-                nearness[side], near if round_number >= EXACT_ROUNDS else 0.0
+            q = reach_places(
+                skeleton,
+                copied,
+                paths,
+                self.weights,
+                lock=self.lock,
+                threads=self.threads,
+                follow=follow,
             )
-    return q
+        return q
+
+    def find_jumps(self, q: Array) -> dict[str, IntArray]:
+        """Return the frames after which each arm jumps."""
+        pose = self.target.skeleton.forward(q)
+        return {
+            side: find_limb_jumps(self.source, self.target, pose, f"{side}_arm") for side in SIDES
+        }
+
+    def count_missed(self, q: Array) -> dict[str, int]:
+        """Return in how many frames each wrist misses its place."""
+        places = measure_hand_places(self.source, self.target, self.target.skeleton.forward(q))
+        missed = {}
+        for side in SIDES:
+            off = np.linalg.norm(places[side].reached - places[side].target, axis=1)
+            missed[side] = int((off > MISSED_SHARE * self.target.arm_lengths[side]).sum())
+        return missed
+
+    def take(self, q: Array, other: Array, side: str) -> Array:
+        """Return poses with one arm of other poses."""
+        skeleton = self.target.skeleton
+        lock = find_other_bones(skeleton, set(self.limbs[side].moving))
+        moves = find_moving_coordinates(skeleton, lock)
+        return np.where(moves, other, q)

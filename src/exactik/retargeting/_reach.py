@@ -9,7 +9,7 @@ are. It is turns of bones that are kept, not coordinates: these may run away in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,16 @@ from exactik.goals import Goal, OrientationGoal, PositionGoal, PostureGoal
 from exactik.model import Skeleton
 from exactik.problem import Problem
 from exactik.retargeting._copy_orientations import find_stretching_dofs
-from exactik.solvers import Auto
-from exactik.typing import Array
+from exactik.solvers import Auto, Solver
+from exactik.typing import Array, BoolArray
 
-__all__ = ["LIMB_TURN_WEIGHT", "PointPath", "find_other_bones", "reach_places"]
+__all__ = [
+    "LIMB_TURN_WEIGHT",
+    "PointPath",
+    "find_moving_coordinates",
+    "find_other_bones",
+    "reach_places",
+]
 
 PLACE_WEIGHT = 1e5
 """Of a point [1/m²] against that of a bone's place, 1: a decimetre that the pose would rather be
@@ -58,6 +64,7 @@ def reach_places(
     *,
     lock: Sequence[str] = (),
     threads: int = 1,
+    follow: Literal["", "forwards", "backwards"] = "",
 ) -> Array:
     """Return poses, (T, nq), near the poses q, whose points are at their places.
 
@@ -68,6 +75,8 @@ def reach_places(
         turn_weights: bone → how firmly it stays turned as in q [m²/rad²].
         lock: bones that stay as they are in q.
         threads: number of threads.
+        follow: each frame by itself from its row of q; or "forwards" or "backwards", each from the
+            solution of its neighbour, which keeps to one of several solutions.
     """
     rotations = skeleton.forward(q).rotations
     goals: list[Goal] = []
@@ -84,7 +93,27 @@ def reach_places(
     goals.append(PostureGoal(skeleton.neutral(), weight=np.where(skeleton.turns, REST_WEIGHT, 0.0)))
     locked = [*lock, *find_stretching_dofs(skeleton)]
     problem = Problem(skeleton, goals, lock=locked)
-    return solve_batch(problem, targets, q0=q, solver=REACH_METHOD, threads=threads).q
+    if follow == "":
+        return solve_batch(problem, targets, q0=q, solver=REACH_METHOD, threads=threads).q
+    moves = find_moving_coordinates(skeleton, lock)
+    solver, solved, order = Solver(problem, solver=REACH_METHOD), q.copy(), range(len(q))
+    before = -1
+    for t in order if follow == "forwards" else reversed(order):
+        start = q[t].copy()
+        if before >= 0:
+            start[moves] = solved[before, moves]
+        solved[t] = solver.solve(start, {name: places[t] for name, places in targets.items()})
+        before = t
+    return solved
+
+
+def find_moving_coordinates(skeleton: Skeleton, lock: Sequence[str]) -> BoolArray:
+    """Return which coordinates belong to bones that are not locked, (nq,)."""
+    moves, first = np.zeros(skeleton.nq, dtype=bool), skeleton.tree.first_q
+    for k, bone in enumerate(skeleton.bones, start=1):
+        if bone.name not in lock:
+            moves[int(first[k]) : int(first[k + 1])] = True
+    return moves
 
 
 def find_other_bones(skeleton: Skeleton, moving: set[str]) -> list[str]:

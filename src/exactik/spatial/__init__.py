@@ -16,7 +16,7 @@ from exactik.spatial._rotations import (
     wrap_angles,
     wxyz_from_matrix,
 )
-from exactik.spatial._sincos import sincos
+from exactik.spatial._sincos import sincos, sincos_of
 from exactik.spatial._so3 import (
     cross,
     exp_coefficients,
@@ -49,6 +49,7 @@ __all__ = [
     "rotation_taking_z_to",
     "runnable",
     "sincos",
+    "sincos_of",
     "skew",
     "wrap_angles",
     "wxyz_from_matrix",

@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from exactik.spatial._jit import jit
+from exactik.spatial._jit import jit, jit_forceinline
 
-__all__ = ["FAST_RANGE", "sincos"]
+__all__ = ["FAST_RANGE", "sincos", "sincos_of"]
 
 FAST_RANGE = 1.0e5
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves no bits for a fraction
@@ -33,24 +33,35 @@ _C0, _C1, _C2 = 0.041666666666666664, -0.0013888888888887393, 2.4801587298760048
 _C3, _C4, _C5 = -2.755731726880539e-07, 2.0876145659059344e-09, -1.1382588535352522e-11
 
 
+@jit_forceinline
+def reduced_sincos(x):
+    """Return sin x and cos x for |x| ≤ `FAST_RANGE`."""
+    n = (x * _TWO_OVER_PI + _ROUND) - _ROUND
+    r = ((x - n * _FIRST) - n * _SECOND) - n * _THIRD
+    z = r * r
+    s = r + r * z * (_S0 + z * (_S1 + z * (_S2 + z * (_S3 + z * (_S4 + z * _S5)))))
+    c = 1.0 - 0.5 * z + z * z * (_C0 + z * (_C1 + z * (_C2 + z * (_C3 + z * (_C4 + z * _C5)))))
+    quadrant = int(n)
+    swap = quadrant & 1
+    a = c if swap != 0 else s
+    b = s if swap != 0 else c
+    return -a if (quadrant & 2) != 0 else a, -b if ((quadrant + 1) & 2) != 0 else b
+
+
 @jit
 def sincos(x, sine, cosine):
     """Write sin x and cos x for every entry of the vector `x` [rad]."""
     far = 0
     for i in range(x.shape[0]):
         far |= abs(x[i]) > FAST_RANGE
-        n = (x[i] * _TWO_OVER_PI + _ROUND) - _ROUND
-        r = ((x[i] - n * _FIRST) - n * _SECOND) - n * _THIRD
-        z = r * r
-        s = r + r * z * (_S0 + z * (_S1 + z * (_S2 + z * (_S3 + z * (_S4 + z * _S5)))))
-        c = 1.0 - 0.5 * z + z * z * (_C0 + z * (_C1 + z * (_C2 + z * (_C3 + z * (_C4 + z * _C5)))))
-        quadrant = int(n)
-        swap = quadrant & 1
-        a = c if swap != 0 else s
-        b = s if swap != 0 else c
-        sine[i] = -a if (quadrant & 2) != 0 else a
-        cosine[i] = -b if ((quadrant + 1) & 2) != 0 else b
+        sine[i], cosine[i] = reduced_sincos(x[i])
     if far != 0:
         for i in range(x.shape[0]):
             sine[i] = math.sin(x[i])
             cosine[i] = math.cos(x[i])
+
+
+@jit_forceinline
+def sincos_of(x):
+    """Return sin x and cos x of one angle [rad]."""
+    return reduced_sincos(x) if abs(x) <= FAST_RANGE else (math.sin(x), math.cos(x))

@@ -20,6 +20,7 @@ from exactik.tracking._frame_solver import (
     follow_frames,
     solve_frames,
 )
+from exactik.tracking._job import TrackSettings
 from exactik.tracking._options import (
     DEFAULT_OPTIONS,
     AssessmentOptions,
@@ -42,7 +43,7 @@ from exactik.tracking._problem import (
 )
 from exactik.tracking._result import Track
 from exactik.tracking._similar_frames import find_start_poses, improve_poses
-from exactik.tracking._track import track
+from exactik.tracking._track import track, track_many
 from exactik.tracking.smoothing import Smoother, Smoothing, estimate_white_noise, make_prior
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "Smoothing",
     "SmoothingOptions",
     "Track",
+    "TrackSettings",
     "TrackingOptions",
     "TrackingProblem",
     "align_to_markers",
@@ -84,4 +86,5 @@ __all__ = [
     "solve_cold_start",
     "solve_frames",
     "track",
+    "track_many",
 ]

@@ -12,7 +12,7 @@ least cost is taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -23,11 +23,11 @@ from exactik.motion import Segment, cut_into_segments
 from exactik.solvers import make_start_table
 from exactik.spatial import fit_rigid_transforms
 from exactik.tracking._branches import PathWindow, splice_branch
+from exactik.tracking._courses import Course, follow_courses, solve_many_frames
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
     find_nearest_equivalents,
-    follow_frames,
     solve_frames,
     unwrap_path,
 )
@@ -35,7 +35,13 @@ from exactik.tracking._options import DEFAULT_OPTIONS, FirstPassOptions
 from exactik.tracking._problem import TrackingProblem
 from exactik.typing import Array, IntArray
 
-__all__ = ["align_to_markers", "first_pass", "solve_cold_start"]
+__all__ = [
+    "align_to_markers",
+    "first_pass",
+    "join_segments",
+    "solve_cold_start",
+    "solve_segments",
+]
 
 
 def first_pass(
@@ -48,33 +54,81 @@ def first_pass(
         starts: how many poses to try at a cold start.
         report_frames: is called with the number of frames solved since its last call.
     """
+    segments = cut_into_segments(len(run.problem), run.options.segment_frames)
+    path = solve_segments(run, segments, starts, report_frames)
+    join_segments(run, path, segments)
+    return path
+
+
+def solve_segments(
+    run: TrackingRun,
+    segments: Sequence[Segment],
+    starts: int,
+    report_frames: Callable[[int], None],
+) -> FrameSolutions:
+    """Return solutions of all frames, of each segment by itself; see `first_pass`."""
     problem, count = run.problem, len(run.problem)
     path = FrameSolutions(
         q=np.empty((count, problem.skeleton.nq)), outcomes=np.zeros((count, FRAME_RESULT_SIZE))
     )
-    segments = cut_into_segments(count, run.options.segment_frames)
     seen_count = problem.seen.sum(axis=1)
-
-    def solve_segment(segment: Segment) -> None:
-        first, last = segment
-        t = first + int(np.argmax(seen_count[first : last + 1]))
-        cold = solve_cold_start(
-            problem, run.cold_start, np.array([t]), starts, options=run.options.first_pass
-        )
-        start = find_nearest_equivalents(problem, cold.q, problem.skeleton.neutral()[None])[0]
-        for frames in (np.arange(t, last + 1), np.arange(t, first - 1, -1)):
-            solutions = follow_frames(problem, run.warm_start, frames, start)
-            path.put(frames, solutions)
-            start = solutions.q[0]
-        report_frames(segment.frame_count)
-
-    run_in_threads(run.threads, solve_segment, segments)
-    for left, right in pairwise(segments):
-        _join_segments(run, path, left, right)
+    begins = np.array(
+        [s.first + int(np.argmax(seen_count[s.first : s.last + 1])) for s in segments]
+    )
+    start_q = _solve_first_frames(run, begins, starts)
+    follow_courses(
+        run,
+        [
+            Course(frames=np.arange(t, segment.last + 1), start=start)
+            for t, segment, start in zip(begins, segments, start_q, strict=True)
+        ],
+        path,
+        report_frames,
+    )
+    follow_courses(
+        run,
+        [
+            Course(frames=np.arange(t, segment.first - 1, -1), start=path.q[t].copy())
+            for t, segment in zip(begins, segments, strict=True)
+        ],
+        path,
+        report_frames,
+    )
     return path
 
 
-def _join_segments(run: TrackingRun, path: FrameSolutions, left: Segment, right: Segment) -> None:
+def _solve_first_frames(run: TrackingRun, frames: IntArray, starts: int) -> Array:
+    """Return poses of frames by cold starts, nearest to the neutral one, (n, nq)."""
+    problem, options = run.problem, run.options.first_pass
+    q = np.empty((len(frames), problem.skeleton.nq))
+    if run.on_gpu:
+        poses = _make_start_poses(problem, starts, options.cold_start_spread)
+        each = np.repeat(frames, len(poses))
+        aligned = align_to_markers(problem, np.tile(poses, (len(frames), 1)), each)
+        wide = problem.with_wide_loss()
+        found = solve_many_frames(wide, run.cold_start, each, aligned, run.on_gpu)
+        best = np.argmin(found.cost.reshape(len(frames), len(poses)), axis=1)
+        q[:] = found.q.reshape(len(frames), len(poses), -1)[np.arange(len(frames)), best]
+    else:
+
+        def solve_first_frame(n: int) -> None:
+            one = frames[n : n + 1]
+            q[n] = solve_cold_start(problem, run.cold_start, one, starts, options=options).q[0]
+
+        run_in_threads(run.threads, solve_first_frame, range(len(frames)))
+    neutral = np.broadcast_to(problem.skeleton.neutral(), q.shape)
+    return find_nearest_equivalents(problem, q, neutral)
+
+
+def join_segments(run: TrackingRun, path: FrameSolutions, segments: Sequence[Segment]) -> None:
+    """Continue solutions of segments into their neighbours where they differ at the seams."""
+    for left, right in pairwise(segments):
+        _join_two_segments(run, path, left, right)
+
+
+def _join_two_segments(
+    run: TrackingRun, path: FrameSolutions, left: Segment, right: Segment
+) -> None:
     """Continue one segment's solution into its neighbour if they differ at the seam."""
     problem, options = run.problem, run.options.first_pass
     seam_frames = np.array([left.last, right.first])

@@ -68,6 +68,7 @@ class TrackingRun:
         cold_start: options of descents from elsewhere.
         options: of the stages.
         threads: how many.
+        on_gpu: whether many courses are followed on a GPU.
     """
 
     problem: TrackingProblem
@@ -75,6 +76,7 @@ class TrackingRun:
     cold_start: Array
     options: TrackingOptions
     threads: int
+    on_gpu: bool = False
 
 
 def follow_frames(
@@ -170,13 +172,24 @@ def _solve(
 
 def find_nearest_equivalents(problem: TrackingProblem, q: Array, reference: Array) -> Array:
     """Return the coordinates of the same poses q that are nearest to a reference, (n, nq)."""
-    q, box = np.array(q, dtype=float, order="C"), problem.frame_problem.box
-    tree = problem.skeleton.tree
-    to_nearest_equivalent(tree, box.lower, box.upper, np.ascontiguousarray(reference), q)
+    q, (lower, upper) = np.array(q, dtype=float, order="C"), _find_limits_of_changes(problem)
+    to_nearest_equivalent(problem.skeleton.tree, lower, upper, np.ascontiguousarray(reference), q)
     return q
 
 
 def unwrap_path(problem: TrackingProblem, q: Array) -> None:
     """Remove whole turns between neighbouring frames from coordinates q, (n, nq), in place."""
-    box = problem.frame_problem.box
-    unwrap_coordinates(problem.skeleton.tree, box.lower, box.upper, q)
+    lower, upper = _find_limits_of_changes(problem)
+    unwrap_coordinates(problem.skeleton.tree, lower, upper, q)
+
+
+def _find_limits_of_changes(problem: TrackingProblem) -> tuple[Array, Array]:
+    """Return the limits of other coordinates of the same pose, (nv,); NaN for those to be kept.
+
+    Custom joints keep theirs: what their coordinates mean is not for us to say, and in a real
+    recording the second solution of a shoulder's angles led to limits that held it.
+    """
+    box, skeleton = problem.frame_problem.box, problem.skeleton
+    custom = np.array([bone.joint.kind == "custom" for bone in skeleton.bones])
+    kept = custom[skeleton.dof_bones]
+    return np.where(kept, np.nan, box.lower), np.where(kept, np.nan, box.upper)

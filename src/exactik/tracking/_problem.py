@@ -36,6 +36,7 @@ __all__ = [
     "CoordinateReference",
     "ThreadBuffers",
     "TrackingProblem",
+    "join_problems",
     "make_tracking_problem",
     "match_markers",
     "split_into_chunks",
@@ -149,6 +150,19 @@ class TrackingProblem:
             return self
         return self.with_targets(loss=np.array([kind, width, WIDE_LOSS]))
 
+    @property
+    def sharing_key(self) -> tuple[Any, ...]:
+        """What problems have in common that `join_problems` can join."""
+        targets = self.targets
+        fixed = (targets.weight, targets.loss, *_rows_for_all(targets))
+        return (
+            id(self.skeleton),
+            self.names,
+            self.frame_problem.box.lower.tobytes() + self.frame_problem.box.upper.tobytes(),
+            *(array.tobytes() for array in fixed),
+            *(len(array) == len(self) for array in targets),
+        )
+
     def select(self, frames: IntArray) -> TrackingProblem:
         """Return the problem of some frames alone, (n,)."""
         targets = self.targets
@@ -186,6 +200,22 @@ class TrackingProblem:
             self.skeleton.tree, buffers.goals, self.targets, frames, q, residual, buffers.workspace
         )
         return residual
+
+
+def join_problems(problems: Sequence[TrackingProblem]) -> TrackingProblem:
+    """Return one problem with the frames of all, which have the same `sharing_key`."""
+    first = problems[0]
+    fields = {
+        name: np.concatenate([getattr(problem.targets, name) for problem in problems])
+        for name in ("position", "confidence", "point", "rest", "rest_weight", "robust_weight")
+        if len(getattr(first.targets, name)) == len(first)
+    }
+    return first.with_targets(**fields)
+
+
+def _rows_for_all(targets: FrameTargets) -> tuple[Array, ...]:
+    """Return the arrays of which one row stands for all frames."""
+    return tuple(a for a in (targets.point, targets.rest, targets.rest_weight) if len(a) == 1)
 
 
 def split_into_chunks(count: int, chunk_frames: int = CHUNK_FRAMES) -> list[IntArray]:

@@ -71,6 +71,7 @@ class Track:
         problem: what was solved: the markers without outliers, their weights and places on the
             figure, limits and locks.
         threads: that it was solved with.
+        device: what the first pass ran on: "cpu", or "cuda" and the name of the GPU.
         smoothing: how firmly accelerations were held; None if frames were solved by themselves.
         frame_q: solutions of the frames by themselves, (T, nq), before they were smoothed.
         context: what is known of the recording beyond this, such as which markers were left out
@@ -97,6 +98,7 @@ class Track:
     options: TrackingOptions
     problem: TrackingProblem
     threads: int
+    device: str = "cpu"
     smoothing: Smoothing | None = None
     frame_q: Array | None = None
     context: RecordingContext | None = None

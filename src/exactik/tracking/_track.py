@@ -1,18 +1,19 @@
-"""Solve a whole recording, stage by stage."""
+"""Solve whole recordings, stage by stage."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactik._arrays import is_number
-from exactik.errors import ModelError, UsageError
+from exactik._threads import run_in_threads
+from exactik.errors import UsageError
 from exactik.kernels.descent.options import NEGLIGIBLE_COST
 from exactik.kernels.descent.results import (
     RESULT_ITERATIONS,
@@ -20,20 +21,12 @@ from exactik.kernels.descent.results import (
     RESULT_STATUS,
 )
 from exactik.model import Skeleton
-from exactik.motion import Markers, Motion, find_segments
-from exactik.solvers import (
-    ENDED_WORDS,
-    Auto,
-    CompiledMethod,
-    Method,
-    count_iterations,
-    require_count,
-    resolve_method,
-)
+from exactik.motion import Markers, Motion, Segment, find_segments
+from exactik.solvers import ENDED_WORDS, Method, count_iterations, require_count
 from exactik.tracking._assessment import estimate_noise
 from exactik.tracking._branches import improve_poor_segments, search_branches
 from exactik.tracking._continuity import take_better_segments
-from exactik.tracking._first_pass import first_pass
+from exactik.tracking._first_pass import first_pass, join_segments, solve_segments
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, unwrap_path
 from exactik.tracking._gaps import (
     FramePostures,
@@ -41,28 +34,26 @@ from exactik.tracking._gaps import (
     make_postures,
     solve_gap_frames,
 )
-from exactik.tracking._options import DEFAULT_OPTIONS, TrackingOptions
-from exactik.tracking._prepare import prepare_markers
+from exactik.tracking._job import (
+    STARTS,
+    Progress,
+    TrackingJob,
+    TrackSettings,
+    begin_tracking,
+)
+from exactik.tracking._options import TrackingOptions
 from exactik.tracking._problem import (
     POSTURE_WEIGHT,
     CoordinateReference,
     TrackingProblem,
-    make_tracking_problem,
+    join_problems,
     split_into_chunks,
 )
 from exactik.tracking._result import Track
-from exactik.tracking.smoothing import require_smooth, smooth_path
+from exactik.tracking.smoothing import smooth_path
 from exactik.typing import Array, BoolArray
 
-__all__ = ["track"]
-
-Progress = Callable[[int, int], object]
-
-STARTS = 24
-"""Default number of cold starts: with it 99 % of the frames of two takes are found from nothing
-(`test_frames_from_nothing` in tests/tracking/test_track_hdm05.py)."""
-PROGRESS_SHARES = {"first pass": 0.15, "branches": 0.7, "smoothing": 0.15}
-"""Of the time, roughly; only for the progress that is shown."""
+__all__ = ["track", "track_many"]
 
 
 def track(
@@ -84,6 +75,7 @@ def track(
     posture: float = POSTURE_WEIGHT,
     offsets: ArrayLike | None = None,
     references: Mapping[str, CoordinateReference] | None = None,
+    device: str = "cpu",
     options: TrackingOptions | None = None,
 ) -> Track:
     """Find the motion that a recording of markers shows.
@@ -116,47 +108,134 @@ def track(
         offsets: places of the markers in their bones in each frame [m], (T, M, 3), in place of the
             skeleton's.
         references: dof → what it should be, one more goal beside the markers; not with `smooth`.
+        device: "cpu"; "cuda" for a GPU of NVIDIA's, where the first pass through all frames runs;
+            "auto" takes the GPU if there is one and the recording is very long. See `track_many`.
         options: thresholds of the stages; seldom worth a change.
 
     Returns:
         The motion with its errors, doubts and error bars.
     """
-    begin = time.perf_counter()
-    options = DEFAULT_OPTIONS if options is None else options
-    require_smooth(smooth, markers.rate)
-    if sigma is not None and not (is_number(sigma) and 0.0 < sigma < np.inf):
-        raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
-    if references is not None and smooth is not None:
-        raise UsageError("references hold frame by frame; they need smooth=None")
-    problem = make_tracking_problem(
-        skeleton,
-        markers,
+    settings = TrackSettings(
+        solver=solver,
         limits=limits,
-        lock=lock,
-        strength=strength,
         weights=weights,
         robust=robust,
-        offsets=offsets,
+        smooth=smooth,
+        sigma=sigma,
+        branches=branches,
+        lock=lock,
+        strength=strength,
+        starts=starts,
         posture=posture,
+        offsets=offsets,
         references=references,
-    )
-    if len(problem) == 0:
-        raise ModelError("the recording has no frames")
-    starts = require_count("starts", starts)
-    method, cold_method = _choose_methods(solver, options)
-    cold_start = cold_method.options(problem.frame_problem)
-
-    prepared = prepare_markers(problem, cold_start, robust, sigma, options)
-    problem = prepared.problem
-    run = TrackingRun(
-        problem=problem,
-        warm_start=method.options(problem.frame_problem),
-        cold_start=cold_start,
         options=options,
-        threads=_count_threads(threads),
     )
-    meter = ProgressMeter(len(problem), progress)
-    path = first_pass(run, starts, meter.make_reporter("first pass"))
+    job = begin_tracking(skeleton, markers, settings, _count_threads(threads), progress)
+    job = job.on_device(device, len(job.segments))
+    path = first_pass(job.run, job.starts, job.meter.make_reporter("first pass"))
+    return finish_tracking(job, path)
+
+
+def track_many(
+    skeleton: Skeleton | Sequence[Skeleton],
+    recordings: Sequence[Markers],
+    *,
+    device: str = "cpu",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **settings: Unpack[TrackSettings],
+) -> list[Track]:
+    """Find the motions of many recordings, each as `track` finds it.
+
+    The first passes through recordings of the same markers on the same skeleton run side by side,
+    which is what fills a GPU; the other stages go through one recording after the other. A result
+    does not depend on what else is tracked, nor on the threads.
+
+    Args:
+        skeleton: of all recordings, or of each.
+        recordings: markers are matched by name, see `track`.
+        device: "cpu", "cuda" or "auto", as for `track`.
+        threads: number of threads, each with recordings of its own; one per processor if None.
+        progress: is called with the number of frames done and to do, of all recordings.
+        **settings: the other arguments of `track`, for all recordings.
+    """
+    skeletons = [skeleton] * len(recordings) if isinstance(skeleton, Skeleton) else list(skeleton)
+    if len(skeletons) != len(recordings):
+        raise UsageError(f"{len(skeletons)} skeletons for {len(recordings)} recordings")
+    count = _count_threads(threads)
+    reporters = _share_progress(progress, [len(markers) for markers in recordings])
+    jobs: list[TrackingJob | None] = [None] * len(recordings)
+    tracks: list[Track | None] = [None] * len(recordings)
+
+    def begin(n: int) -> None:
+        jobs[n] = begin_tracking(skeletons[n], recordings[n], settings, 1, reporters[n])
+
+    def finish(n: int) -> None:
+        job = jobs[n]
+        assert job is not None
+        path = paths[n]
+        if path is None:
+            path = first_pass(job.run, job.starts, job.meter.make_reporter("first pass"))
+        else:
+            join_segments(job.run, path, job.segments)
+        tracks[n] = finish_tracking(job, path)
+        jobs[n] = paths[n] = None  # hours of poses
+
+    run_in_threads(count, begin, range(len(recordings)))
+    begun = [job for job in jobs if job is not None]
+    courses = sum(len(job.segments) for job in begun)
+    jobs[:] = [job.on_device(device, courses) for job in begun]
+    paths = _solve_segments_together([job for job in jobs if job is not None])
+    run_in_threads(count, finish, range(len(recordings)))
+    return [track for track in tracks if track is not None]
+
+
+def _share_progress(progress: Progress | None, lengths: Sequence[int]) -> list[Progress | None]:
+    """Return what each of several recordings calls with the frames of its own that are done."""
+    done, lock = [0] * len(lengths), threading.Lock()
+
+    def make_reporter(n: int) -> Progress:
+        def report(frames: int, _: int) -> None:
+            with lock:
+                done[n] = frames
+                if progress is not None:
+                    progress(sum(done), sum(lengths))
+
+        return report
+
+    return [None if progress is None else make_reporter(n) for n in range(len(lengths))]
+
+
+def _solve_segments_together(jobs: Sequence[TrackingJob]) -> list[FrameSolutions | None]:
+    """Return solutions of the segments of each recording that a GPU takes; None for the others."""
+    paths: list[FrameSolutions | None] = [None] * len(jobs)
+    groups: dict[Any, list[int]] = {}
+    for n, job in enumerate(jobs):
+        if job.run.on_gpu:
+            groups.setdefault(job.run.problem.sharing_key, []).append(n)
+    for members in groups.values():
+        group = [jobs[n] for n in members]
+        joint = replace(group[0].run, problem=join_problems([job.run.problem for job in group]))
+        ends = np.cumsum([0, *(len(job.run.problem) for job in group)])
+        segments = [
+            Segment(first + int(shift), last + int(shift))
+            for job, shift in zip(group, ends, strict=False)
+            for first, last in job.segments
+        ]
+        solutions = solve_segments(joint, segments, group[0].starts, lambda frames: None)
+        for n, first, last in zip(members, ends[:-1], ends[1:], strict=True):
+            paths[n] = solutions.take(slice(int(first), int(last))).copy()
+            jobs[n].meter.make_reporter("first pass")(int(last - first))
+    return paths
+
+
+def finish_tracking(job: TrackingJob, path: FrameSolutions) -> Track:
+    """Go through the stages after the first pass, whose path is changed in place."""
+    run, prepared, markers, meter = job.run, job.prepared, job.markers, job.meter
+    problem, settings = run.problem, job.settings
+    branches, smooth = settings.get("branches", True), settings.get("smooth", "auto")
+    sigma, options = settings.get("sigma"), run.options
     least_cost = np.full(len(problem), np.inf)
     improve_poor_segments(run, path, least_cost)
     branched, changed = path, np.zeros(len(problem), dtype=bool)
@@ -188,7 +267,7 @@ def track(
         fitted = (information.sum(axis=0) > 0.0) & ~problem.frame_problem.locked
         sigma = estimate_noise(errors, int(fitted.sum()), options.preparation.assumed_noise)
     outcomes = path.outcomes
-    motion = Motion(skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
+    motion = Motion(job.skeleton, path.q, markers.rate, markers.first_frame, markers.up_axis)
     del path  # an hour of poses, of which the motion has a copy
     if smoothing is not None:
         del errors, cost
@@ -205,17 +284,23 @@ def track(
         iterations=count_iterations(outcomes[:, RESULT_ITERATIONS]),
         undetermined=postures.undetermined,
         excess=excess,
-        marker_weights=problem.targets.robust_weight if robust is not None else None,
+        marker_weights=problem.targets.robust_weight if problem.robust is not None else None,
         swaps=prepared.outliers.swaps,
         spikes=prepared.outliers.spikes,
         sigma=float(sigma),
-        seconds=time.perf_counter() - begin,
-        solver=method.name,
+        seconds=time.perf_counter() - job.begin,
+        solver=job.method.name,
         markers=markers,
-        settings={"smooth": smooth, "branches": branches, "starts": starts, "posture": posture},
+        settings={
+            "smooth": smooth,
+            "branches": branches,
+            "starts": job.starts,
+            "posture": settings.get("posture", POSTURE_WEIGHT),
+        },
         options=options,
         problem=prepared.recorded,
         threads=run.threads,
+        device=job.device,
         smoothing=smoothing,
         frame_q=frame_q,
     )
@@ -223,24 +308,6 @@ def track(
 
 def _count_threads(threads: int | None) -> int:
     return (os.cpu_count() or 1) if threads is None else require_count("threads", threads)
-
-
-def _choose_methods(
-    solver: str | Method, options: TrackingOptions
-) -> tuple[CompiledMethod, CompiledMethod]:
-    """Return the methods of warm and of cold starts."""
-    method = options.warm_start if solver == "auto" else resolve_method(solver)
-    if not isinstance(method, CompiledMethod):
-        raise UsageError(
-            f"solver {method.name!r} is not compiled and cannot follow a recording; use 'auto', "
-            "'newton', 'levenberg-marquardt', 'gauss-newton', 'projected-gradient' or 'ccd'"
-        )
-    if isinstance(solver, str) and solver != "auto":
-        method = replace(method, tolerance=options.warm_start.tolerance)
-    if isinstance(method, Auto):
-        method = replace(method, detour=False)
-    is_auto = solver == "auto" or isinstance(method, Auto)
-    return method, options.cold_start if is_auto else method
 
 
 def _fill_gaps(run: TrackingRun, path: FrameSolutions, information: Array) -> FramePostures:
@@ -285,27 +352,3 @@ def _measure_errors(problem: TrackingProblem, q: Array) -> tuple[Array, Array]:
         errors[frames] = np.sqrt(np.einsum("tmi,tmi->tm", residual, residual))
         cost[frames] = 0.5 * np.nansum(problem.targets.weight * errors[frames] ** 2, axis=1)
     return errors, cost
-
-
-class ProgressMeter:
-    """Adds up what the stages report, from any thread, to a number of frames done."""
-
-    def __init__(self, total: int, progress: Progress | None):
-        self.total, self.progress, self.done = total, progress, 0.0
-        self.lock = threading.Lock()
-
-    def make_reporter(self, stage: str) -> Callable[[int], None]:
-        """Return what a stage calls with the number of frames it has gone through."""
-
-        def report_frames(frames: int) -> None:
-            if self.progress is not None:
-                with self.lock:
-                    self.done += PROGRESS_SHARES[stage] * frames
-                    self.progress(min(int(self.done), self.total), self.total)
-
-        return report_frames
-
-    def finish(self) -> None:
-        """Report that all is done."""
-        if self.progress is not None:
-            self.progress(self.total, self.total)

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exactik.errors import UnknownNameError
+from exactik.errors import FileWarning, UnknownNameError
 from exactik.io import load_joint_names, load_skeleton
+from tests.support.real_robots import Judge
 from tests.support.robot_files import (
     largest_error,
     pinocchio,
@@ -217,3 +218,17 @@ def test_real_robots_against_pinocchio(shared_data: Path, name: str, floating: b
             dof = joints[model.names[k]].v
             assert skeleton.lower[dof] == model.lowerPositionLimit[joint.idx_q]
             assert skeleton.upper[dof] == model.upperPositionLimit[joint.idx_q]
+
+
+def test_a_ball_that_bullet_and_mujoco_have(tmp_path: Path):
+    text = """<robot name="r"><link name="base"/><link name="ball"/>
+    <joint name="j" type="spherical"><parent link="base"/><child link="ball"/>
+    <origin xyz="1 2 3" rpy="0.1 0.2 0.3"/></joint></robot>"""
+    path = write(tmp_path, "ball.urdf", text)
+    skeleton = load_skeleton(path)
+    assert skeleton.dof_names == ("ball.wx", "ball.wy", "ball.wz")
+    q = skeleton.normalised([0.5, -0.3, 0.7, 0.1])
+    assert largest_error(skeleton, q, Judge(path).pose(q)) < 1e-15
+    limited = text.replace("</joint>", '<limit lower="-1" upper="1"/></joint>')
+    with pytest.warns(FileWarning, match="the limit of a ball joint is not kept"):
+        load_skeleton(write(tmp_path, "ball.urdf", limited))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from exactik.cli._app import AsJson, app, compiling, err, out, print_json, progress_bar
+from exactik.cli._app import LOOK, AsJson, app, compiling, err, out, print_json, progress_bar
 from exactik.cli.inspect._screen import format_facts
 from exactik.cli.inspect._table import Row, format_table
 from exactik.errors import ExactikError, FileError
@@ -24,7 +24,7 @@ MAX_FEW_FILES = 5  # files
 PIPE_COLUMNS = 80  # columns of text that goes to no terminal
 
 
-@app.command()
+@app.command(rich_help_panel=LOOK)
 def inspect(
     files: Annotated[
         list[str], typer.Argument(help="Files, folders for all files below them, or human.")

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from exactik._text import count_noun
 from exactik.archive import SEGMENT_FRAMES, TIME_LIMIT, archive, read_counts
-from exactik.cli._app import AsJson, app, err, print_json, say
+from exactik.cli._app import SOLVE, AsJson, app, err, print_json, say
 from exactik.cli._options import (
     AnglesOption,
     AxesOption,
@@ -40,7 +40,7 @@ from exactik.errors import UsageError
 __all__ = ["archives"]
 
 archives = typer.Typer(help="Thousands of takes on a Dask cluster, resumable at any point.")
-app.add_typer(archives, name="archive")
+app.add_typer(archives, name="archive", rich_help_panel=SOLVE)
 
 
 @archives.command()

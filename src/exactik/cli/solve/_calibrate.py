@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import AsJson, app, frames_bar, print_json, say
+from exactik.cli._app import SOLVE, AsJson, app, frames_bar, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     AxesOption,
@@ -30,7 +30,7 @@ __all__ = ["calibrate"]
 MAX_LISTED_NAMES = 8
 
 
-@app.command()
+@app.command(rich_help_panel=SOLVE)
 def calibrate(
     recordings: Annotated[
         list[str],

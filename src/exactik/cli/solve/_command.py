@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import AsJson, app, err
+from exactik.cli._app import SOLVE, AsJson, app, err
 from exactik.cli._options import (
     AnglesOption,
     AxesOption,
@@ -43,7 +43,7 @@ from exactik.errors import UsageError
 __all__ = ["solve"]
 
 
-@app.command()
+@app.command(rich_help_panel=SOLVE)
 def solve(
     recordings: Annotated[
         list[str],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exactik._text import count_noun
-from exactik.cli._app import AsJson, app, compiling, print_json, say
+from exactik.cli._app import SOLVE, AsJson, app, compiling, print_json, say
 from exactik.cli._options import (
     AxesOption,
     ComputedOption,
@@ -36,7 +36,7 @@ HEADER = """\
 """
 
 
-@app.command()
+@app.command(rich_help_panel=SOLVE)
 def match(
     recording: Annotated[str, typer.Argument(metavar="MARKERS", help="A recording.")],
     skeleton: Annotated[

@@ -15,7 +15,8 @@ __all__ = ["MeshLibrary"]
 
 KINDS = ("mesh-missing", "mesh-outside")  # of faults that have a note of their own
 DEFAULT_MATERIAL = Material.of_srgb((0.72, 0.74, 0.78))
-MAX_FILES = 2000  # meshes of one model
+MAX_FILES = 2000  # meshes of one model; decides no more than how long a hostile one takes
+MAX_VISUALS = 3000  # shapes and meshes of one model: more than ten times those of any robot seen
 
 
 class MeshLibrary:
@@ -34,6 +35,14 @@ class MeshLibrary:
         self._textures: dict[str, Texture | None] = {}
         self._faults: dict[str, FileError] = {}
         self._vertices = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many visuals as are shown; that there are more is then noted."""
+        if len(self.visuals) < MAX_VISUALS:
+            return False
+        self.skip(FileError(self.finder.path, f"the first {MAX_VISUALS} shapes are shown alone"))
+        return True
 
     def add_shape(
         self, name: str, bone: str, mesh: Mesh, T_bone_mesh: Array, material: Material | None

@@ -54,6 +54,8 @@ def read_mjcf_visuals(root: Element, metres: float) -> Visuals:
     assets = Assets(root, defaults)
     for body in bodies:
         for geom in body.geoms:
+            if assets.library.is_full:
+                return assets.library.build()
             try:
                 _add_geom(assets, body.name, geom, compiler, defaults, metres)
             except FileError as error:

@@ -7,6 +7,7 @@ the names of the links and the order of a walk from the root, children as their 
     fixed                            Joint.fixed
     revolute, continuous, prismatic  Joint.revolute, Joint.prismatic
     floating                         Joint.free: translation, then quaternion
+    spherical                        Joint.quaternion; not in the format, but in Bullet and MuJoCo
     planar                           two shifts in the plane and a rotation about its normal, by two
                                      more bones: <link>_planar1, <link>_planar2, <link>
 
@@ -31,7 +32,7 @@ from exactik.typing import Array
 
 __all__ = ["read_origin", "read_urdf"]
 
-JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
+JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar", "spherical")
 
 
 def read_urdf(root: Element, metres: float, floating: bool) -> Robot:
@@ -113,6 +114,11 @@ class UrdfJoint:
             joint = Joint.revolute(self._read_axis(), self._read_limits(1.0))
         elif self.type == "prismatic":
             joint = Joint.prismatic(self._read_axis(), self._read_limits(metres))
+        elif self.type == "spherical":
+            joint = Joint.quaternion()
+            if self._read_limits(1.0) is not None:
+                text = "the limit of a ball joint is not kept: quaternions have no limits"
+                self.element.warn(text, code="limit-not-kept")
         else:
             joint = Joint.free() if self.type == "floating" else Joint.fixed()
         robot.add_bone(self.element, name, joint_name=self.name, parent=parent, joint=joint, **pose)

@@ -36,6 +36,8 @@ def read_urdf_visuals(root: Element, metres: float) -> Visuals:
     for link in root.find_children("link"):
         bone = link.attributes.get("name", "").strip()
         for visual in link.find_children("visual"):
+            if library.is_full:
+                return library.build()
             try:
                 _add_visual(library, bone, visual, named, metres)
             except FileError as error:

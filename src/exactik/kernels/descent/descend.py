@@ -94,7 +94,18 @@ from exactik.kernels.linear.articulated import JOINT_BLOCKS, WHOLE_ROWS, JointPa
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit, jit_forceinline
 
-__all__ = ["ITERATION_ROUNDING", "UNTIL_ITS_END", "advance", "judge_trial", "run_descent"]
+__all__ = [
+    "ITERATION_ROUNDING",
+    "NEW_STEP",
+    "STATIONARY",
+    "UNTIL_ITS_END",
+    "advance",
+    "end_if_convex",
+    "escape_saddle",
+    "examine_stationary_point",
+    "judge_trial",
+    "run_descent",
+]
 
 VANISHING_COST_RATIO = 0.1  # a step that leaves less of the cost: the residual goes to zero
 TOUCHED_LIMIT_GRADIENT = 1e-6  # relative gradient below which a limit does not hold its dof
@@ -103,6 +114,10 @@ ITERATION_ROUNDING = 1e-9  # of a count that is a sum of fractions
 # Passes: the options allow fewer iterations. (Of a Python int Numba would make a type of its own.)
 UNTIL_ITS_END = np.int64(2**62)
 INITIAL_ESCAPE_STEP = 0.5  # [rad or m] first step away from a saddle
+
+NOTHING, NEW_STEP, STATIONARY = range(3)
+"""What is to be done before the next trial: nothing, descent.step is as it should be, or the
+descent ended; a new step is to be made; the point is stationary, and to be examined."""
 
 
 @jit
@@ -137,7 +152,15 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
         first_v=tree.first_v,
         depth=tree.depth,
     )
-    if judge_trial(joints, pattern, box, options, q, value, g, H, S, P, descent):
+    verdict = judge_trial(pattern, box, options, q, value, g, H, descent)
+    if verdict == STATIONARY:
+        if examine_stationary_point(box, options, g, descent):
+            if state[EVALUATED_LAYOUT] == JOINT_BLOCKS:
+                is_convex = is_convex_by_blocks(joints, S, P, g, H, descent)
+                end_if_convex(is_convex, options, state)
+            else:
+                escape_saddle(pattern, box, options, q, g, H, descent)
+    elif verdict == NEW_STEP:
         if options[RULE] == COORDINATE_DESCENT:
             propose_coordinate_step(pattern, box, q, g, H, descent)
         elif options[RULE] == GRADIENT_DESCENT:
@@ -150,11 +173,8 @@ def advance(tree, pattern, box, options, q, value, g, H, S, P, descent):
 
 
 @jit_forceinline
-def judge_trial(joints, pattern, box, options, q, value, g, H, S, P, descent):
-    """Accept or reject the trial, or end the descent; return whether a new step is to be made.
-
-    Where it returns False and the descent goes on, descent.step is as it should be.
-    """
+def judge_trial(pattern, box, options, q, value, g, H, descent):
+    """Accept or reject the trial, or end the descent; return what is to be done before the next."""
     state = descent.state
     state[EVALUATIONS] += 1.0
     state[EVALUATED_ORDER] = state[REQUESTED_ORDER]
@@ -164,7 +184,7 @@ def judge_trial(joints, pattern, box, options, q, value, g, H, S, P, descent):
     if purpose == FOR_STEP or purpose == FOR_ESCAPE:
         if not accept_trial(box, options, value, g, descent):
             reject_trial(options, value, state, g.shape[0])
-            return False
+            return NOTHING
         state[ITERATIONS] += 1.0 / g.shape[0] if options[RULE] == COORDINATE_DESCENT else 1.0
         state[ACCEPTED_LARGEST_ENTRY] = state[STEP_LARGEST_ENTRY] * abs(state[STEP_LENGTH])
         state[GAUSS_NEWTON_FALLBACK], state[IDLE_TRIALS] = 0.0, 0.0
@@ -181,17 +201,15 @@ def judge_trial(joints, pattern, box, options, q, value, g, H, S, P, descent):
     state[PROJECTED_GRADIENT] = relative_projected_gradient(
         g, descent.active_set, descent.max_curvature, state[COST]
     )
+    is_stationary = state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]
+    # Next to a saddle what a step gains drowns in rounding; along negative curvature it grows.
+    is_stuck = state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS and options[ESCAPE_SADDLES] != 0.0
     if not math.isfinite(value):
         state[STATUS] = STALLED
     elif state[COST] <= options[NEGLIGIBLE_COST]:
         state[STATUS] = CONVERGED
-    elif state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
-        ending = np.float64(CONVERGED)
-        handle_stationary_point(joints, pattern, box, options, q, g, H, S, P, ending, descent)
-    elif state[IDLE_TRIALS] > MAX_UNRESOLVED_TRIALS and options[ESCAPE_SADDLES] != 0.0:
-        # Next to a saddle what a step gains drowns in rounding; along negative curvature it grows.
-        ending = np.float64(STALLED)
-        handle_stationary_point(joints, pattern, box, options, q, g, H, S, P, ending, descent)
+    elif is_stationary or is_stuck:
+        return STATIONARY
     elif state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]:
         state[STATUS] = ITERATION_LIMIT
     elif state[EVALUATED_ORDER] == GRADIENT:
@@ -205,8 +223,8 @@ def judge_trial(joints, pattern, box, options, q, value, g, H, S, P, descent):
             shrinking = state[PROJECTED_GRADIENT] / previous_gradient
             if shrinking * state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]:
                 state[REQUESTED_ORDER] = GRADIENT
-        return True
-    return False
+        return NEW_STEP
+    return NOTHING
 
 
 @jit_forceinline
@@ -226,20 +244,19 @@ def update_scale(pattern, box, options, H, descent):
         curvature = max_curvature[i]
         if by_kind:
             curvature = largest_turn if box.is_rotation[i] != 0.0 else largest_shift
-        scale[i] = curvature / (box.strength[i] * box.strength[i])
-        largest = max(largest, scale[i])
+        largest = max(largest, curvature * box.inverse_square_strength[i])
+    least = (1e-6 if rule == FLETCHER else 1e-3) * largest if largest > 0.0 else 1.0
     for i in range(max_curvature.shape[0]):
-        if rule == TRUST_REGION:
-            scale[i] = 1.0 / (box.strength[i] * box.strength[i])
-        elif rule == FLETCHER:
-            scale[i] = max(scale[i], 1e-6 * largest if largest > 0.0 else 1.0)
-        else:
-            scale[i] = max(scale[i], 1e-3 * largest if largest > 0.0 else 1.0)
+        curvature = max_curvature[i]
+        if by_kind:
+            curvature = largest_turn if box.is_rotation[i] != 0.0 else largest_shift
+        metric = box.inverse_square_strength[i]
+        scale[i] = metric if rule == TRUST_REGION else max(curvature * metric, least)
 
 
 @jit
-def handle_stationary_point(joints, pattern, box, options, q, g, H, S, P, ending, descent):
-    """End with this status, unless it is at a saddle and the method leaves saddles."""
+def examine_stationary_point(box, options, g, descent):
+    """End there, or request what is missing; return whether the curvature is to be looked at."""
     state = descent.state
     # A limit that nothing pushes against holds nothing: the way down may lead away from it. Where a
     # method stops early, a push of the size of the gradient that is left is nothing, either.
@@ -250,17 +267,37 @@ def handle_stationary_point(joints, pattern, box, options, q, g, H, S, P, ending
             descent.active_set[i], state[IS_CONVEX] = 0.0, 0.0
     last = state[ITERATIONS] + ITERATION_ROUNDING >= options[MAX_ITERATIONS]
     if last or options[ESCAPE_SADDLES] == 0.0 or state[IS_CONVEX] != 0.0:
-        state[STATUS] = ending
+        end_at_stationary_point(options, state)
     elif state[EVALUATED_ORDER] != EXACT:
         request_evaluation(EXACT, state)
-    elif state[EVALUATED_LAYOUT] == JOINT_BLOCKS:
-        if is_convex_by_blocks(joints, S, P, g, H, descent):
-            state[STATUS] = ending
-        else:
-            request_evaluation(EXACT, state)
-            state[REQUESTED_LAYOUT] = WHOLE_ROWS
-    elif open_descent_direction(pattern, box, q, g, H, descent):
+    else:
+        return True
+    return False
+
+
+@jit_forceinline
+def end_at_stationary_point(options, state):
+    """End: converged, or stalled where the gradient does not vanish to the tolerance."""
+    is_stationary = state[PROJECTED_GRADIENT] <= options[GRADIENT_TOLERANCE]
+    state[STATUS] = CONVERGED if is_stationary else STALLED
+
+
+@jit_forceinline
+def end_if_convex(is_convex, options, state):
+    """End at a stationary point that is a minimum; else request all rows of H."""
+    if is_convex:
+        end_at_stationary_point(options, state)
+    else:
+        request_evaluation(EXACT, state)
+        state[REQUESTED_LAYOUT] = WHOLE_ROWS
+
+
+@jit
+def escape_saddle(pattern, box, options, q, g, H, descent):
+    """Begin to leave a saddle; end at a stationary point that is none. H has all of its rows."""
+    state = descent.state
+    if open_descent_direction(pattern, box, q, g, H, descent):
         state[PURPOSE], state[REJECTED_TRIALS] = FOR_ESCAPE, 0.0
         state[STEP_LENGTH], state[STEP_LARGEST_ENTRY] = INITIAL_ESCAPE_STEP, 1.0
     else:
-        state[STATUS] = ending
+        end_at_stationary_point(options, state)

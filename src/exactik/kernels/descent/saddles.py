@@ -26,6 +26,7 @@ from exactik.kernels.linear.ltdl import factor
 from exactik.spatial import jit, jit_forceinline
 
 __all__ = [
+    "FLAT_CURVATURE",
     "NEAR_LIMIT",
     "is_convex_by_blocks",
     "negative_curvature_direction",

@@ -113,6 +113,7 @@ class Box(NamedTuple):
     strength: Array  #      (nv,)
     is_rotation: Array  #   (nv,) 1 for a rotation, 0 for a shift
     period: Array  #        (nv,) after which a dof is where it was, 2π for angles; 0 for none
+    inverse_square_strength: Array  # (nv,)
 
 
 class DescentState(NamedTuple):

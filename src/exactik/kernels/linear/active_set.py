@@ -75,15 +75,23 @@ def relative_projected_gradient(g, active_set, curvature, cost):
     any, as for an arm folded back upon its root, the cost itself, unless it is diverging. Other
     measures of curvature than JᵀWJ may be smaller; more than 1 is no cosine and counts as 1.
     """
-    result, largest = 0.0, 0.0
+    largest = 0.0
     for i in range(g.shape[0]):
         largest = max(largest, curvature[i])
+    floor = max(NEGLIGIBLE_CURVATURE * largest, COST_CURVATURE_FLOOR * min(cost, 1.0))
+    # The largest g²/curvature, found by products: quotients and roots take as long as all the rest.
+    square, divisor = 0.0, 1.0
     for i in range(g.shape[0]):
         if active_set[i] == 0.0 and g[i] != 0.0:
-            floor = max(NEGLIGIBLE_CURVATURE * largest, COST_CURVATURE_FLOOR * min(cost, 1.0))
-            scale = math.sqrt(2.0 * cost * max(curvature[i], floor))
-            result = max(result, abs(g[i]) / scale if abs(g[i]) < scale else 1.0)
-    return result
+            own = max(curvature[i], floor)
+            if not (g[i] * g[i] < np.inf and own < np.inf):
+                return 1.0
+            if g[i] * g[i] * divisor > square * own:
+                square, divisor = g[i] * g[i], own
+    scale = 2.0 * cost * divisor
+    if square == 0.0:
+        return 0.0
+    return math.sqrt(square / scale) if square < scale else 1.0
 
 
 @jit_forceinline

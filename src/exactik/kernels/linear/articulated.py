@@ -19,8 +19,9 @@ these rows in `absorbed`, and each dof [U | t | 0] in `U`. Multiplied with [V | 
 is U·V + t.
 
 The pivots d are those of LᵀDL with the same order of elimination. A dof in the active set keeps its
-entry x_i of `step`: it adds B_ji x_i to t_j of its joint and −U_i x_i to a, and 1/d = 0 leaves the
-rest as it is.
+entry x_i of `step`: with 1/d = 0 it only adds B_ij x_i to t_j and −U_i x_i to a. So for any dof,
+
+    w = [U_i | t_i | 0]/d − [0 | x_i | 0] :   [U_j | t_j | 0] −= B_ij w ,  [Δ | a | 0] += U_i w
 """
 
 from __future__ import annotations
@@ -131,14 +132,16 @@ def start_dof(rows, S, P, g, i):
 
 @jit_forceinline
 def absorb_dof(rows, i, u, diagonal, descent):
-    """Eliminate dof i from what hangs on the joint; return the rows, 1/d and d."""
+    """Eliminate dof i from what hangs on the joint; return the rows, w, 1/d and d."""
     pivot = np.inf
     if descent.active_set[i] == 0.0:
         pivot = diagonal if diagonal > -np.inf else -np.inf  # −∞ if it is no number
     inverse = 1.0 / pivot
     store_octet(descent.U, i, u)
     descent.inverse_pivot[i] = inverse
-    return add_product(rows, scale_octet(inverse, u), u), inverse, pivot
+    last = replace_entry(make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0)
+    w = add_scaled_octet(scale_octet(inverse, u), -descent.step[i], last)
+    return add_product(rows, u, w), w, inverse, pivot
 
 
 @jit_forceinline
@@ -146,38 +149,38 @@ def eliminate_three(first, count, depth, rows, S, P, g, H, damping, descent):
     """Eliminate the dofs of a joint with three at most; return its rows and the smallest pivot."""
     L, scale, smallest = descent.L, descent.scale, np.inf
     i, j, k = first, first + 1, first + 2
-    y, u = start_dof(rows, S, P, g, i)
-    s = load_six(S, i)
-    B_ii = H[i, depth] + damping * scale[i] - dot_octets(s, y)
+    y, u_i = start_dof(rows, S, P, g, i)
+    s_i = load_six(S, i)
+    B_ii = H[i, depth] + damping * scale[i] - dot_octets(s_i, y)
     if count > 1:
-        y, v = start_dof(rows, S, P, g, j)
-        r = load_six(S, j)
-        B_ji = H[j, depth] - dot_octets(s, y)
-        B_jj = H[j, depth + 1] + damping * scale[j] - dot_octets(r, y)
+        y, u_j = start_dof(rows, S, P, g, j)
+        s_j = load_six(S, j)
+        B_ji = H[j, depth] - dot_octets(s_i, y)
+        B_jj = H[j, depth + 1] + damping * scale[j] - dot_octets(s_j, y)
         if count > 2:
-            y, w = start_dof(rows, S, P, g, k)
-            B_ki, B_kj = H[k, depth] - dot_octets(s, y), H[k, depth + 1] - dot_octets(r, y)
+            y, u_k = start_dof(rows, S, P, g, k)
+            B_ki, B_kj = H[k, depth] - dot_octets(s_i, y), H[k, depth + 1] - dot_octets(s_j, y)
             B_kk = H[k, depth + 2] + damping * scale[k] - dot_octets(load_six(S, k), y)
-            rows, inverse, smallest = absorb_dof(rows, k, w, B_kk, descent)
+            rows, w, inverse, smallest = absorb_dof(rows, k, u_k, B_kk, descent)
             L[k, depth], L[k, depth + 1] = B_ki * inverse, B_kj * inverse
             B_ii -= B_ki * inverse * B_ki
             B_ji -= B_kj * inverse * B_ki
             B_jj -= B_kj * inverse * B_kj
-            u = add_scaled_octet(u, -B_ki * inverse, w)
-            v = add_scaled_octet(v, -B_kj * inverse, w)
-        rows, inverse, pivot = absorb_dof(rows, j, v, B_jj, descent)
+            u_i = add_scaled_octet(u_i, -B_ki, w)
+            u_j = add_scaled_octet(u_j, -B_kj, w)
+        rows, w, inverse, pivot = absorb_dof(rows, j, u_j, B_jj, descent)
         smallest = min(smallest, pivot)
         L[j, depth] = B_ji * inverse
         B_ii -= B_ji * inverse * B_ji
-        u = add_scaled_octet(u, -B_ji * inverse, v)
-    rows, inverse, pivot = absorb_dof(rows, i, u, B_ii, descent)
+        u_i = add_scaled_octet(u_i, -B_ji, w)
+    rows, w, inverse, pivot = absorb_dof(rows, i, u_i, B_ii, descent)
     return rows, min(smallest, pivot)
 
 
 @jit
 def eliminate_any(first, count, depth, rows, S, P, g, H, damping, descent):
-    """As `eliminate_three`, for any joint, and for entries of the active set that are not 0."""
-    U, L, step, smallest = descent.U, descent.L, descent.step, np.inf
+    """As `eliminate_three`, for any joint."""
+    U, L, smallest = descent.U, descent.L, np.inf
     for a in range(count):
         i = first + a
         y, u = start_dof(rows, S, P, g, i)
@@ -185,23 +188,16 @@ def eliminate_any(first, count, depth, rows, S, P, g, H, damping, descent):
         for b in range(a + 1):
             L[i, depth + b] = H[i, depth + b] - dot_octets(load_six(S, first + b), y)
         L[i, depth + a] += damping * descent.scale[i]
-    for a in range(count):
-        x, u = step[first + a], load_octet(U, first + a)
-        if x != 0.0:
-            for b in range(count):
-                U[first + b, LAST] += x * L[first + max(a, b), depth + min(a, b)]
-            last = replace_entry(make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), LAST, 1.0)
-            rows = add_product(rows, scale_octet(-x, u), last)
     for a in range(count - 1, -1, -1):
         i = first + a
-        u = load_octet(U, i)
-        rows, inverse, pivot = absorb_dof(rows, i, u, L[i, depth + a], descent)
+        rows, w, inverse, pivot = absorb_dof(rows, i, load_octet(U, i), L[i, depth + a], descent)
         smallest = min(smallest, pivot)
         for b in range(a):
             ratio = L[i, depth + b] * inverse
             for c in range(b + 1):
                 L[first + b, depth + c] -= ratio * L[i, depth + c]
-            store_octet(U, first + b, add_scaled_octet(load_octet(U, first + b), -ratio, u))
+            u = load_octet(U, first + b)
+            store_octet(U, first + b, add_scaled_octet(u, -L[i, depth + b], w))
         for b in range(a):
             L[i, depth + b] *= inverse
     return rows, smallest
@@ -217,10 +213,8 @@ def eliminate_joints(joints, S, P, g, H, damping, descent):
     blocks of `L`.
     """
     A, frame_count, smallest = descent.absorbed, joints.parent.shape[0], np.inf
-    largest_entry = 0.0
     for i in range(descent.step.shape[0]):
         descent.rhs[i] = descent.step[i]
-        largest_entry = max(largest_entry, abs(descent.step[i]))
     nothing = make_octet(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for back in range(1, frame_count):
         k = frame_count - back
@@ -230,7 +224,7 @@ def eliminate_joints(joints, S, P, g, H, damping, descent):
         if joints.last_child[k] != 0:
             rows = load_absorbed(A, k)
         pivot = np.inf
-        if count > 3 or largest_entry > 0.0:
+        if count > 3:
             rows, pivot = eliminate_any(first, count, depth, rows, S, P, g, H, damping, descent)
         elif count > 0:
             rows, pivot = eliminate_three(first, count, depth, rows, S, P, g, H, damping, descent)
@@ -293,7 +287,6 @@ def substitute_joints(joints, S, descent):
             if descent.active_set[i] == 0.0:
                 x[i] = -dot_octets(load_octet(U, i), above) * descent.inverse_pivot[i]
                 for j in range(first, i):
-                    if descent.active_set[j] == 0.0:
-                        x[i] -= L[i, j + shift] * x[j]
+                    x[i] -= L[i, j + shift] * x[j]
             twist = add_scaled_octet(twist, x[i], load_six(S, i))
         store_octet(V, k, twist)

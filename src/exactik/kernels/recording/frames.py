@@ -37,6 +37,7 @@ from exactik.kernels.descent.state import (
     EVALUATIONS,
     ITERATIONS,
     PROJECTED_GRADIENT,
+    RUNNING,
     STATUS,
     start_descent,
 )
@@ -54,7 +55,11 @@ __all__ = [
     "FrameTargets",
     "compute_cost",
     "compute_marker_residual",
+    "count_descent",
+    "end_frame",
+    "needs_descent",
     "set_frame",
+    "set_targets",
     "solve_frame",
 ]
 
@@ -80,7 +85,14 @@ class FrameTargets(NamedTuple):
 
 @jit
 def set_frame(tree, goals, frames, t, q):
-    """Write the targets of frame t into `goals`, relative to the root of the pose q (nq,)."""
+    """Write frame t into `goals`, relative to the root of the pose q (nq,)."""
+    set_targets(tree, goals, frames, t, q)
+    reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)
+
+
+@jit
+def set_targets(tree, goals, frames, t, q):
+    """As `set_frame`, but for the clouds: for residuals, which are those of terms."""
     if tree.driven.shape[0] == 0:
         root_position(tree, q, 1, goals.origin)
     else:  # q does not say where it is; any place near the skeleton will do
@@ -104,7 +116,6 @@ def set_frame(tree, goals, frames, t, q):
         goals.coordinates.rest[0, j] = rest[j]
     for i in range(rest_weight.shape[0]):
         goals.coordinates.rest_weight[0, i] = rest_weight[i]
-    reduce_to_clouds(goals.terms, goals.cloud_of_frame, goals.clouds)
 
 
 @jit
@@ -171,21 +182,68 @@ def compute_robust_cost(tree, goals, frames, t, pose, work):
 
 
 @jit
-def solve_frame(tree, goals, box, options, frames, t, pose, result, descent, work):
-    """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the solution."""
-    result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS] = 0.0, 0.0
-    robust, width = frames.loss[0] != QUADRATIC, frames.loss[2]
-    for n in range(MAX_REWEIGHTINGS if robust else 1):
-        if robust:
-            change = update_robust_weights(tree, goals, frames, t, width, pose, work)
-            if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
-                break
-            width = max(0.5 * width, 1.0)
-        start_descent(box, options, True, pose, descent)
-        run_descent(tree, goals, box, options, pose, UNTIL_ITS_END, descent, work)
-        result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
-        result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
-        result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
-        result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+def descend_from_nearer(tree, goals, box, options, previous, near_cost, pose, descent, work):
+    """Descend from `pose` (nq,), or from `previous` if `pose` costs more than that and `near_cost`.
+
+    The first pass of a descent tells what its start costs.
+    """
+    start_descent(box, options, True, pose, descent)
+    passes = np.int64(1) if near_cost < np.inf else UNTIL_ITS_END
+    while True:
+        run_descent(tree, goals, box, options, pose, passes, descent, work)
+        if passes == UNTIL_ITS_END:
+            return
+        cost, passes = descent.state[COST], UNTIL_ITS_END
+        if not cost <= near_cost and not cost < compute_cost(tree, goals, previous, work):
+            for j in range(pose.shape[0]):
+                pose[j] = previous[j]
+            start_descent(box, options, True, pose, descent)
+        elif descent.state[STATUS] != RUNNING:
+            return
+
+
+@jit
+def solve_frame(
+    tree, goals, box, options, frames, t, previous, near_cost, pose, result, descent, work
+):
+    """Solve frame t, which `set_frame` wrote, from `pose` (nq,), which becomes the solution.
+
+    Args: `previous`, `near_cost`: see `descend_from_nearer`; ∞ with a robust loss, of which only
+    the descents know the weights.
+    """
+    result[RESULT_ITERATIONS], result[RESULT_EVALUATIONS], n = 0.0, 0.0, 0
+    while needs_descent(tree, goals, frames, t, n, pose, work):
+        descend_from_nearer(tree, goals, box, options, previous, near_cost, pose, descent, work)
+        count_descent(result, descent)
+        n += 1
+    end_frame(tree, goals, frames, t, pose, result, work)
+
+
+@jit
+def needs_descent(tree, goals, frames, t, n, pose, work):
+    """Whether a frame needs a descent after n of them; weighs the markers for it."""
+    robust = frames.loss[0] != QUADRATIC
+    if n >= (MAX_REWEIGHTINGS if robust else 1):
+        return False
     if robust:
+        width = max(0.5**n * frames.loss[2], 1.0)
+        change = update_robust_weights(tree, goals, frames, t, width, pose, work)
+        if n > 0 and width == 1.0 and change < WEIGHT_TOLERANCE:
+            return False
+    return True
+
+
+@jit
+def count_descent(result, descent):
+    """Write how a descent of a frame ended, and add its iterations and evaluations."""
+    result[RESULT_STATUS], result[RESULT_COST] = descent.state[STATUS], descent.state[COST]
+    result[RESULT_PROJECTED_GRADIENT] = descent.state[PROJECTED_GRADIENT]
+    result[RESULT_ITERATIONS] += descent.state[ITERATIONS]
+    result[RESULT_EVALUATIONS] += descent.state[EVALUATIONS]
+
+
+@jit
+def end_frame(tree, goals, frames, t, pose, result, work):
+    """Write the cost of a frame with its robust loss."""
+    if frames.loss[0] != QUADRATIC:
         result[RESULT_COST] = compute_robust_cost(tree, goals, frames, t, pose, work)

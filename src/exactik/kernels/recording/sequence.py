@@ -16,15 +16,24 @@ from exactik.kernels.calculus.workspace import update_kinematics_noinline
 from exactik.kernels.descent.results import RESULT_COST
 from exactik.kernels.linear.active_set import clip_to_limits
 from exactik.kernels.recording.frames import (
+    QUADRATIC,
     compute_cost,
     compute_marker_residual,
     set_frame,
+    set_targets,
     solve_frame,
 )
 from exactik.kernels.tree.integrate import difference, integrate
 from exactik.spatial import jit, jit_nogil
 
-__all__ = ["compute_residuals", "evaluate_frames", "solve_sequence"]
+__all__ = [
+    "NEAR_COST_RATIO",
+    "compute_residuals",
+    "evaluate_frames",
+    "extrapolate_pose",
+    "solve_sequence",
+    "take_nearer",
+]
 
 NEAR_COST_RATIO = 2.0
 """Cost, in that of the solution before, up to which extrapolated motion is not compared with the
@@ -66,10 +75,27 @@ def solve_sequence(
             for j in range(pose.shape[0]):
                 pose[j] = q[k - 1, j]
         set_frame(tree, goals, frames, t, pose)
+        previous, near_cost = q[max(k - 1, 0)], np.inf
         if warm_start and k > 1:
             near_cost = NEAR_COST_RATIO * results[k - 1, RESULT_COST]
-            extrapolate_pose(tree, goals, box, q[k - 1], q[k - 2], near_cost, pose, descent, work)
-        solve_frame(tree, goals, box, options, frames, t, pose, results[k], descent, work)
+            extrapolate_pose(tree, box, previous, q[k - 2], pose, descent.rhs)
+            if frames.loss[0] != QUADRATIC:
+                take_nearer(tree, goals, previous, near_cost, pose, work)
+                near_cost = np.inf
+        solve_frame(
+            tree,
+            goals,
+            box,
+            options,
+            frames,
+            t,
+            previous,
+            near_cost,
+            pose,
+            results[k],
+            descent,
+            work,
+        )
         if other_residual.shape[0] > 0:
             gain += other_cost[k] - results[k, RESULT_COST]
             best_gain = max(best_gain, gain)
@@ -83,18 +109,20 @@ def solve_sequence(
 
 
 @jit
-def extrapolate_pose(tree, goals, box, previous, earlier, near_cost, pose, descent, work):
-    """Replace `pose`, the previous one, by the extrapolated motion if that costs less.
+def extrapolate_pose(tree, box, previous, earlier, pose, step):
+    """Write the extrapolated motion of two poses to `pose`; `step` (nv,) is scratch."""
+    difference(tree, previous, earlier, step)
+    integrate(tree, previous, step, pose)
+    clip_to_limits(box.coordinate, box.lower, box.upper, pose)
 
-    Below `near_cost` it need not.
-    """
-    difference(tree, previous, earlier, descent.rhs)
-    integrate(tree, previous, descent.rhs, descent.best_q)
-    clip_to_limits(box.coordinate, box.lower, box.upper, descent.best_q)
-    cost = compute_cost(tree, goals, descent.best_q, work)
-    if cost <= near_cost or cost < compute_cost(tree, goals, pose, work):
+
+@jit
+def take_nearer(tree, goals, previous, near_cost, pose, work):
+    """Replace `pose` by the previous one if it costs more than that and than `near_cost`."""
+    cost = compute_cost(tree, goals, pose, work)
+    if not cost <= near_cost and not cost < compute_cost(tree, goals, previous, work):
         for j in range(pose.shape[0]):
-            pose[j] = descent.best_q[j]
+            pose[j] = previous[j]
 
 
 @jit
@@ -118,7 +146,7 @@ def compute_residuals(tree, goals, frames, frame_numbers, q, residual, work):
     NaN where the marker is missing.
     """
     for k in range(q.shape[0]):
-        set_frame(tree, goals, frames, frame_numbers[k], q[k])
+        set_targets(tree, goals, frames, frame_numbers[k], q[k])
         update_kinematics_noinline(tree, goals, q[k], work)
         for m in range(residual.shape[1]):
             compute_marker_residual(goals, m, work)

@@ -15,8 +15,6 @@ twists S_a and R = ∂φ/∂θ
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from exactik.kernels.tree.frames import (
@@ -26,7 +24,7 @@ from exactik.kernels.tree.frames import (
     multiply_vector,
 )
 from exactik.kernels.tree.functions import evaluate_function
-from exactik.spatial import cross, jit
+from exactik.spatial import cross, jit, sincos_of
 
 __all__ = [
     "CONSTANT",
@@ -78,9 +76,10 @@ def axis_in_world(tree, joint, a, m):
 @jit
 def turn_about(tree, joint, a, m, angle):
     """Return M Rot(axis a, angle)."""
-    axes, half = tree.custom_axes, math.sin(0.5 * angle)
+    axes = tree.custom_axes
     x, y, z = axes[joint, a, 0], axes[joint, a, 1], axes[joint, a, 2]
-    return multiply_map(m, x, y, z, math.sin(angle), 2.0 * half * half)
+    sine, cosine = sincos_of(angle)
+    return multiply_map(m, x, y, z, sine, 1.0 - cosine)
 
 
 @jit
@@ -146,48 +145,122 @@ def subtract_custom_curvature(tree, k, q, R, p, sums, free, H):
 
     H_θη −= Σ w·[S_b, S_a] R_aη R_bθ over the axes a inside of b, for η ≤ θ; H_θη += Σ g_a ∂²φ_a.
     """
-    joint, kinds = np.int64(tree.turn_axes[k, 0]), tree.custom_functions
-    first_q, first = np.int64(tree.joint_q[k]), np.int64(tree.joint_v[k])
-    level = np.int64(tree.joint_depth[k])
-    m = load_frame(R, np.int64(tree.parent[k]))
+    first = np.int64(tree.joint_v[k])
+    base = load_frame(R, np.int64(tree.parent[k]))
     if tree.has_pre[k] != 0:
-        m = multiply_matrix(m, tree.pre, k)
-    base = m
-    fx, fy, fz = sums[k, 3], sums[k, 4], sums[k, 5]
-    mx, my, mz = cross(p[k, 0], p[k, 1], p[k, 2], fx, fy, fz)
-    mx, my, mz = sums[k, 0] - mx, sums[k, 1] - my, sums[k, 2] - mz  # moment about the joint
+        base = multiply_matrix(base, tree.pre, k)
+    force = (sums[k, 3], sums[k, 4], sums[k, 5])
+    mx, my, mz = cross(p[k, 0], p[k, 1], p[k, 2], force[0], force[1], force[2])
+    moment = (sums[k, 0] - mx, sums[k, 1] - my, sums[k, 2] - mz)  # about the joint
+    if np.int64(tree.joint_v[k + 1]) - first == 1:
+        value = curvature_of_one(tree, k, q, base, force, moment)
+        H[first, np.int64(tree.joint_depth[k])] += free[first] * value
+    else:
+        add_curvatures(tree, k, q, base, force, moment, free, H)
+
+
+@jit
+def curvature_of_one(tree, k, q, base, force, moment):
+    """Return what `subtract_custom_curvature` adds for a joint with one coordinate.
+
+    The axes outside of a are then summed up as they come: Σ R_b S_b.
+    """
+    joint, kinds = np.int64(tree.turn_axes[k, 0]), tree.custom_functions
+    first_q, m, total = np.int64(tree.joint_q[k]), base, 0.0
+    shift, turn = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    last, angle = -1, 0.0
     for a in range(2 * SHIFTS):
         if kinds[joint, a, 0] == NO_AXIS:
             continue
-        d, by_i, by_j, i, j, ii, ij, jj = axis_motion(tree, joint, a, q, first_q)
-        turns = a >= SHIFTS
-        ux, uy, uz = axis_in_world(tree, joint, a, m if turns else base)
-        if turns:
-            pull = -(ux * mx + uy * my + uz * mz)
+        if last >= 0:
+            m = turn_about(tree, joint, last, m, angle)
+        d, by_i, by_j, _, _, ii, ij, jj = axis_motion(tree, joint, a, q, first_q)
+        rate, bend = by_i + by_j, ii + 2.0 * ij + jj
+        u = axis_in_world(tree, joint, a, m)
+        if a < SHIFTS:
+            total -= bend * dot_three(u, force)
+            shift = add_scaled_three(shift, rate, u)
         else:
-            pull = -(ux * fx + uy * fy + uz * fz)
-        add_entry(H, first, level, i, i, free, pull * ii)
-        add_entry(H, first, level, j, j, free, pull * jj)
-        add_entry(H, first, level, max(i, j), min(i, j), free, pull * (2.0 * ij if i == j else ij))
-        if turns:
-            outer = base
-            for b in range(a):
-                if kinds[joint, b, 0] == NO_AXIS:
-                    continue
-                angle, by_s, by_t, s, t, _, _, _ = axis_motion(tree, joint, b, q, first_q)
-                # w·[S_b, S_a] is F·(v_b × ω_a) for a shift b, and moment·(ω_b × ω_a) for a turn.
-                vx, vy, vz = axis_in_world(tree, joint, b, outer)
-                cx, cy, cz = cross(vx, vy, vz, ux, uy, uz)
-                if b < SHIFTS:
-                    bracket = fx * cx + fy * cy + fz * cz
-                else:
-                    bracket = mx * cx + my * cy + mz * cz
-                    outer = turn_about(tree, joint, b, outer, angle)
-                add_ordered(H, first, level, s, i, free, -bracket * by_s * by_i)
-                add_ordered(H, first, level, s, j, free, -bracket * by_s * by_j)
-                add_ordered(H, first, level, t, i, free, -bracket * by_t * by_i)
-                add_ordered(H, first, level, t, j, free, -bracket * by_t * by_j)
-            m = turn_about(tree, joint, a, m, d)
+            by_shifts = dot_three(force, cross(shift[0], shift[1], shift[2], u[0], u[1], u[2]))
+            by_turns = dot_three(moment, cross(turn[0], turn[1], turn[2], u[0], u[1], u[2]))
+            total -= bend * dot_three(u, moment) + rate * (by_shifts + by_turns)
+            turn = add_scaled_three(turn, rate, u)
+            last, angle = a, d
+    return total
+
+
+@jit
+def add_curvatures(tree, k, q, base, force, moment, free, H):
+    """Do what `subtract_custom_curvature` does, for a joint with any number of coordinates."""
+    joint, kinds = np.int64(tree.turn_axes[k, 0]), tree.custom_functions
+    first_q, first = np.int64(tree.joint_q[k]), np.int64(tree.joint_v[k])
+    level, m = np.int64(tree.joint_depth[k]), base
+    last, last_angle = -1, 0.0
+    for a in range(2 * SHIFTS):
+        if kinds[joint, a, 0] == NO_AXIS:
+            continue
+        if last >= 0:
+            m = turn_about(tree, joint, last, m, last_angle)
+        d, by_i, by_j, i, j, ii, ij, jj = axis_motion(tree, joint, a, q, first_q)
+        ux, uy, uz = axis_in_world(tree, joint, a, m)
+        if ii != 0.0 or ij != 0.0 or jj != 0.0:
+            pull = -dot_three((ux, uy, uz), force if a < SHIFTS else moment)
+            both = pull * (2.0 * ij if i == j else ij)
+            add_entry(H, first, level, i, i, free, pull * ii)
+            add_entry(H, first, level, j, j, free, pull * jj)
+            add_entry(H, first, level, max(i, j), min(i, j), free, both)
+        if a < SHIFTS:
+            continue
+        outer, turned = base, SHIFTS  # the axis up to which `outer` is turned
+        for b in range(a):
+            if not is_swapped(kinds, joint, b, a):
+                continue
+            if b >= SHIFTS:
+                outer = turn_between(tree, joint, turned, b, q, first_q, outer)
+                turned = b
+            _, by_s, by_t, s, t, _, _, _ = axis_motion(tree, joint, b, q, first_q)
+            # w·[S_b, S_a] is F·(v_b × ω_a) for a shift b, and moment·(ω_b × ω_a) for a turn.
+            vx, vy, vz = axis_in_world(tree, joint, b, outer)
+            bracket = dot_three(force if b < SHIFTS else moment, cross(vx, vy, vz, ux, uy, uz))
+            add_ordered(H, first, level, s, i, free, -bracket * by_s * by_i)
+            add_ordered(H, first, level, s, j, free, -bracket * by_s * by_j)
+            add_ordered(H, first, level, t, i, free, -bracket * by_t * by_i)
+            add_ordered(H, first, level, t, j, free, -bracket * by_t * by_j)
+        last, last_angle = a, d
+
+
+@jit
+def is_swapped(kinds, joint, b, a):
+    """Whether axis b has a coordinate that does not come before all of those of axis a."""
+    if kinds[joint, b, 0] < OF_ONE or kinds[joint, a, 0] < OF_ONE:
+        return False
+    of_a, of_b = np.int64(kinds[joint, a, 2]), np.int64(kinds[joint, b, 2])
+    if kinds[joint, a, 0] == OF_TWO:
+        of_a = min(of_a, np.int64(kinds[joint, a, 4]))
+    if kinds[joint, b, 0] == OF_TWO:
+        of_b = max(of_b, np.int64(kinds[joint, b, 4]))
+    return of_a <= of_b
+
+
+@jit
+def turn_between(tree, joint, first, end, q, first_q, m):
+    """Return M turned about the axes from `first` up to, but without, `end`."""
+    for b in range(first, end):
+        if tree.custom_functions[joint, b, 0] != NO_AXIS:
+            m = turn_about(tree, joint, b, m, axis_motion(tree, joint, b, q, first_q)[0])
+    return m
+
+
+@jit
+def dot_three(a, b):
+    """Return a·b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@jit
+def add_scaled_three(a, scale, b):
+    """Return a + scale b."""
+    return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
 
 
 @jit

@@ -35,7 +35,7 @@ def nearest_equivalent_angle(angle, reference, lower, upper):
 def to_nearest_equivalent(tree, lower, upper, reference, q):
     """Replace q (n, nq) by the coordinates of the same poses nearest to `reference` (n, nq).
 
-    Limits (nv,) are kept.
+    Limits (nv,) are kept; a joint with NaN for limits keeps its coordinates, unless a quaternion.
     """
     for n in range(q.shape[0]):
         for k in range(1, tree.parent.shape[0]):

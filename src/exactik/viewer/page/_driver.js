@@ -75,9 +75,56 @@
       const own = material.userData.opacity;
       material.opacity = own.value * opacity;
       material.transparent = own.transparent || opacity < 1;
-      material.depthWrite = !material.transparent;
+      material.depthWrite = !own.transparent; // else limbs behind limbs would shine through
       material.needsUpdate = true;
     }
+  }
+
+  // Colours of the driver's instances are tints of the bones: white for none, else limits and such.
+  function tint(figure, driver) {
+    if (!driver.colorsTexture) return;
+    const colours = figure.bones.map((_, k) => driver.getColorAt(k).clone());
+    const key = colours.map((colour) => colour.getHex()).join();
+    if (figure.tint === key) return;
+    const untouched = figure.tint === undefined && colours.every((c) => c.getHex() === 0xffffff);
+    figure.tint = key;
+    if (untouched) return;
+    for (const mesh of figure.meshes) {
+      if (mesh.isSkinnedMesh) tintSkin(mesh, colours);
+      else tintMesh(mesh, colours);
+    }
+  }
+
+  function tintSkin(mesh, colours) {
+    const { position, skinIndex, skinWeight, color } = mesh.geometry.attributes;
+    mesh.userData.colours ??= color ? Array.from(color.array) : [];
+    const own = mesh.userData.colours, size = own.length / position.count;
+    const values = new Float32Array(3 * position.count);
+    for (let n = 0; n < position.count; n++) {
+      for (let k = 0; k < 4; k++) {
+        const bone = mesh.skeleton.bones[skinIndex.getComponent(n, k)];
+        const weight = skinWeight.getComponent(n, k), colour = colours[bone.userData.exactik.bone];
+        values[3 * n] += weight * colour.r;
+        values[3 * n + 1] += weight * colour.g;
+        values[3 * n + 2] += weight * colour.b;
+      }
+      for (let a = 0; size > 0 && a < 3; a++) values[3 * n + a] *= own[size * n + a];
+    }
+    mesh.geometry.setAttribute("color", new position.constructor(values, 3));
+    if (!mesh.material.vertexColors) {
+      mesh.material.vertexColors = true;
+      mesh.material.needsUpdate = true;
+    }
+  }
+
+  function tintMesh(mesh, colours) {
+    let bone = mesh;
+    while (bone.userData.exactik?.bone === undefined) bone = bone.parent;
+    if (!mesh.userData.colour) {
+      mesh.material = mesh.material.clone(); // others may share it
+      mesh.userData.colour = mesh.material.color.clone();
+    }
+    mesh.material.color.copy(mesh.userData.colour).multiply(colours[bone.userData.exactik.bone]);
   }
 
   function drive(scene) {
@@ -110,6 +157,7 @@
       if (!driver || driver.instancesCount !== figure.bones.length) continue;
       figure.bones.forEach((bone, k) => bone.matrix.copy(driver.getMatrixAt(k)));
       root.updateMatrixWorld(true);
+      tint(figure, driver);
       fade(figure, driver.material.opacity);
     }
     // viser outlines what the pointer is over as it was loaded, not as it is bent.

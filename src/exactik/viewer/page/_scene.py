@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,9 @@ __all__ = [
     "LOOKS",
     "SKIN",
     "STICKS",
+    "FigureBox",
     "FigureScene",
+    "Surroundings",
     "add_instances",
     "add_look_widget",
     "add_translucent_poses",
@@ -44,20 +46,50 @@ __all__ = [
 
 SKIN, STICKS, BOTH = LOOKS = ("skin", "sticks", "both")
 
+# Lines of the floor and of every fourth, of a light page and of a dark one.
+FLOOR_COLOURS = (((226, 229, 234), (200, 205, 213)), ((48, 51, 57), (72, 77, 85)))
 OVERLAY_OPACITY = 0.4
+SUNK_SHARE = 0.1  # of the size: figures that reach so far below zero do not stand there
 BOX_SHARE = 0.52  # of a box's diagonal: from so far away all of it fits into the window
 OVERLAY_WIDTH = 0.7  # over that of the figure itself, which must stay visible
 
 
+class Surroundings:
+    """What is around a figure: the floor, and whether the page is dark.
+
+    Attributes:
+        floor: its grid.
+    """
+
+    def __init__(self, server: Any, floor: Any):
+        """Begin with a light page."""
+        self.server, self.floor = server, floor
+        self.set_dark(False)
+
+    def set_dark(self, dark: bool) -> None:
+        """Make the page dark, or light again."""
+        self.server.gui.configure_theme(show_share_button=False, show_logo=False, dark_mode=dark)
+        self.floor.cell_color, self.floor.section_color = FLOOR_COLOURS[dark]
+
+    def add_widget(self, gui: Any) -> Any:
+        """Add a switch to a panel."""
+        dark = gui.add_checkbox("dark", False)
+
+        @dark.on_update
+        async def _(_: Any) -> None:
+            self.set_dark(bool(dark.value))
+
+        return dark
+
+
 def set_up_scene(
     server: Any, reach: float, middle: Array, floor_name: str = "/floor", distance: float = 1.0
-) -> None:
+) -> Surroundings:
     """Add floor, lights and camera for a figure of this reach [m] about a middle [m, world].
 
     No environment map and no shadows: they wash the colours out, and cost most of the frames where
     there is no graphics processor. The panel is docked beside the scene, not above it.
     """
-    server.gui.configure_theme(show_share_button=False, show_logo=False)
     server.gui.main_panel.dock_right()
     scene = server.scene
     scene.set_up_direction("+z")
@@ -66,18 +98,17 @@ def set_up_scene(
     scene.add_light_hemisphere("/sky", ground_color=(130, 125, 120), intensity=3.2)
     scene.add_light_directional("/sun", intensity=2.6, position=(1.0, -1.5, 2.5))
     cell = 10.0 ** np.floor(np.log10(0.4 * reach)) * 2.5
-    scene.add_grid(
+    floor = scene.add_grid(
         floor_name,
         width=8.0 * reach,
         height=8.0 * reach,
         cell_size=cell,
         section_size=4.0 * cell,
-        cell_color=(226, 229, 234),
-        section_color=(200, 205, 213),
         shadow_opacity=0.0,
     )
     server.initial_camera.look_at = middle
     server.initial_camera.position = middle + distance * reach * np.array([1.0, -0.65, 0.3])
+    return Surroundings(server, floor)
 
 
 def add_instances(
@@ -196,6 +227,9 @@ class FigureScene:
         heads = srgb_to_linear(colours[self.spheres.bone])
         joints = srgb_to_linear(JOINT_COLOUR)
         self.joints.batched_colors = np.where(self.spheres.is_head[:, None], heads, joints)
+        if self.skin is not None:  # a bone of the usual colour leaves the skin as it is
+            usual = (colours == np.array(BONE_COLOUR)).all(axis=1, keepdims=True)
+            self.skin.paint(np.where(usual, 255, srgb_to_linear(colours)).astype(np.uint8))
         self._painted_levels = None
 
     def on_drag(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
@@ -225,8 +259,23 @@ def add_look_widget(gui: Any, figure: FigureScene, choose: Callable[[str], None]
     return look
 
 
-def measure_box(pose: Pose) -> tuple[Array, float]:
-    """Return the middle [m, world], (3,), of a figure in one pose, and its size [m].
+class FigureBox(NamedTuple):
+    """Where a figure is in one pose.
+
+    Attributes:
+        middle: of the box around it [m, world], (3,).
+        size: of the view that it needs [m].
+        floor: height of the floor that it stands on [m]: zero, or its lowest point below that, as
+            of robots whose origin is in their hips.
+    """
+
+    middle: Array
+    size: float
+    floor: float
+
+
+def measure_box(pose: Pose) -> FigureBox:
+    """Return the box around bones, meshes and skins of a figure in one pose.
 
     The size is the length of the longest chain, or what of the box around bones, meshes and skins
     is needed to see all of it, if that is more.
@@ -237,7 +286,9 @@ def measure_box(pose: Pose) -> tuple[Array, float]:
     low = np.min([part.min(axis=0) for part in places if len(part) > 0], axis=0)
     high = np.max([part.max(axis=0) for part in places if len(part) > 0], axis=0)
     share = BOX_SHARE * float(np.linalg.norm(high - low))
-    return 0.5 * (low + high), max(compute_reach(skeleton), share)
+    size = max(compute_reach(skeleton), share)
+    floor = float(low[2]) if low[2] < -SUNK_SHARE * size else 0.0
+    return FigureBox(middle=0.5 * (low + high), size=size, floor=floor)
 
 
 def add_translucent_poses(

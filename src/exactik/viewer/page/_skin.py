@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exactik.io.gltf import encode_posable_glb
 from exactik.model import Pose, Skeleton
@@ -54,6 +55,7 @@ class SkinScene:
             np.array([(0, 1, 2)], dtype=np.uint32),
             np.tile((1.0, 0.0, 0.0, 0.0), (n, 1)),
             np.zeros((n, 3)),
+            batched_colors=np.full((n, 3), 255, dtype=np.uint8),
             opacity=opacity,
             visible=False,
             cast_shadow=False,
@@ -66,6 +68,10 @@ class SkinScene:
         """Move the bones; to be called inside `server.atomic()`."""
         self.driver.batched_positions = pose.positions.astype(np.float32)
         self.driver.batched_wxyzs = wxyz_from_matrix(pose.rotations).astype(np.float32)
+
+    def paint(self, tints: NDArray[np.uint8]) -> None:
+        """Set the tint of every bone, (n_bones, 3), linear from 0 to 255; white for none."""
+        self.driver.batched_colors = tints
 
     def show(self, visible: bool, see_through: bool = False) -> None:
         """Show or hide the skin, or let what is inside be seen."""

@@ -34,7 +34,6 @@ class PlayPanel:
         """Add the widgets."""
         self.viewer, self.data, self.bookmark = viewer, viewer.data, -1
         gui = viewer.server.gui
-        gui.configure_theme(show_share_button=False, show_logo=False)
         gui.set_panel_label(self.data.skeleton.name)
         self.text = gui.add_markdown("")
         self._add_options(gui)
@@ -96,6 +95,7 @@ class PlayPanel:
         self.look = add_look_widget(
             gui, figure, lambda look: viewer.change(lambda: figure.show_as(look))
         )
+        self.dark = scene.surroundings.add_widget(gui)
         self.toggles: dict[str, Any] = {}
         follow = scene.follows
         self._add_toggle(gui, "follow", lambda on: setattr(scene, "follows", on), follow)

@@ -142,6 +142,7 @@ class PlayScene:
     """All that is seen of a playback.
 
     Attributes:
+        surroundings: floor and colours of the page.
         figure: the bones.
         ghosts: the references.
         markers: model markers, measured ones and residuals.
@@ -159,10 +160,9 @@ class PlayScene:
         reach = compute_reach(playback.skeleton)
         self.follows = distance > FOLLOW_DISTANCE * reach
         self._world = server.scene.add_frame("/take", show_axes=False)
-        size = measure_box(playback.pose(0))[1]
-        set_up_scene(
-            server, size, self._start - (0.0, 0.0, CAMERA_DROP * reach), "/take/floor", 1.2
-        )
+        box = measure_box(playback.pose(0))
+        look_at = box.middle - (0.0, 0.0, CAMERA_DROP * box.size)
+        self.surroundings = set_up_scene(server, box.size, look_at, "/take/floor", 1.2)
         self.figure = FigureScene(server, playback.skeleton, "/take/figure")
         count = range(len(playback.references))
         self.ghosts = [GhostScene(server, playback, k, "/take") for k in count]

@@ -10,7 +10,13 @@ import numpy as np
 
 from exactik.solvers import Result, solvers
 from exactik.viewer._limits import LimitState
-from exactik.viewer.page import DRAGGED_COLOUR, PINNED_COLOUR, add_look_widget, format_hex
+from exactik.viewer.page import (
+    DRAGGED_COLOUR,
+    PINNED_COLOUR,
+    Surroundings,
+    add_look_widget,
+    format_hex,
+)
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
@@ -29,9 +35,15 @@ class Panel:
     """Widgets in tabs, which post commands to the worker."""
 
     def __init__(
-        self, server: Any, session: PosingSession, worker: PosingWorker, handles: HandleScene
+        self,
+        server: Any,
+        session: PosingSession,
+        worker: PosingWorker,
+        handles: HandleScene,
+        surroundings: Surroundings,
     ):
         """Add the widgets to a viser server."""
+        self.surroundings = surroundings
         self.server, self.session, self.worker, self.handles = server, session, worker, handles
         self._last_text = 0.0
         gui = server.gui
@@ -131,6 +143,7 @@ class Panel:
         )
         limits = gui.add_checkbox("keep limits", self.session.state.limits)
         self.look = add_look_widget(gui, self.handles.figure, self._show_as)
+        self.dark = self.surroundings.add_widget(gui)
         glide = gui.add_checkbox("glide", self.session.glide > 0.0, hint="Follow smoothly.")
         time_constant = self.session.glide or 0.035
 

@@ -1,0 +1,194 @@
+"""A recording that is to be tracked: its arguments checked, its markers prepared."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exactik._arrays import is_number
+from exactik.errors import ModelError, UsageError
+from exactik.model import Skeleton
+from exactik.motion import Markers, Segment, cut_into_segments
+from exactik.solvers import Auto, CompiledMethod, Method, require_count, resolve_method
+from exactik.tracking._courses import choose_tracking_gpu
+from exactik.tracking._frame_solver import TrackingRun
+from exactik.tracking._options import DEFAULT_OPTIONS, TrackingOptions
+from exactik.tracking._prepare import PreparedMarkers, prepare_markers
+from exactik.tracking._problem import POSTURE_WEIGHT, CoordinateReference, make_tracking_problem
+from exactik.tracking.smoothing import require_smooth
+
+__all__ = ["STARTS", "Progress", "TrackSettings", "TrackingJob", "begin_tracking"]
+
+Progress = Callable[[int, int], object]
+
+STARTS = 24
+"""Default number of cold starts: with it 99 % of the frames of two takes are found from nothing
+(`test_frames_from_nothing` in tests/tracking/test_track_hdm05.py)."""
+PROGRESS_SHARES = {"first pass": 0.15, "branches": 0.7, "smoothing": 0.15}
+"""Of the time, roughly; only for the progress that is shown."""
+
+
+class ProgressMeter:
+    """Adds up what the stages report, from any thread, to a number of frames done."""
+
+    def __init__(self, total: int, progress: Progress | None):
+        self.total, self.progress, self.done = total, progress, 0.0
+        self.lock = threading.Lock()
+
+    def make_reporter(self, stage: str) -> Callable[[int], None]:
+        """Return what a stage calls with the number of frames it has gone through."""
+
+        def report_frames(frames: int) -> None:
+            if self.progress is not None:
+                with self.lock:
+                    self.done += PROGRESS_SHARES[stage] * frames
+                    self.progress(min(int(self.done), self.total), self.total)
+
+        return report_frames
+
+    def finish(self) -> None:
+        """Report that all is done."""
+        if self.progress is not None:
+            self.progress(self.total, self.total)
+
+
+class TrackSettings(TypedDict, total=False):
+    """Arguments of `track` that recordings which are tracked together share."""
+
+    solver: str | Method
+    limits: str
+    weights: Mapping[str, float] | ArrayLike | None
+    robust: str | None
+    smooth: float | str | None
+    sigma: float | None
+    branches: bool
+    lock: str | Sequence[str]
+    strength: Mapping[str, float] | None
+    starts: int
+    posture: float
+    offsets: ArrayLike | None
+    references: Mapping[str, CoordinateReference] | None
+    options: TrackingOptions | None
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingJob:
+    """A recording that is being tracked, up to its first pass.
+
+    Attributes:
+        skeleton: whose markers they are.
+        markers: as they were given.
+        prepared: problem, swaps and spikes.
+        run: what the stages share.
+        method: of warm starts.
+        settings: arguments, all of them.
+        starts: how many poses to try at a cold start.
+        meter: of the progress.
+        begin: when it began [s], of `time.perf_counter`.
+        device: what the first pass runs on: "cpu", or "cuda" and the name of the GPU.
+    """
+
+    skeleton: Skeleton
+    markers: Markers
+    prepared: PreparedMarkers
+    run: TrackingRun
+    method: CompiledMethod
+    settings: TrackSettings
+    starts: int
+    meter: ProgressMeter
+    begin: float
+    device: str = "cpu"
+
+    @property
+    def segments(self) -> list[Segment]:
+        """Segments of the first pass."""
+        return cut_into_segments(len(self.run.problem), self.run.options.segment_frames)
+
+    def on_device(self, device: str, courses: int) -> TrackingJob:
+        """Return the same with the processor that a number of courses is to be followed on."""
+        run = self.run
+        gpu = choose_tracking_gpu(device, run.problem, (run.warm_start, run.cold_start), courses)
+        if gpu is None:
+            return self
+        return replace(self, run=replace(run, on_gpu=True), device=f"cuda: {gpu}")
+
+
+def begin_tracking(
+    skeleton: Skeleton,
+    markers: Markers,
+    settings: TrackSettings,
+    threads: int,
+    progress: Progress | None,
+) -> TrackingJob:
+    """Check the arguments and prepare the markers."""
+    begin = time.perf_counter()
+    options = settings.get("options") or DEFAULT_OPTIONS
+    smooth, sigma = settings.get("smooth", "auto"), settings.get("sigma")
+    robust, references = settings.get("robust"), settings.get("references")
+    require_smooth(smooth, markers.rate)
+    if sigma is not None and not (is_number(sigma) and 0.0 < sigma < np.inf):
+        raise UsageError(f"sigma is {sigma!r}; it must be a length > 0 [m]")
+    if references is not None and smooth is not None:
+        raise UsageError("references hold frame by frame; they need smooth=None")
+    problem = make_tracking_problem(
+        skeleton,
+        markers,
+        limits=settings.get("limits", "hard"),
+        lock=settings.get("lock", ()),
+        strength=settings.get("strength"),
+        weights=settings.get("weights"),
+        robust=robust,
+        offsets=settings.get("offsets"),
+        posture=settings.get("posture", POSTURE_WEIGHT),
+        references=references,
+    )
+    if len(problem) == 0:
+        raise ModelError("the recording has no frames")
+    starts = require_count("starts", settings.get("starts", STARTS))
+    method, cold_method = _choose_methods(settings.get("solver", "auto"), options)
+    cold_start = cold_method.options(problem.frame_problem)
+
+    prepared = prepare_markers(problem, cold_start, robust, sigma, options)
+    problem = prepared.problem
+    run = TrackingRun(
+        problem=problem,
+        warm_start=method.options(problem.frame_problem),
+        cold_start=cold_start,
+        options=options,
+        threads=threads,
+    )
+    return TrackingJob(
+        skeleton=skeleton,
+        markers=markers,
+        prepared=prepared,
+        run=run,
+        method=method,
+        settings=settings,
+        starts=starts,
+        meter=ProgressMeter(len(problem), progress),
+        begin=begin,
+    )
+
+
+def _choose_methods(
+    solver: str | Method, options: TrackingOptions
+) -> tuple[CompiledMethod, CompiledMethod]:
+    """Return the methods of warm and of cold starts."""
+    method = options.warm_start if solver == "auto" else resolve_method(solver)
+    if not isinstance(method, CompiledMethod):
+        raise UsageError(
+            f"solver {method.name!r} is not compiled and cannot follow a recording; use 'auto', "
+            "'newton', 'levenberg-marquardt', 'gauss-newton', 'projected-gradient' or 'ccd'"
+        )
+    if isinstance(solver, str) and solver != "auto":
+        method = replace(method, tolerance=options.warm_start.tolerance)
+    if isinstance(method, Auto):
+        method = replace(method, detour=False)
+    is_auto = solver == "auto" or isinstance(method, Auto)
+    return method, options.cold_start if is_auto else method
