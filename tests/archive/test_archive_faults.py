@@ -113,7 +113,8 @@ def check_recorded(folder: Path, out: Path) -> None:
     """Check that every take is done or recorded, and that what is there is as undisturbed."""
     states = read_counts(out)["states"]
     assert set(states) <= {"done", "failed", "aside"} and sum(states.values()) == TAKES
-    assert check_whole(out) == states["done"]
+    # One whose third worker died between its last file and its answer is whole, and set aside.
+    assert states["done"] <= check_whole(out) <= TAKES
     assert hash_outputs(out).items() <= hash_outputs(folder / "out").items()
 
 
