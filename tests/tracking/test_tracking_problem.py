@@ -298,14 +298,14 @@ def test_segments_are_joined_where_they_differ_at_their_seam(
 
     monkeypatch.setattr(_first_pass, "splice_branch", splice)
     run, path = seam(shift, turn)
-    _first_pass._join_segments(run, path, Segment(0, 9), Segment(10, 19))
+    _first_pass._join_two_segments(run, path, Segment(0, 9), Segment(10, 19))
     assert calls == ([10, 9] if joins else [])
 
 
 def test_every_seam_is_looked_at(monkeypatch: pytest.MonkeyPatch):
     seams: list[tuple[int, int]] = []
     monkeypatch.setattr(
-        _first_pass, "_join_segments", lambda run, path, a, b: seams.append((a.last, b.first))
+        _first_pass, "_join_two_segments", lambda run, path, a, b: seams.append((a.last, b.first))
     )
     chain = make_chain(2, 3)
     markers = Markers(chain.forward(move_chain(chain, 60)).markers, tuple(chain.markers), 60.0)
@@ -317,7 +317,7 @@ def test_every_seam_is_looked_at(monkeypatch: pytest.MonkeyPatch):
 def test_whole_turns_at_a_seam_are_no_step(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_first_pass, "splice_branch", lambda *_: pytest.fail("joined"))
     run, path = seam(0.0, 2.0 * np.pi)
-    _first_pass._join_segments(run, path, Segment(0, 9), Segment(10, 19))
+    _first_pass._join_two_segments(run, path, Segment(0, 9), Segment(10, 19))
     assert np.abs(np.diff(path.q, axis=0)).max() < 1e-9
 
 

@@ -178,7 +178,8 @@ def test_sixty_skinned_bones_reach_the_socket_thirty_times_a_second():
             server.flush()
             sent += 1
             try:
-                received += bytes(socket.recv(timeout=0.5)).count(b"batched_positions")
+                message = socket.recv(timeout=0.5, decode=False)
+                received += message.count(b"batched_positions")
             except TimeoutError:
                 continue
         assert received / (time.perf_counter() - start) > 30.0
