@@ -150,17 +150,21 @@ class TrackingProblem:
             return self
         return self.with_targets(loss=np.array([kind, width, WIDE_LOSS]))
 
-    @property
-    def sharing_key(self) -> tuple[Any, ...]:
-        """What problems have in common that `join_problems` can join."""
-        targets = self.targets
-        fixed = (targets.weight, targets.loss, *_rows_for_all(targets))
+    def can_join(self, other: TrackingProblem) -> bool:
+        """Whether `join_problems` can join the frames of two problems."""
+        box, other_box = self.frame_problem.box, other.frame_problem.box
         return (
-            id(self.skeleton),
-            self.names,
-            self.frame_problem.box.lower.tobytes() + self.frame_problem.box.upper.tobytes(),
-            *(array.tobytes() for array in fixed),
-            *(len(array) == len(self) for array in targets),
+            self.skeleton is other.skeleton
+            and self.names == other.names
+            and np.array_equal(box.lower, other_box.lower)
+            and np.array_equal(box.upper, other_box.upper)
+            and all(
+                _is_per_frame(name, self) == _is_per_frame(name, other)
+                and (_is_per_frame(name, self) or np.array_equal(own, theirs))
+                for name, own, theirs in zip(
+                    self.targets._fields, self.targets, other.targets, strict=True
+                )
+            )
         )
 
     def select(self, frames: IntArray) -> TrackingProblem:
@@ -203,19 +207,21 @@ class TrackingProblem:
 
 
 def join_problems(problems: Sequence[TrackingProblem]) -> TrackingProblem:
-    """Return one problem with the frames of all, which have the same `sharing_key`."""
+    """Return one problem with the frames of all, which can join the first."""
     first = problems[0]
     fields = {
         name: np.concatenate([getattr(problem.targets, name) for problem in problems])
-        for name in ("position", "confidence", "point", "rest", "rest_weight", "robust_weight")
-        if len(getattr(first.targets, name)) == len(first)
+        for name in first.targets._fields
+        if _is_per_frame(name, first)
     }
     return first.with_targets(**fields)
 
 
-def _rows_for_all(targets: FrameTargets) -> tuple[Array, ...]:
-    """Return the arrays of which one row stands for all frames."""
-    return tuple(a for a in (targets.point, targets.rest, targets.rest_weight) if len(a) == 1)
+def _is_per_frame(name: str, problem: TrackingProblem) -> bool:
+    """Whether a field of `FrameTargets` has a row for each frame; else it holds for all of them."""
+    rows = len(getattr(problem.targets, name))
+    least = 1 if name in ("point", "rest", "rest_weight") else 0
+    return name == "position" or (name not in ("weight", "loss") and rows > least)
 
 
 def split_into_chunks(count: int, chunk_frames: int = CHUNK_FRAMES) -> list[IntArray]:

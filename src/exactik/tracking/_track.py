@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,6 +168,11 @@ def track_many(
     jobs: list[TrackingJob | None] = [None] * len(recordings)
     tracks: list[Track | None] = [None] * len(recordings)
 
+    def track_whole(n: int) -> None:
+        job = begin_tracking(skeletons[n], recordings[n], settings, 1, reporters[n])
+        path = first_pass(job.run, job.starts, job.meter.make_reporter("first pass"))
+        tracks[n] = finish_tracking(job, path)
+
     def begin(n: int) -> None:
         jobs[n] = begin_tracking(skeletons[n], recordings[n], settings, 1, reporters[n])
 
@@ -182,6 +187,9 @@ def track_many(
         tracks[n] = finish_tracking(job, path)
         jobs[n] = paths[n] = None  # hours of poses
 
+    if device == "cpu":  # one after the other: prepared recordings take memory
+        run_in_threads(count, track_whole, range(len(recordings)))
+        return [track for track in tracks if track is not None]
     run_in_threads(count, begin, range(len(recordings)))
     begun = [job for job in jobs if job is not None]
     courses = sum(len(job.segments) for job in begun)
@@ -210,11 +218,15 @@ def _share_progress(progress: Progress | None, lengths: Sequence[int]) -> list[P
 def _solve_segments_together(jobs: Sequence[TrackingJob]) -> list[FrameSolutions | None]:
     """Return solutions of the segments of each recording that a GPU takes; None for the others."""
     paths: list[FrameSolutions | None] = [None] * len(jobs)
-    groups: dict[Any, list[int]] = {}
+    groups: list[list[int]] = []
     for n, job in enumerate(jobs):
-        if job.run.on_gpu:
-            groups.setdefault(job.run.problem.sharing_key, []).append(n)
-    for members in groups.values():
+        problem = job.run.problem
+        joined = next((g for g in groups if jobs[g[0]].run.problem.can_join(problem)), None)
+        if joined is not None:
+            joined.append(n)
+        elif job.run.on_gpu:
+            groups.append([n])
+    for members in groups:
         group = [jobs[n] for n in members]
         joint = replace(group[0].run, problem=join_problems([job.run.problem for job in group]))
         ends = np.cumsum([0, *(len(job.run.problem) for job in group)])
