@@ -85,8 +85,8 @@ def reduce_to_clouds(terms, cloud_of_frame, clouds):
             lead = one if c == 0 else (x if c == 1 else (y if c == 2 else z))
             if abs(lead) < NEGLIGIBLE_LENGTH:
                 continue
-            inverse = 1.0 / math.sqrt(rows[c, c] * rows[c, c] + lead * lead)
-            cosine, sine = inverse * rows[c, c], inverse * lead
+            length = math.sqrt(rows[c, c] * rows[c, c] + lead * lead)
+            cosine, sine = rows[c, c] / length, lead / length
             rows[c, 0], one = cosine * rows[c, 0] + sine * one, cosine * one - sine * rows[c, 0]
             rows[c, 1], x = cosine * rows[c, 1] + sine * x, cosine * x - sine * rows[c, 1]
             rows[c, 2], y = cosine * rows[c, 2] + sine * y, cosine * y - sine * rows[c, 2]
