@@ -35,6 +35,8 @@ def test_each_recording_is_tracked_as_alone_and_progress_adds_up():
     assert calls[-1] == (28, 28)
     with pytest.raises(ik.UsageError, match="1 skeletons for 3 recordings"):
         ik.track_many([chain], recordings)
+    with pytest.raises(ik.UsageError, match="track_many has no argument 'smoth'"):
+        ik.track_many(chain, recordings, smoth=None)  # pyright: ignore[reportCallIssue]
 
 
 def test_problems_are_joined_where_only_their_frames_differ():

@@ -70,7 +70,7 @@ def check_new_targets(
         goals[name].write_targets(checked, points[:, terms], rotations[:, terms])
         values[name] = own
     return NewTargets(
-        values=values, points=points, packed=_relate_to_origin(packed, points, rotations)
+        values=values, points=points, packed=_relate_to_origin(packed, points.copy(), rotations)
     )
 
 
@@ -94,10 +94,7 @@ def pack_batch_targets(
     goals: Sequence[Goal], packed: PackedGoals, targets: Mapping[str, ArrayLike]
 ) -> Targets:
     """Return the targets of B problems, from arrays (B, …) by name of the goal."""
-    points, rotations = _write_targets(goals, packed, _require_mapping(targets))
-    origin = choose_origin(packed.origin_terms, points)
-    points -= packed.is_place * origin[:, None]
-    return Targets(origin, points, rotations)
+    return _relate_to_origin(packed, *_write_targets(goals, packed, _require_mapping(targets)))
 
 
 def _require_mapping(targets: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike]:
@@ -107,9 +104,10 @@ def _require_mapping(targets: Mapping[str, ArrayLike]) -> Mapping[str, ArrayLike
 
 
 def _relate_to_origin(packed: PackedGoals, points: Array, rotations: Array) -> Targets:
-    """Return targets as the kernels take them: places relative to one among them."""
+    """Return targets as the kernels take them: `points`, in place, relative to one among them."""
     origin = choose_origin(packed.origin_terms, points)
-    return Targets(origin, points - packed.is_place * origin[:, None], rotations)
+    points -= packed.is_place * origin[:, None]
+    return Targets(origin, points, rotations)
 
 
 def _write_targets(

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from exactik.gpu._cuda import cuda, inline
-from exactik.gpu._phases import BEGIN, DONE, EVALUATE, go_through_phase, vote
-from exactik.kernels.calculus.workspace import Goals
+from exactik.gpu._phases import BEGIN, DONE, EVALUATE, bind_goals, go_through_phase, vote
 from exactik.kernels.descent.results import RESULT_COST, RESULT_EVALUATIONS, RESULT_ITERATIONS
 from exactik.kernels.descent.state import start_descent
-from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.goals.coordinates import CoordinateGoals
 from exactik.kernels.goals.terms import Terms
 from exactik.kernels.recording.frames import (
@@ -28,7 +26,6 @@ from exactik.typing import IntArray
 
 __all__ = ["Courses", "follow_pool"]
 
-BEGIN_QUORUM = 0.25  # share of a block that waits for its next frames
 allocate: Any = None  # makes the arrays of a thread; `variants` puts in one for their capacity
 
 
@@ -44,9 +41,9 @@ class Courses(NamedTuple):
 def bind_frame_goals(goals, own):
     """Return the goals of a frame, on the arrays of the thread."""
     terms, coordinates = goals.terms, goals.coordinates
-    return Goals(
-        origin=own.origin,
-        free=goals.free,
+    return bind_goals(
+        goals,
+        own,
         terms=Terms(
             kind=terms.kind,
             frame=terms.frame,
@@ -57,11 +54,6 @@ def bind_frame_goals(goals, own):
             weight=own.weight,
             in_cloud=terms.in_cloud,
             row=terms.row,
-        ),
-        single_terms=goals.single_terms,
-        cloud_of_frame=goals.cloud_of_frame,
-        clouds=Clouds(
-            frame=goals.clouds.frame, rows=own.rows, rows_used=own.rows_used, floor=own.floor
         ),
         coordinates=CoordinateGoals(
             rest=own.rest,
@@ -103,7 +95,7 @@ def follow_pool(tree, goals, box, options, frames, courses, q, results, like, qu
     begin, row, end, n = 0, -1, 0, 0
     phase, rounds, attempts, damping, is_examined = BEGIN, 0, 0, 0.0, False
     while True:
-        chosen = vote(phase, BEGIN_QUORUM)
+        chosen = vote(phase)
         if chosen == DONE:
             break
         if phase != chosen:

@@ -10,8 +10,8 @@ wait for instructions. Here the work is cut into phases,
     STEP           one round of the active set of a damped step; or whether a minimum is one
 
 and the threads of a block vote for what to do next: what most of them wait for. Only those take
-part. The rare phases wait until a share of the block needs them, or nothing else is to be done.
-What a problem goes through, and so its answer, does not depend on the other threads.
+part. The rare phases wait until a share of the block needs them (`QUORUM`), or nothing else is to
+be done. What a problem goes through, and so its answer, does not depend on the other threads.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from exactik.gpu._cuda import block_size, count_threads, inline
 from exactik.kernels.calculus.evaluate import evaluate_in_layout
+from exactik.kernels.calculus.workspace import Goals
 from exactik.kernels.descent.descend import (
     NEW_STEP,
     STATIONARY,
@@ -45,6 +46,7 @@ from exactik.kernels.descent.trials import (
     shorten_model_step,
     write_trial,
 )
+from exactik.kernels.goals.clouds import Clouds
 from exactik.kernels.linear.active_set import (
     MAX_ROUNDS,
     clear_step,
@@ -56,26 +58,40 @@ from exactik.kernels.linear.articulated import WHOLE_ROWS, JointPattern
 from exactik.kernels.linear.ltdl import AncestorPattern
 from exactik.spatial import jit_forceinline
 
-__all__ = ["BEGIN", "DONE", "EVALUATE", "go_through_phase", "vote"]
+__all__ = ["BEGIN", "DONE", "EVALUATE", "bind_goals", "go_through_phase", "vote"]
 
 BEGIN, EVALUATE, EVALUATE_ROWS, STEP, DONE = range(5)
-ROWS_QUORUM = 0.25  # share of a block: fewer leave warps almost empty, more leave threads waiting
+QUORUM = 0.25  # share of a block: fewer leave warps almost empty, more leave threads waiting
 
 
 @inline
-def vote(phase, begin_quorum):
-    """Return the phase that the block goes through next; DONE where all threads are.
+def bind_goals(goals, own, terms, coordinates):
+    """Return goals whose origin and clouds are arrays of the thread, with these terms."""
+    return Goals(
+        origin=own.origin,
+        free=goals.free,
+        terms=terms,
+        single_terms=goals.single_terms,
+        cloud_of_frame=goals.cloud_of_frame,
+        clouds=Clouds(
+            frame=goals.clouds.frame, rows=own.rows, rows_used=own.rows_used, floor=own.floor
+        ),
+        coordinates=coordinates,
+    )
 
-    BEGIN waits for a share of the block, `begin_quorum`.
-    """
+
+@inline
+def vote(phase):
+    """Return the phase that the block goes through next; DONE where all threads are."""
     beginning = count_threads(phase == BEGIN)
     evaluating = count_threads(phase == EVALUATE)
     with_rows = count_threads(phase == EVALUATE_ROWS)
     stepping = count_threads(phase == STEP)
     is_idle = evaluating + stepping == 0
-    if beginning >= begin_quorum * block_size() or (is_idle and beginning > 0):
+    quorum = QUORUM * block_size()
+    if beginning >= quorum or (is_idle and beginning > 0):
         return BEGIN
-    if with_rows >= ROWS_QUORUM * block_size() or (is_idle and with_rows > 0):
+    if with_rows >= quorum or (is_idle and with_rows > 0):
         return EVALUATE_ROWS
     if is_idle:
         return DONE

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from exactik.gpu._cuda import cuda, inline
-from exactik.gpu._phases import BEGIN, DONE, EVALUATE, go_through_phase, vote
-from exactik.kernels.calculus.workspace import Goals
+from exactik.gpu._phases import BEGIN, DONE, EVALUATE, bind_goals, go_through_phase, vote
 from exactik.kernels.descent.starts import (
     StartTable,
     begin_attempt,
@@ -19,22 +18,21 @@ from exactik.kernels.descent.starts import (
     end_descent,
     end_problem,
 )
-from exactik.kernels.goals.clouds import Clouds, reduce_to_clouds
+from exactik.kernels.goals.clouds import reduce_to_clouds
 from exactik.kernels.goals.terms import Terms
 
 __all__ = ["solve_pool"]
 
-BEGIN_QUORUM = 0.25  # share of a block that waits until its descents are judged
 allocate: Any = None  # makes the arrays of a thread; `variants` puts in one for their capacity
 
 
 @inline
-def bind_goals(goals, targets, own, b):
+def bind_problem(goals, targets, own, b):
     """Return the goals of problem b."""
     terms = goals.terms
-    return Goals(
-        origin=own.origin,
-        free=goals.free,
+    return bind_goals(
+        goals,
+        own,
         terms=Terms(
             kind=terms.kind,
             frame=terms.frame,
@@ -45,11 +43,6 @@ def bind_goals(goals, targets, own, b):
             weight=terms.weight,
             in_cloud=terms.in_cloud,
             row=terms.row,
-        ),
-        single_terms=goals.single_terms,
-        cloud_of_frame=goals.cloud_of_frame,
-        clouds=Clouds(
-            frame=goals.clouds.frame, rows=own.rows, rows_used=own.rows_used, floor=own.floor
         ),
         coordinates=goals.coordinates,
     )
@@ -87,7 +80,7 @@ def solve_pool(
     b, phase, rounds, attempts, damping = -1, BEGIN, 0, 0, 0.0
     in_second_half, is_examined = False, False
     while True:
-        chosen = vote(phase, BEGIN_QUORUM)
+        chosen = vote(phase)
         if chosen == DONE:
             break
         if phase != chosen:
@@ -100,7 +93,7 @@ def solve_pool(
                 damping,
                 is_examined,
                 tree,
-                bind_goals(goals, targets, own, b),
+                bind_problem(goals, targets, own, b),
                 box,
                 options,
                 place,
@@ -120,7 +113,7 @@ def solve_pool(
                 )
             goes_on = in_second_half
             if not goes_on:
-                own_goals = bind_goals(goals, targets, own, b)
+                own_goals = bind_problem(goals, targets, own, b)
                 end_attempt(tree, own_goals, tolerance, place, result, errors, descent, work)
                 goes_on = begin_attempt(
                     box, options, bind_table(table, costs, b), place, result, descent
@@ -138,7 +131,7 @@ def solve_pool(
                 place[j] = q[b, j]
             for i in range(3):
                 own.origin[i] = targets.origin[b, i]
-            own_goals = bind_goals(goals, targets, own, b)
+            own_goals = bind_problem(goals, targets, own, b)
             reduce_to_clouds(own_goals.terms, own_goals.cloud_of_frame, own_goals.clouds)
             begin_problem(
                 tree, own_goals, bind_table(table, costs, b), place, results[b], descent, work

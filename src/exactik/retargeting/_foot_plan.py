@@ -19,7 +19,7 @@ from exactik.retargeting._figure import rotation_between
 from exactik.spatial import exp_rotation, log_rotation
 from exactik.typing import Array, BoolArray
 
-__all__ = ["FootPlan", "plan_foot"]
+__all__ = ["FootPlan", "fade_out", "plan_foot"]
 
 FADE_SECONDS = 0.2
 """[s] over which a correction fades out beside a stance, or less if the next one is nearer: half of
@@ -124,8 +124,12 @@ def _fade(values: Array, known: BoolArray, rate: float) -> Array:
     between = has_before & has_after
     width = np.where(between, np.minimum(np.maximum(after_frame - before_frame, 1), reach), reach)
     for neighbour, exists in ((before_frame, has_before), (after_frame, has_after)):
-        share = np.clip(np.abs(unknown - neighbour) / width, 0.0, 1.0)
-        # A quintic: no jump of place, speed or acceleration at either end.
-        weight = exists * (1.0 - share**3 * (10.0 - 15.0 * share + 6.0 * share**2))
+        weight = exists * fade_out(np.abs(unknown - neighbour) / width)
         faded[unknown] += weight[:, None] * values[neighbour]
     return faded
+
+
+def fade_out(share: Array) -> Array:
+    """Return 1 at 0 to 0 at 1, a quintic: no jump of place, speed or acceleration at the ends."""
+    share = np.clip(share, 0.0, 1.0)
+    return 1.0 - share**3 * (10.0 - 15.0 * share + 6.0 * share**2)

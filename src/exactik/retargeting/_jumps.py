@@ -16,6 +16,8 @@ import numpy as np
 from exactik.model import Pose, Skeleton
 from exactik.retargeting._anatomy import ARM_PARTS, LEG_PARTS
 from exactik.retargeting._figure import BodyFigure, SourceBody
+from exactik.retargeting._foot_plan import fade_out
+from exactik.spatial import angle_between
 from exactik.typing import Array, BoolArray, IntArray
 
 __all__ = [
@@ -94,15 +96,7 @@ def compute_turn_steps(pose: Pose, bones: Sequence[str], body: str) -> Array:
     index = [skeleton.bone_index(bone) for bone in bones]
     R_world_body = pose.rotations[:, skeleton.bone_index(body)]
     seen = np.einsum("tji,tbjk->tbik", R_world_body, pose.rotations[:, index])
-    return measure_turns(seen).max(axis=1)
-
-
-def measure_turns(rotations: Array) -> Array:
-    """Return the angles between rotations of neighbouring frames [rad], (T − 1, n)."""
-    before, after = rotations[:-1], rotations[1:]
-    # |A − B|² = 8 sin²(angle/2): no loss of digits for small angles.
-    squared = ((after - before) ** 2).sum(axis=(2, 3))
-    return 2.0 * np.arcsin(np.minimum(np.sqrt(squared / 8.0), 1.0))
+    return angle_between(seen[:-1], seen[1:]).max(axis=1)
 
 
 def find_jump_frames(steps: Array, source_steps: Array, rate: float) -> IntArray:
@@ -144,7 +138,7 @@ def spread_jumps(
         before = np.arange(max(t - half + 1, 0), t + 1)
         after = np.arange(t + 1, min(t + 1 + half, len(q)))
         for part, distance, sign in ((before, t - before, 0.5), (after, after - t - 1, -0.5)):
-            share = _fall(distance / half)
+            share = fade_out(distance / half)
             change[part] += sign * share[:, None] * jump
             nearness[part] = np.maximum(nearness[part], share)
     return skeleton.clip(skeleton.integrate(q, change)), nearness
@@ -152,12 +146,6 @@ def spread_jumps(
 
 def _find_dofs(skeleton: Skeleton, bones: Sequence[str]) -> BoolArray:
     return np.isin(np.array(skeleton.bone_names)[skeleton.dof_bones], list(bones))
-
-
-def _fall(share: Array) -> Array:
-    """Return a quintic from 1 at 0 to 0 at 1, flat at both ends."""
-    share = np.clip(share, 0.0, 1.0)
-    return 1.0 - share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
 
 
 def spread_limb_jumps(source: SourceBody, target: BodyFigure, q: Array) -> Array:

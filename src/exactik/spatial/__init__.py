@@ -3,6 +3,7 @@
 from exactik.spatial._jit import is_cached, jit, jit_forceinline, jit_nogil
 from exactik.spatial._rigid_fit import RigidTransforms, fit_rigid_transforms
 from exactik.spatial._rotations import (
+    angle_between,
     axis_rotation,
     euler_angles,
     exp_rotation,
@@ -28,6 +29,7 @@ from exactik.spatial._tiers import runnable
 
 __all__ = [
     "RigidTransforms",
+    "angle_between",
     "axis_rotation",
     "cross",
     "euler_angles",

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from exactik.typing import Array
 
 __all__ = [
+    "angle_between",
     "axis_rotation",
     "euler_angles",
     "exp_rotation",
@@ -94,6 +95,13 @@ def log_rotation(rotation: ArrayLike) -> Array:
     small = n < 1e-9
     angle = 2.0 * np.arctan2(n, q[..., :1])
     return q[..., 1:] * np.where(small, 2.0, angle / np.where(small, 1.0, n))
+
+
+def angle_between(first: ArrayLike, second: ArrayLike) -> Array:
+    """Return the angle [rad] of the turn from one rotation to another; (…, 3, 3) → (…)."""
+    squared = ((np.asarray(second) - np.asarray(first)) ** 2).sum(axis=(-2, -1))
+    # |A − B|² = 8 sin²(angle/2): no loss of digits for small angles.
+    return 2.0 * np.arcsin(np.minimum(np.sqrt(squared / 8.0), 1.0))
 
 
 def euler_angles(order: str, rotation: ArrayLike) -> Array:

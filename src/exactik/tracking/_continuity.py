@@ -17,6 +17,7 @@ import numpy as np
 
 from exactik.kernels.descent.options import MAX_ITERATIONS
 from exactik.motion import Segment, find_segments
+from exactik.spatial import angle_between
 from exactik.tracking._frame_solver import FrameSolutions, TrackingRun, solve_frames
 from exactik.tracking._options import DEFAULT_OPTIONS, JumpOptions
 from exactik.tracking._problem import CHUNK_FRAMES, TrackingProblem
@@ -64,9 +65,7 @@ def _find_in_chunk(
     """Return which bones jump in each step between consecutive frames, (n − 1, B)."""
     skeleton, dt = problem.skeleton, 1.0 / problem.rate
     rotations = skeleton.forward(q).rotations
-    # |A − B|² = 8 sin²(θ/2) for rotations by θ from each other.
-    half_sine = np.sqrt(((rotations[1:] - rotations[:-1]) ** 2).sum(axis=(2, 3)) / 8.0)
-    bone_turn = 2.0 * np.arcsin(np.minimum(half_sine, 1.0))
+    bone_turn = angle_between(rotations[:-1], rotations[1:])
     residual = problem.residuals(q, frames)
     if len(problem.targets.robust_weight) > 0:  # ignored markers may jump
         residual *= np.sqrt(problem.targets.robust_weight[frames])[:, :, None]

@@ -15,12 +15,11 @@ from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
     follow_frames,
-    solve_frames,
 )
 from exactik.tracking._problem import TrackingProblem
 from exactik.typing import Array, IntArray
 
-__all__ = ["Course", "choose_tracking_gpu", "follow_courses", "solve_many_frames"]
+__all__ = ["Course", "choose_tracking_gpu", "follow_courses", "solve_frames_on_gpu"]
 
 MIN_GPU_COURSES = 2048
 """With fewer a GPU, where a thread follows a course, is no faster than some cores."""
@@ -87,12 +86,10 @@ def follow_courses(
     report_frames(len(frames))
 
 
-def solve_many_frames(
-    problem: TrackingProblem, descent_options: Array, frames: IntArray, q: Array, on_gpu: bool
+def solve_frames_on_gpu(
+    problem: TrackingProblem, descent_options: Array, frames: IntArray, q: Array
 ) -> FrameSolutions:
     """Solve frames, (n,), each by itself from its row of q, (n, nq)."""
-    if not on_gpu:
-        return solve_frames(problem, descent_options, frames, q)
     ends = np.arange(len(frames) + 1)
     return _solve_on_gpu(problem, descent_options, ends, frames, np.array(q, order="C"), False)
 

@@ -23,7 +23,7 @@ from exactik.motion import Segment, cut_into_segments
 from exactik.solvers import make_start_table
 from exactik.spatial import fit_rigid_transforms
 from exactik.tracking._branches import PathWindow, splice_branch
-from exactik.tracking._courses import Course, follow_courses, solve_many_frames
+from exactik.tracking._courses import Course, follow_courses, solve_frames_on_gpu
 from exactik.tracking._frame_solver import (
     FrameSolutions,
     TrackingRun,
@@ -106,7 +106,7 @@ def _solve_first_frames(run: TrackingRun, frames: IntArray, starts: int) -> Arra
         each = np.repeat(frames, len(poses))
         aligned = align_to_markers(problem, np.tile(poses, (len(frames), 1)), each)
         wide = problem.with_wide_loss()
-        found = solve_many_frames(wide, run.cold_start, each, aligned, run.on_gpu)
+        found = solve_frames_on_gpu(wide, run.cold_start, each, aligned)
         best = np.argmin(found.cost.reshape(len(frames), len(poses)), axis=1)
         q[:] = found.q.reshape(len(frames), len(poses), -1)[np.arange(len(frames)), best]
     else:

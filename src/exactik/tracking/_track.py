@@ -163,6 +163,9 @@ def track_many(
     skeletons = [skeleton] * len(recordings) if isinstance(skeleton, Skeleton) else list(skeleton)
     if len(skeletons) != len(recordings):
         raise UsageError(f"{len(skeletons)} skeletons for {len(recordings)} recordings")
+    unknown = sorted(set(settings) - set(TrackSettings.__annotations__))
+    if len(unknown) > 0:
+        raise UsageError(f"track_many has no argument {', '.join(map(repr, unknown))}")
     count = _count_threads(threads)
     reporters = _share_progress(progress, [len(markers) for markers in recordings])
     jobs: list[TrackingJob | None] = [None] * len(recordings)
