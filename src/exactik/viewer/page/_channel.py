@@ -25,10 +25,10 @@ def parse_events(text: str, last: int) -> list[dict[str, Any]]:
 
     Whatever is no list of numbered events of a kind is nothing.
     """
-    if not text.startswith(PREFIX) or len(text) > MAX_LENGTH:
+    if len(text) > MAX_LENGTH:
         return []
     try:
-        events = json.loads(text[len(PREFIX) :])
+        events = json.loads(text.removeprefix(PREFIX))
     except (ValueError, RecursionError):
         return []
     if not isinstance(events, list):
