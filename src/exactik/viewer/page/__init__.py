@@ -1,6 +1,7 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
 from exactik.player import SPHERE_MESH
+from exactik.viewer.page._channel import PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
     DRAGGED_COLOUR,
@@ -47,6 +48,7 @@ __all__ = [
     "TARGET_COLOUR",
     "FigureBox",
     "FigureScene",
+    "PageChannel",
     "Surroundings",
     "Viewer",
     "add_driver",
