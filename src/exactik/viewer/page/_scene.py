@@ -9,6 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik.model import Pose, Skeleton
+from exactik.player import (
+    LIMB_MESH,
+    SPHERE_MESH,
+    make_limbs,
+    make_spheres,
+    place_limbs,
+    place_spheres,
+)
 from exactik.typing import Array, IntArray
 from exactik.viewer._limits import LimitState
 from exactik.viewer._proportions import compute_reach
@@ -17,14 +25,6 @@ from exactik.viewer.page._colours import (
     JOINT_COLOUR,
     LIMIT_COLOURS,
     srgb_to_linear,
-)
-from exactik.viewer.page._shapes import (
-    LIMB_MESH,
-    SPHERE_MESH,
-    make_limbs,
-    make_spheres,
-    place_limbs,
-    place_spheres,
 )
 from exactik.viewer.page._skin import SkinScene
 from exactik.visuals import Mesh
@@ -244,6 +244,19 @@ class FigureScene:
             mesh.on_drag(handle_drag)
         if self.skin is not None:
             self.skin.on_drag(lambda: self._pose, callback)
+
+    def on_click(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
+        """Register a function for clicks; it gets the name of the bone and viser's event."""
+        for mesh, bones in ((self.bones, self.limbs.bone), (self.joints, self.spheres.bone)):
+
+            async def handle_click(event: Any, bones: IntArray = bones) -> None:
+                if event.instance_index is not None:
+                    name = self.skeleton.bone_names[int(bones[event.instance_index])]
+                    await callback(name, event)
+
+            mesh.on_click(handle_click)
+        if self.skin is not None:
+            self.skin.on_click(lambda: self._pose, callback)
 
 
 def add_look_widget(gui: Any, figure: FigureScene, choose: Callable[[str], None]) -> Any:
