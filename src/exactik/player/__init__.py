@@ -1,5 +1,12 @@
 """A figure in motion in any web page: shapes, a small WebGL player of our own, still pictures."""
 
+from exactik.player._cards import (
+    NOTEBOOK_BYTES,
+    render_card,
+    render_markers_card,
+    render_motion_card,
+    render_skeleton_card,
+)
 from exactik.player._data import encode_scene
 from exactik.player._page import (
     CONTENT_SECURITY_POLICY,
@@ -26,6 +33,7 @@ from exactik.player._still import render_still
 __all__ = [
     "CONTENT_SECURITY_POLICY",
     "LIMB_MESH",
+    "NOTEBOOK_BYTES",
     "SPHERE_MESH",
     "Limbs",
     "PlayerScene",
@@ -43,7 +51,11 @@ __all__ = [
     "place_spheres",
     "read_player_script",
     "read_player_style",
+    "render_card",
+    "render_markers_card",
+    "render_motion_card",
     "render_player_frame",
     "render_player_page",
+    "render_skeleton_card",
     "render_still",
 ]

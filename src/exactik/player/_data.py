@@ -12,7 +12,13 @@ from exactik._text import count_noun
 from exactik.model import Pose
 from exactik.player._encoding import Block, encode_normals, encode_over_time
 from exactik.player._scene import PlayerScene
-from exactik.player._surface import Part, make_skin_parts, make_stick_part, simplify_part
+from exactik.player._surface import (
+    Part,
+    make_skin_parts,
+    make_stick_part,
+    place_part,
+    simplify_part,
+)
 from exactik.spatial import wxyz_from_matrix
 from exactik.typing import Array
 from exactik.visuals import Texture
@@ -62,7 +68,17 @@ def encode_scene(scene: PlayerScene, *, with_skin: bool = True) -> dict[str, Any
         if with_skin:
             parts += _choose_skin(scene.pose, notes)
         data["figure"]["parts"] = [_encode_part(part, block) for part in parts]
+        data["figure"]["margin"] = _measure_margin(scene.pose, parts[-1])
     return {**data, "notes": notes, "block": block.encode()}
+
+
+def _measure_margin(pose: Pose, part: Part) -> float:
+    """Return by how much a surface reaches beyond the origins of the bones [m], in one pose."""
+    origins, places = pose.positions[0], place_part(part, pose.positions[0], pose.rotations[0])
+    if len(places) == 0:
+        return 0.0
+    beyond = [places.max(axis=0) - origins.max(axis=0), origins.min(axis=0) - places.min(axis=0)]
+    return round(max(float(np.max(beyond)), 0.0), 4)
 
 
 def _find_floor(low: Array, high: Array) -> float:

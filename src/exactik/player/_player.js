@@ -72,7 +72,8 @@ const exactikPlayer = (() => {
       radii.push(0.5 * Math.hypot(...sub(highs, lows)));
     }
     radii.sort((a, b) => a - b);
-    const radius = Math.max(radii[Math.floor(0.9 * radii.length)] || 1, 1e-3);
+    const margin = bones > 0 ? scene.figure.margin : 0;
+    const radius = Math.max((radii[Math.floor(0.9 * radii.length)] || (bones > 0 ? 0 : 1)) + 0.7 * margin, 1e-3);
     const hasErrors = worstMarker.some((m) => m >= 0);
     // Of a camera that follows: means over half a second on both sides, at one height.
     const height = centres.reduce((sum, c) => sum + c[2], 0) / K;

@@ -13,7 +13,13 @@ from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion, axes_matrix, cyclic_axes
 from exactik.typing import Array, IntArray
 
-__all__ = ["PlayerScene", "choose_frames", "compose_scene", "estimate_frame_bytes"]
+__all__ = [
+    "MAX_MOTION_BYTES",
+    "PlayerScene",
+    "choose_frames",
+    "compose_scene",
+    "estimate_frame_bytes",
+]
 
 # Bytes of poses and markers before they are compressed, which leaves about half as text: a
 # minute of 27 bones and 41 markers at 30 Hz takes 0.8 MB, and a report shall stay below 3 MB.
@@ -78,15 +84,21 @@ class PlayerScene:
         return int(np.argmin(np.abs(self.frames - frame)))
 
 
-def choose_frames(count: int, frame_bytes: float, wanted: Iterable[int] = ()) -> IntArray:
+def choose_frames(
+    count: int,
+    frame_bytes: float,
+    wanted: Iterable[int] = (),
+    max_bytes: int = MAX_MOTION_BYTES,
+) -> IntArray:
     """Return the frames to show: all, or every n-th if that is too much, and those wanted.
 
     Args:
         count: of the frames of a recording.
         frame_bytes: that each of them takes, before compression.
         wanted: frames that are shown in any case, such as those that a reader is sent to.
+        max_bytes: that all frames take but those wanted.
     """
-    most = max(int(MAX_MOTION_BYTES / max(frame_bytes, 1.0)), 2)
+    most = max(int(max_bytes / max(frame_bytes, 1.0)), 2)
     stride = -(-count // most)
     frames = np.arange(0, count, stride)
     if stride == 1:
@@ -107,6 +119,7 @@ def compose_scene(
     marker_points: Array | None = None,
     wanted: Iterable[int] = (),
     first: int = 0,
+    max_bytes: int = MAX_MOTION_BYTES,
 ) -> PlayerScene:
     """Return what a player shows of a motion with its markers, or of markers alone.
 
@@ -117,9 +130,10 @@ def compose_scene(
             (1 or T, M, 3); those of the skeleton if None.
         wanted: frames that are shown in any case.
         first: frame that is shown at first.
+        max_bytes: of all frames before compression; of longer recordings every n-th is shown.
     """
     if isinstance(thing, Markers):
-        return _compose_markers(thing, wanted, first)
+        return _compose_markers(thing, (first, *wanted), first, max_bytes)
     skeleton, count = thing.skeleton, len(thing)
     if markers is not None and len(markers) != count:
         raise UsageError(f"a motion of {count} frames and markers of {len(markers)}")
@@ -127,7 +141,7 @@ def compose_scene(
     if not there.any():
         raise UsageError("the motion has no frame to show")
     size = estimate_frame_bytes(len(skeleton.bones), 0 if markers is None else len(markers.names))
-    frames = choose_frames(count, size, (first, *wanted))
+    frames = choose_frames(count, size, (first, *wanted), max_bytes)
     # A frame without a pose shows that of the last one before it that has one.
     last = np.maximum.accumulate(np.where(there, np.arange(count), int(np.argmax(there))))
     pose = _turn_pose(skeleton.forward(thing.q[last[frames]]), thing.up_axis)
@@ -158,9 +172,11 @@ def compose_scene(
     )
 
 
-def _compose_markers(markers: Markers, wanted: Iterable[int], first: int) -> PlayerScene:
+def _compose_markers(
+    markers: Markers, wanted: Iterable[int], first: int, max_bytes: int
+) -> PlayerScene:
     size = estimate_frame_bytes(0, len(markers.names))
-    frames = choose_frames(len(markers), size, (first, *wanted))
+    frames = choose_frames(len(markers), size, wanted, max_bytes)
     return PlayerScene(
         name=markers.source,
         rate=markers.rate,

@@ -16,7 +16,15 @@ from exactik.player._shapes import LIMB_MESH, SPHERE_MESH, make_limbs, make_sphe
 from exactik.typing import Array, IntArray
 from exactik.visuals import Material, Mesh, Skin, Texture, Visual, compute_normals, join_meshes
 
-__all__ = ["SKIN", "STICKS", "Part", "make_skin_parts", "make_stick_part", "simplify_part"]
+__all__ = [
+    "SKIN",
+    "STICKS",
+    "Part",
+    "make_skin_parts",
+    "make_stick_part",
+    "place_part",
+    "simplify_part",
+]
 
 SKIN, STICKS = "skin", "sticks"
 LIMB_COLOUR, JOINT_COLOUR = (0.209, 0.254, 0.332), (0.069, 0.089, 0.127)  # linear
@@ -158,6 +166,23 @@ def _turn_normals(normals: Array, linear: Array) -> Array:
     turned = normals @ np.linalg.pinv(linear)
     length = np.linalg.norm(turned, axis=1, keepdims=True)
     return turned / np.where(length > 0.0, length, 1.0)
+
+
+def place_part(part: Part, positions: Array, rotations: Array) -> Array:
+    """Return where the vertices of a part are [m, world], (n, 3).
+
+    Args:
+        part: the surface.
+        positions: of the bones of the figure [m, world], (B, 3).
+        rotations: of them, R_world_bone, (B, 3, 3).
+    """
+    R_world_bone = rotations[part.bones]
+    maps = R_world_bone @ part.maps
+    maps[:, :, 3] += positions[part.bones]
+    weights = np.ones((len(part.joints), 1)) if part.weights is None else part.weights
+    blended = np.einsum("nk,nkij->nij", weights, maps[part.joints])
+    vertices = np.asarray(part.mesh.vertices, dtype=float)
+    return np.einsum("nij,nj->ni", blended[:, :, :3], vertices) + blended[:, :, 3]
 
 
 def simplify_part(part: Part, most: int) -> Part:
