@@ -20,6 +20,7 @@ import exactik as ik
 from exactik.synthetic import SyntheticRecording, simulate_performance, simulate_recording
 from exactik.typing import Array
 
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 TARGET = Path(__file__).parent.parent / "docs" / "markers-to-motion.webp"
 ACTS, SECONDS, RATE = ("wave", "kick"), 6.6, 120.0  # one round: begins and ends at rest
 FPS = 20
@@ -106,7 +107,7 @@ class Stage:
             outline = self.project(circle + ground, column)
             self.draw.polygon([(x, y) for x, _, y in outline], fill=(0, 0, 0, 34))
 
-    def captions(self, font: ImageFont.FreeTypeFont) -> None:
+    def captions(self, font: Font) -> None:
         """Write what the three figures are."""
         for column, caption in zip(COLUMNS, CAPTIONS, strict=True):
             middle = (SAMPLES * column, SAMPLES * (SIZE[1] - 20))
@@ -151,7 +152,7 @@ class Stage:
 
 
 def draw_frame(
-    recording: SyntheticRecording, track: ik.Track, frame: int, font: ImageFont.FreeTypeFont
+    recording: SyntheticRecording, track: ik.Track, frame: int, font: Font
 ) -> Image.Image:
     """Draw what was recorded and what was found of it."""
     stage = Stage()

@@ -103,7 +103,7 @@ def test_old_spellings_are_understood_and_are_no_options_of_today():
 
 
 def commands_of_pages() -> list[tuple[str, str]]:
-    """Return what calls exactik on the pages, in blocks of code and in text, with the page's name."""
+    """Return what calls exactik on the pages, in blocks of code and in text, and the page."""
     root = Path(__file__).parent.parent.parent
     pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     found = []
