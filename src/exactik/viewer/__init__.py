@@ -13,6 +13,7 @@ from exactik.viewer.playback import (
     EmbeddedView,
     MotionViewer,
     PlaybackData,
+    UnsolvedRecording,
     check_export_path,
     export_playback,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "PosingState",
     "PosingWorker",
     "UndoHistory",
+    "UnsolvedRecording",
     "Update",
     "check_export_path",
     "export_playback",

@@ -15,6 +15,7 @@ from exactik.viewer.page import (
     PINNED_COLOUR,
     Surroundings,
     add_look_widget,
+    escape_markdown,
     format_hex,
 )
 from exactik.viewer.posing._scene import HandleScene
@@ -22,7 +23,7 @@ from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel._compare import ComparePanel
 from exactik.viewer.posing.panel._joints import JointPanel
-from exactik.viewer.posing.panel._keys import KeyPanel, escape_markdown
+from exactik.viewer.posing.panel._keys import KeyPanel
 
 __all__ = ["Panel"]
 
