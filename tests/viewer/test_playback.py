@@ -318,7 +318,7 @@ def test_the_command_exports_a_motion_with_its_markers(
     take.markers.save("take.c3d")
     for name in ("take.npz", "take.glb", "take.bvh"):
         take.save(name)
-    options = ("--markers", "take.c3d", "--reference", "take.glb", "--export", "out.html")
+    options = ("--markers", "take.c3d", "--reference", "take.glb", "--output", "out.html")
     assert run(monkeypatch, "play", "take.npz", *options) == 0
     assert "written out.html" in capsys.readouterr().out
     assert run(monkeypatch, "play", "take.bvh", "take.npz", *options, "--up", "z") == 0
@@ -326,13 +326,13 @@ def test_the_command_exports_a_motion_with_its_markers(
     wrong: list[tuple[tuple[str, ...], str]] = [
         (("take.c3d", "take.npz"), "--markers"),
         (("take.npz", "take.c3d"), "--markers"),
-        (("take.c3d", "--export", "out.glb"), "expected .html"),
+        (("take.c3d", "--output", "out.glb"), "expected .html"),
         (("absent.bvh",), "cannot be read"),
         (("take.mot",), "--skeleton"),
-        (("take.npz", "--export", "out.txt"), "expected .html or .glb"),
-        (("take.npz", "--export", "take.npz"), "expected .html or .glb"),
-        (("take.glb", "--export", "take.glb"), "is read"),
-        (("take.npz", "--export", "out.html", "--fps", "0"), "fps"),
+        (("take.npz", "--output", "out.txt"), "expected .html or .glb"),
+        (("take.npz", "--output", "take.npz"), "expected .html or .glb"),
+        (("take.glb", "--output", "take.glb"), "is read"),
+        (("take.npz", "--output", "out.html", "--output-rate", "0"), "fps"),
         (("take.npz", "--up", "w"), "up_axis"),
     ]
     for arguments, words in wrong:

@@ -159,9 +159,9 @@ def test_a_bone_is_pulled_and_the_pull_is_undone(viewer: PoseViewer, page: Any):
     foot = session.pose().point("l_foot") - session.skeleton.forward(first).point("l_foot")
     assert np.abs(foot).max() < 2e-3
     page.mouse.click(60, 440)
-    page.keyboard.press("z")
+    page.keyboard.press("Control+z")
     assert wait_for(lambda: bool(np.allclose(session.q, first, atol=1e-6)))
-    page.keyboard.press("y")
+    page.keyboard.press("Control+Shift+z")
     assert wait_for(lambda: not np.allclose(session.q, first, atol=1e-3))
 
 
@@ -234,7 +234,7 @@ def test_keys_are_added_moved_played_saved_and_brought_back(
     press("delete")
     assert wait_for(lambda: len(keys.keys) == 1)
     with page.expect_file_chooser() as chooser:
-        page.get_by_text("bring back keys").click()
+        page.get_by_text("load keys").click()
     chooser.value.set_files(path)
     assert wait_for(lambda: len(keys.keys) == 2)
     tweened = keys.keys.tween(0.25)[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, app, compiling, err, frames_bar, say
+from exactik.cli._app import ANIMATE, command, compiling, err, frames_bar, say
 from exactik.cli._options import (
     AxesOption,
     LengthUnitOption,
@@ -32,51 +32,73 @@ if TYPE_CHECKING:
 __all__ = ["play", "read_motion"]
 
 
-@app.command(rich_help_panel=ANIMATE)
+@command(ANIMATE)
 def play(
     motions: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE…",
+            metavar="FILE...",
             help="BVH, GLB, AMC, NPZ or MOT, those after the first are ghosts; or C3D, TRC, TSV: "
             "markers alone.",
         ),
     ],
     markers: Annotated[
         str | None,
-        typer.Option(help="Recording to show beside it, with residuals: C3D, TRC, TSV or NPZ."),
+        typer.Option(
+            metavar="FILE",
+            help="Recording to show beside it, with residuals: C3D, TRC, TSV or NPZ.",
+        ),
     ] = None,
     reference: Annotated[
-        list[str] | None, typer.Option(help="Motion to show as a ghost; may be given repeatedly.")
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Motion to show as a ghost; may be given repeatedly."),
     ] = None,
     skeleton: Annotated[
         str | None,
         typer.Option(
-            help="Skeleton file, for motions that hold none (AMC, MOT), or to solve markers with."
+            metavar="FIGURE",
+            help="Skeleton file, for motions that hold none (AMC, MOT), or to solve markers with.",
         ),
     ] = None,
-    export: Annotated[
-        str | None, typer.Option(help="Write an .html that plays by itself, or a .glb, and end.")
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write an .html that plays by itself, or a .glb, and end.",
+        ),
     ] = None,
     aside: Annotated[
-        float, typer.Option(help="Metres to the left at which ghosts are shown: side by side.")
+        float,
+        typer.Option(metavar="METRES", help="How far to the left ghosts are shown: side by side."),
     ] = 0.0,
-    fps: Annotated[float, typer.Option(help="Frames a second of an export, at most.")] = 30.0,
+    output_rate: Annotated[
+        float, typer.Option(metavar="HZ", help="Frames a second to write, at most.")
+    ] = 30.0,
     up: Annotated[
-        str | None, typer.Option(help="Which axis is up in the files, whatever they say.")
+        str | None,
+        typer.Option(metavar="AXIS", help="Which axis is up in the files, whatever they say."),
     ] = None,
     axes: AxesOption = None,
     length_unit: LengthUnitOption = None,
     port: PortOption = 0,
     browser: BrowserOption = True,
 ) -> None:
-    """Look at markers, or play a motion, in the browser; or write a file that plays it."""
+    """Look at markers, or play a motion, in the browser; or write a file that plays it.
+
+    Examples:
+        exactik play capture.c3d
+        exactik play walk.bvh
+        exactik play take.glb --markers capture.c3d
+        exactik play take.glb -o take.html
+    """
     from exactik.io import files_to_write
     from exactik.viewer import MotionViewer, check_export_path
 
     files = (*motions, *(reference or ()))
-    if export is not None:
-        files_to_write(check_export_path(export), (*files, markers, skeleton))
+    if output is not None:
+        files_to_write(check_export_path(output), (*files, markers, skeleton))
     figure = None if skeleton is None else read_figure(skeleton)
     alone = _holds_markers(motions[0])
     options = RecordingOptions(
@@ -88,8 +110,8 @@ def play(
             playback = _read_markers_alone(motions[0], others, options)
         else:
             playback = _read_motions(files, figure, up, markers, options, aside)
-    if export is not None:
-        _write(playback, export, fps)
+    if output is not None:
+        _write(playback, output, output_rate)
         return
     with compiling():
         viewer = MotionViewer(playback, figures=() if figure is None else (figure,), port=port)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, app, compiling, err, say
+from exactik.cli._app import ANIMATE, command, compiling, err, say
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:
@@ -27,19 +27,28 @@ __all__ = [
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
-PortOption = Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.", min=0)]
+PortOption = Annotated[
+    int, typer.Option(metavar="N", help="Port to listen on; 0 for any that is free.", min=0)
+]
 BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")]
 
 
-@app.command(rich_help_panel=ANIMATE)
+@command(ANIMATE)
 def pose(
     model: Annotated[
-        str, typer.Argument(help=f"A skeleton file, or one of {', '.join(BUILT_IN)}.")
+        str,
+        typer.Argument(metavar="FIGURE", help=f"A skeleton file, or one of {', '.join(BUILT_IN)}."),
     ] = "human",
     port: PortOption = 0,
     browser: BrowserOption = True,
 ) -> None:
-    """Pose a figure in the browser: drag handles or bones, the body follows."""
+    """Pose a figure in the browser: drag handles or bones, the body follows.
+
+    Examples:
+        exactik pose human
+        exactik pose hero.glb
+        exactik pose panda.urdf --port 8080 --no-browser
+    """
     from exactik.viewer import PoseViewer
 
     with compiling():

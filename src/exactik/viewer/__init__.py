@@ -4,7 +4,7 @@ Imports point one way: `page` (what both apps share) knows neither app, `keyfram
 posing's panel, and `playback` stands beside `posing`.
 """
 
-from exactik.viewer._history import UndoHistory
+from exactik.viewer._history import UndoHistory, UndoOrder
 from exactik.viewer._limits import LimitState
 from exactik.viewer._view import view
 from exactik.viewer.keyframes import Key, Keyframes, PinConstraint
@@ -41,6 +41,7 @@ __all__ = [
     "PosingState",
     "PosingWorker",
     "UndoHistory",
+    "UndoOrder",
     "UnsolvedRecording",
     "Update",
     "check_export_path",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,6 +114,16 @@ class Keyframes:
         with self._lock:
             key = self._find_key(time)
             self._set(tuple(k for k in self._keys if k is not key))
+
+    def replace(self, other: Keyframes) -> None:
+        """Take over the keys of others of the same figure; that can be undone."""
+        with self._lock:
+            self._set(other.keys)
+            self.smooth = other.smooth
+
+    def on_step(self, listener: Callable[[], None]) -> None:
+        """Call a function whenever a step of undo begins."""
+        self._history.on_step = listener
 
     def undo(self) -> bool:
         """Undo the last change; return whether there was one."""

@@ -1,5 +1,6 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
+from exactik.viewer.page._channel import PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
     CHOSEN_COLOUR,
@@ -65,6 +66,7 @@ __all__ = [
     "UNNAMED_COLOUR",
     "FigureBox",
     "FigureScene",
+    "PageChannel",
     "Surroundings",
     "Uploads",
     "Viewer",

@@ -1,9 +1,8 @@
 """viser's page with scripts of ours before its own.
 
-_driver.js: skins that follow bones. viser 1.1 bends meshes of one colour only. What it loads as GLB
-has materials and textures, but stands still; the script moves the bones of such a file.
-
-_uploads.js: files that are too large are refused before they are sent.
+viser 1.1 bends meshes of one colour only. What it loads as GLB has materials and textures, but
+stands still; _driver.js moves the bones of such a file. _desk.js tells what viser does not tell,
+and _uploads.js refuses files that are too large before they are sent.
 """
 
 from __future__ import annotations
@@ -23,29 +22,30 @@ HEAD = "<head>"
 
 @cache
 def read_script(name: str) -> str:
-    """Return one of the scripts."""
+    """Return a script of this folder."""
     text = files("exactik.viewer.page").joinpath(name).read_text(encoding="utf-8")
     return text.replace("__MAX_UPLOAD_BYTES__", str(MAX_UPLOAD_BYTES))
 
 
 def add_driver(page: str) -> str:
-    """Return a page of viser with the script that bends skins before all others."""
-    return add_script(page, "_driver.js")
+    """Return a page of viser with the script that moves skins before all others."""
+    return _add_script(page, "_driver.js")
 
 
-def add_script(page: str, name: str) -> str:
-    """Return a page with a script before all others."""
+def _add_script(page: str, name: str) -> str:
     return page.replace(HEAD, f"{HEAD}<script>{read_script(name)}</script>", 1)
 
 
 @cache
 def read_page() -> bytes:
-    """Return viser's page with the scripts."""
+    """Return viser's page with all scripts."""
     import viser
 
     path = Path(viser.__file__).parent / "client" / "build" / "index.html"
-    page = add_script(path.read_text(encoding="utf-8"), "_uploads.js")
-    return add_driver(page).encode()
+    page = add_driver(path.read_text(encoding="utf-8"))
+    for name in ("_desk.js", "_uploads.js"):
+        page = _add_script(page, name)
+    return page.encode()
 
 
 def make_page_response() -> Any:

@@ -248,6 +248,19 @@ class FigureScene:
         if self.skin is not None:
             self.skin.on_drag(lambda: self._pose, callback)
 
+    def on_click(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
+        """Register a function for clicks; it gets the name of the bone and viser's event."""
+        for mesh, bones in ((self.bones, self.limbs.bone), (self.joints, self.spheres.bone)):
+
+            async def handle_click(event: Any, bones: IntArray = bones) -> None:
+                if event.instance_index is not None:
+                    name = self.skeleton.bone_names[int(bones[event.instance_index])]
+                    await callback(name, event)
+
+            mesh.on_click(handle_click)
+        if self.skin is not None:
+            self.skin.on_click(lambda: self._pose, callback)
+
 
 def add_look_widget(gui: Any, figure: FigureScene, choose: Callable[[str], None]) -> Any:
     """Add a choice of `LOOKS` to a panel, for a figure that has a skin; None for one without."""

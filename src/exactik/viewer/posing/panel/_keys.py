@@ -50,13 +50,13 @@ class KeyPanel:
         self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.1)
         self.key = gui.add_dropdown("key", (NO_KEY,), hint="Choose one to go there.")
         self.text = gui.add_markdown("no keys")
-        rows = (("add", "move", "delete"), ("undo", "redo", "go there"), ("play", "stop"))
+        rows = (("add", "move", "delete"), ("go to key",), ("play", "stop"))
         groups = [gui.add_button_group("", row) for row in rows]
-        self.scrub = gui.add_slider("look at [%]", 0.0, 100.0, 0.5, 0.0)
+        self.scrub = gui.add_slider("scrub [%]", 0.0, 100.0, 0.5, 0.0)
         self.show_poses = gui.add_checkbox("show the keys", True)
         gui.add_divider()
         kind = gui.add_dropdown("file", FILE_TYPES)
-        save, load = gui.add_button("download"), gui.add_upload_button("bring back keys (json)")
+        save, load = gui.add_button("download"), gui.add_upload_button("load keys (json)")
 
         async def pressed(event: Any) -> None:
             self._post(event.target.value)
@@ -79,7 +79,7 @@ class KeyPanel:
     async def _choose_key(self, event: Any) -> None:
         if event.client is not None and self.key.value != NO_KEY:
             self.time.value = float(self.key.value)
-            self._post("go there")
+            self._post("go to key")
 
     async def _scrub(self, event: Any) -> None:
         if event.client is not None:
@@ -100,17 +100,25 @@ class KeyPanel:
             self.keys.move(time if self.key.value == NO_KEY else float(self.key.value), time)
         elif command == "delete":
             self.keys.delete(time)
-        elif command == "undo":
-            self.keys.undo()
-        elif command == "redo":
-            self.keys.redo()
-        elif command == "go there":
+        elif command == "go to key":
             session.set_pose(self.keys.tween(time)[0])
         elif command == "play":
             self.play()
         elif command == "stop":
             self._stop.set()
         self._show_keys()
+
+    def undo(self) -> bool:
+        """Undo the last change of the keys; return whether there was one."""
+        undone = self.keys.undo()
+        self._show_keys()
+        return undone
+
+    def redo(self) -> bool:
+        """Redo the change undone last; return whether there was one."""
+        redone = self.keys.redo()
+        self._show_keys()
+        return redone
 
     def show_at(self, share: float) -> None:
         """Show the pose at a share of the time from the first key to the last; it is not taken."""
@@ -158,8 +166,7 @@ class KeyPanel:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "keys.json")
             Path(path).write_bytes(content)
-            loaded = Keyframes.load(path, self.keys.skeleton)
-        self.keys = loaded
+            self.keys.replace(Keyframes.load(path, self.keys.skeleton))
         self._show_keys()
 
     def _show_keys(self) -> None:

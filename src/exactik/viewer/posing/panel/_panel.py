@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
+from exactik.viewer._history import UndoOrder
 from exactik.viewer._limits import LimitState
 from exactik.viewer.page import (
     DRAGGED_COLOUR,
     PINNED_COLOUR,
+    PageChannel,
     Surroundings,
     add_look_widget,
     escape_markdown,
     format_hex,
 )
+from exactik.viewer.posing._gizmo import GIZMO_AXES
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
@@ -27,6 +30,7 @@ from exactik.viewer.posing.panel._keys import KeyPanel
 
 __all__ = ["Panel"]
 
+CLICK_HINT = "Click a bone to turn it; drag it to pull it."
 TEXT_PERIOD_S = 0.1  # between two changes of text
 PLOTTED_UPDATES = 240  # four seconds
 MIN_PLOTTED = 1e-12  # costs below are as good as zero
@@ -48,6 +52,7 @@ class Panel:
         self.server, self.session, self.worker, self.handles = server, session, worker, handles
         self._last_text = 0.0
         gui = server.gui
+        self.channel = PageChannel(server)
         self.status = gui.add_markdown("at rest")
         self._add_buttons(gui)
         tabs = gui.add_tab_group()
@@ -62,7 +67,12 @@ class Panel:
             self.keys = KeyPanel(server, session, worker, handles)
         with tabs.add_tab("Compare"):
             self.compare = ComparePanel(server, session)
+        self.channel.on("tab", lambda event: self.compare.set_tab(str(event["name"])))
+        self.order = UndoOrder({"pose": session, "keys": self.keys})
+        session.on_step(lambda: self.order.note("pose"))
+        self.keys.keys.on_step(lambda: self.order.note("keys"))
         handles.on_select = self._show_selected
+        handles.on_select_bone = self._show_bone
         self._show_selected(handles.selected)
 
     # --- what is shown
@@ -96,9 +106,9 @@ class Panel:
 
     def _add_buttons(self, gui: Any) -> None:
         actions = {
-            "undo": (lambda s: s.undo(), "Z"),
-            "redo": (lambda s: s.redo(), "Y"),
-            "reset": (lambda s: s.reset(), "R"),
+            "undo": (lambda _: self.order.undo(), "Z", "cmd/ctrl"),
+            "redo": (lambda _: self.order.redo(), "Z", "cmd/ctrl+shift"),
+            "reset": (lambda s: s.reset(), "R", None),
         }
         row = gui.add_button_group("", tuple(actions))
 
@@ -106,8 +116,8 @@ class Panel:
         async def _(event: Any) -> None:
             self.worker.post(actions[event.target.value][0])
 
-        for name, (action, key) in actions.items():
-            command = gui.add_command(name.capitalize(), hotkey=key)
+        for name, (action, key, modifier) in actions.items():
+            command = gui.add_command(name.capitalize(), hotkey=key, modifier=modifier)
 
             @command.on_trigger
             async def _(_: Any, action: Any = action) -> None:
@@ -116,8 +126,14 @@ class Panel:
     def _add_handle_widgets(self, gui: Any) -> None:
         self.handle = gui.add_dropdown("handle", self.handles.names or ["none"])
         self.pinned = gui.add_checkbox("pinned", False, hint="Stays while others are dragged.")
-        self.oriented = gui.add_checkbox("turns too", False, hint="Its rotation is a goal.")
+        self.oriented = gui.add_checkbox("orientation", False, hint="Its rotation is a goal.")
         self.weight = gui.add_slider("weight", 0.1, 10.0, 0.1, 1.0)
+        self.bone = gui.add_markdown(CLICK_HINT)
+        axes = gui.add_dropdown("gizmo axes", GIZMO_AXES, hint="Of the bone, or of the world.")
+
+        @axes.on_update
+        async def _(_: Any) -> None:
+            self.handles.set_axes(axes.value)
 
         @self.handle.on_update
         async def _(event: Any) -> None:
@@ -174,6 +190,11 @@ class Panel:
             handle = self.session.handles[name]
             self.handle.value, self.pinned.value = name, handle.pinned
             self.oriented.value, self.weight.value = handle.oriented, handle.weight
+        self.bone.content = CLICK_HINT
+
+    def _show_bone(self, name: str) -> None:
+        self.bone.content = f"The gizmo turns `{name}` by its joint alone."
+        self.joints.choose(name)
 
 
 class ConvergencePlot:
