@@ -41,6 +41,7 @@ from exactik.viewer.page._upload import (
     MAX_UPLOAD_BYTES,
     Uploads,
     add_open_button,
+    describe_error,
     make_safe_name,
 )
 from exactik.viewer.page._viewer import Viewer
@@ -75,6 +76,7 @@ __all__ = [
     "add_look_widget",
     "add_open_button",
     "add_translucent_poses",
+    "describe_error",
     "escape_markdown",
     "find_floor",
     "format_hex",
