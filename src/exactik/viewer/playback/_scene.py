@@ -157,7 +157,7 @@ class GhostScene:
             self.figure.draw(pose)
 
 
-class _View(NamedTuple):
+class _CameraView(NamedTuple):
     """What the camera is for.
 
     Attributes:
@@ -173,16 +173,16 @@ class _View(NamedTuple):
     distance: float
 
 
-def _measure_view(playback: PlaybackData) -> _View:
+def _measure_view(playback: PlaybackData) -> _CameraView:
     """Return where what is shown is, how large it is, and how far it goes."""
     if playback.cloud is not None and not playback.has_figure:
         cloud = playback.cloud
-        return _View(cloud.box, cloud.box.size, cloud.box.middle, cloud.distance)
+        return _CameraView(cloud.box, cloud.box.size, cloud.box.middle, cloud.distance)
     frames = np.flatnonzero(playback.present)
     sampled = frames[choose_even_frames(len(frames), PATH_SAMPLES)]
     places = playback.skeleton.forward(playback.figure_motion.q[sampled]).positions
     middles = 0.5 * (places.min(axis=1) + places.max(axis=1))
-    return _View(
+    return _CameraView(
         box=measure_box(playback.pose(0)),
         reach=compute_reach(playback.skeleton),
         start=middles[0],

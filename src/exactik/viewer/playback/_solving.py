@@ -14,7 +14,7 @@ from exactik.viewer.playback._data import PlaybackData, UnsolvedRecording
 __all__ = ["SolveJob", "make_solved_playback"]
 
 
-class _Cancelled(Exception):
+class _SolveCancelled(Exception):
     """Ends a solve between two reports of progress."""
 
 
@@ -66,7 +66,7 @@ class SolveJob:
     def _run(self) -> None:
         try:
             shown = self._solve()
-        except _Cancelled:
+        except _SolveCancelled:
             self._on_cancelled()
         except ExactikError as error:
             self._on_failed(error)
@@ -94,7 +94,7 @@ class SolveJob:
 
     def _report(self, what: str, done: int, total: int) -> None:
         if self._stop.is_set():
-            raise _Cancelled
+            raise _SolveCancelled
         self._on_progress(what, done / max(total, 1))
 
 
