@@ -1,5 +1,6 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
+from exactik.player import SPHERE_MESH
 from exactik.viewer.page._channel import PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
@@ -34,7 +35,6 @@ from exactik.viewer.page._scene import (
     set_up_scene,
 )
 from exactik.viewer.page._server import is_request_allowed, start_guarded_server, stop_server
-from exactik.viewer.page._shapes import SPHERE_MESH
 from exactik.viewer.page._skin import ON_TOP_OPACITY
 from exactik.viewer.page._text import escape_markdown
 from exactik.viewer.page._upload import (
