@@ -12,7 +12,11 @@ import exactik as ik
 from exactik.spatial import log_rotation
 from exactik.typing import Array
 from exactik.viewer import Keyframes, Mirror, PosingSession
+from exactik.viewer.keyframes import PlayClock
 from exactik.viewer.keyframes._mirror import find_named_partner
+from exactik.viewer.posing.panel._locks import TO_LAST, TO_NEXT, find_lock_span
+from exactik.viewer.posing.panel._onion import ALL, MAX_SHOWN_KEYS, NEIGHBOURS, NONE, choose_keys
+from exactik.viewer.posing.panel._timeline import describe_timeline, read_time
 
 
 def random_pose(figure: ik.Skeleton, seed: int) -> Array:
@@ -223,3 +227,60 @@ def test_a_lock_whose_keys_are_gone_holds_between_those_that_are_left():
     keys.delete(0.0)
     keys.delete(1.0)
     np.testing.assert_array_equal(keys.tween(0.2)[0], keys.keys[0].q)
+
+
+# --- the timeline
+
+
+def test_the_clock_loops_or_stops_at_the_end():
+    clock = PlayClock()
+    clock.play(0.5, 2.0)
+    assert clock.time == 0.5
+    assert clock.advance(1.0, 0.5, 2.0) == 1.5
+    assert clock.advance(0.75, 0.5, 2.0) == 0.75  # a loop
+    clock.loop = False
+    assert clock.advance(3.0, 0.5, 2.0) == 2.0
+    assert not clock.playing
+    assert clock.advance(1.0, 0.5, 2.0) == 2.0
+    clock.play(0.5, 2.0)  # from the beginning
+    assert clock.time == 0.5
+    clock.play(1.0, 1.0)
+    assert not clock.playing
+
+
+def test_onion_skins_are_the_keys_next_to_the_playhead():
+    keys = stepping().keys
+
+    def shown(time: float, choice: str) -> list[tuple[float, bool]]:
+        return [(key.time, before) for key, before in choose_keys(keys, time, choice)]
+
+    assert shown(0.7, NEIGHBOURS) == [(0.5, True), (1.0, False)]
+    assert shown(0.5, NEIGHBOURS) == [(0.0, True), (1.0, False)]  # the key itself is the pose
+    assert shown(9.0, NEIGHBOURS) == [(1.5, True)]
+    assert len(shown(0.7, ALL)) == 4
+    assert shown(0.7, NONE) == []
+    many = keys * (MAX_SHOWN_KEYS // 4 + 1)
+    assert choose_keys(many, 0.7, ALL) == []
+
+
+def test_a_lock_goes_from_the_key_before_the_playhead():
+    times = [0.0, 0.5, 1.0]
+    assert find_lock_span(times, 0.5, TO_NEXT) == (0.5, 1.0)
+    assert find_lock_span(times, 0.2, TO_LAST) == (0.0, 1.0)
+    for now in (1.0, 3.0):
+        with pytest.raises(ik.UsageError, match="between two keys"):
+            find_lock_span(times, now, TO_NEXT)
+
+
+def test_the_timeline_is_described_and_its_events_are_checked():
+    keys, clock = stepping(), PlayClock()
+    keys.lock("l_foot", 0.5, 1.5)
+    clock.time = 0.25
+    told = json.loads(json.dumps(describe_timeline(keys, clock)))
+    assert told["keys"] == [0.0, 0.5, 1.0, 1.5]
+    assert told["locks"] == [{"bone": "l_foot", "first": 0.5, "last": 1.5}]
+    assert (told["now"], told["playing"], told["loop"]) == (0.25, False, True)
+    assert read_time({"time": 86400.0}, "time") == 86400.0  # a day is a time, a month is none
+    for nonsense in (-1.0, float("nan"), 2.6e6, "soon", None):
+        with pytest.raises((ValueError, TypeError)):
+            read_time({"time": nonsense}, "time")

@@ -1,7 +1,8 @@
 """viser's page with scripts of ours before its own.
 
 viser 1.1 bends meshes of one colour only. What it loads as GLB has materials and textures, but
-stands still; _driver.js moves the bones of such a file. _desk.js tells what viser does not tell.
+stands still; _driver.js moves the bones of such a file. _desk.js tells what viser does not tell,
+_timeline.js draws a timeline.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def read_page() -> bytes:
 
     path = Path(viser.__file__).parent / "client" / "build" / "index.html"
     page = add_driver(path.read_text(encoding="utf-8"))
-    return _add_script(page, "_desk.js").encode()
+    return _add_script(_add_script(page, "_timeline.js"), "_desk.js").encode()
 
 
 def make_page_response() -> Any:

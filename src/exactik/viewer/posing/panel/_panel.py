@@ -26,6 +26,8 @@ from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel._compare import ComparePanel
 from exactik.viewer.posing.panel._joints import JointPanel
 from exactik.viewer.posing.panel._keys import KeyPanel, escape_markdown
+from exactik.viewer.posing.panel._library import LibraryPanel
+from exactik.viewer.posing.panel._timeline import Timeline
 
 __all__ = ["Panel"]
 
@@ -52,6 +54,7 @@ class Panel:
         self._last_text = 0.0
         gui = server.gui
         self.channel = PageChannel(server)
+        timeline = Timeline(server, self.channel)
         self.status = gui.add_markdown("at rest")
         self._add_buttons(gui)
         tabs = gui.add_tab_group()
@@ -63,10 +66,14 @@ class Panel:
         with tabs.add_tab("Joints"):
             self.joints = JointPanel(server, session, worker)
         with tabs.add_tab("Keys"):
-            self.keys = KeyPanel(server, session, worker, handles)
+            self.keys = KeyPanel(server, session, worker, handles, timeline)
+        with tabs.add_tab("Library"):
+            self.library = LibraryPanel(server, self.keys.keys, self.keys.post)
         with tabs.add_tab("Compare"):
             self.compare = ComparePanel(server, session)
         self.channel.on("tab", lambda event: self.compare.set_tab(str(event["name"])))
+        self.keys.on_change = self.library.show
+        self.keys.refresh()
         self.order = UndoOrder({"pose": session, "keys": self.keys})
         session.on_step(lambda: self.order.note("pose"))
         self.keys.keys.on_step(lambda: self.order.note("keys"))
