@@ -22,7 +22,7 @@ from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel._locks import LockPanel
 from exactik.viewer.posing.panel._onion import ONION_CHOICES, OnionSkins
-from exactik.viewer.posing.panel._timeline import Timeline
+from exactik.viewer.posing.panel._timeline import TimelineBar
 
 __all__ = ["KeyPanel", "escape_markdown"]
 
@@ -53,7 +53,7 @@ class KeyPanel:
         session: PosingSession,
         worker: PosingWorker,
         handles: HandleScene,
-        timeline: Timeline,
+        timeline: TimelineBar,
     ):
         """Add the widgets to a viser server; the figure of `handles` plays."""
         self.server, self.worker = server, worker

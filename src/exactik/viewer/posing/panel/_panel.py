@@ -27,7 +27,7 @@ from exactik.viewer.posing.panel._compare import ComparePanel
 from exactik.viewer.posing.panel._joints import JointPanel
 from exactik.viewer.posing.panel._keys import KeyPanel, escape_markdown
 from exactik.viewer.posing.panel._library import LibraryPanel
-from exactik.viewer.posing.panel._timeline import Timeline
+from exactik.viewer.posing.panel._timeline import TimelineBar
 
 __all__ = ["Panel"]
 
@@ -54,7 +54,7 @@ class Panel:
         self._last_text = 0.0
         gui = server.gui
         self.channel = PageChannel(server)
-        timeline = Timeline(server, self.channel)
+        timeline = TimelineBar(server, self.channel)
         self.status = gui.add_markdown("at rest")
         self._add_buttons(gui)
         tabs = gui.add_tab_group()

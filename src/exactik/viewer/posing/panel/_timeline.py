@@ -10,7 +10,7 @@ from typing import Any
 from exactik.viewer.keyframes import Keyframes, PlayClock
 from exactik.viewer.page import PageChannel
 
-__all__ = ["Timeline", "describe_timeline"]
+__all__ = ["TimelineBar", "describe_timeline"]
 
 MAX_TIME_S = 1e5  # of what a page may ask for: a day
 
@@ -28,7 +28,7 @@ def describe_timeline(keys: Keyframes, clock: PlayClock) -> dict[str, Any]:
     }
 
 
-class Timeline:
+class TimelineBar:
     """An element that describes the timeline, and the events that come back."""
 
     def __init__(self, server: Any, channel: PageChannel):
