@@ -21,8 +21,8 @@ from exactik.cli._pose import load_upright_figure
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData, PosingSession
 from exactik.viewer.page import _viewer as page_viewer
+from exactik.viewer.page import split_at_gaps
 from exactik.viewer.playback._bookmarks import find_error_peaks, find_missing_poses
-from exactik.viewer.playback._error_curve import split_at_gaps
 from exactik.viewer.playback._export import choose_frames, export_playback
 from exactik.viewer.playback._notebook import is_notebook
 from exactik.viewer.playback._scene import LIMITS, UNCERTAINTY
@@ -324,7 +324,9 @@ def test_the_command_exports_a_motion_with_its_markers(
     assert run(monkeypatch, "play", "take.bvh", "take.npz", *options, "--up", "z") == 0
     assert "none of these markers" in " ".join(capsys.readouterr().err.split())
     wrong: list[tuple[tuple[str, ...], str]] = [
-        (("take.c3d",), "--markers"),
+        (("take.c3d", "take.npz"), "--markers"),
+        (("take.npz", "take.c3d"), "--markers"),
+        (("take.c3d", "--output", "out.glb"), "expected .html"),
         (("absent.bvh",), "cannot be read"),
         (("take.mot",), "--skeleton"),
         (("take.npz", "--output", "out.txt"), "expected .html or .glb"),

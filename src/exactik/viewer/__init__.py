@@ -13,6 +13,7 @@ from exactik.viewer.playback import (
     EmbeddedView,
     MotionViewer,
     PlaybackData,
+    UnsolvedRecording,
     check_export_path,
     export_playback,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "PosingWorker",
     "UndoHistory",
     "UndoOrder",
+    "UnsolvedRecording",
     "Update",
     "check_export_path",
     "export_playback",

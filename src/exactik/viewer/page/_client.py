@@ -1,7 +1,8 @@
 """viser's page with scripts of ours before its own.
 
 viser 1.1 bends meshes of one colour only. What it loads as GLB has materials and textures, but
-stands still; _driver.js moves the bones of such a file. _desk.js tells what viser does not tell.
+stands still; _driver.js moves the bones of such a file. _desk.js tells what viser does not tell,
+and _uploads.js refuses files that are too large before they are sent.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from exactik.viewer.page._upload import MAX_UPLOAD_BYTES
+
 __all__ = ["add_driver", "make_page_response"]
 
 HEAD = "<head>"
@@ -20,7 +23,8 @@ HEAD = "<head>"
 @cache
 def read_script(name: str) -> str:
     """Return a script of this folder."""
-    return files("exactik.viewer.page").joinpath(name).read_text(encoding="utf-8")
+    text = files("exactik.viewer.page").joinpath(name).read_text(encoding="utf-8")
+    return text.replace("__MAX_UPLOAD_BYTES__", str(MAX_UPLOAD_BYTES))
 
 
 def add_driver(page: str) -> str:
@@ -39,7 +43,9 @@ def read_page() -> bytes:
 
     path = Path(viser.__file__).parent / "client" / "build" / "index.html"
     page = add_driver(path.read_text(encoding="utf-8"))
-    return _add_script(page, "_desk.js").encode()
+    for name in ("_desk.js", "_uploads.js"):
+        page = _add_script(page, name)
+    return page.encode()
 
 
 def make_page_response() -> Any:

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from exactik.motion import find_segments
 from exactik.report import Bins, round_axis_end
 from exactik.typing import Array
+from exactik.viewer.page import split_at_gaps
 from exactik.viewer.playback._data import PlaybackData
 
-__all__ = ["ErrorCurve", "split_at_gaps"]
+__all__ = ["ErrorCurve"]
 
 
 MAX_POINTS = 240  # each shows the largest error of its frames
-MAX_PIECES = 6  # of a curve with gaps
 LARGEST_COLOUR, MEAN_COLOUR, DOT_COLOUR = "#cc50a0", "#009e73", "#222222"
-
-
-def split_at_gaps(values: Array, count: int = MAX_PIECES) -> list[Array]:
-    """Return a curve in pieces between its longest gaps; each is NaN outside.
-
-    The plot draws straight lines through NaN, so that a gap must lie between two curves.
-
-    Args:
-        values: (n,), NaN in gaps.
-        count: number of pieces, at most; the shortest gaps are drawn through.
-    """
-    gaps = [
-        run for run in find_segments(np.isnan(values)) if run[0] > 0 and run[1] < len(values) - 1
-    ]
-    longest = sorted(gaps, key=lambda run: run[0] - run[1])[: count - 1]
-    edges = [0, *sorted(first for first, _ in longest), len(values)]
-    pieces = []
-    for first, end in pairwise(edges):
-        piece = np.full(len(values), np.nan)
-        piece[first:end] = values[first:end]
-        pieces.append(piece)
-    return pieces
 
 
 class ErrorCurve:
@@ -49,7 +25,7 @@ class ErrorCurve:
         """Add the plot."""
         self._bins = Bins.of(len(playback), MAX_POINTS)
         mean, largest = (1e3 * self._bins.most(values) for values in playback.frame_errors)
-        self._times, self._largest = self._bins.edges / playback.motion.rate, largest
+        self._times, self._largest = self._bins.edges / playback.rate, largest
         curves = [(LARGEST_COLOUR, 1, piece) for piece in split_at_gaps(largest)]
         curves += [(MEAN_COLOUR, 2, piece) for piece in split_at_gaps(mean)]
         self._curves = [piece for _, _, piece in curves]

@@ -16,12 +16,12 @@ from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer._limits import compute_limit_state
 from exactik.viewer.keyframes import Keyframes
-from exactik.viewer.page import GHOST_COLOUR, add_translucent_poses
+from exactik.viewer.page import GHOST_COLOUR, add_translucent_poses, escape_markdown
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
 
-__all__ = ["KeyPanel", "escape_markdown"]
+__all__ = ["KeyPanel"]
 
 
 RATE = 60.0  # [Hz] of what is played and of files
@@ -198,8 +198,3 @@ class KeyPanel:
             action()
         except ExactikError as error:
             self.text.content = escape_markdown(one_line(str(error)))
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text in which nothing is markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in text)
