@@ -1,6 +1,6 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
-from exactik.viewer.page._channel import PageChannel
+from exactik.viewer.page._channel import SEEK_AREA, PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
     CHOSEN_COLOUR,
@@ -34,7 +34,7 @@ from exactik.viewer.page._scene import (
     set_up_scene,
 )
 from exactik.viewer.page._server import is_request_allowed, start_guarded_server, stop_server
-from exactik.viewer.page._shapes import SPHERE_MESH
+from exactik.viewer.page._shapes import DIAMOND_MESH, SPHERE_MESH
 from exactik.viewer.page._skin import ON_TOP_OPACITY
 from exactik.viewer.page._text import escape_markdown
 from exactik.viewer.page._upload import (
@@ -48,6 +48,7 @@ from exactik.viewer.page._viewer import Viewer
 __all__ = [
     "BOTH",
     "CHOSEN_COLOUR",
+    "DIAMOND_MESH",
     "DRAGGED_COLOUR",
     "FREE_COLOUR",
     "GHOST_COLOUR",
@@ -58,6 +59,7 @@ __all__ = [
     "ON_TOP_OPACITY",
     "PINNED_COLOUR",
     "RESIDUAL_COLOUR",
+    "SEEK_AREA",
     "SKIN",
     "SPHERE_MESH",
     "STICKS",
