@@ -109,6 +109,12 @@ class Markers:
         counts = f"{len(self)} frames at {self.rate:g} Hz, {len(self.names)} markers"
         return f"<Markers: {counts}, {share:.1f} % missing>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: one frame of them, and how many are missing."""
+        from exactik.player import render_markers_card
+
+        return render_markers_card(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         plain = (dict(self.others), dict(self.metadata), self.notes, self.computed)
         plain += (self.analog, self.force_plates)

@@ -9,6 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik.model import Pose, Skeleton
+from exactik.player import (
+    LIMB_MESH,
+    SPHERE_MESH,
+    make_limbs,
+    make_spheres,
+    place_limbs,
+    place_spheres,
+)
 from exactik.typing import Array, IntArray
 from exactik.viewer._limits import LimitState
 from exactik.viewer._proportions import compute_reach
@@ -17,14 +25,6 @@ from exactik.viewer.page._colours import (
     JOINT_COLOUR,
     LIMIT_COLOURS,
     srgb_to_linear,
-)
-from exactik.viewer.page._shapes import (
-    LIMB_MESH,
-    SPHERE_MESH,
-    make_limbs,
-    make_spheres,
-    place_limbs,
-    place_spheres,
 )
 from exactik.viewer.page._skin import SkinScene
 from exactik.visuals import Mesh

@@ -15,9 +15,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from exactik.errors import ExactikError, one_line
+from exactik.errors import ExactikError, FileError, one_line
 
-__all__ = ["MAX_UPLOAD_BYTES", "Uploads", "add_open_button", "limit_uploads", "make_safe_name"]
+__all__ = [
+    "MAX_UPLOAD_BYTES",
+    "Uploads",
+    "add_open_button",
+    "describe_error",
+    "limit_uploads",
+    "make_safe_name",
+]
 
 MAX_UPLOAD_BYTES = 256 << 20
 """Of a file, and of all that arrive at once. Twenty minutes of 60 markers at 200 Hz are 230 MB as
@@ -64,13 +71,17 @@ class Uploads:
         path.write_bytes(content)
         return path
 
-    def describe(self, error: object) -> str:
-        """Return an error or a note in one line, in which files have the names that users know."""
-        return one_line(str(error).replace(f"{self.folder}{os.sep}", ""))
-
     def close(self) -> None:
         """Delete the folder."""
         self._temporary.cleanup()
+
+
+def describe_error(error: Exception) -> str:
+    """Return an error in one line, in which a file has the name that its user knows."""
+    if isinstance(error, FileError):
+        name, advice = Path(error.path).name, error.advice
+        error = FileError(name, error.fault, place=error.place, code=error.code, advice=advice)
+    return one_line(str(error))
 
 
 def add_open_button(
@@ -91,7 +102,8 @@ def add_open_button(
         open_file: is called with the file, in a thread of its own.
         say: is called with one sentence if the file cannot be opened.
     """
-    button = gui.add_upload_button(label, mime_type=",".join(suffixes), hint=" ".join(suffixes))
+    kinds = ",".join(suffixes)
+    button = gui.add_upload_button(label, mime_type=kinds, hint=" ".join(suffixes), color="gray")
 
     @button.on_upload
     def _(event: Any) -> None:
@@ -100,7 +112,7 @@ def add_open_button(
             path = uploads.store(file.name, file.content)
             open_file(path)
         except (ExactikError, OSError) as error:
-            say(uploads.describe(error))
+            say(describe_error(error))
 
     return button
 

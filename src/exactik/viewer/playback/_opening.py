@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +37,8 @@ def open_shown_file(path: Path, figures: Sequence[LoadedSkeleton] = ()) -> Opene
     content = find_content(path)
     if content == "markers":
         read = read_recording(path, "z", align=False)
-        recording = UnsolvedRecording(read.markers, notes=tuple(read.notes))
+        markers = replace(read.markers, source=path.name)  # where it lies is not the user's
+        recording = UnsolvedRecording(markers, notes=tuple(read.notes))
         return OpenedFile(playback=PlaybackData.of(recording))
     if content == "skeleton":
         return OpenedFile(figure=open_figure(path))

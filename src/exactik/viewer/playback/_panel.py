@@ -120,9 +120,12 @@ class PlayPanel:
         assert self.data.overview is not None
         seen = np.isfinite(self.data.targets(frame)).all(axis=1)
         named = ~self.data.overview.unnamed
-        text = f"{int((seen & named).sum())} of {int(named.sum())} named markers seen"
-        if not named.all():
-            text += f", {int((seen & ~named).sum())} of {int((~named).sum())} without a name"
+        counts = [
+            f"{int((seen & group).sum())} of {int(group.sum())} {what}"
+            for group, what in ((named, "named markers"), (~named, "points without a name"))
+            if group.any()
+        ]
+        text = f"{', '.join(counts)} seen"
         gone = [self.data.overview.labels[k] for k in np.flatnonzero(named & ~seen)]
         missing = escape_markdown(join_names(gone, MAX_MISSING)) if len(gone) > 0 else ""
         return f"{text}; missing: {missing}" if missing else text
@@ -145,7 +148,7 @@ class PlayPanel:
         self.message.content = escape_markdown(sentence)
 
     def _add_notes(self, gui: Any) -> None:
-        notes = [self.viewer.uploads.describe(note) for note in self.data.notes]
+        notes = self.data.notes
         if len(notes) > 0:
             with gui.add_folder(f"about the file ({len(notes)})", expand_by_default=False):
                 gui.add_markdown("\n".join(f"- {escape_markdown(note)}" for note in notes))

@@ -164,7 +164,7 @@ class GhostScene:
             self.figure.draw(pose)
 
 
-class _View(NamedTuple):
+class _SceneExtent(NamedTuple):
     """What the camera is for.
 
     Attributes:
@@ -180,16 +180,16 @@ class _View(NamedTuple):
     distance: float
 
 
-def _measure_view(playback: PlaybackData) -> _View:
+def _measure_extent(playback: PlaybackData) -> _SceneExtent:
     """Return where what is shown is, how large it is, and how far it goes."""
     if playback.cloud is not None and not playback.has_figure:
         cloud = playback.cloud
-        return _View(cloud.box, cloud.box.size, cloud.box.middle, cloud.distance)
+        return _SceneExtent(cloud.box, cloud.box.size, cloud.box.middle, cloud.distance)
     frames = np.flatnonzero(playback.present)
     sampled = frames[choose_even_frames(len(frames), PATH_SAMPLES)]
     places = playback.skeleton.forward(playback.figure_motion.q[sampled]).positions
     middles = 0.5 * (places.min(axis=1) + places.max(axis=1))
-    return _View(
+    return _SceneExtent(
         box=measure_box(playback.pose(0)),
         reach=compute_reach(playback.skeleton),
         start=middles[0],
@@ -216,7 +216,7 @@ class PlayScene:
     def __init__(self, server: Any, playback: PlaybackData):
         """Add everything to the scene of a server; places are set by `draw`."""
         self.server, self.data = server, playback
-        view = _measure_view(playback)
+        view = _measure_extent(playback)
         self._start = view.start
         self.follows = view.distance > FOLLOW_DISTANCE * view.reach
         self._world = server.scene.add_frame("/take", show_axes=False)

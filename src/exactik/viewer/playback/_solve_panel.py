@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exactik.pipeline import LoadedSkeleton, read_skeleton
-from exactik.viewer.page import add_open_button, escape_markdown
+from exactik.viewer.page import add_open_button, describe_error, escape_markdown
 from exactik.viewer.playback._data import UnsolvedRecording
 from exactik.viewer.playback._opening import FIGURE_SUFFIXES, open_figure
 from exactik.viewer.playback._solving import SolveJob
@@ -43,6 +43,9 @@ class SolvePanel:
                 "fit to the subject", True, hint="Size and markers, before it is solved."
             )
             self._suggest_fit()
+            self.button = gui.add_button(SOLVE)
+            self.bar = gui.add_progress_bar(0.0, visible=False)
+            self.text = gui.add_markdown("")
             self.open = add_open_button(
                 gui,
                 viewer.uploads,
@@ -51,9 +54,6 @@ class SolvePanel:
                 lambda path: self.add_figure(open_figure(path)),
                 self.say,
             )
-            self.button = gui.add_button(SOLVE)
-            self.bar = gui.add_progress_bar(0.0, visible=False)
-            self.text = gui.add_markdown("")
 
         @self.figure.on_update
         async def _(_: Any) -> None:
@@ -111,7 +111,7 @@ class SolvePanel:
             bool(self.fit.value),
             on_progress=self._show_progress,
             on_done=self.viewer.show_data,
-            on_failed=lambda text: self._end(self.viewer.uploads.describe(text)),
+            on_failed=lambda error: self._end(describe_error(error)),
             on_cancelled=lambda: self._end("Cancelled."),
         )
 

@@ -14,7 +14,7 @@ from exactik.viewer.playback._data import PlaybackData, UnsolvedRecording
 __all__ = ["SolveJob", "make_solved_playback"]
 
 
-class _Cancelled(Exception):
+class _SolveCancelled(Exception):
     """Ends a solve between two reports of progress."""
 
 
@@ -29,7 +29,7 @@ class SolveJob:
         *,
         on_progress: Callable[[str, float], object],
         on_done: Callable[[PlaybackData], object],
-        on_failed: Callable[[str], object],
+        on_failed: Callable[[Exception], object],
         on_cancelled: Callable[[], object],
     ):
         """Begin.
@@ -40,7 +40,7 @@ class SolveJob:
             fit: whether its size and markers are fitted to the subject first.
             on_progress: is called with what is being done, and the share of it that is, 0 to 1.
             on_done: is called with what is to be shown.
-            on_failed: is called with the reason in one sentence.
+            on_failed: is called with the reason.
             on_cancelled: is called if `cancel` was.
         """
         self._recording, self._figure, self._fit = recording, figure, fit
@@ -66,12 +66,12 @@ class SolveJob:
     def _run(self) -> None:
         try:
             shown = self._solve()
-        except _Cancelled:
+        except _SolveCancelled:
             self._on_cancelled()
         except ExactikError as error:
-            self._on_failed(str(error))
+            self._on_failed(error)
         except Exception as error:  # the page must not wait for what never comes
-            self._on_failed(f"Solving failed: {type(error).__name__}: {error}")
+            self._on_failed(error)
             raise
         else:
             self._on_done(shown)
@@ -94,7 +94,7 @@ class SolveJob:
 
     def _report(self, what: str, done: int, total: int) -> None:
         if self._stop.is_set():
-            raise _Cancelled
+            raise _SolveCancelled
         self._on_progress(what, done / max(total, 1))
 
 

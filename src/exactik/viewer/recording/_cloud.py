@@ -14,11 +14,11 @@ __all__ = ["CloudPath", "measure_cloud"]
 
 KNOTS_PER_S = 2.0  # of the way of the cloud: steps of a gait, two a second, do not shake the view
 MAX_KNOTS = 2000
-NEAR_SHARE = 0.9  # of the markers, which tell the size; the rest may be strays far away
-REACH_OF_RADIUS = 1.45
-"""Reach of a figure over the distance from its middle within which 0.9 of its markers are: 1.45 m
-over 0.99 m of the built-in human at rest. Markers alone are so seen from as far as a figure."""
-LOW_SHARE = 0.02  # of the markers that may be below the floor: reflections are
+INNER_SHARES = (0.05, 0.95)  # of the markers, along each axis, that tell the size; strays do not
+REACH_OF_DIAGONAL = 0.75
+"""Reach of a figure over the diagonal of the box of those markers: 1.45 m over 2.07 m of the
+built-in human at rest, arms out, over 1.8 m with hanging arms. So markers are seen from as far away
+as their figure."""
 
 
 class CloudPath(NamedTuple):
@@ -44,7 +44,7 @@ class CloudPath(NamedTuple):
 def measure_cloud(markers: Markers, unnamed: BoolArray) -> CloudPath:
     """Return where markers are, how large what they are on is, and where it goes.
 
-    Medians decide, so that strays do not. Markers without a name count where none has one.
+    Markers without a name count where none has one.
 
     Args:
         markers: z up; one is seen in one frame at least.
@@ -56,14 +56,13 @@ def measure_cloud(markers: Markers, unnamed: BoolArray) -> CloudPath:
     frames = np.flatnonzero(counted.any(axis=1))
     at_most = int(np.clip(KNOTS_PER_S * len(markers) / markers.rate, 1, MAX_KNOTS))
     knots = frames[choose_even_frames(len(frames), at_most)]
-    middles, radii, lows = np.empty((len(knots), 3)), np.empty(len(knots)), np.empty(len(knots))
-    for n, t in enumerate(knots):
-        places = markers.positions[t, counted[t]]
-        middles[n] = np.median(places, axis=0)
-        radii[n] = np.quantile(np.linalg.norm(places - middles[n], axis=1), NEAR_SHARE)
-        lows[n] = np.quantile(places[:, 2], LOW_SHARE)
-    size = REACH_OF_RADIUS * float(np.median(radii))
+    boxes = np.array(
+        [np.quantile(markers.positions[t, counted[t]], INNER_SHARES, axis=0) for t in knots]
+    )
+    middles, diagonals = boxes.mean(axis=1), np.linalg.norm(np.diff(boxes, axis=1)[:, 0], axis=1)
+    size = REACH_OF_DIAGONAL * float(np.median(diagonals))
     size = size if size > 0.0 else 1.0  # a single marker
-    box = FigureBox(middle=middles[0], size=size, floor=find_floor(float(np.median(lows)), size))
+    floor = find_floor(float(np.median(boxes[:, 0, 2])), size)
+    box = FigureBox(middle=middles[0], size=size, floor=floor)
     distance = float(np.linalg.norm((middles - middles[0])[:, :2], axis=1).max())
     return CloudPath(box=box, frames=knots.astype(float), middles=middles, distance=distance)

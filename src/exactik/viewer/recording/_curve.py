@@ -18,6 +18,8 @@ MAX_BINS = 200  # each shows the least and the largest value of its frames
 COORDINATE_COLOURS = {"x": "#d55e00", "y": "#009e73", "z": "#0072b2"}
 SPEED_COLOUR = "#7b4fb5"
 PLOT_PIXELS = 150  # high
+MARGIN_SHARE = 0.05  # of the range, above and below a curve
+MIN_MARGIN = 0.005  # [m or m/s] likewise, for what does not move: noise is not blown up
 
 
 def sample_curve(values: Array, bins: Bins) -> Array:
@@ -50,7 +52,10 @@ class MarkerCurve:
         self._curves: list[Array] = []
         self._shown = 0
         self._plot: Any = None
+        self._colours: dict[str, str] = {}
         self._holder = gui.add_folder("curve", visible=False)
+        with self._holder:
+            self._legend = gui.add_html("")
 
     def choose(self, marker: int, quantity: str) -> None:
         """Plot a quantity of a marker, one of `QUANTITIES`."""
@@ -64,7 +69,7 @@ class MarkerCurve:
         else:
             named, unit = {SPEED: self.overview.speeds(marker)}, "m/s"
             colours = {SPEED: SPEED_COLOUR}
-        self._values = list(named.values())
+        self._values, self._colours = list(named.values()), colours
         series: list[Any] = [{"label": "s"}]
         self._curves = []
         for name, values in named.items():
@@ -77,16 +82,30 @@ class MarkerCurve:
             series.append({"label": "now", "stroke": colours[name], "points": look})
         self._add_plot(series, f"{', '.join(named)} [{unit}]")
 
+    def _find_range(self) -> tuple[float, float]:
+        """Return the ends of the vertical axis; the plot itself cannot, for gaps are no numbers."""
+        values = np.concatenate(self._values)
+        values = values[np.isfinite(values)]
+        if len(values) == 0:
+            return 0.0, 1.0
+        low, high = float(values.min()), float(values.max())
+        margin = max(MARGIN_SHARE * (high - low), MIN_MARGIN)
+        return low - margin, high + margin
+
     def _add_plot(self, series: list[Any], label: str) -> None:
         if self._plot is not None:
             self._plot.remove()
         name = self.overview.labels[self._marker]
         self._holder.label, self._holder.visible = f"{name}: {label} over time [s]", True
         with self._holder:
+            self._legend.content = "".join(
+                f'<span style="color:{colour};margin-left:16px;font-weight:600">{name}</span>'
+                for name, colour in self._colours.items()
+            )
             self._plot = self.gui.add_uplot(
                 self.make_data(),
                 tuple(series),
-                scales={"x": {"time": False}, "y": {"auto": True}},
+                scales={"x": {"time": False}, "y": {"range": self._find_range()}},
                 axes=(
                     {"label": "time [s]", "labelSize": 18, "size": 26},
                     {"label": label, "labelSize": 18, "size": 44},

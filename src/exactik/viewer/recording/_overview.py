@@ -18,12 +18,12 @@ from exactik.motion import (
 from exactik.tracking import find_spikes
 from exactik.typing import Array, BoolArray
 
-__all__ = ["RecordingOverview", "Suspicion", "SuspicionKind"]
+__all__ = ["MarkerSuspicion", "RecordingOverview", "SuspicionKind"]
 
 SuspicionKind = Literal["swap", "frozen", "spike"]
 
 
-class Suspicion(NamedTuple):
+class MarkerSuspicion(NamedTuple):
     """Frames in which a marker looks wrong.
 
     Attributes:
@@ -69,12 +69,12 @@ class RecordingOverview:
         return speed
 
     @cached_property
-    def suspicions(self) -> tuple[Suspicion, ...]:
+    def suspicions(self) -> tuple[MarkerSuspicion, ...]:
         """All that looks wrong, in order of time."""
         found = [*self._find_swaps(), *self._find_frozen(), *self._find_spikes()]
         return tuple(sorted(found, key=lambda one: (one.segment.first, one.markers)))
 
-    def suspicions_of(self, marker: int) -> tuple[Suspicion, ...]:
+    def suspicions_of(self, marker: int) -> tuple[MarkerSuspicion, ...]:
         """Return what looks wrong about a marker."""
         return tuple(one for one in self.suspicions if marker in one.markers)
 
@@ -91,29 +91,29 @@ class RecordingOverview:
         first, last = (self.markers.first_frame + frame for frame in segment)
         return f"frame {first}" if first == last else f"frames {first} to {last}"
 
-    def _find_swaps(self) -> list[Suspicion]:
+    def _find_swaps(self) -> list[MarkerSuspicion]:
         suspicions, names = [], self.markers.names
         for swap in find_swaps(self.markers):
             pair, segment = tuple(map(names.index, swap.names)), Segment(swap.first, swap.last)
             a, b = (self.labels[k] for k in pair)
             where = self.format_segment(segment)
             text = f"{a} and {b}, {1e3 * swap.distance:.0f} mm apart, seem to be swapped in {where}"
-            suspicions.append(Suspicion("swap", pair, segment, text))
+            suspicions.append(MarkerSuspicion("swap", pair, segment, text))
         return suspicions
 
-    def _find_frozen(self) -> list[Suspicion]:
+    def _find_frozen(self) -> list[MarkerSuspicion]:
         suspicions = []
         for frozen in find_frozen_markers(self.markers):
             k, segment = self.markers.names.index(frozen.name), Segment(frozen.first, frozen.last)
             where = self.format_segment(segment)
             text = f"{self.labels[k]} stands still to the last digit in {where}"
-            suspicions.append(Suspicion("frozen", (k,), segment, text))
+            suspicions.append(MarkerSuspicion("frozen", (k,), segment, text))
         return suspicions
 
-    def _find_spikes(self) -> list[Suspicion]:
+    def _find_spikes(self) -> list[MarkerSuspicion]:
         spikes, suspicions = find_spikes(self.markers.positions, self.markers.rate), []
         for k in np.flatnonzero(spikes.any(axis=0)):
             for segment in find_segments(spikes[:, k]):
                 text = f"{self.labels[k]} leaps away and back in {self.format_segment(segment)}"
-                suspicions.append(Suspicion("spike", (int(k),), segment, text))
+                suspicions.append(MarkerSuspicion("spike", (int(k),), segment, text))
         return suspicions

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model import Pose, Skeleton
+from exactik.player._proportions import compute_reach, find_tip, fit_head_sphere
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
 from exactik.typing import Array, BoolArray, IntArray
-from exactik.viewer._proportions import compute_reach, find_tip, fit_head_sphere
 from exactik.visuals import Mesh
 
 __all__ = [
