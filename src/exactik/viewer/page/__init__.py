@@ -1,11 +1,7 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
-<<<<<<< HEAD
+from exactik.player import DIAMOND_MESH, SPHERE_MESH
 from exactik.viewer.page._channel import SEEK_AREA, PageChannel
-=======
-from exactik.player import SPHERE_MESH
-from exactik.viewer.page._channel import PageChannel
->>>>>>> main
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
     CHOSEN_COLOUR,
@@ -39,10 +35,6 @@ from exactik.viewer.page._scene import (
     set_up_scene,
 )
 from exactik.viewer.page._server import is_request_allowed, start_guarded_server, stop_server
-<<<<<<< HEAD
-from exactik.viewer.page._shapes import DIAMOND_MESH, SPHERE_MESH
-=======
->>>>>>> main
 from exactik.viewer.page._skin import ON_TOP_OPACITY
 from exactik.viewer.page._text import escape_markdown
 from exactik.viewer.page._upload import (
