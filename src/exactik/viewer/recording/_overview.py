@@ -71,7 +71,11 @@ class RecordingOverview:
     @cached_property
     def suspicions(self) -> tuple[MarkerSuspicion, ...]:
         """All that looks wrong, in order of time."""
-        found = [*self._find_swaps(), *self._find_frozen(), *self._find_spikes()]
+        found = [*self._find_swaps(), *self._find_frozen()]
+        known = np.zeros(self.missing.shape, dtype=bool)
+        for one in found:  # who stands still leaps in the end; that is not another suspicion
+            known[one.segment.first : one.segment.last + 2, list(one.markers)] = True
+        found += self._find_spikes(known)
         return tuple(sorted(found, key=lambda one: (one.segment.first, one.markers)))
 
     def suspicions_of(self, marker: int) -> tuple[MarkerSuspicion, ...]:
@@ -110,8 +114,9 @@ class RecordingOverview:
             suspicions.append(MarkerSuspicion("frozen", (k,), segment, text))
         return suspicions
 
-    def _find_spikes(self) -> list[MarkerSuspicion]:
-        spikes, suspicions = find_spikes(self.markers.positions, self.markers.rate), []
+    def _find_spikes(self, known: BoolArray) -> list[MarkerSuspicion]:
+        spikes = find_spikes(self.markers.positions, self.markers.rate) & ~known
+        suspicions = []
         for k in np.flatnonzero(spikes.any(axis=0)):
             for segment in find_segments(spikes[:, k]):
                 text = f"{self.labels[k]} leaps away and back in {self.format_segment(segment)}"
