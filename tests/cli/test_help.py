@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,3 +100,33 @@ def test_old_spellings_are_understood_and_are_no_options_of_today():
     command: Any = by_name["demo"]
     for words in (["--out", "here"], ["--out=here"], ["-o", "here"]):
         assert command.make_context("demo", words).params["folder"].name == "here"
+
+
+def commands_of_pages() -> list[tuple[str, str]]:
+    """Return what calls exactik on the pages, in blocks of code and in text, and the page."""
+    root = Path(__file__).parent.parent.parent
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    found = []
+    for page in pages:
+        text = page.read_text("utf-8")
+        blocks = re.findall(r"^```(?:sh|)\n(.*?)^```", text, re.S | re.M)
+        lines = [
+            line
+            for block in blocks
+            for line in re.findall(r"^(?:.*&& )?(exactik [a-z].*)", block, re.M)
+        ]
+        lines += re.findall(r"`(exactik [a-z][^`]*)`", text)
+        found += [(page.stem, " ".join(line.split())) for line in lines]
+    return found
+
+
+def test_commands_of_the_pages_exist_and_so_do_their_options():
+    commands = commands_of_pages()
+    assert len(commands) >= 100
+    for page, line in commands:
+        words = line.partition(" #")[0].split()
+        path = " ".join(words[1:3]) if words[1] == "archive" else words[1]
+        assert path in LEAVES, (page, line)
+        known = {name for p in LEAVES[path].params for name in (*p.opts, *p.secondary_opts)}
+        used = {word for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word)}
+        assert used <= known, (page, line)

@@ -128,7 +128,7 @@ def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], 
     for name in ("attention", "suspects", "time", "markers", "angles", "repeat", "heat"):
         assert name in walk.ids
     assert command in walk.text
-    assert headline_of(summary_of(faulty[0])) in walk.text
+    assert "player" in walk.ids
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -443,7 +443,7 @@ def test_twenty_seconds_are_small_and_quick(faulty: tuple[Track, SyntheticRecord
     text = render_report(solved)
     # A second is asked for; other work on the machine must not fail the test.
     assert time.perf_counter() - start < 3.0
-    assert len(text.encode()) < 1.7e6  # 44 joint angles and 58 dofs at 120 Hz
+    assert len(text.encode()) < 2.6e6  # 44 joint angles, 58 dofs and the playback at 120 Hz
 
 
 def tiled(solved: Track, times: int) -> Track:

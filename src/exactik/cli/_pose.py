@@ -11,6 +11,7 @@ from exactik.cli._app import ANIMATE, command, compiling, err, say
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:
+    from exactik.pipeline import LoadedSkeleton
     from exactik.viewer import MotionViewer, PoseViewer
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "load_upright_figure",
     "pose",
     "print_look_notes",
+    "read_figure",
     "serve",
 ]
 
@@ -64,15 +66,21 @@ def print_look_notes(name: str, figure: Skeleton) -> None:
 
 def load_figure(name: str) -> tuple[Skeleton, str | None]:
     """Return a built-in figure, or the one in a file; and which axis is up. Print its notes."""
+    loaded = read_figure(name)
+    return loaded.skeleton, loaded.up
+
+
+def read_figure(name: str) -> LoadedSkeleton:
+    """Return a built-in figure, or the one in a file. Print its notes."""
     from exactik import model
-    from exactik.pipeline import read_skeleton
+    from exactik.pipeline import LoadedSkeleton, read_skeleton
 
     if name.lower() in BUILT_IN and not Path(name).exists():
-        return getattr(model, name.lower())(), "z"
+        return LoadedSkeleton(getattr(model, name.lower())(), name.lower(), "z")
     loaded = read_skeleton(name)
     for note in loaded.notes:
         err.print(f"{name}: {note}", style="dim", markup=False, highlight=False, soft_wrap=True)
-    return loaded.skeleton, loaded.up
+    return loaded
 
 
 def load_upright_figure(name: str) -> Skeleton:

@@ -312,3 +312,9 @@ class Skeleton(CoordinateSpace):
     def __str__(self) -> str:
         """Return a readable tree, one bone a line."""
         return format_tree(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the figure at rest, and what it is made of."""
+        from exactik.player import render_skeleton_card
+
+        return render_skeleton_card(self)

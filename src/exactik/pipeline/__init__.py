@@ -6,8 +6,10 @@ recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
 from exactik.pipeline._files import (
+    LoadedMotion,
     LoadedRecording,
     LoadedSkeleton,
+    read_motion,
     read_recording,
     read_skeleton,
     read_trial,
@@ -39,6 +41,7 @@ from exactik.pipeline.opensim import (
 )
 
 __all__ = [
+    "LoadedMotion",
     "LoadedRecording",
     "LoadedSkeleton",
     "MatchedRecording",
@@ -60,6 +63,7 @@ __all__ = [
     "match_recording",
     "measure_handedness",
     "prepare_skeleton",
+    "read_motion",
     "read_recording",
     "read_skeleton",
     "read_trial",

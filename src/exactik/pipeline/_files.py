@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exactik._text import join_names
 from exactik.biomechanics import is_body
 from exactik.calibration import CalibrationRecord, HandMapping
-from exactik.errors import FileError
+from exactik.errors import Advice, FileError
 from exactik.io import (
     Note,
     check_axis,
@@ -17,9 +17,11 @@ from exactik.io import (
     describe_markers,
     files_to_write,
     find_format,
+    find_skeleton_beside,
     find_up_axis,
     inspect_markers,
     load_markers,
+    load_motion,
     load_skeleton,
     readable_suffixes,
     suffix_of,
@@ -34,8 +36,10 @@ from exactik.pipeline._subjects import choose_subjects
 from exactik.pipeline._up_axis import align_up_axis, find_upright_person
 
 __all__ = [
+    "LoadedMotion",
     "LoadedRecording",
     "LoadedSkeleton",
+    "read_motion",
     "read_recording",
     "read_skeleton",
     "read_trial",
@@ -67,6 +71,19 @@ class LoadedSkeleton:
     def built_in(self) -> bool:
         """Whether it is our own human, which has nobody's size."""
         return self.name == HUMAN
+
+
+@dataclass
+class LoadedMotion:
+    """A motion as read.
+
+    Attributes:
+        motion: with the axis that is up, where that is known.
+        notes: what is odd, a sentence each.
+    """
+
+    motion: Motion
+    notes: list[str]
 
 
 @dataclass
@@ -108,6 +125,39 @@ def read_skeleton(
     if form is NPZ:
         record = CalibrationRecord.from_metadata(read_npz_metadata(name))
     return LoadedSkeleton(skeleton, name, up_axis, [*notes], record)
+
+
+def read_motion(
+    name: str,
+    figure: Skeleton | None = None,
+    up: str | None = None,
+    figure_up: str | None = None,
+    *,
+    by_custom: bool = True,
+) -> LoadedMotion:
+    """Return the motion in a file, with the axis that is up in it.
+
+    Args:
+        name: the file.
+        figure: skeleton, for files that hold none; without it one that lies beside the file.
+        up: which axis is up, in place of what the file or custom says.
+        figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
+        by_custom: whether what is usual for such files holds where nothing tells.
+    """
+    form = find_format(name)
+    notes: list[Note] = []
+    needs_skeleton = form is not None and form.needs_skeleton and figure is None
+    if form is not None and needs_skeleton and form.companion == "":
+        advice = Advice("; give ", "skeleton", after=", the file that does")
+        raise FileError(name, "holds no skeleton", code="no-skeleton", advice=advice)
+    with collect_warnings(notes, name):
+        if needs_skeleton:
+            figure = load_skeleton(find_skeleton_beside(name))
+        unstated = form is not None and form.length_unit is None
+        motion = load_motion(name, figure, length_unit="auto" if unstated else None)
+    known = motion.up_axis or (find_up_axis(name) if by_custom else None) or figure_up
+    motion = replace(motion, up_axis=check_axis(up) if up is not None else known)
+    return LoadedMotion(motion, [*notes])
 
 
 def read_recording(

@@ -152,6 +152,12 @@ class Result:
     def __repr__(self) -> str:
         return f"<Result: {self.why}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the pose with its goals, why it ended so, and errors."""
+        from exactik.solvers._card import render_result_card
+
+        return render_result_card(self)
+
 
 def make_result(**attributes: Any) -> Result:
     """Return a result with these attributes; its arrays must be read-only already.

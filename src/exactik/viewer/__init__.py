@@ -20,6 +20,7 @@ from exactik.viewer.playback import (
     EmbeddedView,
     MotionViewer,
     PlaybackData,
+    UnsolvedRecording,
     check_export_path,
     export_playback,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "PosingWorker",
     "UndoHistory",
     "UndoOrder",
+    "UnsolvedRecording",
     "Update",
     "check_export_path",
     "export_playback",

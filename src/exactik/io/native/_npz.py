@@ -30,7 +30,7 @@ from exactik.io.native._mechanisms import (
     function_to_json,
 )
 from exactik.model import Bone, Coupling, Joint, Skeleton, dress
-from exactik.motion import Markers, Motion, Series
+from exactik.motion import Analog, ForcePlate, Markers, Motion, Series
 
 __all__ = [
     "read_npz_content",
@@ -104,8 +104,26 @@ def write_npz_markers(markers: Markers, path: str) -> None:
         "notes": markers.notes,
         "computed": markers.computed,
         "metadata": _to_json(markers.metadata),
+        "force_plates": [
+            {
+                "type": p.type,
+                "rate": p.rate,
+                "corners": p.corners.tolist(),
+                "origin": p.origin.tolist(),
+            }
+            for p in markers.force_plates
+        ],
     }
     arrays = {f"other{k}": s.values for k, s in enumerate(markers.others.values())}
+    arrays |= {f"plate{k}": plate.wrench for k, plate in enumerate(markers.force_plates)}
+    if markers.analog is not None:
+        channels = markers.analog
+        contents["analog"] = {
+            "labels": channels.labels,
+            "units": channels.units,
+            "rate": channels.rate,
+        }
+        arrays["analog"] = channels.values
     _write(path, contents, {"positions": markers.positions, **arrays})
 
 
@@ -182,9 +200,34 @@ def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Mark
             metadata=dict(contents["metadata"]),
             notes=tuple(one_line(str(note)) for note in contents["notes"]),
             computed=tuple(map(str, contents.get("computed", ()))),  # files of 0.1 have none
+            analog=_make_analog(contents, arrays),
+            force_plates=_make_force_plates(contents, arrays),
         )
     except CONTENT_ERRORS as error:
         raise notes.error(f"the parts do not fit together: {_describe(error)}") from None
+
+
+def _make_analog(contents: dict[str, Any], arrays: Mapping[str, AnyArray]) -> Analog | None:
+    """Return the channels of a file; None without any, as in files of 0.1."""
+    value = contents.get("analog")
+    if value is None:
+        return None
+    return Analog(arrays["analog"], list(value["labels"]), list(value["units"]), value["rate"])
+
+
+def _make_force_plates(
+    contents: dict[str, Any], arrays: Mapping[str, AnyArray]
+) -> tuple[ForcePlate, ...]:
+    return tuple(
+        ForcePlate(
+            arrays[f"plate{k}"],
+            type=int(plate["type"]),
+            corners=plate["corners"],
+            origin=plate["origin"],
+            rate=plate["rate"],
+        )
+        for k, plate in enumerate(contents.get("force_plates", ()))
+    )
 
 
 # What contents of the wrong type or size raise: a text for a number, a list for a name.

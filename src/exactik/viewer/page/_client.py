@@ -2,7 +2,8 @@
 
 viser 1.1 bends meshes of one colour only. What it loads as GLB has materials and textures, but
 stands still; _driver.js moves the bones of such a file. _desk.js tells what viser does not tell,
-_timeline.js draws a timeline.
+_timeline.js draws a timeline, and _uploads.js refuses files that are too large before they are
+sent.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from exactik.viewer.page._upload import MAX_UPLOAD_BYTES
+
 __all__ = ["add_driver", "make_page_response"]
 
 HEAD = "<head>"
@@ -21,7 +24,8 @@ HEAD = "<head>"
 @cache
 def read_script(name: str) -> str:
     """Return a script of this folder."""
-    return files("exactik.viewer.page").joinpath(name).read_text(encoding="utf-8")
+    text = files("exactik.viewer.page").joinpath(name).read_text(encoding="utf-8")
+    return text.replace("__MAX_UPLOAD_BYTES__", str(MAX_UPLOAD_BYTES))
 
 
 def add_driver(page: str) -> str:
@@ -40,7 +44,9 @@ def read_page() -> bytes:
 
     path = Path(viser.__file__).parent / "client" / "build" / "index.html"
     page = add_driver(path.read_text(encoding="utf-8"))
-    return _add_script(_add_script(page, "_timeline.js"), "_desk.js").encode()
+    for name in ("_timeline.js", "_desk.js", "_uploads.js"):
+        page = _add_script(page, name)
+    return page.encode()
 
 
 def make_page_response() -> Any:

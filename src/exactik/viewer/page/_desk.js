@@ -1,5 +1,5 @@
-// Tells the server what viser does not: which tab is seen, what is done to the timeline. See
-// _channel.py for the way it goes.
+// Tells the server what viser does not: which tab is seen, where in a plot over time the mouse is
+// pressed, what is done to the timeline. See _channel.py for the way it goes.
 (() => {
   const PREFIX = "exactik:", KEPT = 16; // events in the field
   const LOOK_MS = 60; // between two looks at the panel
@@ -35,6 +35,28 @@
     const name = seen?.dataset.exactikTab ?? "";
     if (name !== tab) tell("tab", { name: (tab = name) });
   }
+
+  // A press in an element over all of time, or a drag from there, is heard as a share of it.
+  let seeking = null, place = 0, asked = false;
+  function seek(event) {
+    const box = seeking.getBoundingClientRect();
+    place = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
+    if (asked) return;
+    asked = true; // the latest place, once a picture
+    requestAnimationFrame(() => ((asked = false), tell("seek", { share: place })));
+  }
+  window.addEventListener("pointerdown", (event) => {
+    seeking = event.button === 0 ? event.target.closest?.("[data-exactik-seek]") : null;
+    if (!seeking) return;
+    event.stopPropagation(); // or the panel itself would be dragged
+    event.preventDefault();
+    seek(event);
+  }, true);
+  window.addEventListener("pointermove", (event) => {
+    if (!seeking) return;
+    event.buttons & 1 ? seek(event) : (seeking = null);
+  }, true);
+  window.addEventListener("pointerup", () => (seeking = null), true);
 
   setInterval(look, LOOK_MS);
 })();

@@ -64,9 +64,9 @@ def render_html(
         fps: frames a second, at most those of the motion.
         progress: called with the number of frames done, and of all.
     """
-    frames, rate = choose_frames(len(playback), playback.motion.rate, fps)
+    frames, rate = choose_frames(len(playback), playback.rate, fps)
     # A private server: the page replays the messages that its clients would get.
-    server = start_guarded_server(label=playback.skeleton.name)
+    server = start_guarded_server(label=playback.title)
     try:
         scene = PlayScene(server, playback)
         scene.draw(int(frames[0]), details=False)
@@ -89,7 +89,9 @@ def encode_playback(
     if suffix.lower() in (".html", ".htm"):
         return render_html(playback, fps=fps, progress=progress).encode()
     if suffix.lower() == GLB.suffix:
-        frames, rate = choose_frames(len(playback), playback.motion.rate, fps)
+        frames, rate = choose_frames(len(playback), playback.rate, fps)
+        if playback.motion is None:
+            raise UsageError("markers alone have no figure to write as .glb; expected .html")
         motion = replace(playback.motion, q=playback.motion.q[frames], rate=rate)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "motion.glb"

@@ -17,6 +17,7 @@ from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer._limits import compute_limit_state
 from exactik.viewer.keyframes import Keyframes, PlayClock
+from exactik.viewer.page import escape_markdown
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
@@ -24,7 +25,7 @@ from exactik.viewer.posing.panel._locks import LockPanel
 from exactik.viewer.posing.panel._onion import ONION_CHOICES, OnionSkins
 from exactik.viewer.posing.panel._timeline import TimelineBar
 
-__all__ = ["KeyPanel", "escape_markdown"]
+__all__ = ["KeyPanel"]
 
 
 RATE = 60.0  # [Hz] of what is played and of files
@@ -254,8 +255,3 @@ class KeyPanel:
             self.text.content = escape_markdown(one_line(str(error)))
             return False
         return True
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text in which nothing is markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in text)

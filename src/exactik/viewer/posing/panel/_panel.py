@@ -17,6 +17,7 @@ from exactik.viewer.page import (
     PageChannel,
     Surroundings,
     add_look_widget,
+    escape_markdown,
     format_hex,
 )
 from exactik.viewer.posing._gizmo import GIZMO_AXES
@@ -25,7 +26,7 @@ from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel._compare import ComparePanel
 from exactik.viewer.posing.panel._joints import JointPanel
-from exactik.viewer.posing.panel._keys import KeyPanel, escape_markdown
+from exactik.viewer.posing.panel._keys import KeyPanel
 from exactik.viewer.posing.panel._library import LibraryPanel
 from exactik.viewer.posing.panel._timeline import TimelineBar
 

@@ -1,0 +1,20 @@
+"""A recording to look at before it is solved: names, gaps, suspicions, paths of its markers."""
+
+from exactik.viewer.recording._cloud import CloudPath, measure_cloud
+from exactik.viewer.recording._overview import MarkerSuspicion, RecordingOverview
+from exactik.viewer.recording._panel import RecordingPanel, describe_marker
+from exactik.viewer.recording._scene import NONE, RecordingScene
+from exactik.viewer.recording._strip import GapStrip, draw_strip
+
+__all__ = [
+    "NONE",
+    "CloudPath",
+    "GapStrip",
+    "MarkerSuspicion",
+    "RecordingOverview",
+    "RecordingPanel",
+    "RecordingScene",
+    "describe_marker",
+    "draw_strip",
+    "measure_cloud",
+]
