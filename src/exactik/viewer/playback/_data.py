@@ -415,4 +415,12 @@ def _markers_of_track(track: Track) -> Markers:
     positions = np.concatenate([place, track.markers.positions[:, columns]], axis=1)
     names = (*track.names, *labels)
     up = track.motion.up_axis
-    return turn_to_up(Markers(positions, names, track.markers.rate, up_axis=up), "z")
+    shown = Markers(
+        positions,
+        names,
+        track.markers.rate,
+        first_frame=track.markers.first_frame,
+        up_axis=up,
+        force_plates=track.markers.force_plates,
+    )
+    return turn_to_up(shown, "z")

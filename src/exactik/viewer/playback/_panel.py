@@ -79,9 +79,14 @@ class PlayPanel:
         """Return the description of a frame, in Markdown."""
         playback, scene = self.data, self.viewer.scene
         first = playback.played.first_frame
-        number = f", number {first + frame} in the file" if first != 1 else ""
+        # Suspicions about markers have the numbers of the file, as other programs do.
+        is_told = first != 1 or not playback.has_figure
+        number = f", number {first + frame} in the file" if is_told else ""
         seconds = frame / playback.rate
         lines = [f"**Frame {frame}** of {len(playback)}{number}, {seconds:.2f} s"]
+        if scene.plates is not None:
+            forces = scene.plates.describe(playback.recorded_frame(frame))
+            lines += [f"Ground reaction: {forces}"] if forces != "" else []
         if not playback.has_figure:
             lines.append(self._describe_seen(frame))
             return "  \n".join(lines)
@@ -157,6 +162,9 @@ class PlayPanel:
         for name, node in nodes:
             if node is not None:
                 self._add_toggle(gui, name, lambda on, node=node: setattr(node, "visible", on))
+        if scene.plates is not None:
+            plates = scene.plates.node
+            self._add_toggle(gui, "force plates", lambda on: setattr(plates, "visible", on))
         if scene.markers.residuals is not None:
             self.exaggeration = gui.add_slider("residuals ×", 1, 20, 1, 1)
 
