@@ -19,6 +19,7 @@ from exactik.player._page import (
 from exactik.player._proportions import Point, compute_reach, find_tip, fit_head_sphere
 from exactik.player._scene import PlayerScene, compose_scene
 from exactik.player._shapes import (
+    DIAMOND_MESH,
     LIMB_MESH,
     SPHERE_MESH,
     Limbs,
@@ -32,6 +33,7 @@ from exactik.player._still import render_still
 
 __all__ = [
     "CONTENT_SECURITY_POLICY",
+    "DIAMOND_MESH",
     "LIMB_MESH",
     "NOTEBOOK_BYTES",
     "SPHERE_MESH",

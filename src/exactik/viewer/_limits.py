@@ -18,6 +18,8 @@ INSIDE, NEAR_LIMIT, AT_LIMIT = 0, 1, 2
 
 NEAR_SHARE, AT_SHARE = 0.05, 1e-6  # of the range
 UNMOVED_SHARE = 0.01  # of the range: a dof so near to where it rests has not been moved to a limit
+# A dof that rests within 5 % of a limit is near it in every pose like the neutral one, as knees are
+# of somebody who stands: that is no news. Only at the limit, and moved there, is it.
 
 
 class LimitState(NamedTuple):
@@ -28,7 +30,7 @@ class LimitState(NamedTuple):
         above: room to the upper limit, likewise.
         level: `INSIDE`, `NEAR_LIMIT` or `AT_LIMIT` of each dof, (nv,).
         bones: the highest level among each bone's dofs, to be drawn, (n_bones,); without dofs that
-            rest at a limit, as a straight knee does, and have not been moved.
+            rest at a limit or near it, as a straight knee does, and have hardly been moved.
     """
 
     below: Array
@@ -60,6 +62,9 @@ def compute_limit_state(skeleton: Skeleton, q: Array, rest: Array | None = None)
     level = np.where(room <= AT_SHARE * width, AT_LIMIT, near).astype(np.uint8)
     rest_value = np.where(plain >= 0, rest[plain], 0.0)
     unmoved = np.abs(value - rest_value) <= UNMOVED_SHARE * width
+    rest_room = np.where(below < above, rest_value - skeleton.lower, skeleton.upper - rest_value)
+    usual = (level == NEAR_LIMIT) & (rest_room <= NEAR_SHARE * width)
     bones = np.zeros(len(skeleton.bones), np.uint8)
-    np.maximum.at(bones, skeleton.dof_bones, np.where(unmoved, INSIDE, level).astype(np.uint8))
+    drawn = np.where(unmoved | usual, INSIDE, level).astype(np.uint8)
+    np.maximum.at(bones, skeleton.dof_bones, drawn)
     return LimitState(below=below, above=above, level=level, bones=bones)

@@ -1,7 +1,7 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
-from exactik.player import SPHERE_MESH
-from exactik.viewer.page._channel import PageChannel
+from exactik.player import DIAMOND_MESH, SPHERE_MESH
+from exactik.viewer.page._channel import SEEK_AREA, PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
     CHOSEN_COLOUR,
@@ -50,6 +50,7 @@ from exactik.viewer.page._viewer import Viewer
 __all__ = [
     "BOTH",
     "CHOSEN_COLOUR",
+    "DIAMOND_MESH",
     "DRAGGED_COLOUR",
     "FORCE_COLOUR",
     "FREE_COLOUR",
@@ -61,6 +62,7 @@ __all__ = [
     "ON_TOP_OPACITY",
     "PINNED_COLOUR",
     "RESIDUAL_COLOUR",
+    "SEEK_AREA",
     "SKIN",
     "SPHERE_MESH",
     "STICKS",

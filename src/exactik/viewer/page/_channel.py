@@ -1,4 +1,4 @@
-"""What the page's script (_desk.js) tells the server: which tab is seen, what the timeline is told.
+"""What the page's script (_desk.js) tells the server: which tab is seen, where time is clicked.
 
 viser has no messages of our own, but a text field whose text the script sets, hidden, goes the way
 of all widgets: through the socket that the server guards. The text holds the last few events with
@@ -12,7 +12,11 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["PageChannel", "parse_events"]
+__all__ = ["SEEK_AREA", "PageChannel", "parse_events"]
+
+SEEK_AREA = "data-exactik-seek"
+"""Attribute of elements that are as wide as all of time is long: a press in them, or a drag, is an
+event "seek" with its `share` of the width, from 0 to 1."""
 
 PREFIX = "exactik:"  # the script looks for a field whose text begins so
 MAX_LENGTH = 20_000  # characters of a text that is looked at: 16 events of 1 kB

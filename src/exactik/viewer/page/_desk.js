@@ -1,11 +1,12 @@
-// Tells the server what viser does not: which tab is seen. See _channel.py for the way it goes.
+// Tells the server what viser does not: which tab is seen, where in a plot over time the mouse is
+// pressed. See _channel.py for the way it goes.
 (() => {
   const PREFIX = "exactik:", KEPT = 16; // events in the field
   const queue = [];
   let number = 0, tab = "";
 
   function findField() {
-    for (const input of document.querySelectorAll("input[type=text]"))
+    for (const input of document.querySelectorAll("input:not([type]), input[type=text]"))
       if (input.value.startsWith(PREFIX)) return input;
     return null;
   }
@@ -28,6 +29,28 @@
     const seen = document.querySelector("[data-exactik-tab]")?.dataset.exactikTab ?? "";
     if (seen !== tab) tell("tab", { name: (tab = seen) });
   }
+
+  // A press in an element over all of time, or a drag from there, is heard as a share of it.
+  let seeking = null, place = 0, asked = false;
+  function seek(event) {
+    const box = seeking.getBoundingClientRect();
+    place = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
+    if (asked) return;
+    asked = true; // the latest place, once a picture
+    requestAnimationFrame(() => ((asked = false), tell("seek", { share: place })));
+  }
+  window.addEventListener("pointerdown", (event) => {
+    seeking = event.button === 0 ? event.target.closest?.("[data-exactik-seek]") : null;
+    if (!seeking) return;
+    event.stopPropagation(); // or the panel itself would be dragged
+    event.preventDefault();
+    seek(event);
+  }, true);
+  window.addEventListener("pointermove", (event) => {
+    if (!seeking) return;
+    event.buttons & 1 ? seek(event) : (seeking = null);
+  }, true);
+  window.addEventListener("pointerup", () => (seeking = null), true);
 
   let due = false;
   const observer = new MutationObserver(() => {

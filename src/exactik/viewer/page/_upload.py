@@ -79,8 +79,7 @@ class Uploads:
 def describe_error(error: Exception) -> str:
     """Return an error in one line, in which a file has the name that its user knows."""
     if isinstance(error, FileError):
-        name, advice = Path(error.path).name, error.advice
-        error = FileError(name, error.fault, place=error.place, code=error.code, advice=advice)
+        error = error.about(Path(error.path).name)
     return one_line(str(error))
 
 

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik._text import join_names
-from exactik.viewer.page import FigureScene, add_look_widget, add_open_button, escape_markdown
+from exactik.viewer.page import (
+    FigureScene,
+    PageChannel,
+    add_look_widget,
+    add_open_button,
+    escape_markdown,
+)
 from exactik.viewer.playback._error_curve import ErrorCurve
 from exactik.viewer.playback._opening import SHOWN_SUFFIXES
+from exactik.viewer.playback._residuals import draw_legend
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
 from exactik.viewer.playback._solve_panel import SolvePanel
 from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
@@ -42,6 +49,10 @@ class PlayPanel:
         if self.data.verdict != "":
             gui.add_markdown(f"**{escape_markdown(self.data.verdict)}**")
         self.text = gui.add_markdown("")
+        if viewer.scene.markers.worst is not None:
+            gui.add_html(draw_legend())
+        self.channel = PageChannel(viewer.server)
+        self.channel.on("seek", self._seek_share)
         self._add_opening(gui)
         self.recording: RecordingPanel | None = None
         scene = viewer.scene.markers.recording
@@ -94,8 +105,9 @@ class PlayPanel:
             lines.append("There is no pose; the last one before is shown.")
         mean, largest = (values[frame] for values in playback.frame_errors)
         if mean == mean:
-            worst = playback.names[int(np.nanargmax(playback.errors[frame]))]
-            lines.append(f"Markers {1e3 * mean:.1f} mm off, worst {worst} {1e3 * largest:.1f} mm")
+            worst = escape_markdown(playback.names[int(np.nanargmax(playback.errors[frame]))])
+            text = f"worst **{worst}** {1e3 * largest:.1f} mm"
+            lines.append(f"Markers {1e3 * mean:.1f} mm off, {text}")
         elif playback.recorded is not None and len(playback.names) == 0:
             lines.append("The skeleton has none of the recorded markers: no residuals.")
         if playback.track is not None:
@@ -165,6 +177,9 @@ class PlayPanel:
         if scene.plates is not None:
             plates = scene.plates.node
             self._add_toggle(gui, "force plates", lambda on: setattr(plates, "visible", on))
+        worst = scene.markers.worst
+        if worst is not None:
+            self._add_toggle(gui, "worst marker", lambda on: setattr(worst, "enabled", on))
         if scene.markers.residuals is not None:
             self.exaggeration = gui.add_slider("residuals ×", 1, 20, 1, 1)
 
@@ -263,7 +278,7 @@ class PlayPanel:
             self.buttons = gui.add_button_group("", (FIRST, BACK, PLAY, NEXT, LAST))
             self.curve = None
             if len(self.data.names) > 0:
-                self.curve = ErrorCurve(viewer.server, self.data)
+                self.curve = ErrorCurve(gui, self.data)
             self.strip: GapStrip | None = None
             if self.data.overview is not None and not self.data.has_figure:
                 self.strip = GapStrip(gui, self.data.overview)
@@ -292,6 +307,13 @@ class PlayPanel:
         @self.loop.on_update
         async def _(_: Any) -> None:
             transport.loop = bool(self.loop.value)
+
+    def _seek_share(self, event: dict[str, Any]) -> None:
+        """Go where a plot over time was clicked: a share of all frames."""
+        share = float(event["share"])
+        if 0.0 <= share <= 1.0:  # which is false for what is not a number
+            self.viewer.play(False)
+            self.viewer.seek(int(share * len(self.data)))
 
     def press(self, button: str) -> None:
         """Run the command of a button of the timeline."""

@@ -12,11 +12,12 @@ from exactik.typing import Array
 from exactik.viewer._limits import LimitState, compute_limit_state
 from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
+    BOTH,
+    DIAMOND_MESH,
     GHOST_COLOUR,
     MARKER_COLOUR,
     RESIDUAL_COLOUR,
     SPHERE_MESH,
-    TARGET_COLOUR,
     FigureBox,
     FigureScene,
     add_instances,
@@ -25,6 +26,7 @@ from exactik.viewer.page import (
     srgb_to_linear,
 )
 from exactik.viewer.playback._data import PlaybackData
+from exactik.viewer.playback._residuals import WorstMarkerScene
 from exactik.viewer.playback._uncertainty import colour_uncertainty, compute_joint_deviations
 from exactik.viewer.recording import NONE, PlateScene, RecordingScene
 
@@ -36,21 +38,23 @@ PATH_SAMPLES = 64  # frames that tell how far the figure goes
 CAMERA_DROP = 0.17  # of the reach, below its middle: the timeline covers the foot of the page
 FOLLOW_DISTANCE = 0.6  # of the reach: a figure that goes farther is followed
 GHOST_OPACITY = 0.28
-MEASURED_OPACITY = 0.25  # the figure's marker shows inside the measured one
 MARKER_RADIUS = 0.009  # of the reach
-MEASURED_SCALE = 1.7  # radius of a measured marker over that of the figure's
-ALONE_SCALE = 1.1  # likewise where there is no figure to show through it
+# Radius of a measured marker over that of the figure's, a diamond: where both are at one place, the
+# sphere shows in the faces of the diamond, and its corners stick out.
+MEASURED_SCALE = 0.75
+ALONE_SCALE = 1.1  # likewise where there is no figure
 TRAIL_S = 0.5  # [s] length of trails at first, of markers alone
 RESIDUAL_PIXELS = 3.0  # width of lines
 
 
 class MarkerScene:
-    """Model markers as spheres, measured ones as glass around them, residuals as lines.
+    """Model markers as diamonds, measured ones as spheres, residuals as lines between them.
 
     Attributes:
-        model: spheres of the figure's markers, None if none was recorded.
-        measured: larger ones where markers were recorded, None if there are none.
+        model: diamonds, the figure's markers; None if none was recorded.
+        measured: spheres where markers were recorded, None if there are none.
         residuals: lines from the first to the second, times `exaggeration`.
+        worst: the longest of them, None if there are none.
         recording: labels, trails and choice of the measured ones, None if there are none.
         exaggeration: of the lines.
     """
@@ -68,28 +72,29 @@ class MarkerScene:
         self.model: Any = None
         self.measured: Any = None
         self.residuals: Any = None
+        self.worst: WorstMarkerScene | None = None
         self.recording: RecordingScene | None = None
         self._radius = MARKER_RADIUS * reach
         self._scale = MEASURED_SCALE if playback.has_figure else ALONE_SCALE
         if playback.recorded is not None and playback.overview is not None:
             radius = self._scale * self._radius
             self.recording = RecordingScene(server, playback.overview, radius, below)
-            look: dict[str, Any] = {"batched_colors": self.recording.colours(None)}
             if playback.has_figure:
-                look = {"batched_colors": srgb_to_linear(TARGET_COLOUR)}
-                look["opacity"] = MEASURED_OPACITY
                 self.recording.labels = NONE
             else:
                 self.recording.set_trails(TRAIL_S)
             count = len(playback.recorded.content.names)
-            self.measured = self._add_spheres(server, f"{below}/measured", count, **look)
+            colours = self.recording.colours(None)
+            self.measured = self._add_spheres(
+                server, f"{below}/measured", count, batched_colors=colours
+            )
         count = len(playback.names)
         if count > 0:
             radii = np.full(count, self._radius)
             self.model = add_instances(
                 server,
                 f"{below}/markers",
-                SPHERE_MESH,
+                DIAMOND_MESH,
                 np.zeros((count, 3)),
                 radii,
                 batched_colors=srgb_to_linear(MARKER_COLOUR),
@@ -101,6 +106,7 @@ class MarkerScene:
                 thickness=RESIDUAL_PIXELS,
                 thickness_units="screen",
             )
+            self.worst = WorstMarkerScene(server, playback.names, self._radius, below)
         self._scales = np.empty(0)
 
     def _add_spheres(self, server: Any, name: str, count: int, **look: Any) -> Any:
@@ -118,10 +124,9 @@ class MarkerScene:
                 self.measured.batched_scales = self._scales = scales
             t = self.data.recorded_frame(frame)
             self.recording.draw(t)
-            if not self.data.has_figure:
-                colours = self.recording.colours(t)
-                if not np.array_equal(colours, self.measured.batched_colors):
-                    self.measured.batched_colors = colours
+            colours = self.recording.colours(t)
+            if not np.array_equal(colours, self.measured.batched_colors):
+                self.measured.batched_colors = colours
         if pose is not None and self.model is not None and self.residuals is not None:
             places = self.data.matched_targets(frame)
             model = self.data.model_markers(self.data.frame_with_pose(frame), pose)
@@ -130,6 +135,8 @@ class MarkerScene:
             residual = np.where(seen, places - model, 0.0)
             lines = np.stack([model, model + self.exaggeration * residual], axis=1)
             self.residuals.points = lines.astype(np.float32)
+            if self.worst is not None:
+                self.worst.draw(self.data.errors[frame], model, places, self.exaggeration)
 
 
 class GhostScene:
@@ -220,6 +227,8 @@ class PlayScene:
         self.limits: LimitState | None = None
         if playback.has_figure:
             self.figure = FigureScene(server, playback.skeleton, "/take/figure")
+            if len(playback.names) > 0:  # a skin hides markers that are inside it
+                self.figure.show_as(BOTH)
         count = range(len(playback.references))
         self.ghosts = [GhostScene(server, playback, k, "/take") for k in count]
         for ghost in self.ghosts:

@@ -10,7 +10,13 @@ import numpy as np
 from exactik.motion import find_segments
 from exactik.report import Bins
 from exactik.typing import BoolArray
-from exactik.viewer.page import NAMED_COLOUR, SUSPECT_COLOUR, UNNAMED_COLOUR, format_hex
+from exactik.viewer.page import (
+    NAMED_COLOUR,
+    SEEK_AREA,
+    SUSPECT_COLOUR,
+    UNNAMED_COLOUR,
+    format_hex,
+)
 from exactik.viewer.recording._overview import RecordingOverview
 
 __all__ = ["GapStrip", "draw_strip"]
@@ -51,7 +57,8 @@ def draw_strip(overview: RecordingOverview) -> tuple[str, float]:
     shown = min(height, float(STRIP_PIXELS))
     svg = (
         f'<svg width="100%" height="{height:.1f}" viewBox="0 0 {frames} {height:.2f}" '
-        f'preserveAspectRatio="none" style="display:block">{drawn}{"".join(titles)}</svg>'
+        f'preserveAspectRatio="none" style="display:block;cursor:pointer" {SEEK_AREA}="">'
+        f"{drawn}{''.join(titles)}</svg>"
     )
     style = f"margin:0 {MARGIN_PIXELS}px;max-height:{STRIP_PIXELS}px;overflow-y:auto"
     frame = "background:rgba(128,128,128,0.12)"
