@@ -53,6 +53,7 @@ class PlayPanel:
             gui.add_html(draw_legend())
         self.channel = PageChannel(viewer.server)
         self.channel.on("seek", self._seek_share)
+        self.channel.on("row", self._choose_row)
         self._add_opening(gui)
         self.recording: RecordingPanel | None = None
         scene = viewer.scene.markers.recording
@@ -314,6 +315,12 @@ class PlayPanel:
         if 0.0 <= share <= 1.0:  # which is false for what is not a number
             self.viewer.play(False)
             self.viewer.seek(int(share * len(self.data)))
+
+    def _choose_row(self, event: dict[str, Any]) -> None:
+        """Choose the marker whose row of the strip was clicked: a share of all rows."""
+        share = float(event["share"])
+        if self.recording is not None and 0.0 <= share < 1.0:
+            self.recording.choose(int(share * len(self.recording.overview.labels)))
 
     def press(self, button: str) -> None:
         """Run the command of a button of the timeline."""
