@@ -66,7 +66,10 @@ class PageChannel:
         if event.client is None:
             return
         client = int(event.client.client_id)
-        for told in parse_events(self._field.value, self._last.get(client, 0)):
+        events = parse_events(self._field.value, self._last.get(client, 0))
+        # A page that came back after it lost its link has the number of another client, and events
+        # that were heard before.
+        for told in events if client in self._last else events[-1:]:
             self._last[client] = told["number"]
             listener = self._listeners.get(told["kind"])
             if listener is not None:
