@@ -107,7 +107,9 @@ def test_an_arrow_across_the_view_is_followed_and_one_along_it_is_slowed():
     view = CameraView(position=np.array([3.0, 0.0, 1.0]), forward=np.array([-1.0, 0.0, 0.0]))
     start = np.array([0.0, 0.0, 1.0])
     across = np.array([0.0, 0.4, 1.1])
-    np.testing.assert_allclose(limit_target_move(view, start, across), across)
+    followed = limit_target_move(view, start, across)
+    assert followed is not None
+    np.testing.assert_allclose(followed, across)
     # An arrow at 5° from the line of sight: 10 pixels ask for metres.
     arrow = np.array([np.cos(np.radians(5.0)), np.sin(np.radians(5.0)), 0.0])
     thrown = limit_target_move(view, start, start - 20.0 * arrow)

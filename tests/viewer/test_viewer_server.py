@@ -144,7 +144,7 @@ def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     assert len(make_cost_curves(results)) == len(results) + 1
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: len(session.dragged) == 0)
-    panel.keys.run_command(session, "go to key", 0.1)
+    panel.keys.run_command(session, "scrub", 0.1)
     assert session.q[6:].any()
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: not session.q[6:].any())

@@ -7,7 +7,14 @@ posing's panel, and `playback` stands beside `posing`.
 from exactik.viewer._history import UndoHistory, UndoOrder
 from exactik.viewer._limits import LimitState
 from exactik.viewer._view import view
-from exactik.viewer.keyframes import Key, Keyframes, PinConstraint
+from exactik.viewer.keyframes import (
+    BoneLock,
+    Key,
+    Keyframes,
+    KeyframesState,
+    Mirror,
+    PinConstraint,
+)
 from exactik.viewer.playback import (
     Bookmark,
     EmbeddedView,
@@ -27,12 +34,15 @@ from exactik.viewer.posing import (
 )
 
 __all__ = [
+    "BoneLock",
     "Bookmark",
     "EmbeddedView",
     "Handle",
     "Key",
     "Keyframes",
+    "KeyframesState",
     "LimitState",
+    "Mirror",
     "MotionViewer",
     "PinConstraint",
     "PlaybackData",

@@ -16,7 +16,8 @@ __all__ = ["SEEK_AREA", "PageChannel", "parse_events"]
 
 SEEK_AREA = "data-exactik-seek"
 """Attribute of elements that are as wide as all of time is long: a press in them, or a drag, is an
-event "seek" with its `share` of the width, from 0 to 1."""
+event "seek" with its `share` of the width, from 0 to 1. Where its value is "rows", the press is an
+event "row", too, with its `share` of the height."""
 
 PREFIX = "exactik:"  # the script looks for a field whose text begins so
 MAX_LENGTH = 20_000  # characters of a text that is looked at: 16 events of 1 kB
@@ -65,7 +66,10 @@ class PageChannel:
         if event.client is None:
             return
         client = int(event.client.client_id)
-        for told in parse_events(self._field.value, self._last.get(client, 0)):
+        events = parse_events(self._field.value, self._last.get(client, 0))
+        # A page that came back after it lost its link has the number of another client, and events
+        # that were heard before.
+        for told in events if client in self._last else events[-1:]:
             self._last[client] = told["number"]
             listener = self._listeners.get(told["kind"])
             if listener is not None:

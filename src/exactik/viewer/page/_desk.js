@@ -1,7 +1,8 @@
 // Tells the server what viser does not: which tab is seen, where in a plot over time the mouse is
-// pressed. See _channel.py for the way it goes.
+// pressed, what is done to the timeline. See _channel.py for the way it goes.
 (() => {
   const PREFIX = "exactik:", KEPT = 16; // events in the field
+  const LOOK_MS = 60; // between two looks at the panel
   const queue = [];
   let number = 0, tab = "";
 
@@ -21,13 +22,18 @@
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
+  window.exactikTell = tell;
+
   function look() {
+    window.exactikTimeline?.();
     const field = findField();
     const row = field?.closest(".mantine-Flex-root")?.parentElement;
     if (row && row.style.display !== "none") row.style.display = "none";
     if (!field) return;
-    const seen = document.querySelector("[data-exactik-tab]")?.dataset.exactikTab ?? "";
-    if (seen !== tab) tell("tab", { name: (tab = seen) });
+    const tabs = [...document.querySelectorAll("[data-exactik-tab]")]; // hidden ones stay
+    const seen = tabs.find((node) => node.checkVisibility({ visibilityProperty: true }));
+    const name = seen?.dataset.exactikTab ?? "";
+    if (name !== tab) tell("tab", { name: (tab = name) });
   }
 
   // A press in an element over all of time, or a drag from there, is heard as a share of it.
@@ -45,6 +51,9 @@
     event.stopPropagation(); // or the panel itself would be dragged
     event.preventDefault();
     seek(event);
+    if (seeking.dataset.exactikSeek !== "rows") return;
+    const { top, height } = seeking.getBoundingClientRect();
+    tell("row", { share: Math.min(Math.max((event.clientY - top) / height, 0), 1) });
   }, true);
   window.addEventListener("pointermove", (event) => {
     if (!seeking) return;
@@ -52,13 +61,5 @@
   }, true);
   window.addEventListener("pointerup", () => (seeking = null), true);
 
-  let due = false;
-  const observer = new MutationObserver(() => {
-    if (due) return;
-    due = true;
-    setTimeout(() => ((due = false), look()), 50);
-  });
-  window.addEventListener("DOMContentLoaded", () =>
-    observer.observe(document.body, { childList: true, subtree: true, attributes: true,
-      attributeFilter: ["data-exactik-tab", "data-exactik-timeline"] }));
+  setInterval(look, LOOK_MS);
 })();

@@ -186,10 +186,11 @@ class PlaybackData:
 
     @property
     def title(self) -> str:
-        """What it is called: the figure, or the file of the markers."""
-        if self.motion is not None:
-            return self.skeleton.name
-        return Path(self.played.source).name or "markers"
+        """What it is called: the file of the markers, the figure, or both."""
+        file = "" if self.unsolved is None else Path(self.unsolved.markers.source).name
+        if self.motion is None:
+            return file or "markers"
+        return f"{self.skeleton.name}, {file}" if file else self.skeleton.name
 
     @property
     def has_figure(self) -> bool:
@@ -421,4 +422,12 @@ def _markers_of_track(track: Track, up: str | None) -> Markers:
     columns = [track.markers.names.index(name) for name in others]
     positions = np.concatenate([place, track.markers.positions[:, columns]], axis=1)
     names = (*track.names, *labels)
-    return turn_to_up(Markers(positions, names, track.markers.rate, up_axis=up), "z")
+    shown = Markers(
+        positions,
+        names,
+        track.markers.rate,
+        first_frame=track.markers.first_frame,
+        up_axis=up,
+        force_plates=track.markers.force_plates,
+    )
+    return turn_to_up(shown, "z")

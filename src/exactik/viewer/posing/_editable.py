@@ -223,11 +223,14 @@ class EditableFigure:
             self._set(("turn", moving), q=q)
             self._reset_all_targets()
 
-    def set_pose(self, q: ArrayLike) -> None:
-        """Take the pose q, (nq,), moved into the limits where they are on."""
+    def set_pose(self, q: ArrayLike, step: Hashable = None) -> None:
+        """Take the pose q, (nq,), moved into the limits where they are on.
+
+        Successive calls with the same `step` are one step of undo; None for one of its own.
+        """
         with self._lock:
             pose = self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
-            self._set(None, q=self.skeleton.clip(pose) if self._state.limits else pose)
+            self._set(step, q=self.skeleton.clip(pose) if self._state.limits else pose)
             self._reset_all_targets()
 
     def reset(self) -> None:

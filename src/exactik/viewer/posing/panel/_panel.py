@@ -27,6 +27,8 @@ from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel._compare import ComparePanel
 from exactik.viewer.posing.panel._joints import JointPanel
 from exactik.viewer.posing.panel._keys import KeyPanel
+from exactik.viewer.posing.panel._library import LibraryPanel
+from exactik.viewer.posing.panel._timeline import TimelineBar
 
 __all__ = ["Panel"]
 
@@ -53,6 +55,7 @@ class Panel:
         self._last_text = 0.0
         gui = server.gui
         self.channel = PageChannel(server)
+        timeline = TimelineBar(server, self.channel)
         self.status = gui.add_markdown("at rest")
         self._add_buttons(gui)
         tabs = gui.add_tab_group()
@@ -64,10 +67,14 @@ class Panel:
         with tabs.add_tab("Joints"):
             self.joints = JointPanel(server, session, worker)
         with tabs.add_tab("Keys"):
-            self.keys = KeyPanel(server, session, worker, handles)
+            self.keys = KeyPanel(server, session, worker, handles, timeline)
+        with tabs.add_tab("Library"):
+            self.library = LibraryPanel(server, self.keys.keys, self.keys.post)
         with tabs.add_tab("Compare"):
             self.compare = ComparePanel(server, session)
         self.channel.on("tab", lambda event: self.compare.set_tab(str(event["name"])))
+        self.keys.on_change = self.library.show
+        self.keys.refresh()
         self.order = UndoOrder({"pose": session, "keys": self.keys})
         session.on_step(lambda: self.order.note("pose"))
         self.keys.keys.on_step(lambda: self.order.note("keys"))
