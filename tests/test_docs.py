@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import exactik
+from tools.site import find_outside_requests
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -93,6 +94,24 @@ def test_a_result_is_at_most_four_steps_away(page: Path):
     steps = re.findall(r"^\*\*(\d)\. ", page.read_text("utf-8"), re.M)
     assert steps == ["1", "2", "3", "4"][: len(steps)] and 2 <= len(steps) <= 4
     assert f"(start/{page.name})" in (ROOT / "docs/index.md").read_text("utf-8")
+
+
+def test_a_page_that_would_ask_another_machine_is_found(tmp_path: Path):
+    (tmp_path / "good.html").write_text(
+        '<a href="https://mujoco.org">x</a><img src="local.webp"><script src="/x.js"></script>'
+    )
+    assert find_outside_requests(tmp_path) == []
+    for n, text in enumerate(
+        (
+            '<script src="https://unpkg.com/iframe-worker/shim"></script>',
+            '<link rel="stylesheet" href="//fonts.googleapis.com/css">',
+            '<img alt="a" src="http://example.org/a.png">',
+            "<style>@import 'https://example.org/a.css';</style>",
+            "<style>a { background: url(https://example.org/a.png) }</style>",
+        )
+    ):
+        (tmp_path / f"bad{n}.html").write_text(text)
+        assert len(find_outside_requests(tmp_path)) == n + 1
 
 
 def test_figures_of_the_readme_are_those_of_the_benchmarks():

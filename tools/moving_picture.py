@@ -147,8 +147,9 @@ class Stage:
         for column in COLUMNS:
             box = [SAMPLES * v for v in (column - 136, 0, column + 136, SIZE[1])]
             ImageDraw.Draw(mask).rounded_rectangle(box, radius=SAMPLES * 10, fill=255)
-        self.image.putalpha(mask)
-        return self.image.resize(SIZE, Image.Resampling.LANCZOS)
+        shown = self.image.resize(SIZE, Image.Resampling.LANCZOS)
+        shown.putalpha(mask.resize(SIZE, Image.Resampling.BOX))  # straight edges stay sharp
+        return shown
 
 
 def draw_frame(

@@ -54,7 +54,10 @@ def main() -> None:
     if len(outside) > 0:
         sys.exit("\n".join([*outside, "docs: the site would ask other machines for something"]))
     pages = len(list(SITE.rglob("*.html")))
-    print(f"docs: {pages} pages, no broken link; open {(SITE / 'index.html').relative_to(ROOT)}")
+    where = (SITE / "index.html").relative_to(ROOT)
+    print(
+        f"docs: {pages} pages, no broken link; open {where}, or for search: make docs ARGS=--serve"
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import typer
 from typer.testing import CliRunner
 
 from exactik.cli import _app
-from exactik.cli._help import OLD_SPELLINGS
+from exactik.cli._help import OLD_SPELLINGS, WITHDRAWN
+from exactik.errors import UsageError
 
 _app._add_commands_of_other_distributions([])
 ROOT: Any = typer.main.get_command(_app.app)
@@ -97,6 +98,13 @@ def test_old_spellings_are_understood_and_are_no_options_of_today():
     for name, spellings in OLD_SPELLINGS.items():
         known = {o for p in by_name[name].params for o in (*p.opts, *p.secondary_opts)}
         assert spellings.keys().isdisjoint(known) and set(spellings.values()) <= known
+    for name, spellings in WITHDRAWN.items():
+        known = {o for p in by_name[name].params for o in (*p.opts, *p.secondary_opts)}
+        assert spellings.keys().isdisjoint({*known, *OLD_SPELLINGS.get(name, {})})
+        for old, new in spellings.items():
+            assert re.findall(r"--[a-z-]+", new)[0] in known
+            with pytest.raises(UsageError, match=old):
+                by_name[name].make_context(name, ["a.c3d", old, "x"])
     command: Any = by_name["demo"]
     for words in (["--out", "here"], ["--out=here"], ["-o", "here"]):
         assert command.make_context("demo", words).params["folder"].name == "here"

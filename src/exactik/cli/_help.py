@@ -14,9 +14,24 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from exactik.errors import UsageError
+
 __all__ = ["Command", "CommandGroup"]
 
 EXAMPLES = "\nExamples:\n"
+
+# Spellings of 0.1 that mean something else in other commands now, by command; they are refused.
+WITHDRAWN: dict[str, dict[str, str]] = {
+    "calibrate": {"--markers": "--mapping", "--robust": "the default; see --trust-all"},
+    "convert": {
+        "--length-unit": "--output-unit; --input-unit is that of what is read",
+        "--up": "--output-up; --input-up is that of what is read",
+    },
+    "match": {"--markers": "--mapping"},
+    "retarget": {"--mapping": "--bones"},
+    "run": {"--markers": "--mapping", "--report": "--reports"},
+    "solve": {"--markers": "--mapping"},
+}
 
 # Spellings of 0.1 that no option of the same command has now, by command; not shown in the help.
 OLD_SPELLINGS: dict[str, dict[str, str]] = {
@@ -73,9 +88,13 @@ class Command(TyperCommand):
         super().__init__(*args, help=help, **options)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; old spellings of options count as the new ones."""
+        """Parse arguments; old spellings of options count as the new ones, or are refused."""
         old = OLD_SPELLINGS.get(self.name or "", {})
-        words = (word.partition("=") for word in args)
+        withdrawn = WITHDRAWN.get(self.name or "", {})
+        words = [word.partition("=") for word in args]
+        for word, _, _ in words:
+            if word in withdrawn:
+                raise UsageError(f"{word} of `{self.name}` is now {withdrawn[word]}")
         return super().parse_args(ctx, [f"{old.get(a, a)}{b}{c}" for a, b, c in words])
 
     def get_params(self, ctx: Any) -> list[Any]:
