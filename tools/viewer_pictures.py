@@ -12,8 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
@@ -112,6 +115,26 @@ def show_playback(page: Any, viewer: MotionViewer) -> None:
     page.wait_for_timeout(2500)
 
 
+def show_markers(page: Any, viewer: MotionViewer) -> None:
+    """Markers before they are solved: a chosen one with its curve, its gap and its suspicion."""
+    viewer.seek(300)
+    overview, panel = viewer.data.overview, viewer.panel.recording
+    assert overview is not None and panel is not None
+    panel.choose(overview.labels.index("RFIN"))
+    page.wait_for_timeout(2500)
+
+
+def open_markers_viewer() -> MotionViewer:
+    """Five seconds of a performance, with gaps, exchanged names, a point without one, a leap."""
+    recording = simulate_recording(simulate_performance(5.0), noise=0.001, gaps=0.08)
+    markers = recording.markers.renamed({"LFIN": "*12"})
+    positions = np.array(markers.positions)
+    finger = markers.names.index("RFIN")
+    positions[300, finger] = positions[299, finger] + (0.0, 0.12, 0.05)
+    positions[420:470, finger] = np.nan
+    return MotionViewer(replace(markers, positions=positions, source="performance.c3d"))
+
+
 def open_pose_viewer() -> PoseViewer:
     """The human, to be posed."""
     return PoseViewer(ik.human())
@@ -131,6 +154,7 @@ PICTURES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], None]]] = {
     "keys": (open_pose_viewer, add_keys),
     "compare": (open_pose_viewer, compare_solvers),
     "playback": (open_motion_viewer, show_playback),
+    "markers": (open_markers_viewer, show_markers),
 }
 
 

@@ -123,6 +123,13 @@ def test_the_slider_scrubs_the_markers_and_the_line_of_the_strip(viewer: MotionV
     share = (line["x"] + 1.0 - strip["x"]) / strip["width"]
     assert abs(share - (viewer.frame + 0.5) / len(viewer.data)) < 0.02
     assert line["height"] == pytest.approx(strip["height"], abs=2.0)
+    scene = viewer.scene.markers.recording
+    assert scene is not None
+    count = len(scene.overview.labels)
+    spot = strip["x"] + 0.25 * strip["width"], strip["y"] + 5.5 * strip["height"] / count
+    page.mouse.click(*spot)  # a row is a marker, a column a time
+    assert soon(page, lambda: scene.chosen == 5)
+    assert soon(page, lambda: abs(viewer.frame - 0.25 * len(viewer.data)) < 3.0)
 
 
 def test_a_c3d_is_opened_from_the_page_and_a_bad_one_is_refused_in_a_sentence(
@@ -147,13 +154,13 @@ def test_a_file_that_is_too_large_is_not_sent(viewer: MotionViewer, page: Any, t
     with large.open("wb") as file:
         file.truncate(MAX_UPLOAD_BYTES + 1)
     choose_file(page, "open a file…", large)
-    alert = page.get_by_role("alert")
+    alert = page.locator(".exactik-refusal")
     alert.wait_for(timeout=10_000)
     said = alert.inner_text()
     assert "large.c3d has 268 MB" in said and "exactik play FILE" in said
     assert len(viewer.server.gui._current_file_upload_states) == 0
     alert.click()
-    assert page.get_by_role("alert").count() == 0
+    assert page.locator(".exactik-refusal").count() == 0
 
 
 def test_markers_are_solved_from_the_page(

@@ -30,9 +30,12 @@ from exactik.viewer.playback._solving import SolveJob
 from exactik.viewer.recording import RecordingOverview, draw_strip, measure_cloud
 from exactik.viewer.recording._curve import MAX_BINS, sample_curve
 from exactik.viewer.recording._panel import describe_marker
+from exactik.viewer.recording._plates import sample_reactions
 from exactik.viewer.recording._scene import (
+    CLICK_PIXELS,
     MAX_SEGMENTS_PER_TRAIL,
     MAX_TRAIL_SEGMENTS,
+    NAMED,
     NONE,
     find_marker_at,
     make_trails,
@@ -103,11 +106,11 @@ def test_a_gap_of_one_frame_shows_in_a_long_recording(markers: ik.Markers):
     names = tuple(f"M{chr(65 + k // 8)}{k % 8}x" for k in range(60))
     long = RecordingOverview(ik.Markers(positions, names, 100.0))
     html, height = draw_strip(long)
-    assert height == STRIP_PIXELS  # 60 rows fit without scrolling
+    assert height == STRIP_PIXELS == 180  # 60 rows fit without scrolling
     column = 4_000 / MAX_COLUMNS
     bars = [part for part in html.split("M")[1:] if part[0].isdigit()]
     assert len(bars) == 61
-    broken = [bar for bar in bars if f" {30 * height / 60:.2f}H" in bar]
+    broken = [bar for bar in bars if f" {30 * height // 60}H" in bar]
     start = float(broken[1].split()[0])
     assert abs(start - 2777) < column + 1.0
     assert "MD6x: missing in 0.0 % of the frames" in html
@@ -187,6 +190,8 @@ def test_markers_are_played_without_a_figure(shown: MotionViewer, markers: ik.Ma
     data = shown.data
     assert (len(data), data.rate, data.title) == (len(markers), 60.0, "take.c3d")
     assert not data.has_figure and shown.motion is None and shown.scene.figure is None
+    assert shown.scene.markers.recording is not None
+    assert shown.scene.markers.recording.labels == NAMED
     assert [bookmark.frame for bookmark in data.bookmarks] == [60, 65]
     shown.show(30)
     count = len(markers.names)
@@ -212,14 +217,25 @@ def test_the_chosen_marker_is_named_and_plotted(shown: MotionViewer):
     curves = panel.curve.make_data()
     assert len(set(map(len, curves))) == 1
     camera = SimpleNamespace(fov=1.0, image_height=1000)
-    place = shown.data.targets(35)[8] + scene._offset * 0.0
+    place = shown.data.targets(35)[8]
     event: Any = SimpleNamespace(
         client=SimpleNamespace(camera=camera), ray_origin=(9.0, 9.0, 9.0), ray_direction=place - 9.0
     )
     panel.click(event, shown.data.targets(35))
     assert wait_for(lambda: scene.chosen == 8)
+    lonely = np.array([[0.0, 9.0, 0.0]])
+    for pixels, hit in ((10, True), (20, False)):  # of a thousandth of a radian each
+        angle = 1e-3 * pixels
+        chosen = find_marker_at(
+            lonely, np.zeros(3), np.array([np.sin(angle), np.cos(angle), 0.0]), CLICK_PIXELS * 1e-3
+        )
+        assert (chosen == 0) is hit
     event.ray_direction = -event.ray_direction  # at nothing: the choice stays
     panel.click(event, shown.data.targets(35))
+    panel.show(35)
+    shown.panel._choose_row({"share": 3.5 / len(scene.overview.labels)})
+    assert wait_for(lambda: scene.chosen == 3)
+    shown.panel._choose_row({"share": float("nan")})
     panel.quantity.value = "speed"
     panel.choose(8)
     assert wait_for(lambda: len(panel.curve.make_data()) == 3)
@@ -251,6 +267,36 @@ def test_many_markers_have_no_labels_at_first():
         assert scene is not None and scene.labels == NONE
     static = ik.view(replace(crowd, up_axis="z"), static=True)
     assert "<iframe" in static._repr_html_()  # type: ignore[union-attr]
+
+
+# --- force plates
+
+
+def test_ground_reactions_are_arrows_where_somebody_stands(markers: ik.Markers):
+    wrench = np.zeros((10 * len(markers), 6))
+    wrench[200:, 2] = 700.0
+    corners = [(0.5, 0.3, 0.0), (0.0, 0.3, 0.0), (0.0, 0.0, 0.0), (0.5, 0.0, 0.0)]
+    plate = ik.ForcePlate(wrench, type=2, corners=corners, origin=(0.0, 0.0, 0.0), rate=600.0)
+    standing = replace(markers, force_plates=(plate,), up_axis="z")
+    reactions = sample_reactions(plate, standing)
+    assert np.isnan(reactions.places[19]).all()
+    assert np.allclose(reactions.places[20], (0.25, 0.15, 0.0))
+    size = float(np.linalg.norm(reactions.forces[20]))
+    assert size == pytest.approx(700.0)
+    with MotionViewer(standing) as viewer:
+        plates = viewer.scene.plates
+        assert plates is not None
+        viewer.show(19)
+        assert not plates._arrows[0].visible and plates.describe(19) == ""
+        viewer.show(30)
+        start, end = plates._arrows[0].points[0]
+        assert plates._arrows[0].visible
+        assert np.linalg.norm(end - start) == pytest.approx(0.7, rel=1e-5)  # 1 mm for 1 N
+        assert "plate 1: 700 N" in viewer.panel.text.content
+        plates.draw(None)
+        assert not plates._arrows[0].visible
+    late = replace(standing, force_plates=(plate.cut(0, 100),))
+    assert np.isnan(sample_reactions(late.force_plates[0], late).forces[11:]).all()
 
 
 # --- files from the page

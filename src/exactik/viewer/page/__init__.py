@@ -6,6 +6,7 @@ from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
     CHOSEN_COLOUR,
     DRAGGED_COLOUR,
+    FORCE_COLOUR,
     FREE_COLOUR,
     GHOST_COLOUR,
     MARKER_COLOUR,
@@ -51,6 +52,7 @@ __all__ = [
     "CHOSEN_COLOUR",
     "DIAMOND_MESH",
     "DRAGGED_COLOUR",
+    "FORCE_COLOUR",
     "FREE_COLOUR",
     "GHOST_COLOUR",
     "LOOKS",

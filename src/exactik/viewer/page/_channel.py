@@ -16,7 +16,8 @@ __all__ = ["SEEK_AREA", "PageChannel", "parse_events"]
 
 SEEK_AREA = "data-exactik-seek"
 """Attribute of elements that are as wide as all of time is long: a press in them, or a drag, is an
-event "seek" with its `share` of the width, from 0 to 1."""
+event "seek" with its `share` of the width, from 0 to 1. Where its value is "rows", the press is an
+event "row", too, with its `share` of the height."""
 
 PREFIX = "exactik:"  # the script looks for a field whose text begins so
 MAX_LENGTH = 20_000  # characters of a text that is looked at: 16 events of 1 kB

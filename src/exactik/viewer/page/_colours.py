@@ -19,6 +19,7 @@ __all__ = [
     "BONE_COLOUR",
     "CHOSEN_COLOUR",
     "DRAGGED_COLOUR",
+    "FORCE_COLOUR",
     "FREE_COLOUR",
     "GHOST_COLOUR",
     "JOINT_COLOUR",
@@ -43,6 +44,7 @@ RESIDUAL_COLOUR, GHOST_COLOUR = (204, 80, 160), (86, 140, 233)
 # Markers alone: with a name, without one, that look wrong, the chosen one.
 NAMED_COLOUR, UNNAMED_COLOUR = (0, 114, 178), (150, 155, 162)
 SUSPECT_COLOUR, CHOSEN_COLOUR = (213, 94, 0), (230, 159, 0)
+FORCE_COLOUR = (176, 30, 60)  # of a ground reaction
 
 
 def srgb_to_linear(colours: ArrayLike) -> NDArray[np.uint8]:

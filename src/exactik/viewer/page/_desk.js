@@ -51,6 +51,9 @@
     event.stopPropagation(); // or the panel itself would be dragged
     event.preventDefault();
     seek(event);
+    if (seeking.dataset.exactikSeek !== "rows") return;
+    const { top, height } = seeking.getBoundingClientRect();
+    tell("row", { share: Math.min(Math.max((event.clientY - top) / height, 0), 1) });
   }, true);
   window.addEventListener("pointermove", (event) => {
     if (!seeking) return;

@@ -53,6 +53,7 @@ class PlayPanel:
             gui.add_html(draw_legend())
         self.channel = PageChannel(viewer.server)
         self.channel.on("seek", self._seek_share)
+        self.channel.on("row", self._choose_row)
         self._add_opening(gui)
         self.recording: RecordingPanel | None = None
         scene = viewer.scene.markers.recording
@@ -90,9 +91,14 @@ class PlayPanel:
         """Return the description of a frame, in Markdown."""
         playback, scene = self.data, self.viewer.scene
         first = playback.played.first_frame
-        number = f", number {first + frame} in the file" if first != 1 else ""
+        # Suspicions about markers have the numbers of the file, as other programs do.
+        is_told = first != 1 or not playback.has_figure
+        number = f", number {first + frame} in the file" if is_told else ""
         seconds = frame / playback.rate
         lines = [f"**Frame {frame}** of {len(playback)}{number}, {seconds:.2f} s"]
+        if scene.plates is not None:
+            forces = scene.plates.describe(playback.recorded_frame(frame))
+            lines += [f"Ground reaction: {forces}"] if forces != "" else []
         if not playback.has_figure:
             lines.append(self._describe_seen(frame))
             return "  \n".join(lines)
@@ -169,6 +175,9 @@ class PlayPanel:
         for name, node in nodes:
             if node is not None:
                 self._add_toggle(gui, name, lambda on, node=node: setattr(node, "visible", on))
+        if scene.plates is not None:
+            plates = scene.plates.node
+            self._add_toggle(gui, "force plates", lambda on: setattr(plates, "visible", on))
         worst = scene.markers.worst
         if worst is not None:
             self._add_toggle(gui, "worst marker", lambda on: setattr(worst, "enabled", on))
@@ -306,6 +315,12 @@ class PlayPanel:
         if 0.0 <= share <= 1.0:  # which is false for what is not a number
             self.viewer.play(False)
             self.viewer.seek(int(share * len(self.data)))
+
+    def _choose_row(self, event: dict[str, Any]) -> None:
+        """Choose the marker whose row of the strip was clicked: a share of all rows."""
+        share = float(event["share"])
+        if self.recording is not None and 0.0 <= share < 1.0:
+            self.recording.choose(int(share * len(self.recording.overview.labels)))
 
     def press(self, button: str) -> None:
         """Run the command of a button of the timeline."""

@@ -28,7 +28,7 @@ from exactik.viewer.page import (
 from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.playback._residuals import WorstMarkerScene
 from exactik.viewer.playback._uncertainty import colour_uncertainty, compute_joint_deviations
-from exactik.viewer.recording import NONE, RecordingScene
+from exactik.viewer.recording import NONE, PlateScene, RecordingScene
 
 __all__ = ["LIMITS", "PLAIN", "UNCERTAINTY", "PlayScene"]
 
@@ -205,6 +205,7 @@ class PlayScene:
         figure: the bones, None of markers alone.
         ghosts: the references.
         markers: model markers, measured ones and residuals.
+        plates: force plates of the recording, None without any.
         follows: whether floor and all move, so that the figure stays in view.
         colouring: of the bones, `PLAIN`, by `LIMITS` or by `UNCERTAINTY`.
         limits: how near the shown pose is to them, None without a figure.
@@ -233,6 +234,9 @@ class PlayScene:
         for ghost in self.ghosts:
             ghost.set_offset(playback.aside)
         self.markers = MarkerScene(server, playback, view.reach, "/take")
+        self.plates: PlateScene | None = None
+        if playback.recorded is not None and len(playback.recorded.content.force_plates) > 0:
+            self.plates = PlateScene(server, playback.recorded.content, "/take")
         self.colouring = LIMITS
         self.deviation: Array | None = None
 
@@ -257,6 +261,8 @@ class PlayScene:
         for ghost in self.ghosts:
             ghost.draw(frame)
         self.markers.draw(frame, pose)
+        if self.plates is not None:
+            self.plates.draw(self.data.recorded_frame(frame))
 
     def _find_middle(self, frame: int, pose: Pose | None) -> Array:
         """Return what is followed [m, world], (3,): the mean of all bones, or the markers."""

@@ -23,12 +23,12 @@ __all__ = ["GapStrip", "draw_strip"]
 
 MAX_COLUMNS = 390  # pixels between the edges of the timeline
 STRIP_PIXELS = 180  # high at most; more rows are scrolled
-MIN_ROW_PIXELS, MAX_ROW_PIXELS = 3.0, 9.0  # with the space between two: 60 markers take 180
+MIN_ROW_PIXELS, MAX_ROW_PIXELS = 3, 9  # with a pixel between two: 60 markers take 180
 MARGIN_PIXELS = 16  # left and right, as of the slider above
 CURSOR_COLOUR = "#cc50a0"
 
 
-def draw_strip(overview: RecordingOverview) -> tuple[str, float]:
+def draw_strip(overview: RecordingOverview) -> tuple[str, int]:
     """Return the rows as HTML, and their height on the page [pixels].
 
     A column is empty in the row of a marker that is missing in any of its frames, so that no gap is
@@ -38,26 +38,26 @@ def draw_strip(overview: RecordingOverview) -> tuple[str, float]:
     bins = Bins.of(frames, MAX_COLUMNS)
     gaps = np.logical_or.reduceat(overview.missing, bins.edges, axis=0)
     suspect = np.logical_or.reduceat(overview.is_suspect, bins.edges, axis=0)
-    row = min(max(STRIP_PIXELS / max(count, 1), MIN_ROW_PIXELS), MAX_ROW_PIXELS)
-    bar, edges = max(row - 1.0, 0.7 * row), np.append(bins.edges, frames)
+    row = min(max(STRIP_PIXELS // max(count, 1), MIN_ROW_PIXELS), MAX_ROW_PIXELS)
+    edges = np.append(bins.edges, frames)
     titles, paths = [], dict.fromkeys((NAMED_COLOUR, UNNAMED_COLOUR, SUSPECT_COLOUR), "")
     for m in range(count):
         colour = UNNAMED_COLOUR if overview.unnamed[m] else NAMED_COLOUR
         top = m * row
-        paths[colour] += _draw_bars(~gaps[:, m], edges, top, bar)
-        paths[SUSPECT_COLOUR] += _draw_bars(suspect[:, m], edges, top, bar)
+        paths[colour] += _draw_bars(~gaps[:, m], edges, top, row - 1)
+        paths[SUSPECT_COLOUR] += _draw_bars(suspect[:, m], edges, top, row - 1)
         titles.append(
-            f'<rect y="{top:.2f}" width="{frames}" height="{row:.2f}" fill="transparent">'
+            f'<rect y="{top}" width="{frames}" height="{row}" fill="transparent">'
             f"<title>{escape(_describe_row(overview, m))}</title></rect>"
         )
     drawn = "".join(
         f'<path d="{path}" fill="{format_hex(colour)}"/>' for colour, path in paths.items() if path
     )
     height = count * row
-    shown = min(height, float(STRIP_PIXELS))
+    shown = min(height, STRIP_PIXELS)
     svg = (
-        f'<svg width="100%" height="{height:.1f}" viewBox="0 0 {frames} {height:.2f}" '
-        f'preserveAspectRatio="none" style="display:block;cursor:pointer" {SEEK_AREA}="">'
+        f'<svg width="100%" height="{height}" viewBox="0 0 {frames} {height}" '
+        f'preserveAspectRatio="none" style="display:block;cursor:pointer" {SEEK_AREA}="rows">'
         f"{drawn}{''.join(titles)}</svg>"
     )
     style = f"margin:0 {MARGIN_PIXELS}px;max-height:{STRIP_PIXELS}px;overflow-y:auto"
@@ -66,10 +66,10 @@ def draw_strip(overview: RecordingOverview) -> tuple[str, float]:
     return rows + _draw_axis(frames / overview.markers.rate), shown
 
 
-def _draw_bars(flags: BoolArray, edges: Any, top: float, height: float) -> str:
+def _draw_bars(flags: BoolArray, edges: Any, top: int, height: int) -> str:
     """Return bars for the columns with a flag, as the path of an SVG."""
     return "".join(
-        f"M{edges[first]} {top:.2f}H{edges[last + 1]}v{height:.2f}H{edges[first]}z"
+        f"M{edges[first]} {top}H{edges[last + 1]}v{height}H{edges[first]}z"
         for first, last in find_segments(flags)
     )
 
@@ -112,7 +112,7 @@ class GapStrip:
         share = (frame + 0.5) / self._frames
         line = (
             f"position:absolute;left:{100.0 * share:.3f}%;top:0;width:2px;margin-left:-1px;"
-            f"height:{self._height:.0f}px;background:{CURSOR_COLOUR};pointer-events:none;z-index:1"
+            f"height:{self._height}px;background:{CURSOR_COLOUR};pointer-events:none;z-index:1"
         )
         around = f"position:relative;height:0;margin:0 {MARGIN_PIXELS}px"
         self._cursor.content = f'<div style="{around}"><div style="{line}"></div></div>'
