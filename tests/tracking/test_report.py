@@ -379,7 +379,8 @@ def test_one_frame(short: SyntheticRecording):
     solved = track(human(), short.markers.between(0.0, 0.0))
     assert len(solved) == 1
     assert strict(summary_of(solved))["frames"] == 1
-    check_report(render_report(solved))
+    walk = check_report(render_report(solved))
+    assert "Nothing here moves by more than its error bars" in walk.text  # rather than no charts
 
 
 def test_frames_without_markers(short: SyntheticRecording):
@@ -403,7 +404,8 @@ def test_nothing_seen_at_all(short: SyntheticRecording):
     assert headline.startswith(
         "Do not use: no marker of the figure is ever seen. No marker was seen"
     )
-    check_report(render_report(solved))
+    walk = check_report(render_report(solved))
+    assert "heat" not in walk.ids and "No marker is seen in any frame." in walk.text
 
 
 def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path):

@@ -2,9 +2,11 @@
 
 from exactik.player._cards import (
     NOTEBOOK_BYTES,
+    AskedPlace,
     render_card,
     render_markers_card,
     render_motion_card,
+    render_pose_card,
     render_skeleton_card,
 )
 from exactik.player._data import encode_scene
@@ -17,7 +19,7 @@ from exactik.player._page import (
     render_player_page,
 )
 from exactik.player._proportions import Point, compute_reach, find_tip, fit_head_sphere
-from exactik.player._scene import PlayerScene, compose_scene
+from exactik.player._scene import MAX_MOTION_BYTES, PlayerScene, compose_scene
 from exactik.player._shapes import (
     DIAMOND_MESH,
     LIMB_MESH,
@@ -35,8 +37,10 @@ __all__ = [
     "CONTENT_SECURITY_POLICY",
     "DIAMOND_MESH",
     "LIMB_MESH",
+    "MAX_MOTION_BYTES",
     "NOTEBOOK_BYTES",
     "SPHERE_MESH",
+    "AskedPlace",
     "Limbs",
     "PlayerScene",
     "Point",
@@ -58,6 +62,7 @@ __all__ = [
     "render_motion_card",
     "render_player_frame",
     "render_player_page",
+    "render_pose_card",
     "render_skeleton_card",
     "render_still",
 ]

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from exactik._text import join_names
 from exactik.model import Skeleton
@@ -17,12 +19,15 @@ from exactik.motion import Markers, Motion
 from exactik.player._page import render_player_frame
 from exactik.player._scene import PlayerScene, compose_scene
 from exactik.player._still import render_still
+from exactik.typing import Array
 
 __all__ = [
     "NOTEBOOK_BYTES",
+    "AskedPlace",
     "render_card",
     "render_markers_card",
     "render_motion_card",
+    "render_pose_card",
     "render_skeleton_card",
 ]
 
@@ -31,6 +36,7 @@ __all__ = [
 NOTEBOOK_BYTES = 600_000
 STILL_SIZE = 320, 300  # [px] of a picture
 MAX_NAMED = 6  # markers that are named
+MAX_LISTED = 12  # goals whose errors are listed
 
 Facts = Sequence[tuple[str, str]]
 
@@ -80,6 +86,61 @@ def render_skeleton_card(skeleton: Skeleton) -> str:
         ("look", f"{visuals.vertex_count} vertices" if visuals else "none: drawn as sticks"),
     ]
     return render_card(f"Skeleton {skeleton.name}", facts, _render_picture(compose_scene(motion)))
+
+
+class AskedPlace(NamedTuple):
+    """Where a point of a bone should be.
+
+    Attributes:
+        name: of the goal.
+        bone: its name.
+        point: in the bone's frame [m], (3,).
+        target: place that was asked for [m, world], (3,).
+    """
+
+    name: str
+    bone: str
+    point: ArrayLike
+    target: ArrayLike
+
+
+def render_pose_card(
+    skeleton: Skeleton,
+    q: Array,
+    title: str,
+    headline: str,
+    places: Sequence[AskedPlace],
+    errors: Facts,
+    facts: Facts,
+) -> str:
+    """Return a pose with the places that were asked for, and how far they are missed.
+
+    Args:
+        skeleton: the figure.
+        q: its coordinates, (nq,).
+        title: what it is.
+        headline: the most important sentence.
+        places: that goals ask for.
+        errors: goals and how far each is missed, in words; only the first `MAX_LISTED` are listed.
+        facts: names and values of what else is known.
+    """
+    listed = list(errors[:MAX_LISTED])
+    if len(errors) > MAX_LISTED:
+        listed.append(("", f"and {len(errors) - MAX_LISTED} more goals"))
+    bones = [skeleton.bone_index(place.bone) for place in places]
+    targets = np.array([place.target for place in places], dtype=float)
+    scene = PlayerScene(
+        name=skeleton.name,
+        rate=1.0,
+        length=1,
+        frames=np.zeros(1, dtype=np.int64),
+        pose=skeleton.forward(q[None]),
+        measured=targets.reshape(1, -1, 3),
+        marker_names=tuple(place.name for place in places),
+        marker_bones=np.array(bones, dtype=np.int64),
+        marker_points=np.array([place.point for place in places], dtype=float).reshape(-1, 3),
+    )
+    return render_card(title, [*listed, *facts], _render_picture(scene), headline)
 
 
 def render_markers_card(markers: Markers) -> str:

@@ -36,7 +36,7 @@ const exactikPlayer = (() => {
   const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
   const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
   const unit = (a) => { const n = Math.hypot(...a) || 1; return a.map((x) => x / n); };
-  const mm = (metres) => { const v = 1000 * metres; return `${v < 9.95 ? v.toFixed(1) : v.toFixed(0)} mm`; };
+  const mm = (metres) => (metres < 0.0005 ? "< 1 mm" : `${(1000 * metres).toFixed(0)} mm`); // as places are rounded
 
   // Fills an element with a player of a scene; the still that is in it stays if that cannot be.
   async function create(host, data) {

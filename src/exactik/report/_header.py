@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from exactik._text import count_noun
+from exactik._text import count_noun, join_names
 from exactik.report._findings import render_frame_link
 from exactik.report._headline import (
     describe_limits,
@@ -19,6 +19,8 @@ from exactik.report._headline import (
 __all__ = ["render_header"]
 
 Facts = Mapping[str, Any]
+
+MAX_NAMED = 8  # bones without markers that are named
 
 
 def render_header(summary: Facts) -> str:
@@ -52,7 +54,7 @@ def _render_verdict(summary: Facts) -> str:
     ]
     held = summary["held"]
     if len(held) > 0:
-        names = escape(", ".join(held))
+        names = escape(join_names(held, MAX_NAMED))
         rows.append(
             f'<li class="aside">Without markers and held at rest: {count_noun(len(held), "bone")} '
             f"({names}).</li>"

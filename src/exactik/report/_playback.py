@@ -9,6 +9,7 @@ import numpy as np
 
 from exactik.motion import Markers
 from exactik.player import (
+    MAX_MOTION_BYTES,
     NOTEBOOK_BYTES,
     PlayerScene,
     compose_scene,
@@ -27,6 +28,9 @@ __all__ = ["FrameFinder", "compose_track_scene", "render_track_card"]
 Facts = Mapping[str, Any]
 
 MAX_FINDINGS = 3  # that a notebook names
+# Bytes of poses and markers before compression: 1.6 MB up to five minutes at 120 Hz, more of longer
+# recordings, whose curves take more too: an hour of 41 markers is shown at 2.5 Hz, in 2 MB of text.
+MOTION_BYTES_PER_FRAME, MAX_LONG_BYTES = 45, 4_000_000
 
 
 class FrameFinder:
@@ -50,6 +54,7 @@ def compose_track_scene(track: Track, find_frame: FrameFinder, summary: Facts) -
         marker_points=track.marker_points,
         wanted=sorted(wanted),
         first=find_frame(0, len(track) - 1),
+        max_bytes=min(max(MAX_MOTION_BYTES, MOTION_BYTES_PER_FRAME * len(track)), MAX_LONG_BYTES),
     )
 
 

@@ -3,7 +3,7 @@
 // of joints. The frame of the playback is a line in all curves.
 (() => {
   const D = JSON.parse(document.getElementById("data").textContent);
-  const T = D.frames, NONE = 65535;
+  const T = D.frames, NONE = 65535, FEW = 60;
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const words = (text) => new Uint16Array(bytes(text).buffer);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -53,10 +53,12 @@
         return;
       }
       const y = Math.max(-20, 100 * (1 - (most * s.scale) / top)).toFixed(2);
-      if (!open) parts.push(area ? `M${x},100L${x},${y}` : `M${x},${y}h.5`);
-      else parts.push(`L${x},${y}`);
+      const [left, right] = T <= FEW ? [a, b] : [x, x]; // of a few frames each is as wide as it takes
+      if (!open) parts.push(area ? `M${left},100L${left},${y}` : `M${left},${y}h.5`);
+      else parts.push(`L${left},${y}`);
+      if (right > left) parts.push(`L${right},${y}`);
       open = true;
-      x0 = x;
+      x0 = right;
     });
     if (open && area) parts.push(`L${x0},100Z`);
     path.setAttribute("d", parts.join(""));
@@ -65,6 +67,7 @@
   const heatSvg = document.getElementById("heat");
   const canvas = make("canvas");
   function drawHeat() {
+    if (!heatSvg) return; // no marker is ever seen
     const width = Math.max(100, Math.round(heatSvg.clientWidth * (window.devicePixelRatio || 1)));
     canvas.width = width;
     canvas.height = heat.rows;
@@ -190,12 +193,15 @@
   }
 
   const mm = (v) => (Number.isNaN(v) ? "none" : `${v < 9.95 ? v.toFixed(1) : v.toFixed(0)} mm`);
-  function tell(t, extra) {
-    const parts = [`frame ${t}`, `${(t / D.rate).toFixed(2)} s`,
-      series.status.words[series.status.data[t]],
+  function describe(t) {
+    const parts = [series.status.words[series.status.data[t]],
       `mean ${mm(value("mean", t))}`, `worst ${mm(value("most", t))}`];
     const gone = value("missing", t);
     if (gone > 0) parts.push(`${gone} missing`);
+    return parts;
+  }
+  function tell(t, extra) {
+    const parts = [`frame ${t}`, `${(t / D.rate).toFixed(2)} s`, ...describe(t)];
     if (extra) parts.push(extra);
     readout.textContent = parts.join("  ·  ");
     readout.hidden = false;
@@ -275,8 +281,10 @@
     drawCursor();
     float();
   }
+  const facts = make("p", "frame-facts");
   function follow(t) {
     now = t;
+    facts.textContent = describe(t).join(" · ");
     if (t < view[0] || t >= view[1]) zoom(t, t + view[1] - view[0]);
     drawCursor();
   }
@@ -296,6 +304,8 @@
     close.addEventListener("click", () => dock.classList.remove("floating"));
     aside.append(dock);
     dock.append(close, host);
+    host.querySelector(".view").after(facts);
+    follow(now);
     new IntersectionObserver(([entry]) => {
       away = !entry.isIntersecting;
       if (!away) float();
@@ -338,7 +348,6 @@
       if (player) event.preventDefault(); // its frame is seen beside the link: the page stays
       zoom(first - room, last + 1 + room);
       goTo(Number(place.dataset.frame));
-      tell(now);
     }
   });
 
@@ -367,7 +376,7 @@
       tick.style.top = `${at}%`;
       left.append(tick);
     }
-    const space = heatSvg.namespaceURI, svg = document.createElementNS(space, "svg");
+    const space = document.querySelector("svg.plot").namespaceURI, svg = document.createElementNS(space, "svg");
     const settings = { class: "plot", role: "img", "aria-label": name,
       viewBox: `0 0 ${T} 100`, preserveAspectRatio: "none", "data-joint": n };
     for (const [key, setting] of Object.entries(settings)) svg.setAttribute(key, setting);
@@ -387,8 +396,10 @@
     return figure;
   }
 
-  heatSvg.parentNode.append(canvas);
-  heatSvg.querySelector("image").remove();
+  if (heatSvg) {
+    heatSvg.parentNode.append(canvas);
+    heatSvg.querySelector("image").remove();
+  }
   all(".tools, .chips").forEach((node) => { node.hidden = false; });
   window.addEventListener("resize", draw);
   document.addEventListener("toggle", draw, true); // what was folded had no width
