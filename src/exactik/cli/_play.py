@@ -20,7 +20,7 @@ from exactik.cli._pose import (
     read_figure,
     serve,
 )
-from exactik.errors import FileError
+from exactik.errors import FileError, Note
 from exactik.pipeline import RecordingOptions
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def read_motion(
     except FileError as error:
         raise error.renamed(lambda argument: f"--{argument}") from None
     for note in loaded.notes:
-        _print_note(name, note)
+        _print_note(name, Note.of(note).renamed(lambda argument: f"--{argument}"))
     return loaded.motion
 
 

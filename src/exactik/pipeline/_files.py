@@ -33,7 +33,7 @@ from exactik.model import Skeleton, human
 from exactik.motion import Markers, Motion, axes_matrix, turn_to_up
 from exactik.pipeline._options import RecordingOptions
 from exactik.pipeline._subjects import choose_subjects
-from exactik.pipeline._up_axis import align_up_axis, find_upright_person
+from exactik.pipeline._up_axis import align_up_axis, find_motion_up, find_upright_person
 
 __all__ = [
     "LoadedMotion",
@@ -120,11 +120,22 @@ def read_skeleton(
     with collect_warnings(notes, name):
         unstated = form is not None and form.length_unit is None
         skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
-        up_axis = find_up_axis(name) if up is None else check_axis(up)
+        up_axis = _find_skeleton_up(name, skeleton, notes) if up is None else check_axis(up)
     record = None
     if form is NPZ:
         record = CalibrationRecord.from_metadata(read_npz_metadata(name))
     return LoadedSkeleton(skeleton, name, up_axis, [*notes], record)
+
+
+def _find_skeleton_up(name: str, skeleton: Skeleton, notes: list[Note]) -> str | None:
+    """Return which axis is up for a skeleton at rest; None if nothing tells."""
+    form = find_format(name)
+    if form is None or form.up_axis_of is not None:  # its file says so
+        return find_up_axis(name)
+    rest = Motion(skeleton, skeleton.neutral()[None], 1.0, source=name)
+    up = find_motion_up(rest)
+    _note_unusual_up(name, up, notes)
+    return up
 
 
 def read_motion(
@@ -155,9 +166,21 @@ def read_motion(
             figure = load_skeleton(find_skeleton_beside(name))
         unstated = form is not None and form.length_unit is None
         motion = load_motion(name, figure, length_unit="auto" if unstated else None)
-    known = motion.up_axis or (find_up_axis(name) if by_custom else None) or figure_up
-    motion = replace(motion, up_axis=check_axis(up) if up is not None else known)
-    return LoadedMotion(motion, [*notes])
+    known = motion.up_axis if up is None else check_axis(up)
+    if known is None and by_custom:
+        known = find_motion_up(replace(motion, source=name))
+        _note_unusual_up(name, known, notes)
+    return LoadedMotion(replace(motion, up_axis=known or figure_up), [*notes])
+
+
+def _note_unusual_up(name: str, up: str | None, notes: list[Note]) -> None:
+    """Note an up axis that was seen on the figure and is not the one of most such files."""
+    form = find_format(name)
+    custom = None if form is None or form.up_axis_of is not None else form.up_axis
+    if up is not None and custom not in (None, up):
+        text = f"{up} is taken for up, along which the figure stands, although {custom} is usual"
+        advice = Advice("; ", "up", after=" says otherwise")
+        notes.append(Note("up-axis-assumed", "assumption", "", text, up, advice))
 
 
 def read_recording(

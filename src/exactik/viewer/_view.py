@@ -8,6 +8,7 @@ from typing import Any
 from exactik.errors import UsageError
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
+from exactik.pipeline import stand_up_skeleton
 from exactik.tracking import Track
 from exactik.viewer.keyframes import Keyframes
 from exactik.viewer.playback import EmbeddedView, MotionViewer, PlaybackData, is_notebook
@@ -27,6 +28,10 @@ def view(
     **options: Any,
 ) -> PoseViewer | MotionViewer | EmbeddedView:
     """Show a figure to be posed, or a motion to be played, in a browser; needs `exactik[viewer]`.
+
+    What is shown has z up: it is turned where a motion or markers say that another axis is, or
+    where the shape of a figure tells, whose head is above its feet. Coordinates are the same;
+    positions on the page, and those of a `PoseViewer`'s session, are in the turned axes.
 
     Args:
         thing: a skeleton, a motion, a track (with its markers, errors and error bars), markers
@@ -66,7 +71,7 @@ def _open(thing: Any, options: dict[str, Any]) -> PoseViewer | MotionViewer:
     if isinstance(thing, Keyframes):
         return MotionViewer(thing.bake(), **options)
     skeleton, q = _find_figure(thing)
-    return PoseViewer(skeleton, **({} if q is None else {"q": q}), **options)
+    return PoseViewer(stand_up_skeleton(skeleton), **({} if q is None else {"q": q}), **options)
 
 
 def _embed(thing: Any, options: dict[str, Any]) -> EmbeddedView:

@@ -13,7 +13,7 @@ import numpy as np
 from exactik.errors import FileError, UsageError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion, Swap, choose_even_frames, find_swaps, turn_to_up
-from exactik.pipeline import align_up_axis, find_upright_person
+from exactik.pipeline import align_up_axis, find_motion_up, find_upright_person, stand_up
 from exactik.tracking import (
     Track,
     TrackingProblem,
@@ -135,15 +135,22 @@ class PlaybackData:
                 raise UsageError("nothing is shown beside markers alone; expected a motion")
             return cls._of_recording(thing)
         track = thing if isinstance(thing, Track) else None
-        motion: Motion = turn_to_up(thing.motion if isinstance(thing, Track) else thing, "z")
+        played = thing.motion if isinstance(thing, Track) else thing
+        up = find_motion_up(played)
+        motion: Motion = turn_to_up(replace(played, up_axis=up), "z")
         if not np.isfinite(motion.q).all(axis=1).any():
             raise UsageError("the motion has no frame to show")
-        aligned = tuple(TimeAligned.align(motion, turn_to_up(other, "z")) for other in references)
-        recorded = None if markers is None else TimeAligned.align(motion, turn_to_up(markers, "z"))
+        aligned = tuple(TimeAligned.align(motion, stand_up(other)) for other in references)
+        recorded = None
+        if markers is not None:
+            # Where neither says what is up, both are taken to have the same axis up.
+            markers_up = markers.up_axis or (up if played.up_axis is None else None)
+            turned: Markers = turn_to_up(replace(markers, up_axis=markers_up), "z")
+            recorded = TimeAligned.align(motion, turned)
         if track is not None:
             if markers is not None:
                 raise UsageError("a track has its markers with it; others cannot be shown")
-            recorded = TimeAligned(_markers_of_track(track), 0.0)
+            recorded = TimeAligned(_markers_of_track(track, up), 0.0)
         data = cls(motion=motion, references=aligned, recorded=recorded, track=track, aside=aside)
         return data if track is not None else _exchange_swapped(data)
 
@@ -402,8 +409,8 @@ def _exchange_swapped(data: PlaybackData) -> PlaybackData:
     return replace(data, recorded=repaired, swaps=tuple(swaps))
 
 
-def _markers_of_track(track: Track) -> Markers:
-    """Return the markers of a track as they were used, followed by those that were not.
+def _markers_of_track(track: Track, up: str | None) -> Markers:
+    """Return the markers of a track, z up, as they were used, followed by those that were not.
 
     Swapped markers are back in their places, and ignored ones are missing.
     """
@@ -415,7 +422,6 @@ def _markers_of_track(track: Track) -> Markers:
     columns = [track.markers.names.index(name) for name in others]
     positions = np.concatenate([place, track.markers.positions[:, columns]], axis=1)
     names = (*track.names, *labels)
-    up = track.motion.up_axis
     shown = Markers(
         positions,
         names,

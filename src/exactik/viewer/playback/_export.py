@@ -12,9 +12,11 @@ import numpy as np
 
 from exactik.errors import FileError, UsageError
 from exactik.io import open_atomic, save_motion
-from exactik.io.formats import GLB
+from exactik.io.formats import BVH, GLB, NPZ
 from exactik.model import Pose
+from exactik.pipeline import write_motion
 from exactik.player import Ghost, LookLimits, PlayerScene, render_player_page
+from exactik.report import render_report
 from exactik.typing import Array, IntArray
 from exactik.viewer.page import add_driver, start_guarded_server, stop_server
 from exactik.viewer.playback._data import PlaybackData, TimeAligned
@@ -22,6 +24,8 @@ from exactik.viewer.playback._scene import PlayScene
 
 __all__ = [
     "FPS",
+    "MOTION_SUFFIXES",
+    "REPORT_ENDING",
     "check_export_path",
     "choose_frames",
     "encode_playback",
@@ -33,6 +37,8 @@ FPS = 30.0
 # A file of its own may be larger than a report: characters with their images, robots as they are.
 LOOK_LIMITS = LookLimits(vertices=300_000, image_bytes=20_000_000)
 SUFFIXES = (".html", ".htm", GLB.suffix)
+MOTION_SUFFIXES = (BVH.suffix, NPZ.suffix)
+REPORT_ENDING = "-report.html"  # of the name of a file
 
 Progress = Callable[[int, int], None]
 
@@ -154,7 +160,16 @@ def _has_force_plates(playback: PlaybackData) -> bool:
 def encode_playback(
     playback: PlaybackData, suffix: str, *, fps: float = FPS, progress: Progress | None = None
 ) -> bytes:
-    """Return the bytes of a file, by its suffix."""
+    """Return the bytes of a file, by its suffix, or by `REPORT_ENDING`.
+
+    A page and a GLB have some of the frames; a motion as BVH or NPZ, and a report, have all.
+    """
+    if suffix == REPORT_ENDING:
+        if playback.track is None:
+            raise UsageError("a report is about a solved recording; there is none")
+        return render_report(playback.track).encode()
+    if suffix in MOTION_SUFFIXES:
+        return _encode_motion(playback, suffix)
     if suffix.lower() in (".html", ".htm"):
         return render_html(playback, fps=fps, progress=progress).encode()
     if suffix.lower() == GLB.suffix:
@@ -167,6 +182,15 @@ def encode_playback(
             save_motion(motion, path)
             return path.read_bytes()
     raise UsageError(f"no export as {suffix or 'a file without suffix'}; expected .html or .glb")
+
+
+def _encode_motion(playback: PlaybackData, suffix: str) -> bytes:
+    """Return a motion as a file; that of a track in the axes in which it was solved."""
+    motion = playback.figure_motion if playback.track is None else playback.track.motion
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"motion{suffix}"
+        write_motion(motion, path)
+        return path.read_bytes()
 
 
 def export_playback(
