@@ -134,7 +134,7 @@ def test_commands_of_the_pages_exist_and_so_do_their_options():
     for page, line in commands:
         words = line.partition(" #")[0].split()
         path = " ".join(words[1:3]) if words[1] == "archive" else words[1]
-        assert path in LEAVES, (page, line)
-        known = {name for p in LEAVES[path].params for name in (*p.opts, *p.secondary_opts)}
+        assert path in ALL, (page, line)
+        known = {name for p in ALL[path].params for name in (*p.opts, *p.secondary_opts)}
         used = {word for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word)}
         assert used <= known, (page, line)

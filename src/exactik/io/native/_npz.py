@@ -29,7 +29,7 @@ from exactik.io.native._mechanisms import (
     function_from_json,
     function_to_json,
 )
-from exactik.model import Bone, Coupling, Joint, Skeleton, dress
+from exactik.model import Bone, BoneMass, Coupling, Joint, Skeleton, dress
 from exactik.motion import Analog, ForcePlate, Markers, Motion, Series
 
 __all__ = [
@@ -358,7 +358,13 @@ def _skeleton_to_json(skeleton: Skeleton) -> dict[str, Any]:
         for coupling in skeleton.couplings
     ]
     contents = {"name": skeleton.name, "bones": bones, "markers": markers}
-    return contents if len(couplings) == 0 else {**contents, "couplings": couplings}
+    if len(couplings) > 0:
+        contents["couplings"] = couplings
+    if len(skeleton.masses) > 0:
+        contents["masses"] = {
+            bone: [entry.mass, list(entry.center)] for bone, entry in skeleton.masses.items()
+        }
+    return contents
 
 
 def _joint_to_json(joint: Joint) -> dict[str, Any]:
@@ -412,6 +418,10 @@ def _skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
             Coupling(driven, driver, function_from_json(function))
             for driven, driver, function in value.get("couplings", [])
         ]
-        return dress(Skeleton.build(value["name"], bones, markers, couplings))
+        masses = {
+            bone: BoneMass(float(mass), center)
+            for bone, (mass, center) in value.get("masses", {}).items()
+        }
+        return dress(Skeleton.build(value["name"], bones, markers, couplings, masses=masses))
     except (*CONTENT_ERRORS, IndexError, RecursionError) as error:
         raise notes.error(f"the skeleton cannot be built: {_describe(error)}") from None

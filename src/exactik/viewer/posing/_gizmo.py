@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik.model import Pose
+from exactik.model import Bone, Pose
 from exactik.spatial import matrix_from_wxyz, wxyz_from_matrix
 from exactik.typing import Array
 from exactik.viewer.posing._pointer import CameraView, limit_target_move
@@ -21,6 +21,21 @@ __all__ = ["GIZMO_AXES", "LOCAL", "WORLD", "Gizmo"]
 
 GIZMO_PIXELS = 80.0
 LOCAL, WORLD = GIZMO_AXES = ("local", "world")
+ALL_AXES = (True, True, True)
+
+
+def find_active_axes(bone: Bone) -> tuple[bool, bool, bool]:
+    """Return the axes between which the ring of a hinge lies; all for other joints.
+
+    A ring is drawn where both axes of its plane are active.
+    """
+    joint = bone.joint
+    if joint.kind != "revolute" or joint.axis is None:
+        return ALL_AXES
+    post = np.eye(3) if bone.post is None else np.array(bone.post)
+    across = np.abs(post.T @ np.array(joint.axis)) < 1.0 - 1e-6
+    x, y, z = across.tolist()
+    return (x, y, z)
 
 
 class Gizmo:
@@ -61,15 +76,18 @@ class Gizmo:
         if self.bone is not None:
             bone, point, turns = self.bone, (0.0, 0.0, 0.0), True
             shifts = skeleton.bones[skeleton.bone_index(bone)].joint.translates
+            active = find_active_axes(skeleton.bones[skeleton.bone_index(bone)])
         else:
             handle = self.session.handles[self.handle]
             bone, point, turns, shifts = handle.bone, handle.point, handle.oriented, True
+            active = ALL_AXES
         R_world_bone = pose.rotations[skeleton.bone_index(bone)]
         R_world_gizmo = R_world_bone if self.axes == LOCAL else np.eye(3)
         self._start, self._R_start_bone = pose.point(bone, point), R_world_bone
         self._R_start_gizmo = R_world_gizmo
         self._node.position = self._start
         self._node.wxyz = wxyz_from_matrix(R_world_gizmo)
+        self._node.active_axes = active if self.axes == LOCAL else ALL_AXES
         self._node.disable_rotations = not turns
         self._node.disable_axes = self._node.disable_sliders = not shifts
 

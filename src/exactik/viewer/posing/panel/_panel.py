@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
+from exactik.viewer._balance import describe_balance
 from exactik.viewer._history import UndoOrder
 from exactik.viewer._limits import LimitState
 from exactik.viewer.page import (
@@ -20,6 +21,7 @@ from exactik.viewer.page import (
     escape_markdown,
     format_hex,
 )
+from exactik.viewer.posing._balance_scene import BalanceScene
 from exactik.viewer.posing._gizmo import GIZMO_AXES
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
@@ -48,9 +50,10 @@ class Panel:
         worker: PosingWorker,
         handles: HandleScene,
         surroundings: Surroundings,
+        balance: BalanceScene,
     ):
         """Add the widgets to a viser server."""
-        self.surroundings = surroundings
+        self.surroundings, self.balance = surroundings, balance
         self.server, self.session, self.worker, self.handles = server, session, worker, handles
         self._last_text = 0.0
         gui = server.gui
@@ -103,6 +106,14 @@ class Panel:
         self.status.content = escape_markdown(text)
         self.convergence.draw()
         self.joints.show(limits)
+        self.show_balance()
+
+    def show_balance(self) -> None:
+        """Show whether the figure would fall, if that is asked for."""
+        balance = self.balance.draw(self.session.pose())
+        self.balance_text.visible = self.balance.visible
+        if self.balance.visible:
+            self.balance_text.content = describe_balance(balance)
 
     def show_verdict(self, verdict: Result | None) -> None:
         """Say how well the goals are met."""
@@ -168,6 +179,10 @@ class Panel:
         limits = gui.add_checkbox("keep limits", self.session.state.limits)
         self.look = add_look_widget(gui, self.handles.figure, self._show_as)
         self.dark = self.surroundings.add_widget(gui)
+        balance = gui.add_checkbox(
+            "balance", False, hint="The centre of mass above what touches the floor."
+        )
+        self.balance_text = gui.add_markdown("", visible=False)
         glide = gui.add_checkbox("glide", self.session.glide > 0.0, hint="Follow smoothly.")
         time_constant = self.session.glide or 0.035
 
@@ -180,6 +195,11 @@ class Panel:
         async def _(_: Any) -> None:
             keep = limits.value
             self.worker.post(lambda s: s.keep_limits(keep))
+
+        @balance.on_update
+        async def _(_: Any) -> None:
+            self.balance.visible = bool(balance.value)
+            self.worker.post(lambda s: None)  # redraws
 
         @glide.on_update
         async def _(_: Any) -> None:
@@ -221,6 +241,7 @@ class ConvergencePlot:
             scales={"x": {"time": False}, "y": {"auto": True}},
             padding=(14, 24, 0, 0),
             aspect=1.5,
+            visible=False,
         )
 
     def add(self, update: Update) -> None:
@@ -232,5 +253,6 @@ class ConvergencePlot:
     def draw(self) -> None:
         """Send the curves."""
         if len(self._history) > 1:
+            self._plot.visible = True
             cost, worst = np.log10(np.array(self._history)).T.copy()
             self._plot.data = (np.arange(1.0 - len(cost), 1.0), cost, worst)
