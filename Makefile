@@ -4,9 +4,10 @@ ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.stamp
 PEERS := .venv/.peers
+DOCS := .venv-docs/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-gpu test-browser browser lint bench peers mutants recordings wheel-check clean
+.PHONY: help setup demo test test-slow test-gpu test-browser browser lint docs bench peers mutants recordings release-check clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -40,6 +41,9 @@ lint: $(STAMP) ## check style, formatting and types
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 
+docs: $(DOCS) ## build the documentation site into site/; fails on a broken link or anchor (ARGS=--serve to look at it)
+	@.venv-docs/bin/python tools/site.py $(ARGS)
+
 bench: $(PEERS) ## run the benchmarks, beside other tools (ARGS=robots to choose)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -52,11 +56,11 @@ mutants: $(STAMP) ## make faults in how recordings are solved and see which test
 recordings: $(STAMP) ## solve and judge every recording of a person in ../shared (ARGS=--spoiled)
 	@$(BIN)/python tools/recordings.py --write $(ARGS)
 
-wheel-check: $(STAMP) ## build the wheel and run the README's example from it elsewhere
-	@$(BIN)/python tools/wheel_check.py
+release-check: $(STAMP) ## build sdist and wheel, check them, and install them into fresh environments of Python 3.11 to 3.13
+	@$(BIN)/python tools/release_check.py $(ARGS)
 
 clean: ## remove build outputs and caches, but not .venv
-	rm -rf build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist site .pytest_cache .ruff_cache .hypothesis
 	find src papers tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(STAMP): pyproject.toml papers/pyproject.toml
@@ -72,4 +76,11 @@ $(PEERS): $(STAMP)
 	@echo "Installing the tools that the benchmarks compare with ..."
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[peers]' || \
 		echo "Some could not be installed; their rows will be missing." >&2
+	@touch $@
+
+$(DOCS): pyproject.toml
+	@echo "Setting up .venv-docs ..."
+	@$(PYTHON) -m venv .venv-docs
+	@.venv-docs/bin/python -m pip install -qq --disable-pip-version-check $$($(PYTHON) -c \
+		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@

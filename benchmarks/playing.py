@@ -15,9 +15,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.support.report import Metric, Report
+from exactik.motion import Markers
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.tracking import Track, track
 from exactik.viewer import MotionViewer, PlaybackData, export_playback
+from exactik.viewer.recording import ALL
 
 MINUTES, SHOWN_RATE = 10, 60  # of playback, and frames a second that are shown
 LONG_PERFORMANCE_S = 134.0  # of a performance that does not repeat itself
@@ -84,6 +86,29 @@ def measure_memory_growth(viewer: MotionViewer) -> tuple[float, float]:
     return before, measure_memory()
 
 
+def make_crowd(seconds: float = 8.0, count: int = 100) -> Markers:
+    """Return a recording of many markers: three people side by side, some markers left out."""
+    made = simulate_recording(simulate_performance(seconds), noise=0.001, gaps=0.05).markers
+    aside = np.array([0.0, 1.5, 0.0])  # [m]
+    people = [made.positions + k * aside for k in range(-(-count // len(made.names)))]
+    names = [f"{chr(65 + k)}:{name}" for k in range(len(people)) for name in made.names]
+    positions = np.concatenate(people, axis=1)[:, :count]
+    return replace(made, positions=positions, names=tuple(names[:count]), up_axis="z")
+
+
+def measure_markers(trail_s: float) -> tuple[float, float]:
+    """Return the CPU of a frame of 100 markers with labels and trails [s], and of opening them."""
+    crowd, start = make_crowd(), time.process_time()
+    with MotionViewer(crowd) as viewer, connect_page(viewer):
+        opening = time.process_time() - start
+        scene = viewer.scene.markers.recording
+        assert scene is not None
+        scene.set_trails(trail_s)
+        scene.labels = ALL
+        show_frames(viewer, 60)
+        return show_frames(viewer, 600)[1], opening
+
+
 def run(report: Report) -> None:
     """Measure and print the section."""
     report.title("playing: the human with 41 markers, their residuals and a ghost")
@@ -96,6 +121,10 @@ def run(report: Report) -> None:
         rows.append(["CPU of a frame, with the server", f"{1e3 * whole:.2f} ms"])
         before, after = measure_memory_growth(viewer)
         rows.append([f"memory after 1 and {MINUTES} minutes", f"{before:.0f}, {after:.0f} MB"])
+    crowd, opening = measure_markers(1.0)
+    rows.append(["CPU of a frame of 100 markers, labels, trails of 1 s", f"{1e3 * crowd:.2f} ms"])
+    rows.append(["CPU to open them", f"{opening:.2f} s"])
+    metrics.append(Metric("a frame of 100 markers", 1e3 * crowd, "ms", None))
     metrics.append(Metric("a frame, with the server", 1e3 * whole, "ms", None))
     metrics.append(Metric("memory gained in nine minutes", after - before, "MB", None))
     made = simulate_recording(simulate_performance(LONG_PERFORMANCE_S), noise=0.001, gaps=0.05)

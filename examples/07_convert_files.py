@@ -8,7 +8,7 @@ from exactik.synthetic import simulate_performance
 with tempfile.TemporaryDirectory() as folder:
     simulate_performance(seconds=2.0, rate=30.0).save(f"{folder}/wave.npz")
     for name in ("wave.bvh", "wave.glb", "wave.c3d"):
-        done = ik.convert(f"{folder}/wave.npz", f"{folder}/{name}", up="y")
+        done = ik.convert(f"{folder}/wave.npz", f"{folder}/{name}", output_up="y")
         print(f"{name}: {done.written}")
         for text in done.lost or ("nothing",):
             print(f"    lost: {text}")

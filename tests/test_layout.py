@@ -35,7 +35,7 @@ LAYERS = """
     functions visuals
     model
     motion goals
-    marker_sets
+    marker_sets player
     biomechanics
     io problem
     solvers check

@@ -12,8 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
@@ -53,7 +56,7 @@ def wait_until_resting(viewer: PoseViewer) -> None:
 
 def show_tab(page: Any, name: str) -> None:
     """Show a tab of the panel."""
-    page.get_by_role("tab", name=name).click()
+    page.get_by_role("tab", name=name, exact=True).click()
     page.wait_for_timeout(600)
 
 
@@ -79,18 +82,37 @@ def reach_limit(page: Any, viewer: PoseViewer) -> None:
 
 
 def add_keys(page: Any, viewer: PoseViewer) -> None:
-    """Key frames of a crouch, with the pose between two of them."""
+    """Key frames of a crouch with a locked hand, and the pose between two of them."""
     show_tab(page, "Keys")
     panel = viewer.panel.keys
-    for k, place in enumerate(((0.0, 0.0, 0.95), (0.1, 0.0, 0.6), (0.0, 0.0, 0.95))):
+    for k, place in enumerate(((0.0, 0.0, 0.95), (0.1, 0.0, 0.6), (0.0, 0.05, 0.9))):
         viewer.worker.drag("pelvis", place)
         wait_until_resting(viewer)
-        panel.time.value = 0.5 * k
-        panel.run_command(viewer.session, "add", 0.5 * k)
+        panel.run_command(viewer.session, "add", 0.6 * k)
     viewer.worker.post(lambda session: session.release())
     wait_until_resting(viewer)
-    panel.scrub.value = 40.0
-    panel.show_at(0.4)
+    panel.keys.lock("r_hand", 0.0, 0.6)
+    viewer.worker.post(lambda session: panel.run_command(session, "scrub", 0.35))
+    wait_until_resting(viewer)
+    page.wait_for_timeout(1500)
+
+
+def turn_bone(page: Any, viewer: PoseViewer) -> None:
+    """A clicked bone is turned by its own joint."""
+    viewer.worker.post(lambda session: session.set_dof("l_upper_arm.rx", 0.6))
+    viewer.worker.post(lambda session: session.set_dof("l_forearm.rz", -1.2))
+    wait_until_resting(viewer)
+    viewer.handles.select_bone("l_forearm")
+    page.wait_for_timeout(1500)
+
+
+def show_balance(page: Any, viewer: PoseViewer) -> None:
+    """A figure that leans too far, and where its centre of mass is."""
+    page.get_by_label("balance").or_(page.get_by_text("balance", exact=True)).first.wait_for()
+    viewer.balance.visible = True
+    viewer.worker.drag("r_hand", (0.85, -0.25, 0.75))
+    viewer.worker.drag("pelvis", (0.12, 0.0, 0.8))
+    wait_until_resting(viewer)
     page.wait_for_timeout(1500)
 
 
@@ -104,12 +126,31 @@ def compare_solvers(page: Any, viewer: PoseViewer) -> None:
 
 
 def show_playback(page: Any, viewer: MotionViewer) -> None:
-    """A solved recording beside the truth, its residuals eight times as long as they are."""
-    viewer.panel.exaggeration.value = 8
+    """A solved recording beside the truth, residuals as long as they are, the worst one named."""
     viewer.panel.aside.value = 0.8
     page.wait_for_timeout(300)
     viewer.seek(viewer.data.bookmarks[0].frame)
     page.wait_for_timeout(2500)
+
+
+def show_markers(page: Any, viewer: MotionViewer) -> None:
+    """Markers before they are solved: a chosen one with its curve, its gap and its suspicion."""
+    viewer.seek(300)
+    overview, panel = viewer.data.overview, viewer.panel.recording
+    assert overview is not None and panel is not None
+    panel.choose(overview.labels.index("RFIN"))
+    page.wait_for_timeout(2500)
+
+
+def open_markers_viewer() -> MotionViewer:
+    """Five seconds of a performance, with gaps, exchanged names, a point without one, a leap."""
+    recording = simulate_recording(simulate_performance(5.0), noise=0.001, gaps=0.08)
+    markers = recording.markers.renamed({"LFIN": "*12"})
+    positions = np.array(markers.positions)
+    finger = markers.names.index("RFIN")
+    positions[300, finger] = positions[299, finger] + (0.0, 0.12, 0.05)
+    positions[420:470, finger] = np.nan
+    return MotionViewer(replace(markers, positions=positions, source="performance.c3d"))
 
 
 def open_pose_viewer() -> PoseViewer:
@@ -129,8 +170,11 @@ PICTURES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], None]]] = {
     "posing": (open_pose_viewer, pose_hand),
     "limit": (open_pose_viewer, reach_limit),
     "keys": (open_pose_viewer, add_keys),
+    "turn": (open_pose_viewer, turn_bone),
+    "balance": (open_pose_viewer, show_balance),
     "compare": (open_pose_viewer, compare_solvers),
     "playback": (open_motion_viewer, show_playback),
+    "markers": (open_markers_viewer, show_markers),
 }
 
 

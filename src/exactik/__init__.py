@@ -59,7 +59,7 @@ from exactik.model import (
     octopus,
     quadruped,
 )
-from exactik.motion import Markers, Motion, Series
+from exactik.motion import Analog, ForcePlate, Markers, Motion, Series
 from exactik.problem import Problem, ScipyProblem
 from exactik.retargeting import Retargeting, retarget
 from exactik.solvers import (
@@ -101,6 +101,7 @@ __all__ = [
     "LBFGS",
     "STATUSES",
     "AimGoal",
+    "Analog",
     "ArchiveResult",
     "Attention",
     "Auto",
@@ -118,6 +119,7 @@ __all__ = [
     "ExactikError",
     "FileError",
     "FileWarning",
+    "ForcePlate",
     "FrameGoal",
     "GaussNewton",
     "Goal",

@@ -134,6 +134,10 @@ class FileError(ExactikError, ValueError):
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.path, self.fault, self.place, self.code, self.advice)
 
+    def about(self, path: str | os.PathLike[str]) -> FileError:
+        """Return the same error about another file: that of the user, of which this was a copy."""
+        return FileError(path, self.fault, place=self.place, code=self.code, advice=self.advice)
+
     def renamed(self, rename: Callable[[str], str]) -> FileError:
         """Return the same error, its advice with another name for the argument."""
         advice = None if self.advice is None else self.advice.renamed(rename)

@@ -325,7 +325,7 @@ def test_takes_and_outputs_in_object_storage(
     files.put(str(undisturbed / "in") + "/", f"{bucket}/in/", recursive=True)
     proxy = DroppingProxy(s3, share)
     try:
-        more = ["--outputs", f"s3://{bucket}/out"]
+        more = ["--motions", f"s3://{bucket}/out"]
         environment = s3_environment(proxy.port)
         for _ in range(4):  # a take that could not be reached in five tries is recorded
             run = start(

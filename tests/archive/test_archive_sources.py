@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exactik.archive import TakeOptions, list_takes
 from exactik.archive._sources import LISTED_FOLDERS, SkeletonSource
-from exactik.archive.tasks import fingerprint_of, make_name
+from exactik.archive.tasks import Storage, fingerprint_of, make_name
+from exactik.archive.tasks._storage import fetch_file
 from exactik.errors import FileError, UsageError
+from exactik.io import save_markers
+from exactik.motion import Markers
+from exactik.pipeline import read_recording
 
-pytest.importorskip("fsspec")
+fsspec = pytest.importorskip("fsspec")
 
 
 @pytest.fixture
@@ -128,3 +133,18 @@ def test_a_file_that_only_has_a_size_has_no_fingerprint():
     assert fingerprint_of({"size": 3, "ETag": "a"}) == "3-a"
     assert fingerprint_of({"size": 3, "last_modified": 5.0}) == "3-5.0"
     assert fingerprint_of({"size": 3, "ETag": None}) == ""
+
+
+def test_errors_name_the_file_of_the_user_not_a_copy_of_it(tmp_path: Path):
+    address = "memory://lab/takes/broken.c3d"
+    fsspec.filesystem("memory").pipe("/lab/takes/broken.c3d", b"this is no C3D")
+    with pytest.raises(FileError) as caught, fetch_file(address) as path:
+        read_recording(path, None)
+    assert str(caught.value).startswith(f"{address}: ")
+    with pytest.raises(FileError) as caught, fetch_file(address):
+        raise FileError("figure.npz", "is another file")
+    assert caught.value.path == "figure.npz"
+    storage = Storage(str(tmp_path))
+    with pytest.raises(FileError) as caught, storage.stage() as folder:
+        save_markers(Markers(np.zeros((1, 1, 3)), ("A",), 100.0), folder / "take.xyz")
+    assert caught.value.path == f"{tmp_path}/take.xyz"

@@ -83,7 +83,7 @@ def test_the_command_that_it_prints_does_the_same(shown: tuple[Path, str]):
 
 
 def test_it_prints_json(tmp_path: Path):
-    done = exactik(tmp_path, "demo", "--json", "--seconds", "3", "--out", "here")
+    done = exactik(tmp_path, "demo", "--json", "--seconds", "3", "-o", "here")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert 0.7 < answer["within_band"] < 1.0 and answer["joint_error"] < 0.005

@@ -41,19 +41,19 @@ def test_points_get_names_in_a_table_and_in_a_file(
     positions = np.concatenate([walk.positions, racket], axis=1)
     ik.Markers(positions, names, 30.0, up_axis="z").save("points.c3d")
 
-    code, out, _ = run("points.c3d", "-o", "named.c3d", "--set", "own")
+    code, out, _ = run("points.c3d", "-o", "named.c3d", "--marker-set", "own")
     written = ik.load_markers("named.c3d")
     assert set(written.names) == {*LEGS, *racket_names}
     assert np.abs(written.chosen(LEGS).positions - walk.positions).max() < 1e-4
     assert code in (0, 1) and all(name in out for name in LEGS)
     assert "no part of a body" in out and "Racket1" in out
 
-    code, out, _ = run("points.c3d", "--set", "own", "--json")
+    code, out, _ = run("points.c3d", "--marker-set", "own", "--json")
     data = json.loads(out)
     assert data["subjects"][""]["labels"]["LKNE"]["points"] == [f"*{LEGS.index('LKNE')}"]
     assert data["objects"][0]["names"] == list(racket_names)
     assert data["needs_look"] == (code == 1)
 
-    assert run("points.c3d", "--set", "own", "--like", "named.c3d")[0] == 2
-    code, _, err = run("points.c3d", "--set", "nonsense")
+    assert run("points.c3d", "--marker-set", "own", "--like", "named.c3d")[0] == 2
+    code, _, err = run("points.c3d", "--marker-set", "nonsense")
     assert code == 2 and "nonsense" in err

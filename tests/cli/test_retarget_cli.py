@@ -30,14 +30,14 @@ def test_a_character_takes_over_a_file(
     ik.save_skeleton(make_character(), "hero.npz")
     ik.save_skeleton(make_robot(), "robot.npz")
 
-    both = ("-o", "out.bvh", "-o", "out.npz", "--save-mapping", "map.json")
+    both = ("-o", "out.bvh", "-o", "out.npz", "--save-bones", "map.json")
     code, out, _ = run("walk.bvh", "--to", "hero.npz", *both)
     assert code == 0
     assert "mixamorig:LeftForeArm" in out and "no limit left, no jump" in " ".join(out.split())
     assert len(ik.load_motion("out.bvh", length_unit="cm")) == len(ik.load_motion("out.npz")) == 41
     assert json.loads(Path("map.json").read_text())["head"] == ["head", "mixamorig:Head"]
 
-    code, out, _ = run("walk.bvh", "--to", "hero.npz", "--mapping", "map.json", "--json")
+    code, out, _ = run("walk.bvh", "--to", "hero.npz", "--bones", "map.json", "--json")
     data = json.loads(out)
     assert code == 0 and data["problems"] == [] and data["frames"] == 41
     assert max(data["hand_error_percent"].values()) < 2.0

@@ -235,7 +235,7 @@ def test_real_files_of_every_kind(shared_data: Path, tmp_path: Path):
     assert not any(text.startswith("digits") for text in done.lost)
     trial = data / "c3d/vicon_pig/PiG_Motion3_FF.c3d"
     done = convert(trial, tmp_path / "a.trc")
-    assert lost(done, "34 analog") == "34 analog channels at 1000 Hz: they are not read"
+    assert lost(done, "34 analog") == "34 analog channels at 1000 Hz: TRC is written without"
     assert lost(done, "36 other").startswith("36 other series (12 angle, 6 power, 10 force,")
     assert lost(done, "12 events") == "12 events: TRC is written without"
     done = convert(data / "gltf/khronos/CesiumMan.glb", tmp_path / "b.bvh")
@@ -265,7 +265,7 @@ def test_npz_loses_nothing(tmp_path: Path):
 
 def test_what_a_motion_loses_is_what_it_had(tmp_path: Path):
     save_motion(motion(up_axis="z", first_frame=5), tmp_path / "in.npz")
-    done = convert(tmp_path / "in.npz", tmp_path / "a.bvh", length_unit="in")
+    done = convert(tmp_path / "in.npz", tmp_path / "a.bvh", output_unit="in")
     assert done.lost == (
         "the length unit, in: BVH does not state it",
         "which axis is up, z: BVH does not say",
@@ -346,14 +346,14 @@ def test_what_markers_lose(tmp_path: Path):
 @pytest.mark.parametrize("suffix", [".npz", ".bvh", ".glb"])
 def test_a_part_at_another_rate(tmp_path: Path, suffix: str):
     path, options = written(motion(), tmp_path, suffix)
-    done = convert(path, tmp_path / "out.npz", start=0.04, end=0.12, rate=25.0, **options)
+    done = convert(path, tmp_path / "out.npz", start=0.04, end=0.12, output_rate=25.0, **options)
     new = read(tmp_path / "out.npz")
     assert (len(new), new.rate, new.first_frame) == (3, 25.0, 3)
     assert "8 frames at 50 Hz" in done.read and "3 frames at 25 Hz (0.08 s)" in done.written
     every = replace(motion(), q=motion().q[2:7:2])
     assert furthest(every, new) < 1e-6
     save_markers(markers(), tmp_path / "m.npz")
-    convert(tmp_path / "m.npz", tmp_path / "m.trc", start=0.02, end=0.06, rate=50.0)
+    convert(tmp_path / "m.npz", tmp_path / "m.trc", start=0.02, end=0.06, output_rate=50.0)
     np.testing.assert_allclose(
         load_markers(tmp_path / "m.trc").positions, markers().positions[2:7:2], atol=1e-8
     )
@@ -365,7 +365,7 @@ def test_the_rate_of_a_file_that_states_none(tmp_path: Path):
     path.write_text(text.partition("\n")[2], encoding="utf-8")  # without our comment
     done = convert(path, tmp_path / "a.npz")
     assert "AMC states no rate; 120 Hz assumed" in done.notes and "120 Hz" in done.read
-    done = convert(path, tmp_path / "a.npz", input_rate=60.0, rate=30.0)
+    done = convert(path, tmp_path / "a.npz", input_rate=60.0, output_rate=30.0)
     assert "8 frames at 60 Hz" in done.read and "4 frames at 30 Hz" in done.written
     assert not any("assumed" in note for note in done.notes)
 
@@ -375,7 +375,7 @@ def test_the_rate_of_a_file_that_states_none(tmp_path: Path):
 def test_up_turns_everything(tmp_path: Path, was: str, up: str, target: str):
     whole = motion(up_axis=was)
     save_motion(whole, tmp_path / "in.npz")
-    done = convert(tmp_path / "in.npz", tmp_path / f"out{target}", up=up)
+    done = convert(tmp_path / "in.npz", tmp_path / f"out{target}", output_up=up)
     new = read(tmp_path / f"out{target}")
     a, b = "xyz".index(was), "xyz".index(up)
     bones = [new.skeleton.bone_index(name) for name in whole.skeleton.bone_names]
@@ -391,17 +391,17 @@ def test_up_turns_everything(tmp_path: Path, was: str, up: str, target: str):
 
 def test_up_of_files_that_do_not_say(tmp_path: Path):
     path, options = written(motion(), tmp_path, ".bvh")
-    done = convert(path, tmp_path / "a.npz", up="z", **options)
-    assert "y is taken for up, as in most such files; from_up says otherwise" in done.notes
-    done = convert(path, tmp_path / "a.npz", up="z", from_up="z", **options)
+    done = convert(path, tmp_path / "a.npz", output_up="z", **options)
+    assert "y is taken for up, as in most such files; input_up says otherwise" in done.notes
+    done = convert(path, tmp_path / "a.npz", output_up="z", input_up="z", **options)
     assert not any("turned" in note or "taken" in note for note in done.notes)
     assert furthest(motion(), read(tmp_path / "a.npz")) < 1e-9
     save_markers(markers(), tmp_path / "m.trc")
-    with pytest.raises(FileError, match=r"m\.trc: which axis is up is not known; give from_up"):
-        convert(tmp_path / "m.trc", tmp_path / "m.c3d", up="z")
+    with pytest.raises(FileError, match=r"m\.trc: which axis is up is not known; give input_up"):
+        convert(tmp_path / "m.trc", tmp_path / "m.c3d", output_up="z")
     others = {"A": Series("force", np.ones((9, 3)), "N")}
     save_markers(markers(others=others), tmp_path / "m.c3d")
-    done = convert(tmp_path / "m.c3d", tmp_path / "n.c3d", up="y")
+    done = convert(tmp_path / "m.c3d", tmp_path / "n.c3d", output_up="y")
     assert done.notes[-1] == "1 other series are not turned"
     new, old = load_markers(tmp_path / "n.c3d"), markers()
     assert new.up_axis == "y"
@@ -410,7 +410,7 @@ def test_up_of_files_that_do_not_say(tmp_path: Path):
 
 def test_skeletons_are_turned_as_well(tmp_path: Path):
     save_skeleton(figure(), tmp_path / "in.asf")
-    convert(tmp_path / "in.asf", tmp_path / "out.bvh", up="z")
+    convert(tmp_path / "in.asf", tmp_path / "out.bvh", output_up="z")
     new = load_skeleton(tmp_path / "out.bvh", "cm")
     places = new.forward(new.neutral()).positions
     assert np.ptp(places[:, 2]) == pytest.approx(1.7) and np.ptp(places[:, 0]) < 1e-12
@@ -418,7 +418,7 @@ def test_skeletons_are_turned_as_well(tmp_path: Path):
 
 def test_length_units(tmp_path: Path):
     save_motion(motion(), tmp_path / "in.npz")
-    convert(tmp_path / "in.npz", tmp_path / "a.bvh", length_unit="mm")
+    convert(tmp_path / "in.npz", tmp_path / "a.bvh", output_unit="mm")
     text = (tmp_path / "a.bvh").read_text(encoding="utf-8")
     assert "OFFSET 0 -800 0" in text
     # BVH to BVH keeps the unit; others are in centimetres.
@@ -426,20 +426,20 @@ def test_length_units(tmp_path: Path):
     assert "OFFSET 0 -800 0" in (tmp_path / "b.bvh").read_text(encoding="utf-8")
     done = convert(tmp_path / "a.bvh", tmp_path / "b.npz")
     assert "length unit mm assumed: the figure then measures 1.70 m" in done.notes
-    convert(tmp_path / "in.npz", tmp_path / "a.amc", length_unit=0.1)
+    convert(tmp_path / "in.npz", tmp_path / "a.amc", output_unit=0.1)
     assert "length 0.254" in (tmp_path / "a.asf").read_text(encoding="utf-8")
     assert furthest(motion(), read(tmp_path / "a.amc")) < 1e-9
     convert(tmp_path / "a.amc", tmp_path / "c.amc")
     assert "length 0.254" in (tmp_path / "c.asf").read_text(encoding="utf-8")
     save_markers(markers(), tmp_path / "m.npz")
-    convert(tmp_path / "m.npz", tmp_path / "m.trc", length_unit="m")
+    convert(tmp_path / "m.npz", tmp_path / "m.trc", output_unit="m")
     assert load_markers(tmp_path / "m.trc").units_in_file == "m"
     for suffix in (".glb", ".npz", ".mot", ".csv"):
-        convert(tmp_path / "in.npz", tmp_path / f"z{suffix}", length_unit="m")
-        with pytest.raises(FileError, match=rf"\{suffix} is in metres; length_unit cannot change"):
-            convert(tmp_path / "in.npz", tmp_path / f"z{suffix}", length_unit="cm")
+        convert(tmp_path / "in.npz", tmp_path / f"z{suffix}", output_unit="m")
+        with pytest.raises(FileError, match=rf"\{suffix} is in metres; output_unit cannot change"):
+            convert(tmp_path / "in.npz", tmp_path / f"z{suffix}", output_unit="cm")
     with pytest.raises(UnknownNameError, match="no length unit named 'ell'"):
-        convert(tmp_path / "in.npz", tmp_path / "z.bvh", length_unit="ell")
+        convert(tmp_path / "in.npz", tmp_path / "z.bvh", output_unit="ell")
 
 
 # --- misuse
@@ -504,9 +504,9 @@ def test_misuse_is_one_sentence(tmp_path: Path, fault: str):
 def test_axes_and_rates_are_checked(tmp_path: Path):
     save_motion(motion(), tmp_path / "in.npz")
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"up": "w"}, "up_axis is 'w'"),
-        ({"from_up": "up"}, "up_axis is 'up'"),
-        ({"rate": 0.0}, r"rate is 0\.0"),
+        ({"output_up": "w"}, "up_axis is 'w'"),
+        ({"input_up": "up"}, "up_axis is 'up'"),
+        ({"output_rate": 0.0}, r"rate is 0\.0"),
     ]
     for options, words in cases:
         with pytest.raises(ExactikError, match=words):
@@ -614,7 +614,7 @@ def run(
 def test_the_command_says_what_it_did(run, tmp_path: Path):
     save_motion(motion(up_axis="y"), tmp_path / "in [b].npz")
     goal = tmp_path / "out.amc"
-    options = ("--up", "z", "--length-unit", "0.01", "--start", "0", "--end", "0.1", "--rate", "10")
+    options = ("--output-up", "z", "--output-unit", "0.01", "--end", "0.1", "--output-rate", "10")
     ended = run(tmp_path / "in [b].npz", goal, *options)
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
@@ -630,7 +630,7 @@ def test_the_command_says_what_it_did(run, tmp_path: Path):
 
 def test_the_command_as_json(run, tmp_path: Path):
     path, _ = written(motion(), tmp_path, ".bvh")
-    ended = run(path, tmp_path / "out.glb", "--input-unit", "cm", "--from-up", "z", "--json")
+    ended = run(path, tmp_path / "out.glb", "--input-unit", "cm", "--input-up", "z", "--json")
     assert (ended.code, ended.err) == (0, "")
     answer = json.loads(ended.out)
     assert answer["targets"] == [str(tmp_path / "out.glb")]
@@ -645,15 +645,15 @@ def test_the_command_as_json(run, tmp_path: Path):
         (["none.bvh", "a.npz"], "none.bvh: cannot be read: No such file or directory"),
         (["in.npz"], "in.npz: expected a second name, of the file to write"),
         (["in.npz", "in.npz"], "in.npz: is read; expected another name to write to"),
-        (["in.npz", "m.npz", "a.bvh"], "a.bvh: expected --to and a folder, for several files"),
-        (["in.npz", "m.npz", "--to", "bvh"], "m.npz: is a file; expected a folder"),
-        (["in.npz", "a.glb", "--length-unit", "cm"], ".glb is in metres; --length-unit cannot"),
-        (["in.npz", "a.npz", "--up", "z"], "which axis is up is not known; give --from-up"),
-        (["in.npz", "a.bvh", "--length-unit", "ell"], "no length unit named 'ell'"),
-        (["in.npz", "a.bvh", "--rate", "fast"], "--rate"),
+        (["in.npz", "m.npz", "a.bvh"], "a.bvh: expected --format and a folder, for several files"),
+        (["in.npz", "m.npz", "--format", "bvh"], "m.npz: is a file; expected a folder"),
+        (["in.npz", "a.glb", "--output-unit", "cm"], ".glb is in metres; --output-unit cannot"),
+        (["in.npz", "a.npz", "--output-up", "z"], "which axis is up is not known; give --input-up"),
+        (["in.npz", "a.bvh", "--output-unit", "ell"], "no length unit named 'ell'"),
+        (["in.npz", "a.bvh", "--output-rate", "fast"], "--output-rate"),
         (["in.mot", "a.bvh"], "in.mot: holds no skeleton; give --skeleton"),
         (["tiny.bvh", "a.npz"], "give --input-unit"),
-        (["empty", "out", "--to", "bvh"], "empty: nothing in it can become .bvh"),
+        (["empty", "out", "--format", "bvh"], "empty: nothing in it can become .bvh"),
     ],
 )
 def test_misuse_of_the_command(
@@ -669,7 +669,7 @@ def test_misuse_of_the_command(
     assert ended.code == 2 and ended.out == ""
     assert words in " ".join(ended.err.split())
     assert "Traceback" not in ended.err
-    if "--rate" not in arguments:
+    if "--output-rate" not in arguments:
         assert len(ended.err.splitlines()) == 1
 
 
@@ -678,16 +678,16 @@ def test_many_files(run, tmp_path: Path):
         save_motion(motion(), tmp_path / f"{name}.npz")
     save_markers(markers(), tmp_path / "c.npz")
     (tmp_path / "notes.txt").write_text("", encoding="utf-8")
-    ended = run(tmp_path, tmp_path / "out", "--to", "bvh", "--json")
+    ended = run(tmp_path, tmp_path / "out", "--format", "bvh", "--json")
     assert ended.code == 1  # markers cannot become BVH, the others did
     answer = json.loads(ended.out)
     assert [Path(one["source"]).name for one in answer["converted"]] == ["a.npz", "b.npz"]
     assert "holds markers" in answer["failed"][0]["error"]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.bvh", "b.bvh"]
-    ended = run(tmp_path / "a.npz", tmp_path / "b.npz", tmp_path / "out", "--to", ".glb")
+    ended = run(tmp_path / "a.npz", tmp_path / "b.npz", tmp_path / "out", "--format", ".glb")
     assert (ended.code, ended.out.count("written  ")) == (0, 2)
-    ended = run(tmp_path / "c.npz", tmp_path / "c2.npz", tmp_path / "out", "--to", "bvh")
+    ended = run(tmp_path / "c.npz", tmp_path / "c2.npz", tmp_path / "out", "--format", "bvh")
     assert ended.code == 2 and len(ended.err.splitlines()) == 2
     save_motion(motion(), tmp_path / "a.bvh")
-    ended = run(tmp_path / "a.npz", tmp_path / "a.bvh", tmp_path / "out", "--to", "csv")
+    ended = run(tmp_path / "a.npz", tmp_path / "a.bvh", tmp_path / "out", "--format", "csv")
     assert ended.code == 2 and "would be written twice" in ended.err

@@ -25,8 +25,9 @@ from exactik.problem import Problem
 from exactik.solvers import solve
 from exactik_papers import EXPERIMENTS, PAPERS, Recording, Section, load_hdm05, reproduce
 from exactik_papers.descents import METHODS, QUASI, SOLVED, SOLVED_COST_CM2
-from exactik_papers.exact_hessian.figa10 import make_two_link_problem
+from exactik_papers.exact_hessian.figa10 import GOALS, make_two_link_problem
 from exactik_papers.exact_hessian.hybrid import fit_root_rigidly
+from exactik_papers.exact_hessian.plain_newton import ENDS, evaluate_two_links
 from exactik_papers.exact_hessian.published_hessian import (
     PublishedNewton,
     compute_published_hessian,
@@ -102,6 +103,31 @@ def test_shares_of_figure_a10(written: tuple[Path, list[Section]]):
     found = np.array([[float(row[k]) for k in columns] for row in rows])
     expected = [[13.7, 62.9, 23.4], [17.5, 58.9, 23.5], [21.7, 54.5, 23.8]]
     assert np.abs(found - expected).max() <= 0.1
+
+
+def test_newtons_own_step_is_attracted_to_saddles_and_auto_is_not(
+    written: tuple[Path, list[Section]],
+):
+    header, *rows = rows_of(written[0] / "figA10-newton.csv")
+    found = np.array([[float(cell) for cell in row[1:]] for row in rows])
+    assert header[1:] == [f"{name} %" for name in ENDS]
+    expected = [[19.5, 0.0, 59.5, 20.9], [28.3, 0.0, 48.8, 22.6], [24.4, 0.0, 49.9, 25.6]]
+    assert np.abs(found[:, :4] - expected).max() <= 0.2 and found[:, 4].max() < 1.0
+    claims = {row[0]: row for row in rows_of(written[0] / "figA10-claims.csv")}
+    saddle = claims["Newton's method may be attracted to a saddle"]
+    assert saddle[-1] == "holds" and "auto" in saddle[2]
+    assert claims["and converge to a local minimum"][-1] == "cannot be said"
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_two_links_in_closed_form_are_those_of_the_package(goal: float):
+    problem = make_two_link_problem(goal)
+    angles = np.random.default_rng(4).uniform(-np.pi, np.pi, (5, 2))
+    cost, slope, hessian = evaluate_two_links(angles, goal)
+    for k, q in enumerate(angles):
+        np.testing.assert_allclose(cost[k], problem.cost(q), atol=1e-12)
+        np.testing.assert_allclose(slope[k], problem.gradient(q), atol=1e-12)
+        np.testing.assert_allclose(hessian[k], problem.hessian(q), atol=1e-12)
 
 
 def test_a_small_experiment_on_our_own_recording(tmp_path: Path):

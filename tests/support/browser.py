@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from exactik.spatial import matrix_from_wxyz
 
 CHROMIUM = os.environ.get("EXACTIK_CHROMIUM", "/usr/bin/chromium")
 FLAGS = """
@@ -57,3 +60,23 @@ def open_page(browser: Any, viewer: Any, script: str = "") -> Any:
 def requests_elsewhere(page: Any) -> list[str]:
     """What a page asked of other machines."""
     return [url for url in page.requested if "127.0.0.1" not in url and "blob:" not in url]
+
+
+def find_pixel(viewer: Any, place: Any) -> Any:
+    """Where a point of the world [m] is on the page."""
+    camera = next(iter(viewer.server.get_clients().values())).camera
+    turn = matrix_from_wxyz(np.array(camera.wxyz))
+    right, down, ahead = turn.T @ (place - camera.position)
+    focal = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
+    middle = 0.5 * np.array([camera.image_width, camera.image_height])
+    return middle + focal * np.array([right, down]) / ahead
+
+
+def pull_mouse(page: Any, start: Any, by: Any, steps: int = 12) -> None:
+    """Press the button, move, and stay."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    for k in range(1, steps + 1):
+        page.mouse.move(*(start + by * k / steps))
+        page.wait_for_timeout(60)
+    page.wait_for_timeout(200)

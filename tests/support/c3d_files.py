@@ -52,6 +52,12 @@ def encode_parameter(value: Any, encoding: str) -> bytes:
     return bytes([4 if is_float else 2]) + shape + raw + b"\0"
 
 
+def encode_array(values: ArrayLike, shape: tuple[int, ...], encoding: str = "Intel") -> bytes:
+    """Contents of a parameter of floats with several indices, the first one fastest."""
+    raw = encode_floats(np.asarray(values, dtype=float).ravel(), encoding)
+    return bytes([4, len(shape), *shape]) + raw + b"\0"
+
+
 def make_c3d(
     values: ArrayLike = ((((1.0, 2.0, 3.0)),),),
     *,

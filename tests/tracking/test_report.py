@@ -128,7 +128,7 @@ def test_the_report_is_one_whole_file(faulty: tuple[Track, SyntheticRecording], 
     for name in ("attention", "suspects", "time", "markers", "angles", "repeat", "heat"):
         assert name in walk.ids
     assert command in walk.text
-    assert headline_of(summary_of(faulty[0])) in walk.text
+    assert "player" in walk.ids
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -379,7 +379,8 @@ def test_one_frame(short: SyntheticRecording):
     solved = track(human(), short.markers.between(0.0, 0.0))
     assert len(solved) == 1
     assert strict(summary_of(solved))["frames"] == 1
-    check_report(render_report(solved))
+    walk = check_report(render_report(solved))
+    assert "Nothing here moves by more than its error bars" in walk.text  # rather than no charts
 
 
 def test_frames_without_markers(short: SyntheticRecording):
@@ -403,7 +404,8 @@ def test_nothing_seen_at_all(short: SyntheticRecording):
     assert headline.startswith(
         "Do not use: no marker of the figure is ever seen. No marker was seen"
     )
-    check_report(render_report(solved))
+    walk = check_report(render_report(solved))
+    assert "heat" not in walk.ids and "No marker is seen in any frame." in walk.text
 
 
 def test_names_are_shown_and_never_run(short: SyntheticRecording, tmp_path: Path):
@@ -443,7 +445,7 @@ def test_twenty_seconds_are_small_and_quick(faulty: tuple[Track, SyntheticRecord
     text = render_report(solved)
     # A second is asked for; other work on the machine must not fail the test.
     assert time.perf_counter() - start < 3.0
-    assert len(text.encode()) < 1.7e6  # 44 joint angles and 58 dofs at 120 Hz
+    assert len(text.encode()) < 2.6e6  # 44 joint angles, 58 dofs and the playback at 120 Hz
 
 
 def tiled(solved: Track, times: int) -> Track:

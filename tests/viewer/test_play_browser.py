@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import exactik as ik
 from exactik.synthetic import simulate_performance, simulate_recording
 from exactik.viewer import EmbeddedView, MotionViewer, PlaybackData
-from exactik.viewer.page import MARKER_COLOUR
+from exactik.viewer.page import MARKER_COLOUR, SEEK_AREA
 from exactik.viewer.playback._panel import PLAY
 from tests.support.browser import SIZE, chromium, open_page, requests_elsewhere, wait_for
 
@@ -105,6 +105,38 @@ def test_the_slider_scrubs(viewer: MotionViewer, page: Any):
     said = f"Frame {viewer.frame}"
     assert soon(page, lambda: said in viewer.panel.text.content)
     page.get_by_text(said, exact=True).wait_for(timeout=10_000)
+
+
+def test_a_click_on_the_error_curve_goes_there_and_the_worst_marker_is_named(
+    viewer: MotionViewer, page: Any
+):
+    worst_frame = viewer.data.bookmarks[0].frame
+    viewer.seek(worst_frame + 40)
+    area = page.locator(f".exactik-errors [{SEEK_AREA}]").bounding_box()
+    assert area is not None
+
+    def place(frame: float) -> float:
+        return area["x"] + area["width"] * (frame + 0.5) / len(viewer.data)
+
+    height = area["y"] + 0.5 * area["height"]
+    pixel = len(viewer.data) / area["width"]  # [frames]
+    page.mouse.click(place(worst_frame), height)
+    assert soon(page, lambda: abs(viewer.frame - worst_frame) <= pixel)
+    name = viewer.data.names[int(np.nanargmax(viewer.data.errors[viewer.frame]))]
+    worst = viewer.scene.markers.worst
+    assert worst is not None
+    assert soon(page, lambda: worst._label.text.startswith(f"{name}: "))  # beside the marker
+    page.get_by_text(name, exact=True).first.wait_for(timeout=10_000)  # and in the panel
+    page.mouse.move(place(20), height)
+    page.mouse.down()
+    page.mouse.move(place(60), height, steps=4)
+    page.mouse.move(place(100), height + 300, steps=4)  # a drag goes on outside of it
+    page.mouse.up()
+    assert soon(page, lambda: abs(viewer.frame - 100) <= pixel)
+    page.mouse.move(place(30), height)
+    page.wait_for_timeout(200)
+    assert abs(viewer.frame - 100) <= pixel
+    assert page.locator("input[value^='exactik:']").is_hidden()
 
 
 def test_the_worst_frames_are_gone_to_one_after_another(viewer: MotionViewer, page: Any):

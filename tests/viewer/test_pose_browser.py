@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import exactik as ik
-from exactik.spatial import matrix_from_wxyz
 from exactik.typing import Array
 from exactik.viewer import PoseViewer, Update
 from tests.support.browser import chromium, open_page, requests_elsewhere, wait_for
+from tests.support.browser import find_pixel as pixel
+from tests.support.browser import pull_mouse as pull
 
 pytestmark = [pytest.mark.viewer, pytest.mark.browser]
 pytest.importorskip("viser")
@@ -49,29 +50,9 @@ def home(viewer: PoseViewer, page: Any) -> None:
     page.wait_for_timeout(500)
 
 
-def pixel(viewer: PoseViewer, place: Array) -> Array:
-    """Where a point of the world is on the page."""
-    camera = next(iter(viewer.server.get_clients().values())).camera
-    turn = matrix_from_wxyz(np.array(camera.wxyz))
-    right, down, ahead = turn.T @ (place - camera.position)
-    focal = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
-    middle = 0.5 * np.array([camera.image_width, camera.image_height])
-    return middle + focal * np.array([right, down]) / ahead
-
-
 def place_of(viewer: PoseViewer, name: str) -> Array:
     handle = viewer.session.handles[name]
     return viewer.session.pose().point(handle.bone, handle.point)
-
-
-def pull(page: Any, start: Array, by: Array, steps: int = 12) -> None:
-    """Press the button, move, and stay."""
-    page.mouse.move(*start)
-    page.mouse.down()
-    for k in range(1, steps + 1):
-        page.mouse.move(*(start + by * k / steps))
-        page.wait_for_timeout(60)
-    page.wait_for_timeout(200)
 
 
 def take_arrow(viewer: PoseViewer, page: Any, name: str) -> tuple[Array, Array]:
@@ -159,9 +140,9 @@ def test_a_bone_is_pulled_and_the_pull_is_undone(viewer: PoseViewer, page: Any):
     foot = session.pose().point("l_foot") - session.skeleton.forward(first).point("l_foot")
     assert np.abs(foot).max() < 2e-3
     page.mouse.click(60, 440)
-    page.keyboard.press("z")
+    page.keyboard.press("Control+z")
     assert wait_for(lambda: bool(np.allclose(session.q, first, atol=1e-6)))
-    page.keyboard.press("y")
+    page.keyboard.press("Control+Shift+z")
     assert wait_for(lambda: not np.allclose(session.q, first, atol=1e-3))
 
 
@@ -211,21 +192,20 @@ def test_keys_are_added_moved_played_saved_and_brought_back(
     def press(name: str) -> None:
         page.get_by_role("button", name=name, exact=True).last.click()
 
-    def at(time_: float) -> None:
-        keys.time.value = time_
-        page.wait_for_timeout(100)
-
     press("add")
     assert wait_for(lambda: len(keys.keys) == 1)
+    box = page.locator("input[inputmode]:visible").first
+    box.fill("0.5")
+    box.press("Enter")
+    assert wait_for(lambda: keys.clock.time == 0.5)
     viewer.worker.post(lambda session: session.set_dof("l_upper_arm.rx", 1.0))
-    at(1.0)
     press("add")
-    assert wait_for(lambda: len(keys.keys) == 2)
-    at(0.5)
-    press("move")  # the last one that was added
     assert wait_for(lambda: keys.keys.times.tolist() == [0.0, 0.5])
-    press("play")
-    assert wait_for(lambda: keys._playing is not None and not keys._playing.is_alive())
+    press("play or pause")
+    assert wait_for(lambda: keys.clock.playing and keys.clock.time < 0.4)  # it loops
+    press("play or pause")
+    assert wait_for(lambda: not keys.clock.playing)
+    keys.run_command(viewer.session, "scrub", 0.5)
     with page.expect_download() as download:
         press("download")
     path = tmp_path / "keys.json"
@@ -234,7 +214,7 @@ def test_keys_are_added_moved_played_saved_and_brought_back(
     press("delete")
     assert wait_for(lambda: len(keys.keys) == 1)
     with page.expect_file_chooser() as chooser:
-        page.get_by_text("bring back keys").click()
+        page.get_by_text("load keys").click()
     chooser.value.set_files(path)
     assert wait_for(lambda: len(keys.keys) == 2)
     tweened = keys.keys.tween(0.25)[0]

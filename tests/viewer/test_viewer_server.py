@@ -129,6 +129,13 @@ def test_view_shows_what_can_be_shown(capsys: pytest.CaptureFixture[str]):
         ik.view(3)
 
 
+def test_keys_that_cannot_be_read_are_called_what_the_user_calls_them(viewer: PoseViewer):
+    keys = viewer.panel.keys
+    assert not keys._show_errors(lambda: keys._load("crouch.json", b"no keys at all"))
+    assert keys.text.content.startswith("crouch")
+    assert "/tmp" not in keys.text.content and "keys.json" not in keys.text.content
+
+
 def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     panel, session = viewer.panel, viewer.session
     panel.keys.run_command(session, "add", 0.0)
@@ -144,7 +151,7 @@ def test_the_panel_keeps_keys_and_compares_solvers(viewer: PoseViewer):
     assert len(make_cost_curves(results)) == len(results) + 1
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: len(session.dragged) == 0)
-    panel.keys.run_command(session, "go there", 0.1)
+    panel.keys.run_command(session, "scrub", 0.1)
     assert session.q[6:].any()
     viewer.worker.post(lambda s: s.reset())
     assert wait_for(lambda: not session.q[6:].any())

@@ -173,7 +173,8 @@ def test_straight_knees_and_fingers_buckle_the_way_they_can():
     hand = PosingSession(ik.hand())
     hand.drag("index_3", hand.handles["index_3"].position - np.array([0, 0, 0.02]))
     assert hand.settle().handle_errors["index_3"] < 0.002
-    arm = PosingSession(robot())
+    arm = PosingSession(robot(), robot().neutral())
+    arm.pin("link6", False, oriented=False)
     arm.drag("link6", arm.handles["link6"].position - np.array([0, 0, 0.3]))
     assert arm.settle().handle_errors["link6"] < 0.005
 
@@ -227,7 +228,7 @@ def test_nothing_shakes_where_a_goal_is_out_of_reach(name: str, way: tuple[float
     session.drag(
         handle.name, handle.position + 3.0 * compute_reach(session.skeleton) * np.array(way)
     )
-    for _ in range(90):
+    for _ in range(150):  # a tool that is also turned creeps to its rest for two seconds
         session.advance()
     poses = np.array([session.advance().q for _ in range(60)])
     assert np.ptp(poses, axis=0).max() < 0.01

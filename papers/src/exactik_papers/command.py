@@ -14,17 +14,29 @@ __all__ = ["reproduce"]
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="A table or figure, such as table4, or all.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A table or figure, such as table4, or all.")
+    ],
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of HDM05; without, our own synthetic recording is used."),
+        typer.Option(
+            metavar="FOLDER", help="Folder of HDM05; without, our own synthetic recording is used."
+        ),
     ] = None,
     folder: Annotated[
-        Path, typer.Option("-o", "--out", help="Folder for what is written; it may exist.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Folder for what is written; it may exist."
+        ),
     ] = Path("exactik-reproduce"),
     as_json: AsJson = False,
 ) -> None:
-    """Measure the tables and figures of the papers again, beside what was published."""
+    """Measure the tables and figures of the papers again, beside what was published.
+
+    Examples:
+        exactik reproduce table4
+        exactik reproduce all --data HDM05 -o measured
+    """
     from exactik.synthetic import solve_reach
     from exactik_papers import find_experiments
     from exactik_papers import reproduce as run

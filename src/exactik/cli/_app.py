@@ -25,6 +25,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from exactik.cli._help import Command, CommandGroup
 from exactik.errors import ExactikError, UsageError
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "UNDERSTAND",
     "AsJson",
     "app",
+    "command",
     "compiling",
     "err",
     "frames_bar",
@@ -69,6 +71,7 @@ exactik retarget walk.bvh --to hero.glb -o hero-walk.glb
 """
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="Exact second-order inverse kinematics of articulated figures.",
     epilog=EXAMPLES,
     no_args_is_help=True,
@@ -78,6 +81,11 @@ app = typer.Typer(
 out, err = Console(), Console(stderr=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print machine-readable results.")]
+
+
+def command(group: str, name: str | None = None) -> Callable[[Any], Any]:
+    """Return a decorator that makes a function a command, in a group of the help."""
+    return app.command(name, cls=Command, rich_help_panel=group)
 
 
 @contextmanager
@@ -175,7 +183,7 @@ def _add_commands_of_other_distributions(arguments: list[str]) -> None:
     entries = entry_points(group=COMMAND_GROUP)
     for entry in entries:
         if first in (None, entry.name):
-            app.command(entry.name, rich_help_panel=UNDERSTAND)(entry.load())
+            command(UNDERSTAND, entry.name)(entry.load())
     if first in OPTIONAL_COMMANDS and first not in entries.names:
         raise UsageError(f"no command {first}: {OPTIONAL_COMMANDS[first]} adds it")
 

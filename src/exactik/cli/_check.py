@@ -7,18 +7,23 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import UNDERSTAND, AsJson, app, compiling, out, print_json, progress_bar
+from exactik.cli._app import UNDERSTAND, AsJson, command, compiling, out, print_json, progress_bar
 
 __all__ = ["check"]
 
 
-@app.command(rich_help_panel=UNDERSTAND)
+@command(UNDERSTAND)
 def check(
-    trees: Annotated[int, typer.Option(help="Number of random figures.", min=1)] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the random figures.", min=0)] = 1,
+    trees: Annotated[int, typer.Option(metavar="N", help="Number of random figures.", min=1)] = 200,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random figures.", min=0)] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Check all derivatives on random figures against an oracle that shares no code with them."""
+    """Check all derivatives on random figures against an oracle that shares no code with them.
+
+    Examples:
+        exactik check
+        exactik check --trees 2000 --seed 7
+    """
     from exactik.check import run_campaign
 
     with compiling():

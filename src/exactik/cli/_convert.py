@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exactik.cli._app import LOOK, AsJson, app, compiling, err, out, print_json, progress_bar
+from exactik.cli._app import LOOK, AsJson, command, compiling, err, out, print_json, progress_bar
+from exactik.cli._options import EndOption, OutputRateOption, StartOption, parse_length_unit
 from exactik.errors import ExactikError, FileError
 
 if TYPE_CHECKING:
@@ -19,39 +20,47 @@ if TYPE_CHECKING:
 __all__ = ["convert"]
 
 
-@app.command(rich_help_panel=LOOK)
+@command(LOOK)
 def convert(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="IN… OUT", help="What to read; the file or folder to write."),
+        typer.Argument(metavar="IN... OUT", help="What to read; the file or folder to write."),
     ],
-    to: Annotated[
-        str | None, typer.Option(help="Format of many files: OUT is then a folder.")
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMATS", help="Of many files: bvh, glb, …; OUT is then a folder."
+        ),
     ] = None,
     skeleton: Annotated[
-        Path | None, typer.Option(help="File of the skeleton, for .amc and .mot.")
+        Path | None, typer.Option(metavar="FIGURE", help="File of the skeleton, for .amc and .mot.")
     ] = None,
-    start: Annotated[float | None, typer.Option(help="Where to begin, in seconds.")] = None,
-    end: Annotated[float | None, typer.Option(help="Where to end, included, in seconds.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Frames a second to write.")] = None,
-    up: Annotated[str | None, typer.Option(help="Turn it so that x, y or z is up.")] = None,
-    length_unit: Annotated[
-        str | None, typer.Option(help="Unit to write: m, cm, mm, in, … or the metres in it.")
+    start: StartOption = None,
+    end: EndOption = None,
+    output_rate: OutputRateOption = None,
+    output_up: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="Turn it so that x, y or z is up.")
+    ] = None,
+    output_unit: Annotated[
+        str | None,
+        typer.Option(metavar="UNIT", help="Unit to write: m, cm, mm, in, … or the metres in it."),
     ] = None,
     input_rate: Annotated[
-        float | None, typer.Option(help="Frames a second of IN, whatever it says.")
+        float | None, typer.Option(metavar="HZ", help="Frames a second of IN, whatever it says.")
     ] = None,
     input_unit: Annotated[
-        str | None, typer.Option(help="Length unit of IN, whatever it says; BVH says nothing.")
+        str | None,
+        typer.Option(metavar="UNIT", help="Length unit of IN, whatever it says; BVH says nothing."),
     ] = None,
-    from_up: Annotated[
-        str | None, typer.Option(help="Which axis is up in IN, whatever it says.")
+    input_up: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="Which axis is up in IN, whatever it says.")
     ] = None,
     positions: Annotated[
-        str, typer.Option(help="BVH: positions 'replace' an OFFSET or 'add' to it.")
+        str,
+        typer.Option(metavar="WORD", help="BVH: positions 'replace' an OFFSET or 'add' to it."),
     ] = "replace",
     animation: Annotated[
-        str | None, typer.Option(help="glTF: which animation, by name or number.")
+        str | None, typer.Option(metavar="NAME", help="glTF: which animation, by name or number.")
     ] = None,
     keep_zeros: Annotated[
         bool, typer.Option("--keep-zeros", help="A marker at (0, 0, 0) is not missing.")
@@ -61,17 +70,23 @@ def convert(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a motion, markers or a skeleton as another kind of file, and say what that loses."""
+    """Write a motion, markers or a skeleton as another kind of file, and say what that loses.
+
+    Examples:
+        exactik convert walk.amc walk.glb
+        exactik convert walk.bvh walk.c3d --input-unit cm --output-up z
+        exactik convert takes/ glb/ --format glb
+    """
     options: dict[str, Any] = {
         "skeleton": skeleton,
         "start": start,
         "end": end,
-        "rate": rate,
-        "up": up,
-        "length_unit": _parse_unit(length_unit),
+        "output_rate": output_rate,
+        "output_up": output_up,
+        "output_unit": parse_length_unit(output_unit),
         "input_rate": input_rate,
-        "input_unit": _parse_unit(input_unit),
-        "from_up": from_up,
+        "input_unit": parse_length_unit(input_unit),
+        "input_up": input_up,
         "positions": positions,
         "animation": _parse_animation(animation),
         "zeros_are_missing": not keep_zeros,
@@ -79,24 +94,17 @@ def convert(
     }
     if len(paths) < 2:
         raise FileError(paths[0], "expected a second name, of the file to write")
-    if to is not None:
-        pairs = _pairs(paths[:-1], paths[-1], f".{to.removeprefix('.').lower()}")
+    if formats is not None:
+        pairs = _pairs(paths[:-1], paths[-1], f".{formats.removeprefix('.').lower()}")
         raise typer.Exit(_many(pairs, options, as_json))
     if len(paths) > 2:
-        raise FileError(paths[-1], "expected --to and a folder, for several files")
+        raise FileError(paths[-1], "expected --format and a folder, for several files")
     with compiling():
         done = _one(paths[0], paths[1], options)
     if as_json:
         print_json(asdict(done))
     else:
         _show(done)
-
-
-def _parse_unit(text: str | None) -> str | float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text
 
 
 def _parse_animation(text: str | None) -> int | str | None:
@@ -143,7 +151,7 @@ def _pairs(sources: list[Path], folder: Path, suffix: str) -> list[tuple[Path, P
 
     recorded = {*readable_suffixes("motion"), *readable_suffixes("markers")}
     if folder.exists() and not folder.is_dir():
-        raise FileError(folder, "is a file; expected a folder, because of --to")
+        raise FileError(folder, "is a file; expected a folder, because of --format")
     found: list[Path] = []
     for source in sources:
         if not source.is_dir():

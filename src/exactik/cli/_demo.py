@@ -12,7 +12,16 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from exactik.cli._app import UNDERSTAND, AsJson, app, compiling, frames_bar, out, print_json, say
+from exactik.cli._app import (
+    UNDERSTAND,
+    AsJson,
+    command,
+    compiling,
+    frames_bar,
+    out,
+    print_json,
+    say,
+)
 from exactik.cli._kernels import compile_kernels
 from exactik.synthetic import SyntheticRecording
 
@@ -23,18 +32,29 @@ GAP_SHARE = 0.05  # of the samples that are missing
 NAME = "performance"
 
 
-@app.command(rich_help_panel=UNDERSTAND)
+@command(UNDERSTAND)
 def demo(
     folder: Annotated[
-        Path, typer.Option("--out", help="Folder for what is written; it may exist.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Folder for what is written; it may exist."
+        ),
     ] = Path("exactik-demo"),
-    seconds: Annotated[float, typer.Option(help="Length of the performance.", min=2.0)] = 20.0,
+    seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Length of the performance.", min=2.0)
+    ] = 20.0,
     reach: Annotated[
         bool, typer.Option("--reach", help="Pose one figure instead, and show the solver's steps.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a recording with faults that are known, solve it, and compare with the truth."""
+    """Make a recording with faults that are known, solve it, and compare with the truth.
+
+    Examples:
+        exactik demo
+        exactik demo --seconds 5 -o short
+        exactik demo --reach
+    """
     if reach:
         _show_reach(as_json)
         return

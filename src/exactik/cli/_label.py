@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import SOLVE, AsJson, app, compiling, print_json, say
+from exactik.cli._app import SOLVE, AsJson, command, compiling, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     EndOption,
@@ -21,21 +21,29 @@ from exactik.errors import UsageError
 __all__ = ["label"]
 
 
-@app.command(rich_help_panel=SOLVE)
+@command(SOLVE)
 def label(
     recording: Annotated[Path, typer.Argument(metavar="MARKERS", help="The recording.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Recording to write, with names: .c3d .trc .csv .npz."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Recording to write, with names: .c3d .trc .csv .npz.",
+        ),
     ] = None,
     like: Annotated[
-        Path | None, typer.Option(help="A recording of the same marker set that has names.")
+        Path | None,
+        typer.Option(metavar="FILE", help="A recording of the same marker set that has names."),
     ] = None,
     marker_set: Annotated[
-        str | None, typer.Option("--set", help="A known marker set, or own: those of the figure.")
+        str | None,
+        typer.Option(metavar="SET", help="A known marker set, or own: those of the figure."),
     ] = None,
     known: Annotated[
-        list[str] | None, typer.Option(help="A point whose name is right; may be given again.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A point whose name is right; may be given again."),
     ] = None,
     start: StartOption = None,
     end: EndOption = None,
@@ -47,6 +55,11 @@ def label(
 
     Shows what each was taken for, how sure that is and what is doubtful. Exit code 1 if anything
     is.
+
+    Examples:
+        exactik label unnamed.c3d -o named.c3d
+        exactik label unnamed.c3d --like static.c3d -o named.c3d
+        exactik label unnamed.c3d --marker-set plug_in_gait --known LASI -o named.c3d
     """
     from exactik.cli._outputs import format_entry
     from exactik.io import files_to_write, save_markers
@@ -55,7 +68,9 @@ def label(
     from exactik.pipeline import RecordingOptions, read_recording
 
     if like is not None and marker_set is not None:
-        raise UsageError("--like and --set both say which labels there are; give one of them")
+        raise UsageError(
+            "--like and --marker-set both say which labels there are; give one of them"
+        )
     options = RecordingOptions(
         up=up, length_unit=parse_length_unit(length_unit), start=start, end=end
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from exactik.cli._app import UNDERSTAND, AsJson, app, compiling, print_json, say
+from exactik.cli._app import UNDERSTAND, AsJson, command, compiling, print_json, say
 from exactik.errors import GoalError, UnknownNameError, UsageError
 from exactik.goals import Goal, MarkerGoal, PositionGoal
 from exactik.model import Skeleton
@@ -19,23 +19,38 @@ if TYPE_CHECKING:
 __all__ = ["map_command"]
 
 
-@app.command("map", rich_help_panel=UNDERSTAND)
+@command(UNDERSTAND, "map")
 def map_command(
     model: Annotated[
-        str, typer.Argument(help="A skeleton file, or human, quadruped, hand or octopus.")
+        str,
+        typer.Argument(
+            metavar="FIGURE", help="A skeleton file, or human, quadruped, hand or octopus."
+        ),
     ],
     goal: Annotated[
-        list[str], typer.Option(help="BONE=x,y,z or MARKER=x,y,z [m]; may be given again.")
+        list[str],
+        typer.Option(metavar="NAME=X,Y,Z", help="Bone or marker, its place in metres; repeatable."),
     ],
-    dofs: Annotated[tuple[str, str], typer.Option(help="Two dofs, such as l_shin.ry r_shin.ry.")],
+    dofs: Annotated[
+        tuple[str, str],
+        typer.Option(metavar="DOF DOF", help="Two dofs, such as l_shin.ry r_shin.ry."),
+    ],
     target: Annotated[
-        Path, typer.Option("-o", "--out", help="Picture to write; .csv for the numbers.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Picture to write; .csv for the numbers."
+        ),
     ] = Path("map.png"),
-    size: Annotated[int, typer.Option(help="Values of each dof.", min=2)] = 181,
-    solver: Annotated[str, typer.Option(help="Whose basins are shown.")] = "auto",
+    size: Annotated[int, typer.Option(metavar="N", help="Values of each dof.", min=2)] = 181,
+    solver: Annotated[str, typer.Option(metavar="NAME", help="Whose basins are shown.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Map the cost over two dofs: where its Hessian is definite, and where starts lead."""
+    """Map the cost over two dofs: where its Hessian is definite, and where starts lead.
+
+    Examples:
+        exactik map human --goal r_hand=0.4,-0.2,1.1 --dofs r_upper_arm.ry r_forearm.ry
+        exactik map panda.urdf --goal panda_hand=0.5,0,0.4 --dofs panda_joint2.rz panda_joint4.rz
+    """
     from exactik.cli._pose import load_figure
     from exactik.landscape import DEFINITENESS_NAMES, compute_landscape, find_basins
     from exactik.problem import Problem

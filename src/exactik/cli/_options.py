@@ -16,6 +16,7 @@ __all__ = [
     "LimitsOption",
     "LockOption",
     "MappingOption",
+    "OutputRateOption",
     "RobustOption",
     "RotationsOption",
     "SigmaOption",
@@ -23,6 +24,7 @@ __all__ = [
     "SkeletonUpOption",
     "SmoothOption",
     "StartOption",
+    "SubjectOption",
     "TakeOption",
     "UpOption",
     "WeightsOption",
@@ -33,7 +35,7 @@ MappingOption = Annotated[
     str | None,
     typer.Option(
         "--mapping",
-        "--markers",
+        metavar="NAMES",
         help="What recorded markers are: LASI=LFWT,C7=neck, or a .json or .csv file.",
     ),
 ]
@@ -43,51 +45,83 @@ ComputedOption = Annotated[
 ]
 TakeOption = Annotated[
     str | None,
-    typer.Option(help="A motion of the recording, to put markers on a skeleton without."),
+    typer.Option(
+        metavar="FILE", help="A motion of the recording, to put markers on a skeleton without."
+    ),
 ]
-StartOption = Annotated[float | None, typer.Option(help="Where to begin, in seconds.")]
-EndOption = Annotated[float | None, typer.Option(help="Where to end, included, in seconds.")]
-LimitsOption = Annotated[str, typer.Option(help="Of joints: hard, soft or off.")]
+StartOption = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Where to begin, from the first frame on.")
+]
+EndOption = Annotated[float | None, typer.Option(metavar="SECONDS", help="Where to end, included.")]
+LimitsOption = Annotated[str, typer.Option(metavar="WORD", help="Of joints: hard, soft or off.")]
 AnglesOption = Annotated[
     str | None,
-    typer.Option(help="Columns of .csv and .mot: clinical (hip_flexion_r), joints (rx), both."),
+    typer.Option(
+        metavar="WORD",
+        help="Columns of .csv and .mot: clinical (hip_flexion_r), joints (rx), both.",
+    ),
 ]
 RotationsOption = Annotated[
-    str | None, typer.Option(help="Joints in .csv: coordinates, wxyz or swing-twist.")
+    str | None,
+    typer.Option(metavar="WORD", help="Joints in .csv: coordinates, wxyz or swing-twist."),
+]
+OutputRateOption = Annotated[
+    float | None, typer.Option(metavar="HZ", help="Frames a second to write.")
 ]
 RobustOption = Annotated[
-    str, typer.Option(help="What markers far off do: none (pull), huber (less), tukey (not).")
+    str,
+    typer.Option(
+        metavar="WORD", help="What markers far off do: none (pull), huber (less), tukey (not)."
+    ),
 ]
 SmoothOption = Annotated[
     str,
     typer.Option(
-        help="All frames together: auto (as the recording tells), none, or a cut-off in Hz."
+        metavar="WORD",
+        help="All frames together: auto (as the recording tells), none, or a cut-off in Hz.",
     ),
 ]
 WeightsOption = Annotated[
-    str | None, typer.Option(help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file.")
+    str | None,
+    typer.Option(metavar="WEIGHTS", help="Of markers: LFHD=2,R*=0.5, or a .json or .csv file."),
 ]
 SigmaOption = Annotated[
-    float | None, typer.Option(help="Noise of the markers in mm; estimated without it.")
+    float | None, typer.Option(metavar="MM", help="Noise of the markers; estimated without it.")
 ]
 BranchesOption = Annotated[
     bool, typer.Option("--branches/--no-branches", help="Look for better ways through.")
 ]
 LockOption = Annotated[
-    list[str] | None, typer.Option(help="Bones or dofs that stay at rest; patterns allowed.")
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Bones or dofs that stay at rest; patterns allowed."),
 ]
 UpOption = Annotated[
-    str | None, typer.Option(help="Which axis is up in the recording, whatever it says.")
+    str | None,
+    typer.Option(
+        metavar="AXIS", help="Which axis is up in what is read, whatever it says: x, y or z."
+    ),
 ]
-SkeletonUpOption = Annotated[str | None, typer.Option(help="Which axis is up for the skeleton.")]
+SkeletonUpOption = Annotated[
+    str | None, typer.Option(metavar="AXIS", help="Which axis is up for the skeleton: x, y or z.")
+]
 AxesOption = Annotated[
-    str | None, typer.Option(help="Turn the recording: YZX makes its y the new x.")
+    str | None, typer.Option(metavar="AXES", help="Turn the recording: YZX makes its y the new x.")
+]
+SubjectOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Whom to take if several were recorded; all for each."),
 ]
 LengthUnitOption = Annotated[
-    str | None, typer.Option(help="Length unit of the recording, whatever it says.")
+    str | None,
+    typer.Option(
+        metavar="UNIT", help="Length unit of what is read, whatever it says: m, cm, mm, in, …."
+    ),
 ]
 SkeletonUnitOption = Annotated[
-    str | None, typer.Option(help="Length unit of the skeleton, whatever it says.")
+    str | None,
+    typer.Option(
+        metavar="UNIT", help="Length unit of the skeleton, whatever it says: m, cm, mm, in, …."
+    ),
 ]
 
 

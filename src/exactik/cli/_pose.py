@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, app, compiling, err, say
+from exactik.cli._app import ANIMATE, command, compiling, err, say
 from exactik.model import Skeleton
 
 if TYPE_CHECKING:
+    from exactik.pipeline import LoadedSkeleton
     from exactik.viewer import MotionViewer, PoseViewer
 
 __all__ = [
@@ -20,24 +21,34 @@ __all__ = [
     "load_upright_figure",
     "pose",
     "print_look_notes",
+    "read_figure",
     "serve",
 ]
 
 BUILT_IN = ("human", "quadruped", "hand", "octopus")
 
-PortOption = Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.", min=0)]
+PortOption = Annotated[
+    int, typer.Option(metavar="N", help="Port to listen on; 0 for any that is free.", min=0)
+]
 BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")]
 
 
-@app.command(rich_help_panel=ANIMATE)
+@command(ANIMATE)
 def pose(
     model: Annotated[
-        str, typer.Argument(help=f"A skeleton file, or one of {', '.join(BUILT_IN)}.")
+        str,
+        typer.Argument(metavar="FIGURE", help=f"A skeleton file, or one of {', '.join(BUILT_IN)}."),
     ] = "human",
     port: PortOption = 0,
     browser: BrowserOption = True,
 ) -> None:
-    """Pose a figure in the browser: drag handles or bones, the body follows."""
+    """Pose a figure in the browser: drag handles or bones, the body follows.
+
+    Examples:
+        exactik pose human
+        exactik pose hero.glb
+        exactik pose panda.urdf --port 8080 --no-browser
+    """
     from exactik.viewer import PoseViewer
 
     with compiling():
@@ -55,15 +66,21 @@ def print_look_notes(name: str, figure: Skeleton) -> None:
 
 def load_figure(name: str) -> tuple[Skeleton, str | None]:
     """Return a built-in figure, or the one in a file; and which axis is up. Print its notes."""
+    loaded = read_figure(name)
+    return loaded.skeleton, loaded.up
+
+
+def read_figure(name: str) -> LoadedSkeleton:
+    """Return a built-in figure, or the one in a file. Print its notes."""
     from exactik import model
-    from exactik.pipeline import read_skeleton
+    from exactik.pipeline import LoadedSkeleton, read_skeleton
 
     if name.lower() in BUILT_IN and not Path(name).exists():
-        return getattr(model, name.lower())(), "z"
+        return LoadedSkeleton(getattr(model, name.lower())(), name.lower(), "z")
     loaded = read_skeleton(name)
     for note in loaded.notes:
         err.print(f"{name}: {note}", style="dim", markup=False, highlight=False, soft_wrap=True)
-    return loaded.skeleton, loaded.up
+    return loaded
 
 
 def load_upright_figure(name: str) -> Skeleton:

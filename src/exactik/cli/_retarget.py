@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exactik.cli._app import ANIMATE, AsJson, app, compiling, frames_bar, print_json, say
-from exactik.cli._options import EndOption, StartOption
+from exactik.cli._app import ANIMATE, AsJson, command, compiling, frames_bar, print_json, say
+from exactik.cli._options import EndOption, StartOption, UpOption
 from exactik.cli._outputs import format_entry, plan_outputs
 from exactik.cli._play import read_motion
 from exactik.cli._pose import load_figure
@@ -22,26 +22,38 @@ __all__ = ["retarget"]
 GAP = 1.2  # [m] between the figure and its source side by side: arms held out hardly touch
 
 
-@app.command(rich_help_panel=ANIMATE)
+@command(ANIMATE)
 def retarget(
     motion: Annotated[
         Path, typer.Argument(metavar="MOTION", help="What is taken over: BVH, AMC, GLB, NPZ, MOT.")
     ],
     to: Annotated[
-        str, typer.Option(help="Who takes it over: a skeleton, character or robot file, or human.")
+        str,
+        typer.Option(
+            metavar="FIGURE",
+            help="Who takes it over: a skeleton, character or robot file, or human.",
+        ),
     ],
     output: Annotated[
         list[str] | None,
-        typer.Option("--output", "-o", help="Motion to write: .bvh .glb .npz .csv …; repeatable."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Motion to write: .bvh .glb .npz .csv …; repeatable.",
+        ),
     ] = None,
-    mapping: Annotated[
-        Path | None, typer.Option(help="Which bone takes over which: a .json of --save-mapping.")
+    bones: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Which bone takes over which: a .json of --save-bones."),
     ] = None,
-    save_mapping: Annotated[
-        Path | None, typer.Option(help="Write which bone takes over which, to be edited.")
+    save_bones: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write which bone takes over which, to be edited."),
     ] = None,
     skeleton: Annotated[
-        str | None, typer.Option(help="Skeleton file of MOTION if it holds none (AMC, MOT).")
+        str | None,
+        typer.Option(metavar="FIGURE", help="Skeleton file of MOTION if it holds none (AMC, MOT)."),
     ] = None,
     feet: Annotated[bool, typer.Option("--feet/--no-feet", help="Hold feet that stand.")] = True,
     hands: Annotated[
@@ -49,10 +61,10 @@ def retarget(
     ] = True,
     start: StartOption = None,
     end: EndOption = None,
-    up: Annotated[
-        str | None, typer.Option(help="Which axis is up in MOTION, whatever it says.")
+    up: UpOption = None,
+    to_up: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="Which axis is up for the figure of --to.")
     ] = None,
-    to_up: Annotated[str | None, typer.Option(help="Which axis is up for the figure.")] = None,
     play: Annotated[
         bool, typer.Option("--play", help="Show the figure and its source side by side.")
     ] = False,
@@ -62,6 +74,11 @@ def retarget(
 
     Shows which bone takes over which and how it went. Exit code 1 if a foot slides, a wrist is off
     or a limb jumps.
+
+    Examples:
+        exactik retarget walk.bvh --to hero.glb -o hero-walk.glb
+        exactik retarget walk.bvh --to g1.xml -o g1-walk.csv --play
+        exactik retarget walk.bvh --to hero.glb --save-bones bones.json
     """
     from exactik.io import files_to_write
     from exactik.precompile import precompile_poses
@@ -69,13 +86,13 @@ def retarget(
     from exactik.retargeting import retarget as take_over
     from exactik.retargeting import save_mapping as write_mapping
 
-    if output is None and not play and not as_json and save_mapping is None:
-        raise UsageError("nothing would be written; give -o FILE, --play, --save-mapping or --json")
-    read = [str(motion), to, *(str(path) for path in (mapping, skeleton) if path is not None)]
+    if output is None and not play and not as_json and save_bones is None:
+        raise UsageError("nothing would be written; give -o FILE, --play, --save-bones or --json")
+    read = [str(motion), to, *(str(path) for path in (bones, skeleton) if path is not None)]
     (plan,) = plan_outputs([motion], output or (), None, None, read)
-    if save_mapping is not None:
-        files_to_write(str(save_mapping), tuple(read))
-    given = None if mapping is None else load_mapping(mapping)
+    if save_bones is not None:
+        files_to_write(str(save_bones), tuple(read))
+    given = None if bones is None else load_mapping(bones)
     figure, figure_up = (None, None) if skeleton is None else load_figure(skeleton)
     source = read_motion(str(motion), figure, up, figure_up, by_custom=False).between(start, end)
     target, _ = load_figure(to)
@@ -95,9 +112,9 @@ def retarget(
         )
     for path in plan.targets:
         result.motion.save(path)
-    if save_mapping is not None:
-        write_mapping(result.correspondence, save_mapping)
-    written = [str(path) for path in (*plan.targets, save_mapping) if path is not None]
+    if save_bones is not None:
+        write_mapping(result.correspondence, save_bones)
+    written = [str(path) for path in (*plan.targets, save_bones) if path is not None]
     if as_json:
         print_json({**result.to_dict(), "written": written})
     else:

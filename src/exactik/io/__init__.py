@@ -32,6 +32,7 @@ from exactik.io.conversion import (
 from exactik.io.formats import (
     FORMATS,
     Format,
+    find_content,
     find_format,
     readable_formats,
     readable_suffixes,
@@ -130,6 +131,7 @@ __all__ = [
     "default_pose",
     "describe_markers",
     "files_to_write",
+    "find_content",
     "find_format",
     "find_skeleton_beside",
     "find_up_axis",

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from exactik.errors import FileError
 from exactik.io._format import CONTENTS, PLURALS, Content, Format, Function, Outline
+from exactik.io._notes import Notes
 
 __all__ = [
     "AMC",
@@ -38,6 +39,7 @@ __all__ = [
     "Function",
     "Outline",
     "describe_formats",
+    "find_content",
     "find_format",
     "readable_format_of",
     "readable_formats",
@@ -63,8 +65,9 @@ C3D = Format(
     up_axis="z",
     states_up_axis=("markers",),
     length_unit="mm",
-    keeps="positions, gaps, names, rate, up axis, frame numbers, other series",
-    loses="events, subjects, residuals; analog channels are not read at all; 24 bits a number",
+    keeps="positions, gaps, names, rate, up axis, frame numbers, other series, analog channels, "
+    "force plates of types 1 to 4, which are written as type 2",
+    loses="events, subjects, residuals; 24 bits a number",
     assumes="zeros are missing; mm if no unit is stated, m if all is within 20",
 )
 TRC = Format(
@@ -341,6 +344,14 @@ def readable_format_of(path: PathLike) -> Format:
     if form is None or len(form.readers) == 0:
         raise _unknown_suffix(path, "reader", sorted(readable_suffixes()))
     return form
+
+
+def find_content(path: PathLike) -> Content:
+    """Return what is in a file that can be read."""
+    form = readable_format_of(path)
+    if form.content_of is not None:
+        return form.content_of.resolve()(os.fspath(path), Notes(os.fspath(path)))
+    return next(iter(form.readers))
 
 
 def _unknown_suffix(path: PathLike, what: str, suffixes: Sequence[str]) -> FileError:

@@ -128,7 +128,7 @@ def _describe(labelling: Labelling) -> list[str]:
     if labelling.next_set != "":
         lines.append(
             f"Marker set {labelling.marker_set}, as it fits best; next {labelling.next_set}. "
-            "--set or --like say which it is."
+            "--marker-set or --like say which it is."
         )
     if labelling.mirror_margin < MIN_MIRROR_MARGIN:
         lines.append("Left and right may be exchanged: the mirror image fits nearly as well.")

@@ -4,6 +4,7 @@ from exactik.marker_sets._bare_names import (
     are_names_empty,
     find_unnamed,
     is_unnamed,
+    shorten_names,
     strip_prefix,
 )
 from exactik.marker_sets._landmark import Landmark, list_landmarks
@@ -40,5 +41,6 @@ __all__ = [
     "list_marker_sets",
     "read_marker_names",
     "recognise_marker_set",
+    "shorten_names",
     "strip_prefix",
 ]

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from exactik._arrays import require_shape
+from exactik.errors import ModelError
+from exactik.model._mass import weigh_positions
 from exactik.typing import Array
 
 if TYPE_CHECKING:
@@ -45,3 +47,21 @@ class Pose:
         points = np.array([point for _, point in self.skeleton.markers.values()]).reshape(-1, 3)
         R_world_bone, p_world_bone = self.rotations[..., bones, :, :], self.positions[..., bones, :]
         return p_world_bone + np.einsum("...mij,mj->...mi", R_world_bone, points)
+
+    @property
+    def center_of_mass(self) -> Array:
+        """The centre of mass [m, world], (…, 3), of all bones that have one.
+
+        Raises:
+            ModelError: nothing is known about the figure's masses.
+        """
+        masses = self.skeleton.masses
+        if len(masses) == 0:
+            raise ModelError(
+                f"{self.skeleton.name!r} has no masses; Skeleton.with_masses gives it some"
+            )
+        bones = [self.skeleton.bone_index(bone) for bone in masses]
+        centers = np.array([entry.center for entry in masses.values()])
+        R_world_bone, p_world_bone = self.rotations[..., bones, :, :], self.positions[..., bones, :]
+        places = p_world_bone + np.einsum("...mij,mj->...mi", R_world_bone, centers)
+        return weigh_positions(np.array([entry.mass for entry in masses.values()]), places)

@@ -18,6 +18,7 @@ from exactik.model._bone import Bone
 from exactik.model._coordinates import CoordinateSpace
 from exactik.model._coupling import Coupling, check_couplings
 from exactik.model._jacobian import Frame, Route, Rows, bone_jacobian, bone_jacobian_dot
+from exactik.model._mass import BoneMass, check_masses
 from exactik.model._packing import ancestor_pairs, find_last_dofs
 from exactik.model._pose import Pose
 from exactik.model._structure import find_chains, format_tree, order_parents_first
@@ -41,14 +42,17 @@ class Skeleton(CoordinateSpace):
         bones: the bones, parents before children.
         markers: name → (bone, point in the bone's frame [m]).
         couplings: dofs that follow others and are no coordinates, each after its driver.
+        masses: of bones that have one, by name; empty where nothing is known.
 
-    Two skeletons are equal if they move alike: what they look like, `visuals`, is not compared.
+    Two skeletons are equal if they move alike: what they look like, `visuals`, and what they weigh
+    are not compared.
     """
 
     name: str
     bones: tuple[Bone, ...]
     markers: Mapping[str, tuple[str, Point]]
     couplings: tuple[Coupling, ...]
+    masses: Mapping[str, BoneMass]
 
     def __init__(
         self,
@@ -57,6 +61,7 @@ class Skeleton(CoordinateSpace):
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
         couplings: Sequence[Coupling] = (),
         visuals: Visuals | LazyVisuals | None = None,
+        masses: Mapping[str, BoneMass] | None = None,
     ):
         """See `Skeleton.build`."""
         ordered = order_parents_first(tuple(bones))
@@ -73,6 +78,7 @@ class Skeleton(CoordinateSpace):
         self._set("markers", MappingProxyType(checked))
         self._set("couplings", check_couplings(ordered, tuple(couplings)))
         self._set("_visuals", visuals)
+        self._set("masses", MappingProxyType(check_masses(masses, self._index)))
 
     _visuals: Visuals | LazyVisuals | None
 
@@ -84,6 +90,7 @@ class Skeleton(CoordinateSpace):
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
         couplings: Sequence[Coupling] = (),
         visuals: Visuals | LazyVisuals | None = None,
+        masses: Mapping[str, BoneMass] | None = None,
     ) -> Skeleton:
         """Return the skeleton of `bones`; children may be listed before their parents.
 
@@ -94,12 +101,13 @@ class Skeleton(CoordinateSpace):
             markers: name → (bone, point in the bone's frame [m]).
             couplings: dofs that follow others; these are then no coordinates of the skeleton.
             visuals: what it looks like; a `LazyVisuals` is read when somebody looks.
+            masses: of bones, by name.
 
         Raises:
             ModelError: duplicate names, a cycle, or a dof that cannot be coupled.
             UnknownNameError: a parent, a marker's bone or a coupled dof that does not exist.
         """
-        return cls(name, bones, markers, couplings, visuals)
+        return cls(name, bones, markers, couplings, visuals, masses)
 
     def _set(self, key: str, value: object) -> None:
         object.__setattr__(self, key, value)
@@ -112,7 +120,7 @@ class Skeleton(CoordinateSpace):
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.name, self.bones, dict(self.markers), self.couplings, self._visuals)
-        return type(self), state
+        return type(self), (*state, dict(self.masses))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
@@ -205,11 +213,15 @@ class Skeleton(CoordinateSpace):
 
     def with_markers(self, markers: Mapping[str, tuple[str, ArrayLike]]) -> Skeleton:
         """Return the same skeleton with these markers instead of its own."""
-        return Skeleton(self.name, self.bones, markers, self.couplings, self._visuals)
+        return Skeleton(self.name, self.bones, markers, self.couplings, self._visuals, self.masses)
 
     def with_visuals(self, visuals: Visuals | LazyVisuals | None) -> Skeleton:
         """Return the same skeleton with this look instead of its own; None for no look."""
-        return Skeleton(self.name, self.bones, self.markers, self.couplings, visuals)
+        return Skeleton(self.name, self.bones, self.markers, self.couplings, visuals, self.masses)
+
+    def with_masses(self, masses: Mapping[str, BoneMass] | None) -> Skeleton:
+        """Return the same skeleton with these masses instead of its own; None for none."""
+        return Skeleton(self.name, self.bones, self.markers, self.couplings, self._visuals, masses)
 
     def with_look_of(self, other: Skeleton) -> Skeleton:
         """Return the same skeleton with the look of another, whose bones have the same names."""
@@ -221,7 +233,7 @@ class Skeleton(CoordinateSpace):
         markers: Mapping[str, tuple[str, ArrayLike]] | None = None,
         name: str | None = None,
     ) -> Skeleton:
-        """Return the same skeleton of other bones, with its couplings and its look.
+        """Return the same skeleton of other bones, with its couplings, its look and its masses.
 
         Args:
             bones: with the same names and the same dofs where couplings name them.
@@ -230,7 +242,9 @@ class Skeleton(CoordinateSpace):
         """
         markers = dict(self.markers) if markers is None else markers
         name = self.name if name is None else name
-        return Skeleton(name, bones, markers, self.couplings, self._visuals)
+        kept = {bone.name for bone in bones}
+        masses = {bone: mass for bone, mass in self.masses.items() if bone in kept}
+        return Skeleton(name, bones, markers, self.couplings, self._visuals, masses)
 
     # --- motion
 
@@ -256,7 +270,7 @@ class Skeleton(CoordinateSpace):
         """Return the same figure with all dofs of its joints free: q is `joint_coordinates`."""
         if len(self.couplings) == 0:
             return self
-        return Skeleton(self.name, self.bones, self.markers, (), self._visuals)
+        return Skeleton(self.name, self.bones, self.markers, (), self._visuals, self.masses)
 
     def jacobian(
         self,
@@ -312,3 +326,9 @@ class Skeleton(CoordinateSpace):
     def __str__(self) -> str:
         """Return a readable tree, one bone a line."""
         return format_tree(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the figure at rest, and what it is made of."""
+        from exactik.player import render_skeleton_card
+
+        return render_skeleton_card(self)

@@ -1,6 +1,8 @@
 """Recordings: marker positions and joint coordinates over time."""
 
+from exactik.motion._analog import Analog, LazySamples
 from exactik.motion._axes import axes_matrix, cyclic_axes, heading_axes, turn_skeleton, turn_to_up
+from exactik.motion._force_plates import ForcePlate, compute_plate_axes
 from exactik.motion._markers import Markers, Series
 from exactik.motion._motion import Motion
 from exactik.motion._segments import (
@@ -13,7 +15,10 @@ from exactik.motion._suspects import FrozenMarker, Swap, find_frozen_markers, fi
 from exactik.motion._time import check_rate
 
 __all__ = [
+    "Analog",
+    "ForcePlate",
     "FrozenMarker",
+    "LazySamples",
     "Markers",
     "Motion",
     "Segment",
@@ -22,6 +27,7 @@ __all__ = [
     "axes_matrix",
     "check_rate",
     "choose_even_frames",
+    "compute_plate_axes",
     "cut_into_segments",
     "cyclic_axes",
     "find_frozen_markers",

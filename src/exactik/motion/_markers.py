@@ -6,18 +6,22 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from exactik._arrays import as_floats, fill_masked, freeze
 from exactik._text import count_noun
 from exactik.errors import ShapeError, UnknownNameError, UsageError
+from exactik.motion._analog import Analog
 from exactik.motion._axes import axes_matrix, permute_axis
+from exactik.motion._force_plates import ForcePlate
 from exactik.motion._time import check_rate, compute_resampled_positions, slice_frames
 from exactik.typing import Array, BoolArray
 
 __all__ = ["Markers", "Series"]
+
+Sampled = TypeVar("Sampled", Analog, ForcePlate)
 
 
 class Series(NamedTuple):
@@ -52,6 +56,9 @@ class Markers:
         metadata: what else the file says, such as its maker and encoding.
         notes: what is odd about the file, a sentence each.
         computed: names of points that the file itself says are computed from markers.
+        analog: channels sampled beside the markers, None without any. They keep their own rate, are
+            cut with the frames, and read from the file only when their values are asked for.
+        force_plates: what the file has of them, in the world axes of the markers; likewise.
     """
 
     positions: Array
@@ -65,6 +72,8 @@ class Markers:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
+    analog: Analog | None = None
+    force_plates: tuple[ForcePlate, ...] = ()
 
     def __post_init__(self) -> None:
         """Check shapes; keep arrays read-only."""
@@ -100,8 +109,15 @@ class Markers:
         counts = f"{len(self)} frames at {self.rate:g} Hz, {len(self.names)} markers"
         return f"<Markers: {counts}, {share:.1f} % missing>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: one frame of them, and how many are missing."""
+        from exactik.player import render_markers_card
+
+        return render_markers_card(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         plain = (dict(self.others), dict(self.metadata), self.notes, self.computed)
+        plain += (self.analog, self.force_plates)
         head = (self.positions, self.names, self.rate, self.first_frame)
         return type(self), (*head, self.units_in_file, self.up_axis, self.source, *plain)
 
@@ -149,10 +165,34 @@ class Markers:
         part = slice_frames(len(self), self.rate, start, end)
         others = {name: s._replace(values=s.values[part]) for name, s in self.others.items()}
         first = self.first_frame + part.start
-        return replace(self, positions=self.positions[part], first_frame=first, others=others)
+        return replace(
+            self,
+            positions=self.positions[part],
+            first_frame=first,
+            others=others,
+            analog=None if self.analog is None else self._cut_samples(self.analog, part),
+            force_plates=tuple(self._cut_samples(plate, part) for plate in self.force_plates),
+        )
+
+    def _cut_samples(self, sampled: Sampled, frames: slice) -> Sampled:
+        """Return the samples that were taken during these frames."""
+        samples_per_frame = sampled.rate / self.rate
+        first, stop = (round(frame * samples_per_frame) for frame in (frames.start, frames.stop))
+        return sampled.cut(first, max(min(stop, len(sampled)), first))
+
+    def scaled(self, factor: float) -> Markers:
+        """Return the same with all lengths multiplied; force plates and their moments too."""
+        return replace(
+            self,
+            positions=self.positions * factor,
+            force_plates=tuple(plate.scaled(factor) for plate in self.force_plates),
+        )
 
     def resampled(self, rate: float) -> Markers:
-        """Return the same at another rate [Hz], linear between frames; gaps stay gaps."""
+        """Return the same at another rate [Hz], linear between frames; gaps stay gaps.
+
+        Analog channels and force plates keep theirs.
+        """
         times = compute_resampled_positions(len(self), self.rate, rate)
 
         def interpolate(values: Array) -> Array:
@@ -170,11 +210,13 @@ class Markers:
         """Return the same in permuted axes: "YZX" makes the file's y the new x, its z the new y.
 
         A letter after a minus is turned round: "X-ZY" swaps y up for z up and keeps right-handed.
-        `others` stay as they are: not all of them are vectors in the axes of the world.
+        Force plates turn with the markers. `others` stay as they are: not all of them are vectors
+        in the axes of the world.
         """
         matrix = axes_matrix(axes)
         positions, up = self.positions @ matrix.T, permute_axis(self.up_axis, matrix)
-        return replace(self, positions=positions, up_axis=up)
+        plates = tuple(plate.turned(matrix) for plate in self.force_plates)
+        return replace(self, positions=positions, up_axis=up, force_plates=plates)
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write to .c3d, .trc, .csv or .npz; see `exactik.io.save_markers`."""

@@ -72,6 +72,12 @@ class Motion:
         counts = f"{len(self)} frames at {self.rate:g} Hz, {self.skeleton.nv} dofs"
         return f"<Motion of {self.skeleton.name!r}: {counts}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the motion as it plays."""
+        from exactik.player import render_motion_card
+
+        return render_motion_card(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         head = (self.skeleton, self.q, self.rate, self.first_frame, self.up_axis)
         return type(self), (*head, self.source, dict(self.metadata), self.notes)

@@ -6,8 +6,10 @@ recording tracked. What was decided on the way is kept as the track's `context`.
 """
 
 from exactik.pipeline._files import (
+    LoadedMotion,
     LoadedRecording,
     LoadedSkeleton,
+    read_motion,
     read_recording,
     read_skeleton,
     read_trial,
@@ -18,10 +20,17 @@ from exactik.pipeline._match import MatchedRecording, match_recording
 from exactik.pipeline._options import RecordingOptions, TrackOptions
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
-from exactik.pipeline._subjects import choose_subjects
+from exactik.pipeline._subjects import ALL_SUBJECTS, choose_subjects
 from exactik.pipeline._take import attach_from_take
 from exactik.pipeline._units import correct_unit
-from exactik.pipeline._up_axis import align_up_axis, find_upright, find_upright_person
+from exactik.pipeline._up_axis import (
+    align_up_axis,
+    find_motion_up,
+    find_upright,
+    find_upright_person,
+    stand_up,
+    stand_up_skeleton,
+)
 from exactik.pipeline._weights import resolve_weights
 from exactik.pipeline.opensim import (
     ScaledSubject,
@@ -39,6 +48,8 @@ from exactik.pipeline.opensim import (
 )
 
 __all__ = [
+    "ALL_SUBJECTS",
+    "LoadedMotion",
     "LoadedRecording",
     "LoadedSkeleton",
     "MatchedRecording",
@@ -54,12 +65,14 @@ __all__ = [
     "attach_from_take",
     "choose_subjects",
     "correct_unit",
+    "find_motion_up",
     "find_upright",
     "find_upright_person",
     "load_marked_skeleton",
     "match_recording",
     "measure_handedness",
     "prepare_skeleton",
+    "read_motion",
     "read_recording",
     "read_skeleton",
     "read_trial",
@@ -69,6 +82,8 @@ __all__ = [
     "solve_ik_setup",
     "solve_imu_setup",
     "solve_recording",
+    "stand_up",
+    "stand_up_skeleton",
     "track_tasks",
     "write_ik_results",
     "write_imu_results",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exactik._text import join_names
 from exactik.biomechanics import is_body
 from exactik.calibration import CalibrationRecord, HandMapping
-from exactik.errors import FileError
+from exactik.errors import Advice, FileError
 from exactik.io import (
     Note,
     check_axis,
@@ -17,9 +17,11 @@ from exactik.io import (
     describe_markers,
     files_to_write,
     find_format,
+    find_skeleton_beside,
     find_up_axis,
     inspect_markers,
     load_markers,
+    load_motion,
     load_skeleton,
     readable_suffixes,
     suffix_of,
@@ -31,11 +33,13 @@ from exactik.model import Skeleton, human
 from exactik.motion import Markers, Motion, axes_matrix, turn_to_up
 from exactik.pipeline._options import RecordingOptions
 from exactik.pipeline._subjects import choose_subjects
-from exactik.pipeline._up_axis import align_up_axis, find_upright_person
+from exactik.pipeline._up_axis import align_up_axis, find_motion_up, find_upright_person
 
 __all__ = [
+    "LoadedMotion",
     "LoadedRecording",
     "LoadedSkeleton",
+    "read_motion",
     "read_recording",
     "read_skeleton",
     "read_trial",
@@ -67,6 +71,19 @@ class LoadedSkeleton:
     def built_in(self) -> bool:
         """Whether it is our own human, which has nobody's size."""
         return self.name == HUMAN
+
+
+@dataclass
+class LoadedMotion:
+    """A motion as read.
+
+    Attributes:
+        motion: with the axis that is up, where that is known.
+        notes: what is odd, a sentence each.
+    """
+
+    motion: Motion
+    notes: list[str]
 
 
 @dataclass
@@ -103,11 +120,67 @@ def read_skeleton(
     with collect_warnings(notes, name):
         unstated = form is not None and form.length_unit is None
         skeleton = load_skeleton(name, "auto" if unit is None and unstated else unit)
-        up_axis = find_up_axis(name) if up is None else check_axis(up)
+        up_axis = _find_skeleton_up(name, skeleton, notes) if up is None else check_axis(up)
     record = None
     if form is NPZ:
         record = CalibrationRecord.from_metadata(read_npz_metadata(name))
     return LoadedSkeleton(skeleton, name, up_axis, [*notes], record)
+
+
+def _find_skeleton_up(name: str, skeleton: Skeleton, notes: list[Note]) -> str | None:
+    """Return which axis is up for a skeleton at rest; None if nothing tells."""
+    form = find_format(name)
+    if form is None or form.up_axis_of is not None:  # its file says so
+        return find_up_axis(name)
+    rest = Motion(skeleton, skeleton.neutral()[None], 1.0, source=name)
+    up = find_motion_up(rest)
+    _note_unusual_up(name, up, notes)
+    return up
+
+
+def read_motion(
+    name: str,
+    figure: Skeleton | None = None,
+    up: str | None = None,
+    figure_up: str | None = None,
+    *,
+    by_custom: bool = True,
+) -> LoadedMotion:
+    """Return the motion in a file, with the axis that is up in it.
+
+    Args:
+        name: the file.
+        figure: skeleton, for files that hold none; without it one that lies beside the file.
+        up: which axis is up, in place of what the file or custom says.
+        figure_up: which axis is up in the skeleton's file; holds where the motion does not tell.
+        by_custom: whether what is usual for such files holds where nothing tells.
+    """
+    form = find_format(name)
+    notes: list[Note] = []
+    needs_skeleton = form is not None and form.needs_skeleton and figure is None
+    if form is not None and needs_skeleton and form.companion == "":
+        advice = Advice("; give ", "skeleton", after=", the file that does")
+        raise FileError(name, "holds no skeleton", code="no-skeleton", advice=advice)
+    with collect_warnings(notes, name):
+        if needs_skeleton:
+            figure = load_skeleton(find_skeleton_beside(name))
+        unstated = form is not None and form.length_unit is None
+        motion = load_motion(name, figure, length_unit="auto" if unstated else None)
+    known = motion.up_axis if up is None else check_axis(up)
+    if known is None and by_custom:
+        known = find_motion_up(replace(motion, source=name))
+        _note_unusual_up(name, known, notes)
+    return LoadedMotion(replace(motion, up_axis=known or figure_up), [*notes])
+
+
+def _note_unusual_up(name: str, up: str | None, notes: list[Note]) -> None:
+    """Note an up axis that was seen on the figure and is not the one of most such files."""
+    form = find_format(name)
+    custom = None if form is None or form.up_axis_of is not None else form.up_axis
+    if up is not None and custom not in (None, up):
+        text = f"{up} is taken for up, along which the figure stands, although {custom} is usual"
+        advice = Advice("; ", "up", after=" says otherwise")
+        notes.append(Note("up-axis-assumed", "assumption", "", text, up, advice))
 
 
 def read_recording(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -60,9 +59,7 @@ def correct_unit(markers: Markers, skeleton: Skeleton, names: Mapping[str, str])
         f"the size of a person: lengths were multiplied by {factor:g}. --length-unit says "
         "otherwise."
     )
-    return SizedRecording(
-        replace(markers, positions=markers.positions * factor), size, factor, [note]
-    )
+    return SizedRecording(markers.scaled(factor), size, factor, [note])
 
 
 def _measure_size(markers: Markers, skeleton: Skeleton, names: Mapping[str, str]) -> float | None:

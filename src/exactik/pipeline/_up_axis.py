@@ -1,4 +1,4 @@
-"""Which way is up in a recording, as the figure in it tells.
+"""Which way is up in a recording or a motion, as the figure in it tells.
 
 The root of a figure is free, so that a fit does not depend on the up axis. What stands upright is
 seen from the markers that are known: their heights on the figure at rest, against their places in
@@ -22,8 +22,9 @@ import numpy as np
 from exactik.calibration import propose_mapping
 from exactik.io import find_format, measure_space
 from exactik.model import Skeleton, human
-from exactik.motion import Markers, cyclic_axes
+from exactik.motion import Markers, Motion, cyclic_axes, turn_skeleton, turn_to_up
 from exactik.pipeline._rest_places import pair_with_rest
+from exactik.retargeting import find_body_up
 from exactik.typing import Array
 from exactik.verdict import UpAxis
 
@@ -31,8 +32,12 @@ __all__ = [
     "AlignedRecording",
     "Upright",
     "align_up_axis",
+    "find_figure_up",
+    "find_motion_up",
     "find_upright",
     "find_upright_person",
+    "stand_up",
+    "stand_up_skeleton",
 ]
 
 AXIS_HALF_WIDTH = 0.18
@@ -45,6 +50,13 @@ MAX_FRAMES = 200  # looked at, spread over the recording; directions are means o
 MIN_UPRIGHT = 0.8
 """Cosine of the mean direction with an axis from which that axis is up: 37°. A walking trunk leans
 by 10°, a runner's by 20°; of three axes no other is then nearer than 53°."""
+
+
+FOOT_SHARE = 0.08
+"""[share of a figure's longest side at rest] from zero up to which the end of a chain is a foot on
+the floor: the joints of paws and toes are 0.03 above the soles. Hips, the origin of others, are at
+0.5."""
+MIN_FEET = 2  # a lamp on one foot may as well hang from there
 
 
 class Upright(NamedTuple):
@@ -171,6 +183,56 @@ def find_upright_person(markers: Markers) -> Upright | None:
     mapping = propose_mapping(figure, markers, geometry=False)
     names = {match.recorded: match.marker for match in mapping.used if match.marker is not None}
     return find_upright(markers, figure, "z", names)
+
+
+def find_figure_up(motion: Motion) -> str | None:
+    """Return which axis is up for a figure, as its shape tells; None if it does not.
+
+    A body with arms and legs has its head above its feet. Others stand on the floor with several
+    ends of chains, which is where one coordinate is zero.
+    """
+    return find_body_up(motion) or _find_ground_axis(motion.skeleton)
+
+
+def _find_ground_axis(skeleton: Skeleton) -> str | None:
+    """Return the axis along which a figure at rest stands on zero, on feet; None if none is."""
+    places = skeleton.forward(skeleton.neutral()).positions
+    size = float(np.ptp(places, axis=0).max(initial=0.0))
+    parents = set(skeleton.parents.tolist())
+    ends = places[[k for k in range(len(places)) if k not in parents]]
+    axes = []
+    for k in range(3):
+        feet = ends[np.abs(ends[:, k]) <= FOOT_SHARE * size]
+        lowest, highest = float(places[:, k].min()), float(places[:, k].max())
+        stands = abs(lowest) <= FOOT_SHARE * size < 0.5 * highest
+        if size > 0.0 and stands and len(feet) >= MIN_FEET and len(feet) < len(ends):
+            axes.append("xyz"[k])
+    return axes[0] if len(axes) == 1 else None
+
+
+def find_motion_up(motion: Motion) -> str | None:
+    """Return which axis is up in a motion; None if nothing tells.
+
+    By what it says; by the rule of its file's format; by the shape of its figure; by the custom of
+    the format.
+    """
+    if motion.up_axis is not None:
+        return motion.up_axis
+    form = find_format(motion.source) if motion.source != "" else None
+    if form is not None and form.up_axis_is_fixed:
+        return form.up_axis
+    return find_figure_up(motion) or (None if form is None else form.up_axis)
+
+
+def stand_up(motion: Motion) -> Motion:
+    """Return a motion with z up, turned where `find_motion_up` finds another axis."""
+    return turn_to_up(replace(motion, up_axis=find_motion_up(motion)), "z")
+
+
+def stand_up_skeleton(skeleton: Skeleton) -> Skeleton:
+    """Return a skeleton with z up at rest, by its shape; as it is where that tells nothing."""
+    up = find_figure_up(Motion(skeleton, skeleton.neutral()[None], 1.0))
+    return skeleton if up in (None, "z") else turn_skeleton(skeleton, cyclic_axes(up, "z"))
 
 
 def _guess_up_axis(

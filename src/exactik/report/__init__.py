@@ -2,6 +2,7 @@
 
 from exactik.report._headline import headline_of
 from exactik.report._page import render_report, write_report
+from exactik.report._playback import render_track_card
 from exactik.report._series import Bins, encode_png, error_colours, round_axis_end
 from exactik.report._summary import collect_versions, summary_of
 
@@ -12,6 +13,7 @@ __all__ = [
     "error_colours",
     "headline_of",
     "render_report",
+    "render_track_card",
     "round_axis_end",
     "summary_of",
     "write_report",

@@ -176,9 +176,11 @@ def render_charts(
     axis = axis_row(curves.bins.frames, rate, marks=6)
     drawn = [n for n in chosen if n in mine and with_drawings]
     shown = "".join(_draw_chart(charts[n], curves, axis) for n in drawn)
+    chosen_here = [n for n in chosen if n in mine]
+    note = '<p class="note">Nothing here moves by more than its error bars; any can be chosen.</p>'
     return (
         f'<div class="chart-group"><div class="chips" hidden>{chips}</div>'
-        f'<div class="charts plots">{shown}</div></div>'
+        f'{note if len(chosen_here) == 0 else ""}<div class="charts plots">{shown}</div></div>'
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from exactik._text import Reason, count_noun, join_names
 
 __all__ = [
+    "describe_limits",
+    "describe_open_dofs",
     "describe_swap",
     "format_frames",
     "format_millimetres",
@@ -40,11 +42,11 @@ def headline_of(summary: Facts) -> str:
         summary["verdict_text"],
         _describe_fit(summary),
         _describe_size(summary),
-        *_describe_open_dofs(summary),
+        *describe_open_dofs(summary),
         *_describe_attention(summary),
         *_describe_suspects(summary),
     ]
-    return " ".join([*parts, *_describe_limits(summary), *_describe_speed(summary)])
+    return " ".join([*parts, *describe_limits(summary), *_describe_speed(summary)])
 
 
 def format_millimetres(value: float | None) -> str:
@@ -120,7 +122,7 @@ def _describe_size(summary: Facts) -> str:
     return text
 
 
-def _describe_open_dofs(summary: Facts) -> list[str]:
+def describe_open_dofs(summary: Facts) -> list[str]:
     """Return a sentence if there are joints that the markers never determine."""
     dofs = summary["never_determined"]
     if len(dofs) == 0:
@@ -189,7 +191,8 @@ def _describe_suspects(summary: Facts) -> list[str]:
     return texts
 
 
-def _describe_limits(summary: Facts) -> list[str]:
+def describe_limits(summary: Facts) -> list[str]:
+    """Return a sentence if dofs touch their limits."""
     touched = summary["limits"]
     if len(touched) == 0:
         return []

@@ -1,20 +1,26 @@
 """The report on a solved recording: one HTML file that needs nothing else.
 
-It says what `summary_of` knows. Words, tables and plots are there without scripts; a script adds a
-cursor, zoom and a choice of joints. Nothing is fetched, and the file forbids it.
+It says what `summary_of` knows. Words, tables, plots and a picture are there without scripts; a
+script adds the playback, a cursor, zoom and a choice of joints. Nothing is fetched, and the file
+forbids it.
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from exactik._text import count_noun
 from exactik.io import open_atomic
+from exactik.player import (
+    CONTENT_SECURITY_POLICY,
+    dump_json,
+    encode_scene,
+    read_player_script,
+    read_player_style,
+    render_still,
+)
 from exactik.report._charts import (
     CLINICAL,
     COORDINATES,
@@ -24,12 +30,15 @@ from exactik.report._charts import (
     render_charts,
 )
 from exactik.report._curves import make_angle_curves
+from exactik.report._findings import render_attention, render_suspects
 from exactik.report._gait import render_gait
-from exactik.report._headline import describe_swap, format_millimetres, format_share, headline_of
-from exactik.report._reading import render_reading, render_verdict
+from exactik.report._header import render_header
+from exactik.report._headline import format_millimetres, format_share
+from exactik.report._playback import FrameFinder, compose_track_scene
+from exactik.report._reading import render_reading
 from exactik.report._series import encode_bytes, encode_series, make_heat_map
 from exactik.report._summary import summary_of
-from exactik.report._timeline import KIND_LABELS, render_timeline
+from exactik.report._timeline import render_timeline
 
 if TYPE_CHECKING:
     from exactik.report._charts import AngleChart
@@ -39,12 +48,6 @@ if TYPE_CHECKING:
 __all__ = ["render_report", "write_report"]
 
 Facts = Mapping[str, Any]
-
-UNFOLDED_ROWS = 12  # of a table; the others fold out
-MAX_ROWS = 1000  # of a table, with those that fold out
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-)
 
 
 def write_report(
@@ -69,6 +72,8 @@ def render_report(track: Track, command: str = "", summary: Facts | None = None)
     curves, heat = make_angle_curves(track), make_heat_map(track)
     charts = make_charts(track, curves)
     chosen = choose_initial_charts(charts, curves)
+    find_frame = FrameFinder(track)
+    scene = compose_track_scene(track, find_frame, summary)
     data = {
         "frames": len(track),
         "rate": summary["rate_hz"],
@@ -82,23 +87,31 @@ def render_report(track: Track, command: str = "", summary: Facts | None = None)
             "data": encode_bytes(heat.level),
         },
         "angles": {**encode_charts(charts, curves), "chosen": chosen},
+        "player": encode_scene(scene),
     }
     sections = [
-        _render_header(summary),
+        _render_section(
+            "attention", "Needs attention", render_attention(summary["attention"], find_frame)
+        ),
+        _render_section(
+            "suspects", "Suspected swaps and ghosts", render_suspects(summary, find_frame)
+        ),
+        _render_section("time", "Over time", render_timeline(track, summary, heat)),
         *_render_angles(track, curves, charts, chosen),
-        _render_section("attention", "Needs attention", _render_attention(summary["attention"])),
-        _render_section("suspects", "Suspected swaps and ghosts", _render_suspects(summary)),
-        *_render_reading(summary),
         _render_section(
             "markers",
             "Error of each marker",
             _render_marker_bars(summary["error_per_marker"]),
             "Mean (bar), 95 % (pale bar) and largest distance from its place on the figure, mm.",
         ),
-        _render_section("time", "Over time", render_timeline(track, summary, heat)),
+        *_render_reading(summary),
         _render_section("repeat", "How it was made", _render_settings(track, summary)),
     ]
-    return _render_page(f"{summary['skeleton']}: exactik report", "".join(sections), data)
+    body = (
+        f'{render_header(summary)}<aside class="playback"><div class="player" id="player">'
+        f'{render_still(scene)}</div></aside><div class="content">{"".join(sections)}</div>'
+    )
+    return _render_page(f"{summary['skeleton']}: exactik report", body, data)
 
 
 def _render_angles(
@@ -138,17 +151,16 @@ def _render_reading(summary: Facts) -> list[str]:
 
 
 def _render_page(title: str, body: str, data: Facts) -> str:
-    # In a script element nothing is escaped but the end of it.
-    plain = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>\n{_read_resource('_report.css')}</style></head>"
+        f"<title>{escape(title)}</title><style>\n{read_player_style()}{_read_resource('_report.css')}"
+        "</style></head>"
         f'<body><main>{body}</main><div id="readout" hidden></div>'
-        f'<script type="application/json" id="data">{plain}</script>'
-        f"<script>\n{_read_resource('_report.js')}</script></body></html>\n"
+        f'<script type="application/json" id="data">{dump_json(data)}</script>'
+        f"<script>\n{read_player_script()}{_read_resource('_report.js')}</script></body></html>\n"
     )
 
 
@@ -159,126 +171,6 @@ def _read_resource(name: str) -> str:
 def _render_section(name: str, title: str, inside: str, note: str = "") -> str:
     about = f'<p class="note">{escape(note)}</p>' if note else ""
     return f'<section id="{name}"><h2>{escape(title)}</h2>{about}{inside}</section>'
-
-
-def _render_header(summary: Facts) -> str:
-    source = os.path.basename(summary["source"].replace("\\", "/"))
-    about = [
-        f"figure {summary['skeleton']}, {summary['dofs']} dofs",
-        count_noun(len(summary["markers"]["used"]), "marker"),
-    ]
-    about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
-    return (
-        f'<header><p class="kicker">exactik report</p>'
-        f"<h1>{escape(source or summary['skeleton'])}</h1>"
-        f'<p class="about">{escape(" · ".join(about))}</p>{render_verdict(summary)}'
-        f'<div class="tiles">{_render_tiles(summary)}</div>'
-        f"<details><summary>In words</summary>"
-        f'<p class="headline">{escape(headline_of(summary))}</p></details></header>'
-    )
-
-
-def _render_tiles(summary: Facts) -> str:
-    """Return the most important numbers, large."""
-    error, segments = summary["error"], len(summary["attention"])
-    speed = summary["frames_per_second"]
-    numbers = [
-        (format_millimetres(error["mean_mm"]), "mean marker error"),
-        (format_millimetres(error["p95_mm"]), "95 % are within"),
-        (str(segments), "stretch needs a look" if segments == 1 else "stretches need a look"),
-        (format_share(summary["missing_share"]), "samples missing"),
-        _limits_tile(summary),
-        ("unknown" if speed is None else f"{speed:.0f}", "frames a second"),
-    ]
-    return "".join(
-        f'<div class="tile"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
-        for number, what in numbers
-    )
-
-
-def _limits_tile(summary: Facts) -> tuple[str, str]:
-    kind, touched = summary["settings"]["limits"], len(summary["limits"])
-    if kind != "hard":
-        return kind, "limits"
-    return str(touched), "dof touches a limit" if touched == 1 else "dofs touch a limit"
-
-
-def _render_attention(segments: Sequence[Facts]) -> str:
-    """Return the stretches that need a look, worst first."""
-    if len(segments) == 0:
-        return "<p>Nothing: no gaps to fill, no bad fits, every frame solved to rest.</p>"
-    rows = []
-    for segment in segments:
-        kind = segment["kind"]
-        badge = f'<span class="badge {escape(kind)}">{KIND_LABELS.get(kind, "")}</span>'
-        cells = (_render_link(segment), _format_times(segment), badge, escape(segment["text"]))
-        rows.append("".join(f"<td>{cell}</td>" for cell in cells))
-    return _render_table(("Frames", "Time", "What", "Why"), rows, "stretches")
-
-
-def _render_suspects(summary: Facts) -> str:
-    """Return suspected swaps, markers far off and frozen ones."""
-    rows = []
-    for swap in summary["swaps"]:
-        names = " ↔ ".join(map(escape, swap["names"]))
-        rows.append((names, swap, f"swap, {swap['verdict']}", describe_swap(swap)))
-    for ghost in summary["ghosts"]:
-        off, most, usual = (
-            format_millimetres(ghost[key]) for key in ("off_mm", "max_mm", "usual_mm")
-        )
-        text = f"{off} off, up to {most}; usually {usual}"
-        text += "; it was left out" if ghost["left_out"] else ""
-        rows.append((escape(ghost["name"]), ghost, "far off", text))
-    for frozen in summary["frozen"]:
-        text = "stays at the same place to the last digit while others move"
-        rows.append((escape(frozen["name"]), frozen, "frozen", text))
-    cells = []
-    for names, stretch, what, text in rows:
-        word = what.rpartition(" ")[2]
-        badge = f'<span class="badge {word}">{what}</span>'
-        row = (
-            f"<b>{names}</b>",
-            _render_link(stretch),
-            _format_times(stretch),
-            badge,
-            escape(text),
-        )
-        cells.append("".join(f"<td>{cell}</td>" for cell in row))
-    spikes = summary["spikes"]
-    note = f"<p>{spikes} samples stood out as spikes and had no say.</p>" if spikes > 0 else ""
-    if len(cells) == 0:
-        return note or "<p>No two markers seem exchanged, and none is far off for long.</p>"
-    return _render_table(("Marker", "Frames", "Time", "What", "Why"), cells, "stretches") + note
-
-
-def _render_table(heads: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
-    """Return a table; rows beyond the first `UNFOLDED_ROWS` fold out."""
-    head = "".join(f"<th>{name}</th>" for name in heads)
-
-    def table(part: Sequence[str]) -> str:
-        body = "".join(f"<tr>{row}</tr>" for row in part)
-        return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-
-    if len(rows) <= UNFOLDED_ROWS + 3:
-        return table(rows)
-    rest = rows[UNFOLDED_ROWS:MAX_ROWS]
-    more = f"<p>… and {len(rows) - MAX_ROWS} more.</p>" if len(rows) > MAX_ROWS else ""
-    fold = (
-        f"<details><summary>{len(rows) - UNFOLDED_ROWS} more</summary>{table(rest)}{more}</details>"
-    )
-    return table(rows[:UNFOLDED_ROWS]) + fold
-
-
-def _render_link(stretch: Facts) -> str:
-    first, last = stretch["first"], stretch["last"]
-    text = f"{first}" if first == last else f"{first}–{last}"
-    return f'<a href="#time" data-first="{first}" data-last="{last}">{text}</a>'
-
-
-def _format_times(stretch: Facts) -> str:
-    if stretch["first"] == stretch["last"]:
-        return f"{stretch['start_s']:.2f} s"
-    return f"{stretch['start_s']:.2f}–{stretch['end_s']:.2f} s"
 
 
 def _render_marker_bars(markers: Sequence[Facts]) -> str:

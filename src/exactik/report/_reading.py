@@ -1,4 +1,4 @@
-"""How a recording was read: which marker is what, axes, unit, sizes; and the verdict's reasons."""
+"""How a recording was read: which marker is what, axes, unit, sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exactik.report._headline import format_share
 if TYPE_CHECKING:
     from exactik.verdict import RecordingContext
 
-__all__ = ["reading_facts", "render_reading", "render_verdict"]
+__all__ = ["reading_facts", "render_reading"]
 
 Facts = Mapping[str, Any]
 
@@ -72,29 +72,6 @@ def reading_facts(context: RecordingContext | None) -> dict[str, Any] | None:
         "scales": {bone: float(f"{scale:.4g}") for bone, scale in context.scales.items()},
         "scale_sds": {bone: float(f"{sd:.3g}") for bone, sd in context.scale_sds.items()},
     }
-
-
-def render_verdict(summary: Facts) -> str:
-    """Return the grade, large, and every reason with what was measured and allowed."""
-    words = summary["verdict_text"].partition(":")[0].partition(".")[0]
-    rows = "".join(
-        f'<li class="{escape(reason["severity"])}">{escape(_capitalise(reason["text"]))}</li>'
-        for reason in summary["reasons"]
-    )
-    reasons = f"<ul>{rows}</ul>" if rows else ""
-    held = summary["held"]
-    if len(held) > 0:
-        names = escape(", ".join(held))
-        reasons += (
-            f'<p class="note">Without markers and held at rest: {count_noun(len(held), "bone")} '
-            f"({names}).</p>"
-        )
-    grade = escape(summary["verdict"])
-    return f'<div class="verdict {grade}"><b>{escape(words)}</b>{reasons}</div>'
-
-
-def _capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def render_reading(reading: Facts, rate: str) -> str:

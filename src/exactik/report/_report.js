@@ -1,8 +1,9 @@
 "use strict";
-// What the page shows without this script stays; it adds a cursor, zoom and a choice of joints.
+// What the page shows without this script stays; it adds the playback, a cursor, zoom and a choice
+// of joints. The frame of the playback is a line in all curves.
 (() => {
   const D = JSON.parse(document.getElementById("data").textContent);
-  const T = D.frames, NONE = 65535;
+  const T = D.frames, NONE = 65535, FEW = 60;
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const words = (text) => new Uint16Array(bytes(text).buffer);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -23,7 +24,7 @@
     const v = series[name].data[t];
     return v === NONE ? NaN : v * series[name].scale;
   };
-  let view = [0, T], cursor = -1;
+  let view = [0, T], cursor = -1, now = D.player.first, player = null;
 
   // --- drawing what is in view
 
@@ -52,10 +53,12 @@
         return;
       }
       const y = Math.max(-20, 100 * (1 - (most * s.scale) / top)).toFixed(2);
-      if (!open) parts.push(area ? `M${x},100L${x},${y}` : `M${x},${y}h.5`);
-      else parts.push(`L${x},${y}`);
+      const [left, right] = T <= FEW ? [a, b] : [x, x]; // of a few frames each is as wide as it takes
+      if (!open) parts.push(area ? `M${left},100L${left},${y}` : `M${left},${y}h.5`);
+      else parts.push(`L${left},${y}`);
+      if (right > left) parts.push(`L${right},${y}`);
       open = true;
-      x0 = x;
+      x0 = right;
     });
     if (open && area) parts.push(`L${x0},100Z`);
     path.setAttribute("d", parts.join(""));
@@ -64,6 +67,7 @@
   const heatSvg = document.getElementById("heat");
   const canvas = make("canvas");
   function drawHeat() {
+    if (!heatSvg) return; // no marker is ever seen
     const width = Math.max(100, Math.round(heatSvg.clientWidth * (window.devicePixelRatio || 1)));
     canvas.width = width;
     canvas.height = heat.rows;
@@ -169,24 +173,35 @@
   // --- cursor
 
   const readout = document.getElementById("readout");
+  function lineOf(svg, name) {
+    const found = svg.parentNode.querySelector(`:scope > .${name}`);
+    if (found) return found;
+    const line = make("div", name);
+    svg.parentNode.append(line);
+    return line;
+  }
   function drawCursor() {
-    all(".cursor").forEach((node) => node.remove());
-    if (cursor < 0 || cursor + 0.5 < view[0] || cursor + 0.5 > view[1]) return;
-    const left = `${(100 * (cursor + 0.5 - view[0])) / (view[1] - view[0])}%`;
-    for (const svg of all("svg.plot")) {
-      const line = make("div", "cursor");
-      line.style.left = left;
-      svg.parentNode.append(line);
+    for (const [name, frame] of [["cursor", cursor], ["now", now]]) {
+      const inside = frame >= 0 && frame + 0.5 >= view[0] && frame + 0.5 <= view[1];
+      const left = `${(100 * (frame + 0.5 - view[0])) / (view[1] - view[0])}%`;
+      for (const svg of all("svg.plot")) {
+        const line = lineOf(svg, name);
+        line.hidden = !inside;
+        line.style.left = left;
+      }
     }
   }
 
   const mm = (v) => (Number.isNaN(v) ? "none" : `${v < 9.95 ? v.toFixed(1) : v.toFixed(0)} mm`);
-  function tell(t, extra) {
-    const parts = [`frame ${t}`, `${(t / D.rate).toFixed(2)} s`,
-      series.status.words[series.status.data[t]],
+  function describe(t) {
+    const parts = [series.status.words[series.status.data[t]],
       `mean ${mm(value("mean", t))}`, `worst ${mm(value("most", t))}`];
     const gone = value("missing", t);
     if (gone > 0) parts.push(`${gone} missing`);
+    return parts;
+  }
+  function tell(t, extra) {
+    const parts = [`frame ${t}`, `${(t / D.rate).toFixed(2)} s`, ...describe(t)];
     if (extra) parts.push(extra);
     readout.textContent = parts.join("  ·  ");
     readout.hidden = false;
@@ -234,7 +249,6 @@
   document.addEventListener("pointerdown", (event) => {
     const svg = event.target.closest ? event.target.closest("svg.plot") : null;
     if (!svg || event.button !== 0 || event.pointerType === "touch") return;
-    event.preventDefault();
     from = { svg, x: event.clientX, t: frameAt(svg, event) };
     band = make("div", "select");
     svg.parentNode.append(band);
@@ -243,18 +257,70 @@
     if (!from) return;
     const t = frameAt(from.svg, event);
     if (Math.abs(event.clientX - from.x) > 6) zoom(Math.min(t, from.t), Math.max(t, from.t) + 1);
+    else goTo(t);
     band.remove();
     from = null;
   });
   document.addEventListener("dblclick", (event) => {
     if (event.target.closest("svg.plot")) zoom(0, T);
   });
-  document.addEventListener("pointerleave", () => { readout.hidden = true; });
+  document.addEventListener("pointerout", (event) => {
+    const svg = event.target.closest ? event.target.closest("svg.plot") : null;
+    if (!svg || (event.relatedTarget && svg.contains(event.relatedTarget))) return;
+    cursor = -1;
+    readout.hidden = true;
+    drawCursor();
+  });
+
+  // --- playback
+
+  const aside = document.querySelector("aside.playback"), dock = make("div", "dock");
+  function goTo(t) {
+    now = t;
+    if (player) player.seek(t);
+    drawCursor();
+    float();
+  }
+  const facts = make("p", "frame-facts");
+  function follow(t) {
+    now = t;
+    facts.textContent = describe(t).join(" · ");
+    if (t < view[0] || t >= view[1]) zoom(t, t + view[1] - view[0]);
+    drawCursor();
+  }
+  // On narrow screens it floats over the page once a reader has sent it somewhere.
+  let away = false;
+  function float() {
+    dock.classList.toggle("floating", away && matchMedia("(max-width: 1119px)").matches);
+    if (player) player.redraw();
+  }
+  const host = document.getElementById("player");
+  exactikPlayer.create(host, D.player).then((made) => {
+    player = made;
+    player.onFrame(follow);
+    const close = make("button", "close", "×");
+    close.type = "button";
+    close.setAttribute("aria-label", "Put the playback back");
+    close.addEventListener("click", () => dock.classList.remove("floating"));
+    aside.append(dock);
+    dock.append(close, host);
+    host.querySelector(".view").after(facts);
+    follow(now);
+    new IntersectionObserver(([entry]) => {
+      away = !entry.isIntersecting;
+      if (!away) float();
+    }).observe(aside);
+    document.documentElement.dataset.player = "ready";
+    player.redraw();
+  }).catch((error) => {
+    document.documentElement.dataset.player = "none";
+    host.append(make("p", "player-notes", `This browser shows no playback: ${error.message}.`));
+  });
 
   // --- buttons and links
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button"), link = event.target.closest("a[data-first]");
+    const button = event.target.closest("button"), link = event.target.closest("a[data-frame]");
     if (button && button.dataset.zoom) {
       const middle = (view[0] + view[1]) / 2, half = (view[1] - view[0]) / 2;
       const by = { in: half / 2, out: half * 2, all: T }[button.dataset.zoom];
@@ -265,14 +331,23 @@
       button.setAttribute("aria-pressed", String(on));
       charts();
     }
-    if (link) {
-      const first = Number(link.dataset.first), last = Number(link.dataset.last);
+    if (button && button.dataset.do === "print") window.print();
+    if (button && button.dataset.do === "theme") {
+      const root = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)").matches;
+      const dark = root.dataset.theme ? root.dataset.theme === "dark" : system;
+      root.dataset.theme = dark ? "light" : "dark";
+      if (player) player.redraw();
+    }
+    const row = event.target.closest("table.stretches tbody tr");
+    const place = link || (row && row.querySelector("a[data-first]"));
+    if (place) {
+      const first = Number(place.dataset.first), last = Number(place.dataset.last);
       const room = Math.max(D.rate / 2, last - first + 1);
-      all("tr.now").forEach((row) => row.classList.remove("now"));
-      link.closest("tr").classList.add("now");
-      cursor = first;
+      all("tr.chosen").forEach((node) => node.classList.remove("chosen"));
+      if (place.closest("tr")) place.closest("tr").classList.add("chosen");
+      if (player) event.preventDefault(); // its frame is seen beside the link: the page stays
       zoom(first - room, last + 1 + room);
-      tell(first);
+      goTo(Number(place.dataset.frame));
     }
   });
 
@@ -301,7 +376,7 @@
       tick.style.top = `${at}%`;
       left.append(tick);
     }
-    const space = heatSvg.namespaceURI, svg = document.createElementNS(space, "svg");
+    const space = document.querySelector("svg.plot").namespaceURI, svg = document.createElementNS(space, "svg");
     const settings = { class: "plot", role: "img", "aria-label": name,
       viewBox: `0 0 ${T} 100`, preserveAspectRatio: "none", "data-joint": n };
     for (const [key, setting] of Object.entries(settings)) svg.setAttribute(key, setting);
@@ -321,8 +396,10 @@
     return figure;
   }
 
-  heatSvg.parentNode.append(canvas);
-  heatSvg.querySelector("image").remove();
+  if (heatSvg) {
+    heatSvg.parentNode.append(canvas);
+    heatSvg.querySelector("image").remove();
+  }
   all(".tools, .chips").forEach((node) => { node.hidden = false; });
   window.addEventListener("resize", draw);
   document.addEventListener("toggle", draw, true); // what was folded had no width

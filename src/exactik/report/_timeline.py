@@ -82,18 +82,10 @@ def render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
             _render_title("What needs a look"),
             _lanes_row(lanes, count, "stretches to look at"),
         ]
-    series = [("most", most, "line"), ("mean", mean, "area")]
-    key = '<i class="k mean">mean of the markers</i><i class="k most">worst marker</i>'
-    top = _choose_error_axis(mean, most)
-    if (np.nan_to_num(most) > top).any():
-        key += (
-            f"cut off at {top:g} mm, the worst is {format_millimetres(summary['error']['max_mm'])}"
-        )
-    parts += [
-        _render_title("Error per frame", key),
-        _area_row(series, top, "mm", "error of each frame"),
-    ]
-    parts += [_render_title("Error per marker and frame"), _heat_row(heat, track.names)]
+    if np.isfinite(most).any():
+        parts += _render_errors(track, summary, heat, mean, most)
+    else:
+        parts += [_render_title("Error per frame"), "<p>No marker is seen in any frame.</p>"]
     parts += _render_gaps(summary, missing)
     parts += _render_limits(track, summary)
     top = round_axis_end(float(track.iterations.max(initial=1)))
@@ -106,6 +98,25 @@ def render_timeline(track: Track, summary: Facts, heat: HeatMap) -> str:
     first = summary["first_frame_in_file"]
     note = f"Frames are counted from 0; frame 0 is number {first} of the recording."
     return "".join(parts) + f'<p class="note">{note}</p>'
+
+
+def _render_errors(
+    track: Track, summary: Facts, heat: HeatMap, mean: Array, most: Array
+) -> list[str]:
+    """Return the errors of the frames and of each marker."""
+    series = [("most", most, "line"), ("mean", mean, "area")]
+    key = '<i class="k mean">mean of the markers</i><i class="k most">worst marker</i>'
+    top = _choose_error_axis(mean, most)
+    if (np.nan_to_num(most) > top).any():
+        key += (
+            f"cut off at {top:g} mm, the worst is {format_millimetres(summary['error']['max_mm'])}"
+        )
+    return [
+        _render_title("Error per frame", key),
+        _area_row(series, top, "mm", "error of each frame"),
+        _render_title("Error per marker and frame"),
+        _heat_row(heat, track.names),
+    ]
 
 
 def _choose_error_axis(mean: np.ndarray, most: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from exactik.retargeting._correspondence import (
 )
 from exactik.retargeting._figure import BodyFigure, SourceBody
 from exactik.retargeting._result import Retargeting, TurnSteps
-from exactik.retargeting._retarget import retarget
+from exactik.retargeting._retarget import find_body_up, retarget
 
 __all__ = [
     "Anatomy",
@@ -24,6 +24,7 @@ __all__ = [
     "SourceBody",
     "TurnSteps",
     "find_anatomy",
+    "find_body_up",
     "find_contacts",
     "load_mapping",
     "retarget",

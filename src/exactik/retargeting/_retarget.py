@@ -24,8 +24,9 @@ import numpy as np
 from exactik.errors import ModelError, UsageError
 from exactik.model import Bone, Joint, Skeleton
 from exactik.motion import Motion, choose_even_frames, cyclic_axes, turn_skeleton
-from exactik.retargeting._anatomy import SIDES, find_anatomy
+from exactik.retargeting._anatomy import SIDES, Anatomy, find_anatomy
 from exactik.retargeting._bends import bend_at_least
+from exactik.retargeting._bone_names import read_bone_name
 from exactik.retargeting._contacts import ContactOptions
 from exactik.retargeting._copy_orientations import compute_part_rotations, copy_orientations
 from exactik.retargeting._correspondence import (
@@ -48,9 +49,12 @@ from exactik.retargeting._result import Retargeting
 from exactik.solvers import require_count
 from exactik.typing import Array
 
-__all__ = ["retarget"]
+__all__ = ["find_body_up", "retarget"]
 
 Progress = Callable[[int, int], object]
+MIN_UP_COSINE = 0.9
+"""Of the direction from feet to head with an axis, from which that axis is up: 26°. Walking people
+have 0.99, at rest all that stand 0.999; a dog, from paws to head, 0.8."""
 LOOKED_AT_FRAMES = 50
 """Of a motion, to see which axis is up, and how it stands if its zero pose does not: people seldom
 lie in most."""
@@ -148,11 +152,16 @@ def _prepare_source(
     motion: Motion, given: Mapping[str, str], up: str | None
 ) -> tuple[SourceBody, str]:
     """Return the body that moves, z up, with its poses; and which axis was up in the motion."""
-    q_rest = _find_rest_pose(motion)
+    q_rest = find_rest_pose(motion)
     anatomy = find_anatomy(motion.skeleton, q_rest, given)
     few = choose_even_frames(len(motion), LOOKED_AT_FRAMES)
     positions = motion.skeleton.forward(motion.q[few]).positions
-    known: str = up or motion.up_axis or _name_axis(find_up_direction(anatomy, positions))
+    known: str = (
+        up
+        or motion.up_axis
+        or _find_up_axis(anatomy, q_rest, positions)
+        or _name_axis(find_up_direction(anatomy, positions))
+    )
     if measure_standing(anatomy, motion.skeleton.forward(q_rest).positions[None])[0] < 0.0:
         # Bones laid out along one axis: the file's zero pose is no figure, but its motion is.
         q_rest = motion.q[few][np.argmax(measure_standing(anatomy, positions))]
@@ -170,7 +179,7 @@ def _prepare_source(
     return body, known
 
 
-def _find_rest_pose(motion: Motion) -> Array:
+def find_rest_pose(motion: Motion) -> Array:
     """Return the rest pose of a motion's skeleton, (nq,), with inner shifts as they mostly are.
 
     Files whose joints all have position channels have their bones' lengths in these alone.
@@ -181,6 +190,59 @@ def _find_rest_pose(motion: Motion) -> Array:
     index = skeleton.plain_q[inner]
     q[index] = np.median(motion.q[:, index], axis=0)
     return q
+
+
+def find_body_up(motion: Motion) -> str | None:
+    """Return which axis is up, "y" or "z", as a body tells whose bones have names; None for others.
+
+    At rest if it stands there, for somebody may lie all the time; else as it mostly is. Legs alone
+    tell it at rest.
+
+    Args:
+        motion: of any skeleton; frames without a pose are left out.
+    """
+    skeleton = motion.skeleton
+    present = motion.q[np.isfinite(motion.q).all(axis=1)]
+    if len(present) == 0:
+        return None
+    few = present[choose_even_frames(len(present), LOOKED_AT_FRAMES)]
+    q_rest = find_rest_pose(replace(motion, q=few))
+    try:
+        anatomy = find_anatomy(skeleton, q_rest)
+        return _find_up_axis(anatomy, q_rest, skeleton.forward(few).positions)
+    except ModelError:
+        return _find_up_of_legs(skeleton, skeleton.forward(q_rest).positions)
+
+
+def _find_up_axis(anatomy: Anatomy, q_rest: Array, positions: Array) -> str | None:
+    """Return the axis along which a body stands, at rest or else in poses (n, n_bones, 3)."""
+    at_rest = anatomy.skeleton.forward(q_rest).positions[None]
+    if measure_standing(anatomy, at_rest)[0] > 0.0:
+        up = _name_up_axis(find_up_direction(anatomy, at_rest))
+        if up is not None:
+            return up
+    return _name_up_axis(find_up_direction(anatomy, positions))
+
+
+def _find_up_of_legs(skeleton: Skeleton, positions: Array) -> str | None:
+    """Return the axis along which trunk and thighs are above shins and feet, (n_bones, 3)."""
+    parts = [read_bone_name(name).part for name in skeleton.bone_names]
+    above = [k for k, part in enumerate(parts) if part in ("pelvis", "spine", "thigh")]
+    below = [k for k, part in enumerate(parts) if part in ("shin", "foot", "toes")]
+    if len(above) == 0 or len(below) == 0:
+        return None
+    direction = positions[above].mean(axis=0) - positions[below].mean(axis=0)
+    length = float(np.linalg.norm(direction))
+    return _name_up_axis(direction / length) if length > 0.0 else None
+
+
+def _name_up_axis(direction: Array) -> str | None:
+    """Return the axis that a direction is along; none along x, which no program has up.
+
+    Some files lay all bones out along x at rest.
+    """
+    axis = int(np.argmax(np.abs(direction)))
+    return "xyz"[axis] if axis > 0 and abs(direction[axis]) > MIN_UP_COSINE else None
 
 
 def _prepare_target(

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from exactik._arrays import freeze
+from exactik._text import join_names
+from exactik.kernels.goals.terms import POSITION
 from exactik.problem import Problem
 from exactik.solvers._certificate import Certificate, make_certificate
 from exactik.solvers._descend import History
@@ -151,6 +153,27 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result: {self.why}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the pose with its goals, why it ended so, and errors."""
+        from exactik.player import AskedPlace, render_pose_card
+
+        skeleton, limits = self.problem.skeleton, list(self.active_limits)
+        places = [
+            AskedPlace(name=goal.label, bone=term.bone, point=term.point, target=term.target)
+            for goal in self.problem.goals
+            if goal.watched_point(skeleton) is not None
+            for term in goal.terms(skeleton)
+            if term.kind == POSITION
+        ]
+        milliseconds = 1e3 * self.seconds
+        facts = [
+            ("at limits", join_names(limits, 4) if len(limits) > 0 else ""),
+            ("solver", f"{self.solver}, {self.iterations} iterations, {milliseconds:.3g} ms"),
+        ]
+        errors = list(self.errors_in_words.items())
+        title = f"Result: {self.status}"
+        return render_pose_card(skeleton, self.q, title, self.why, places, errors, facts)
 
 
 def make_result(**attributes: Any) -> Result:

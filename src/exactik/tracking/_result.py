@@ -111,6 +111,12 @@ class Track:
         error = 1e3 * self.mean_error
         return f"<Track of {self.skeleton.name!r}: {len(self)} frames, {error:.1f} mm a marker>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the verdict, and the motion with its markers."""
+        from exactik.report import render_track_card
+
+        return render_track_card(self)
+
     @property
     def skeleton(self) -> Skeleton:
         """The figure."""

@@ -4,15 +4,23 @@ Imports point one way: `page` (what both apps share) knows neither app, `keyfram
 posing's panel, and `playback` stands beside `posing`.
 """
 
-from exactik.viewer._history import UndoHistory
+from exactik.viewer._history import UndoHistory, UndoOrder
 from exactik.viewer._limits import LimitState
 from exactik.viewer._view import view
-from exactik.viewer.keyframes import Key, Keyframes, PinConstraint
+from exactik.viewer.keyframes import (
+    BoneLock,
+    Key,
+    Keyframes,
+    KeyframesState,
+    Mirror,
+    PinConstraint,
+)
 from exactik.viewer.playback import (
     Bookmark,
     EmbeddedView,
     MotionViewer,
     PlaybackData,
+    UnsolvedRecording,
     check_export_path,
     export_playback,
 )
@@ -26,12 +34,15 @@ from exactik.viewer.posing import (
 )
 
 __all__ = [
+    "BoneLock",
     "Bookmark",
     "EmbeddedView",
     "Handle",
     "Key",
     "Keyframes",
+    "KeyframesState",
     "LimitState",
+    "Mirror",
     "MotionViewer",
     "PinConstraint",
     "PlaybackData",
@@ -40,6 +51,8 @@ __all__ = [
     "PosingState",
     "PosingWorker",
     "UndoHistory",
+    "UndoOrder",
+    "UnsolvedRecording",
     "Update",
     "check_export_path",
     "export_playback",

@@ -1,4 +1,4 @@
-"""One function that shows skeletons, motions, tracks and key frames."""
+"""One function that shows skeletons, motions, tracks, markers and key frames."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from exactik.errors import UsageError
 from exactik.model import Skeleton
-from exactik.motion import Motion
+from exactik.motion import Markers, Motion
+from exactik.pipeline import stand_up_skeleton
 from exactik.tracking import Track
 from exactik.viewer.keyframes import Keyframes
 from exactik.viewer.playback import EmbeddedView, MotionViewer, PlaybackData, is_notebook
@@ -19,7 +20,7 @@ SHOWN_WITH_MOTION = ("markers", "references")
 
 
 def view(
-    thing: Skeleton | Motion | Track | Keyframes | Any,
+    thing: Skeleton | Motion | Track | Markers | Keyframes | Any,
     *,
     block: bool | None = None,
     browser: bool = True,
@@ -28,9 +29,14 @@ def view(
 ) -> PoseViewer | MotionViewer | EmbeddedView:
     """Show a figure to be posed, or a motion to be played, in a browser; needs `exactik[viewer]`.
 
+    What is shown has z up: it is turned where a motion or markers say that another axis is, or
+    where the shape of a figure tells, whose head is above its feet. Coordinates are the same;
+    positions on the page, and those of a `PoseViewer`'s session, are in the turned axes.
+
     Args:
-        thing: a skeleton, a motion, a track (with its markers, errors and error bars), key frames,
-            or anything with a `motion`, or a `skeleton` and `q`: a result, a session.
+        thing: a skeleton, a motion, a track (with its markers, errors and error bars), markers
+            (which can be solved from the page), key frames, or anything with a `motion`, or a
+            `skeleton` and `q`: a result, a session.
         block: return when Ctrl-C is pressed; else at once, with the viewer still open. Without it
             notebooks go on, and scripts wait.
         browser: open the page; else only its address is printed.
@@ -43,7 +49,7 @@ def view(
         thing = getattr(thing, "motion", thing)
     notebook = is_notebook()
     server_options = {"host", "port", "expose"} & set(options)
-    moving = isinstance(thing, Track | Motion | Keyframes)
+    moving = isinstance(thing, Track | Motion | Markers | Keyframes)
     if static is None:
         static = notebook and moving and block is None and len(server_options) == 0
     if static:
@@ -60,19 +66,19 @@ def view(
 
 
 def _open(thing: Any, options: dict[str, Any]) -> PoseViewer | MotionViewer:
-    if isinstance(thing, Track | Motion):
+    if isinstance(thing, Track | Motion | Markers):
         return MotionViewer(thing, **options)
     if isinstance(thing, Keyframes):
         return MotionViewer(thing.bake(), **options)
     skeleton, q = _find_figure(thing)
-    return PoseViewer(skeleton, **({} if q is None else {"q": q}), **options)
+    return PoseViewer(stand_up_skeleton(skeleton), **({} if q is None else {"q": q}), **options)
 
 
 def _embed(thing: Any, options: dict[str, Any]) -> EmbeddedView:
     shown = {name: options.pop(name) for name in SHOWN_WITH_MOTION if name in options}
     if isinstance(thing, Keyframes):
         thing = thing.bake()
-    elif not isinstance(thing, Track | Motion):
+    elif not isinstance(thing, Track | Motion | Markers):
         skeleton, q = _find_figure(thing)
         pose = options.pop("q", skeleton.neutral() if q is None else q)
         thing = Motion(skeleton, pose[None], 1.0)

@@ -32,7 +32,9 @@ def test_numbers_of_every_encoding(encoding, scale, tmp_path):
     wanted[0, 1] = np.nan
     np.testing.assert_allclose(markers.positions, wanted, rtol=1e-7)
     assert markers.metadata["encoding"] == encoding
-    assert markers.metadata["analog"] == {"channels": 2, "rate": 100.0}
+    assert markers.analog is not None
+    assert markers.analog.rate == 100.0
+    np.testing.assert_array_equal(markers.analog.values, [[5, 6], [7, 8]])
     assert markers.metadata["mean_residual"] == pytest.approx(2 * 0.5e-3 / 3)  # cameras left out
 
 

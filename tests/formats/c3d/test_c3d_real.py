@@ -60,9 +60,10 @@ def test_real_file_has_what_is_known_of_it(name, shared_data):
     assert markers.units_in_file == units.get(match["unit"], match["unit"])
     assert markers.metadata["encoding"] == match["encoding"]
     assert markers.metadata["numbers"] == {"int": "int16", "float": "float32"}[match["numbers"]]
-    assert markers.metadata["analog"]["channels"] == int(match["channels"])
-    if int(match["channels"]) > 0:
-        ratio = markers.metadata["analog"]["rate"] / markers.rate
+    assert (markers.analog is not None) == (int(match["channels"]) > 0)
+    if markers.analog is not None:
+        assert len(markers.analog.labels) == int(match["channels"])
+        ratio = markers.analog.rate / markers.rate
         assert ratio == pytest.approx(int(match["samples"]), rel=1e-3)
     labels = re.search(r"labels ([^,]+),(.+?)\.\. \(", ROWS[name])
     if labels is not None:

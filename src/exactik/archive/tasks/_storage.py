@@ -110,7 +110,10 @@ def fetch_file(address: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="exactik-") as folder:
         copy = os.path.join(folder, os.path.basename(path))
         _try_often(address, "read", lambda: files.get_file(path, copy))
-        yield Path(copy)
+        try:
+            yield Path(copy)
+        except FileError as error:
+            raise (error.about(address) if error.path == copy else error) from None
 
 
 def _try_often(address: str, verb: str, act: Callable[[], Answer]) -> Answer:
@@ -188,6 +191,10 @@ class Storage:
             raise _storage_fault(self.address, error) from None
         try:
             yield Path(folder)
+        except FileError as error:
+            name = os.path.basename(error.path)
+            is_staged = os.path.dirname(error.path) == folder
+            raise (error.about(self.join(name)) if is_staged else error) from None
         except OSError as error:
             raise _storage_fault(self.address, error) from None
         finally:

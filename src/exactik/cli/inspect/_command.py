@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from exactik.cli._app import LOOK, AsJson, app, compiling, err, out, print_json, progress_bar
+from exactik.cli._app import LOOK, AsJson, command, compiling, err, out, print_json, progress_bar
+from exactik.cli._options import LengthUnitOption
 from exactik.cli.inspect._screen import format_facts
 from exactik.cli.inspect._table import Row, format_table
 from exactik.errors import ExactikError, FileError
@@ -24,22 +25,30 @@ MAX_FEW_FILES = 5  # files
 PIPE_COLUMNS = 80  # columns of text that goes to no terminal
 
 
-@app.command(rich_help_panel=LOOK)
+@command(LOOK)
 def inspect(
     files: Annotated[
-        list[str], typer.Argument(help="Files, folders for all files below them, or human.")
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Files, folders for all files below them, or human."
+        ),
     ],
     table: Annotated[bool, typer.Option("--table", help="Print one line per file.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show all gaps, bones, names.")] = False,
     skeleton: Annotated[
-        str | None, typer.Option(help="Skeleton of a motion that has none, such as an .asf.")
+        str | None,
+        typer.Option(metavar="FIGURE", help="Skeleton of a motion that has none, such as an .asf."),
     ] = None,
-    length_unit: Annotated[
-        str | None, typer.Option(help="Length unit in place of the file's: m, cm, mm, in, …")
-    ] = None,
+    length_unit: LengthUnitOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is in a file and what is odd about it: motions, markers, skeletons."""
+    """Say what is in a file and what is odd about it: motions, markers, skeletons.
+
+    Examples:
+        exactik inspect walk.c3d
+        exactik inspect takes/ --table
+        exactik inspect human --all
+    """
     from exactik.io import inspect_file
 
     if files == [HUMAN] and not os.path.exists(HUMAN):

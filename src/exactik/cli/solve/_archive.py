@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from exactik._text import count_noun
 from exactik.archive import SEGMENT_FRAMES, TIME_LIMIT, archive, read_counts
 from exactik.cli._app import SOLVE, AsJson, app, err, print_json, say
+from exactik.cli._help import Command, CommandGroup
 from exactik.cli._options import (
     AnglesOption,
     AxesOption,
@@ -29,6 +30,7 @@ from exactik.cli._options import (
     SkeletonUpOption,
     SmoothOption,
     StartOption,
+    SubjectOption,
     UpOption,
     WeightsOption,
     parse_length_unit,
@@ -39,45 +41,70 @@ from exactik.errors import UsageError
 
 __all__ = ["archives"]
 
-archives = typer.Typer(help="Thousands of takes on a Dask cluster, resumable at any point.")
+archives = typer.Typer(
+    cls=CommandGroup,
+    help="Thousands of takes on a Dask cluster, resumable at any point.",
+    epilog="Examples:\n\nexactik archive run takes/ -o solved --skeleton human\n\n"
+    "exactik archive status solved",
+)
 app.add_typer(archives, name="archive", rich_help_panel=SOLVE)
 
 
-@archives.command()
+@archives.command(cls=Command)
 def run(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE…",
+            metavar="SOURCE...",
             help="Folders, patterns, files or manifests (.csv, .jsonl); paths or s3://bucket/….",
         ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of the archive: ledger, index, summary.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Folder of the archive: ledger, index, summary.",
+        ),
     ],
     skeleton: Annotated[
-        str, typer.Option(help="The figure: a file (.npz .osim .bvh …), or human, ours.")
+        str,
+        typer.Option(
+            metavar="FIGURE", help="The figure: a file (.npz .osim .bvh …), or human, ours."
+        ),
     ],
-    outputs: Annotated[
+    motions: Annotated[
         str | None,
-        typer.Option(help="Where motions and reports go, if not there: a folder or s3://bucket/…."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Where motions and reports go, if not there: a folder or s3://bucket/….",
+        ),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a running Dask scheduler: tcp://host:8786.")
+        str | None,
+        typer.Option(metavar="URL", help="Address of a running Dask scheduler: tcp://host:8786."),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(help="Processes on this machine; one per processor without it.", min=1),
+        typer.Option(
+            metavar="N", help="Processes on this machine; one per processor without it.", min=1
+        ),
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", help="Some of bvh, amc, glb, npz, mot, csv: bvh,glb.")
+        str,
+        typer.Option(
+            "--format", metavar="FORMATS", help="Some of bvh, amc, glb, npz, mot, csv: bvh,glb."
+        ),
     ] = "bvh",
-    report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Whether each take gets a report.")
+    reports: Annotated[
+        bool, typer.Option("--reports/--no-reports", help="Whether each take gets a report.")
     ] = True,
-    subjects: Annotated[
+    subject_folders: Annotated[
         bool,
-        typer.Option("--subjects", help="The folder of a take is its subject, calibrated once."),
+        typer.Option(
+            "--subject-folders", help="The folder of a take is its subject, calibrated once."
+        ),
     ] = False,
     calibrate: Annotated[
         bool | None,
@@ -89,31 +116,42 @@ def run(
     ] = None,
     calibrate_on: Annotated[
         str | None,
-        typer.Option(help="Takes on which subjects are calibrated: '*static*'. First without it."),
+        typer.Option(
+            metavar="PATTERN",
+            help="Takes on which subjects are calibrated: '*static*'. First without it.",
+        ),
     ] = None,
     retry: Annotated[
-        list[str] | None, typer.Option(help="Try again: failed, aside; may be given repeatedly.")
+        list[str] | None,
+        typer.Option(metavar="STATE", help="Try again: failed, aside; may be given repeatedly."),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Only takes with: verdict=care, state=failed, subject=…, name=…."),
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Only takes with: verdict=care, state=failed, subject=…, name=….",
+        ),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Compare all inputs with the ledger, by their bytes.")
     ] = False,
     time_limit: Annotated[
-        float, typer.Option(help="Seconds for a take, after which its worker is ended.", min=1.0)
+        float,
+        typer.Option(
+            metavar="SECONDS", help="For a take, after which its worker is ended.", min=1.0
+        ),
     ] = TIME_LIMIT,
     segment: Annotated[
-        int, typer.Option(help="Frames from which on a take is solved in parts.", min=2)
+        int,
+        typer.Option(
+            metavar="FRAMES", help="Length from which on a take is solved in parts.", min=2
+        ),
     ] = SEGMENT_FRAMES,
     angles: AnglesOption = None,
     rotations: RotationsOption = None,
     mapping: MappingOption = None,
     computed: ComputedOption = False,
-    person: Annotated[
-        str | None, typer.Option(help="Whom to solve of several in a take; all for each.")
-    ] = None,
+    subject: SubjectOption = None,
     start: StartOption = None,
     end: EndOption = None,
     robust: RobustOption = "none",
@@ -134,17 +172,22 @@ def run(
 
     Ends with 0 if all takes are done, 1 if some failed or were set aside (the ledger tells why),
     and 2 if it could not go on; the same command then goes on where it was.
+
+    Examples:
+        exactik archive run takes/ -o solved --skeleton human
+        exactik archive run takes/ -o solved --skeleton human --format glb --retry failed
+        exactik archive run s3://lab/takes -o solved --skeleton subject.npz --scheduler tcp://head:8786
     """
     options: dict[str, Any] = {
         "formats": tuple(formats.split(",")),
-        "report": report,
+        "report": reports,
         "segment": segment,
         "angles": check_word("--angles", angles, ("clinical", "joints", "both")),
         "rotations": check_word("--rotations", rotations, ("coordinates", "wxyz", "swing-twist")),
         "mapping": None if mapping is None else parse_mapping(mapping),
         "weights": None if weights is None else parse_weights(weights),
         "computed": computed,
-        "person": person,
+        "person": subject,
         "start": start,
         "end": end,
         "up": up,
@@ -166,10 +209,10 @@ def run(
                 skeleton=skeleton,
                 skeleton_up=skeleton_up,
                 skeleton_unit=parse_length_unit(skeleton_unit),
-                outputs=outputs,
+                outputs=motions,
                 scheduler=scheduler,
                 workers=workers,
-                subjects=subjects,
+                subjects=subject_folders,
                 calibrate=calibrate,
                 calibrate_on=calibrate_on,
                 retry=retry or (),
@@ -209,12 +252,16 @@ def run(
     raise typer.Exit(0 if set(result.states) <= {"done"} else 1)
 
 
-@archives.command()
+@archives.command(cls=Command)
 def status(
-    folder: Annotated[Path, typer.Argument(help="Folder of the archive.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the archive.")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell how far an archive is, also while it is being solved elsewhere."""
+    """Tell how far an archive is, also while it is being solved elsewhere.
+
+    Examples:
+        exactik archive status solved
+    """
     facts = _describe(folder)
     if as_json:
         print_json(facts)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import SOLVE, AsJson, app, frames_bar, print_json, say
+from exactik.cli._app import SOLVE, AsJson, command, frames_bar, print_json, say
 from exactik.cli._kernels import compile_kernels
 from exactik.cli._options import (
     AxesOption,
@@ -16,6 +16,7 @@ from exactik.cli._options import (
     LimitsOption,
     LockOption,
     MappingOption,
+    SigmaOption,
     SkeletonUnitOption,
     SkeletonUpOption,
     StartOption,
@@ -30,12 +31,12 @@ __all__ = ["calibrate"]
 MAX_LISTED_NAMES = 8
 
 
-@app.command(rich_help_panel=SOLVE)
+@command(SOLVE)
 def calibrate(
     recordings: Annotated[
         list[str],
         typer.Argument(
-            metavar="MARKERS…",
+            metavar="MARKERS...",
             help="Recordings of the subject: a static and walks, for instance; or a set-up file of "
             "OpenSim's scale tool.",
         ),
@@ -45,37 +46,45 @@ def calibrate(
         typer.Option(
             "--output",
             "-o",
+            metavar="FILE",
             help="Skeleton to write: .npz, which keeps markers, or .osim if the figure is one.",
         ),
     ] = None,
     skeleton: Annotated[
         str,
         typer.Option(
-            help="The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours."
+            metavar="FIGURE",
+            help="The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours.",
         ),
     ] = "human",
     marker_set: Annotated[
-        str | None, typer.Option(help="Marker set of OpenSim (.xml) to put on an .osim figure.")
+        str | None,
+        typer.Option(metavar="SET", help="Marker set of OpenSim (.xml) to put on an .osim figure."),
     ] = None,
     mapping: MappingOption = None,
     take: TakeOption = None,
     subject: Annotated[
-        str | None, typer.Option(help="Whom to fit the figure to, if several were recorded.")
+        str | None,
+        typer.Option(metavar="NAME", help="Whom to fit the figure to, if several were recorded."),
     ] = None,
     scale: Annotated[
-        str, typer.Option(help="Sizes: symmetric (left as right), bone (each), global, none.")
+        str,
+        typer.Option(
+            metavar="WORD", help="Sizes: symmetric (left as right), bone (each), global, none."
+        ),
     ] = "symmetric",
     offsets: Annotated[
         bool, typer.Option("--offsets/--no-offsets", help="Whether markers move on their bones.")
     ] = True,
     anatomical: Annotated[
-        list[str] | None, typer.Option(help="Markers that do not move on their bones.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Markers that do not move on their bones."),
     ] = None,
-    frames: Annotated[int, typer.Option(help="How many frames to use.", min=1)] = 200,
-    sigma: Annotated[float | None, typer.Option(help="Noise of the markers in mm.")] = None,
-    robust: Annotated[
-        bool, typer.Option("--robust/--no-robust", help="Whether markers far off count less.")
-    ] = True,
+    frames: Annotated[int, typer.Option(metavar="N", help="How many frames to use.", min=1)] = 200,
+    sigma: SigmaOption = None,
+    trust_all: Annotated[
+        bool, typer.Option("--trust-all", help="Markers far off count as much as the others.")
+    ] = False,
     start: StartOption = None,
     end: EndOption = None,
     limits: LimitsOption = "hard",
@@ -91,6 +100,11 @@ def calibrate(
 
     All recordings are used together; what they do not tell is said. `exactik solve --skeleton
     subject.npz` then takes the figure for every recording of the subject.
+
+    Examples:
+        exactik calibrate static.c3d walk.c3d -o subject.npz
+        exactik calibrate static.trc --skeleton model.osim --marker-set set.xml -o subject.osim
+        exactik calibrate subject01_Setup_Scale.xml
     """
     from exactik.calibration import calibrate as fit_to_subject
     from exactik.cli._inputs import find_recordings
@@ -170,7 +184,7 @@ def calibrate(
             bones=by_hand,
             anatomical=anatomical or (),
             frames=frames,
-            robust=robust,
+            robust=not trust_all,
             limits=limits,
             lock=lock or (),
             sigma=None if sigma is None else 1e-3 * sigma,

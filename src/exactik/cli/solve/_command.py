@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exactik.cli._app import SOLVE, AsJson, app, err
+from exactik.cli._app import SOLVE, AsJson, command, err
 from exactik.cli._options import (
     AnglesOption,
     AxesOption,
@@ -27,6 +27,7 @@ from exactik.cli._options import (
     SkeletonUpOption,
     SmoothOption,
     StartOption,
+    SubjectOption,
     TakeOption,
     UpOption,
     WeightsOption,
@@ -43,31 +44,41 @@ from exactik.errors import UsageError
 __all__ = ["solve"]
 
 
-@app.command(rich_help_panel=SOLVE)
+@command(SOLVE)
 def solve(
     recordings: Annotated[
         list[str],
         typer.Argument(
-            metavar="MARKERS…",
+            metavar="MARKERS...",
             help="Recordings: files, patterns, folders; or set-up files of OpenSim's IK tool.",
         ),
     ],
     skeleton: Annotated[
         str | None,
         typer.Option(
+            metavar="FIGURE",
             help="The figure: a file (.asf .bvh .npz .glb .osim .urdf .xml), or human, ours. "
-            "Set-up files name their own."
+            "Set-up files name their own.",
         ),
     ] = None,
     output: Annotated[
         list[str] | None,
-        typer.Option("--output", "-o", help="File to write, or folder; may be given repeatedly."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write, or folder; may be given repeatedly.",
+        ),
     ] = None,
     report: Annotated[
-        str | None, typer.Option(help="HTML report to write; a folder for many recordings.")
+        str | None,
+        typer.Option(metavar="FILE", help="HTML report to write; a folder for many recordings."),
     ] = None,
     formats: Annotated[
-        str | None, typer.Option("--format", help="Some of bvh, amc, glb, npz, mot, csv: bvh,glb.")
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMATS", help="Some of bvh, amc, glb, npz, mot, csv: bvh,glb."
+        ),
     ] = None,
     calibrate: Annotated[
         bool | None,
@@ -82,9 +93,7 @@ def solve(
     take: TakeOption = None,
     mapping: MappingOption = None,
     computed: ComputedOption = False,
-    subject: Annotated[
-        str | None, typer.Option(help="Whom to solve, if several were recorded; all for each.")
-    ] = None,
+    subject: SubjectOption = None,
     start: StartOption = None,
     end: EndOption = None,
     robust: RobustOption = "none",
@@ -95,7 +104,8 @@ def solve(
     sigma: SigmaOption = None,
     branches: BranchesOption = True,
     threads: Annotated[
-        int | None, typer.Option(help="Number of threads; one per processor without it.", min=1)
+        int | None,
+        typer.Option(metavar="N", help="Number of threads; one per processor without it.", min=1),
     ] = None,
     up: UpOption = None,
     skeleton_up: SkeletonUpOption = None,
@@ -111,6 +121,11 @@ def solve(
 
     Ends with 0 if it is good, 1 if it is usable with care, 3 if it should not be used, and 2 if
     something could not be read; of several recordings with the gravest: 2, 3, 1, 0.
+
+    Examples:
+        exactik solve walk.c3d --skeleton human -o walk.bvh --report walk.html
+        exactik solve walk.c3d run.c3d --skeleton subject.npz -o takes/ --format bvh,glb
+        exactik solve subject01_Setup_IK.xml
     """
     from exactik.cli._inputs import find_recordings
     from exactik.cli._outputs import plan_outputs

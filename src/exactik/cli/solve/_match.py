@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exactik._text import count_noun
-from exactik.cli._app import SOLVE, AsJson, app, compiling, print_json, say
+from exactik.cli._app import SOLVE, AsJson, command, compiling, print_json, say
 from exactik.cli._options import (
     AxesOption,
     ComputedOption,
@@ -36,21 +36,27 @@ HEADER = """\
 """
 
 
-@app.command(rich_help_panel=SOLVE)
+@command(SOLVE)
 def match(
     recording: Annotated[str, typer.Argument(metavar="MARKERS", help="A recording.")],
     skeleton: Annotated[
         str,
-        typer.Option(help="The figure: a file (.asf .bvh .npz .glb .urdf .xml), or human, ours."),
+        typer.Option(
+            metavar="FIGURE",
+            help="The figure: a file (.asf .bvh .npz .glb .urdf .xml), or human, ours.",
+        ),
     ] = "human",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File that --mapping reads: .csv or .json."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File that --mapping reads: .csv or .json."
+        ),
     ] = None,
     mapping: MappingOption = None,
     computed: ComputedOption = False,
     subject: Annotated[
-        str | None, typer.Option(help="Whom to match, if several were recorded.")
+        str | None,
+        typer.Option(metavar="NAME", help="Whom to match, if several were recorded."),
     ] = None,
     start: StartOption = None,
     end: EndOption = None,
@@ -59,7 +65,12 @@ def match(
     length_unit: LengthUnitOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each marker of a recording would be taken for, how far off it is, and why."""
+    """Say what each marker of a recording would be taken for, how far off it is, and why.
+
+    Examples:
+        exactik match walk.c3d
+        exactik match walk.c3d -o names.csv
+    """
     from exactik.cli.solve._marker_tables import parse_mapping
     from exactik.pipeline import (
         RecordingOptions,

@@ -26,7 +26,7 @@ from exactik.io.c3d._encoding import Encoding
 from exactik.io.c3d._parameters import BLOCK, MAX_UINT16, C3dHeader, Parameters
 from exactik.typing import Array, BoolArray
 
-__all__ = ["FrameRange", "Points", "find_frames", "read_points"]
+__all__ = ["DataLayout", "FrameRange", "Points", "find_frames", "read_points"]
 
 # Frames that are believed where they have no points and no samples, so that the size of the file
 # says nothing about their number.
@@ -238,7 +238,7 @@ def _choose_layout(
     if by_header.analog_count != by_parameters.analog_count:
         report(
             f"ANALOG:USED makes {by_parameters.analog_count} samples a frame, the header "
-            f"{by_header.analog_count}, which are left out"
+            f"{by_header.analog_count}, which are taken"
         )
     if by_header.is_float != by_parameters.is_float:
         kind = "floats" if by_header.is_float else "integers"

@@ -18,6 +18,8 @@ from exactik.errors import Advice
 from exactik.io._files import make_unique, read_bytes
 from exactik.io._notes import Notes
 from exactik.io._units import metres_per
+from exactik.io.c3d._analog import read_analog
+from exactik.io.c3d._force_plates import read_force_plates
 from exactik.io.c3d._frames import FrameRange, Points, find_frames, read_points
 from exactik.io.c3d._parameters import C3dHeader, Parameters, read_header, read_parameters
 from exactik.motion import Markers, Series
@@ -79,8 +81,8 @@ def read_c3d(
     Returns:
         Markers whose `metadata` has: `encoding` and `numbers` of the file; `maker` and `software`;
         `subjects`; `events`, each a name, a context such as "Left" and a time as the file has it
-        [s]; `analog`, the channels that are not read and their rate [Hz]; `missing`, how many times
-        a marker is for which reason; `mean_residual` [m].
+        [s]; `missing`, how many times a marker is for which reason; `mean_residual` [m]. Analog
+        channels and force plates are found, and read when they are asked for.
     """
     data = read_bytes(path)
     header = read_header(data, notes)
@@ -98,7 +100,9 @@ def read_c3d(
     unit, metres = _choose_unit(parameters, positions, length_unit, notes)
     positions *= metres
     residuals = marker_points.compute_residuals(frames.scale)
-    metadata = _collect_metadata(header, parameters, frames, frame_rate)
+    metadata = _collect_metadata(header, parameters, frames)
+    analog = read_analog(path, header, parameters, frames, frame_rate, notes)
+    plates = read_force_plates(parameters, analog, frame_rate, metres, notes)
     metadata["missing"] = missing
     metadata["mean_residual"] = float(residuals.mean()) * metres if residuals.size > 0 else 0.0
     if len(parameters.texts("ROTATION:LABELS")) > 0:
@@ -117,6 +121,8 @@ def read_c3d(
         computed=tuple(
             name for name, label in zip(names, labels, strict=True) if label in computed
         ),
+        analog=analog,
+        force_plates=plates,
     )
 
 
@@ -272,10 +278,9 @@ def _collect_others(
 
 
 def _collect_metadata(
-    header: C3dHeader, parameters: Parameters, frames: FrameRange, rate: float
+    header: C3dHeader, parameters: Parameters, frames: FrameRange
 ) -> dict[str, Any]:
     """Return what else the file says, in plain Python types."""
-    samples = max(header.samples_per_frame, 1)
     software = [parameters.text(f"MANUFACTURER:{k}") for k in ("SOFTWARE", "VERSION_LABEL")]
     names = [name for name in parameters.texts("SUBJECTS:NAMES") if name != ""]
     return {
@@ -285,10 +290,6 @@ def _collect_metadata(
         "software": " ".join(text for text in software if text != ""),
         "subjects": tuple(names),
         "events": _collect_events(header, parameters),
-        "analog": {
-            "channels": frames.layout.analog_count // samples,
-            "rate": parameters.number("ANALOG:RATE") or samples * rate,
-        },
     }
 
 

@@ -74,12 +74,12 @@ def convert(
     skeleton: PathLike | None = None,
     start: float | None = None,
     end: float | None = None,
-    rate: float | None = None,
-    up: str | None = None,
-    length_unit: Unit | None = None,
+    output_rate: float | None = None,
+    output_up: str | None = None,
+    output_unit: Unit | None = None,
     input_rate: float | None = None,
     input_unit: Unit | None = None,
-    from_up: str | None = None,
+    input_up: str | None = None,
     positions: str = "replace",
     animation: int | str | None = None,
     zeros_are_missing: bool = True,
@@ -99,13 +99,13 @@ def convert(
             motions, whose coordinates to use.
         start: where to begin [s from the first frame].
         end: where to end, included [s from the first frame].
-        rate: of the target [Hz]; frames between those of the source are interpolated.
-        up: "x", "y" or "z": turns everything by a quarter turn so that this axis is up.
-        length_unit: of the target, where its format leaves a choice.
+        output_rate: of the target [Hz]; frames between those of the source are interpolated.
+        output_up: "x", "y" or "z": turns everything by a quarter turn so that this axis is up.
+        output_unit: of the target, where its format leaves a choice.
         input_rate: of the source [Hz], in place of what it says.
         input_unit: length unit of the source, in place of what it says. BVH says nothing: without
             this it is guessed by the height of the figure, and the guess noted.
-        from_up: which axis is up in the source, in place of what it says.
+        input_up: which axis is up in the source, in place of what it says.
         positions: for BVH, see `load_motion`.
         animation: for glTF, see `load_motion`.
         zeros_are_missing: for markers, see `load_markers`.
@@ -116,12 +116,12 @@ def convert(
         FileError: a file that cannot be read or written, or a pair that makes no sense.
     """
     source_path, target_path = os.fspath(source), os.fspath(target)
-    for axis in (up, from_up):
+    for axis in (output_up, input_up):
         if axis is not None:
             check_axis(axis)
     content, written = _choose_contents(source_path, target_path)
     target_format = _writable_format_of(target_path)
-    unit = _check_unit(target_path, target_format, written, length_unit)
+    unit = _check_unit(target_path, target_format, written, output_unit)
     tell(f"reading {source_path}")
     options = ReadOptions(
         unit=input_unit,
@@ -136,8 +136,8 @@ def convert(
     files = files_to_write(target_path, (source_path, read.skeleton_path))
     if unit is None and written != "markers":
         unit = choose_unit(read.thing, target_format, read.format)
-    thing = _cut_and_resample(read.thing, source_path, start, end, rate)
-    thing, up_axis, notes = _turn_upright(thing, read, source_path, up, from_up)
+    thing = _cut_and_resample(read.thing, source_path, start, end, output_rate)
+    thing, up_axis, notes = _turn_upright(thing, read, source_path, output_up, input_up)
     losses: list[str] = []
     if written != content:
         thing, loss = _reduce_motion(thing, written, target_path)
@@ -232,7 +232,7 @@ def _check_unit(path: str, form: Format, content: Content, length_unit: Unit | N
             path,
             f"{suffix_of(path)} is in {'metres' if fixed_unit == 'm' else fixed_unit}",
             code="unit-fixed",
-            advice=Advice("; ", "length_unit", after=" cannot change that"),
+            advice=Advice("; ", "output_unit", after=" cannot change that"),
         )
     return None
 
@@ -305,11 +305,11 @@ def _cut_and_resample(
 
 
 def _turn_upright(
-    thing: Thing, source: Source, path: str, up: str | None, from_up: str | None
+    thing: Thing, source: Source, path: str, up: str | None, input_up: str | None
 ) -> tuple[Thing, str | None, list[Note]]:
     """Return the same with another axis up, which it is, and what there is to say about that."""
     notes: list[Note] = []
-    old_up = source.up_axis if from_up is None else check_axis(from_up)
+    old_up = source.up_axis if input_up is None else check_axis(input_up)
     if up is not None and old_up is None:
         old_up = source.format.up_axis if source.format.up_axis_of is None else None
         if old_up is None:
@@ -317,9 +317,9 @@ def _turn_upright(
                 path,
                 "which axis is up is not known",
                 code="up-axis-unknown",
-                advice=Advice("; give ", "from_up"),
+                advice=Advice("; give ", "input_up"),
             )
-        advice = Advice("; ", "from_up", after=" says otherwise")
+        advice = Advice("; ", "input_up", after=" says otherwise")
         text = f"{old_up} is taken for up, as in most such files"
         notes.append(Note("up-axis-assumed", "assumption", "", text, advice=advice))
     is_skeleton = isinstance(thing, Skeleton)

@@ -17,7 +17,7 @@ from exactik._text import count_noun, join_names
 from exactik.errors import ExactikError, FileWarning
 from exactik.io._load import load_markers, load_motion, load_skeleton
 from exactik.io.formats import Content, Format, find_format
-from exactik.io.inspection import describe_markers, describe_time
+from exactik.io.inspection import describe_analog, describe_markers, describe_time
 from exactik.model import Skeleton
 from exactik.motion import Markers, Motion
 from exactik.visuals import Visuals
@@ -66,8 +66,7 @@ def find_losses(
     """
     form = find_format(files[0])
     assert form is not None  # something was written
-    lost = _find_unread(thing) if isinstance(thing, Markers) else []
-    lost += _find_unstated(thing, form, unit, up)
+    lost = _find_unstated(thing, form, unit, up)
     if len(form.readers) == 0:
         return lost, thing
     with warnings.catch_warnings():
@@ -118,6 +117,8 @@ def _find_unstated(
             lost.append(
                 f"{_count_series(thing, tuple(thing.others))}: {name} has the markers alone"
             )
+        if isinstance(thing, Markers):
+            lost += _of_channels(thing, 0, False, name)
     if isinstance(thing, Motion) and form.needs_skeleton and form.companion == "":
         lost.append(f"the skeleton: {name} has coordinates alone, keep the file of the skeleton")
     if form.length_unit is None:
@@ -135,16 +136,6 @@ def _find_unstated(
     elif up != form.up_axis:
         custom = f"{form.up_axis} is the custom"
         lost.append(f"which axis is up, {up}: {name} does not say, and {custom}")
-    return lost
-
-
-def _find_unread(markers: Markers) -> list[str]:
-    """Return what was in the source and is not part of markers."""
-    lost = []
-    analog = markers.metadata.get("analog") or {}
-    if analog.get("channels", 0) > 0:
-        count = count_noun(int(analog["channels"]), "analog channel")
-        lost.append(f"{count} at {analog.get('rate', 0.0):g} Hz: they are not read")
     return lost
 
 
@@ -263,6 +254,7 @@ def _of_markers(old: Markers, new: Markers, name: str) -> list[str]:
     others = tuple(series for series in old.others if series not in new.others)
     if len(others) > 0:
         lost.append(f"{_count_series(old, others)}: {name} has no place for them")
+    lost += _of_channels(old, len(new.force_plates), new.analog is not None, name)
     for key in ("events", "subjects"):
         if len(old.metadata.get(key) or ()) > 0 and len(new.metadata.get(key) or ()) == 0:
             count = count_noun(len(old.metadata[key]), key[:-1])
@@ -278,6 +270,17 @@ def _of_markers(old: Markers, new: Markers, name: str) -> list[str]:
     worst = float(np.fmax.reduce(off.ravel(), initial=0.0))  # skips gaps
     if worst > EXACT_M:
         lost.append(f"digits: markers are up to {worst:.1g} m from their places")
+    return lost
+
+
+def _of_channels(old: Markers, plates: int, has_analog: bool, name: str) -> list[str]:
+    """Return what is lost of analog channels and force plates, of which so many are left."""
+    lost = []
+    if old.analog is not None and not has_analog:
+        lost.append(f"{describe_analog(old.analog)}: {name} is written without")
+    if plates < len(old.force_plates):
+        count = count_noun(len(old.force_plates) - plates, "force plate")
+        lost.append(f"{count}: {name} is written without")
     return lost
 
 

@@ -9,7 +9,12 @@ from exactik.io.inspection._facts import (
     measure_space,
 )
 from exactik.io.inspection._inspect import READABLE, inspect_file
-from exactik.io.inspection._markers import describe_markers, describe_time, inspect_markers
+from exactik.io.inspection._markers import (
+    describe_analog,
+    describe_markers,
+    describe_time,
+    inspect_markers,
+)
 
 __all__ = [
     "READABLE",
@@ -18,6 +23,7 @@ __all__ = [
     "Facts",
     "MarkerFacts",
     "SkeletonFacts",
+    "describe_analog",
     "describe_markers",
     "describe_time",
     "inspect_file",

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from exactik.errors import FileError, Note
 from exactik.io._load import load_markers, load_motion, load_skeleton
-from exactik.io._notes import Notes, collect_warnings
-from exactik.io.formats import Content, Format, readable_format_of, readable_suffixes
+from exactik.io._notes import collect_warnings
+from exactik.io.formats import Content, Format, find_content, readable_format_of, readable_suffixes
 from exactik.io.inspection._facts import Facts
 from exactik.io.inspection._markers import inspect_markers
 from exactik.io.inspection._motions import inspect_coordinates, inspect_motion, inspect_skeleton
@@ -44,10 +44,7 @@ def inspect_file(
         if form.needs_skeleton:
             other = None if skeleton is None else os.fspath(skeleton)
             return inspect_coordinates(path, form, other, length_unit, notes)
-        contents = tuple(form.readers)
-        content = contents[0]
-        if form.content_of is not None:
-            content = form.content_of.resolve()(path, Notes(path))
+        content = find_content(path)
         if "length_unit" not in form.readers[content].options:
             length_unit = None
         if form.length_unit is not None or length_unit is not None:

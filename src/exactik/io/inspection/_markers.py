@@ -20,10 +20,20 @@ from exactik.io.inspection._facts import (
     split_notes,
 )
 from exactik.marker_sets import read_marker_names
-from exactik.motion import FrozenMarker, Markers, Motion, Swap, find_frozen_markers, find_swaps
+from exactik.motion import (
+    Analog,
+    ForcePlate,
+    FrozenMarker,
+    Markers,
+    Motion,
+    Swap,
+    find_frozen_markers,
+    find_swaps,
+)
 
 __all__ = [
     "count_prefixes",
+    "describe_analog",
     "describe_markers",
     "describe_time",
     "inspect_markers",
@@ -80,7 +90,7 @@ def inspect_markers(path: str, form: Format, markers: Markers, notes: Sequence[N
         others=dict(Counter(series.kind for series in markers.others.values())),
         swaps=swaps,
         frozen=frozen,
-        details=_details(markers.metadata),
+        details=_details(markers),
         assumed=assumed,
         oddities=(
             *_describe_swaps(swaps, first + len(markers) - 1),
@@ -120,20 +130,46 @@ def name_maker(metadata: Mapping[str, Any]) -> str:
     return f"{company}, {program}"
 
 
-def _details(metadata: Mapping[str, Any]) -> dict[str, str]:
-    details = {}
+def describe_analog(analog: Analog) -> str:
+    """Return the size of analog channels: "16 analog channels at 1000 Hz"."""
+    return f"{count_noun(len(analog.labels), 'analog channel')} at {analog.rate:g} Hz"
+
+
+def _details(markers: Markers) -> dict[str, str]:
+    details, metadata = {}, markers.metadata
     subjects, events = metadata.get("subjects") or (), metadata.get("events") or ()
-    analog, encoding = metadata.get("analog") or {}, metadata.get("encoding")
+    encoding = metadata.get("encoding")
     if len(subjects) > 0:
         details["subjects"] = ", ".join(subjects)
     if len(events) > 0:
         names = Counter(" ".join(part for part in (what[1], what[0]) if part) for what in events)
         details["events"] = ", ".join(f"{n}× {name}" for name, n in names.items())
-    if analog.get("channels", 0) > 0:
-        details["analog"] = f"{analog['channels']} channels at {analog['rate']:g} Hz, not read"
+    if markers.analog is not None:
+        channels = markers.analog
+        size = f"{count_noun(len(channels.labels), 'channel')} at {channels.rate:g} Hz"
+        details["analog"] = f"{size}: {_join(channels.labels)}"
+    if len(markers.force_plates) > 0:
+        details["plates"] = _describe_force_plates(markers.force_plates)
     if encoding is not None and metadata.get("numbers") is not None:
         details["numbers"] = f"{metadata['numbers']}, byte order of {encoding}"
     return details
+
+
+def _describe_force_plates(plates: Sequence[ForcePlate]) -> str:
+    """Return how many plates there are of which type and size: "2 of type 2 (508 × 464 mm)"."""
+    kinds = Counter((plate.type, *_measure_sides_mm(plate)) for plate in plates)
+    return ", ".join(
+        f"{count} of type {kind} ({long} × {short} mm)"
+        for (kind, long, short), count in kinds.items()
+    )
+
+
+def _measure_sides_mm(plate: ForcePlate) -> tuple[int, int]:
+    """Return the sides of a plate in whole millimetres, the longer one first."""
+    first, second, _, fourth = plate.corners
+    sides = (float(np.linalg.norm(first - corner)) for corner in (second, fourth))
+    short, long = sorted(round(1e3 * side) for side in sides)
+    return long, short
 
 
 def _find_gaps(markers: Markers) -> tuple[MarkerFacts, ...]:

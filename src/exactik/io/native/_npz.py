@@ -29,8 +29,8 @@ from exactik.io.native._mechanisms import (
     function_from_json,
     function_to_json,
 )
-from exactik.model import Bone, Coupling, Joint, Skeleton, dress
-from exactik.motion import Markers, Motion, Series
+from exactik.model import Bone, BoneMass, Coupling, Joint, Skeleton, dress
+from exactik.motion import Analog, ForcePlate, Markers, Motion, Series
 
 __all__ = [
     "read_npz_content",
@@ -104,8 +104,26 @@ def write_npz_markers(markers: Markers, path: str) -> None:
         "notes": markers.notes,
         "computed": markers.computed,
         "metadata": _to_json(markers.metadata),
+        "force_plates": [
+            {
+                "type": p.type,
+                "rate": p.rate,
+                "corners": p.corners.tolist(),
+                "origin": p.origin.tolist(),
+            }
+            for p in markers.force_plates
+        ],
     }
     arrays = {f"other{k}": s.values for k, s in enumerate(markers.others.values())}
+    arrays |= {f"plate{k}": plate.wrench for k, plate in enumerate(markers.force_plates)}
+    if markers.analog is not None:
+        channels = markers.analog
+        contents["analog"] = {
+            "labels": channels.labels,
+            "units": channels.units,
+            "rate": channels.rate,
+        }
+        arrays["analog"] = channels.values
     _write(path, contents, {"positions": markers.positions, **arrays})
 
 
@@ -182,9 +200,34 @@ def read_npz_markers(path: str, notes: Notes, rate: float | None = None) -> Mark
             metadata=dict(contents["metadata"]),
             notes=tuple(one_line(str(note)) for note in contents["notes"]),
             computed=tuple(map(str, contents.get("computed", ()))),  # files of 0.1 have none
+            analog=_make_analog(contents, arrays),
+            force_plates=_make_force_plates(contents, arrays),
         )
     except CONTENT_ERRORS as error:
         raise notes.error(f"the parts do not fit together: {_describe(error)}") from None
+
+
+def _make_analog(contents: dict[str, Any], arrays: Mapping[str, AnyArray]) -> Analog | None:
+    """Return the channels of a file; None without any, as in files of 0.1."""
+    value = contents.get("analog")
+    if value is None:
+        return None
+    return Analog(arrays["analog"], list(value["labels"]), list(value["units"]), value["rate"])
+
+
+def _make_force_plates(
+    contents: dict[str, Any], arrays: Mapping[str, AnyArray]
+) -> tuple[ForcePlate, ...]:
+    return tuple(
+        ForcePlate(
+            arrays[f"plate{k}"],
+            type=int(plate["type"]),
+            corners=plate["corners"],
+            origin=plate["origin"],
+            rate=plate["rate"],
+        )
+        for k, plate in enumerate(contents.get("force_plates", ()))
+    )
 
 
 # What contents of the wrong type or size raise: a text for a number, a list for a name.
@@ -315,7 +358,13 @@ def _skeleton_to_json(skeleton: Skeleton) -> dict[str, Any]:
         for coupling in skeleton.couplings
     ]
     contents = {"name": skeleton.name, "bones": bones, "markers": markers}
-    return contents if len(couplings) == 0 else {**contents, "couplings": couplings}
+    if len(couplings) > 0:
+        contents["couplings"] = couplings
+    if len(skeleton.masses) > 0:
+        contents["masses"] = {
+            bone: [entry.mass, list(entry.center)] for bone, entry in skeleton.masses.items()
+        }
+    return contents
 
 
 def _joint_to_json(joint: Joint) -> dict[str, Any]:
@@ -369,6 +418,10 @@ def _skeleton_from_json(contents: dict[str, Any], notes: Notes) -> Skeleton:
             Coupling(driven, driver, function_from_json(function))
             for driven, driver, function in value.get("couplings", [])
         ]
-        return dress(Skeleton.build(value["name"], bones, markers, couplings))
+        masses = {
+            bone: BoneMass(float(mass), center)
+            for bone, (mass, center) in value.get("masses", {}).items()
+        }
+        return dress(Skeleton.build(value["name"], bones, markers, couplings, masses=masses))
     except (*CONTENT_ERRORS, IndexError, RecursionError) as error:
         raise notes.error(f"the skeleton cannot be built: {_describe(error)}") from None

@@ -43,7 +43,7 @@ from exactik.io.opensim._description import (
 )
 from exactik.io.opensim._geometry import read_opensim_visuals
 from exactik.io.opensim._model import describe_not_read, read_model
-from exactik.model import Bone, Coupling, Joint, JointAxis, Skeleton
+from exactik.model import Bone, BoneMass, Coupling, Joint, JointAxis, Skeleton
 from exactik.spatial import axis_rotation
 from exactik.typing import Array
 from exactik.visuals import LazyVisuals
@@ -90,7 +90,13 @@ def build_skeleton(model: OpenSimModel) -> Skeleton:
             for coupler in model.couplers
         ]
         markers = {marker.name: (marker.body, marker.position) for marker in model.markers}
-        return Skeleton.build(model.name, bones, markers, couplings=couplings)
+        known = {bone.name for bone in bones}
+        masses = {
+            body.name: BoneMass(body.mass, body.mass_center)
+            for body in model.bodies
+            if body.name in known and math.isfinite(body.mass) and body.mass > 0.0
+        }
+        return Skeleton.build(model.name, bones, markers, couplings=couplings, masses=masses)
     except ExactikError as error:
         raise FileError(model.path, str(error)) from error
 

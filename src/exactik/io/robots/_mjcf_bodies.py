@@ -76,6 +76,8 @@ class Body:
         R_parent_body: (3, 3).
         joints: in the order of the file.
         geoms: likewise.
+        mass: as <inertial> states it: mass [kg] and its centre [unit of the file]; None if the body
+            has none.
     """
 
     element: Element
@@ -85,6 +87,7 @@ class Body:
     R_parent_body: Array
     joints: list[BodyJoint] = field(default_factory=list)
     geoms: list[BodyGeom] = field(default_factory=list)
+    mass: tuple[float, Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,9 @@ def _read_contents(
                     default_class=child_scope.default_class,
                 )
                 child_scope.body.geoms.append(geom)
+        elif child.tag == "inertial" and child_scope.body is not None:
+            center = _compute_pose(child, child_scope, compiler)[0]
+            child_scope.body.mass = child.read_number("mass", 0.0), center
         elif child.tag in GENERATOR_TAGS and _makes_bodies_or_joints(child):
             raise child.error(
                 f"<{child.tag}> is not read; expected it written out, "

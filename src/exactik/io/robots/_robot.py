@@ -17,7 +17,7 @@ import numpy as np
 from exactik._text import count_noun
 from exactik.errors import ExactikError, FileError
 from exactik.functions import Constant, CoordinateFunction, Linear, Polynomial
-from exactik.model import Bone, Coupling, Joint, Skeleton
+from exactik.model import Bone, BoneMass, Coupling, Joint, Skeleton
 
 if TYPE_CHECKING:
     from exactik.io._xml import Element
@@ -74,6 +74,7 @@ class RobotBuilder:
         bones_of_joint: name of a joint in the file → the bones that it moves.
         couplings: driven dof → coupling.
         coupling_elements: driven dof → the part of the file that couples it.
+        masses: bone → its mass, where the file states it.
     """
 
     def __init__(self, name: str, root: Element):
@@ -83,6 +84,7 @@ class RobotBuilder:
         self.bones_of_joint: dict[str, list[Bone]] = {}
         self.couplings: dict[str, Coupling] = {}
         self.coupling_elements: dict[str, Element] = {}
+        self.masses: dict[str, BoneMass] = {}
 
     def add_bone(
         self, element: Element, name: str, *, joint_name: str = "", **options: Any
@@ -125,7 +127,7 @@ class RobotBuilder:
         """Return the robot."""
         couplings = tuple(self.couplings.values())
         try:
-            skeleton = Skeleton.build(self.name, self.bones, None, couplings)
+            skeleton = Skeleton.build(self.name, self.bones, None, couplings, masses=self.masses)
             limits = _hand_down_limits(skeleton)
             skeleton = skeleton.with_bones(_apply_limits(skeleton, limits))
         except ExactikError as error:

@@ -26,7 +26,7 @@ import numpy as np
 from exactik.functions import Constant, Linear
 from exactik.io._xml import Element
 from exactik.io.robots._robot import NO_LIMIT, Robot, RobotBuilder, check_limits
-from exactik.model import Coupling, Joint
+from exactik.model import BoneMass, Coupling, Joint
 from exactik.spatial import axis_rotation, matrix_from_wxyz, rotation_taking_z_to
 from exactik.typing import Array
 
@@ -72,6 +72,8 @@ def read_urdf(root: Element, metres: float, floating: bool) -> Robot:
             raise link.error("the joints above this link run in a ring; expected a tree")
     for joint in joints.values():
         _add_mimic(robot, joint, joints, metres)
+    for name, link in links.items():
+        _add_mass(robot, name, link, metres)
     return robot.build()
 
 
@@ -162,6 +164,18 @@ def read_origin(owner: Element) -> tuple[Array, Array]:
     roll, pitch, yaw = origin.read_numbers("rpy", (0.0, 0.0, 0.0))
     R_yaw_pitch = axis_rotation("z", yaw) @ axis_rotation("y", pitch)
     return p_parent_child, R_yaw_pitch @ axis_rotation("x", roll)
+
+
+def _add_mass(robot: RobotBuilder, name: str, link: Element, metres: float) -> None:
+    """Add the mass of a link; one without <inertial> weighs nothing, as the format says."""
+    inertial = link.find_child("inertial")
+    mass = None if inertial is None else inertial.find_child("mass")
+    if inertial is None or mass is None:
+        return
+    value = mass.read_number("value", 0.0)
+    if value > 0.0:
+        x, y, z = (metres * read_origin(inertial)[0]).tolist()
+        robot.masses[name] = BoneMass(value, (x, y, z))
 
 
 def _index_by_name(root: Element, tag: str) -> dict[str, Element]:

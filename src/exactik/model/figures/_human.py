@@ -30,6 +30,7 @@ from exactik.model._bone import Bone
 from exactik.model._skeleton import Skeleton
 from exactik.model.figures._bodies import make_lazy_body
 from exactik.model.figures._bone_tables import BoneRow, Point, make_bone
+from exactik.model.figures._human_masses import make_human_masses
 from exactik.model.joints import Joint
 from exactik.spatial import axis_rotation
 
@@ -110,7 +111,8 @@ def human() -> Skeleton:
     for side, prefix in ((1.0, "l_"), (-1.0, "r_")):
         bones += [_make_limb_bone(row, side, prefix) for row in _LEFT]
     markers = {name: _find_marker(name) for name in _MARKER_NAMES}
-    return Skeleton.build("human", bones, markers, visuals=make_lazy_body("human"))
+    masses = make_human_masses(_STATURE)
+    return Skeleton.build("human", bones, markers, visuals=make_lazy_body("human"), masses=masses)
 
 
 def _make_limb_bone(row: BoneRow, side: float, prefix: str) -> Bone:

@@ -1,27 +1,53 @@
-"""Key frames in a JSON file: a list of numbers for each key, and the names of the dofs."""
+"""A project in a JSON file: keys as lists of numbers, locks, the library, the names of the dofs.
+
+Version 1 had keys alone, and is read as well.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from exactik._arrays import freeze
 from exactik.errors import ExactikError, FileError
 from exactik.io import open_atomic, read_text
 from exactik.model import Skeleton
 from exactik.spatial import is_rotation
+from exactik.typing import Array
 from exactik.viewer.keyframes._constraints import Key, PinConstraint
+from exactik.viewer.keyframes._locks import BoneLock
 
-__all__ = ["read_keys", "write_keys"]
+if TYPE_CHECKING:
+    from exactik.viewer.keyframes._keyframes import KeyframesState
 
-FORMAT, VERSION = "exactik keys", 1
+__all__ = ["Project", "read_project", "write_project"]
+
+FORMAT, VERSION, READ_VERSIONS = "exactik keys", 2, (1, 2)
 PathLike = str | os.PathLike[str]
 
 
-def write_keys(path: PathLike, skeleton: Skeleton, keys: tuple[Key, ...], smooth: bool) -> None:
-    """Write keys; numbers are exact."""
+class Project(NamedTuple):
+    """What a file holds.
+
+    Attributes:
+        keys: in the order of their times.
+        locks: bones that stay where they are over time.
+        poses: the library: name → pose, (nq,), read-only.
+        smooth: whether keys are joined by cubic curves.
+    """
+
+    keys: tuple[Key, ...]
+    locks: tuple[BoneLock, ...]
+    poses: Mapping[str, Array]
+    smooth: bool
+
+
+def write_project(path: PathLike, skeleton: Skeleton, state: KeyframesState, smooth: bool) -> None:
+    """Write keys, locks and library; numbers are exact."""
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -34,8 +60,19 @@ def write_keys(path: PathLike, skeleton: Skeleton, keys: tuple[Key, ...], smooth
                 "q": key.q.tolist(),
                 "holds": {name: _constraint_to_json(pin) for name, pin in key.holds.items()},
             }
-            for key in keys
+            for key in state.keys
         ],
+        "locks": [
+            {
+                "bone": lock.bone,
+                "first": lock.first,
+                "last": lock.last,
+                "point": list(lock.point),
+                "oriented": lock.oriented,
+            }
+            for lock in state.locks
+        ],
+        "poses": {name: q.tolist() for name, q in state.poses.items()},
     }
     with open_atomic(path) as file:
         json.dump(document, file, indent=1, allow_nan=False, ensure_ascii=False)
@@ -51,8 +88,8 @@ def _constraint_to_json(pin: PinConstraint) -> dict[str, Any]:
     }
 
 
-def read_keys(path: PathLike, skeleton: Skeleton) -> tuple[tuple[Key, ...], bool]:
-    """Return the keys of a file, and whether they are joined by cubic curves."""
+def read_project(path: PathLike, skeleton: Skeleton) -> Project:
+    """Return what a file holds for a figure."""
     name = os.fspath(path)
     try:
         document = json.loads(read_text(name))
@@ -62,18 +99,44 @@ def read_keys(path: PathLike, skeleton: Skeleton) -> tuple[tuple[Key, ...], bool
         raise FileError(name, f"is no JSON: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FileError(name, f"holds no keys; expected a JSON file of the format {FORMAT!r}")
-    if document.get("version") != VERSION:
-        version = document.get("version")
-        raise FileError(name, f"is of version {version!r}; this version reads {VERSION}")
+    if document.get("version") not in READ_VERSIONS:
+        version, known = document.get("version"), " and ".join(map(str, READ_VERSIONS))
+        raise FileError(name, f"is of version {version!r}; this version reads {known}")
     if document.get("dofs") != list(skeleton.dof_names):
         raise FileError(name, f"its keys are not for {skeleton.name!r}: the dofs are others")
     try:
         keys = [_parse_key(name, skeleton, k, entry) for k, entry in enumerate(document["keys"])]
+        locks = [_parse_lock(name, skeleton, entry) for entry in document.get("locks", [])]
+        poses = {
+            str(pose): freeze(_parse_pose(name, skeleton, f"pose {pose!r}", q))
+            for pose, q in document.get("poses", {}).items()
+        }
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         if isinstance(error, FileError):
             raise
         raise FileError(name, f"has a key that cannot be read: {error}") from None
-    return tuple(sorted(keys, key=lambda key: key.time)), bool(document.get("smooth", True))
+    return Project(
+        keys=tuple(sorted(keys, key=lambda key: key.time)),
+        locks=tuple(locks),
+        poses=poses,
+        smooth=bool(document.get("smooth", True)),
+    )
+
+
+def _parse_pose(path: str, skeleton: Skeleton, place: str, entry: Any) -> Array:
+    q = np.array(entry, dtype=float)
+    if q.shape != (skeleton.nq,) or not np.isfinite(q).all():
+        raise FileError(path, f"expected {skeleton.nq} finite numbers", place)
+    return skeleton.normalised(q)
+
+
+def _parse_lock(path: str, skeleton: Skeleton, entry: dict[str, Any]) -> BoneLock:
+    first, last = float(entry["first"]), float(entry["last"])
+    x, y, z = (float(a) for a in entry["point"])
+    skeleton.bone_index(entry["bone"])
+    if not np.isfinite([first, last, x, y, z]).all() or last <= first:
+        raise FileError(path, "expected a lock that ends after it begins", entry["bone"])
+    return BoneLock(entry["bone"], first, last, (x, y, z), bool(entry["oriented"]))
 
 
 def _parse_key(path: str, skeleton: Skeleton, k: int, entry: dict[str, Any]) -> Key:

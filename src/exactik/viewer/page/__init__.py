@@ -1,17 +1,25 @@
 """The page in the browser: server, scene, shapes, colours; what posing and playback share."""
 
+from exactik.player import DIAMOND_MESH, SPHERE_MESH
+from exactik.viewer.page._channel import SEEK_AREA, PageChannel
 from exactik.viewer.page._client import add_driver
 from exactik.viewer.page._colours import (
+    CHOSEN_COLOUR,
     DRAGGED_COLOUR,
+    FORCE_COLOUR,
     FREE_COLOUR,
     GHOST_COLOUR,
     MARKER_COLOUR,
+    NAMED_COLOUR,
     PINNED_COLOUR,
     RESIDUAL_COLOUR,
+    SUSPECT_COLOUR,
     TARGET_COLOUR,
+    UNNAMED_COLOUR,
     format_hex,
     srgb_to_linear,
 )
+from exactik.viewer.page._plots import split_at_gaps
 from exactik.viewer.page._scene import (
     BOTH,
     LOOKS,
@@ -23,40 +31,64 @@ from exactik.viewer.page._scene import (
     add_instances,
     add_look_widget,
     add_translucent_poses,
+    find_floor,
     measure_box,
     set_up_scene,
 )
 from exactik.viewer.page._server import is_request_allowed, start_guarded_server, stop_server
-from exactik.viewer.page._shapes import SPHERE_MESH
 from exactik.viewer.page._skin import ON_TOP_OPACITY
+from exactik.viewer.page._text import escape_markdown
+from exactik.viewer.page._upload import (
+    MAX_UPLOAD_BYTES,
+    Uploads,
+    add_open_button,
+    describe_error,
+    make_safe_name,
+)
 from exactik.viewer.page._viewer import Viewer
 
 __all__ = [
     "BOTH",
+    "CHOSEN_COLOUR",
+    "DIAMOND_MESH",
     "DRAGGED_COLOUR",
+    "FORCE_COLOUR",
     "FREE_COLOUR",
     "GHOST_COLOUR",
     "LOOKS",
     "MARKER_COLOUR",
+    "MAX_UPLOAD_BYTES",
+    "NAMED_COLOUR",
     "ON_TOP_OPACITY",
     "PINNED_COLOUR",
     "RESIDUAL_COLOUR",
+    "SEEK_AREA",
     "SKIN",
     "SPHERE_MESH",
     "STICKS",
+    "SUSPECT_COLOUR",
     "TARGET_COLOUR",
+    "UNNAMED_COLOUR",
     "FigureBox",
     "FigureScene",
+    "PageChannel",
     "Surroundings",
+    "Uploads",
     "Viewer",
     "add_driver",
     "add_instances",
     "add_look_widget",
+    "add_open_button",
     "add_translucent_poses",
+    "describe_error",
+    "escape_markdown",
+    "find_floor",
     "format_hex",
     "is_request_allowed",
+    "make_safe_name",
     "measure_box",
     "set_up_scene",
+    "split_at_gaps",
     "srgb_to_linear",
     "start_guarded_server",
     "stop_server",

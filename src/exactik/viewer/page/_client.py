@@ -1,7 +1,9 @@
-"""viser's page with a script of ours before its own, see _driver.js: skins that follow bones.
+"""viser's page with scripts of ours before its own.
 
 viser 1.1 bends meshes of one colour only. What it loads as GLB has materials and textures, but
-stands still; the script moves the bones of such a file.
+stands still; _driver.js moves the bones of such a file. _desk.js tells what viser does not tell,
+_timeline.js draws a timeline, and _uploads.js refuses files that are too large before they are
+sent.
 """
 
 from __future__ import annotations
@@ -12,29 +14,39 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from exactik.viewer.page._upload import MAX_UPLOAD_BYTES
+
 __all__ = ["add_driver", "make_page_response"]
 
 HEAD = "<head>"
 
 
 @cache
-def read_driver() -> str:
-    """Return the script."""
-    return files("exactik.viewer.page").joinpath("_driver.js").read_text(encoding="utf-8")
+def read_script(name: str) -> str:
+    """Return a script of this folder."""
+    text = files("exactik.viewer.page").joinpath(name).read_text(encoding="utf-8")
+    return text.replace("__MAX_UPLOAD_BYTES__", str(MAX_UPLOAD_BYTES))
 
 
 def add_driver(page: str) -> str:
-    """Return a page of viser with the script before all others."""
-    return page.replace(HEAD, f"{HEAD}<script>{read_driver()}</script>", 1)
+    """Return a page of viser with the script that moves skins before all others."""
+    return _add_script(page, "_driver.js")
+
+
+def _add_script(page: str, name: str) -> str:
+    return page.replace(HEAD, f"{HEAD}<script>{read_script(name)}</script>", 1)
 
 
 @cache
 def read_page() -> bytes:
-    """Return viser's page with the script."""
+    """Return viser's page with all scripts."""
     import viser
 
     path = Path(viser.__file__).parent / "client" / "build" / "index.html"
-    return add_driver(path.read_text(encoding="utf-8")).encode()
+    page = add_driver(path.read_text(encoding="utf-8"))
+    for name in ("_timeline.js", "_desk.js", "_uploads.js"):
+        page = _add_script(page, name)
+    return page.encode()
 
 
 def make_page_response() -> Any:

@@ -17,15 +17,20 @@ from exactik.visuals import srgb_to_linear as convert_to_linear
 
 __all__ = [
     "BONE_COLOUR",
+    "CHOSEN_COLOUR",
     "DRAGGED_COLOUR",
+    "FORCE_COLOUR",
     "FREE_COLOUR",
     "GHOST_COLOUR",
     "JOINT_COLOUR",
     "LIMIT_COLOURS",
     "MARKER_COLOUR",
+    "NAMED_COLOUR",
     "PINNED_COLOUR",
     "RESIDUAL_COLOUR",
+    "SUSPECT_COLOUR",
     "TARGET_COLOUR",
+    "UNNAMED_COLOUR",
     "format_hex",
     "srgb_to_linear",
 ]
@@ -36,6 +41,10 @@ LIMIT_COLOURS = (BONE_COLOUR, (230, 159, 0), (200, 30, 30))  # inside, near a li
 FREE_COLOUR, PINNED_COLOUR, DRAGGED_COLOUR = (236, 238, 242), (0, 114, 178), (204, 80, 160)
 MARKER_COLOUR, TARGET_COLOUR = (0, 158, 115), (40, 40, 48)  # of the figure, measured
 RESIDUAL_COLOUR, GHOST_COLOUR = (204, 80, 160), (86, 140, 233)
+# Markers alone: with a name, without one, that look wrong, the chosen one.
+NAMED_COLOUR, UNNAMED_COLOUR = (0, 114, 178), (150, 155, 162)
+SUSPECT_COLOUR, CHOSEN_COLOUR = (213, 94, 0), (230, 159, 0)
+FORCE_COLOUR = (176, 30, 60)  # of a ground reaction
 
 
 def srgb_to_linear(colours: ArrayLike) -> NDArray[np.uint8]:

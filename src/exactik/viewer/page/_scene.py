@@ -9,6 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exactik.model import Pose, Skeleton
+from exactik.player import (
+    LIMB_MESH,
+    SPHERE_MESH,
+    make_limbs,
+    make_spheres,
+    place_limbs,
+    place_spheres,
+)
 from exactik.typing import Array, IntArray
 from exactik.viewer._limits import LimitState
 from exactik.viewer._proportions import compute_reach
@@ -17,14 +25,6 @@ from exactik.viewer.page._colours import (
     JOINT_COLOUR,
     LIMIT_COLOURS,
     srgb_to_linear,
-)
-from exactik.viewer.page._shapes import (
-    LIMB_MESH,
-    SPHERE_MESH,
-    make_limbs,
-    make_spheres,
-    place_limbs,
-    place_spheres,
 )
 from exactik.viewer.page._skin import SkinScene
 from exactik.visuals import Mesh
@@ -40,6 +40,7 @@ __all__ = [
     "add_instances",
     "add_look_widget",
     "add_translucent_poses",
+    "find_floor",
     "measure_box",
     "set_up_scene",
 ]
@@ -59,6 +60,7 @@ class Surroundings:
 
     Attributes:
         floor: its grid.
+        dark: whether the page is.
     """
 
     def __init__(self, server: Any, floor: Any):
@@ -68,6 +70,7 @@ class Surroundings:
 
     def set_dark(self, dark: bool) -> None:
         """Make the page dark, or light again."""
+        self.dark = dark
         self.server.gui.configure_theme(show_share_button=False, show_logo=False, dark_mode=dark)
         self.floor.cell_color, self.floor.section_color = FLOOR_COLOURS[dark]
 
@@ -245,6 +248,19 @@ class FigureScene:
         if self.skin is not None:
             self.skin.on_drag(lambda: self._pose, callback)
 
+    def on_click(self, callback: Callable[[str, Any], Awaitable[None]]) -> None:
+        """Register a function for clicks; it gets the name of the bone and viser's event."""
+        for mesh, bones in ((self.bones, self.limbs.bone), (self.joints, self.spheres.bone)):
+
+            async def handle_click(event: Any, bones: IntArray = bones) -> None:
+                if event.instance_index is not None:
+                    name = self.skeleton.bone_names[int(bones[event.instance_index])]
+                    await callback(name, event)
+
+            mesh.on_click(handle_click)
+        if self.skin is not None:
+            self.skin.on_click(lambda: self._pose, callback)
+
 
 def add_look_widget(gui: Any, figure: FigureScene, choose: Callable[[str], None]) -> Any:
     """Add a choice of `LOOKS` to a panel, for a figure that has a skin; None for one without."""
@@ -287,8 +303,16 @@ def measure_box(pose: Pose) -> FigureBox:
     high = np.max([part.max(axis=0) for part in places if len(part) > 0], axis=0)
     share = BOX_SHARE * float(np.linalg.norm(high - low))
     size = max(compute_reach(skeleton), share)
-    floor = float(low[2]) if low[2] < -SUNK_SHARE * size else 0.0
+    floor = find_floor(float(low[2]), size)
     return FigureBox(middle=0.5 * (low + high), size=size, floor=floor)
+
+
+def find_floor(lowest: float, size: float) -> float:
+    """Return the height of the floor [m] under something of a size [m] with its lowest point [m].
+
+    Zero, unless it reaches far below that.
+    """
+    return lowest if lowest < -SUNK_SHARE * size else 0.0
 
 
 def add_translucent_poses(

@@ -3,7 +3,8 @@
 As it comes, viser listens on all interfaces, answers pages of any origin, and opens a public tunnel
 for whoever asks. Here it listens on the loopback interface, answers only requests whose Host is
 this server and whose Origin, where there is one, is its own page (a page of somebody else in the
-same browser, and a name that was re-bound to 127.0.0.1, are both refused), and knows no tunnel.
+same browser, and a name that was re-bound to 127.0.0.1, are both refused), takes files of a bounded
+size, and knows no tunnel.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from urllib.parse import urlsplit
 
 from exactik.errors import UsageError
 from exactik.viewer.page._client import make_page_response
+from exactik.viewer.page._upload import limit_uploads
 
 __all__ = ["import_viser", "is_request_allowed", "start_guarded_server", "stop_server"]
 
@@ -81,6 +83,7 @@ def start_guarded_server(
         finally:
             sockets.serve = serve
     server.request_share_url = lambda *_, **__: None
+    limit_uploads(server)
     return server
 
 

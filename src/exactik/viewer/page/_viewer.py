@@ -14,7 +14,7 @@ __all__ = ["Viewer"]
 BLANK_PAGE_S = 10.0  # from an open socket to a page that must have drawn something
 BLANK_PAGE_HINT = (
     "A page has connected but draws nothing. Its browser may be without WebGL: try another one, "
-    "switch hardware acceleration on, or write a file with exactik play FILE --export out.glb."
+    "switch hardware acceleration on, or write a file with exactik play FILE -o out.glb."
 )
 
 log = logging.getLogger("exactik.viewer")

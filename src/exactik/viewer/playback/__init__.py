@@ -2,7 +2,7 @@
 
 from exactik.viewer.playback._app import MotionViewer
 from exactik.viewer.playback._bookmarks import Bookmark
-from exactik.viewer.playback._data import PlaybackData
+from exactik.viewer.playback._data import PlaybackData, UnsolvedRecording
 from exactik.viewer.playback._export import check_export_path, export_playback
 from exactik.viewer.playback._notebook import EmbeddedView, is_notebook
 
@@ -11,6 +11,7 @@ __all__ = [
     "EmbeddedView",
     "MotionViewer",
     "PlaybackData",
+    "UnsolvedRecording",
     "check_export_path",
     "export_playback",
     "is_notebook",

@@ -1,7 +1,8 @@
-"""The playback page: play, pause, scrub, go to the worst frames."""
+"""The playback page: play, pause, scrub, go to the worst frames; open files, solve markers."""
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -9,26 +10,33 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from exactik.errors import ExactikError, FileError
 from exactik.motion import Markers, Motion
+from exactik.pipeline import LoadedSkeleton
 from exactik.tracking import Track
-from exactik.viewer.page import Viewer, start_guarded_server
+from exactik.viewer.page import Uploads, Viewer, describe_error, start_guarded_server
 from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.playback._export import FPS, encode_playback, export_playback
+from exactik.viewer.playback._opening import open_shown_file
 from exactik.viewer.playback._panel import PlayPanel
 from exactik.viewer.playback._scene import PlayScene
 from exactik.viewer.playback._transport import Transport
 
 __all__ = ["MotionViewer"]
 
+log = logging.getLogger("exactik.viewer")
+
 MAX_RATE = 60.0  # [Hz] of drawn frames
 DETAILS_PERIOD_S = 0.1  # between two changes of texts and plots while it plays
 
 
 class MotionViewer(Viewer):
-    """A motion that plays in a browser.
+    """A motion, or markers alone, that play in a browser.
 
     Attributes:
         data: what is played, and what is shown with it.
+        figures: from files, with which markers can be solved.
+        uploads: files that were opened from the page.
         transport: the current frame, and how it goes on.
         scene: what is seen.
         panel: the widgets.
@@ -38,10 +46,11 @@ class MotionViewer(Viewer):
 
     def __init__(
         self,
-        motion: Motion | Track | PlaybackData,
+        motion: Motion | Track | Markers | PlaybackData,
         *,
         markers: Markers | None = None,
         references: Sequence[Motion] = (),
+        figures: Sequence[LoadedSkeleton] = (),
         host: str = "127.0.0.1",
         port: int = 0,
         expose: bool = False,
@@ -50,29 +59,81 @@ class MotionViewer(Viewer):
 
         Args:
             motion: what to play, turned to z up where it says that another axis is; or a solved
-                recording, which comes with its markers, errors and error bars.
+                recording, which comes with its markers, errors and error bars; or markers, which
+                can be solved from the page.
             markers: measured ones, to be shown beside a motion.
             references: other motions, to be shown as ghosts at the same times.
+            figures: with which markers can be solved, besides the built-in human.
             host: where to listen; anything but this machine alone needs `expose`.
             port: 0 for any that is free.
             expose: allow other machines to connect; there is no password.
         """
         self.data = PlaybackData.of(motion, markers=markers, references=references)
-        label = f"exactik: {self.data.skeleton.name}"
+        self.figures = tuple(figures)
+        label = f"exactik: {self.data.title}"
         super().__init__(start_guarded_server(host, port, expose=expose, label=label), host)
-        self.transport = Transport(len(self.data), self.data.motion.rate)
+        self.uploads = Uploads()
         self._changed = threading.Condition()
         self._changes: list[Callable[[], object]] = []
         self._dirty, self._last_details = False, 0.0
-        self.scene = PlayScene(self.server, self.data)
-        self.panel = PlayPanel(self)
+        self._build()
         self.show(0)
+        self.server.scene.on_click()(self._click)
         self._thread = threading.Thread(target=self._run, name="exactik playing", daemon=True)
         self._thread.start()
 
+    def _build(self) -> None:
+        """Make scene and panel for the data."""
+        self.transport = Transport(len(self.data), self.data.rate)
+        self.scene = PlayScene(self.server, self.data)
+        self.panel = PlayPanel(self)
+
+    def show_data(self, data: PlaybackData) -> None:
+        """Show something else on the same page, from its first frame, or from where it was.
+
+        The frame stays where the markers do, as when they have been solved.
+        """
+        self.change(lambda: self._replace(data))
+
+    def _replace(self, data: PlaybackData) -> None:
+        same = data.unsolved is not None and data.unsolved is self.data.unsolved
+        frame, playing = (self.frame, self.transport.playing) if same else (0, True)
+        dark = self.scene.surroundings.dark
+        if self.panel.solve is not None:
+            self.panel.solve.close()
+        with self.server.atomic():
+            self.server.scene.reset()
+            self.server.gui.reset()
+            self.data = data
+            self._build()
+            self.panel.dark.value = dark
+            self.scene.surroundings.set_dark(dark)
+        if not same:
+            start = self.server.initial_camera
+            for client in self.server.get_clients().values():
+                client.camera.look_at, client.camera.position = start.look_at, start.position
+        self.transport.seek(frame)
+        self.transport.play(playing)
+
+    def open_file(self, path: str | os.PathLike[str]) -> None:
+        """Show a recording or a motion from a file, or offer its figure to solve markers with."""
+        opened = open_shown_file(Path(path), self.figures)
+        if opened.playback is not None:
+            self.show_data(opened.playback)
+        elif opened.figure is not None and self.panel.solve is not None:
+            self.panel.solve.add_figure(opened.figure)
+        else:
+            self.figures = (*self.figures, *([] if opened.figure is None else [opened.figure]))
+            raise FileError(path, "holds a figure and no motion; open markers to solve with it")
+
+    async def _click(self, event: Any) -> None:
+        if self.panel.recording is not None:
+            places = self.data.targets(self.frame) + self.scene.shift
+            self.panel.recording.click(event, places)
+
     @property
-    def motion(self) -> Motion:
-        """What is played, z up."""
+    def motion(self) -> Motion | None:
+        """What is played, z up; None of markers alone."""
         return self.data.motion
 
     @property
@@ -126,7 +187,12 @@ class MotionViewer(Viewer):
         export_playback(self.data, path, fps=fps, progress=progress)
 
     def send(self, suffix: str, client: Any = None) -> None:
-        """Export as ".html" or ".glb" for a page to download; for all pages if None."""
+        """Send an export to a page, to be downloaded; to all pages if None.
+
+        Args:
+            suffix: ".html", ".glb", ".bvh" or ".npz"; or `REPORT_ENDING`, of a track.
+            client: viser's.
+        """
         bar = self.panel.progress
         bar.visible = True
 
@@ -138,7 +204,7 @@ class MotionViewer(Viewer):
             content = encode_playback(self.data, suffix, progress=progress)
         finally:
             bar.visible = False
-        name = Path(self.motion.source).stem or self.motion.skeleton.name
+        name = Path(self.data.played.source).stem or self.data.title
         (client or self.server).send_file_download(f"{name}{suffix}", content)
 
     def show(self, frame: int, details: bool = True) -> None:
@@ -153,6 +219,9 @@ class MotionViewer(Viewer):
         with self._changed:
             self._changed.notify_all()
         self._thread.join(5.0)
+        if self.panel.solve is not None:
+            self.panel.solve.close()
+        self.uploads.close()
 
     def _run(self) -> None:
         last = time.perf_counter()
@@ -169,8 +238,13 @@ class MotionViewer(Viewer):
             if self._closed.is_set():
                 return
             for action in changes:
-                action()
+                try:
+                    action()
+                except ExactikError as error:
+                    self.panel.say(describe_error(error))
+                except Exception:  # whatever it is, the page goes on
+                    log.exception("a change of what is shown failed")
             if details:
                 self._last_details = now
-            self.show(frame, details)
+            self.show(self.frame if len(changes) > 0 else frame, details)
             self._closed.wait(max(1.0 / MAX_RATE - (time.perf_counter() - now), 0.001))

@@ -9,11 +9,18 @@ import numpy as np
 
 from exactik.motion import find_segments
 from exactik.typing import Array, BoolArray
+from exactik.viewer.recording import RecordingOverview
 
 if TYPE_CHECKING:
     from exactik.tracking import Track
 
-__all__ = ["Bookmark", "find_attention_bookmarks", "find_error_peaks", "find_missing_poses"]
+__all__ = [
+    "Bookmark",
+    "find_attention_bookmarks",
+    "find_error_peaks",
+    "find_missing_poses",
+    "find_suspicion_bookmarks",
+]
 
 
 PEAK_DISTANCE_S = 0.25  # between two peaks
@@ -25,6 +32,7 @@ TITLES = {  # of kinds of attention
     "ignored-marker": "marker left out",
     "jump": "jump",
 }
+SUSPICION_TITLES = {"swap": "swapped?", "frozen": "frozen?", "spike": "spike?"}
 
 
 class Bookmark(NamedTuple):
@@ -80,6 +88,16 @@ def find_error_peaks(
         text = f"Frame {t}: marker {name} is {error_mm:.1f} mm from its place on the figure."
         bookmarks.append(Bookmark(t, f"{name} {error_mm:.0f} mm off", text))
         remaining[max(t - distance, 0) : t + distance + 1] = -1.0
+    return bookmarks
+
+
+def find_suspicion_bookmarks(overview: RecordingOverview) -> list[Bookmark]:
+    """Return one bookmark for each suspicion about recorded markers: where it begins."""
+    bookmarks = []
+    for one in overview.suspicions:
+        names = " and ".join(overview.labels[k] for k in one.markers)
+        title = f"{names} {SUSPICION_TITLES[one.kind]}"
+        bookmarks.append(Bookmark(one.segment.first, title, f"{one.text}."))
     return bookmarks
 
 

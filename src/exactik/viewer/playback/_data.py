@@ -1,17 +1,19 @@
-"""What is played: a motion, and what is shown with it at the same times; without a browser."""
+"""What is played: a motion, or markers alone, and what is shown with it; without a browser."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactik.errors import UsageError
+from exactik.errors import FileError, UsageError
 from exactik.model import Pose, Skeleton
 from exactik.motion import Markers, Motion, Swap, choose_even_frames, find_swaps, turn_to_up
+from exactik.pipeline import align_up_axis, find_motion_up, find_upright_person, stand_up
 from exactik.tracking import (
     Track,
     TrackingProblem,
@@ -26,9 +28,11 @@ from exactik.viewer.playback._bookmarks import (
     find_attention_bookmarks,
     find_error_peaks,
     find_missing_poses,
+    find_suspicion_bookmarks,
 )
+from exactik.viewer.recording import CloudPath, RecordingOverview, measure_cloud
 
-__all__ = ["PlaybackData", "TimeAligned"]
+__all__ = ["PlaybackData", "TimeAligned", "UnsolvedRecording"]
 
 
 CHUNK_FRAMES = 4096  # frames whose poses are in memory at once
@@ -63,30 +67,52 @@ class TimeAligned(NamedTuple):
         return k if 0 <= k < len(self.content) else None
 
 
-@dataclass(frozen=True, eq=False)
-class PlaybackData:
-    """A motion, z up, with its references, measured markers, errors and error bars.
+class UnsolvedRecording(NamedTuple):
+    """Markers as they were read, which can be solved from the page.
 
     Attributes:
-        motion: what is played.
+        markers: in the axes and under the names of the file.
+        up_origin: who says which axis is up in them, see `solve_recording`.
+        notes: what is odd about the file, a sentence each.
+    """
+
+    markers: Markers
+    up_origin: str = "file"
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PlaybackData:
+    """A motion, z up, with its references, measured markers, errors; or markers alone.
+
+    Frames are those of the motion; where there is none, those of the recorded markers.
+
+    Attributes:
+        motion: what is played; None for markers alone.
         references: other motions at the same times.
         recorded: measured markers at the same times, or None.
         track: what `motion` comes from, if it was solved here.
         swaps: pairs of markers that were exchanged back, because the motion fits them so.
         aside: how far to the left of the motion the references are shown at first [m].
+        unsolved: the recording as it was read, where it can be solved from the page.
+        verdict: on the track, in words; empty if nobody asked for it.
+        notes: what is to be said about the files, a sentence each.
     """
 
-    motion: Motion
+    motion: Motion | None = None
     references: tuple[TimeAligned, ...] = ()
     recorded: TimeAligned | None = None
     track: Track | None = None
     swaps: tuple[Swap, ...] = ()
     aside: float = 0.0
+    unsolved: UnsolvedRecording | None = None
+    verdict: str = ""
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
         cls,
-        thing: Motion | Track | PlaybackData,
+        thing: Motion | Track | Markers | UnsolvedRecording | PlaybackData,
         *,
         markers: Markers | None = None,
         references: Sequence[Motion] = (),
@@ -95,39 +121,97 @@ class PlaybackData:
         """Return what is to be played.
 
         Args:
-            thing: a motion or a solved recording, which has its markers with it.
+            thing: a motion; a solved recording, which has its markers with it; or markers alone.
             markers: measured, to be shown beside a motion.
             references: other motions, shown as ghosts.
             aside: how far to the left of the motion the ghosts are shown at first [m].
         """
         if isinstance(thing, PlaybackData):
             return thing
+        if isinstance(thing, Markers):
+            thing = UnsolvedRecording(thing)
+        if isinstance(thing, UnsolvedRecording):
+            if markers is not None or len(references) > 0:
+                raise UsageError("nothing is shown beside markers alone; expected a motion")
+            return cls._of_recording(thing)
         track = thing if isinstance(thing, Track) else None
-        motion: Motion = turn_to_up(thing.motion if isinstance(thing, Track) else thing, "z")
+        played = thing.motion if isinstance(thing, Track) else thing
+        up = find_motion_up(played)
+        motion: Motion = turn_to_up(replace(played, up_axis=up), "z")
         if not np.isfinite(motion.q).all(axis=1).any():
             raise UsageError("the motion has no frame to show")
-        aligned = tuple(TimeAligned.align(motion, turn_to_up(other, "z")) for other in references)
-        recorded = None if markers is None else TimeAligned.align(motion, turn_to_up(markers, "z"))
+        aligned = tuple(TimeAligned.align(motion, stand_up(other)) for other in references)
+        recorded = None
+        if markers is not None:
+            # Where neither says what is up, both are taken to have the same axis up.
+            markers_up = markers.up_axis or (up if played.up_axis is None else None)
+            turned: Markers = turn_to_up(replace(markers, up_axis=markers_up), "z")
+            recorded = TimeAligned.align(motion, turned)
         if track is not None:
             if markers is not None:
                 raise UsageError("a track has its markers with it; others cannot be shown")
-            recorded = TimeAligned(_markers_of_track(track), 0.0)
+            recorded = TimeAligned(_markers_of_track(track, up), 0.0)
         data = cls(motion=motion, references=aligned, recorded=recorded, track=track, aside=aside)
         return data if track is not None else _exchange_swapped(data)
 
+    @classmethod
+    def _of_recording(cls, recording: UnsolvedRecording) -> PlaybackData:
+        """Return markers alone, turned to z up as `exactik solve` turns them."""
+        markers, notes = recording.markers, recording.notes
+        if not np.isfinite(markers.positions).any():
+            raise FileError(markers.source or "markers", "no marker is ever seen")
+        if markers.up_axis is not None:
+            markers = turn_to_up(markers, "z")
+        elif recording.up_origin != "axes":
+            aligned = align_up_axis(markers, "z", find_upright_person(markers))
+            markers, notes = aligned.markers, (*notes, *aligned.notes)
+        return cls(recorded=TimeAligned(markers, 0.0), unsolved=recording, notes=notes)
+
+    @property
+    def played(self) -> Motion | Markers:
+        """What the frames are of: the motion, or else the markers."""
+        if self.motion is not None:
+            return self.motion
+        assert self.recorded is not None
+        return self.recorded.content
+
     def __len__(self) -> int:
         """Number of frames."""
-        return len(self.motion)
+        return len(self.played)
+
+    @property
+    def rate(self) -> float:
+        """Frames a second [Hz]."""
+        return self.played.rate
+
+    @property
+    def title(self) -> str:
+        """What it is called: the file of the markers, the figure, or both."""
+        file = "" if self.unsolved is None else Path(self.unsolved.markers.source).name
+        if self.motion is None:
+            return file or "markers"
+        return f"{self.skeleton.name}, {file}" if file else self.skeleton.name
+
+    @property
+    def has_figure(self) -> bool:
+        """Whether there is a figure; without one, nothing may be asked that is about it."""
+        return self.motion is not None
+
+    @property
+    def figure_motion(self) -> Motion:
+        """The motion, of data that has a figure."""
+        assert self.motion is not None
+        return self.motion
 
     @property
     def skeleton(self) -> Skeleton:
         """The figure."""
-        return self.motion.skeleton
+        return self.figure_motion.skeleton
 
     @cached_property
     def present(self) -> BoolArray:
         """Which frames have a pose, (T,)."""
-        return np.asarray(np.isfinite(self.motion.q).all(axis=1))
+        return np.asarray(np.isfinite(self.figure_motion.q).all(axis=1))
 
     @cached_property
     def _last_present(self) -> IntArray:
@@ -141,12 +225,12 @@ class PlaybackData:
 
     def pose(self, frame: int) -> Pose:
         """Return the pose of a frame; if it has none, that of the last frame before that has."""
-        return self.skeleton.forward(self.motion.q[self.frame_with_pose(frame)])
+        return self.skeleton.forward(self.figure_motion.q[self.frame_with_pose(frame)])
 
     def reference(self, k: int, frame: int) -> Pose | None:
         """Return the pose of a reference at the time of a frame, None where it has none."""
         timed = self.references[k]
-        t = timed.frame_at(frame / self.motion.rate)
+        t = timed.frame_at(frame / self.rate)
         if t is None or not np.isfinite(timed.content.q[t]).all():
             return None
         return timed.content.skeleton.forward(timed.content.q[t])
@@ -156,7 +240,7 @@ class PlaybackData:
     @cached_property
     def marker_matches(self) -> dict[str, str]:
         """Recorded marker → marker of the figure, by their names."""
-        if self.recorded is None:
+        if self.recorded is None or self.motion is None:
             return {}
         if self.track is not None:
             return {name: name for name in self.track.names}
@@ -188,11 +272,27 @@ class PlaybackData:
         point = points[frame if len(points) > 1 else 0]
         return pose.positions[bones] + np.einsum("kij,kj->ki", pose.rotations[bones], point)
 
+    @cached_property
+    def overview(self) -> RecordingOverview | None:
+        """Names, gaps and suspicions of the recorded markers, None without any."""
+        return None if self.recorded is None else RecordingOverview(self.recorded.content)
+
+    @cached_property
+    def cloud(self) -> CloudPath | None:
+        """Where the recorded markers are and go, None without any."""
+        if self.recorded is None or self.overview is None:
+            return None
+        return measure_cloud(self.recorded.content, self.overview.unnamed)
+
+    def recorded_frame(self, frame: int) -> int | None:
+        """Return the frame of the recording that is shown at a frame; None outside of it."""
+        return None if self.recorded is None else self.recorded.frame_at(frame / self.rate)
+
     def targets(self, frame: int) -> Array:
         """Return all recorded markers of a frame [m, world], (M, 3), NaN where missing."""
         if self.recorded is None:
             return np.empty((0, 3))
-        t = self.recorded.frame_at(frame / self.motion.rate)
+        t = self.recorded_frame(frame)
         positions = self.recorded.content.positions
         return np.full(positions.shape[1:], np.nan) if t is None else positions[t]
 
@@ -212,13 +312,13 @@ class PlaybackData:
             return errors
         bones, points = self._on_bones
         frames = np.flatnonzero(self.present)
-        times = frames / self.motion.rate * self.recorded.content.rate + self.recorded.shift
+        times = frames / self.rate * self.recorded.content.rate + self.recorded.shift
         recorded_frames = np.rint(times).astype(np.int64)
         inside = (recorded_frames >= 0) & (recorded_frames < len(self.recorded.content))
         frames, recorded_frames = frames[inside], recorded_frames[inside]
         for first in range(0, len(frames), CHUNK_FRAMES):
             chunk = slice(first, first + CHUNK_FRAMES)
-            pose = self.skeleton.forward(self.motion.q[frames[chunk]])
+            pose = self.skeleton.forward(self.figure_motion.q[frames[chunk]])
             arms = np.einsum("tkij,kj->tki", pose.rotations[:, bones], points[0])
             measured = self.recorded.content.positions[recorded_frames[chunk]][:, self._columns]
             residuals = measured - arms - pose.positions[:, bones]
@@ -238,10 +338,12 @@ class PlaybackData:
     @cached_property
     def bookmarks(self) -> list[Bookmark]:
         """Frames to look at, the worst first."""
+        if self.overview is not None and not self.has_figure:
+            return find_suspicion_bookmarks(self.overview)
         bookmarks = find_missing_poses(self.present)
         if self.track is not None:
             bookmarks += find_attention_bookmarks(self.track, self.frame_errors[1])
-        return bookmarks + find_error_peaks(self.errors, self.names, self.motion.rate)
+        return bookmarks + find_error_peaks(self.errors, self.names, self.rate)
 
     @cached_property
     def _noise_model(self) -> tuple[TrackingProblem, float] | None:
@@ -270,7 +372,7 @@ class PlaybackData:
             problem = problem.with_targets(position=targets)
         else:
             problem = problem.select(np.array([frame]))
-        q = np.ascontiguousarray(self.motion.q[[self.frame_with_pose(frame)]])
+        q = np.ascontiguousarray(self.figure_motion.q[[self.frame_with_pose(frame)]])
         smoothing = None if self.track is None else self.track.smoothing
         return compute_standard_deviations(problem, q, sigma, 1, smoothing)[0]
 
@@ -290,7 +392,7 @@ def _exchange_swapped(data: PlaybackData) -> PlaybackData:
         columns = [markers.names.index(name) for name in swap.names]
         rows = [data.names.index(data.marker_matches[name]) for name in swap.names]
         frames = np.arange(swap.first, swap.last + 1)
-        played = np.rint((frames - shift) / markers.rate * data.motion.rate).astype(np.int64)
+        played = np.rint((frames - shift) / markers.rate * data.rate).astype(np.int64)
         inside = (played >= 0) & (played < len(data))
         few = choose_even_frames(int(inside.sum()), MAX_SWAP_FRAMES)
         as_named, exchanged = 0.0, 0.0
@@ -307,8 +409,8 @@ def _exchange_swapped(data: PlaybackData) -> PlaybackData:
     return replace(data, recorded=repaired, swaps=tuple(swaps))
 
 
-def _markers_of_track(track: Track) -> Markers:
-    """Return the markers of a track as they were used, followed by those that were not.
+def _markers_of_track(track: Track, up: str | None) -> Markers:
+    """Return the markers of a track, z up, as they were used, followed by those that were not.
 
     Swapped markers are back in their places, and ignored ones are missing.
     """
@@ -320,5 +422,12 @@ def _markers_of_track(track: Track) -> Markers:
     columns = [track.markers.names.index(name) for name in others]
     positions = np.concatenate([place, track.markers.positions[:, columns]], axis=1)
     names = (*track.names, *labels)
-    up = track.motion.up_axis
-    return turn_to_up(Markers(positions, names, track.markers.rate, up_axis=up), "z")
+    shown = Markers(
+        positions,
+        names,
+        track.markers.rate,
+        first_frame=track.markers.first_frame,
+        up_axis=up,
+        force_plates=track.markers.force_plates,
+    )
+    return turn_to_up(shown, "z")

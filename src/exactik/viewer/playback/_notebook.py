@@ -33,7 +33,7 @@ class EmbeddedView:
         self.data, self.fps, self.height = data, fps, height
 
     def __repr__(self) -> str:
-        return f"<EmbeddedView of {self.data.motion!r}>"
+        return f"<EmbeddedView of {self.data.played!r}>"
 
     @cached_property
     def html(self) -> str:

@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik._text import join_names
-from exactik.viewer.page import add_look_widget
+from exactik.errors import ExactikError
+from exactik.viewer.page import (
+    FigureScene,
+    PageChannel,
+    add_look_widget,
+    add_open_button,
+    describe_error,
+    escape_markdown,
+)
 from exactik.viewer.playback._error_curve import ErrorCurve
+from exactik.viewer.playback._export import REPORT_ENDING
+from exactik.viewer.playback._opening import SHOWN_SUFFIXES
+from exactik.viewer.playback._residuals import draw_legend
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
+from exactik.viewer.playback._solve_panel import SolvePanel
 from exactik.viewer.playback._uncertainty import LEGEND, describe_least_certain
+from exactik.viewer.recording import GapStrip, RecordingPanel
 
 if TYPE_CHECKING:
     from exactik.viewer.playback._app import MotionViewer
@@ -19,6 +32,7 @@ __all__ = ["PlayPanel"]
 
 TIMELINE_PIXELS = 420  # wide: it fits beside the panel in a window of 800
 MAX_BOOKMARKS = 60
+MAX_MISSING = 6  # markers of a frame that are named
 FIRST, BACK, PLAY, NEXT, LAST = "|◀", "◀", "▶ ❚❚", "▶", "▶|"
 NO_BOOKMARK = "…"
 
@@ -34,11 +48,30 @@ class PlayPanel:
         """Add the widgets."""
         self.viewer, self.data, self.bookmark = viewer, viewer.data, -1
         gui = viewer.server.gui
-        gui.set_panel_label(self.data.skeleton.name)
+        gui.set_panel_label(self.data.title)
+        if self.data.verdict != "":
+            gui.add_markdown(f"**{escape_markdown(self.data.verdict)}**")
         self.text = gui.add_markdown("")
-        self._add_options(gui)
+        if viewer.scene.markers.worst is not None:
+            gui.add_html(draw_legend())
+        self.channel = PageChannel(viewer.server)
+        self.channel.on("seek", self._seek_share)
+        self.channel.on("row", self._choose_row)
+        self._add_opening(gui)
+        self.recording: RecordingPanel | None = None
+        scene = viewer.scene.markers.recording
+        if scene is not None and not self.data.has_figure:
+            self.recording = RecordingPanel(gui, scene, viewer.change)
+        self.solve: SolvePanel | None = None
+        if self.data.unsolved is not None:
+            self.solve = SolvePanel(viewer, self.data.unsolved)
         if len(self.data.bookmarks) > 0:
             self._add_bookmarks(gui)
+        with gui.add_folder("view", expand_by_default=self.data.has_figure):
+            self._add_options(gui)
+        if scene is not None and self.data.has_figure:
+            self.recording = RecordingPanel(gui, scene, viewer.change)
+        self._add_notes(gui)
         self._add_export(gui)
         self._add_timeline(gui)
         self._add_hotkeys(gui)
@@ -51,25 +84,39 @@ class PlayPanel:
         self.text.content = self.describe(frame)
         if self.curve is not None:
             self.curve.show(frame)
+        recorded = self.data.recorded_frame(frame)
+        if self.recording is not None:
+            self.recording.show(recorded)
+        if self.strip is not None:
+            self.strip.show(recorded)
 
     def describe(self, frame: int) -> str:
         """Return the description of a frame, in Markdown."""
         playback, scene = self.data, self.viewer.scene
-        first = playback.motion.first_frame
-        number = f", number {first + frame} in the file" if first != 1 else ""
-        seconds = frame / playback.motion.rate
+        first = playback.played.first_frame
+        # Suspicions about markers have the numbers of the file, as other programs do.
+        is_told = first != 1 or not playback.has_figure
+        number = f", number {first + frame} in the file" if is_told else ""
+        seconds = frame / playback.rate
         lines = [f"**Frame {frame}** of {len(playback)}{number}, {seconds:.2f} s"]
+        if scene.plates is not None:
+            forces = scene.plates.describe(playback.recorded_frame(frame))
+            lines += [f"Ground reaction: {forces}"] if forces != "" else []
+        if not playback.has_figure:
+            lines.append(self._describe_seen(frame))
+            return "  \n".join(lines)
         if not playback.present[frame]:
             lines.append("There is no pose; the last one before is shown.")
         mean, largest = (values[frame] for values in playback.frame_errors)
         if mean == mean:
-            worst = playback.names[int(np.nanargmax(playback.errors[frame]))]
-            lines.append(f"Markers {1e3 * mean:.1f} mm off, worst {worst} {1e3 * largest:.1f} mm")
+            worst = escape_markdown(playback.names[int(np.nanargmax(playback.errors[frame]))])
+            text = f"worst **{worst}** {1e3 * largest:.1f} mm"
+            lines.append(f"Markers {1e3 * mean:.1f} mm off, {text}")
         elif playback.recorded is not None and len(playback.names) == 0:
             lines.append("The skeleton has none of the recorded markers: no residuals.")
         if playback.track is not None:
             lines.append(f"Status: {playback.track.status[frame]}")
-        dofs = scene.limits.named(playback.skeleton)
+        dofs = [] if scene.limits is None else scene.limits.named(playback.skeleton)
         if len(dofs) > 0:
             lines.append(f"At a limit: {join_names(dofs, 3, last=', ')}")
         if scene.deviation is not None:
@@ -77,9 +124,78 @@ class PlayPanel:
             lines.append(f"Least certain: {joints}")
         return "  \n".join(lines)
 
+    def _describe_seen(self, frame: int) -> str:
+        """Return how many markers are seen in a frame, and which are not, in Markdown."""
+        assert self.data.overview is not None
+        seen = np.isfinite(self.data.targets(frame)).all(axis=1)
+        named = ~self.data.overview.unnamed
+        counts = [
+            f"{int((seen & group).sum())} of {int(group.sum())} {what}"
+            for group, what in ((named, "named markers"), (~named, "points without a name"))
+            if group.any()
+        ]
+        text = f"{', '.join(counts)} seen"
+        gone = [self.data.overview.labels[k] for k in np.flatnonzero(named & ~seen)]
+        missing = escape_markdown(join_names(gone, MAX_MISSING)) if len(gone) > 0 else ""
+        return f"{text}; missing: {missing}" if missing else text
+
     # --- widgets
 
+    def _add_opening(self, gui: Any) -> None:
+        self.open = add_open_button(
+            gui,
+            self.viewer.uploads,
+            "open a file…",
+            SHOWN_SUFFIXES,
+            self.viewer.open_file,
+            self.say,
+        )
+        self.message = gui.add_markdown("")
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence below the button that opens files; nothing in it is markup."""
+        self.message.content = escape_markdown(sentence)
+
+    def _add_notes(self, gui: Any) -> None:
+        notes = self.data.notes
+        if len(notes) > 0:
+            with gui.add_folder(f"about the file ({len(notes)})", expand_by_default=False):
+                gui.add_markdown("\n".join(f"- {escape_markdown(note)}" for note in notes))
+
     def _add_options(self, gui: Any) -> None:
+        scene, viewer = self.viewer.scene, self.viewer
+        self.toggles: dict[str, Any] = {}
+        if scene.figure is not None:
+            self._add_figure_options(gui, scene.figure)
+        self.dark = scene.surroundings.add_widget(gui)
+        follow = scene.follows
+        self._add_toggle(gui, "follow", lambda on: setattr(scene, "follows", on), follow)
+        nodes = [
+            ("markers", scene.markers.model),
+            ("measured", scene.markers.measured),
+            ("residuals", scene.markers.residuals),
+        ]
+        for name, node in nodes:
+            if node is not None:
+                self._add_toggle(gui, name, lambda on, node=node: setattr(node, "visible", on))
+        if scene.plates is not None:
+            plates = scene.plates.node
+            self._add_toggle(gui, "force plates", lambda on: setattr(plates, "visible", on))
+        worst = scene.markers.worst
+        if worst is not None:
+            self._add_toggle(gui, "worst marker", lambda on: setattr(worst, "enabled", on))
+        if scene.markers.residuals is not None:
+            self.exaggeration = gui.add_slider("residuals ×", 1, 20, 1, 1)
+
+            @self.exaggeration.on_update
+            async def _(_: Any) -> None:
+                factor = float(self.exaggeration.value)
+                viewer.change(lambda: setattr(scene.markers, "exaggeration", factor))
+
+        if len(scene.ghosts) > 0:
+            self._add_ghost_options(gui)
+
+    def _add_figure_options(self, gui: Any, figure: FigureScene) -> None:
         scene, viewer = self.viewer.scene, self.viewer
         options = [LIMITS, *([UNCERTAINTY] if self.data.knows_deviations else []), PLAIN]
         self.colouring = gui.add_dropdown("colour by", options, initial_value=LIMITS, hint=LEGEND)
@@ -91,46 +207,25 @@ class PlayPanel:
             self._legend.visible = self.colouring.value == UNCERTAINTY
             viewer.change(lambda: scene.colour_by(self.colouring.value))
 
-        figure = scene.figure
         self.look = add_look_widget(
             gui, figure, lambda look: viewer.change(lambda: figure.show_as(look))
         )
-        self.dark = scene.surroundings.add_widget(gui)
-        self.toggles: dict[str, Any] = {}
-        follow = scene.follows
-        self._add_toggle(gui, "follow", lambda on: setattr(scene, "follows", on), follow)
-        nodes = [
-            ("markers", scene.markers.model),
-            ("measured", scene.markers.measured),
-            ("residuals", scene.markers.residuals),
-        ]
-        for name, node in nodes:
-            if node is not None:
-                self._add_toggle(gui, name, lambda on, node=node: setattr(node, "visible", on))
-        if scene.markers.residuals is not None:
-            self.exaggeration = gui.add_slider("residuals ×", 1, 20, 1, 1)
 
-            @self.exaggeration.on_update
-            async def _(_: Any) -> None:
-                factor = float(self.exaggeration.value)
-                viewer.change(lambda: setattr(scene.markers, "exaggeration", factor))
+    def _add_ghost_options(self, gui: Any) -> None:
+        scene, viewer = self.viewer.scene, self.viewer
 
-        if len(scene.ghosts) > 0:
+        def enable(on: bool) -> None:
+            for ghost in scene.ghosts:
+                ghost.enabled = on
 
-            def enable(on: bool) -> None:
-                for ghost in scene.ghosts:
-                    ghost.enabled = on
+        self._add_toggle(gui, "ghost", enable)
+        farthest = max(2.0, abs(scene.data.aside))
+        self.aside = gui.add_slider("ghost aside [m]", -farthest, farthest, 0.05, scene.data.aside)
 
-            self._add_toggle(gui, "ghost", enable)
-            farthest = max(2.0, abs(scene.data.aside))
-            self.aside = gui.add_slider(
-                "ghost aside [m]", -farthest, farthest, 0.05, scene.data.aside
-            )
-
-            @self.aside.on_update
-            async def _(_: Any) -> None:
-                metres = float(self.aside.value)
-                viewer.change(lambda: [ghost.set_offset(metres) for ghost in scene.ghosts])
+        @self.aside.on_update
+        async def _(_: Any) -> None:
+            metres = float(self.aside.value)
+            viewer.change(lambda: [ghost.set_offset(metres) for ghost in scene.ghosts])
 
     def _add_toggle(self, gui: Any, name: str, action: Any, on: bool = True) -> None:
         box = self.toggles[name] = gui.add_checkbox(name, on)
@@ -142,9 +237,10 @@ class PlayPanel:
 
     def _add_bookmarks(self, gui: Any) -> None:
         bookmarks = self.data.bookmarks[:MAX_BOOKMARKS]
-        rate = self.data.motion.rate
+        rate = self.data.rate
         options = [f"{n + 1}. {b.title}, {b.frame / rate:.2f} s" for n, b in enumerate(bookmarks)]
-        with gui.add_folder(f"worst frames ({len(self.data.bookmarks)})"):
+        what = "worst frames" if self.data.has_figure else "suspicions"
+        with gui.add_folder(f"{what} ({len(self.data.bookmarks)})"):
             self.worst_buttons = gui.add_button_group("", ("previous worst", "next worst"))
             self.list = gui.add_dropdown(
                 "go to", [NO_BOOKMARK, *options], initial_value=NO_BOOKMARK
@@ -170,13 +266,22 @@ class PlayPanel:
                 go(options.index(self.list.value))
 
     def _add_export(self, gui: Any) -> None:
-        with gui.add_folder("export", expand_by_default=False):
-            self.exports = gui.add_button_group("", ("HTML", "GLB"), hint="downloaded by the page")
+        endings = {"HTML": ".html"}
+        if self.data.has_figure:
+            endings |= {"GLB": ".glb", "BVH": ".bvh", "NPZ": ".npz"}
+        if self.data.track is not None:
+            endings["report"] = REPORT_ENDING
+        with gui.add_folder("export", expand_by_default=self.data.verdict != ""):
+            hint = "Downloaded by the page: HTML plays offline, NPZ has all that was found."
+            self.exports = gui.add_button_group("", tuple(endings), hint=hint)
             self.progress = gui.add_progress_bar(0.0, visible=False)
 
         @self.exports.on_click
         def _(event: Any) -> None:  # in a thread of its own, since it takes a while
-            self.viewer.send(f".{event.target.value.lower()}", event.client)
+            try:
+                self.viewer.send(endings[event.target.value], event.client)
+            except ExactikError as error:
+                self.say(describe_error(error))
 
     def _add_timeline(self, gui: Any) -> None:
         viewer, transport = self.viewer, self.viewer.transport
@@ -186,7 +291,13 @@ class PlayPanel:
             self.buttons = gui.add_button_group("", (FIRST, BACK, PLAY, NEXT, LAST))
             self.curve = None
             if len(self.data.names) > 0:
-                self.curve = ErrorCurve(viewer.server, self.data)
+                self.curve = ErrorCurve(gui, self.data)
+            self.strip: GapStrip | None = None
+            if self.data.overview is not None and not self.data.has_figure:
+                self.strip = GapStrip(gui, self.data.overview)
+        if self.data.overview is not None and self.data.has_figure:
+            with self.window.add_tab("gaps"):
+                self.strip = GapStrip(gui, self.data.overview)
         with self.window.add_tab("speed"):
             self.speed = gui.add_slider("speed ×", 0.1, 4.0, 0.1, 1.0)
             self.loop = gui.add_checkbox("again and again", True)
@@ -209,6 +320,19 @@ class PlayPanel:
         @self.loop.on_update
         async def _(_: Any) -> None:
             transport.loop = bool(self.loop.value)
+
+    def _seek_share(self, event: dict[str, Any]) -> None:
+        """Go where a plot over time was clicked: a share of all frames."""
+        share = float(event["share"])
+        if 0.0 <= share <= 1.0:  # which is false for what is not a number
+            self.viewer.play(False)
+            self.viewer.seek(int(share * len(self.data)))
+
+    def _choose_row(self, event: dict[str, Any]) -> None:
+        """Choose the marker whose row of the strip was clicked: a share of all rows."""
+        share = float(event["share"])
+        if self.recording is not None and 0.0 <= share < 1.0:
+            self.recording.choose(int(share * len(self.recording.overview.labels)))
 
     def press(self, button: str) -> None:
         """Run the command of a button of the timeline."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,13 @@ from exactik.typing import Array
 from exactik.viewer._limits import LimitState, compute_limit_state
 from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
+    BOTH,
+    DIAMOND_MESH,
     GHOST_COLOUR,
     MARKER_COLOUR,
     RESIDUAL_COLOUR,
     SPHERE_MESH,
-    TARGET_COLOUR,
+    FigureBox,
     FigureScene,
     add_instances,
     measure_box,
@@ -24,7 +26,9 @@ from exactik.viewer.page import (
     srgb_to_linear,
 )
 from exactik.viewer.playback._data import PlaybackData
+from exactik.viewer.playback._residuals import WorstMarkerScene
 from exactik.viewer.playback._uncertainty import colour_uncertainty, compute_joint_deviations
+from exactik.viewer.recording import NONE, PlateScene, RecordingScene
 
 __all__ = ["LIMITS", "PLAIN", "UNCERTAINTY", "PlayScene"]
 
@@ -34,43 +38,66 @@ PATH_SAMPLES = 64  # frames that tell how far the figure goes
 CAMERA_DROP = 0.17  # of the reach, below its middle: the timeline covers the foot of the page
 FOLLOW_DISTANCE = 0.6  # of the reach: a figure that goes farther is followed
 GHOST_OPACITY = 0.28
-MEASURED_OPACITY = 0.25  # the figure's marker shows inside the measured one
 MARKER_RADIUS = 0.009  # of the reach
-MEASURED_SCALE = 1.7  # radius of a measured marker over that of the figure's
+# Radius of a measured marker over that of the figure's, a diamond: where both are at one place, the
+# sphere shows in the faces of the diamond, and its corners stick out.
+MEASURED_SCALE = 0.75
+ALONE_SCALE = 1.1  # likewise where there is no figure
+TRAIL_S = 0.5  # [s] length of trails at first, of markers alone
 RESIDUAL_PIXELS = 3.0  # width of lines
 
 
 class MarkerScene:
-    """Model markers as spheres, measured ones as glass around them, residuals as lines.
+    """Model markers as diamonds, measured ones as spheres, residuals as lines between them.
 
     Attributes:
-        model: spheres of the figure's markers, None if none was recorded.
-        measured: larger ones where markers were recorded, None if there are none.
+        model: diamonds, the figure's markers; None if none was recorded.
+        measured: spheres where markers were recorded, None if there are none.
         residuals: lines from the first to the second, times `exaggeration`.
+        worst: the longest of them, None if there are none.
+        recording: labels, trails and choice of the measured ones, None if there are none.
         exaggeration: of the lines.
     """
 
-    def __init__(self, server: Any, playback: PlaybackData, below: str = ""):
-        """Add the markers of the playback data, below a node."""
+    def __init__(self, server: Any, playback: PlaybackData, reach: float, below: str = ""):
+        """Add the markers of the playback data, below a node.
+
+        Args:
+            server: viser's.
+            playback: the data.
+            reach: of what is shown [m].
+            below: node of the scene.
+        """
         self.data, self.exaggeration = playback, 1.0
         self.model: Any = None
         self.measured: Any = None
         self.residuals: Any = None
-        self._radius = MARKER_RADIUS * compute_reach(playback.skeleton)
-        recorded = playback.targets(0)
-        if len(recorded) > 0:
+        self.worst: WorstMarkerScene | None = None
+        self.recording: RecordingScene | None = None
+        self._radius = MARKER_RADIUS * reach
+        self._scale = MEASURED_SCALE if playback.has_figure else ALONE_SCALE
+        if playback.recorded is not None and playback.overview is not None:
+            radius = self._scale * self._radius
+            self.recording = RecordingScene(server, playback.overview, radius, below)
+            if playback.has_figure:
+                self.recording.labels = NONE
+            else:
+                self.recording.set_trails(TRAIL_S)
+            count = len(playback.recorded.content.names)
+            colours = self.recording.colours(None)
             self.measured = self._add_spheres(
-                server,
-                f"{below}/measured",
-                len(recorded),
-                MEASURED_SCALE,
-                batched_colors=srgb_to_linear(TARGET_COLOUR),
-                opacity=MEASURED_OPACITY,
+                server, f"{below}/measured", count, batched_colors=colours
             )
         count = len(playback.names)
         if count > 0:
-            self.model = self._add_spheres(
-                server, f"{below}/markers", count, 1.0, batched_colors=srgb_to_linear(MARKER_COLOUR)
+            radii = np.full(count, self._radius)
+            self.model = add_instances(
+                server,
+                f"{below}/markers",
+                DIAMOND_MESH,
+                np.zeros((count, 3)),
+                radii,
+                batched_colors=srgb_to_linear(MARKER_COLOUR),
             )
             self.residuals = server.scene.add_line_segments(
                 f"{below}/residuals",
@@ -79,22 +106,28 @@ class MarkerScene:
                 thickness=RESIDUAL_PIXELS,
                 thickness_units="screen",
             )
+            self.worst = WorstMarkerScene(server, playback.names, self._radius, below)
         self._scales = np.empty(0)
 
-    def _add_spheres(self, server: Any, name: str, count: int, scale: float, **look: Any) -> Any:
-        radii = np.full(count, scale * self._radius)
+    def _add_spheres(self, server: Any, name: str, count: int, **look: Any) -> Any:
+        radii = np.full(count, self._scale * self._radius)
         return add_instances(server, name, SPHERE_MESH, np.zeros((count, 3)), radii, **look)
 
-    def draw(self, frame: int, pose: Pose) -> None:
+    def draw(self, frame: int, pose: Pose | None) -> None:
         """Move the markers; to be called inside `server.atomic()`."""
-        if self.measured is not None:
+        if self.measured is not None and self.recording is not None:
             places = self.data.targets(frame)
             seen = np.asarray(np.isfinite(places).all(axis=1, keepdims=True))
             self.measured.batched_positions = np.where(seen, places, 0.0).astype(np.float32)
-            scales = np.where(seen[:, 0], MEASURED_SCALE * self._radius, 0.0).astype(np.float32)
+            scales = np.where(seen[:, 0], self._scale * self._radius, 0.0).astype(np.float32)
             if not np.array_equal(scales, self._scales):  # a missing marker has no size
                 self.measured.batched_scales = self._scales = scales
-        if self.model is not None and self.residuals is not None:
+            t = self.data.recorded_frame(frame)
+            self.recording.draw(t)
+            colours = self.recording.colours(t)
+            if not np.array_equal(colours, self.measured.batched_colors):
+                self.measured.batched_colors = colours
+        if pose is not None and self.model is not None and self.residuals is not None:
             places = self.data.matched_targets(frame)
             model = self.data.model_markers(self.data.frame_with_pose(frame), pose)
             self.model.batched_positions = model.astype(np.float32)
@@ -102,6 +135,8 @@ class MarkerScene:
             residual = np.where(seen, places - model, 0.0)
             lines = np.stack([model, model + self.exaggeration * residual], axis=1)
             self.residuals.points = lines.astype(np.float32)
+            if self.worst is not None:
+                self.worst.draw(self.data.errors[frame], model, places, self.exaggeration)
 
 
 class GhostScene:
@@ -129,13 +164,37 @@ class GhostScene:
             self.figure.draw(pose)
 
 
-def _find_start_and_distance(playback: PlaybackData) -> tuple[Array, float]:
-    """Return the middle of the figure in its first pose [m, world], and how far it goes [m]."""
+class _SceneExtent(NamedTuple):
+    """What the camera is for.
+
+    Attributes:
+        box: around what is shown, where it begins.
+        reach: of it [m].
+        start: middle where it begins [m, world], (3,).
+        distance: how far it goes [m].
+    """
+
+    box: FigureBox
+    reach: float
+    start: Array
+    distance: float
+
+
+def _measure_extent(playback: PlaybackData) -> _SceneExtent:
+    """Return where what is shown is, how large it is, and how far it goes."""
+    if playback.cloud is not None and not playback.has_figure:
+        cloud = playback.cloud
+        return _SceneExtent(cloud.box, cloud.box.size, cloud.box.middle, cloud.distance)
     frames = np.flatnonzero(playback.present)
     sampled = frames[choose_even_frames(len(frames), PATH_SAMPLES)]
-    places = playback.skeleton.forward(playback.motion.q[sampled]).positions
+    places = playback.skeleton.forward(playback.figure_motion.q[sampled]).positions
     middles = 0.5 * (places.min(axis=1) + places.max(axis=1))
-    return middles[0], float(np.linalg.norm(middles - middles[0], axis=1).max())
+    return _SceneExtent(
+        box=measure_box(playback.pose(0)),
+        reach=compute_reach(playback.skeleton),
+        start=middles[0],
+        distance=float(np.linalg.norm(middles - middles[0], axis=1).max()),
+    )
 
 
 class PlayScene:
@@ -143,12 +202,14 @@ class PlayScene:
 
     Attributes:
         surroundings: floor and colours of the page.
-        figure: the bones.
+        figure: the bones, None of markers alone.
         ghosts: the references.
         markers: model markers, measured ones and residuals.
+        plates: force plates of the recording, None without any.
         follows: whether floor and all move, so that the figure stays in view.
         colouring: of the bones, `PLAIN`, by `LIMITS` or by `UNCERTAINTY`.
-        limits: how near the shown pose is to them.
+        limits: how near the shown pose is to them, None without a figure.
+        shift: by which all is moved so that it stays in view [m], (3,).
         deviation: standard deviation of each bone's joint [rad] in the last frame with details, or
             None.
     """
@@ -156,29 +217,34 @@ class PlayScene:
     def __init__(self, server: Any, playback: PlaybackData):
         """Add everything to the scene of a server; places are set by `draw`."""
         self.server, self.data = server, playback
-        self._start, distance = _find_start_and_distance(playback)
-        reach = compute_reach(playback.skeleton)
-        self.follows = distance > FOLLOW_DISTANCE * reach
+        view = _measure_extent(playback)
+        self._start = view.start
+        self.follows = view.distance > FOLLOW_DISTANCE * view.reach
         self._world = server.scene.add_frame("/take", show_axes=False)
-        box = measure_box(playback.pose(0))
-        look_at = box.middle - (0.0, 0.0, CAMERA_DROP * box.size)
-        self.surroundings = set_up_scene(server, box.size, look_at, "/take/floor", 1.2)
-        self.figure = FigureScene(server, playback.skeleton, "/take/figure")
+        look_at = view.box.middle - (0.0, 0.0, CAMERA_DROP * view.box.size)
+        self.surroundings = set_up_scene(server, view.box.size, look_at, "/take/floor", 1.2)
+        self.figure: FigureScene | None = None
+        self.limits: LimitState | None = None
+        if playback.has_figure:
+            self.figure = FigureScene(server, playback.skeleton, "/take/figure")
+            if len(playback.names) > 0:  # a skin hides markers that are inside it
+                self.figure.show_as(BOTH)
         count = range(len(playback.references))
         self.ghosts = [GhostScene(server, playback, k, "/take") for k in count]
         for ghost in self.ghosts:
             ghost.set_offset(playback.aside)
-        self.markers = MarkerScene(server, playback, "/take")
+        self.markers = MarkerScene(server, playback, view.reach, "/take")
+        self.plates: PlateScene | None = None
+        if playback.recorded is not None and len(playback.recorded.content.force_plates) > 0:
+            self.plates = PlateScene(server, playback.recorded.content, "/take")
         self.colouring = LIMITS
-        self.limits: LimitState = compute_limit_state(
-            playback.skeleton, playback.skeleton.neutral()
-        )
         self.deviation: Array | None = None
 
     def colour_by(self, colouring: str) -> None:
         """Choose what the colours of the bones mean."""
         self.colouring = colouring
-        self.figure.paint()
+        if self.figure is not None:
+            self.figure.paint()
 
     def draw(self, frame: int, details: bool = True) -> None:
         """Show a frame; to be called inside `server.atomic()`.
@@ -187,14 +253,31 @@ class PlayScene:
             frame: its index.
             details: whether to compute error bars too, which are shown less often.
         """
+        pose = self._draw_figure(frame, details) if self.figure is not None else None
+        shift = np.zeros(3)
+        if self.follows:
+            shift[:2] = (self._start - self._find_middle(frame, pose))[:2]
+        self._world.position = self.shift = shift
+        for ghost in self.ghosts:
+            ghost.draw(frame)
+        self.markers.draw(frame, pose)
+        if self.plates is not None:
+            self.plates.draw(self.data.recorded_frame(frame))
+
+    def _find_middle(self, frame: int, pose: Pose | None) -> Array:
+        """Return what is followed [m, world], (3,): the mean of all bones, or the markers."""
+        if pose is not None:  # it shakes less than one bone
+            return pose.positions.mean(axis=0)
+        assert self.data.cloud is not None
+        return self.data.cloud.middle(frame)
+
+    def _draw_figure(self, frame: int, details: bool) -> Pose:
+        """Move and paint the figure."""
+        assert self.figure is not None
         playback = self.data
         pose = playback.pose(frame)
-        shift = np.zeros(3)
-        if self.follows:  # by the mean of all bones, which shakes less than one
-            shift[:2] = self._start[:2] - pose.positions[:, :2].mean(axis=0)
-        self._world.position = shift
         self.limits = compute_limit_state(
-            playback.skeleton, playback.motion.q[playback.frame_with_pose(frame)]
+            playback.skeleton, playback.figure_motion.q[playback.frame_with_pose(frame)]
         )
         self.figure.draw(pose, self.limits if self.colouring == LIMITS else None)
         if details:
@@ -202,6 +285,4 @@ class PlayScene:
             self.deviation = None if sd is None else compute_joint_deviations(playback.skeleton, sd)
             if self.deviation is not None and self.colouring == UNCERTAINTY:
                 self.figure.paint(colour_uncertainty(self.deviation))
-        for ghost in self.ghosts:
-            ghost.draw(frame)
-        self.markers.draw(frame, pose)
+        return pose

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from exactik._text import join_names
 from exactik.model import Skeleton
 from exactik.report import error_colours
 from exactik.typing import Array
@@ -36,12 +37,20 @@ def colour_uncertainty(deviation: Array) -> NDArray[np.uint8]:
 
 
 def describe_least_certain(skeleton: Skeleton, deviation: Array, count: int = 3) -> str:
-    """Return the bones with the largest standard deviations in words: "head ±2.1°, …"."""
-    order = [int(k) for k in np.argsort(-deviation, kind="stable")[:count] if deviation[k] > 0.0]
+    """Return the bones with the largest standard deviations in words: "head ±2.1°, …".
 
-    def describe(k: int) -> str:
-        if deviation[k] > UNKNOWN_SD:
-            return f"{skeleton.bone_names[k]} unknown"
-        return f"{skeleton.bone_names[k]} ±{np.degrees(deviation[k]):.1f}°"
-
-    return ", ".join(map(describe, order))
+    Joints of which the markers tell nothing, as of fingers without any, or of the twist of balls
+    that a file without limits makes of all joints, are named after those of which they do.
+    """
+    order = [int(k) for k in np.argsort(-deviation, kind="stable") if deviation[k] > 0.0]
+    names = skeleton.bone_names
+    told = [
+        f"{names[k]} ±{np.degrees(deviation[k]):.1f}°" for k in order if deviation[k] <= UNKNOWN_SD
+    ]
+    untold = [names[k] for k in sorted(order) if deviation[k] > UNKNOWN_SD]
+    words = ", ".join(told[:count])
+    if len(untold) > 0:
+        words += (
+            f"{'; ' if words else ''}markers do not tell {join_names(untold, count, last=', ')}"
+        )
+    return words

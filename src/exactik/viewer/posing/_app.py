@@ -15,6 +15,7 @@ from exactik.viewer.page import (
     set_up_scene,
     start_guarded_server,
 )
+from exactik.viewer.posing._balance_scene import BalanceScene
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
@@ -60,7 +61,10 @@ class PoseViewer(Viewer):
         self.worker = PosingWorker(self.session, self._show, self._show_verdict)
         self.figure = FigureScene(self.server, skeleton)
         self.handles = HandleScene(self.server, self.session, self.worker, self.figure)
-        self.panel = Panel(self.server, self.session, self.worker, self.handles, self.surroundings)
+        self.balance = BalanceScene(self.server, box.floor)
+        self.panel = Panel(
+            self.server, self.session, self.worker, self.handles, self.surroundings, self.balance
+        )
         self._show(self.session.advance())
         self.worker.start()
         self.server.on_client_disconnect(self._release_client)

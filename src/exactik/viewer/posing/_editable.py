@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +19,9 @@ from exactik.solvers import Method, resolve_method
 from exactik.typing import Array
 from exactik.viewer._history import UndoHistory
 from exactik.viewer._limits import LimitState, compute_limit_state
+from exactik.viewer.posing._bone_turn import find_moving_bone, solve_bone_frame
 from exactik.viewer.posing._handles import Handle, choose_handles
+from exactik.viewer.posing._robots import choose_first_pose
 from exactik.viewer.posing._target_filter import TargetFilter
 
 __all__ = ["EditableFigure", "PosingState"]
@@ -62,11 +64,11 @@ class EditableFigure:
     """
 
     def __init__(self, skeleton: Skeleton, q: ArrayLike | None, solver: str | Method, glide: float):
-        """Begin with the pose q, (nq,), moved into the limits; the neutral one if None."""
+        """Begin with the pose q, (nq,), moved into the limits; see `choose_first_pose` if None."""
         if not isinstance(skeleton, Skeleton):
             raise UsageError(f"a session needs a Skeleton, not {type(skeleton).__name__}")
         self.skeleton = skeleton
-        first = skeleton.neutral() if q is None else skeleton.clip(skeleton.normalised(q))
+        first = choose_first_pose(skeleton) if q is None else skeleton.clip(skeleton.normalised(q))
         handles = choose_handles(skeleton, first)
         self._state = PosingState(first, handles, solver=resolve_method(solver).name)
         self._initial = self._state
@@ -114,7 +116,7 @@ class EditableFigure:
 
     def limits(self) -> LimitState:
         """Return how near every dof is to its limits."""
-        return compute_limit_state(self.skeleton, self._state.q)
+        return compute_limit_state(self.skeleton, self._state.q, self._initial.q)
 
     # --- settings
 
@@ -193,11 +195,42 @@ class EditableFigure:
             self._set(("dof", name), q=q)
             self._reset_all_targets()
 
-    def set_pose(self, q: ArrayLike) -> None:
-        """Take the pose q, (nq,), moved into the limits where they are on."""
+    def turn_bone(self, bone: str, rotation: ArrayLike, position: ArrayLike | None = None) -> None:
+        """Turn a bone by its own joint alone, as far as that and its limits allow.
+
+        Bones below it, and pinned handles, move along. Successive turns of a bone are one step of
+        undo until `release`.
+
+        Args:
+            bone: its name; one whose joint cannot move turns the nearest above that can.
+            rotation: R_world_bone, (3, 3).
+            position: of its origin [m, world], (3,), where its joint shifts; None to leave it.
+        """
+        with self._lock:
+            moving = find_moving_bone(self.skeleton, bone)
+            if moving is None:
+                raise UsageError(f"bone {bone!r} cannot be turned: no joint above it moves")
+            R_world_bone = require_shape("rotation", rotation, 3, 3)
+            place = None if position is None else require_shape("position", position, 3)
+            if moving != bone:
+                pose = self.pose()
+                k, j = self.skeleton.bone_index(bone), self.skeleton.bone_index(moving)
+                R_world_bone = R_world_bone @ pose.rotations[k].T @ pose.rotations[j]
+                place = None
+            q = solve_bone_frame(
+                self.skeleton, self._state.q, moving, R_world_bone, place, limits=self._state.limits
+            )
+            self._set(("turn", moving), q=q)
+            self._reset_all_targets()
+
+    def set_pose(self, q: ArrayLike, step: Hashable = None) -> None:
+        """Take the pose q, (nq,), moved into the limits where they are on.
+
+        Successive calls with the same `step` are one step of undo; None for one of its own.
+        """
         with self._lock:
             pose = self.skeleton.normalised(require_shape("q", q, self.skeleton.nq))
-            self._set(None, q=self.skeleton.clip(pose) if self._state.limits else pose)
+            self._set(step, q=self.skeleton.clip(pose) if self._state.limits else pose)
             self._reset_all_targets()
 
     def reset(self) -> None:
@@ -205,6 +238,10 @@ class EditableFigure:
         with self._lock:
             self._record()
             self._restore(self._initial)
+
+    def on_step(self, listener: Callable[[], None]) -> None:
+        """Call a function whenever a step of undo begins."""
+        self._history.on_step = listener
 
     def undo(self) -> bool:
         """Undo the last step; return whether there was one."""

@@ -2,7 +2,8 @@
 
 Handles are chosen from the tree alone: its roots, and the end of every chain. Where an end is a
 finger or a toe, and a hand or a foot is above it, that is the handle; likewise the head of a face:
-a body is not posed by its ten fingers, or by its tongue.
+a body is not posed by its ten fingers, or by its tongue. A robot's gripper is one handle, its tool,
+and a tool that can be turned at will is placed with its rotation.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from exactik.model import Joint, Skeleton
 from exactik.typing import Array
 from exactik.viewer._proportions import Point, compute_reach, find_tip
+from exactik.viewer.posing._robots import TOOL_DOFS, count_dofs_above, find_tools, is_robot
 
 __all__ = ["Handle", "choose_handles"]
 
@@ -60,7 +62,8 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
     roots = [b.name for b in skeleton.bones if b.parent is None and b.joint.translates]
     for bone in roots:
         places[bone] = ((0.0, 0.0, 0.0), "root")
-    for bone, point in _find_chain_ends(skeleton).items():
+    robot, dofs = is_robot(skeleton), count_dofs_above(skeleton)
+    for bone, point in (_find_tools(skeleton) if robot else _find_chain_ends(skeleton)).items():
         if bone not in places and len(places) < MAX_HANDLES:
             places[bone] = (point, "tip")
     points = {bone: pose.point(bone, point) for bone, (point, _) in places.items()}
@@ -80,7 +83,11 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
             point=point,
             kind=kind,
             pinned=bone in standing,
-            oriented=kind == "root" or (bone in limbs and bone in standing),
+            oriented=(
+                kind == "root"
+                or (bone in limbs and bone in standing)
+                or (robot and dofs[bone] >= TOOL_DOFS)
+            ),
             weight=1.0,
             position=points[bone],
             rotation=pose.rotations[skeleton.bone_index(bone)].copy(),
@@ -91,6 +98,16 @@ def choose_handles(skeleton: Skeleton, q: Array) -> dict[str, Handle]:
 
 def _contains_word(name: str, words: tuple[str, ...]) -> bool:
     return any(word in name.lower() for word in words)
+
+
+def _find_tools(skeleton: Skeleton) -> dict[str, Point]:
+    """Return the ends of a robot's chains: bone → point in its frame [m]; a gripper is one."""
+    tools = find_tools(skeleton)
+    ends: dict[str, Point] = {}
+    for bone, point in _find_chain_ends(skeleton).items():
+        tool = tools.get(bone, bone)
+        ends[tool] = point if tool == bone else find_tip(skeleton, tool)
+    return ends
 
 
 def _find_chain_ends(skeleton: Skeleton) -> dict[str, Point]:

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from exactik.model import Pose
-from exactik.spatial import matrix_from_wxyz, wxyz_from_matrix
-from exactik.typing import Array
 from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     DRAGGED_COLOUR,
@@ -22,6 +20,8 @@ from exactik.viewer.page import (
     add_instances,
     srgb_to_linear,
 )
+from exactik.viewer.posing._bone_turn import find_moving_bone
+from exactik.viewer.posing._gizmo import Gizmo
 from exactik.viewer.posing._handles import Handle
 from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
@@ -29,11 +29,10 @@ from exactik.viewer.posing._worker import PosingWorker
 __all__ = ["HandleScene"]
 
 HANDLE_RADIUS = 0.025  # of the figure's reach
-GIZMO_PIXELS = 80.0
 
 
 class HandleScene:
-    """Handles as spheres with lines to their targets, a gizmo, and bones that can be pulled.
+    """Handles as spheres with lines to their targets, a gizmo, bones that are pulled or clicked.
 
     Callbacks only post to the worker, which changes the session.
     """
@@ -46,9 +45,11 @@ class HandleScene:
         self.selected = next(iter(session.handles), "")
         self.names = [name for name, h in session.handles.items() if h.kind != "grab"]
         self.on_select: Any = lambda name: None
-        self._gizmo_dragged, self._visible = False, True
+        self.on_select_bone: Any = lambda name: None
+        self._visible = True
         self._colours: list[tuple[int, int, int]] = []
-        self._spheres = self._gizmo = self._residuals = None
+        self._spheres = self._residuals = None
+        self.gizmo = Gizmo(server, session, worker, self.selected)
         if len(self.names) > 0:
             count = len(self.names)
             radii = np.full(count, HANDLE_RADIUS * compute_reach(session.skeleton))
@@ -58,10 +59,6 @@ class HandleScene:
             )
             self._spheres.on_click(self._clicked)
             self._spheres.on_drag(self._sphere_dragged)
-            self._gizmo = server.scene.add_transform_controls(
-                "/gizmo", fixed=True, scale=GIZMO_PIXELS, depth_test=False
-            )
-            self._gizmo.on_update(self._gizmo_moved)
             self._residuals = server.scene.add_line_segments(
                 "/residuals",
                 np.zeros((count, 2, 3), dtype=np.float32),
@@ -69,21 +66,30 @@ class HandleScene:
                 thickness=3.0,
                 thickness_units="screen",
             )
+        self.gizmo.show(self._has_gizmo)
         self.figure = figure
         figure.on_drag(self._bone_dragged)
+        figure.on_click(self._bone_clicked)
 
     def show(self, visible: bool) -> None:
         """Show or hide all handles: they do not belong to a pose that is only looked at."""
         if visible != self._visible:
             self._visible = visible
-            for part in (self._spheres, self._gizmo, self._residuals):
+            for part in (self._spheres, self._residuals):
                 if part is not None:
                     part.visible = visible
+            self.gizmo.show(visible and self._has_gizmo)
+
+    @property
+    def _has_gizmo(self) -> bool:
+        return self.gizmo.bone is not None or self.selected in self.session.handles
 
     def draw(self, pose: Pose) -> None:
         """Move spheres and gizmo; to be called inside `server.atomic()`."""
         self.show(True)
-        if self._spheres is None or self._gizmo is None or self._residuals is None:
+        if self._has_gizmo:
+            self.gizmo.draw(pose)
+        if self._spheres is None or self._residuals is None:
             return
         handles, dragged = self.session.handles, self.session.dragged
         shown = [handles[name] for name in self.names]
@@ -97,19 +103,28 @@ class HandleScene:
         ]
         lines = np.stack([places, np.array(targets)], axis=1)
         self._residuals.points = lines.astype(np.float32)
-        if not self._gizmo_dragged:  # while it is dragged the pointer moves it
-            handle = handles[self.selected]
-            R_world_bone = pose.rotations[self.session.skeleton.bone_index(handle.bone)]
-            self._gizmo.position = places[self.names.index(self.selected)]
-            self._gizmo.wxyz = wxyz_from_matrix(R_world_bone)
-            self._gizmo.disable_rotations = not handle.oriented
 
     def select(self, name: str) -> None:
         """Put the gizmo at a handle."""
         if name in self.names:
-            self.selected = name
+            self.selected = self.gizmo.handle = name
+            self.gizmo.bone = None
             self.on_select(name)
             self.worker.post(lambda session: None)  # redraws
+
+    def select_bone(self, name: str) -> None:
+        """Put the gizmo at a bone, to turn it by its own joint."""
+        moving = find_moving_bone(self.session.skeleton, name)
+        if moving is not None:
+            self.gizmo.bone = moving
+            self.gizmo.show(self._visible)
+            self.on_select_bone(moving)
+            self.worker.post(lambda session: None)  # redraws
+
+    def set_axes(self, axes: str) -> None:
+        """Give the gizmo the axes of the bone or of the world, see `GIZMO_AXES`."""
+        self.gizmo.axes = axes
+        self.worker.post(lambda session: None)  # redraws
 
     def release_client(self, client: int, last: bool) -> None:
         """Release what a disconnected page was dragging: its release event may never come.
@@ -119,7 +134,7 @@ class HandleScene:
             last: whether no other page is left.
         """
         if last:
-            self._gizmo_dragged = False
+            self.gizmo.let_go()
             self.worker.post(lambda session: session.release())
         else:
             self.worker.post(lambda session: session.release(f"pull {client}"))
@@ -144,18 +159,11 @@ class HandleScene:
             self.worker.post(lambda session: session.grab(bone, place, name=name))
         self._drag(event.phase, name, event.end_position)
 
-    async def _gizmo_moved(self, event: Any) -> None:
-        target = event.target
-        if event.phase == "start":
-            self._gizmo_dragged = True
-        R_world_bone = matrix_from_wxyz(np.array(target.wxyz, dtype=float))
-        place = np.array(target.position, dtype=float)
-        self._drag(event.phase, self.selected, place, R_world_bone)
-        if event.phase == "end":
-            self._gizmo_dragged = False
+    async def _bone_clicked(self, bone: str, event: Any) -> None:
+        self.select_bone(bone)
 
-    def _drag(self, phase: str, name: str, place: Any, R_world_bone: Array | None = None) -> None:
-        self.worker.drag(name, np.array(place, dtype=float), R_world_bone)
+    def _drag(self, phase: str, name: str, place: Any) -> None:
+        self.worker.drag(name, np.array(place, dtype=float))
         if phase == "end":
             self.worker.post(lambda session: session.release(name))
 

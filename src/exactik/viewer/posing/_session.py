@@ -24,13 +24,13 @@ from exactik._arrays import as_floats, freeze, require_shape
 from exactik.errors import GoalError
 from exactik.model import Skeleton
 from exactik.problem import Problem
-from exactik.solvers import METHODS, Auto, Method, Result, resolve_method, solve
+from exactik.solvers import METHODS, Auto, Method, Result, solve
 from exactik.spatial import is_rotation, nearest_rotation
 from exactik.typing import Array
 from exactik.viewer.posing._editable import EditableFigure, PosingState
 from exactik.viewer.posing._goals import InteractiveGoals, make_comfort_goal, make_handle_goals
 from exactik.viewer.posing._handles import Handle
-from exactik.viewer.posing._solver import InteractiveSolver
+from exactik.viewer.posing._solver import InteractiveSolver, make_warm_method
 
 __all__ = ["PosingSession", "Update"]
 
@@ -80,7 +80,8 @@ class PosingSession(EditableFigure):
 
         Args:
             skeleton: the figure.
-            q: first pose, (nq,), moved into the limits; the neutral one if None.
+            q: first pose, (nq,), moved into the limits. If None the neutral one, but for robots:
+                their dofs are away from limits, and single arms are bent where they are singular.
             solver: a name of `exactik.solvers()`, or a method with options.
             glide: time constant with which targets are followed [s]; 0 to follow at once.
             budget: longest time of an update of a solver written in Python [s].
@@ -270,19 +271,24 @@ class PosingSession(EditableFigure):
     ) -> dict[str, Result]:
         """Return the result of each solver from where the drag began, with histories.
 
+        That is near to where it ends, so `auto` begins with as little damping as in updates.
+
         After a drag has ended, while nothing else has moved: of its goals.
 
         Args:
             names: of solvers; all if None.
             seconds: longest time of each.
         """
-        problem = self._get_last_problem()
+        problem, start = self._get_last_problem(), self._drag_start
         if problem is None:
             return {}
         results = {}
         for name in METHODS if names is None else names:
-            method = replace(resolve_method(name), max_seconds=seconds)
-            results[name] = solve(problem, q0=self._drag_start, solver=method, history=True)
+            method = make_warm_method(name)
+            compiling = replace(method, max_iterations=1)  # its time does not count
+            solve(problem, q0=start, solver=compiling, history=True)
+            timed = replace(method, max_seconds=seconds)
+            results[name] = solve(problem, q0=start, solver=timed, history=True)
         return results
 
     def _get_last_problem(self) -> Problem | None:

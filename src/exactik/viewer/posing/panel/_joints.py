@@ -51,6 +51,11 @@ class JointPanel:
                 lines.append(f"{what}: {', '.join(f'`{name}`' for name in names)}")
         self.limited.content = "\n\n".join(lines)
 
+    def choose(self, bone: str) -> None:
+        """Show the joint of a bone, if it moves."""
+        if bone in self.bone.options:
+            self.bone.value = bone
+
     async def _bone_chosen(self, _: Any) -> None:
         state = self.session.state
         self.lock.value = self.bone.value in state.locked

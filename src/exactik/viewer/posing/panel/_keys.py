@@ -1,71 +1,97 @@
-"""Key frames in the panel: add, move, delete, look at, play, download, upload."""
+"""Key frames in the panel and on the timeline: add, move, delete, mirror, play, files."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exactik.errors import ExactikError, one_line
+from exactik.errors import ExactikError, FileError, one_line
 from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer._limits import compute_limit_state
-from exactik.viewer.keyframes import Keyframes
-from exactik.viewer.page import GHOST_COLOUR, add_translucent_poses
+from exactik.viewer.keyframes import Keyframes, PlayClock
+from exactik.viewer.page import escape_markdown
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession
 from exactik.viewer.posing._worker import PosingWorker
+from exactik.viewer.posing.panel._locks import LockPanel
+from exactik.viewer.posing.panel._onion import ONION_CHOICES, OnionSkins
+from exactik.viewer.posing.panel._timeline import TimelineBar
 
-__all__ = ["KeyPanel", "escape_markdown"]
+__all__ = ["KeyPanel"]
 
 
 RATE = 60.0  # [Hz] of what is played and of files
 FILE_TYPES = ("json", "bvh", "amc", "glb", "npz")
-NO_KEY = "none"
-MAX_SHOWN_KEYS = 30  # more would hide each other
+SAME_TIME_S = 1e-3  # a key so near to the playhead is at it; the timeline rounds to hundredths
+TIMELINE_PERIOD_S = 0.05  # between two changes of the timeline while it plays
+COMMAND_KEYS = {
+    "play or pause": "space",
+    "add": "K",
+    "previous key": "arrowleft",
+    "next key": "arrowright",
+}
 
 
 class KeyPanel:
-    """Widgets for the key frames of a session.
+    """Widgets for the key frames of a session, and the timeline below the scene.
 
     Attributes:
         keys: the key frames.
+        clock: where the playhead is.
     """
 
     def __init__(
-        self, server: Any, session: PosingSession, worker: PosingWorker, handles: HandleScene
+        self,
+        server: Any,
+        session: PosingSession,
+        worker: PosingWorker,
+        handles: HandleScene,
+        timeline: TimelineBar,
     ):
         """Add the widgets to a viser server; the figure of `handles` plays."""
         self.server, self.worker = server, worker
-        self.keys = Keyframes(session.skeleton)
-        self._handles, self._key_poses = handles, None
+        self.keys, self.clock = Keyframes(session.skeleton), PlayClock()
+        self.on_change: Callable[[], None] = lambda: None
+        self._handles, self._timeline, self._onion = handles, timeline, OnionSkins(server)
         self._stop = threading.Event()
         self._playing: threading.Thread | None = None
+        timeline.on_command(self._post)
         gui = server.gui
         self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.1)
-        self.key = gui.add_dropdown("key", (NO_KEY,), hint="Choose one to go there.")
         self.text = gui.add_markdown("no keys")
-        rows = (("add", "move", "delete"), ("undo", "redo", "go there"), ("play", "stop"))
+        rows = (("add", "delete", "mirror key"), ("previous key", "next key"), ("play or pause",))
         groups = [gui.add_button_group("", row) for row in rows]
-        self.scrub = gui.add_slider("look at [%]", 0.0, 100.0, 0.5, 0.0)
-        self.show_poses = gui.add_checkbox("show the keys", True)
+        self.onion = gui.add_dropdown("onion skins", ONION_CHOICES)
+        gui.add_divider()
+        self.locks = LockPanel(server, self.keys, self.clock, handles, self.post)
         gui.add_divider()
         kind = gui.add_dropdown("file", FILE_TYPES)
-        save, load = gui.add_button("download"), gui.add_upload_button("bring back keys (json)")
+        save, load = gui.add_button("download"), gui.add_upload_button("load keys (json)")
 
         async def pressed(event: Any) -> None:
             self._post(event.target.value)
 
         for group in groups:
             group.on_click(pressed)
-        self.key.on_update(self._choose_key)
-        self.scrub.on_update(self._scrub)
-        self.show_poses.on_update(self._toggle_poses)
+        for command, key in COMMAND_KEYS.items():
+            self._add_command(gui, command, key)
+
+        @self.time.on_update
+        async def _(event: Any) -> None:
+            if event.client is not None:
+                self._post("scrub", float(self.time.value))
+
+        @self.onion.on_update
+        async def _(_: Any) -> None:
+            self.post(lambda session: None)
 
         @save.on_click
         def _(event: Any) -> None:  # in a thread of its own, since poses are solved
@@ -74,78 +100,129 @@ class KeyPanel:
 
         @load.on_upload
         def _(event: Any) -> None:
-            self._show_errors(lambda: self._load(event.target.value.content))
+            file = event.target.value
+            self._show_errors(lambda: self._load(file.name, file.content))
 
-    async def _choose_key(self, event: Any) -> None:
-        if event.client is not None and self.key.value != NO_KEY:
-            self.time.value = float(self.key.value)
-            self._post("go there")
+    def _add_command(self, gui: Any, command: str, key: str) -> None:
+        name = "Add key" if command == "add" else command.capitalize()
 
-    async def _scrub(self, event: Any) -> None:
-        if event.client is not None:
-            share = float(self.scrub.value) / 100.0
-            self.worker.post(lambda session: self._show_errors(lambda: self.show_at(share)))
+        async def triggered(_: Any) -> None:
+            self._post(command)
 
-    def _post(self, command: str) -> None:
-        time = float(self.time.value)
-        self.worker.post(
-            lambda session: self._show_errors(lambda: self.run_command(session, command, time))
-        )
+        gui.add_command(name, hotkey=key).on_trigger(triggered)
 
-    def run_command(self, session: PosingSession, command: str, time: float) -> None:
-        """Run the command of a button, at a time [s]."""
+    # --- commands
+
+    def post(self, action: Callable[[PosingSession], None]) -> None:
+        """Run a function with the session in the worker's thread; show keys or its error."""
+
+        def run(session: PosingSession) -> None:
+            if self._show_errors(lambda: action(session)):
+                self.refresh()
+
+        self.worker.post(run)
+
+    def _post(self, command: str, *times: float) -> None:
+        self.post(lambda session: self.run_command(session, command, *times))
+
+    def run_command(
+        self, session: PosingSession, command: str, at: float | None = None, to: float | None = None
+    ) -> None:
+        """Run a command of a button or of the timeline.
+
+        Args:
+            session: whose pose it is about.
+            command: what to do.
+            at: when [s]; at the playhead if None.
+            to: where a key is moved [s].
+        """
+        now = self.clock.time if at is None else at
         if command == "add":
-            self.keys.add_from(session, time)
-        elif command == "move":
-            self.keys.move(time if self.key.value == NO_KEY else float(self.key.value), time)
+            self.keys.add_from(session, now)
+            self.clock.time = now
+        elif command == "move" and to is not None:
+            self.keys.move(now, to)
+            self.keys.end_step()
+            if abs(self.clock.time - now) < SAME_TIME_S:
+                self.clock.time = to  # the playhead is at the key, and stays there
         elif command == "delete":
-            self.keys.delete(time)
-        elif command == "undo":
-            self.keys.undo()
-        elif command == "redo":
-            self.keys.redo()
-        elif command == "go there":
-            session.set_pose(self.keys.tween(time)[0])
-        elif command == "play":
-            self.play()
-        elif command == "stop":
-            self._stop.set()
-        self._show_keys()
+            self.keys.delete(now)
+        elif command == "mirror key":
+            self.keys.mirror(now)
+            self.scrub(session, now)
+        elif command == "scrub":
+            self.scrub(session, now)
+        elif command in ("previous key", "next key"):
+            step = -1 if command == "previous key" else 1
+            beyond = [t for t in self.keys.times.tolist() if step * (t - now) > SAME_TIME_S]
+            if len(beyond) > 0:
+                self.scrub(session, beyond[0] if step > 0 else beyond[-1])
+        elif command == "play or pause":
+            if self.clock.playing:
+                self.scrub(session, self.clock.time)
+            else:
+                self.play()
+        elif command == "loop":
+            self.clock.loop = not self.clock.loop
+        self.refresh()
 
-    def show_at(self, share: float) -> None:
-        """Show the pose at a share of the time from the first key to the last; it is not taken."""
+    def undo(self) -> bool:
+        """Undo the last change of the keys; return whether there was one."""
+        undone = self.keys.undo()
+        self.refresh()
+        return undone
+
+    def redo(self) -> bool:
+        """Redo the change undone last; return whether there was one."""
+        redone = self.keys.redo()
+        self.refresh()
+        return redone
+
+    def scrub(self, session: PosingSession, time: float) -> None:
+        """Go to a time [s] and take the pose there; successive ones are one step of undo."""
         self.close()
-        times = self.keys.times if len(self.keys) > 0 else np.zeros(1)
-        q = self.keys.tween(times[0] + share * (times[-1] - times[0]))[0]
-        self._draw(q)
+        self.clock.time = time
+        if len(self.keys) > 0:
+            session.set_pose(self.keys.tween(time)[0], step="scrub")
+
+    # --- playing
 
     def play(self) -> None:
-        """Play from the first key to the last, once; the figure itself is not changed."""
+        """Play from the playhead on; the figure of the session is not changed until it ends."""
         self.close()
-        motion = self.keys.bake(RATE)
+        motion, times = self.keys.bake(RATE), self.keys.times
+        self.clock.play(float(times[0]), float(times[-1]))
         self._stop = threading.Event()
-        self._playing = threading.Thread(target=self._run, args=(motion, self._stop), daemon=True)
+        self._playing = threading.Thread(
+            target=self._run, args=(motion, float(times[0]), self._stop), daemon=True
+        )
         self._playing.start()
 
     def close(self) -> None:
         """Stop playing."""
         self._stop.set()
-        if self._playing is not None:
+        if self._playing is not None and self._playing is not threading.current_thread():
             self._playing.join(5.0)
+        self._playing, self.clock.playing = None, False
 
-    def _run(self, motion: Motion, stop: threading.Event) -> None:
-        for q in motion.q:
-            self._draw(q)
-            if stop.wait(1.0 / motion.rate):
-                break
-        self.worker.post(lambda session: None)  # redraws the pose of the session
+    def _run(self, motion: Motion, first: float, stop: threading.Event) -> None:
+        last, shown = first + (len(motion) - 1) / motion.rate, 0.0
+        before = time.perf_counter()
+        while self.clock.playing and not stop.wait(1.0 / motion.rate):
+            now = time.perf_counter()
+            at, before = self.clock.advance(now - before, first, last), now
+            self._draw(motion.q[min(round((at - first) * motion.rate), len(motion) - 1)])
+            if now - shown > TIMELINE_PERIOD_S:
+                shown = now
+                self._timeline.show(self.keys, self.clock)
+        if not stop.is_set():  # it came to its end, or there was nothing to play
+            self._post("scrub", self.clock.time)
 
     def _draw(self, q: Array) -> None:
         skeleton = self.keys.skeleton
         with self.server.atomic():
             self._handles.show(False)
             self._handles.figure.draw(skeleton.forward(q), compute_limit_state(skeleton, q))
-        self.server.flush()
 
     def _send_files(self, client: Any, kind: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -154,45 +231,32 @@ class KeyPanel:
             for written in sorted(Path(folder).iterdir()):  # an .amc comes with its .asf
                 client.send_file_download(written.name, written.read_bytes(), save_immediately=True)
 
-    def _load(self, content: bytes) -> None:
+    def _load(self, name: str, content: bytes) -> None:
+        """Load keys from a file of the user, whose name errors have."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "keys.json")
             Path(path).write_bytes(content)
-            loaded = Keyframes.load(path, self.keys.skeleton)
-        self.keys = loaded
-        self._show_keys()
+            try:
+                self.keys.replace(Keyframes.load(path, self.keys.skeleton))
+            except FileError as error:
+                raise error.about(name) from None
+        self.refresh()
 
-    def _show_keys(self) -> None:
+    def refresh(self) -> None:
+        """Show keys, locks and time as they are."""
         times = [f"{time:g}" for time in np.round(self.keys.times, 3)]
         self.text.content = f"keys at {', '.join(times)} s" if times else "no keys"
-        now = f"{float(self.time.value):g}"
-        self.key.options = tuple(times) or (NO_KEY,)
-        if now in times:
-            self.key.value = now
-        self._show_key_poses()
+        self.time.value = round(self.clock.time, 3)
+        self._timeline.show(self.keys, self.clock)
+        self._onion.show(self.keys, self.clock.time, self.onion.value)
+        self.locks.show()
+        self.on_change()
 
-    async def _toggle_poses(self, _: Any) -> None:
-        self.worker.post(lambda session: self._show_key_poses())
-
-    def _show_key_poses(self) -> None:
-        """Show the poses of the keys as translucent figures."""
-        if self._key_poses is not None:
-            self._key_poses.remove()
-            self._key_poses = None
-        poses = [key.q for key in self.keys.keys]
-        if self.show_poses.value and 0 < len(poses) <= MAX_SHOWN_KEYS:
-            self._key_poses = add_translucent_poses(
-                self.server, self.keys.skeleton, poses, [GHOST_COLOUR] * len(poses), "/keys"
-            )
-
-    def _show_errors(self, action: Callable[[], None]) -> None:
-        """Run an action; show its error in the panel if it fails."""
+    def _show_errors(self, action: Callable[[], None]) -> bool:
+        """Run an action and return whether it went well; else show its error in the panel."""
         try:
             action()
         except ExactikError as error:
             self.text.content = escape_markdown(one_line(str(error)))
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text in which nothing is markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in text)
+            return False
+        return True

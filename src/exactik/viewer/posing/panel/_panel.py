@@ -9,23 +9,32 @@ from typing import Any
 import numpy as np
 
 from exactik.solvers import Result, solvers
+from exactik.viewer._balance import describe_balance
+from exactik.viewer._history import UndoOrder
 from exactik.viewer._limits import LimitState
 from exactik.viewer.page import (
     DRAGGED_COLOUR,
     PINNED_COLOUR,
+    PageChannel,
     Surroundings,
     add_look_widget,
+    escape_markdown,
     format_hex,
 )
+from exactik.viewer.posing._balance_scene import BalanceScene
+from exactik.viewer.posing._gizmo import GIZMO_AXES
 from exactik.viewer.posing._scene import HandleScene
 from exactik.viewer.posing._session import PosingSession, Update
 from exactik.viewer.posing._worker import PosingWorker
 from exactik.viewer.posing.panel._compare import ComparePanel
 from exactik.viewer.posing.panel._joints import JointPanel
-from exactik.viewer.posing.panel._keys import KeyPanel, escape_markdown
+from exactik.viewer.posing.panel._keys import KeyPanel
+from exactik.viewer.posing.panel._library import LibraryPanel
+from exactik.viewer.posing.panel._timeline import TimelineBar
 
 __all__ = ["Panel"]
 
+CLICK_HINT = "Click a bone to turn it; drag it to pull it."
 TEXT_PERIOD_S = 0.1  # between two changes of text
 PLOTTED_UPDATES = 240  # four seconds
 MIN_PLOTTED = 1e-12  # costs below are as good as zero
@@ -41,12 +50,15 @@ class Panel:
         worker: PosingWorker,
         handles: HandleScene,
         surroundings: Surroundings,
+        balance: BalanceScene,
     ):
         """Add the widgets to a viser server."""
-        self.surroundings = surroundings
+        self.surroundings, self.balance = surroundings, balance
         self.server, self.session, self.worker, self.handles = server, session, worker, handles
         self._last_text = 0.0
         gui = server.gui
+        self.channel = PageChannel(server)
+        timeline = TimelineBar(server, self.channel)
         self.status = gui.add_markdown("at rest")
         self._add_buttons(gui)
         tabs = gui.add_tab_group()
@@ -58,10 +70,19 @@ class Panel:
         with tabs.add_tab("Joints"):
             self.joints = JointPanel(server, session, worker)
         with tabs.add_tab("Keys"):
-            self.keys = KeyPanel(server, session, worker, handles)
+            self.keys = KeyPanel(server, session, worker, handles, timeline)
+        with tabs.add_tab("Library"):
+            self.library = LibraryPanel(server, self.keys.keys, self.keys.post)
         with tabs.add_tab("Compare"):
             self.compare = ComparePanel(server, session)
+        self.channel.on("tab", lambda event: self.compare.set_tab(str(event["name"])))
+        self.keys.on_change = self.library.show
+        self.keys.refresh()
+        self.order = UndoOrder({"pose": session, "keys": self.keys})
+        session.on_step(lambda: self.order.note("pose"))
+        self.keys.keys.on_step(lambda: self.order.note("keys"))
         handles.on_select = self._show_selected
+        handles.on_select_bone = self._show_bone
         self._show_selected(handles.selected)
 
     # --- what is shown
@@ -85,6 +106,14 @@ class Panel:
         self.status.content = escape_markdown(text)
         self.convergence.draw()
         self.joints.show(limits)
+        self.show_balance()
+
+    def show_balance(self) -> None:
+        """Show whether the figure would fall, if that is asked for."""
+        balance = self.balance.draw(self.session.pose())
+        self.balance_text.visible = self.balance.visible
+        if self.balance.visible:
+            self.balance_text.content = describe_balance(balance)
 
     def show_verdict(self, verdict: Result | None) -> None:
         """Say how well the goals are met."""
@@ -95,9 +124,9 @@ class Panel:
 
     def _add_buttons(self, gui: Any) -> None:
         actions = {
-            "undo": (lambda s: s.undo(), "Z"),
-            "redo": (lambda s: s.redo(), "Y"),
-            "reset": (lambda s: s.reset(), "R"),
+            "undo": (lambda _: self.order.undo(), "Z", "cmd/ctrl"),
+            "redo": (lambda _: self.order.redo(), "Z", "cmd/ctrl+shift"),
+            "reset": (lambda s: s.reset(), "R", None),
         }
         row = gui.add_button_group("", tuple(actions))
 
@@ -105,8 +134,8 @@ class Panel:
         async def _(event: Any) -> None:
             self.worker.post(actions[event.target.value][0])
 
-        for name, (action, key) in actions.items():
-            command = gui.add_command(name.capitalize(), hotkey=key)
+        for name, (action, key, modifier) in actions.items():
+            command = gui.add_command(name.capitalize(), hotkey=key, modifier=modifier)
 
             @command.on_trigger
             async def _(_: Any, action: Any = action) -> None:
@@ -115,8 +144,14 @@ class Panel:
     def _add_handle_widgets(self, gui: Any) -> None:
         self.handle = gui.add_dropdown("handle", self.handles.names or ["none"])
         self.pinned = gui.add_checkbox("pinned", False, hint="Stays while others are dragged.")
-        self.oriented = gui.add_checkbox("turns too", False, hint="Its rotation is a goal.")
+        self.oriented = gui.add_checkbox("orientation", False, hint="Its rotation is a goal.")
         self.weight = gui.add_slider("weight", 0.1, 10.0, 0.1, 1.0)
+        self.bone = gui.add_markdown(CLICK_HINT)
+        axes = gui.add_dropdown("gizmo axes", GIZMO_AXES, hint="Of the bone, or of the world.")
+
+        @axes.on_update
+        async def _(_: Any) -> None:
+            self.handles.set_axes(axes.value)
 
         @self.handle.on_update
         async def _(event: Any) -> None:
@@ -144,6 +179,10 @@ class Panel:
         limits = gui.add_checkbox("keep limits", self.session.state.limits)
         self.look = add_look_widget(gui, self.handles.figure, self._show_as)
         self.dark = self.surroundings.add_widget(gui)
+        balance = gui.add_checkbox(
+            "balance", False, hint="The centre of mass above what touches the floor."
+        )
+        self.balance_text = gui.add_markdown("", visible=False)
         glide = gui.add_checkbox("glide", self.session.glide > 0.0, hint="Follow smoothly.")
         time_constant = self.session.glide or 0.035
 
@@ -156,6 +195,11 @@ class Panel:
         async def _(_: Any) -> None:
             keep = limits.value
             self.worker.post(lambda s: s.keep_limits(keep))
+
+        @balance.on_update
+        async def _(_: Any) -> None:
+            self.balance.visible = bool(balance.value)
+            self.worker.post(lambda s: None)  # redraws
 
         @glide.on_update
         async def _(_: Any) -> None:
@@ -173,6 +217,11 @@ class Panel:
             handle = self.session.handles[name]
             self.handle.value, self.pinned.value = name, handle.pinned
             self.oriented.value, self.weight.value = handle.oriented, handle.weight
+        self.bone.content = CLICK_HINT
+
+    def _show_bone(self, name: str) -> None:
+        self.bone.content = f"The gizmo turns `{name}` by its joint alone."
+        self.joints.choose(name)
 
 
 class ConvergencePlot:
@@ -192,6 +241,7 @@ class ConvergencePlot:
             scales={"x": {"time": False}, "y": {"auto": True}},
             padding=(14, 24, 0, 0),
             aspect=1.5,
+            visible=False,
         )
 
     def add(self, update: Update) -> None:
@@ -203,5 +253,6 @@ class ConvergencePlot:
     def draw(self) -> None:
         """Send the curves."""
         if len(self._history) > 1:
+            self._plot.visible = True
             cost, worst = np.log10(np.array(self._history)).T.copy()
             self._plot.data = (np.arange(1.0 - len(cost), 1.0), cost, worst)

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from exactik.model import Pose, Skeleton
+from exactik.player._proportions import compute_reach, find_tip, fit_head_sphere
 from exactik.spatial import rotation_taking_z_to, wxyz_from_matrix
 from exactik.typing import Array, BoolArray, IntArray
-from exactik.viewer._proportions import compute_reach, find_tip, fit_head_sphere
 from exactik.visuals import Mesh
 
 __all__ = [
+    "DIAMOND_MESH",
     "LIMB_MESH",
     "SPHERE_MESH",
     "Limbs",
@@ -75,7 +76,26 @@ def _make_sphere_mesh(rings: int = 8, sides: int = 12) -> Mesh:
     return Mesh(points.reshape(-1, 3).astype(np.float32), np.array(faces, dtype=np.uint32))
 
 
+def _make_diamond_mesh() -> Mesh:
+    """Return an octahedron whose corners are 1 from its middle, each face with corners of its own.
+
+    So its edges are seen, and nobody takes it for a sphere.
+    """
+    x, y, z = np.eye(3)
+    faces = [
+        (a * x, b * y, c * z) if a * b * c > 0 else (b * y, a * x, c * z)
+        for a in (1, -1)
+        for b in (1, -1)
+        for c in (1, -1)
+    ]
+    return Mesh(
+        np.array(faces, dtype=np.float32).reshape(-1, 3),
+        np.arange(3 * len(faces), dtype=np.uint32).reshape(-1, 3),
+    )
+
+
 LIMB_MESH, SPHERE_MESH = _make_limb_mesh(), _make_sphere_mesh()
+DIAMOND_MESH = _make_diamond_mesh()
 
 
 class Limbs(NamedTuple):

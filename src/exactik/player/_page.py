@@ -1,0 +1,95 @@
+"""The player as part of a page, and as a page of its own for a notebook."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from importlib import resources
+from typing import Any
+
+from exactik.player._data import REPORT_LIMITS, LookLimits, encode_scene
+from exactik.player._scene import PlayerScene
+from exactik.player._still import render_still
+
+__all__ = [
+    "CONTENT_SECURITY_POLICY",
+    "dump_json",
+    "read_player_script",
+    "read_player_style",
+    "render_player_frame",
+    "render_player_page",
+]
+
+# Nothing is fetched: a page that is passed on works where it is opened, and tells nobody.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+)
+SCRIPTS = ("_decode.js", "_gl.js", "_player.js")
+BOOT = """
+const host = document.querySelector(".player");
+exactikPlayer.create(host, JSON.parse(document.getElementById("data").textContent))
+  .then((player) => { window.player = player; })
+  .catch((error) => { host.title = `no playback: ${error.message}`; });
+"""
+PAGE_STYLE = """
+:root { color-scheme: light dark; --line: #e2e6e8; --soft: #5c6870; --accent: #0b6a88; }
+@media (prefers-color-scheme: dark) {
+  :root { --line: #2c3238; --soft: #97a3ab; --accent: #6fc0dc; }
+}
+html, body { height: 100%; margin: 0; }
+body { font: 13px/1.4 system-ui, sans-serif; }
+.player { height: 100%; box-sizing: border-box; padding: 2px; display: flex;
+  flex-direction: column; }
+.player .view { flex: 1; min-height: 0; aspect-ratio: auto; }
+"""
+FRAME_HEIGHT = 430  # [px] of a player in a notebook
+
+
+def dump_json(data: Any) -> str:
+    """Return data as JSON for a script element, in which nothing may look like its end."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def read_player_script() -> str:
+    """Return the script; it defines `exactikPlayer.create(element, data)`."""
+    return "\n".join(_read_resource(name) for name in SCRIPTS)
+
+
+def read_player_style() -> str:
+    """Return the style sheet of what is inside an element of class "player"."""
+    return _read_resource("_player.css")
+
+
+def render_player_page(
+    scene: PlayerScene, *, limits: LookLimits = REPORT_LIMITS, plays: bool = False
+) -> str:
+    """Return a page that plays a scene without a server or a network.
+
+    Args:
+        scene: what is shown.
+        limits: of the figure's look.
+        plays: whether it plays when it is opened.
+    """
+    data = {**encode_scene(scene, limits=limits), "plays": plays}
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(scene.name)}</title><style>\n{read_player_style()}{PAGE_STYLE}</style>"
+        f'</head><body><div class="player">{render_still(scene)}</div>'
+        f'<script type="application/json" id="data">{dump_json(data)}</script>'
+        f"<script>\n{read_player_script()}{BOOT}</script></body></html>\n"
+    )
+
+
+def render_player_frame(scene: PlayerScene, *, height: int = FRAME_HEIGHT) -> str:
+    """Return an element that shows the player inside another page, such as a notebook."""
+    style = f"width:100%;max-width:760px;height:{height}px;border:0"
+    return (
+        f'<iframe srcdoc="{escape(render_player_page(scene))}" style="{style}" '
+        f'title="{escape(scene.name)}" sandbox="allow-scripts"></iframe>'
+    )
+
+
+def _read_resource(name: str) -> str:
+    return resources.files("exactik.player").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,447 @@
+"use strict";
+// A figure over time that can be played, turned and stepped through; with its markers and errors.
+const exactikPlayer = (() => {
+  const VIEW_ANGLE = 0.6; // [rad] of the camera
+  const COLOURS = {
+    light: { ground: [0.965, 0.969, 0.973], grid: [0.45, 0.49, 0.53], measured: [0.12, 0.13, 0.16], model: [0.0, 0.55, 0.4], error: [0.78, 0.16, 0.52], worst: [0.83, 0.1, 0.1] },
+    dark: { ground: [0.086, 0.098, 0.11], grid: [0.5, 0.55, 0.6], measured: [0.93, 0.94, 0.96], model: [0.31, 0.85, 0.66], error: [0.98, 0.45, 0.78], worst: [1.0, 0.36, 0.3] },
+  };
+  const make = (tag, name, text) => {
+    const node = document.createElement(tag);
+    if (name) node.className = name;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+  const button = (text, hint, act) => {
+    const node = make("button", "", text);
+    node.type = "button";
+    node.title = hint;
+    node.setAttribute("aria-label", hint);
+    node.addEventListener("click", act);
+    return node;
+  };
+  const choice = (label, options, act) => {
+    const node = make("select");
+    node.setAttribute("aria-label", label);
+    node.title = label;
+    for (const [value, text] of options) {
+      const option = make("option", "", text);
+      option.value = value;
+      node.append(option);
+    }
+    node.addEventListener("change", () => act(node.value));
+    return node;
+  };
+  const sub = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const unit = (a) => { const n = Math.hypot(...a) || 1; return a.map((x) => x / n); };
+  const mm = (metres) => (metres < 0.0005 ? "< 1 mm" : `${(1000 * metres).toFixed(0)} mm`); // as places are rounded
+
+  // Fills an element with a player of a scene; the still that is in it stays if that cannot be.
+  async function create(host, data) {
+    const scene = await exactikScene.decode(data);
+    const canvas = make("canvas"), view = make("div", "view"), K = scene.count, M = scene.markers.names.length;
+    const gl = exactikGl.create(canvas);
+    if (!gl) throw new Error("no WebGL 2");
+    const parts = scene.figure ? scene.figure.parts.map(gl.addPart) : [];
+    const ghosts = scene.ghosts.map((ghost) => ({ ...ghost, parts: ghost.parts.map(gl.addPart) }));
+    const hasSkin = parts.some((part) => part.kind === "skin");
+    let now = 0, frame = -1, playing = false, look = hasSkin ? "skin" : "sticks", speed = 1;
+    let follow = true, showMarkers = true, showGhosts = true, marked = -1, theme = null;
+    const listeners = [];
+
+    // --- what is where, over all frames
+
+    const bones = scene.figure ? scene.figure.bones.length : 0;
+    const centres = [], worst = new Float32Array(K), worstMarker = new Int32Array(K).fill(-1), radii = [];
+    for (let k = 0; k < K; k++) {
+      const T = bones > 0 ? scene.figure.poseAt(k) : null, points = [];
+      for (let b = 0; b < bones; b++) points.push([T[12 * b + 3], T[12 * b + 7], T[12 * b + 11]]);
+      for (let m = 0; m < M; m++) {
+        const seen = scene.measuredAt(k, m);
+        if (seen && bones === 0) points.push(seen);
+        const own = seen && scene.modelAt(k, m, T);
+        if (!own) continue;
+        const error = Math.hypot(...sub(seen, own));
+        if (error > worst[k]) { worst[k] = error; worstMarker[k] = m; }
+      }
+      if (points.length === 0) { centres.push(centres[k - 1] || scene.low.map((v, a) => (v + scene.high[a]) / 2)); continue; }
+      const lows = [0, 1, 2].map((a) => Math.min(...points.map((p) => p[a])));
+      const highs = [0, 1, 2].map((a) => Math.max(...points.map((p) => p[a])));
+      centres.push(lows.map((v, a) => (v + highs[a]) / 2));
+      radii.push(0.5 * Math.hypot(...sub(highs, lows)));
+    }
+    radii.sort((a, b) => a - b);
+    const margin = bones > 0 ? scene.figure.margin : 0;
+    const radius = Math.max((radii[Math.floor(0.9 * radii.length)] || (bones > 0 ? 0 : 1)) + 0.7 * margin, 1e-3);
+    const hasErrors = worstMarker.some((m) => m >= 0);
+    // Of a camera that follows: means over half a second on both sides, at one height.
+    const height = centres.reduce((sum, c) => sum + c[2], 0) / K;
+    const half = Math.max(1, Math.round((0.5 * scene.rate * K) / Math.max(scene.length, 1)));
+    const followed = centres.map((_, k) => {
+      const near = centres.slice(Math.max(0, k - half), k + half + 1);
+      return [0, 1].map((a) => near.reduce((sum, c) => sum + c[a], 0) / near.length).concat(height);
+    });
+    const middle = scene.low.map((v, a) => (v + scene.high[a]) / 2);
+    const travel = sub(centres[K - 1], centres[0]);
+    const heading = Math.hypot(travel[0], travel[1]) > radius ? Math.atan2(travel[1], travel[0]) : 0;
+    const camera = {};
+    function aim(azimuth, elevation) {
+      const all = 0.5 * Math.hypot(...sub(scene.high, scene.low));
+      Object.assign(camera, { azimuth, elevation, pan: [0, 0, 0],
+        distance: ((follow ? radius : Math.max(all, radius)) * 1.03) / Math.sin(VIEW_ANGLE / 2) });
+    }
+    aim(heading - 0.9, 0.2);
+
+    // --- drawing
+
+    function eyeMatrix() {
+      const target = (follow ? followed[now] : middle).map((v, a) => v + camera.pan[a]);
+      const { azimuth: az, elevation: el, distance } = camera;
+      const back = [Math.cos(el) * Math.cos(az), Math.cos(el) * Math.sin(az), Math.sin(el)];
+      const right = unit([-Math.sin(az), Math.cos(az), 0]), up = cross(back, right);
+      const eye = target.map((v, a) => v + distance * back[a]);
+      const aspect = canvas.width / canvas.height;
+      const s = 1 / Math.tan(VIEW_ANGLE / 2) * Math.min(1, aspect);
+      const near = distance / 50, far = distance + 60 * radius;
+      const d = (far + near) / (near - far), e = (2 * far * near) / (near - far);
+      const rows = [right.map((v) => (v * s) / aspect).concat((-s / aspect) * dot(right, eye)),
+        up.map((v) => v * s).concat(-s * dot(up, eye)),
+        back.map((v) => d * v).concat(-d * dot(back, eye) + e),
+        back.map((v) => -v).concat(dot(back, eye))];
+      const clip = new Float32Array(16);
+      rows.forEach((row, i) => row.forEach((v, j) => { clip[4 * j + i] = v; }));
+      return { clip, back, right, up, eye, target };
+    }
+
+    const project = (clip, p) => {
+      const out = [0, 1, 3].map((i) => clip[i] * p[0] + clip[4 + i] * p[1] + clip[8 + i] * p[2] + clip[12 + i]);
+      return [out[0] / out[2], out[1] / out[2], out[2]];
+    };
+
+    function isDark() {
+      if (theme) return theme === "dark";
+      const chosen = document.documentElement.dataset.theme;
+      return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    }
+
+    function gridLines(target, colour) {
+      const cell = 10 ** Math.floor(Math.log10(radius * 1.2)), numbers = [], n = 14;
+      const x0 = Math.round(target[0] / cell), y0 = Math.round(target[1] / cell), z = scene.floor;
+      const fade = (i, j) => 0.5 * Math.max(0, 1 - Math.hypot(i, j) / n);
+      const vertex = (i, j, strong) => numbers.push((x0 + i) * cell, (y0 + j) * cell, z, ...colour, fade(i, j) * (strong ? 1 : 0.6));
+      for (let i = -n; i <= n; i++) {
+        for (let j = -n; j < n; j++) {
+          vertex(i, j, (x0 + i) % 5 === 0); vertex(i, j + 1, (x0 + i) % 5 === 0);
+          vertex(j, i, (y0 + i) % 5 === 0); vertex(j + 1, i, (y0 + i) % 5 === 0);
+        }
+      }
+      return numbers;
+    }
+
+    // A line as two triangles of a width in pixels, drawn without a camera.
+    function strip(clip, a, b, colour, pixels) {
+      const [p, q] = [project(clip, a), project(clip, b)], w = canvas.width / 2, h = canvas.height / 2;
+      const along = [(q[0] - p[0]) * w, (q[1] - p[1]) * h], n = Math.hypot(...along) || 1;
+      const side = [(-along[1] / n) * (pixels / w), (along[0] / n) * (pixels / h)];
+      const corner = (c, s) => [c[0] + s * side[0], c[1] + s * side[1], 0, ...colour, 1];
+      return [p, p, q, q, p, q].flatMap((c, i) => corner(c, [0.5, -0.5, 0.5, 0.5, -0.5, -0.5][i]));
+    }
+    const IDENTITY = new Float32Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
+
+    let shown = []; // markers on the screen: name, error, place in pixels
+    function draw() {
+      const scale = Math.min(window.devicePixelRatio || 1, 2);
+      const width = Math.max(2, Math.round(view.clientWidth * scale)), tall = Math.max(2, Math.round(view.clientHeight * scale));
+      if (canvas.width !== width || canvas.height !== tall) { canvas.width = width; canvas.height = tall; }
+      const colours = isDark() ? COLOURS.dark : COLOURS.light;
+      const { clip, back, target } = eyeMatrix();
+      gl.begin(colours.ground);
+      gl.drawLines(gridLines(target, colours.grid), clip);
+      const T = bones > 0 ? scene.figure.poseAt(now) : null, all = new Float32Array(12 * scene.matrices);
+      const place = (own, pose) => {
+        for (const part of own) part.bones.forEach((bone, p) => multiply(pose, 12 * bone, part.maps, 12 * p, all, 12 * (part.base + p)));
+      };
+      const present = showGhosts ? ghosts.filter((ghost) => ghost.present[now]) : [];
+      if (T) place(parts, T);
+      for (const ghost of present) place(ghost.parts, ghost.poseAt(now));
+      if (scene.matrices > 0) gl.setBones(all, scene.matrices);
+      if (T) {
+        const through = look === "both";
+        for (const part of parts) if (part.kind === "sticks" && look !== "skin") gl.drawPart(part, clip, back, 1);
+        for (const part of parts) if (part.kind === "skin" && look !== "sticks") gl.drawPart(part, clip, back, through ? 0.4 : 1);
+      }
+      for (const ghost of present) for (const part of ghost.parts) gl.drawPart(part, clip, back, 0.99);
+      drawMarkers(clip, T, colours, scale);
+      drawStrip(colours, scale);
+    }
+
+    function multiply(T, t, map, m, out, o) {
+      for (let r = 0; r < 3; r++) {
+        for (let c = 0; c < 4; c++) {
+          let sum = c === 3 ? T[t + 4 * r + 3] : 0;
+          for (let k = 0; k < 3; k++) sum += T[t + 4 * r + k] * map[m + 4 * k + c];
+          out[o + 4 * r + c] = sum;
+        }
+      }
+    }
+
+    function drawMarkers(clip, T, colours, scale) {
+      const measured = [], model = [], lines = [];
+      shown = [];
+      for (let m = 0; m < M && showMarkers; m++) {
+        const seen = scene.measuredAt(now, m), own = scene.modelAt(now, m, T);
+        const isWorst = hasErrors && m === worstMarker[now], picked = m === marked;
+        if (own) model.push(...own, ...colours.model, seen ? 1 : 0.35);
+        if (!seen) continue;
+        measured.push(...seen, ...(isWorst ? colours.worst : colours.measured), 1);
+        if (own) lines.push(...strip(clip, seen, own, isWorst ? colours.worst : colours.error, (isWorst || picked ? 4 : 2.2) * scale));
+        const place = project(clip, seen);
+        shown.push({ m, error: own ? Math.hypot(...sub(seen, own)) : NaN,
+          x: (0.5 + 0.5 * place[0]) * view.clientWidth, y: (0.5 - 0.5 * place[1]) * view.clientHeight });
+      }
+      const size = (0.022 * radius * canvas.height) / Math.tan(VIEW_ANGLE / 2);
+      gl.gl.depthMask(false);
+      gl.drawPoints(model, clip, size, 0.45);
+      gl.drawPoints(measured, clip, 0.8 * size, 0);
+      gl.gl.disable(gl.gl.DEPTH_TEST); // what is inside of the body is seen through it
+      gl.drawPoints(model, clip, size, 0.45, 0.35);
+      gl.drawPoints(measured, clip, 0.8 * size, 0, 0.3);
+      gl.drawTriangles(lines, IDENTITY);
+      gl.gl.depthMask(true);
+      const point = shown.find((s) => s.m === marked) || shown.find((s) => s.m === worstMarker[now] && hasErrors);
+      label.hidden = !point || !showMarkers;
+      if (!point) return;
+      const error = Number.isNaN(point.error) ? "" : ` ${mm(point.error)}`;
+      label.textContent = `${scene.markers.names[point.m]}${error}`;
+      const flip = point.x > view.clientWidth - 130;
+      label.style.transform = `translate(${Math.round(point.x + (flip ? -10 : 10))}px, ${Math.round(point.y - 24)}px) translateX(${flip ? "-100%" : "0"})`;
+    }
+
+    // The worst marker's error over time; a click or a drag goes there.
+    const strips = make("div", "strip"), curve = make("canvas");
+    function drawStrip(colours, scale) {
+      if (!hasErrors || K < 2) return;
+      const width = Math.max(2, Math.round(strips.clientWidth * scale)), tall = Math.max(2, Math.round(strips.clientHeight * scale));
+      if (curve.width !== width || curve.height !== tall) { curve.width = width; curve.height = tall; }
+      const pen = curve.getContext("2d"), sorted = Float32Array.from(worst).sort();
+      const top = Math.max(sorted[Math.floor(0.995 * (K - 1))] * 1.6, 1e-6);
+      const css = (c, a) => `rgba(${c.map((v) => Math.round(255 * v)).join(",")},${a})`;
+      const columns = new Float32Array(width);
+      for (let k = 0; k < K; k++) {
+        const a = Math.floor((scene.frames[k] / scene.length) * width);
+        const b = Math.max(a + 1, Math.ceil((((scene.frames[k + 1] ?? scene.length)) / scene.length) * width));
+        for (let x = a; x < b && x < width; x++) columns[x] = Math.max(columns[x], worst[k]);
+      }
+      pen.clearRect(0, 0, width, tall);
+      pen.fillStyle = css(colours.error, 0.55);
+      for (let x = 0; x < width; x++) pen.fillRect(x, tall * (1 - Math.min(1, columns[x] / top)), 1, tall);
+      pen.fillStyle = css(colours.measured, 1);
+      pen.fillRect(((frame + 0.5) / scene.length) * width - scale, 0, 2 * scale, tall);
+      strips.dataset.top = `worst marker; top ${mm(top)}`;
+    }
+
+    let waiting = false;
+    function redraw() {
+      if (waiting) return;
+      waiting = true;
+      requestAnimationFrame(() => { waiting = false; draw(); });
+    }
+
+    // --- time
+
+    function indexOf(t) {
+      let a = 0, b = K - 1;
+      while (a < b) {
+        const c = (a + b + 1) >> 1;
+        if (scene.frames[c] <= t) a = c; else b = c - 1;
+      }
+      return a + 1 < K && scene.frames[a + 1] - t < t - scene.frames[a] ? a + 1 : a;
+    }
+
+    function seek(t, { quiet = false } = {}) {
+      t = Math.max(0, Math.min(scene.length - 1, Math.round(t)));
+      now = indexOf(t);
+      frame = t;
+      slider.value = String(t);
+      const pose = scene.frames[now] === t ? "" : `, pose of frame ${scene.frames[now]}`;
+      const text = `frame ${t}${pose} · ${(t / scene.rate).toFixed(2)} s`;
+      clock.textContent = text;
+      slider.setAttribute("aria-valuetext", text);
+      redraw();
+      if (!quiet) listeners.forEach((listen) => listen(t));
+    }
+
+    let started = 0, from = 0;
+    function setPlaying(on) {
+      playing = on && scene.length > 1;
+      play.textContent = playing ? "❚❚" : "▶";
+      play.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
+      if (!playing) return;
+      started = performance.now();
+      from = frame >= scene.length - 1 ? 0 : frame;
+      requestAnimationFrame(tick);
+    }
+    function tick(time) {
+      if (!playing) return;
+      const t = from + ((time - started) / 1000) * scene.rate * speed;
+      if (t >= scene.length) { started = time; from = 0; }
+      const k = Math.floor(t) % Math.max(scene.length, 1);
+      if (k !== frame && k >= 0) seek(k);
+      requestAnimationFrame(tick);
+    }
+    function step(by) {
+      setPlaying(false);
+      seek(scene.frames[Math.max(0, Math.min(K - 1, now + by))]);
+    }
+
+    // --- controls
+
+    const label = make("div", "marker-label"), clock = make("output", "clock"), notes = make("p", "player-notes", scene.notes.join(" · "));
+    const slider = make("input");
+    Object.assign(slider, { type: "range", min: "0", max: String(scene.length - 1), step: "1" });
+    slider.setAttribute("aria-label", "Frame");
+    slider.addEventListener("input", () => { setPlaying(false); seek(Number(slider.value)); });
+    const play = button("▶", "Play (space)", () => setPlaying(!playing));
+    const bar = make("div", "bar"), more = make("div", "bar more");
+    bar.append(play, button("‹", "One frame back (←)", () => step(-1)), button("›", "One frame on (→)", () => step(1)), clock);
+    if (scene.length > 1) {
+      bar.append(choice("Speed", [["1", "× 1"], ["0.5", "× ½"], ["0.25", "× ¼"], ["0.1", "× 0.1"], ["2", "× 2"]], (value) => {
+        from = frame; started = performance.now(); speed = Number(value);
+      }));
+    }
+    if (hasSkin) more.append(choice("Look", [["skin", "skin"], ["sticks", "sticks"], ["both", "both"]], (value) => { look = value; redraw(); }));
+    const half_turn = Math.PI / 2;
+    more.append(choice("View", [["", "view: free"], ["front", "front"], ["side", "side"], ["top", "top"], ["all", "whole room"]], (value) => {
+      follow = value !== "all";
+      if (value === "top") aim(heading - half_turn, half_turn - 0.001);
+      else aim(heading - (value === "side" ? half_turn : value === "front" ? 0 : 0.9), value === "" || value === "all" ? 0.2 : 0.03);
+      redraw();
+    }));
+    if (M > 0 && bones > 0) {
+      const markers = button("markers", "Show or hide markers", () => {
+        showMarkers = !showMarkers;
+        markers.setAttribute("aria-pressed", String(showMarkers));
+        redraw();
+      });
+      markers.setAttribute("aria-pressed", "true");
+      more.append(markers);
+    }
+    if (ghosts.length > 0) {
+      const toggle = button("ghosts", "Show or hide the other figures", () => {
+        showGhosts = !showGhosts;
+        toggle.setAttribute("aria-pressed", String(showGhosts));
+        redraw();
+      });
+      toggle.setAttribute("aria-pressed", "true");
+      more.append(toggle);
+    }
+    if (hasErrors && K > 1) {
+      bar.append(button("worst frame", "Go to the frame of the largest error", () => {
+        setPlaying(false);
+        seek(scene.frames[worst.reduce((best, v, k) => (v > worst[best] ? k : best), 0)]);
+      }));
+    }
+
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", "Playback. Space plays, arrow keys step, with Shift they turn the view, plus and minus zoom.");
+    canvas.addEventListener("keydown", (event) => {
+      const turn = event.shiftKey, key = event.key;
+      if (key === " ") setPlaying(!playing);
+      else if (key === "ArrowLeft" || key === "ArrowRight") {
+        const by = key === "ArrowLeft" ? -1 : 1;
+        if (turn) { camera.azimuth += 0.15 * by; redraw(); } else step(by);
+      } else if (turn && (key === "ArrowUp" || key === "ArrowDown")) tilt(key === "ArrowUp" ? 0.1 : -0.1);
+      else if (key === "+" || key === "=") zoom(0.85);
+      else if (key === "-") zoom(1 / 0.85);
+      else if (key === "Home") step(-K);
+      else if (key === "End") step(K);
+      else return;
+      event.preventDefault();
+    });
+    function tilt(by) { camera.elevation = Math.max(-1.5, Math.min(1.5, camera.elevation + by)); redraw(); }
+    function zoom(by) { camera.distance = Math.max(0.3 * radius, Math.min(60 * radius, camera.distance * by)); redraw(); }
+    let held = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      held = { x: event.clientX, y: event.clientY, pan: event.button !== 0 || event.shiftKey, moved: 0 };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!held) { point(event, false); return; }
+      const dx = event.clientX - held.x, dy = event.clientY - held.y;
+      held.moved += Math.abs(dx) + Math.abs(dy);
+      held.x = event.clientX; held.y = event.clientY;
+      if (held.pan) {
+        const { right, up } = eyeMatrix(), size = (2 * camera.distance * Math.tan(VIEW_ANGLE / 2)) / view.clientHeight;
+        camera.pan = camera.pan.map((v, a) => v + size * (-dx * right[a] + dy * up[a]));
+        redraw();
+      } else { camera.azimuth -= 0.009 * dx; tilt(0.009 * dy); }
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      if (held && held.moved < 4) point(event, true);
+      held = null;
+    });
+    canvas.addEventListener("pointercancel", () => { held = null; });
+    canvas.addEventListener("pointerleave", () => { if (!held && !pinned) { marked = -1; redraw(); } });
+    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+    canvas.addEventListener("dblclick", () => { aim(heading - 0.9, 0.2); redraw(); });
+    // The page scrolls over it, unless it was clicked or Ctrl is held.
+    canvas.addEventListener("wheel", (event) => {
+      if (document.activeElement !== canvas && !event.ctrlKey) return;
+      event.preventDefault();
+      zoom(Math.exp(0.0012 * event.deltaY));
+    }, { passive: false });
+    let pinned = false;
+    function point(event, click) {
+      if (pinned && !click) return;
+      const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+      let best = -1, near = 12;
+      for (const s of shown) {
+        const far = Math.hypot(s.x - x, s.y - y);
+        if (far < near) { near = far; best = s.m; }
+      }
+      if (click) pinned = best >= 0;
+      if (best !== marked) { marked = best; redraw(); }
+    }
+    const scrub = (event) => {
+      const box = strips.getBoundingClientRect();
+      setPlaying(false);
+      seek(Math.floor((scene.length * (event.clientX - box.left)) / box.width));
+    };
+    strips.addEventListener("pointerdown", (event) => { strips.setPointerCapture(event.pointerId); scrub(event); });
+    strips.addEventListener("pointermove", (event) => { if (event.buttons & 1) scrub(event); });
+
+    view.append(canvas, label);
+    strips.append(curve);
+    const still = make("img", "print-still");
+    still.alt = `${scene.name} as it was shown`;
+    host.replaceChildren(view, still);
+    if (hasErrors && K > 1) host.append(strips);
+    if (scene.length > 1) host.append(slider, bar);
+    more.append(notes);
+    host.append(more);
+    host.classList.add("ready");
+    new ResizeObserver(redraw).observe(view);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    window.addEventListener("beforeprint", () => {
+      theme = "light";
+      draw();
+      still.src = canvas.toDataURL("image/png");
+      theme = null;
+    });
+    window.addEventListener("afterprint", draw);
+    seek(scene.first, { quiet: true });
+    draw();
+    if (scene.plays) setPlaying(true);
+    return {
+      seek: (t) => { setPlaying(false); seek(t); },
+      redraw,
+      onFrame: (listen) => listeners.push(listen),
+      get frame() { return frame; },
+      get pose() { return scene.frames[now]; },
+    };
+  }
+  return { create };
+})();

@@ -1,0 +1,109 @@
+"""The head of a report: what it is about, the verdict in a line and its reasons, large numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from exactik._text import count_noun, join_names
+from exactik.report._findings import render_frame_link
+from exactik.report._headline import (
+    describe_limits,
+    describe_open_dofs,
+    format_millimetres,
+    format_share,
+)
+
+__all__ = ["render_header"]
+
+Facts = Mapping[str, Any]
+
+MAX_NAMED = 8  # bones without markers that are named
+
+
+def render_header(summary: Facts) -> str:
+    """Return title, verdict and tiles."""
+    source = os.path.basename(summary["source"].replace("\\", "/"))
+    about = [
+        f"figure {summary['skeleton']}, {summary['dofs']} dofs",
+        count_noun(len(summary["markers"]["used"]), "marker"),
+    ]
+    about += [f"{summary['duration_s']:.4g} s at {summary['rate_hz']:g} Hz"]
+    return (
+        '<header><div class="masthead"><p class="kicker">exactik report</p>'
+        '<div class="tools" hidden><button type="button" data-do="print">print</button>'
+        '<button type="button" data-do="theme">dark or light</button></div></div>'
+        f"<h1>{escape(source or summary['skeleton'])}</h1>"
+        f'<p class="about">{escape(" · ".join(about))}</p>{_render_verdict(summary)}'
+        f'<div class="tiles">{_render_tiles(summary)}</div></header>'
+    )
+
+
+def _render_verdict(summary: Facts) -> str:
+    """Return the grade, large, how well it fits, and every reason in a line of its own."""
+    words = summary["verdict_text"].partition(":")[0].partition(".")[0]
+    rows = [
+        f'<li class="{escape(reason["severity"])}">{escape(_capitalise(reason["text"]))}</li>'
+        for reason in summary["reasons"]
+    ]
+    rows += [
+        f'<li class="aside">{escape(text)}</li>'
+        for text in (*describe_open_dofs(summary), *describe_limits(summary))
+    ]
+    held = summary["held"]
+    if len(held) > 0:
+        names = escape(join_names(held, MAX_NAMED))
+        rows.append(
+            f'<li class="aside">Without markers and held at rest: {count_noun(len(held), "bone")} '
+            f"({names}).</li>"
+        )
+    listed = f"<ul>{''.join(rows)}</ul>" if len(rows) > 0 else ""
+    grade = escape(summary["verdict"])
+    return (
+        f'<div class="verdict {grade}"><b>{escape(words)}</b>'
+        f'<p class="headline">{_render_fit(summary)}</p>{listed}</div>'
+    )
+
+
+def _render_fit(summary: Facts) -> str:
+    """Return one sentence on the errors, which leads to the worst frame."""
+    error = summary["error"]
+    if error["mean_mm"] is None:
+        return "No marker was seen in any frame, so nothing is known of the motion."
+    frame = error["worst_frame"]
+    link = render_frame_link(f"frame {frame}", frame, frame, frame)
+    return (
+        f"The markers fit to {format_millimetres(error['mean_mm'])} on average; worst "
+        f"{format_millimetres(error['max_mm'])}, {escape(error['worst_marker'])} in {link}."
+    )
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _render_tiles(summary: Facts) -> str:
+    """Return the most important numbers, large."""
+    error, segments = summary["error"], len(summary["attention"])
+    speed = summary["frames_per_second"]
+    numbers = [
+        (format_millimetres(error["mean_mm"]), "mean marker error"),
+        (format_millimetres(error["p95_mm"]), "95 % are within"),
+        (str(segments), "stretch needs a look" if segments == 1 else "stretches need a look"),
+        (format_share(summary["missing_share"]), "samples missing"),
+        _limits_tile(summary),
+        ("unknown" if speed is None else f"{speed:.0f}", "frames solved a second"),
+    ]
+    return "".join(
+        f'<div class="tile"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
+        for number, what in numbers
+    )
+
+
+def _limits_tile(summary: Facts) -> tuple[str, str]:
+    kind, touched = summary["settings"]["limits"], len(summary["limits"])
+    if kind != "hard":
+        return kind, "limits"
+    return str(touched), "dof touches a limit" if touched == 1 else "dofs touch a limit"

@@ -1,0 +1,10 @@
+"""Text for the page."""
+
+from __future__ import annotations
+
+__all__ = ["escape_markdown"]
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text in which nothing is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in text)

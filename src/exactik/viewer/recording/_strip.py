@@ -1,0 +1,118 @@
+"""When every marker is seen: one row a marker, one column a stretch of time, as SVG."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from exactik.motion import find_segments
+from exactik.report import Bins
+from exactik.typing import BoolArray
+from exactik.viewer.page import (
+    NAMED_COLOUR,
+    SEEK_AREA,
+    SUSPECT_COLOUR,
+    UNNAMED_COLOUR,
+    format_hex,
+)
+from exactik.viewer.recording._overview import RecordingOverview
+
+__all__ = ["GapStrip", "draw_strip"]
+
+MAX_COLUMNS = 390  # pixels between the edges of the timeline
+STRIP_PIXELS = 180  # high at most; more rows are scrolled
+MIN_ROW_PIXELS, MAX_ROW_PIXELS = 3, 9  # with a pixel between two: 60 markers take 180
+MARGIN_PIXELS = 16  # left and right, as of the slider above
+CURSOR_COLOUR = "#cc50a0"
+
+
+def draw_strip(overview: RecordingOverview) -> tuple[str, int]:
+    """Return the rows as HTML, and their height on the page [pixels].
+
+    A column is empty in the row of a marker that is missing in any of its frames, so that no gap is
+    too short to be seen.
+    """
+    frames, count = overview.missing.shape
+    bins = Bins.of(frames, MAX_COLUMNS)
+    gaps = np.logical_or.reduceat(overview.missing, bins.edges, axis=0)
+    suspect = np.logical_or.reduceat(overview.is_suspect, bins.edges, axis=0)
+    row = min(max(STRIP_PIXELS // max(count, 1), MIN_ROW_PIXELS), MAX_ROW_PIXELS)
+    edges = np.append(bins.edges, frames)
+    titles, paths = [], dict.fromkeys((NAMED_COLOUR, UNNAMED_COLOUR, SUSPECT_COLOUR), "")
+    for m in range(count):
+        colour = UNNAMED_COLOUR if overview.unnamed[m] else NAMED_COLOUR
+        top = m * row
+        paths[colour] += _draw_bars(~gaps[:, m], edges, top, row - 1)
+        paths[SUSPECT_COLOUR] += _draw_bars(suspect[:, m], edges, top, row - 1)
+        titles.append(
+            f'<rect y="{top}" width="{frames}" height="{row}" fill="transparent">'
+            f"<title>{escape(_describe_row(overview, m))}</title></rect>"
+        )
+    drawn = "".join(
+        f'<path d="{path}" fill="{format_hex(colour)}"/>' for colour, path in paths.items() if path
+    )
+    height = count * row
+    shown = min(height, STRIP_PIXELS)
+    svg = (
+        f'<svg width="100%" height="{height}" viewBox="0 0 {frames} {height}" '
+        f'preserveAspectRatio="none" style="display:block;cursor:pointer" {SEEK_AREA}="rows">'
+        f"{drawn}{''.join(titles)}</svg>"
+    )
+    style = f"margin:0 {MARGIN_PIXELS}px;max-height:{STRIP_PIXELS}px;overflow-y:auto"
+    frame = "background:rgba(128,128,128,0.12)"
+    rows = f'<div class="exactik-strip" style="{style};{frame}">{svg}</div>'
+    return rows + _draw_axis(frames / overview.markers.rate), shown
+
+
+def _draw_bars(flags: BoolArray, edges: Any, top: int, height: int) -> str:
+    """Return bars for the columns with a flag, as the path of an SVG."""
+    return "".join(
+        f"M{edges[first]} {top}H{edges[last + 1]}v{height}H{edges[first]}z"
+        for first, last in find_segments(flags)
+    )
+
+
+def _describe_row(overview: RecordingOverview, marker: int) -> str:
+    missing = 100.0 * float(overview.missing[:, marker].mean())
+    return f"{overview.markers.names[marker]}: missing in {missing:.1f} % of the frames"
+
+
+def _draw_axis(seconds: float) -> str:
+    """Return the times below the rows."""
+    ends = "".join(f"<span>{share * seconds:.3g} s</span>" for share in (0.0, 0.5, 1.0))
+    style = (
+        f"display:flex;justify-content:space-between;margin:0 {MARGIN_PIXELS}px 6px;"
+        "font-size:11px;opacity:0.75"
+    )
+    return f'<div style="{style}">{ends}</div>'
+
+
+class GapStrip:
+    """The rows on the page, with a line at the current frame."""
+
+    def __init__(self, gui: Any, overview: RecordingOverview):
+        """Add the strip to a panel."""
+        self._frames = len(overview.markers)
+        rows, self._height = draw_strip(overview)
+        self._shown: int | None = None
+        self._cursor = gui.add_html("")
+        gui.add_html(rows)
+        self.show(0)
+
+    def show(self, frame: int | None) -> None:
+        """Move the line to a frame of the recording, if it moves; None hides it."""
+        if frame == self._shown and self._shown is not None:
+            return
+        self._shown = frame
+        if frame is None:
+            self._cursor.content = ""
+            return
+        share = (frame + 0.5) / self._frames
+        line = (
+            f"position:absolute;left:{100.0 * share:.3f}%;top:0;width:2px;margin-left:-1px;"
+            f"height:{self._height}px;background:{CURSOR_COLOUR};pointer-events:none;z-index:1"
+        )
+        around = f"position:relative;height:0;margin:0 {MARGIN_PIXELS}px"
+        self._cursor.content = f'<div style="{around}"><div style="{line}"></div></div>'

@@ -1,0 +1,286 @@
+"""Mirrored poses and keys, the library of poses, locks over time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exactik as ik
+from exactik.spatial import log_rotation
+from exactik.typing import Array
+from exactik.viewer import Keyframes, Mirror, PosingSession
+from exactik.viewer.keyframes import PlayClock
+from exactik.viewer.keyframes._mirror import find_named_partner
+from exactik.viewer.posing.panel._locks import TO_LAST, TO_NEXT, find_lock_span
+from exactik.viewer.posing.panel._onion import ALL, MAX_SHOWN_KEYS, NEIGHBOURS, NONE, choose_keys
+from exactik.viewer.posing.panel._timeline import describe_timeline, read_time
+
+
+def random_pose(figure: ik.Skeleton, seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    low = np.where(np.isfinite(figure.lower), figure.lower, -2.5)
+    high = np.where(np.isfinite(figure.upper), figure.upper, 2.5)
+    return figure.integrate(figure.neutral(), rng.uniform(low, high))
+
+
+# --- mirror
+
+
+@pytest.mark.parametrize("make", [ik.human, ik.quadruped, ik.octopus])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_symmetric_figure_is_mirrored_exactly(make, in_place: bool):
+    figure = make()
+    mirror, q = Mirror(figure), random_pose(figure, 4)
+    mirrored = mirror.pose(q, in_place=in_place)
+    np.testing.assert_array_equal(figure.clip(mirrored), mirrored)
+    before, after = figure.forward(q), figure.forward(mirrored)
+    again = figure.forward(mirror.pose(mirrored, in_place=in_place))
+    np.testing.assert_allclose(again.positions, before.positions, atol=1e-12)
+    np.testing.assert_allclose(again.rotations, before.rotations, atol=1e-12)
+    if in_place:
+        np.testing.assert_allclose(after.positions[0], before.positions[0], atol=1e-12)
+    else:
+        np.testing.assert_allclose(
+            after.positions[mirror.partners], before.positions * (1.0, -1.0, 1.0), atol=1e-12
+        )
+
+
+def test_a_turned_figure_mirrored_in_place_keeps_its_heading():
+    figure = ik.human()
+    q = figure.neutral()
+    q[figure.dof_names.index("pelvis.rz")] = 1.2
+    q[figure.dof_names.index("l_upper_arm.rx")] += 0.4
+    mirrored = Mirror(figure).pose(q, in_place=True)
+    assert mirrored[figure.dof_names.index("pelvis.rz")] == pytest.approx(1.2, abs=1e-12)
+    moved = np.abs(mirrored - figure.neutral()) > 1e-9
+    arms = {name for name, at in zip(figure.dof_names, moved, strict=True) if at}
+    assert arms == {"pelvis.rz", "r_upper_arm.rx"}
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("l_hand", "r_hand"),
+        ("mixamorig:LeftArm", "mixamorig:RightArm"),
+        ("upper_arm.L", "upper_arm.R"),
+        ("left_hip_pitch_link", "right_hip_pitch_link"),
+        ("LEFT_KNEE", "RIGHT_KNEE"),
+        ("lfemur", "rfemur"),
+        ("LF_FOOT", "RF_FOOT"),
+        ("fl_lleg", "fr_lleg"),
+        ("Bip01 L Hand", "Bip01 R Hand"),
+    ],
+)
+def test_sides_are_found_in_names(left: str, right: str):
+    assert find_named_partner(left, {left, right, "lowerback", "skull"}) == right
+    assert find_named_partner(right, {left, right}) is None  # one of the two is enough
+
+
+def test_an_arm_has_no_two_sides():
+    bones = [ik.Bone("a", joint=ik.Joint.revolute("y"))]
+    bones.append(ik.Bone("b", parent="a", offset=(0.3, 0.1, 1.0), joint=ik.Joint.revolute("y")))
+    with pytest.raises(ik.UsageError, match="no bones on two sides"):
+        Mirror(ik.Skeleton.build("arm", bones))
+
+
+def test_where_limits_differ_the_mirrored_pose_is_as_near_as_they_allow():
+    def side(name: str, y: float, most: float) -> ik.Bone:
+        joint = ik.Joint.revolute("x", limits=(-most, most))
+        return ik.Bone(name, parent="body", offset=(0, y, 0), joint=joint)
+
+    body = ik.Bone("body", joint=ik.Joint.revolute("z", limits=(-1, 1)))
+    figure = ik.Skeleton.build("wings", [body, side("l_wing", 1, 2.0), side("r_wing", -1, 0.5)])
+    q = np.array([0.3, 1.5, 0.2])
+    assert Mirror(figure).pose(q) == pytest.approx([-0.3, -0.2, -0.5], abs=1e-6)
+
+
+def test_a_key_is_mirrored_with_what_it_pins():
+    session = PosingSession(ik.human())
+    session.pin("l_foot", False)
+    keys = Keyframes(session.skeleton)
+    session.drag("l_hand", (0.4, 0.4, 1.4))
+    session.settle()
+    session.release()
+    keys.add_from(session, 1.0)
+    assert list(keys.keys[0].holds) == ["r_foot"]
+    right = session.skeleton.forward(keys.keys[0].q).point("l_hand") * (1, -1, 1)
+    key = keys.mirror(1.0)
+    np.testing.assert_allclose(session.skeleton.forward(key.q).point("r_hand"), right, atol=1e-12)
+    assert list(key.holds) == ["l_foot"]
+    pin = key.holds["l_foot"]
+    np.testing.assert_allclose(
+        session.skeleton.forward(key.q).point(pin.bone, pin.point), pin.position
+    )
+    assert keys.undo()
+    assert list(keys.keys[0].holds) == ["r_foot"]
+
+
+# --- library and file
+
+
+def test_poses_are_kept_applied_deleted_and_written(tmp_path: Path):
+    figure = ik.hand()
+    keys, q = Keyframes(figure), random_pose(ik.hand(), 2)
+    keys.save_pose(" fist ", q)
+    keys.save_pose("flat", figure.neutral())
+    assert list(keys.poses) == ["fist", "flat"]
+    with pytest.raises(ik.UsageError, match="needs a name"):
+        keys.save_pose("  ", q)
+    keys.add(0.0, q)
+    keys.add(1.0, figure.neutral())
+    keys.lock("index_3", 0.0, 1.0, oriented=False)
+    keys.save(tmp_path / "project.json")
+    again = Keyframes.load(tmp_path / "project.json", figure)
+    np.testing.assert_array_equal(again.poses["fist"], keys.poses["fist"])
+    assert again.locks == keys.locks
+    keys.delete_pose("fist")
+    assert list(keys.poses) == ["flat"]
+    with pytest.raises(ik.UnknownNameError, match="fist"):
+        keys.delete_pose("fist")
+    keys.undo()
+    np.testing.assert_array_equal(keys.poses["fist"], again.poses["fist"])
+    # Files of the first version had keys alone.
+    document = json.loads((tmp_path / "project.json").read_text(encoding="utf-8"))
+    old = {k: v for k, v in document.items() if k not in ("poses", "locks")} | {"version": 1}
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    assert len(Keyframes.load(tmp_path / "old.json", figure)) == 2
+    for broken in (
+        {"poses": {"fist": [1.0]}},
+        {"locks": [{"bone": "index_3"}]},
+        {"locks": [{**document["locks"][0], "last": -1.0}]},
+        {"locks": [{**document["locks"][0], "bone": "nose"}]},
+        {"poses": 3},
+    ):
+        (tmp_path / "bad.json").write_text(json.dumps({**document, **broken}), encoding="utf-8")
+        with pytest.raises(ik.ExactikError):
+            Keyframes.load(tmp_path / "bad.json", figure)
+
+
+# --- locks
+
+
+def stepping() -> Keyframes:
+    """A human that sways and turns over four keys, with nothing pinned."""
+    figure = ik.human()
+    keys = Keyframes(figure)
+    for k in range(4):
+        q = figure.neutral()
+        q[figure.dof_names.index("pelvis.tx")] += 0.05 * k
+        q[figure.dof_names.index("pelvis.tz")] -= 0.08 * (k % 2) + 0.05
+        q[figure.dof_names.index("pelvis.rz")] = 0.1 * k
+        q[figure.dof_names.index("r_upper_arm.rx")] += 0.2 * k
+        keys.add(0.5 * k, q)
+    return keys
+
+
+@pytest.mark.parametrize("bone", ["l_foot", "r_hand"])
+def test_a_locked_bone_does_not_slide(bone: str):
+    keys = stepping()
+    figure, k = keys.skeleton, keys.skeleton.bone_index(bone)
+    loose = keys.bake(30.0).forward().positions[:, k]
+    assert np.linalg.norm(loose[15:46] - loose[15], axis=1).max() > 0.05
+    keys.lock(bone, 0.5, 1.5)
+    motion = keys.bake(30.0)
+    pose = motion.forward()
+    held = slice(15, 46)
+    slide = np.linalg.norm(pose.positions[held, k] - pose.positions[15, k], axis=1)
+    assert slide.max() < 1e-5  # a tenth of a tenth of a millimetre
+    turn = log_rotation(pose.rotations[held, k] @ pose.rotations[15, k].T)
+    assert np.linalg.norm(turn, axis=1).max() < 1e-3
+    np.testing.assert_array_equal(figure.clip(motion.q), motion.q)
+    # Where the lock begins the pose is the key's, and nothing jumps where it begins or ends.
+    np.testing.assert_array_equal(motion.q[15], keys.keys[1].q)
+    steps = np.abs(np.diff(motion.q, axis=0)).max(axis=1)
+    assert steps.max() < 0.12
+    np.testing.assert_array_equal(keys.keys[2].q, stepping().keys[2].q)  # keys stay as they were
+
+
+def test_locks_move_with_their_keys_and_are_undone():
+    keys = stepping()
+    keys.lock("l_foot", 0.5, 1.5)
+    keys.move(1.5, 2.0)
+    assert (keys.locks[0].first, keys.locks[0].last) == (0.5, 2.0)
+    keys.lock("l_foot", 0.0, 1.0)  # in place of the one that it overlaps
+    assert [(lock.first, lock.last) for lock in keys.locks] == [(0.0, 1.0)]
+    keys.undo()
+    assert [(lock.first, lock.last) for lock in keys.locks] == [(0.5, 2.0)]
+    keys.move(2.0, 0.5)  # the lock has no length any more
+    assert keys.locks == ()
+    keys.undo()
+    assert keys.unlock("l_foot", 1.0)
+    assert not keys.unlock("l_foot", 1.0)
+    with pytest.raises(ik.UsageError, match=r"no key at 0\.7"):
+        keys.lock("l_foot", 0.5, 0.7)
+    with pytest.raises(ik.UsageError, match="ends after it begins"):
+        keys.lock("l_foot", 1.0, 0.5)
+
+
+def test_a_lock_whose_keys_are_gone_holds_between_those_that_are_left():
+    keys = stepping()
+    keys.lock("l_foot", 0.0, 1.5)
+    keys.delete(1.5)
+    place = keys.bake(30.0).forward().point("l_foot")
+    assert np.linalg.norm(place - place[0], axis=1).max() < 1e-5
+    keys.delete(0.0)
+    keys.delete(1.0)
+    np.testing.assert_array_equal(keys.tween(0.2)[0], keys.keys[0].q)
+
+
+# --- the timeline
+
+
+def test_the_clock_loops_or_stops_at_the_end():
+    clock = PlayClock()
+    clock.play(0.5, 2.0)
+    assert clock.time == 0.5
+    assert clock.advance(1.0, 0.5, 2.0) == 1.5
+    assert clock.advance(0.75, 0.5, 2.0) == 0.75  # a loop
+    clock.loop = False
+    assert clock.advance(3.0, 0.5, 2.0) == 2.0
+    assert not clock.playing
+    assert clock.advance(1.0, 0.5, 2.0) == 2.0
+    clock.play(0.5, 2.0)  # from the beginning
+    assert clock.time == 0.5
+    clock.play(1.0, 1.0)
+    assert not clock.playing
+
+
+def test_onion_skins_are_the_keys_next_to_the_playhead():
+    keys = stepping().keys
+
+    def shown(time: float, choice: str) -> list[tuple[float, bool]]:
+        return [(key.time, before) for key, before in choose_keys(keys, time, choice)]
+
+    assert shown(0.7, NEIGHBOURS) == [(0.5, True), (1.0, False)]
+    assert shown(0.5, NEIGHBOURS) == [(0.0, True), (1.0, False)]  # the key itself is the pose
+    assert shown(9.0, NEIGHBOURS) == [(1.5, True)]
+    assert len(shown(0.7, ALL)) == 4
+    assert shown(0.7, NONE) == []
+    many = keys * (MAX_SHOWN_KEYS // 4 + 1)
+    assert choose_keys(many, 0.7, ALL) == []
+
+
+def test_a_lock_goes_from_the_key_before_the_playhead():
+    times = [0.0, 0.5, 1.0]
+    assert find_lock_span(times, 0.5, TO_NEXT) == (0.5, 1.0)
+    assert find_lock_span(times, 0.2, TO_LAST) == (0.0, 1.0)
+    for now in (1.0, 3.0):
+        with pytest.raises(ik.UsageError, match="between two keys"):
+            find_lock_span(times, now, TO_NEXT)
+
+
+def test_the_timeline_is_described_and_its_events_are_checked():
+    keys, clock = stepping(), PlayClock()
+    keys.lock("l_foot", 0.5, 1.5)
+    clock.time = 0.25
+    told = json.loads(json.dumps(describe_timeline(keys, clock)))
+    assert told["keys"] == [0.0, 0.5, 1.0, 1.5]
+    assert told["locks"] == [{"bone": "l_foot", "first": 0.5, "last": 1.5}]
+    assert (told["now"], told["playing"], told["loop"]) == (0.25, False, True)
+    assert read_time({"time": 86400.0}, "time") == 86400.0  # a day is a time, a month is none
+    for nonsense in (-1.0, float("nan"), 2.6e6, "soon", None):
+        with pytest.raises((ValueError, TypeError)):
+            read_time({"time": nonsense}, "time")
