@@ -124,8 +124,7 @@ def compare_solvers(page: Any, viewer: PoseViewer) -> None:
 
 
 def show_playback(page: Any, viewer: MotionViewer) -> None:
-    """A solved recording beside the truth, its residuals eight times as long as they are."""
-    viewer.panel.exaggeration.value = 8
+    """A solved recording beside the truth, residuals as long as they are, the worst one named."""
     viewer.panel.aside.value = 0.8
     page.wait_for_timeout(300)
     viewer.seek(viewer.data.bookmarks[0].frame)

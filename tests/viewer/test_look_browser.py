@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,21 @@ def choose_file(page: Any, button: str, path: Path) -> None:
     chooser.value.set_files(path)
 
 
+def drop_file(page: Any, path: Path) -> None:
+    """Drop a file on the page."""
+    content = base64.b64encode(path.read_bytes()).decode()
+    page.evaluate(
+        """([name, content]) => {
+            const bytes = Uint8Array.from(atob(content), (c) => c.charCodeAt(0));
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([bytes], name));
+            const options = { bubbles: true, cancelable: true, dataTransfer };
+            document.querySelector("canvas").dispatchEvent(new DragEvent("drop", options));
+        }""",
+        [path.name, content],
+    )
+
+
 def test_a_clicked_marker_is_named_with_its_curve(viewer: MotionViewer, page: Any):
     viewer.play(False)
     viewer.seek(30)
@@ -147,6 +163,13 @@ def test_a_c3d_is_opened_from_the_page_and_a_bad_one_is_refused_in_a_sentence(
     page.get_by_text("second.c3d").first.wait_for(timeout=10_000)
     assert soon(page, lambda: len(viewer.data) == 49)
     assert viewer.transport.playing
+    other.between(0.0, 0.5).save(tmp_path / "third.trc")
+    drop_file(page, tmp_path / "third.trc")
+    assert soon(page, lambda: viewer.data.title == "third.trc")
+    page.get_by_text("third.trc", exact=True).first.wait_for(timeout=10_000)
+    page.wait_for_timeout(300)  # until the page has the new button
+    drop_file(page, tmp_path / "second.c3d")
+    assert soon(page, lambda: viewer.data.title == "second.c3d")
 
 
 def test_a_file_that_is_too_large_is_not_sent(viewer: MotionViewer, page: Any, tmp_path: Path):

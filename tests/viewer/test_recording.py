@@ -25,8 +25,9 @@ from exactik.viewer.page import (
     start_guarded_server,
     stop_server,
 )
+from exactik.viewer.playback._export import REPORT_ENDING, encode_playback
 from exactik.viewer.playback._opening import open_shown_file
-from exactik.viewer.playback._solving import SolveJob
+from exactik.viewer.playback._solving import SolveJob, make_solved_playback
 from exactik.viewer.recording import RecordingOverview, draw_strip, measure_cloud
 from exactik.viewer.recording._curve import MAX_BINS, sample_curve
 from exactik.viewer.recording._panel import describe_marker
@@ -449,7 +450,9 @@ def test_a_page_shows_another_file_and_says_what_it_cannot(
 # --- solved from the page
 
 
-def test_solving_shows_the_figure_with_its_verdict(motion: ik.Motion, markers: ik.Markers):
+def test_solving_shows_the_figure_with_its_verdict(
+    motion: ik.Motion, markers: ik.Markers, tmp_path: Path
+):
     recording = replace(markers.between(0.0, 0.4), up_axis="z")
     figure = LoadedSkeleton(motion.skeleton, "subject.npz", "z")
     with MotionViewer(recording, figures=[figure]) as viewer:
@@ -464,10 +467,47 @@ def test_solving_shows_the_figure_with_its_verdict(motion: ik.Motion, markers: i
         assert np.nanmedian(viewer.data.errors) < 0.005
         assert viewer.scene.figure is not None
         assert viewer.panel.solve is not None  # to be solved again, with another figure
+        for ending in (".npz", ".bvh", REPORT_ENDING):
+            content = encode_playback(viewer.data, ending)
+            (tmp_path / f"take{ending}").write_bytes(content)
+        saved = ik.load_motion(tmp_path / "take.npz")
+        assert np.array_equal(saved.q, viewer.data.track.motion.q)  # type: ignore[union-attr]
+        assert len(ik.load_motion(tmp_path / "take.bvh", length_unit="cm")) == len(recording)
+        assert "<html" in (tmp_path / f"take{REPORT_ENDING}").read_text("utf-8")
+        again = viewer.panel.solve
+        viewer.show_data(PlaybackData.of(UnsolvedRecording(recording)))
+        assert wait_for(lambda: not viewer.data.has_figure and viewer.panel.solve is not again)
+        with pytest.raises(ik.UsageError, match="solved recording"):
+            encode_playback(viewer.data, REPORT_ENDING)
+        again._show(viewer.data)  # a solve that ends after another file was opened shows nothing
         bare = LoadedSkeleton(strip_markers(motion.skeleton), "bare.bvh", "z")
         viewer.panel.solve.add_figure(bare)
         viewer.panel.solve.press()
         assert "has no markers" in viewer.panel.solve.text.content
+
+
+def test_of_several_subjects_one_is_chosen_or_all_are_shown(motion: ik.Motion, markers: ik.Markers):
+    recording = replace(markers.between(0.0, 0.1), up_axis="z")
+    beside = recording.positions + np.array([0.0, 1.5, 0.0])
+    names = [f"{who}:{name}" for who in "AB" for name in recording.names]
+    positions = np.concatenate([recording.positions, beside], axis=1)
+    two = replace(recording, positions=positions, names=tuple(names))
+    with MotionViewer(two) as viewer:
+        solve = viewer.panel.solve
+        assert solve is not None and solve.subject.options == ("A", "B", "all")
+    with MotionViewer(recording) as viewer:
+        assert viewer.panel.solve is not None and viewer.panel.solve.subject is None
+    track = ik.track(motion.skeleton, recording)
+    solved: Any = [
+        SimpleNamespace(subject=who, track=track, verdict=grade, notes=(f"{who} walks.",))
+        for who, grade in (("A", "Good."), ("B", "Usable with care."))
+    ]
+    shown = make_solved_playback(UnsolvedRecording(recording), solved)
+    assert shown.verdict == "A: Good. B: Usable with care."
+    assert len(shown.references) == 1 and shown.notes == ("A walks.",)
+    assert shown.title == "human, take.c3d"
+    alone = make_solved_playback(UnsolvedRecording(recording), solved[:1])
+    assert alone.verdict == "Good." and alone.references == ()
 
 
 def strip_markers(skeleton: ik.Skeleton) -> ik.Skeleton:

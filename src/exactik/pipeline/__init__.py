@@ -20,7 +20,7 @@ from exactik.pipeline._match import MatchedRecording, match_recording
 from exactik.pipeline._options import RecordingOptions, TrackOptions
 from exactik.pipeline._prepare import PreparedSkeleton, prepare_skeleton
 from exactik.pipeline._solve import SolvedRecording, solve_recording
-from exactik.pipeline._subjects import choose_subjects
+from exactik.pipeline._subjects import ALL_SUBJECTS, choose_subjects
 from exactik.pipeline._take import attach_from_take
 from exactik.pipeline._units import correct_unit
 from exactik.pipeline._up_axis import (
@@ -48,6 +48,7 @@ from exactik.pipeline.opensim import (
 )
 
 __all__ = [
+    "ALL_SUBJECTS",
     "LoadedMotion",
     "LoadedRecording",
     "LoadedSkeleton",

@@ -112,6 +112,9 @@ def add_open_button(
             open_file(path)
         except (ExactikError, OSError) as error:
             say(describe_error(error))
+        except Exception as error:  # whoever waits must be told
+            say(f"{make_safe_name(file.name)} cannot be opened: {describe_error(error)}")
+            raise
 
     return button
 

@@ -1,5 +1,6 @@
 // Refuses files that are too large before they are sent, in one sentence; the server would refuse
-// them as well (_upload.py), but only its page can tell at once.
+// them as well (_upload.py), but only its page can tell at once. A file that is dropped on the page
+// goes the way of the button that opens files of its kind.
 (() => {
   const MOST = __MAX_UPLOAD_BYTES__;
 
@@ -29,6 +30,24 @@
         `${Math.round(MOST / 1e6)} MB. Give it to the command instead: exactik play FILE.`,
     );
   };
+  function findInput(file) {
+    const suffix = (file.name.match(/\.[^.]+$/)?.[0] ?? "").toLowerCase();
+    const inputs = Array.from(document.querySelectorAll("input[type=file]"));
+    return inputs.find((input) => input.accept.split(",").includes(suffix));
+  }
+
+  window.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  });
+  window.addEventListener("drop", (event) => {
+    const [file] = event.dataTransfer?.files ?? [];
+    if (!file) return;
+    event.preventDefault(); // or the browser would leave the page for the file
+    const input = findInput(file);
+    if (!input) return say(`${file.name}: no button of this page opens files of this kind.`);
+    input.files = event.dataTransfer.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  });
   window.addEventListener("change", check, true);
   window.addEventListener("input", check, true);
 })();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -9,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from exactik.errors import FileError
+from exactik.errors import ExactikError, FileError
 from exactik.motion import Markers, Motion
 from exactik.pipeline import LoadedSkeleton
 from exactik.tracking import Track
-from exactik.viewer.page import Uploads, Viewer, start_guarded_server
+from exactik.viewer.page import Uploads, Viewer, describe_error, start_guarded_server
 from exactik.viewer.playback._data import PlaybackData
 from exactik.viewer.playback._export import FPS, encode_playback, export_playback
 from exactik.viewer.playback._opening import open_shown_file
@@ -22,6 +23,8 @@ from exactik.viewer.playback._scene import PlayScene
 from exactik.viewer.playback._transport import Transport
 
 __all__ = ["MotionViewer"]
+
+log = logging.getLogger("exactik.viewer")
 
 MAX_RATE = 60.0  # [Hz] of drawn frames
 DETAILS_PERIOD_S = 0.1  # between two changes of texts and plots while it plays
@@ -184,7 +187,12 @@ class MotionViewer(Viewer):
         export_playback(self.data, path, fps=fps, progress=progress)
 
     def send(self, suffix: str, client: Any = None) -> None:
-        """Export as ".html" or ".glb" for a page to download; for all pages if None."""
+        """Send an export to a page, to be downloaded; to all pages if None.
+
+        Args:
+            suffix: ".html", ".glb", ".bvh" or ".npz"; or `REPORT_ENDING`, of a track.
+            client: viser's.
+        """
         bar = self.panel.progress
         bar.visible = True
 
@@ -230,7 +238,12 @@ class MotionViewer(Viewer):
             if self._closed.is_set():
                 return
             for action in changes:
-                action()
+                try:
+                    action()
+                except ExactikError as error:
+                    self.panel.say(describe_error(error))
+                except Exception:  # whatever it is, the page goes on
+                    log.exception("a change of what is shown failed")
             if details:
                 self._last_details = now
             self.show(self.frame if len(changes) > 0 else frame, details)

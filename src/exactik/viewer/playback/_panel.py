@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exactik._text import join_names
+from exactik.errors import ExactikError
 from exactik.viewer.page import (
     FigureScene,
     PageChannel,
     add_look_widget,
     add_open_button,
+    describe_error,
     escape_markdown,
 )
 from exactik.viewer.playback._error_curve import ErrorCurve
+from exactik.viewer.playback._export import REPORT_ENDING
 from exactik.viewer.playback._opening import SHOWN_SUFFIXES
 from exactik.viewer.playback._residuals import draw_legend
 from exactik.viewer.playback._scene import LIMITS, PLAIN, UNCERTAINTY
@@ -263,13 +266,22 @@ class PlayPanel:
                 go(options.index(self.list.value))
 
     def _add_export(self, gui: Any) -> None:
-        with gui.add_folder("export", expand_by_default=False):
-            self.exports = gui.add_button_group("", ("HTML", "GLB"), hint="downloaded by the page")
+        endings = {"HTML": ".html"}
+        if self.data.has_figure:
+            endings |= {"GLB": ".glb", "BVH": ".bvh", "NPZ": ".npz"}
+        if self.data.track is not None:
+            endings["report"] = REPORT_ENDING
+        with gui.add_folder("export", expand_by_default=self.data.verdict != ""):
+            hint = "Downloaded by the page: HTML plays offline, NPZ has all that was found."
+            self.exports = gui.add_button_group("", tuple(endings), hint=hint)
             self.progress = gui.add_progress_bar(0.0, visible=False)
 
         @self.exports.on_click
         def _(event: Any) -> None:  # in a thread of its own, since it takes a while
-            self.viewer.send(f".{event.target.value.lower()}", event.client)
+            try:
+                self.viewer.send(endings[event.target.value], event.client)
+            except ExactikError as error:
+                self.say(describe_error(error))
 
     def _add_timeline(self, gui: Any) -> None:
         viewer, transport = self.viewer, self.viewer.transport

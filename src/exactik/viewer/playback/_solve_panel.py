@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exactik.pipeline import LoadedSkeleton, read_skeleton
+from exactik.labelling import split_subjects
+from exactik.pipeline import ALL_SUBJECTS, LoadedSkeleton, read_skeleton
 from exactik.viewer.page import add_open_button, describe_error, escape_markdown
-from exactik.viewer.playback._data import UnsolvedRecording
+from exactik.viewer.playback._data import PlaybackData, UnsolvedRecording
 from exactik.viewer.playback._opening import FIGURE_SUFFIXES, open_figure
 from exactik.viewer.playback._solving import SolveJob
 
@@ -43,6 +44,10 @@ class SolvePanel:
                 "fit to the subject", True, hint="Size and markers, before it is solved."
             )
             self._suggest_fit()
+            subjects = tuple(split_subjects(recording.markers))
+            self.subject: Any = None
+            if len(subjects) > 1:
+                self.subject = gui.add_dropdown("subject", (*subjects, ALL_SUBJECTS))
             self.button = gui.add_button(SOLVE)
             self.bar = gui.add_progress_bar(0.0, visible=False)
             self.text = gui.add_markdown("")
@@ -54,6 +59,10 @@ class SolvePanel:
                 lambda path: self.add_figure(open_figure(path)),
                 self.say,
             )
+            self.back: Any = None
+            if viewer.data.has_figure:
+                self.back = gui.add_button("back to the markers", color="gray")
+                self.back.on_click(lambda _: viewer.show_data(PlaybackData.of(recording)))
 
         @self.figure.on_update
         async def _(_: Any) -> None:
@@ -109,11 +118,16 @@ class SolvePanel:
             self.recording,
             figure,
             bool(self.fit.value),
+            None if self.subject is None else self.subject.value,
             on_progress=self._show_progress,
-            on_done=self.viewer.show_data,
+            on_done=self._show,
             on_failed=lambda error: self._end(describe_error(error)),
             on_cancelled=lambda: self._end("Cancelled."),
         )
+
+    def _show(self, solved: PlaybackData) -> None:
+        if self.viewer.panel.solve is self:  # else another file has been opened meanwhile
+            self.viewer.show_data(solved)
 
     def _show_progress(self, what: str, share: float) -> None:
         if abs(share - self._shown_share) < PROGRESS_STEP and 0.0 < share < 1.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ class SolveJob:
         recording: UnsolvedRecording,
         figure: LoadedSkeleton,
         fit: bool,
+        subject: str | None = None,
         *,
         on_progress: Callable[[str, float], object],
         on_done: Callable[[PlaybackData], object],
@@ -38,12 +39,14 @@ class SolveJob:
             recording: the markers.
             figure: that is to follow them.
             fit: whether its size and markers are fitted to the subject first.
+            subject: which one, "all" for each; the first if None.
             on_progress: is called with what is being done, and the share of it that is, 0 to 1.
             on_done: is called with what is to be shown.
             on_failed: is called with the reason.
             on_cancelled: is called if `cancel` was.
         """
         self._recording, self._figure, self._fit = recording, figure, fit
+        self._subject = subject
         self._on_progress, self._on_done = on_progress, on_done
         self._on_failed, self._on_cancelled = on_failed, on_cancelled
         self._stop = threading.Event()
@@ -79,12 +82,13 @@ class SolveJob:
     def _solve(self) -> PlaybackData:
         figure = self._figure
         self._report("preparing", 0, 1)
-        solved, *_ = solve_recording(
+        solved = solve_recording(
             self._recording.markers,
             figure.skeleton,
             skeleton_up=figure.up,
             up_origin=self._recording.up_origin,
             fit=self._fit,
+            subject=self._subject,
             progress=self._report,
         )
         self._report("judging", 0, 1)
@@ -98,11 +102,19 @@ class SolveJob:
         self._on_progress(what, done / max(total, 1))
 
 
-def make_solved_playback(recording: UnsolvedRecording, solved: SolvedRecording) -> PlaybackData:
-    """Return a solved recording as it is shown: with its verdict, and to be solved again."""
-    source = Path(recording.markers.source).name
-    verdict = str(solved.verdict)
-    notes = (*recording.notes, *solved.notes)
-    shown = PlaybackData.of(solved.track)
-    motion = replace(shown.figure_motion, source=source)
+def make_solved_playback(
+    recording: UnsolvedRecording, solved: Sequence[SolvedRecording]
+) -> PlaybackData:
+    """Return a solved recording as it is shown: with its verdict, and to be solved again.
+
+    Args:
+        recording: the markers.
+        solved: its subjects; the first is shown with its errors, the others as ghosts beside it.
+    """
+    first, *others = solved
+    verdicts = [f"{one.subject}: {one.verdict}" if others else str(one.verdict) for one in solved]
+    notes = (*recording.notes, *first.notes)
+    shown = PlaybackData.of(first.track, references=[one.track.motion for one in others])
+    motion = replace(shown.figure_motion, source=Path(recording.markers.source).name)
+    verdict = " ".join(verdicts)
     return replace(shown, motion=motion, unsolved=recording, verdict=verdict, notes=notes)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exactik.errors import ExactikError, one_line
+from exactik.errors import ExactikError, FileError, one_line
 from exactik.motion import Motion
 from exactik.typing import Array
 from exactik.viewer._limits import compute_limit_state
@@ -104,7 +104,8 @@ class KeyPanel:
 
         @load.on_upload
         def _(event: Any) -> None:
-            self._show_errors(lambda: self._load(event.target.value.content))
+            file = event.target.value
+            self._show_errors(lambda: self._load(file.name, file.content))
 
     def _add_command(self, gui: Any, command: str, key: str) -> None:
         name = "Add key" if command == "add" else command.capitalize()
@@ -234,11 +235,15 @@ class KeyPanel:
             for written in sorted(Path(folder).iterdir()):  # an .amc comes with its .asf
                 client.send_file_download(written.name, written.read_bytes(), save_immediately=True)
 
-    def _load(self, content: bytes) -> None:
+    def _load(self, name: str, content: bytes) -> None:
+        """Load keys from a file of the user, whose name errors have."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "keys.json")
             Path(path).write_bytes(content)
-            self.keys.replace(Keyframes.load(path, self.keys.skeleton))
+            try:
+                self.keys.replace(Keyframes.load(path, self.keys.skeleton))
+            except FileError as error:
+                raise error.about(name) from None
         self.refresh()
 
     def refresh(self) -> None:
