@@ -213,7 +213,7 @@ def test_an_export_opens_offline_and_shows_the_figure(
 ):
     """As a file of its own, and as a notebook frames it."""
     playback = viewer.data
-    assert playback.track is not None
+    assert playback.track is not None and playback.motion is not None
     short = PlaybackData.of(playback.motion.between(0.0, 1.0), markers=playback.track.markers)
     path = tmp_path / "take.html"
     if framed:

@@ -60,12 +60,16 @@ class KeyPanel:
         self.server, self.worker = server, worker
         self.keys, self.clock = Keyframes(session.skeleton), PlayClock()
         self.on_change: Callable[[], None] = lambda: None
-        self._handles, self._timeline, self._onion = handles, timeline, OnionSkins(server)
+        self._handles, self._timeline, self._onion = (
+            handles,
+            timeline,
+            OnionSkins(server, session.skeleton),
+        )
         self._stop = threading.Event()
         self._playing: threading.Thread | None = None
         timeline.on_command(self._post)
         gui = server.gui
-        self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.1)
+        self.time = gui.add_number("time [s]", 0.0, min=0.0, step=0.01)
         self.text = gui.add_markdown("no keys")
         rows = (("add", "delete", "mirror key"), ("previous key", "next key"), ("play or pause",))
         groups = [gui.add_button_group("", row) for row in rows]
