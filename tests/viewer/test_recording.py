@@ -19,8 +19,10 @@ from exactik.viewer import MotionViewer, PlaybackData, UnsolvedRecording
 from exactik.viewer._proportions import compute_reach
 from exactik.viewer.page import (
     MAX_UPLOAD_BYTES,
+    SEEK_AREA,
     Uploads,
     describe_error,
+    find_round_ticks,
     make_safe_name,
     start_guarded_server,
     stop_server,
@@ -128,6 +130,20 @@ def test_a_curve_keeps_single_leaps_and_gaps():
     assert np.isnan(curve).sum() == 1
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.1, 0.9, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (-1.6, 2.3, [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0]),
+        (0.934, 0.961, [0.93, 0.94, 0.95, 0.96, 0.97]),
+        (-0.2, 1.9, [-0.5, 0.0, 0.5, 1.0, 1.5, 2.0]),
+        (5.0, 5.0, [4.995, 5.0, 5.005]),
+    ],
+)
+def test_numbers_beside_a_curve_are_round(low: float, high: float, ticks: list[float]):
+    assert find_round_ticks(low, high, 0.01) == pytest.approx(ticks)
+
+
 def test_trails_end_at_the_marker_and_stop_at_gaps():
     positions = np.zeros((50, 2, 3))
     positions[:, 0, 0] = np.arange(50)
@@ -215,8 +231,10 @@ def test_the_chosen_marker_is_named_and_plotted(shown: MotionViewer):
     panel.choose(3)
     assert wait_for(lambda: "missing now" in panel.text.content)
     assert panel.choice.value == shown.data.overview.markers.names[3]  # type: ignore[union-attr]
-    curves = panel.curve.make_data()
-    assert len(set(map(len, curves))) == 1
+    drawn = panel.curve.plot.content
+    for words in (f"{scene.overview.labels[3]}, position [m]", "time [s]", SEEK_AREA):
+        assert words in drawn
+    assert drawn.count('d="M') == 3 and drawn.count("M") == 6  # x, y and z, a gap in each
     camera = SimpleNamespace(fov=1.0, image_height=1000)
     place = shown.data.targets(35)[8]
     event: Any = SimpleNamespace(
@@ -239,9 +257,10 @@ def test_the_chosen_marker_is_named_and_plotted(shown: MotionViewer):
     shown.panel._choose_row({"share": float("nan")})
     panel.quantity.value = "speed"
     panel.choose(8)
-    assert wait_for(lambda: len(panel.curve.make_data()) == 3)
+    assert wait_for(lambda: "speed [m/s]" in panel.curve.plot.content)
     panel.choose(None)
     assert wait_for(lambda: scene.chosen is None)
+    assert wait_for(lambda: panel.curve.plot.content == "")
 
 
 def test_an_axis_that_is_not_said_is_seen_from_the_figure(markers: ik.Markers):
